@@ -113,7 +113,9 @@ const char *config_form_name(enum layout_form form)
     return form_names[form];
 }
 
-unsigned config_layout_formats(enum source_layout layout)
+/* Returns the set of formats that the originals at the places of a layout may
+ * have. */
+static unsigned layout_formats(enum source_layout layout)
 {
     switch (layout) {
     case LAYOUT_BREAKPAD:
@@ -161,7 +163,7 @@ unsigned config_source_formats(const struct source_config *source)
     if (source->type != NULL && source->type->has_urls) {
         return 1u << FORMAT_SOURCEBUNDLE;
     }
-    return config_layout_formats(source->layout) |
+    return layout_formats(source->layout) |
            (is_upload_store(source) ? FORMATS_UPLOADED : 0);
 }
 

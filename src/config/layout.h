@@ -53,10 +53,6 @@ int config_layout_check(struct config_reader *r, const cJSON *item,
 
 const char *config_form_name(enum layout_form form);
 
-/* Returns the set of formats that the originals at the places of a layout may
- * have. */
-unsigned config_layout_formats(enum source_layout layout);
-
 /* Returns whether a layout has places of that form. */
 bool config_layout_has_form(enum source_layout layout, enum layout_form form);
 

@@ -18,7 +18,9 @@
 #include "debuginfo/portablepdb/documents.h"
 #include "debuginfo/portablepdb/embedded_sources.h"
 #include "debuginfo/portablepdb/sequence_points.h"
-#include "debuginfo/portablepdb/source_links.h"
+#include "debuginfo/portablepdb/sources.h"
+#include "debuginfo/sourcelink/sourcelink.h"
+#include "derived/sourcecache/sourcecache.h"
 #include "json/json.h"
 
 #define ROOM (1 << 20)
@@ -26,6 +28,7 @@
 
 struct pdb {
     uint8_t *data;
+    size_t size;
     struct metadata_root root;
     struct metadata_tables tables;
     struct document_name name;
@@ -35,7 +38,6 @@ static void open_pdb(struct pdb *pdb, const char *name)
 {
     FILE *f;
     char path[300];
-    size_t size;
     struct failure failure = {FAILURE_NONE, ""};
 
     memset(pdb, 0, sizeof(*pdb));
@@ -45,10 +47,10 @@ static void open_pdb(struct pdb *pdb, const char *name)
     assert_non_null(f);
     pdb->data = malloc(ROOM);
     assert_non_null(pdb->data);
-    size = fread(pdb->data, 1, ROOM, f);
+    pdb->size = fread(pdb->data, 1, ROOM, f);
     fclose(f);
     assert_int_equal(
-        metadata_root_open(&pdb->root, pdb->data, size, &failure), 0);
+        metadata_root_open(&pdb->root, pdb->data, pdb->size, &failure), 0);
     assert_int_equal(
         metadata_tables_open(&pdb->tables, &pdb->root, true, &failure), 0);
 }
@@ -150,26 +152,45 @@ static void test_points(void **state)
     assert_int_equal(check_points("bare"), 0);
 }
 
-/* Returns whether the links of a file lead from a path to a URL. */
+static int append(void *context, const void *data, size_t size)
+{
+    struct symc_string *file = context;
+    char *p = realloc((char *)(uintptr_t)file->data, file->size + size);
+
+    if (p == NULL) {
+        return -1;
+    }
+    memcpy(p + file->size, data, size);
+    file->data = p;
+    file->size += size;
+    return 0;
+}
+
+/* Checks where the links of a file lead from a path, by its SourceCache; NULL:
+ * nowhere. */
 static void check_link(const char *name, const char *path, const char *url)
 {
-    char *got;
     struct pdb pdb;
-    struct source_links links = {0};
+    struct symc_string cache = {NULL, 0};
+    struct symc_sink sink = {append, &cache};
+    struct sourcecache_reader reader;
+    struct debuginfo_result result = {.output = SYMCACHE_KIND_SOURCECACHE};
     struct failure failure = {FAILURE_NONE, ""};
+    char got[300], error[200];
+    size_t size = 0;
 
     open_pdb(&pdb, name);
-    assert_int_equal(
-        source_links_read(&links, &pdb.root, &pdb.tables, &failure), 0);
-    got = source_links_url(&links, path, strlen(path));
-    if (url == NULL) {
-        assert_null(got);
-    } else {
-        assert_non_null(got);
-        assert_string_equal(got, url);
+    if (portablepdb_convert_sources(pdb.data, pdb.size, &sink, &result,
+                                    &failure) == 0) {
+        assert_int_equal(sourcecache_reader_open(&reader, cache.data,
+                                                 cache.size, error,
+                                                 sizeof(error)),
+                         SYMC_OPENED);
+        size = sourcecache_link(&reader, path, strlen(path), got, sizeof(got));
     }
-    free(got);
-    source_links_free(&links);
+    assert_int_equal(size, url != NULL ? strlen(url) : 0);
+    assert_memory_equal(got, url != NULL ? url : got, size);
+    free((char *)(uintptr_t)cache.data);
     close_pdb(&pdb);
 }
 

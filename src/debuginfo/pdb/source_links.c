@@ -85,8 +85,7 @@ static int add_links(struct sources *s)
     }
     for (i = 0; i < s->links.count && rc == 0; i++) {
         link = &s->links.links[i];
-        text = link->pattern; /* which had its "*" after it */
-        text.size += link->is_prefix ? 1 : 0;
+        text = link->pattern;
         pattern = malloc(text.size + 1);
         if (pattern == NULL) {
             return failure_memory(s->failure);

@@ -80,7 +80,7 @@ static int compare_links(const void *a, const void *b)
 static int add_links(struct sources *s)
 {
     struct failure failure = {FAILURE_NONE, ""};
-    struct symc_text pattern;
+    const struct source_link *link;
     size_t i;
     int rc = 0;
 
@@ -97,10 +97,9 @@ static int add_links(struct sources *s)
               compare_links);
     }
     for (i = 0; i < s->links.count && rc == 0; i++) {
-        pattern = s->links.links[i].pattern; /* which had its "*" after it */
-        pattern.size += s->links.links[i].is_prefix ? 1 : 0;
-        rc = check_status(s, sourcecache_writer_link(&s->writer, &pattern,
-                                                     &s->links.links[i].url));
+        link = &s->links.links[i];
+        rc = check_status(s, sourcecache_writer_link(
+                                 &s->writer, &link->pattern, &link->url));
     }
     return rc;
 }

@@ -81,9 +81,6 @@ static const char *add_documents(struct source_links *links,
         link->pattern = text_of(json, at);
         link->url = text_of(json, at + 1);
         link->text = (uint32_t)links->num_texts;
-        link->is_prefix = link->pattern.size > 0 &&
-                          link->pattern.data[link->pattern.size - 1] == '*';
-        link->pattern.size -= link->is_prefix ? 1 : 0;
     }
     return NULL;
 }
@@ -122,87 +119,4 @@ int source_links_add(struct source_links *links, const void *data, size_t size,
     return failure_set(failure, FAILURE_DAMAGED,
                        "is damaged: source links: %s (line %u, column %zu)",
                        wrong, error.line, error.column);
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-/* Does a link fit a path? */
-static bool fits_link(const struct source_link *link, const char *path,
-                      size_t size)
-{
-    size_t i, n = link->pattern.size;
-
-    if (link->is_prefix ? size < n : size != n) {
-        return false;
-    }
-    for (i = 0; i < n && lower(link->pattern.data[i]) == lower(path[i]); i++) {
-    }
-    return i == n;
-}
-
-/* Of two links that fit, is a the better one?  If their patterns are equal but
- * for case, the link of the later JSON text is, and within one text the one
- * whose pattern is greater in the order of bytes. */
-static bool is_better(const struct source_link *a, const struct source_link *b)
-{
-    if (a->is_prefix != b->is_prefix) {
-        return b->is_prefix;
-    }
-    if (a->pattern.size != b->pattern.size) {
-        return a->pattern.size > b->pattern.size;
-    }
-    return a->text != b->text ||
-           memcmp(a->pattern.data, b->pattern.data, a->pattern.size) >= 0;
-}
-
-/* Returns the URL with the rest of a path for each "*". */
-static char *insert_rest(const struct symc_text *url, const char *rest,
-                         size_t rest_size)
-{
-    char *p, *made;
-    size_t i, k, stars = 0;
-
-    for (i = 0; i < url->size; i++) {
-        stars += url->data[i] == '*';
-    }
-    made = p = malloc(url->size + stars * rest_size + 1);
-    for (i = 0; made != NULL && i < url->size; i++) {
-        if (url->data[i] != '*') {
-            *p++ = url->data[i];
-            continue;
-        }
-        for (k = 0; k < rest_size; k++) {
-            *p++ = rest[k] == '\\' ? '/' : rest[k];
-        }
-    }
-    if (made != NULL) {
-        *p = '\0';
-    }
-    return made;
-}
-
-char *source_links_url(const struct source_links *links, const char *path,
-                       size_t size)
-{
-    size_t i;
-    const struct source_link *link, *best = NULL;
-
-    for (i = 0; i < links->count; i++) {
-        link = &links->links[i];
-        if (fits_link(link, path, size) &&
-            (best == NULL || is_better(link, best))) {
-            best = link;
-        }
-    }
-    if (best == NULL) {
-        return NULL;
-    }
-    if (!best->is_prefix) {
-        return insert_rest(&best->url, "*", 1); /* as it is */
-    }
-    return insert_rest(&best->url, path + best->pattern.size,
-                       size - best->pattern.size);
 }

@@ -7,17 +7,15 @@
 #ifndef DEBUGINFO_SOURCELINK_H
 #define DEBUGINFO_SOURCELINK_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "debuginfo/failure.h"
 
 struct source_link {
-    struct symc_text pattern; /* without the "*" at its end */
+    struct symc_text pattern;
     struct symc_text url;
     uint32_t text; /* which text it is from; later ones count more */
-    bool is_prefix;
 };
 
 /* All zero at first. */
@@ -37,15 +35,5 @@ void source_links_free(struct source_links *links);
  * 0, or -1 with failure set. */
 int source_links_add(struct source_links *links, const void *json, size_t size,
                      struct failure *failure);
-
-/*
- * Returns the URL of a source file, to be freed, or NULL if no pattern fits,
- * or without memory.  An exact pattern takes precedence over a longer
- * beginning, and that over a shorter one; ASCII letters are compared without
- * case.  The URL comes from an untrusted file: the caller must check it before
- * fetching it.
- */
-char *source_links_url(const struct source_links *links, const char *path,
-                       size_t size);
 
 #endif

@@ -75,13 +75,6 @@ enum symc_open_status cficache_reader_open(struct cficache_reader *reader,
     return status;
 }
 
-const uint8_t *cficache_reader_guid(const struct cficache_reader *r,
-                                    uint32_t *age)
-{
-    *age = le32(r->data + CFICACHE_AT_AGE);
-    return r->data + CFICACHE_AT_GUID;
-}
-
 unsigned cficache_reader_names(const struct cficache_reader *r,
                                struct symc_string names[CFICACHE_NAMES])
 {

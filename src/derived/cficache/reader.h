@@ -88,10 +88,6 @@ enum symc_open_status cficache_reader_open(struct cficache_reader *reader,
                                            const void *data, size_t size,
                                            char *error, size_t error_size);
 
-/* Returns the GUID of the module in text order, and its age. */
-const uint8_t *cficache_reader_guid(const struct cficache_reader *reader,
-                                    uint32_t *age);
-
 /* Writes the names of registers and variables, and returns how many there are.
  * Registers have no "$" in front, variables of STACK WIN programs keep it. */
 unsigned cficache_reader_names(const struct cficache_reader *reader,

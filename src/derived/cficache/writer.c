@@ -283,7 +283,8 @@ static int find_set(struct cficache_writer *w, const struct rule_set *sum,
     return cficache_pool_add(&w->sets, data, (size_t)(p - data), set);
 }
 
-enum symc_status cficache_writer_close(struct cficache_writer *w)
+/* Ends the range, if there is one: sums its records up to rows. */
+static enum symc_status end_range(struct cficache_writer *w)
 {
     size_t i;
     uint32_t address, set;
@@ -331,7 +332,7 @@ enum symc_status cficache_writer_range(struct cficache_writer *w,
                                        uint64_t size)
 {
     uint64_t end;
-    enum symc_status status = cficache_writer_close(w);
+    enum symc_status status = end_range(w);
 
     if (status != SYMC_OK || size == 0 ||
         __builtin_add_overflow(start, size, &end) || start >= UINT32_MAX) {
@@ -545,7 +546,7 @@ cficache_writer_finish(struct cficache_writer *w,
 {
     unsigned i;
     struct cficache_points maps[CFICACHE_MAPS] = {{0}};
-    enum symc_status status = cficache_writer_close(w);
+    enum symc_status status = end_range(w);
 
     for (i = 0; i < CFICACHE_WIN && status == SYMC_OK; i++) {
         if (cficache_points_map(&maps[i], &w->spans[i], &w->rows) != 0) {

@@ -99,9 +99,6 @@ enum symc_status cficache_writer_win(struct cficache_writer *writer,
                                      struct cficache_win win,
                                      const char *program, size_t program_size);
 
-/* Ends the range, if there is one: sums its records up to rows. */
-enum symc_status cficache_writer_close(struct cficache_writer *writer);
-
 /* Ends the input and writes the file.  Afterwards the writer can only be
  * freed. */
 enum symc_status
