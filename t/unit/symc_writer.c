@@ -191,7 +191,7 @@ static void test_empty(void **state)
 
 /* Of two symbols at an address the first counts, and both names are kept; the
  * last one has no end. */
-static void write_symbols(bool is_sorted)
+static void write_symbols(bool is_sorted, size_t room)
 {
     struct limited_writer out;
     struct symc_writer w;
@@ -200,6 +200,9 @@ static void write_symbols(bool is_sorted)
                                           (uint64_t)0x30 << 32};
 
     symc_writer_init(&w);
+    if (room > 0) {
+        symc_writer_take_room(&w, malloc(room), room);
+    }
     if (is_sorted) {
         order = malloc(sizeof(by_address));
         assert_non_null(order);
@@ -221,12 +224,15 @@ static void write_symbols(bool is_sorted)
     assert_int_equal(word(&out, SYMC_HEADER + 68), 0x30);
 }
 
-/* The same whether the caller has sorted them, or the writer does. */
+/* The same whether the caller has sorted them, or the writer does, and whoever
+ * has the array for them. */
 static void test_symbols_only(void **state)
 {
     (void)state;
-    write_symbols(false);
-    write_symbols(true);
+    write_symbols(false, 0);
+    write_symbols(true, 0);
+    write_symbols(false, 100);
+    write_symbols(true, 8); /* of one symbol */
 }
 
 /* Behind the end of a symbol is nothing, unless another one is there; of

@@ -212,6 +212,25 @@ static int add_functions(struct symbol_list *symbols,
     return rc;
 }
 
+/* Writes all symbols and frees the list, whose memory the writer has for its
+ * own ones: they are smaller, and each is written after it was read. */
+static int write_list(struct symbol_list *symbols, struct failure *failure)
+{
+    int rc;
+    void *list = symbols->list;
+
+    if (symbols->writer.num_symbols == 0) {
+        symc_writer_take_room(&symbols->writer, list,
+                              symbols->room * sizeof(*symbols->list));
+        list = NULL;
+    }
+    rc = write_symbols(symbols, failure);
+    free(list);
+    symbols->list = NULL;
+    symbols->room = 0;
+    return rc;
+}
+
 static int add_segments(struct symbol_list *symbols, struct failure *failure)
 {
     size_t size =
@@ -235,10 +254,8 @@ int symbol_list_convert(struct symbol_list *symbols,
         rc = add_functions(symbols, object, failure);
     }
     if (rc == 0) {
-        rc = write_symbols(symbols, failure);
+        rc = write_list(symbols, failure);
     }
-    free(symbols->list);
-    symbols->list = NULL;
     if (rc == 0 && symbols->segments.n > 0) {
         rc = add_segments(symbols, failure);
     }

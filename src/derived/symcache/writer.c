@@ -535,6 +535,14 @@ enum symc_status symc_writer_symbol(struct symc_writer *w, uint64_t address,
     return SYMC_OK;
 }
 
+void symc_writer_take_room(struct symc_writer *w, void *array, size_t size)
+{
+    free(w->symbols);
+    w->symbols = array;
+    w->symbol_room = size / sizeof(*w->symbols);
+    w->has_used_room = true;
+}
+
 void symc_writer_order(struct symc_writer *w, uint64_t *order, size_t n)
 {
     free(w->order);

@@ -120,6 +120,7 @@ struct symc_writer {
     struct symc_symbol *symbols;
     size_t num_symbols;
     size_t symbol_room;
+    bool has_used_room; /* of a caller, who has written to all of it before */
     uint64_t *order; /* of the symbols, or NULL: see symc_writer_order() */
     size_t num_order;
     int has_end;       /* there is a function */
@@ -169,6 +170,11 @@ enum symc_status symc_writer_string(struct symc_writer *writer,
 enum symc_status symc_writer_symbol(struct symc_writer *writer,
                                     uint64_t address, uint64_t size,
                                     struct symc_name *name);
+
+/* Before the first symbol: gives the writer an array of this many bytes, or
+ * NULL, for its symbols, which it frees. */
+void symc_writer_take_room(struct symc_writer *writer, void *array,
+                           size_t size);
 
 /*
  * Tells the order of all symbols, where the caller has sorted them: their

@@ -228,8 +228,21 @@ static int number_symbol_functions(const struct symc_writer *w,
     return f->functions < SYMC_NONE ? 0 : -1;
 }
 
+/* Gives back what a caller's array for symbols has more than they need.  Of
+ * any other array that has not been touched, and costs nothing. */
+static void shrink_symbols(struct symc_writer *w)
+{
+    void *kept;
+
+    if (w->has_used_room) {
+        kept = realloc(w->symbols, (w->num_symbols + 1) * sizeof(*w->symbols));
+        w->symbols = kept != NULL ? kept : w->symbols;
+    }
+}
+
 static int prepare(struct symc_writer *w, struct finish *f)
 {
+    shrink_symbols(w);
     symc_strings_forget(&w->strings);
     symc_set_forget(&w->files);
     symc_set_forget(&w->functions);
