@@ -11,9 +11,6 @@
 
 #include "symbolication/symbolication.h"
 
-/* Bytes of the longest instruction, of x86. */
-#define INSTRUCTION_MAX 15
-
 /* A processor. */
 struct processor {
     uint32_t family; /* the number of its architecture / 100 */

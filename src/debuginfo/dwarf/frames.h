@@ -14,8 +14,6 @@
 
 struct cfi;
 
-#define FRAMES_REGISTERS 128 /* those that have names are below */
-
 /* A section with call frame information. */
 struct dwarf_frames {
     struct dwarf_section section;

@@ -15,7 +15,6 @@
 #include "debuginfo/failure.h"
 
 #define METADATA_TABLES 64 /* numbers that tables can have */
-#define PORTABLEPDB_ID 20  /* bytes: a GUID and a stamp */
 
 enum metadata_stream {
     STREAM_PDB,
@@ -36,7 +35,7 @@ struct metadata_span {
 struct metadata_root {
     struct metadata_span file;
     struct metadata_span streams[NUM_STREAMS];
-    const uint8_t *id; /* PORTABLEPDB_ID bytes, or NULL without "#Pdb" */
+    const uint8_t *id; /* GUID and stamp, 20 bytes; NULL without "#Pdb" */
     uint32_t rows[METADATA_TABLES]; /* of tables that are not in the file, but
                                      * in the assembly it belongs to */
 };
