@@ -175,7 +175,9 @@ is_deeply listed("debug_id=$debug_id&code_id=5ab380779000"), $list,
     '... also beside a code id that nothing has';
 is_deeply listed('debug_id=' . ($debug_id =~ s/-1$/-2/r)), [], 'another age has none';
 is_deeply listed($_), [], "nothing is listed for '$_'"
-    for '', 'debug_id=', 'debug_id=..%2F..', 'code_id=%00', 'debug_id=x&code_id=y';
+    for '', 'debug_id=', 'debug_id=..%2F..', 'debug_id=x&code_id=y';
+
+is listed('code_id=%00'), 400, "a NUL is refused";
 
 $r = $u->request('GET', "$files?id=$path", '', @bearer);
 ok $r->{status} == 200 && $r->{body} eq $pdb, 'and sent by its id';

@@ -121,4 +121,18 @@ is_deeply [map { $u->request('POST', "$base/uploads/$_:complete?key=try012345678
     'the oldest of that user are forgotten, the last 100 are not';
 is complete($other), 'DUPLICATE_DATA', 'that of another user is not';
 
+# --- a reload between two steps takes the uploads away
+
+my $begun = member(create(), 'uploadKey');
+my $config = $u->config;
+delete $config->{uploads};
+$config->{stores}{default}{sources} = ['empty'];
+$t->reload_symcached($config);
+$r = $u->request('PUT', "$base/uploads/$begun:send", $text);
+is $r->{status}, 404, 'a file that was begun before';
+like $r->{body}, qr/the configuration has no \\"uploads\\"/, '... is told why it is not taken';
+$t->reload_symcached($u->config);
+is $u->request('PUT', "$base/uploads/$begun:send", $text)->{status}, 200, 'and can be sent later';
+
+$t->finish;
 done_testing;

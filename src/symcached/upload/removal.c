@@ -324,6 +324,10 @@ void removals_start(struct removals *removals,
     removal->config =
         config_ref((struct config *)scheduler_config(removals->scheduler));
     LIST_INSERT_HEAD(&removals->running, removal, entry);
+    if (removal->config->uploads.root == NULL) {
+        end_removal(removal, 404, "the configuration has no \"uploads\"");
+        return;
+    }
     if (request->is_told) {
         take_note(removal, request);
         return;

@@ -431,6 +431,11 @@ void uploads_take(struct uploads *uploads,
     }
     u->done = done;
     u->arg = arg;
+    if (u->config->uploads.root == NULL) {
+        /* it was begun with a former one */
+        upload_refuse(u, 404, "the configuration has no \"uploads\"");
+        return;
+    }
     if (request->nchunks == 0 && request->body == NULL) {
         status = 503;
         snprintf(u->text, sizeof(u->text), "no descriptor for the body");
