@@ -36,6 +36,7 @@
 #include "symcached/metadata/metadata.h"
 #include "symupload_page.h"
 #include "tecken_page.h"
+#include "tecken_session.h"
 #include "url_path.h"
 #include "tenant_page.h"
 #include "upload_page.h"

@@ -12,67 +12,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/build_list.h"
 #include "base/clock.h"
 #include "base/disk_full.h"
 #include "base/log.h"
-#include "base/secret.h"
 #include "base/task.h"
-#include "base/unnamed_file.h"
 #include "config/config.h"
 #include "http/http.h"
 #include "upload_labels.h"
 #include "symcached/space/space.h"
 #include "symcached/upload/upload.h"
 #include "tecken_files.h"
+#include "tecken_session.h"
 #include "upload_page.h"
 #include "url_path.h"
 
 #define RETRY_SECONDS "15"
 
-/* Sessions of one user, and for how long one may take after its last piece. */
-#define SESSIONS_MAX 4096
-#define SESSION_MS (3600 * 1000)
-
-/* Files of all users of which a piece has come and others have not. */
-#define PARTIAL_MAX 64
-
-#define KEY_SIZE 32 /* hex digits */
-
 #define PIECE_SECONDS 600
-
-/* Incomplete files take room on the disk. */
-#define EXPIRY_SECONDS 60
 
 /* A token does not expire: the year 2100. */
 #define TOKEN_EXPIRES 4102444800
-
-struct tecken_session {
-    TAILQ_ENTRY(tecken_session) next;
-    struct tecken *tecken;
-    struct evhttp_request *req; /* while a piece is worked on, or NULL */
-    struct task *task;
-    uint64_t used; /* clock_ms() */
-    bool only_try;
-    struct build_labels labels;
-    char user[128];
-    char key[KEY_SIZE + 1];
-    char *path;    /* <name>/<id>/<file>, */
-    char *parts[3]; /* and copies of its parts */
-    int fd;         /* what has come, or -1 */
-    uint64_t got;   /* bytes */
-};
-
-struct tecken {
-    struct uploads *uploads;
-    struct event *expiry; /* while a file is incomplete */
-    TAILQ_HEAD(sessions, tecken_session) sessions; /* the oldest first */
-    size_t partial;
-};
 
 /* answers ------------------------------------------------------------------ */
 
@@ -126,131 +88,6 @@ static void answer_token(const char *user, bool only_try,
     reply_object(req, 200, object);
 }
 
-/* sessions -------------------------------------------------------------- */
-
-static void drop_file(struct tecken_session *session)
-{
-    if (session->fd >= 0) {
-        close(session->fd);
-        session->fd = -1;
-        session->tecken->partial--;
-    }
-    session->got = 0;
-}
-
-static void forget_tecken_session(struct tecken_session *session)
-{
-    TAILQ_REMOVE(&session->tecken->sessions, session, next);
-    if (session->task != NULL) {
-        task_cancel(session->task);
-    }
-    drop_file(session);
-    free(session->path);
-    free(session->parts[0]);
-    free(session);
-}
-
-/* Drops those that no client goes on with. */
-static void forget_expired(struct tecken *tecken)
-{
-    struct tecken_session *session, *next;
-
-    for (session = TAILQ_FIRST(&tecken->sessions); session != NULL;
-         session = next) {
-        next = TAILQ_NEXT(session, next);
-        if (session->req == NULL && clock_ms() - session->used > SESSION_MS) {
-            forget_tecken_session(session);
-        }
-    }
-}
-
-static void expect_expiry(struct tecken *tecken)
-{
-    static const struct timeval wait = {.tv_sec = EXPIRY_SECONDS};
-
-    if (tecken->partial > 0 && tecken->expiry != NULL) {
-        event_add(tecken->expiry, &wait);
-    }
-}
-
-static void on_expiry(evutil_socket_t fd, short what, void *arg)
-{
-    forget_expired(arg);
-    expect_expiry(arg);
-}
-
-/* Makes room for one more session of a user, whose oldest one goes if there are
- * as many as may be. */
-static bool has_place(struct tecken *tecken, const char *user)
-{
-    struct tecken_session *session, *oldest = NULL;
-    size_t n = 0;
-
-    TAILQ_FOREACH(session, &tecken->sessions, next)
-    {
-        if (strcmp(session->user, user) == 0) {
-            n++;
-            oldest = oldest == NULL && session->req == NULL ? session : oldest;
-        }
-    }
-    if (n >= SESSIONS_MAX && oldest != NULL) {
-        forget_tecken_session(oldest);
-        n--;
-    }
-    return n < SESSIONS_MAX;
-}
-
-/* Every client that knows the key may upload: it is as good as a token. */
-static struct tecken_session *find_tecken_session(const struct tecken *tecken,
-                                                  const char *key)
-{
-    struct tecken_session *session, *found = NULL;
-
-    TAILQ_FOREACH(session, &tecken->sessions, next)
-    {
-        if (secret_is_equal(key, session->key)) {
-            found = session;
-        }
-    }
-    return found;
-}
-
-/* Returns NULL when there is no room for it. */
-static struct tecken_session *
-begin_tecken_session(struct tecken *tecken, const char *user, const char *path)
-{
-    struct tecken_session *session =
-        has_place(tecken, user) ? calloc(1, sizeof(*session)) : NULL;
-    uint8_t bytes[KEY_SIZE / 2];
-    char *at;
-    size_t i;
-
-    if (session == NULL) {
-        return NULL;
-    }
-    session->path = strdup(path);
-    session->parts[0] = at = strdup(path);
-    if (session->path == NULL || at == NULL ||
-        getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
-        free(session->path);
-        free(at);
-        free(session);
-        return NULL;
-    }
-    (void)strsep(&at, "/");
-    session->parts[1] = strsep(&at, "/");
-    session->parts[2] = at;
-    for (i = 0; i < sizeof(bytes); i++) {
-        snprintf(session->key + 2 * i, 3, "%02x", bytes[i]);
-    }
-    session->tecken = tecken;
-    session->fd = -1;
-    session->used = clock_ms();
-    snprintf(session->user, sizeof(session->user), "%s", user);
-    TAILQ_INSERT_TAIL(&tecken->sessions, session, next);
-    return session;
-}
-
 /* what a client wants to send ---------------------------------------------- */
 
 struct tecken_upload {
@@ -295,7 +132,7 @@ static bool is_text(const char *path)
 static cJSON *make_action(const struct tecken_upload *upload,
                           const struct tecken_file *file)
 {
-    char url[sizeof(upload->url) + KEY_SIZE + 32];
+    char url[sizeof(upload->url) + TECKEN_KEY_SIZE + 32];
     struct tecken_session *session;
     cJSON *action;
 
@@ -308,7 +145,7 @@ static cJSON *make_action(const struct tecken_upload *upload,
     if (file->is_there && upload->labels.build[0] == '\0') {
         return new_action("skip");
     }
-    session = begin_tecken_session(upload->tecken, upload->user, file->path);
+    session = tecken_session_begin(upload->tecken, upload->user, file->path);
     if (session == NULL) {
         action = new_action("error");
         cJSON_AddStringToObject(action, "msg", "too many uploads are begun");
@@ -337,7 +174,7 @@ static void on_looked(void *arg, bool late)
         answer_error(upload->req, 503, "the disk does not answer");
         return;
     }
-    forget_expired(upload->tecken);
+    tecken_sessions_expire(upload->tecken);
     object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "id", (double)time(NULL));
     cJSON_AddNumberToObject(object, "created_at", (double)time(NULL));
@@ -448,7 +285,7 @@ static void refuse_piece(const struct tecken_piece *piece, bool late,
               session->user, session->path, piece->at,
               piece->at + piece->size - 1, text);
     if (late) {
-        drop_file(session);
+        tecken_session_drop_file(session);
     }
     answer_error(req, is_full ? 507 : 503, text);
 }
@@ -492,7 +329,7 @@ static void on_done(void *arg, const struct upload_result *result)
     cJSON_AddStringToObject(object, "size", size);
     cJSON_AddStringToObject(object, "md5Hash", "");
     reply_object(req, 200, object);
-    forget_tecken_session(session);
+    tecken_session_forget(session);
 }
 
 /* All of the file is in the body, or in the session's file. */
@@ -530,25 +367,6 @@ static void on_last(void *arg, bool late)
     take_file(session, piece->config, NULL, req);
 }
 
-/* Opens the file of a session, which has no name.  Returns 0, or an errno. */
-static int open_file(struct tecken_session *session,
-                     const struct config *config)
-{
-    if (session->fd >= 0) {
-        return 0;
-    }
-    if (session->tecken->partial >= PARTIAL_MAX) {
-        return EBUSY;
-    }
-    session->fd = unnamed_file_open(config->uploads.root);
-    if (session->fd < 0) {
-        return errno;
-    }
-    session->tecken->partial++;
-    expect_expiry(session->tecken);
-    return 0;
-}
-
 static void take_piece(struct tecken_session *session,
                        const struct config *config,
                        const struct tecken_range *range, const char *body,
@@ -565,7 +383,7 @@ static void take_piece(struct tecken_session *session,
         answer_error(req, status, error);
         return;
     }
-    rc = open_file(session, config);
+    rc = tecken_session_open_file(session, config);
     piece = rc == 0 ? calloc(1, sizeof(*piece)) : NULL;
     if (piece == NULL || (piece->out = dup(session->fd)) < 0) {
         free(piece);
@@ -646,7 +464,7 @@ void tecken_page(struct tecken *tecken, const struct config *config,
     reply_header(req, "Connection", "close");
     if (path->n == 4) {
         session = config->uploads.root != NULL
-                      ? find_tecken_session(tecken, path->segments[3])
+                      ? tecken_session_find(tecken, path->segments[3])
                       : NULL;
         if (session == NULL ||
             evhttp_request_get_command(req) != EVHTTP_REQ_PUT) {
@@ -668,32 +486,4 @@ void tecken_page(struct tecken *tecken, const struct config *config,
     } else {
         answer_token(user, only_try, req);
     }
-}
-
-struct tecken *tecken_new(struct event_base *base, struct uploads *uploads)
-{
-    struct tecken *tecken = calloc(1, sizeof(*tecken));
-
-    if (tecken != NULL) {
-        tecken->uploads = uploads;
-        tecken->expiry = event_new(base, -1, 0, on_expiry, tecken);
-        TAILQ_INIT(&tecken->sessions);
-    }
-    return tecken;
-}
-
-void tecken_free(struct tecken *tecken)
-{
-    struct tecken_session *session;
-
-    if (tecken == NULL) {
-        return;
-    }
-    while ((session = TAILQ_FIRST(&tecken->sessions)) != NULL) {
-        forget_tecken_session(session);
-    }
-    if (tecken->expiry != NULL) {
-        event_free(tecken->expiry);
-    }
-    free(tecken);
 }

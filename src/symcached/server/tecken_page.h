@@ -19,15 +19,9 @@
 #include <stdbool.h>
 
 struct config;
-struct event_base;
 struct evhttp_request;
 struct tecken;
-struct uploads;
 struct url_path;
-
-/* Returns NULL when out of memory. */
-struct tecken *tecken_new(struct event_base *base, struct uploads *uploads);
-void tecken_free(struct tecken *tecken); /* NULL is allowed */
 
 /* Is this one of these pages? */
 bool tecken_has(const struct url_path *path, struct evhttp_request *req);
