@@ -31,7 +31,8 @@ static void use(struct symc_string url, struct symc_string name)
 
     if (js_join(url, name, to, room) > room ||
         js_fold(name, folded, 3 * name.size + 16) > 3 * name.size + 16 ||
-        js_module(url, to) > url.size || js_stem(url, to, room) > url.size ||
+        js_module_name(url, to) > url.size ||
+        js_stem(url, to, room) > url.size ||
         js_candidates(url, both, names) > 4 ||
         js_file_names(name, url, false, to).module.size > room) {
         abort();

@@ -99,7 +99,7 @@ static struct symc_string join(const struct json *json, uint32_t row, char *to)
 static struct symc_string module(const struct json *json, uint32_t row,
                                  char *to)
 {
-    return made(to, js_module(text(json, row + 1), to));
+    return made(to, js_module_name(text(json, row + 1), to));
 }
 
 static struct symc_string fold(const struct json *json, uint32_t row, char *to)

@@ -615,3 +615,18 @@ struct elf_bytes elf_file_build_id(const struct elf_file *f)
     }
     return id;
 }
+
+bool elf_file_is_cut(const struct elf_file *f)
+{
+    struct elf_section section;
+    uint64_t i;
+
+    for (i = 0; i < f->num_sections; i++) {
+        section = elf_file_section_header(f, i);
+        if (section.type != ELF_SHT_NOBITS && section.type != 0 &&
+            !has(f, section.offset, section.size)) {
+            return true;
+        }
+    }
+    return f->is_malformed && f->all_names.size == f->section_names.size;
+}

@@ -156,6 +156,14 @@ uint64_t elf_file_load_address(const struct elf_file *file);
 /* Do all addresses of what is loaded have 32 bits? */
 bool elf_file_is_low(const struct elf_file *file);
 
+/*
+ * Are there sections whose data lies after the end of the file?  Section
+ * headers are at the end as a rule and are lost with it: then there are none,
+ * although the program has code.  A name that is not UTF-8 does not mean that
+ * the file was cut.
+ */
+bool elf_file_is_cut(const struct elf_file *file);
+
 /* Returns the build id, or one with data NULL.  It may be empty. */
 struct elf_bytes elf_file_build_id(const struct elf_file *file);
 

@@ -114,28 +114,6 @@ static void debug_id(const struct elf_file *f, const struct elf_bytes *build_id,
     }
 }
 
-/*
- * Are there sections whose data lies after the end of the file?  Section
- * headers are at the end as a rule and are lost with it: then there are none,
- * although the program has code.  A name that is not UTF-8 does not mean that
- * the file was cut.
- */
-static bool is_cut(const struct elf_file *f)
-{
-    struct elf_section section;
-    uint64_t i;
-
-    for (i = 0; i < f->num_sections; i++) {
-        section = elf_file_section_header(f, i);
-        if (section.type != ELF_SHT_NOBITS && section.type != 0 &&
-            (section.offset > f->size ||
-             section.size > f->size - section.offset)) {
-            return true;
-        }
-    }
-    return f->is_malformed && f->all_names.size == f->section_names.size;
-}
-
 int elf_identity_read(const uint8_t *data, size_t size,
                       struct elf_identity *identity, char *error,
                       size_t error_size)
@@ -158,7 +136,7 @@ int elf_identity_read(const uint8_t *data, size_t size,
     identity->build_id_size = id.size;
     identity->kind = kind_of(&f);
     identity->has_code = has_code(&f);
-    identity->is_cut = is_cut(&f);
+    identity->is_cut = elf_file_is_cut(&f);
     f.section_names = f.all_names;
     identity->has_debug_info = has_section(&f, "debug_info");
     identity->has_symbols = f.symtab.count > 0 || f.dynsym.count > 0;

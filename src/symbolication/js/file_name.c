@@ -138,7 +138,7 @@ static struct symc_string behind_hash(struct symc_string path)
     }
 }
 
-size_t js_module(struct symc_string path, char *to)
+size_t js_module_name(struct symc_string path, char *to)
 {
     size_t i;
     struct symc_string behind;
@@ -228,13 +228,13 @@ struct js_names js_file_names(struct symc_string name,
     }
     if (is_webpack || is_turbopack) {
         names.module.data = module;
-        names.module.size = js_module(names.filename, module);
+        names.module.size = js_module_name(names.filename, module);
     } else if (!has_module &&
                (begins(abs_path, "http:") || begins(abs_path, "https:") ||
                 begins(abs_path, "webpack:") ||
                 begins(abs_path, "turbopack:") || begins(abs_path, "app:"))) {
         names.module.data = module;
-        names.module.size = js_module(abs_path, module);
+        names.module.size = js_module_name(abs_path, module);
     }
     return names;
 }

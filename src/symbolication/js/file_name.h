@@ -26,6 +26,6 @@ struct js_names js_file_names(struct symc_string name,
 /* Writes the name of the module of a path or URL: without host, extension,
  * hashes, versions and folders that say nothing.  to has room for path.size
  * bytes; returns the size. */
-size_t js_module(struct symc_string path, char *to);
+size_t js_module_name(struct symc_string path, char *to);
 
 #endif

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "addresses.h"
-#include "crash_report.h"
+#include "apple_report.h"
 #include "event.h"
 #include "jvm_trace.h"
 #include "minidump.h"
@@ -318,7 +318,7 @@ static bool show_report(struct settings *settings, const char *file,
         return true;
     }
     if (apple_is_report(text, size)) {
-        *code = crash_report_show(settings, file, text, size);
+        *code = apple_report_show(settings, file, text, size);
         return true;
     }
     if (profile_is_one(text, size)) {

@@ -66,7 +66,7 @@ struct hosts {
 };
 
 /* API: values of "state" */
-static const char *const state_names[] = {"closed", "open", "half_open"};
+static const char *const breaker_names[] = {"closed", "open", "half_open"};
 
 /* The time at which a slot becomes slow or stuck; 0 if it stays as it is. */
 static uint64_t turns(const struct host_slot *slot, uint64_t now)
@@ -599,7 +599,7 @@ cJSON *host_json(const struct hosts *hosts, const char *origin)
     host = host != NULL ? host : &none;
     cJSON_AddStringToObject(object, "origin", origin);
     cJSON_AddStringToObject(object, "breaker",
-                            state_names[host->breaker.state]);
+                            breaker_names[host->breaker.state]);
     cJSON_AddNumberToObject(object, "failures", host->breaker.failures);
     cJSON_AddNumberToObject(object, "lookups", slots_since(host, now, 0));
     if (host->breaker.failures > 0 && host->failed_last != 0) {
@@ -639,6 +639,6 @@ void hosts_print(const struct hosts *hosts, struct evbuffer *buf)
                              "# TYPE symcached_hosts gauge\n");
     for (i = 0; i <= BREAKER_HALF_OPEN; i++) {
         evbuffer_add_printf(buf, "symcached_hosts{state=\"%s\"} %u\n",
-                            state_names[i], counts[i]);
+                            breaker_names[i], counts[i]);
     }
 }

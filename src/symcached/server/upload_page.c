@@ -274,7 +274,7 @@ static const char *read_query(const char *query, bool is_form,
         return NULL;
     }
     if (evhttp_parse_query_str(query, &pairs) != 0) {
-        return "the query cannot be read";
+        return "the query of the upload cannot be read";
     }
     TAILQ_FOREACH(pair, &pairs, next)
     {

@@ -4,7 +4,7 @@
  * symcachectl symbolicate, with a crash report of Apple's: it is read in a
  * child process, and answered as POST /applecrashreport does.
  */
-#include "crash_report.h"
+#include "apple_report.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ static void print_answer(const cJSON *answer)
     cJSON_Delete(object);
 }
 
-int crash_report_show(struct settings *settings, const char *file,
+int apple_report_show(struct settings *settings, const char *file,
                       const char *text, size_t size)
 {
     struct text arg = {file, text, size};
