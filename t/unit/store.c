@@ -113,6 +113,16 @@ static void publish_beside_cleaners(void **state)
     assert_int_equal(munmap(left, sizeof(*left)), 0);
 }
 
+/* A store that is removed while a file comes into it is not made again. */
+static void publish_nothing(void **state)
+{
+    struct stat st;
+
+    assert_int_equal(store_rename(in_root("gone"), in_root("other/b/c")), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(stat(in_root("other"), &st), -1);
+}
+
 static void publish_refuses(void **state)
 {
     symcache_version_t v = {9, 9, 9};
@@ -293,10 +303,14 @@ static int remove_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(publish),     cmocka_unit_test(publish_refuses),
+        cmocka_unit_test(publish),
+        cmocka_unit_test(publish_refuses),
         cmocka_unit_test(publish_beside_cleaners),
-        cmocka_unit_test(versions),    cmocka_unit_test(unseen_versions),
-        cmocka_unit_test(touch),       cmocka_unit_test(transcoders),
+        cmocka_unit_test(publish_nothing),
+        cmocka_unit_test(versions),
+        cmocka_unit_test(unseen_versions),
+        cmocka_unit_test(touch),
+        cmocka_unit_test(transcoders),
         cmocka_unit_test(work),
     };
 

@@ -122,8 +122,10 @@ int store_rename(const char *from, const char *to)
         if (rename(from, to) == 0) {
             return 0;
         }
-        /* a cleaner may take a folder away as soon as it is made */
-        if (errno != ENOENT ||
+        /* a cleaner may take a folder away as soon as it is made; where what
+         * is renamed has gone, too, the whole store was removed, and stays so
+         */
+        if (errno != ENOENT || access(from, F_OK) != 0 ||
             (workdir_make_path(dir) != 0 && errno != ENOENT)) {
             return -1;
         }
