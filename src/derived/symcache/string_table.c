@@ -187,9 +187,7 @@ static bool is_full(const struct symc_strings *s, size_t count)
 /* Makes room for more than this number of strings. */
 static int grow(struct symc_strings *s, size_t count)
 {
-    int is_ascii;
-    size_t i, n, len;
-    const uint8_t *text;
+    size_t i, n;
 
     n = s->num_slots == 0 ? FIRST_SLOTS : 2 * s->num_slots;
     for (; n / 4 * 3 <= count && n <= MAX_SLOTS; n *= 2) {
@@ -200,12 +198,7 @@ static int grow(struct symc_strings *s, size_t count)
     }
     s->num_slots = n;
     for (i = 0; i < s->count; i++) {
-        if (s->refers) {
-            text = symc_strings_text(s, i, &len);
-            put_slot(s, hash_text(s, text, len, &is_ascii), i);
-        } else {
-            put_slot(s, s->hashes[i], i);
-        }
+        put_slot(s, s->hashes[i], i);
     }
     return 0;
 }
@@ -318,17 +311,13 @@ static int insert(struct symc_strings *s, const uint8_t *text, size_t len,
     *offset = (uint32_t)s->size;
     if (array_need(&s->offsets, &s->offset_room, s->count + 1,
                    sizeof(*s->offsets)) != 0 ||
-        (!s->refers &&
-         array_need(&s->hashes, &s->hash_room, s->count + 1,
-                    sizeof(*s->hashes)) != 0) ||
+        array_need(&s->hashes, &s->hash_room, s->count + 1,
+                   sizeof(*s->hashes)) != 0 ||
         append(s, text, len) != 0) {
         return -1;
     }
     s->offsets[s->count] = *offset;
-    if (!s->refers) {
-        s->hashes[s->count] = hash;
-    }
-    s->count++;
+    s->hashes[s->count++] = hash;
     s->slots[slot] = tag_of(s, hash) | (uint32_t)s->count;
     return 0;
 }

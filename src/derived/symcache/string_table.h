@@ -27,7 +27,7 @@ struct symc_strings {
     struct arena repaired; /* texts that did not stay as they were */
     uint32_t *offsets; /* by the number of a string */
     size_t offset_room;
-    uint32_t *hashes; /* the same, unless it refers: they are had again */
+    uint32_t *hashes; /* the same */
     size_t hash_room;
     uint32_t *slots;  /* number + 1 in the low bits, bits of the hash above */
     size_t num_slots; /* a power of two, or 0 */
