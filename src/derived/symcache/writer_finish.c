@@ -279,21 +279,38 @@ static void write_header(struct symc_output *s, const struct symc_writer *w,
     symc_store(p + SYMC_AT_STRINGS, (uint32_t)w->strings.size);
 }
 
-/* Writes the symbols and gaps before an address. */
+/* Writes the symbols and gaps before an address.  No two are at one address
+ * any more. */
 static void write_others(struct symc_output *s, const struct symc_writer *w,
                          const struct finish *f, struct merge *m, uint64_t end,
                          enum range_part part)
 {
-    for (; m->address < end; merge_skip(m, w, f)) {
+    bool is_symbol;
+    uint64_t address = m->address;
+    size_t symbol = m->symbol, gap = m->gap;
+    const uint64_t *order = f->order;
+    const uint32_t *gaps = w->ranges.gaps;
+    const size_t num_symbols = f->symbols, num_gaps = f->gaps;
+
+    while (address < end) {
+        is_symbol = symbol < num_symbols && order[symbol] >> 32 == address;
         if (part == ADDRESSES) {
-            symc_output_number(s, (uint32_t)m->address);
-        } else if (is_at_symbol(m, f)) {
-            stream_record(s, SYMC_NONE, 0, (uint32_t)f->order[m->symbol],
-                          SYMC_NONE);
+            symc_output_number(s, (uint32_t)address);
+        } else if (is_symbol) {
+            stream_record(s, SYMC_NONE, 0, (uint32_t)order[symbol], SYMC_NONE);
         } else {
             stream_record(s, SYMC_NONE, SYMC_NONE, SYMC_NONE, SYMC_NONE);
         }
+        symbol += is_symbol;
+        gap += !is_symbol;
+        address = symbol < num_symbols ? order[symbol] >> 32 : NOTHING;
+        if (gap < num_gaps && gaps[gap] < address) {
+            address = gaps[gap];
+        }
     }
+    m->address = address;
+    m->symbol = symbol;
+    m->gap = gap;
 }
 
 /* Returns how many of n addresses, of which the first is, are below another
