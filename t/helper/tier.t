@@ -309,5 +309,30 @@ SKIP: {
     ok -e $there, 'and is stored';
 }
 
+# --- the process that compresses a file is killed
+
+sub compressing {
+    open my $fh, '<', "/proc/$t->{helper}/task/$t->{helper}/children" or return;
+    return grep {
+        ($t->read_file("/proc/$_/cmdline") // '') =~ /\0--gzip\0/
+    } split ' ', <$fh> // '';
+}
+$plain = $t->read_file($fleet->file);
+my $n = 0;
+$t->wait_until('a compression is killed', sub {
+    # a file that was on the disk before the tier is stored when it is used
+    my $dir = 'store' . $fleet->{n} . '/killed' . ++$n . ".pdb/$Test::Tier::id";
+    my $file = $t->write_file("$dir/killed$n.pdb-v9.0.0.symcache", $plain);
+    utime time - 7200, time - 7200, $file;
+    $fleet->ask("killed$n.pdb/$Test::Tier::id");
+    for (1 .. 200) {
+        my @pids = compressing() or next;
+        kill 'KILL', @pids;
+        last;
+    }
+    return $t->helper_log =~ /killed\d+\.pdb.* is not stored: its compression ended with signal 9 \(Killed\);/;
+});
+pass 'the log says how it ended';
+
 $t->finish;
 done_testing;

@@ -363,11 +363,14 @@ static void compute_put(struct tier_put *put)
 static void on_compressed(void *arg, struct child_result *child)
 {
     struct tier_put *put = arg;
+    char end[CHILD_END_SIZE], why[CHILD_END_SIZE + 64];
 
     put->child = NULL;
     child->tail[strcspn(child->tail, "\n")] = '\0';
     if (!WIFEXITED(child->status) || WEXITSTATUS(child->status) != 0) {
-        put_failed(put, child->tail, 0);
+        child_end_print(end, child);
+        snprintf(why, sizeof(why), "its compression ended with %s", end);
+        put_failed(put, child->tail[0] != '\0' ? child->tail : why, 0);
         return;
     }
     compute_put(put);
