@@ -222,8 +222,8 @@ static void write_thread(struct minidump_report *report, size_t i)
     json_write_close(w, '}');
 }
 
-static void write_status(struct json_writer *w,
-                         const struct module_symbols *symbols)
+static void write_unwind_status(struct json_writer *w,
+                                const struct module_symbols *symbols)
 {
     static const char *const statuses[] = {
         [CRASH_FOUND] = "found",
@@ -253,7 +253,7 @@ static void write_modules(struct minidump_report *report)
             continue;
         }
         write_module(report, i);
-        write_status(w, &report->symbols[i]);
+        write_unwind_status(w, &report->symbols[i]);
         if (i == 0) {
             write_text(w, "lookup_file", report->lookup_file);
         }

@@ -258,7 +258,7 @@ int scheduler_configure(struct scheduler *scheduler, struct config *config,
     if (scheduler->config != config) {
         config_unref(scheduler->config);
         scheduler->config = config_ref(config);
-        transcoder_healths_reset(scheduler->trusts, NULL);
+        transcoder_healths_reset(scheduler->healths, NULL);
         tiers_configure(scheduler->tiers, config);
         leave_former(scheduler);
     }

@@ -251,8 +251,8 @@ static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
         }
         item = made_json(scheduler, store, key,
                          &store->transcoders[i].version);
-        health =
-            transcoder_healths_find(scheduler->trusts, &store->transcoders[i]);
+        health = transcoder_healths_find(scheduler->healths,
+                                         &store->transcoders[i]);
         if (health != NULL && transcoder_health_left(health) > 0) {
             cJSON_AddNumberToObject(item, "not_run_for",
                                     transcoder_health_left(health));

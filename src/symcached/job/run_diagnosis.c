@@ -30,22 +30,22 @@ struct canary {
  * judged any more, and when out of memory.
  */
 static struct transcoder_health *
-trust_in(const struct job *job, const struct transcoder_config *transcoder)
+health_in(const struct job *job, const struct transcoder_config *transcoder)
 {
     if (job->config != scheduler_config(job->scheduler)) {
         return NULL;
     }
-    return transcoder_healths_get(job->scheduler->trusts, job->store,
+    return transcoder_healths_get(job->scheduler->healths, job->store,
                                   transcoder);
 }
 
 /* A conversion of several files cannot show a faulty transcoder: the canary is
  * one file. */
-static struct transcoder_health *trust_of(const struct job *job)
+static struct transcoder_health *health_of(const struct job *job)
 {
     return kind_has_inputs((symcache_kind_e)job->key.kind)
                ? NULL
-               : trust_in(job, job_transcoder(job));
+               : health_in(job, job_transcoder(job));
 }
 
 static bool take_probe(struct job *job)
@@ -60,7 +60,7 @@ static bool take_probe(struct job *job)
 
 bool job_may_transcode(const struct job *job)
 {
-    const struct transcoder_health *health = trust_of(job);
+    const struct transcoder_health *health = health_of(job);
     unsigned parallel = job_transcoder(job)->parallel;
 
     return health == NULL || (!transcoder_health_is_tried(health) &&
@@ -69,7 +69,7 @@ bool job_may_transcode(const struct job *job)
 
 bool job_begins_run(struct job *job, char *error, size_t size)
 {
-    struct transcoder_health *health = trust_of(job);
+    struct transcoder_health *health = health_of(job);
 
     if (health == NULL) {
         return true;
@@ -89,7 +89,7 @@ bool job_begins_run(struct job *job, char *error, size_t size)
 
 void job_run_spoke(struct job *job, bool spoke)
 {
-    struct transcoder_health *health = trust_of(job);
+    struct transcoder_health *health = health_of(job);
 
     if (health != NULL) {
         health->is_silent = !spoke;
@@ -99,7 +99,7 @@ void job_run_spoke(struct job *job, bool spoke)
 bool job_may_speak(const struct job *job,
                    const struct transcoder_config *transcoder)
 {
-    const struct transcoder_health *health = trust_in(job, transcoder);
+    const struct transcoder_health *health = health_in(job, transcoder);
 
     return transcode_proves(transcoder) &&
            (health == NULL || !health->is_silent);
@@ -107,7 +107,7 @@ bool job_may_speak(const struct job *job,
 
 void job_leaves_run(struct job *job)
 {
-    struct transcoder_health *health = trust_of(job);
+    struct transcoder_health *health = health_of(job);
 
     if (take_probe(job) && health != NULL) {
         transcoder_health_ends(health, true);
@@ -122,7 +122,7 @@ void job_leaves_run(struct job *job)
 
 void job_run_converted(struct job *job)
 {
-    struct transcoder_health *health = trust_of(job);
+    struct transcoder_health *health = health_of(job);
     symcache_key_t original;
 
     if (health != NULL) {
@@ -134,7 +134,7 @@ void job_run_converted(struct job *job)
 
 void job_run_failed(struct job *job, const char *why)
 {
-    struct transcoder_health *health = trust_of(job);
+    struct transcoder_health *health = health_of(job);
 
     if (health != NULL) {
         transcoder_health_failed(health, &job->key, why,
@@ -146,7 +146,7 @@ void job_run_failed(struct job *job, const char *why)
 bool job_was_lied_to(const struct job *job)
 {
     const struct transcoder_health *health =
-        job->findings & FINDING_MALFORMED ? trust_in(job, job->run.accuser)
+        job->findings & FINDING_MALFORMED ? health_in(job, job->run.accuser)
                                           : NULL;
 
     return health != NULL && health->lies != job->run.lies;
@@ -203,7 +203,7 @@ static void believe_run(struct job *job,
 static void on_canary(void *arg, const struct transcode_result *result)
 {
     struct job *job = arg;
-    struct transcoder_health *health = trust_of(job);
+    struct transcoder_health *health = health_of(job);
     struct canary *canary = job->run.canary;
     char why[TRUST_TEXT], text[NEGCACHE_TEXT_MAX];
 
@@ -263,7 +263,7 @@ static int run_canary(struct job *job)
 
 void job_diagnose(struct job *job)
 {
-    struct transcoder_health *health = trust_of(job);
+    struct transcoder_health *health = health_of(job);
     char error[PATH_MAX + 128];
 
     if (health == NULL || !transcoder_health_needs_canary(health, &job->key)) {

@@ -532,7 +532,7 @@ void scheduler_forget_transcoders(struct scheduler *scheduler,
 {
     struct job *job;
 
-    transcoder_healths_reset(scheduler->trusts, store);
+    transcoder_healths_reset(scheduler->healths, store);
     LIST_FOREACH(job, &scheduler->all, all)
     {
         if (strcmp(job->store->name, store->name) == 0 &&
@@ -578,12 +578,12 @@ struct scheduler *scheduler_new(struct event_base *base,
     scheduler->tiers = tiers;
     scheduler->misses = recent_misses_new();
     scheduler->missing = missing_modules_new();
-    scheduler->trusts = transcoder_healths_new();
+    scheduler->healths = transcoder_healths_new();
 
     if (scheduler->pump == NULL || scheduler->negcache == NULL ||
         scheduler->attempt_logs == NULL || scheduler->source_stats == NULL ||
         scheduler->gzip_files == NULL || scheduler->misses == NULL ||
-        scheduler->missing == NULL || scheduler->trusts == NULL) {
+        scheduler->missing == NULL || scheduler->healths == NULL) {
         scheduler_free(scheduler);
         return NULL;
     }
@@ -637,7 +637,7 @@ void scheduler_free(struct scheduler *scheduler)
     if (scheduler->pump != NULL) {
         event_free(scheduler->pump);
     }
-    transcoder_healths_free(scheduler->trusts);
+    transcoder_healths_free(scheduler->healths);
     recent_misses_free(scheduler->misses);
     missing_modules_free(scheduler->missing);
     source_stats_free(scheduler->source_stats);

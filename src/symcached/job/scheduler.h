@@ -34,7 +34,7 @@ struct scheduler {
     struct tiers *tiers;
     struct recent_misses *misses;
     struct missing_modules *missing;
-    struct transcoder_healths *trusts;
+    struct transcoder_healths *healths;
     SLIST_HEAD(, scheduler_root) roots; /* all that were ever configured */
     bool stopping;
     bool draining; /* lookups start no job */

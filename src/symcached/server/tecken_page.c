@@ -113,7 +113,7 @@ static void compare_tecken_files(void *arg)
     tecken_files_compare(((struct tecken_upload *)arg)->files);
 }
 
-static cJSON *new_action(const char *type)
+static cJSON *new_tecken_action(const char *type)
 {
     cJSON *action = cJSON_CreateObject();
 
@@ -129,31 +129,31 @@ static bool is_text(const char *path)
     return len > 4 && strcmp(path + len - 4, ".sym") == 0;
 }
 
-static cJSON *make_action(const struct tecken_upload *upload,
-                          const struct tecken_file *file)
+static cJSON *make_tecken_action(const struct tecken_upload *upload,
+                                 const struct tecken_file *file)
 {
     char url[sizeof(upload->url) + TECKEN_KEY_SIZE + 32];
     struct tecken_session *session;
     cJSON *action;
 
     if (file->wrong != NULL) {
-        action = new_action("error");
+        action = new_tecken_action("error");
         cJSON_AddStringToObject(action, "msg", file->wrong);
         return action;
     }
     /* the build gets a file only by sending it */
     if (file->is_there && upload->labels.build[0] == '\0') {
-        return new_action("skip");
+        return new_tecken_action("skip");
     }
     session = tecken_session_begin(upload->tecken, upload->user, file->path);
     if (session == NULL) {
-        action = new_action("error");
+        action = new_tecken_action("error");
         cJSON_AddStringToObject(action, "msg", "too many uploads are begun");
         return action;
     }
     session->only_try = upload->only_try;
     session->labels = upload->labels;
-    action = new_action("upload");
+    action = new_tecken_action("upload");
     snprintf(url, sizeof(url), "%s/upload/v2/%s", upload->url, session->key);
     cJSON_AddStringToObject(action, "url", url);
     if (is_text(file->path)) {
@@ -185,8 +185,9 @@ static void on_looked(void *arg, bool late)
     for (i = 0; i < upload->files->n; i++) {
         item = cJSON_CreateObject();
         cJSON_AddStringToObject(item, "key", upload->files->list[i].path);
-        cJSON_AddItemToObject(item, "action",
-                              make_action(upload, &upload->files->list[i]));
+        cJSON_AddItemToObject(
+            item, "action",
+            make_tecken_action(upload, &upload->files->list[i]));
         cJSON_AddItemToArray(files, item);
     }
     reply_object(upload->req, 201, object);

@@ -21,11 +21,13 @@
  * remembered for that name as well.
  */
 enum {
-    VARIANT_GIVEN, /* name as asked for, key as it is usual in the layout */
-    VARIANT_LOWER, /* name and key in lower case */
-    VARIANT_MIXED, /* name in lower case, key in upper case */
-    VARIANT_UPPER  /* name as asked for, key in upper case; of slashsymbols,
-                      whose keys are in upper case first, in lower case */
+    LAYOUT_VARIANT_GIVEN, /* name as asked for, key as it is usual in the
+                             layout */
+    LAYOUT_VARIANT_LOWER, /* name and key in lower case */
+    LAYOUT_VARIANT_MIXED, /* name in lower case, key in upper case */
+    LAYOUT_VARIANT_UPPER  /* name as asked for, key in upper case; of
+                             slashsymbols, whose keys are in upper case first,
+                             in lower case */
 };
 
 /* Changes ASCII letters only, as everywhere in keys. */
@@ -36,7 +38,7 @@ static void lower_text(char *p, size_t len)
     }
 }
 
-static void layout_upper(char *p, size_t len)
+static void upper_text(char *p, size_t len)
 {
     for (; len > 0; p++, len--) {
         *p = *p >= 'a' && *p <= 'z' ? (char)(*p & ~0x20) : *p;
@@ -80,8 +82,9 @@ static size_t layout_tier(const char *name)
     return len;
 }
 
-/* All in lower case but the age of portable PDBs; VARIANT_MIXED is for servers
- * that write every age in upper case.  Images have the key of symstore. */
+/* All in lower case but the age of portable PDBs; LAYOUT_VARIANT_MIXED is for
+ * servers that write every age in upper case.  Images have the key of
+ * symstore. */
 static void spell_ssqp(unsigned variant, const symcache_key_t *key, char *name,
                        char *id)
 {
@@ -89,10 +92,10 @@ static void spell_ssqp(unsigned variant, const symcache_key_t *key, char *name,
 
     lower_text(name, strlen(name));
     if (key->id_type == SYMCACHE_ID_DEBUG) {
-        upper = variant == VARIANT_MIXED ||
-                (variant == VARIANT_GIVEN && key->age == UINT32_MAX);
+        upper = variant == LAYOUT_VARIANT_MIXED ||
+                (variant == LAYOUT_VARIANT_GIVEN && key->age == UINT32_MAX);
         lower_text(id, upper ? LAYOUT_GUID : strlen(id));
-    } else if (variant == VARIANT_LOWER) {
+    } else if (variant == LAYOUT_VARIANT_LOWER) {
         lower_text(id, strlen(id));
     }
 }
@@ -128,7 +131,7 @@ static void spell_native(const char *hex, bool debug, bool macho, char *id)
                      "%.4s/%.4s/%.4s/%.4s/%.4s/%.12s%s", hex, hex + 4,
                      hex + 8, hex + 12, hex + 16, hex + 20,
                      debug ? "" : ".app");
-        layout_upper(id, (size_t)n - (debug ? 0 : strlen(".app")));
+        upper_text(id, (size_t)n - (debug ? 0 : strlen(".app")));
     } else {
         snprintf(id, LAYOUT_ID_MAX + 1, "%.2s/%s%s", hex, hex + 2,
                  debug ? ".debug" : "");
@@ -144,7 +147,7 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
                            char *name, char *id)
 {
     bool debug = symcache_kind_is_debuginfo((symcache_kind_e)walk->key->kind);
-    bool macho = walk->key->build_len == 16 && variant != VARIANT_GIVEN;
+    bool macho = walk->key->build_len == 16 && variant != LAYOUT_VARIANT_GIVEN;
     char hex[SYMCACHE_ID_TEXT_MAX + 1];
 
     snprintf(hex, sizeof(hex), "%.*s", 2 * SYMCACHE_BUILD_ID_MAX,
@@ -166,7 +169,7 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
         snprintf(name, SYMCACHE_NAME_MAX + 1, macho ? "_.dwarf" : "_.debug");
     } else if (layout_is_unnamed(walk->key)) {
         snprintf(name, SYMCACHE_NAME_MAX + 1, LAYOUT_ANY);
-    } else if (variant != VARIANT_GIVEN ||
+    } else if (variant != LAYOUT_VARIANT_GIVEN ||
                walk->source->layout == LAYOUT_SSQP) {
         lower_text(name, strlen(name));
     }
@@ -183,10 +186,10 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
  * as it is. */
 static void spell_breakpad(unsigned variant, char *name, char *id)
 {
-    if (variant == VARIANT_LOWER || variant == VARIANT_MIXED) {
+    if (variant == LAYOUT_VARIANT_LOWER || variant == LAYOUT_VARIANT_MIXED) {
         lower_text(name, strlen(name));
     }
-    if ((variant == VARIANT_GIVEN || variant == VARIANT_LOWER) &&
+    if ((variant == LAYOUT_VARIANT_GIVEN || variant == LAYOUT_VARIANT_LOWER) &&
         strlen(id) > LAYOUT_GUID) {
         lower_text(id + LAYOUT_GUID, strlen(id + LAYOUT_GUID));
     }
@@ -200,11 +203,11 @@ static void spell_slashsymbols(const struct layout_walk *walk,
         memmove(id, id + strlen("buildid-"),
                 strlen(id + strlen("buildid-")) + 1);
     }
-    if (variant == VARIANT_LOWER || variant == VARIANT_MIXED) {
+    if (variant == LAYOUT_VARIANT_LOWER || variant == LAYOUT_VARIANT_MIXED) {
         lower_text(name, strlen(name));
     }
-    if (variant == VARIANT_GIVEN || variant == VARIANT_MIXED) {
-        layout_upper(id, strlen(id));
+    if (variant == LAYOUT_VARIANT_GIVEN || variant == LAYOUT_VARIANT_MIXED) {
+        upper_text(id, strlen(id));
     } else {
         lower_text(id, strlen(id));
     }
@@ -239,10 +242,10 @@ static void spell_variant(const struct layout_walk *walk, unsigned variant,
         return;
     }
 
-    if (variant == VARIANT_LOWER || variant == VARIANT_MIXED) {
+    if (variant == LAYOUT_VARIANT_LOWER || variant == LAYOUT_VARIANT_MIXED) {
         lower_text(name, strlen(name));
     }
-    if (variant == VARIANT_LOWER || layout == LAYOUT_UNIFIED) {
+    if (variant == LAYOUT_VARIANT_LOWER || layout == LAYOUT_UNIFIED) {
         lower_text(id, strlen(id));
     }
     if (layout == LAYOUT_UNIFIED && is_uuid(walk->key)) {
@@ -419,7 +422,7 @@ static void layout_print(const struct layout_walk *walk, unsigned variant,
     if (walk->source->casing == CASING_LOWER) {
         lower_text(path, strlen(path));
     } else if (walk->source->casing == CASING_UPPER) {
-        layout_upper(path, strlen(path));
+        upper_text(path, strlen(path));
     }
 }
 
@@ -647,10 +650,11 @@ static size_t add_places(struct layout_place *places, struct layout_walk *walk)
 
     for (i = 0; i < walk->nforms; i++) {
         places[n].form = walk->forms[i];
-        layout_print(walk, VARIANT_GIVEN, walk->forms[i], places[n++].path);
+        layout_print(walk, LAYOUT_VARIANT_GIVEN, walk->forms[i],
+                     places[n++].path);
     }
     places[n].form = FORM_PLAIN;
-    layout_print(walk, VARIANT_LOWER, FORM_PLAIN, places[n].path);
+    layout_print(walk, LAYOUT_VARIANT_LOWER, FORM_PLAIN, places[n].path);
     return n + has_uuid(walk);
 }
 

@@ -380,7 +380,7 @@ static int print_rule(const struct run *run)
 
 /* the command -------------------------------------------------------------- */
 
-static int print_usage(void)
+static int print_tier_usage(void)
 {
     fputs(usage, stderr);
     return EXIT_WRONG_USE;
@@ -479,7 +479,7 @@ static bool read_age(struct run *run, const char *text)
 }
 
 /* Returns false if the arguments are wrong. */
-static bool read_arguments(struct run *run, int argc, char **argv)
+static bool read_tier_arguments(struct run *run, int argc, char **argv)
 {
     static const struct option options[] = {
         {"tier", no_argument, NULL, 't'},
@@ -535,8 +535,8 @@ int tier_command(int argc, char **argv, const struct source_type *const *types,
     char error[1024];
     int rc;
 
-    if (!read_arguments(&run, argc, argv)) {
-        return print_usage();
+    if (!read_tier_arguments(&run, argc, argv)) {
+        return print_tier_usage();
     }
     if (config_read(run.config_file, types, &run.config, error,
                     sizeof(error)) != 0) {

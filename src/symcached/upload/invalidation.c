@@ -29,9 +29,9 @@ struct invalidation {
 
 /* Drops everything that one store has for a key.  Returns false if that must
  * wait. */
-static bool drop_key(struct scheduler *scheduler,
-                     const struct store_config *store,
-                     const symcache_key_t *key)
+static bool invalidate_key(struct scheduler *scheduler,
+                           const struct store_config *store,
+                           const symcache_key_t *key)
 {
     bool done = scheduler_discard(scheduler, store, key);
 
@@ -41,10 +41,10 @@ static bool drop_key(struct scheduler *scheduler,
 
 /* The same by a name that the index has: of one by which an id was asked for
  * only with that id, of the name of a file with all ids of this one. */
-static bool drop_name(struct scheduler *scheduler,
-                      const struct store_config *store,
-                      const struct symstore_path *place, size_t id,
-                      const struct index_name *name)
+static bool invalidate_name(struct scheduler *scheduler,
+                            const struct store_config *store,
+                            const struct symstore_path *place, size_t id,
+                            const struct index_name *name)
 {
     symcache_key_t key;
     bool done = true;
@@ -55,7 +55,7 @@ static bool drop_name(struct scheduler *scheduler,
         index_set_name(&key, name->text);
         if ((i == id || !name->is_asked) &&
             !symcache_key_same_module(&key, &place->ids[i])) {
-            done = drop_key(scheduler, store, &key) && done;
+            done = invalidate_key(scheduler, store, &key) && done;
         }
     }
     return done;
@@ -92,7 +92,7 @@ static bool drop_user(struct scheduler *scheduler,
     for (i = 0; i < names.n; i++) {
         symcache_key_copy(&key, user);
         index_set_name(&key, names.list[i].text);
-        done = drop_key(scheduler, store, &key) && done;
+        done = invalidate_key(scheduler, store, &key) && done;
     }
     return done;
 }
@@ -107,20 +107,21 @@ static bool drop_in_store(struct scheduler *scheduler,
     size_t i, j;
 
     for (i = 0; i < place->nids; i++) {
-        done = drop_key(scheduler, store, &place->ids[i]) && done;
+        done = invalidate_key(scheduler, store, &place->ids[i]) && done;
         if (i > 0 && symcache_key_same_id(&place->ids[i], &place->ids[0])) {
             continue; /* the same without a name */
         }
         find_names(&names, config, &place->ids[i], is_try);
         for (j = 0; j < names.n; j++) {
-            done = drop_name(scheduler, store, place, i, &names.list[j]) &&
-                   done;
+            done =
+                invalidate_name(scheduler, store, place, i, &names.list[j]) &&
+                done;
         }
         if (names.has_user) {
             done = drop_user(scheduler, store, &names.user, is_try) && done;
         }
         for (j = 0; j < names.nhashes; j++) {
-            done = drop_key(scheduler, store, &names.hashes[j]) && done;
+            done = invalidate_key(scheduler, store, &names.hashes[j]) && done;
         }
     }
     return done;
