@@ -91,6 +91,8 @@ for my $case (
     [qr/unknown option: --frob/, 'lookup', '--frob', $file],
     [qr/unknown option: --frob/, 'dump', '--frob', $file],
     [qr/more than one FILE: x/, 'verify', $file, 'x'],
+    [qr/a MAP needs --kind jscache.*: x/, 'convert', $file, 'x'],
+    [qr/more than one FILE: x/, 'convert', '--kind', 'symcache', $file, 'x'],
     [qr/no address: 0x/, 'lookup', $file, '1000', '0x'],
     [qr/no address: 12g/, 'lookup', $file, '12g'],
     [qr/no address: -1/, 'lookup', $file, '-1'],

@@ -58,6 +58,24 @@ my $file = $t->write_file('event.json', event());
 $ctl->is($ctl->run('symbolicate', @root, $file), 0, $all, undef, 'an event');
 $ctl->is($ctl->run_with(event(), 'symbolicate', @root, '-'), 0, $all, undef,
     'from standard input');
+# one value that is none does not cost the others their names
+my $odd = $json->decode(event());
+push @{ $odd->{debug_meta}{images} },
+    map { +{ %image, image_addr => $_ } } '0x', '0xzz', '1' . '0' x 20, '0x1' . '0' x 16, -1;
+push @{ $odd->{exception}{values}[0]{raw_stacktrace}{frames} },
+    map { +{ instruction_addr => $_ } } '', '0xzz', '402913h', -1, 2**63, '0x1' . '0' x 16;
+$odd->{exception}{values}[0]{raw_stacktrace}{registers}{rip} = '0xzz';
+unshift @{ $odd->{exception}{values}[0]{raw_stacktrace}{frames} },
+    { instruction_addr => 0x402914 };
+my ($first) = $told =~ /(#1.*\n)/;
+my $more = $told =~ s/\Q$first\E/$first . $first =~ s{#1}{#2}r/er;
+$ctl->is($ctl->run_with($json->encode($odd), 'symbolicate', @root, '-'), 0,
+    qr/\A\Q$more\E\n?\z/, undef, 'addresses that are none');
+$odd->{exception}{values}[0]{thread_id} = 2**63;
+$ctl->is($ctl->run_with($json->encode($odd), 'symbolicate', @root, '-'), 0,
+    qr/EXCEPTION_ACCESS_VIOLATION.*\n#0   0x402913 in main/, undef,
+    'a thread id that no double has');
+
 my ($answer) = $ctl->json($ctl->run('symbolicate', '--json', @root, $file));
 is_deeply [map { [@$_{qw(thread_id thread_name is_requesting)},
         map { "$_->{instruction_addr} $_->{lineno}" } @{ $_->{frames} }] }

@@ -48,7 +48,11 @@ int convert_command(int argc, char **argv)
     }
     is_script = kind != NULL && c.wanted == SYMCACHE_KIND_JSCACHE;
     if (argc > 1 + is_script) {
-        return command_usage("convert", "more than one FILE",
+        return command_usage("convert",
+                             argc == 2 && kind == NULL
+                                 ? "a MAP needs --kind jscache, and there is "
+                                   "one FILE only"
+                                 : "more than one FILE",
                              argv[1 + is_script]);
     }
     c.map = argc > 1 ? argv[1] : NULL;

@@ -3,6 +3,8 @@
  */
 #include "event.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,8 @@
 #include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
+
+#define NUMBER_LIMIT 9007199254740992.0 /* 2^53 */
 
 static bool is_json;
 static size_t nameless; /* frames */
@@ -35,13 +39,51 @@ static void copy_texts(cJSON *to, const cJSON *from, const char *const *keys)
     }
 }
 
+/* A whole number that a double has exactly. */
+static bool is_count(const cJSON *value)
+{
+    return cJSON_IsNumber(value) && value->valuedouble >= 0 &&
+           value->valuedouble < NUMBER_LIMIT &&
+           floor(value->valuedouble) == value->valuedouble;
+}
+
 static void copy_number(cJSON *to, const cJSON *from, const char *key)
 {
     const cJSON *value = cjson_get(from, key);
 
-    if (cJSON_IsNumber(value) && value->valuedouble >= 0 &&
-        floor(value->valuedouble) == value->valuedouble) {
+    if (is_count(value)) {
         cjson_add_number(to, key, value->valuedouble);
+    }
+}
+
+/* An address of 64 bits, "0x12" or in decimal digits, or as a number.  The
+ * whole event is refused for one that is none. */
+static bool is_address(const cJSON *value)
+{
+    const char *text;
+    char *end;
+    bool is_hex;
+
+    if (!cJSON_IsString(value)) {
+        return is_count(value);
+    }
+    text = value->valuestring;
+    is_hex = strncmp(text, "0x", 2) == 0;
+    text += is_hex ? 2 : 0;
+    if (is_hex ? !isxdigit((unsigned char)*text)
+               : !isdigit((unsigned char)*text)) {
+        return false;
+    }
+    errno = 0;
+    (void)strtoull(text, &end, is_hex ? 16 : 10);
+    return *end == '\0' && errno == 0;
+}
+
+static void copy_address(cJSON *to, const cJSON *from, const char *key)
+{
+    if (is_address(cjson_get(from, key))) {
+        copy_text(to, from, key, key);
+        copy_number(to, from, key);
     }
 }
 
@@ -50,9 +92,9 @@ static void copy_number(cJSON *to, const cJSON *from, const char *key)
 /* Images as of today, and of "apple" as Sentry once had them. */
 static cJSON *read_image(const cJSON *image)
 {
-    static const char *const keys[] = {
-        "code_id",        "code_file",  "debug_id", "debug_file",
-        "debug_checksum", "image_addr", NULL};
+    static const char *const keys[] = {"code_id",        "code_file",
+                                       "debug_id",       "debug_file",
+                                       "debug_checksum", NULL};
     const char *type = printable_field(image, "type");
     cJSON *module = cJSON_CreateObject();
 
@@ -62,6 +104,7 @@ static cJSON *read_image(const cJSON *image)
     copy_text(module, image, "uuid", "debug_id");
     copy_text(module, image, "id", "debug_id");
     copy_text(module, image, "name", "code_file");
+    copy_address(module, image, "image_addr");
     copy_number(module, image, "image_size");
     return module;
 }
@@ -74,8 +117,9 @@ static cJSON *read_images(const cJSON *event)
     cJSON_ArrayForEach(image,
                        cjson_get(cjson_get(event, "debug_meta"), "images"))
     {
-        if (printable_field(image, "image_addr")[0] != '\0' ||
-            printable_field(image, "debug_id")[0] != '\0') {
+        if (is_address(cjson_get(image, "image_addr")) ||
+            (printable_field(image, "image_addr")[0] == '\0' &&
+             printable_field(image, "debug_id")[0] != '\0')) {
             cjson_append(modules, read_image(image));
         }
     }
@@ -84,22 +128,17 @@ static cJSON *read_images(const cJSON *event)
 
 /* stacks ------------------------------------------------------------------ */
 
-static bool has_address(const cJSON *frame)
-{
-    const cJSON *address = cjson_get(frame, "instruction_addr");
-
-    return cJSON_IsString(address) || cJSON_IsNumber(address);
-}
-
 static cJSON *read_frame(const cJSON *frame)
 {
-    static const char *const keys[] = {
-        "instruction_addr", "addr_mode", "package",  "function_id", "function",
-        "symbol",           "sym_addr",  "filename", "abs_path",    NULL};
+    static const char *const keys[] = {"addr_mode", "package",  "function",
+                                       "symbol",    "filename", "abs_path",
+                                       NULL};
     cJSON *item = cJSON_CreateObject();
 
     copy_texts(item, frame, keys);
-    copy_number(item, frame, "instruction_addr");
+    copy_address(item, frame, "instruction_addr");
+    copy_address(item, frame, "function_id");
+    copy_address(item, frame, "sym_addr");
     copy_number(item, frame, "lineno");
     return item;
 }
@@ -113,7 +152,7 @@ static cJSON *read_frames(const cJSON *stack)
 
     cJSON_ArrayForEach(frame, list)
     {
-        if (has_address(frame) &&
+        if (is_address(cjson_get(frame, "instruction_addr")) &&
             !cJSON_InsertItemInArray(frames, 0, read_frame(frame))) {
             command_no_memory();
         }
@@ -132,7 +171,7 @@ static void read_registers(cJSON *item, const cJSON *stack)
 
     cJSON_ArrayForEach(value, list)
     {
-        if (cJSON_IsString(value)) {
+        if (cJSON_IsString(value) && is_address(value)) {
             cjson_add_text(registers, value->string, value->valuestring);
         }
     }
