@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "control.h"
 #include "glob.h"
+#include "hex.h"
 #include "percent.h"
 #include "utf8.h"
 #include "workdir.h"
@@ -74,13 +75,6 @@ static char *encode_label(char *p, const char *label)
     return percent_encode(p, label);
 }
 
-static int hex_of(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* Returns false for a name that encode_label() does not write. */
 static bool decode_label(char to[BUILD_LABEL_MAX + 1], const char *name)
 {
@@ -90,10 +84,11 @@ static bool decode_label(char to[BUILD_LABEL_MAX + 1], const char *name)
 
     while (*p != '\0' && strcmp(name, "%") != 0) {
         if (n == BUILD_LABEL_MAX ||
-            (*p == '%' && (hex_of(p[1]) < 0 || hex_of(p[2]) < 0))) {
+            (*p == '%' && (hex_digit(p[1]) < 0 || hex_digit(p[2]) < 0))) {
             return false;
         }
-        to[n++] = *p == '%' ? (char)(hex_of(p[1]) << 4 | hex_of(p[2])) : *p;
+        to[n++] =
+            *p == '%' ? (char)(hex_digit(p[1]) << 4 | hex_digit(p[2])) : *p;
         p += *p == '%' ? 3 : 1;
     }
     to[n] = '\0';

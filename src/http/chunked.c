@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/hex.h"
+
 #define OVER_MAX 16384
 #define DIGITS_MAX 15 /* a size of 60 bits */
 
@@ -23,18 +25,9 @@ enum state {
     MALFORMED
 };
 
-static int hex(unsigned char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static enum state read_size(struct http_chunked *c, char byte)
 {
-    int digit = hex((unsigned char)byte);
+    int digit = hex_digit(byte);
 
     if (digit >= 0) {
         c->left = c->left << 4 | (unsigned)digit;

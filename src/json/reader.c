@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "escape_scan.h"
 
@@ -102,20 +103,17 @@ static inline struct json_value *add_value(struct json_reader *r,
 /* The four digits at p, or -1. */
 static int hex4(const char *p, const char *end)
 {
-    int i, n;
+    int i, n, digit;
 
     if (end - p < 4) {
         return -1;
     }
     for (i = n = 0; i < 4; i++) {
-        n <<= 4;
-        if (p[i] >= '0' && p[i] <= '9') {
-            n |= p[i] - '0';
-        } else if ((p[i] | 0x20) >= 'a' && (p[i] | 0x20) <= 'f') {
-            n |= (p[i] | 0x20) - 'a' + 10;
-        } else {
+        digit = hex_digit(p[i]);
+        if (digit < 0) {
             return -1;
         }
+        n = n << 4 | digit;
     }
     return n;
 }

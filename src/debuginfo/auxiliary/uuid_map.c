@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hex.h"
+
 #define SIZE_MAX_PLIST (1u << 20)
 #define DEPTH_MAX 64
 #define KEY "DBGOriginalUUID"
@@ -103,14 +105,6 @@ static bool next_tag(struct uuid_map_scan *s)
             return true;
         }
     }
-}
-
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
 }
 
 /* With or without hyphens. */

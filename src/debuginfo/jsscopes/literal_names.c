@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "parser.h"
 
@@ -16,22 +17,15 @@
 /* Digits of a number that is read. */
 #define NUMBER_MAX 400
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9'                     ? c - '0'
-           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-                                                    : -1;
-}
-
 /* Reads at most max hexadecimal digits; returns how many there are. */
 static unsigned read_hex(const char *p, const char *end, unsigned max,
                          uint32_t *value)
 {
     unsigned n;
 
-    for (n = 0, *value = 0; n < max && p + n < end && hex_value(p[n]) >= 0;
+    for (n = 0, *value = 0; n < max && p + n < end && hex_digit(p[n]) >= 0;
          n++) {
-        *value = *value << 4 | (uint32_t)hex_value(p[n]);
+        *value = *value << 4 | (uint32_t)hex_digit(p[n]);
     }
     return n;
 }

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/hex.h"
+
 /* Bytes of a line of an image: its forms are tried at each "<". */
 #define IMAGE_LINE 4096
 
@@ -54,14 +56,6 @@ static bool skip_text(struct cursor *c, const char *text)
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
-}
-
-static int hex_digit(char c)
-{
-    return is_digit(c)            ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
 }
 
 /* Digits, at least one. */

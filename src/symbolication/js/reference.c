@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 
 static bool is_blank(char c)
@@ -130,22 +131,15 @@ static bool read_base64(const char *p, size_t n, char *text, size_t *size)
     return padding == 0 || (bits & (padding == 1 ? 0xFF : 0xFFFF)) == 0;
 }
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9'                     ? c - '0'
-           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-                                                    : -1;
-}
-
 static void read_percent(const char *p, size_t n, char *text, size_t *size)
 {
     size_t i;
     char *to = text;
 
     for (i = 0; i < n; i++) {
-        if (p[i] == '%' && i + 2 < n && hex_value(p[i + 1]) >= 0 &&
-            hex_value(p[i + 2]) >= 0) {
-            *to++ = (char)(hex_value(p[i + 1]) << 4 | hex_value(p[i + 2]));
+        if (p[i] == '%' && i + 2 < n && hex_digit(p[i + 1]) >= 0 &&
+            hex_digit(p[i + 2]) >= 0) {
+            *to++ = (char)(hex_digit(p[i + 1]) << 4 | hex_digit(p[i + 2]));
             i += 2;
         } else {
             *to++ = p[i];

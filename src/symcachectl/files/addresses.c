@@ -9,16 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROW_MAX 0xFFFFFF
+#include "base/hex.h"
 
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+#define ROW_MAX 0xFFFFFF
 
 int addresses_parse(const char *text, size_t size, uint64_t *address)
 {
@@ -31,7 +24,7 @@ int addresses_parse(const char *text, size_t size, uint64_t *address)
         return -1;
     }
     for (n = 0; i < size; i++) {
-        d = digit(text[i]);
+        d = hex_digit(text[i]);
         if (d < 0 || n >> 60 != 0) {
             return -1;
         }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "converter/converter.h"
 #include "symbolication/js/js.h"
 #include "symcachectl/command.h"
@@ -176,13 +177,6 @@ static bool try_folder(const char *folder, const char *path,
         path = strchr(path, '/');
     }
     return false;
-}
-
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'                     ? c - '0'
-           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-                                                    : -1;
 }
 
 /* Makes a path of this machine of one in a URL, in place: blanks and others

@@ -7,7 +7,6 @@
  */
 #include "bucket_page.h"
 
-#include <ctype.h>
 #include <event2/http.h>
 #include <expat.h>
 #include <stdint.h>
@@ -16,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/hex.h"
 #include "base/percent.h"
 
 #define DEPTH_MAX 8
@@ -40,12 +40,6 @@ struct bucket_page_reading {
     bool is_encoded; /* keys are as they were asked for */
 };
 
-static int hex(char c)
-{
-    return isdigit((unsigned char)c) ? c - '0'
-                                     : toupper((unsigned char)c) - 'A' + 10;
-}
-
 /* The configuration has it encoded, with a slash before it. */
 void tier_bucket_prefix(char *buf, size_t size, const struct tier_config *tier)
 {
@@ -53,9 +47,8 @@ void tier_bucket_prefix(char *buf, size_t size, const struct tier_config *tier)
     size_t n = 0;
 
     for (p += *p == '/'; *p != '\0' && n + 2 < size; p++) {
-        if (*p == '%' && isxdigit((unsigned char)p[1]) &&
-            isxdigit((unsigned char)p[2])) {
-            buf[n++] = (char)(hex(p[1]) << 4 | hex(p[2]));
+        if (*p == '%' && hex_digit(p[1]) >= 0 && hex_digit(p[2]) >= 0) {
+            buf[n++] = (char)(hex_digit(p[1]) << 4 | hex_digit(p[2]));
             p += 2;
         } else {
             buf[n++] = *p;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hex.h"
 #include "client_filter.h"
 #include "proto/hints.h"
 #include "client_source.h"
@@ -48,8 +49,8 @@ static size_t decode_percent(char *text, size_t size)
     int high, low;
 
     for (from = text; from < end; from++) {
-        high = *from == '%' && end - from > 2 ? schema_digit(from[1]) : -1;
-        low = high != -1 ? schema_digit(from[2]) : -1;
+        high = *from == '%' && end - from > 2 ? hex_digit(from[1]) : -1;
+        low = high != -1 ? hex_digit(from[2]) : -1;
         if (low != -1) {
             *to++ = (char)(high << 4 | low);
             from += 2;

@@ -9,6 +9,7 @@
 
 #include "symbolicated/api/api.h"
 #include "base/array.h"
+#include "base/hex.h"
 #include "base/zeroed.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -369,7 +370,7 @@ static void normalize_code_id(struct json *json, uint32_t value)
     v = &json->values[value];
     p = json->text + v->at;
     for (i = n = 0; i < v->size; i++) {
-        if (schema_digit(p[i]) >= 0) {
+        if (hex_digit(p[i]) >= 0) {
             p[n++] = p[i] < 'A' ? p[i] : (char)(p[i] | 0x20);
         }
     }

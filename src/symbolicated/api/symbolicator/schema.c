@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hex.h"
+
 void schema_enter(struct schema_walk *walk, const char *name, size_t index)
 {
     if (walk->depth < SCHEMA_PATH_MAX) {
@@ -65,7 +67,7 @@ static bool read_hex(const char *p, size_t size, uint64_t *number)
         return false;
     }
     for (n = 0, all = 0; p < end; p++) {
-        digit = schema_digit(*p);
+        digit = hex_digit(*p);
         all |= digit; /* negative, if one is none */
         n = n << 4 | (uint64_t)digit;
     }

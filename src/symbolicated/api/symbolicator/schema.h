@@ -77,17 +77,6 @@ bool schema_part(struct schema_walk *walk, const char *name, uint32_t value,
 /* A string; its data is NULL if value is 0. */
 struct symc_string schema_text(const struct json *json, uint32_t value);
 
-/* The value of a hex digit, or -1. */
-static inline int schema_digit(char c)
-{
-    /* one more than it */
-    static const signed char digits[256] = {
-        ['0'] = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ['A'] = 11, 12, 13, 14, 15, 16,
-        ['a'] = 11, 12, 13, 14, 15, 16};
-
-    return digits[(unsigned char)c] - 1;
-}
-
 /* Reads decimal digits.  Returns false if there are others, none, or more than
  * 64 bits. */
 bool schema_decimal(const char *p, size_t size, uint64_t *number);
