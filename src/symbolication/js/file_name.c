@@ -8,20 +8,6 @@
 
 #include "url.h"
 
-static struct symc_string rest(struct symc_string text, size_t n)
-{
-    text.data += n;
-    text.size -= n;
-    return text;
-}
-
-static bool begins(struct symc_string text, const char *with)
-{
-    size_t n = strlen(with);
-
-    return text.size >= n && memcmp(text.data, with, n) == 0;
-}
-
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -48,7 +34,7 @@ static bool is_version(struct symc_string text)
     bool was_digit = false;
 
     if (text.size > 0 && (text.data[0] | 0x20) == 'v') {
-        text = rest(text, 1);
+        text = js_rest(text, 1);
     }
     for (i = 0; i < text.size; i++) {
         if (!is_digit(text.data[i]) && (text.data[i] != '.' || !was_digit)) {
@@ -97,7 +83,7 @@ static struct symc_string cut_folders(struct symc_string path)
         if (folder.size > 0 && !is_useless(folder)) {
             return path;
         }
-        path = rest(path, folder.size + 1);
+        path = js_rest(path, folder.size + 1);
     }
 }
 
@@ -124,13 +110,13 @@ static struct symc_string behind_hash(struct symc_string path)
     const char *slash;
     struct symc_string part, none = {NULL, 0};
 
-    for (;; path = rest(path, n + 1)) {
+    for (;; path = js_rest(path, n + 1)) {
         slash = path.size > 0 ? memchr(path.data, '/', path.size) : NULL;
         n = slash != NULL ? (size_t)(slash - path.data) : path.size;
         part.data = path.data;
         part.size = n;
         if (n == 32 || (n == 40 && is_all_hex(part))) {
-            return rest(path, slash != NULL ? n + 1 : n);
+            return js_rest(path, slash != NULL ? n + 1 : n);
         }
         if (slash == NULL) {
             return none;
@@ -183,9 +169,9 @@ static bool take_home(struct symc_string name, struct symc_string *filename)
  * 0. */
 static size_t namespace_size(struct symc_string name)
 {
-    size_t n = begins(name, "webpack://")            ? 10
-               : begins(name, "webpack-internal://") ? 19
-                                                     : 0;
+    size_t n = js_begins(name, "webpack://")            ? 10
+               : js_begins(name, "webpack-internal://") ? 19
+                                                        : 0;
     size_t begin = n;
 
     for (; n > 0 && n < name.size &&
@@ -203,7 +189,7 @@ static size_t namespace_size(struct symc_string name)
 
 static struct symc_string cut(struct symc_string name, const char *prefix)
 {
-    return begins(name, prefix) ? rest(name, strlen(prefix)) : name;
+    return js_begins(name, prefix) ? js_rest(name, strlen(prefix)) : name;
 }
 
 struct js_names js_file_names(struct symc_string name,
@@ -211,28 +197,29 @@ struct js_names js_file_names(struct symc_string name,
                               char *module)
 {
     size_t n;
-    bool is_webpack = begins(name, "webpack:");
-    bool is_turbopack = !is_webpack && begins(name, "turbopack:");
+    bool is_webpack = js_begins(name, "webpack:");
+    bool is_turbopack = !is_webpack && js_begins(name, "turbopack:");
     struct js_names names = {name, {NULL, 0}};
 
     if ((is_webpack || is_turbopack) && !take_home(name, &names.filename)) {
         n = is_webpack ? namespace_size(name) : 0;
         if (n > 0) {
-            names.filename = rest(name, n);
+            names.filename = js_rest(name, n);
         } else if (is_webpack) {
             names.filename =
                 cut(cut(name, "webpack:///"), "webpack-internal:///");
-        } else if (begins(name, "turbopack:///")) {
+        } else if (js_begins(name, "turbopack:///")) {
             names.filename = cut(cut(name, "turbopack:///"), "[project]/");
         }
     }
     if (is_webpack || is_turbopack) {
         names.module.data = module;
         names.module.size = js_module_name(names.filename, module);
-    } else if (!has_module &&
-               (begins(abs_path, "http:") || begins(abs_path, "https:") ||
-                begins(abs_path, "webpack:") ||
-                begins(abs_path, "turbopack:") || begins(abs_path, "app:"))) {
+    } else if (!has_module && (js_begins(abs_path, "http:") ||
+                               js_begins(abs_path, "https:") ||
+                               js_begins(abs_path, "webpack:") ||
+                               js_begins(abs_path, "turbopack:") ||
+                               js_begins(abs_path, "app:"))) {
         names.module.data = module;
         names.module.size = js_module_name(abs_path, module);
     }

@@ -7,23 +7,9 @@
 
 #include "output.h"
 
-static struct symc_string rest(struct symc_string text, size_t n)
-{
-    text.data += n;
-    text.size -= n;
-    return text;
-}
-
-static bool begins(struct symc_string text, const char *with)
-{
-    size_t n = strlen(with);
-
-    return text.size >= n && memcmp(text.data, with, n) == 0;
-}
-
 static bool is(struct symc_string text, const char *other)
 {
-    return text.size == strlen(other) && begins(text, other);
+    return text.size == strlen(other) && js_begins(text, other);
 }
 
 /* Where the first of a character is, or the size. */
@@ -48,7 +34,7 @@ static void put_parts(struct js_output *out, struct symc_string path)
 {
     size_t n;
 
-    for (;; path = rest(path, n + 1)) {
+    for (;; path = js_rest(path, n + 1)) {
         n = find(path, '/');
         js_put(out, "/", 1);
         js_put(out, path.data, n);
@@ -80,7 +66,7 @@ static void put_relative(struct js_output *out, size_t begin,
     bool is_first = true;
     struct symc_string part;
 
-    for (;; reference = rest(reference, n + 1)) {
+    for (;; reference = js_rest(reference, n + 1)) {
         n = find(reference, '/');
         part = reference;
         part.size = n;
@@ -117,9 +103,9 @@ static void squeeze(struct js_output *out, size_t begin)
 static void put_absolute(struct js_output *out, struct symc_string scheme,
                          struct symc_string path, struct symc_string right)
 {
-    if (scheme.size > 0 && begins(right, "//")) {
+    if (scheme.size > 0 && js_begins(right, "//")) {
         js_put(out, scheme.data, scheme.size);
-        right = rest(right, 2);
+        right = js_rest(right, 2);
         js_put(out, "://", 3);
     } else if (scheme.size > 0) {
         js_put(out, scheme.data, scheme.size);
@@ -134,19 +120,20 @@ size_t js_join(struct symc_string base, struct symc_string right, char *to,
 {
     size_t n, colon = find_scheme(base);
     struct symc_string scheme = {base.data, colon};
-    struct symc_string path = colon < base.size ? rest(base, colon + 3) : base;
+    struct symc_string path =
+        colon < base.size ? js_rest(base, colon + 3) : base;
     struct js_output out = {to, room, 0};
 
-    if (find_scheme(right) < right.size || begins(right, "webpack:") ||
-        begins(right, "turbopack:")) {
+    if (find_scheme(right) < right.size || js_begins(right, "webpack:") ||
+        js_begins(right, "turbopack:")) {
         js_put(&out, right.data, right.size);
         return out.size;
     }
-    right = begins(right, "~") ? rest(right, 1) : right;
+    right = js_begins(right, "~") ? js_rest(right, 1) : right;
     if (colon == base.size || is(scheme, "file")) {
         scheme.size = 0;
     }
-    if (begins(right, "/")) {
+    if (js_begins(right, "/")) {
         put_absolute(&out, scheme, path, right);
         return out.size;
     }
@@ -157,8 +144,8 @@ size_t js_join(struct symc_string base, struct symc_string right, char *to,
         js_put(&out, "://", 3);
         js_put(&out, path.data, n);
     }
-    path = rest(path, n);
-    path = begins(path, "/") ? rest(path, 1) : path;
+    path = js_rest(path, n);
+    path = js_begins(path, "/") ? js_rest(path, 1) : path;
     n = out.size;
     put_parts(&out, path);
     (void)remove_part(&out, n);
@@ -171,15 +158,15 @@ struct symc_string js_path(struct symc_string url)
 {
     size_t colon;
 
-    if (begins(url, "~")) {
-        return rest(url, 1);
+    if (js_begins(url, "~")) {
+        return js_rest(url, 1);
     }
     colon = find_scheme(url);
     if (colon < url.size) {
-        struct symc_string path = rest(url, colon + 3);
+        struct symc_string path = js_rest(url, colon + 3);
         size_t slash = find(path, '/');
 
-        return slash < path.size ? rest(path, slash) : path;
+        return slash < path.size ? js_rest(path, slash) : path;
     }
     return url;
 }
@@ -240,7 +227,7 @@ size_t js_stem(struct symc_string url, char *to, size_t room)
         js_put(&out, path.data, path.size);
         return out.size;
     }
-    name = rest(path, (size_t)(slash - path.data) + 1);
+    name = js_rest(path, (size_t)(slash - path.data) + 1);
     name.size = find(name, '?');
     name.size = find(name, '#');
     while (cut_ending(&name)) {

@@ -6,7 +6,24 @@
 #ifndef SYMBOLICATION_JS_URL_H
 #define SYMBOLICATION_JS_URL_H
 
+#include <string.h>
+
 #include "derived/symcache/symcache.h"
+
+/* What follows the first n bytes of a text. */
+static inline struct symc_string js_rest(struct symc_string text, size_t n)
+{
+    text.data += n;
+    text.size -= n;
+    return text;
+}
+
+static inline bool js_begins(struct symc_string text, const char *with)
+{
+    size_t n = strlen(with);
+
+    return text.size >= n && memcmp(text.data, with, n) == 0;
+}
 
 /*
  * Writes where a reference leads to that stands in a file at base.  Writes at
