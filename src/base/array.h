@@ -1,10 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Growing arrays of plain items.  realloc() grows a large one by remapping its
- * pages, which neither copies the items nor needs memory for both sizes at
- * once.  An array that is no longer small is therefore made large in one step:
- * pages that have not been touched cost nothing.
+ * The length of an array, and growing arrays of plain items.  realloc() grows
+ * a large one by remapping its pages, which neither copies the items nor needs
+ * memory for both sizes at once.  An array that is no longer small is
+ * therefore made large in one step: pages that have not been touched cost
+ * nothing.
  */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define SYMC_ARRAY_SMALL 8192              /* bytes */
 #define SYMC_ARRAY_LARGE ((size_t)1 << 20) /* few files need more */
 

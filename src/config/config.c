@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "field.h"
 #include "json_file.h"
 
@@ -16,8 +17,6 @@
 #define TIB (1024 * GIB)
 #define DAY (24u * 60 * 60)
 #define YEAR (366u * DAY)
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct limits_config default_limits = {
     .downloads = 16,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "name_pattern.h"
+#include "base/array.h"
 #include "proto/file_id.h"
 #include "proto/symbol_path.h"
 #include "uploads.h"
@@ -24,8 +25,6 @@
 #define FORMATS_WITH_CODE                                                     \
     (1u << FORMAT_ELF | 1u << FORMAT_MACHO | 1u << FORMAT_PE |                \
      1u << FORMAT_WASM | 1u << FORMAT_ANY)
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 int config_layout(struct config_reader *r, const cJSON *item,
                   const struct config_field *field, void *at)

@@ -7,13 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "config.h"
 #include "layout.h"
 #include "name_pattern.h"
 #include "sympath_folders.h"
 #include "transport.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static int read_type(struct config_reader *r, const cJSON *item,
                      const struct config_field *field, void *at)

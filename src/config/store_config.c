@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "config.h"
 #include "source_fingerprint.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Adds a version that a SymCache server has, if it is none of the store's. */
 static void add_version(struct store_config *store,

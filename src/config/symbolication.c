@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "proto/url.h"
 #include "tier.h"
 
@@ -17,8 +18,6 @@
 #define GIB (1024 * MIB)
 #define TIB (1024 * GIB)
 #define DAY (24u * 60 * 60)
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct symbolication_limits_config default_symbolication_limits = {
     .body_size = 55 * MIB,

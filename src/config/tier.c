@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "tier.h"
+#include "base/array.h"
 #include "config.h"
 
 #include <stddef.h>
@@ -9,8 +10,6 @@
 #include <string.h>
 #include "secret_field.h"
 #include "transport.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define PARTS 6
 

@@ -2,14 +2,13 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "transcoder.h"
+#include "base/array.h"
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "secret_field.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define PATHS_MAX 32 /* of "read" */
 #define DEFAULT_DISK (4ull << 30)

@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "transport.h"
+#include "base/array.h"
 #include "config.h"
 
 #include <ctype.h>
@@ -13,8 +14,6 @@
 #include <unistd.h>
 
 #include "secret_field.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define FIELD(name, read, flags)                                              \
     {                                                                         \

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/glob.h"
 #include "source_config.h"
 #include "source_fingerprint.h"
@@ -18,8 +19,6 @@
 #define GIB (1024ULL * 1024 * 1024)
 
 #define DAY (24u * 60 * 60)
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The file has one token in each line. */
 static int read_tokens(struct config_reader *r, const cJSON *item,

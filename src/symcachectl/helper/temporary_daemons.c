@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "daemon.h"
+#include "base/array.h"
 #include "symcachectl/command.h"
 
 #define START_TRIES 1000 /* of 10 ms */
@@ -41,8 +42,6 @@ static const char *const layouts[][2] = {{"native", "native"},
 /* Other kinds have inputs of their own. */
 static const char *const formats[] = {"pdb", "breakpad", "pe",
                                       "elf", "macho",    "wasm"};
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 struct temporary_daemons {
     char dir[DIR_MAX];

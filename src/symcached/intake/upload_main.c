@@ -37,6 +37,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <nettle/sha1.h>
+#include "base/array.h"
 #include "base/control.h"
 #include "child/child.h"
 #include "proto/upload.h"
@@ -51,8 +52,6 @@
 
 #define MEMORY (512ull * 1024 * 1024) /* beside the mappings */
 #define TEXT_SIZE 512
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 struct work {
     const uint8_t *in; /* the body of the request */

@@ -16,6 +16,7 @@
 #include <sys/queue.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/control.h"
 #include "base/percent.h"
 #include "config/config.h"
@@ -24,7 +25,6 @@
 #include "symcached/upload/upload.h"
 
 #define FILES_MAX 20
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* All files of these types have one name, which is not in the index. */
 static const struct {

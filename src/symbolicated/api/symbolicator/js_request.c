@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "proto/key.h"
 #include "schema.h"
 
 #define VALUES_MAX ((size_t)4 << 20) /* of a request */
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum body_member {
     JS_BODY_PLATFORM,

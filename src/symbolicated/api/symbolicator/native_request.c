@@ -12,8 +12,6 @@
 #include "base/hex.h"
 #include "base/zeroed.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Values of a request: 16 MB.  A frame or module is three at least. */
 #define VALUES_MAX ((size_t)1 << 20)
 #define VALUES_FRAME 10 /* where more frames than usual are allowed */
