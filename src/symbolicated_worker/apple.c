@@ -12,11 +12,6 @@
 #include "crash_form.h"
 #include "work_order.h"
 
-static _Noreturn void out_of_memory(void)
-{
-    exit(1); /* as symbolicated expects of one that has taken too much */
-}
-
 static void answer_apple(const struct apple_report *report,
                          const struct form *form, struct work_service *service)
 {
@@ -32,13 +27,6 @@ static void answer_apple(const struct apple_report *report,
     work_say(service, w.data, w.size);
     work_done(service);
     free(w.data);
-}
-
-static void refuse_apple(struct work_service *service, enum crash_refusal why,
-                         const char *text)
-{
-    work_say(service, text, strlen(text));
-    work_refuse(service, why);
 }
 
 static unsigned corrections_of(const struct order *order)
@@ -67,7 +55,7 @@ static void refuse_report(struct work_service *service,
     char text[sizeof(words) + 2 + sizeof(report->error)];
 
     snprintf(text, sizeof(text), "%s: %s", words, report->error);
-    refuse_apple(service, CRASH_FAILED, report->text != NULL ? text : words);
+    refuse_work(service, CRASH_FAILED, report->text != NULL ? text : words);
 }
 
 static void read_report(const struct form *form, const struct order *order,
@@ -94,10 +82,10 @@ void apple_work(const struct work_body *body)
         out_of_memory();
     }
     if (!form_read(&form, &order, &(struct bytes){body->data, body->size})) {
-        refuse_apple(body->service, form.refusal, form.error);
+        refuse_work(body->service, form.refusal, form.error);
     } else if (form.file.data == NULL && order.boundary != NULL) {
-        refuse_apple(body->service, CRASH_BAD_PART,
-                     "missing apple crash report");
+        refuse_work(body->service, CRASH_BAD_PART,
+                    "missing apple crash report");
     } else {
         read_report(&form, &order, body);
     }

@@ -21,11 +21,6 @@
  * together, and it is begun anew, so many times. */
 #define ASKS_MAX 8
 
-static _Noreturn void out_of_memory(void)
-{
-    exit(1); /* as symbolicated expects of one that has taken too much */
-}
-
 /* what is asked for -------------------------------------------------------- */
 
 static void touch_symbols(struct minidump_report *report, uint64_t address)
@@ -234,13 +229,6 @@ static void answer_minidump(struct minidump_report *report,
     work_done(service);
 }
 
-static void refuse_minidump(struct work_service *service,
-                            enum crash_refusal why, const char *text)
-{
-    work_say(service, text, strlen(text));
-    work_refuse(service, why);
-}
-
 /* Corrections of the walk, by the processor of the dump. */
 static void correct_dump(struct minidump_report *report, unsigned corrections)
 {
@@ -274,7 +262,7 @@ static void read_dump(struct minidump_report *report,
     size_t i;
 
     if (error != NULL) {
-        refuse_minidump(body->service, CRASH_FAILED, error);
+        refuse_work(body->service, CRASH_FAILED, error);
         return;
     }
     rewrite_names(report, rules);
@@ -311,15 +299,15 @@ static void read_form(struct minidump_report *report,
     char error[REWRITE_ERROR];
 
     if (!form_read(form, order, &(struct bytes){body->data, body->size})) {
-        refuse_minidump(body->service, form->refusal, form->error);
+        refuse_work(body->service, form->refusal, form->error);
     } else if (form->file.data == NULL && order->boundary != NULL) {
-        refuse_minidump(body->service, CRASH_BAD_PART, "missing minidump");
+        refuse_work(body->service, CRASH_BAD_PART, "missing minidump");
     } else if (order->boundary != NULL && form->file.size >= 2 &&
                memcmp(form->file.data, "--", 2) == 0) {
-        refuse_minidump(body->service, CRASH_BAD_PART,
-                        "minidump contains multipart form data");
+        refuse_work(body->service, CRASH_BAD_PART,
+                    "minidump contains multipart form data");
     } else if (rewrite_read(&rules, &form->json[FORM_REWRITE], error) != 0) {
-        refuse_minidump(body->service, CRASH_BAD_PART, error);
+        refuse_work(body->service, CRASH_BAD_PART, error);
     } else {
         read_dump(report, order, rules, body);
         minidump_free(&report->dump);

@@ -25,18 +25,6 @@ struct module_names {
     size_t nasked;
 };
 
-static _Noreturn void out_of_memory(void)
-{
-    exit(1); /* as symbolicated expects of one that has taken too much */
-}
-
-static void refuse_profile(struct work_service *service,
-                           enum profile_refusal why, const char *text)
-{
-    work_say(service, text, strlen(text));
-    work_refuse(service, why);
-}
-
 /* names -------------------------------------------------------------------- */
 
 static void have_file(void *arg, const struct work_file *file,
@@ -128,7 +116,7 @@ static bool find_names(struct profile *profile, struct work_service *service)
  * it is written. */
 static void refuse_large(struct work_service *service)
 {
-    refuse_profile(
+    refuse_work(
         service, PROFILE_LARGE,
         "the profile with names is larger than "
         "\"symbolication.limits.answer_size\", or than the memory of the "
@@ -215,10 +203,10 @@ static void read_profile(struct work_service *service, uint32_t most,
     char error[PROFILE_ERROR];
 
     if (!profile_read(&profile, bytes->data, bytes->size, error)) {
-        refuse_profile(service, PROFILE_BAD, error);
+        refuse_work(service, PROFILE_BAD, error);
     } else if (profile.nmodules > most) {
-        refuse_profile(service, PROFILE_LARGE,
-                       "the profile has too many modules");
+        refuse_work(service, PROFILE_LARGE,
+                    "the profile has too many modules");
     } else if (!find_names(&profile, service)) {
         out_of_memory();
     } else {
@@ -235,21 +223,21 @@ static bool undo_packing(struct packed_room *room, enum packing packing,
         return true;
     }
     if (packing == PACKED_OTHER) {
-        refuse_profile(room->service, PROFILE_CODING,
-                       "Content-Encoding must be gzip or zstd");
+        refuse_work(room->service, PROFILE_CODING,
+                    "Content-Encoding must be gzip or zstd");
         return false;
     }
     switch (packed_undo(room, packing, bytes)) {
     case PACKED_DONE:
         return true;
     case PACKED_LARGE:
-        refuse_profile(room->service, PROFILE_LARGE,
-                       "the unpacked profile is larger than "
-                       "\"symbolication.limits.crash_size\"");
+        refuse_work(room->service, PROFILE_LARGE,
+                    "the unpacked profile is larger than "
+                    "\"symbolication.limits.crash_size\"");
         return false;
     default:
-        refuse_profile(room->service, PROFILE_BAD,
-                       "the packed profile is damaged");
+        refuse_work(room->service, PROFILE_BAD,
+                    "the packed profile is damaged");
         return false;
     }
 }

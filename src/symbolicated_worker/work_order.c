@@ -48,3 +48,14 @@ void order_free(struct order *order)
 {
     free(order->text);
 }
+
+_Noreturn void out_of_memory(void)
+{
+    exit(1);
+}
+
+void refuse_work(struct work_service *service, uint32_t why, const char *text)
+{
+    work_say(service, text, strlen(text));
+    work_refuse(service, why);
+}

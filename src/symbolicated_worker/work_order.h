@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "reports/crash/crash.h"
+#include "worker_pool/worker_pool.h"
 
 /* Texts are NULL if their lines are absent; they are the order's own. */
 struct order {
@@ -26,5 +27,12 @@ struct order {
 /* Reads an order; to be freed.  Returns 0, or -1 without memory. */
 int order_read(struct order *order, const char *text);
 void order_free(struct order *order);
+
+/* Ends the process, as symbolicated expects of one that has taken too much. */
+_Noreturn void out_of_memory(void);
+
+/* There is no result, for a reason of enum crash_refusal or profile_refusal.
+ */
+void refuse_work(struct work_service *service, uint32_t why, const char *text);
 
 #endif
