@@ -3,6 +3,8 @@
  */
 #include "bytes.h"
 
+#include <string.h>
+
 uint8_t wasm_byte(struct wasm_bytes *bytes)
 {
     if (bytes->at == bytes->end) {
@@ -57,4 +59,10 @@ struct wasm_bytes wasm_part(struct wasm_bytes *bytes)
     part.at = bytes->at;
     part.end = bytes->at += size;
     return part;
+}
+
+bool wasm_bytes_are(const struct wasm_bytes *bytes, const char *text)
+{
+    return (size_t)(bytes->end - bytes->at) == strlen(text) &&
+           memcmp(bytes->at, text, strlen(text)) == 0;
 }

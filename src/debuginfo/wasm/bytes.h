@@ -38,4 +38,7 @@ uint64_t wasm_u64(struct wasm_bytes *bytes);
 /* Reads a length and takes so many bytes out. */
 struct wasm_bytes wasm_part(struct wasm_bytes *bytes);
 
+/* Is the unread rest this text? */
+bool wasm_bytes_are(const struct wasm_bytes *bytes, const char *text);
+
 #endif

@@ -8,12 +8,6 @@
 
 #include "bytes.h"
 
-static bool is_section_name(const struct wasm_bytes *name, const char *text)
-{
-    return (size_t)(name->end - name->at) == strlen(text) &&
-           memcmp(name->at, text, strlen(text)) == 0;
-}
-
 static void copy_build_id(uint8_t guid[16], const uint8_t *data, size_t size)
 {
     memset(guid, 0, 16);
@@ -41,7 +35,7 @@ static void read_custom(struct wasm_bytes *section,
     if (name.has_failed) {
         return;
     }
-    if (is_section_name(&name, "build_id")) {
+    if (wasm_bytes_are(&name, "build_id")) {
         identity->build_id = section->at;
         identity->build_id_size = (size_t)(section->end - section->at);
         wasm_build_id_read(identity->build_id, identity->build_id_size,
@@ -49,7 +43,7 @@ static void read_custom(struct wasm_bytes *section,
         if (identity->build_id_size < sizeof(identity->id.guid)) {
             identity->build_id_size = 0;
         }
-    } else if (is_section_name(&name, ".debug_info")) {
+    } else if (wasm_bytes_are(&name, ".debug_info")) {
         identity->has_debug_info = true;
     }
 }

@@ -171,12 +171,6 @@ static int read_names(struct wasm_module_reader *r, struct wasm_bytes *b)
     return 0;
 }
 
-static bool is_section_name(const struct wasm_bytes *name, const char *text)
-{
-    return (size_t)(name->end - name->at) == strlen(text) &&
-           memcmp(name->at, text, strlen(text)) == 0;
-}
-
 static int read_custom(struct wasm_module_reader *r, struct wasm_bytes *b)
 {
     struct wasm_module *m = r->module;
@@ -189,9 +183,9 @@ static int read_custom(struct wasm_module_reader *r, struct wasm_bytes *b)
             (size_t)(name.end - name.at)) {
         return damaged_module(r, b->at, "a custom section has no name");
     }
-    if (is_section_name(&name, "build_id")) {
+    if (wasm_bytes_are(&name, "build_id")) {
         wasm_build_id_read(b->at, rest, &m->id);
-    } else if (is_section_name(&name, "name")) {
+    } else if (wasm_bytes_are(&name, "name")) {
         return read_names(r, b);
     } else if (name.at < name.end && *name.at == '.' &&
                m->num_sections < WASM_SECTIONS_MAX) {
