@@ -432,6 +432,14 @@ static int put_file(struct tier_call *call)
         work);
 }
 
+static int start_new_task(struct tier_call *call,
+                          const struct task_calls *calls)
+{
+    struct tier_file_write *work = work_new(call);
+
+    return work != NULL ? start_file_task(call, TIER_FIRST, calls, work) : -1;
+}
+
 static void touch_object(void *arg)
 {
     struct tier_file_write *work = arg;
@@ -457,10 +465,8 @@ static int refresh_file(struct tier_call *call)
 {
     static const struct task_calls touches = {touch_object, on_touched,
                                               work_drop};
-    struct tier_file_write *work = work_new(call);
 
-    return work != NULL ? start_file_task(call, TIER_FIRST, &touches, work)
-                        : -1;
+    return start_new_task(call, &touches);
 }
 
 static void remove_object(void *arg)
@@ -486,10 +492,8 @@ static int take_away(struct tier_call *call)
 {
     static const struct task_calls removes = {remove_object, on_removed,
                                               work_drop};
-    struct tier_file_write *work = work_new(call);
 
-    return work != NULL ? start_file_task(call, TIER_FIRST, &removes, work)
-                        : -1;
+    return start_new_task(call, &removes);
 }
 
 /* A folder that is missing has nothing in it; unless the tier's own is. */
@@ -526,9 +530,8 @@ static void on_listed(void *arg, bool late)
 static int list_files(struct tier_call *call)
 {
     static const struct task_calls lists = {list_folder, on_listed, work_drop};
-    struct tier_file_write *work = work_new(call);
 
-    return work != NULL ? start_file_task(call, TIER_FIRST, &lists, work) : -1;
+    return start_new_task(call, &lists);
 }
 
 static void cancel_file_task(struct tier_call *call)
