@@ -67,8 +67,7 @@ static int make_path(const struct conversion *c,
 {
     size_t n;
     char version[SYMCACHE_VERSION_TEXT_MAX + 1];
-    const char *slash = strrchr(c->input, '/');
-    const char *name = slash == NULL ? c->input : slash + 1;
+    const char *name = basename(c->input);
 
     n = (size_t)snprintf(path, size, "%s%s", c->folder,
                          c->makes_tree ? "" : "/");

@@ -332,10 +332,8 @@ static int write_breakpad(const struct conversion *c,
                           struct debuginfo_result *result,
                           struct failure *failure)
 {
-    const char *slash = strrchr(c->input, '/');
-    int rc = sym_output(input->data, input->size,
-                        slash == NULL ? c->input : slash + 1, sink, result,
-                        failure);
+    int rc = sym_output(input->data, input->size, basename(c->input), sink,
+                        result, failure);
 
     result->output = SYMCACHE_KIND_BREAKPAD;
     return rc;

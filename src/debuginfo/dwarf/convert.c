@@ -19,7 +19,7 @@ static bool is_removed(const struct dwarf_walk *w)
 static void count_missing(struct dwarf_walk *w, const struct dwarf_value *name)
 {
     size_t i, size;
-    const char *text = "", *slash;
+    const char *text = "";
     struct dwarf_missing *m = w->line_reader->object->missing;
 
     if (m == NULL || m->units++ > 0) {
@@ -28,8 +28,7 @@ static void count_missing(struct dwarf_walk *w, const struct dwarf_value *name)
     if (!dwarf_string(w->line_reader, w->line_unit, name, &text, &size)) {
         text = "";
     }
-    slash = strrchr(text, '/');
-    snprintf(m->name, sizeof(m->name), "%s", slash == NULL ? text : slash + 1);
+    snprintf(m->name, sizeof(m->name), "%s", basename(text));
     for (i = 0; m->name[i] != '\0'; i++) {
         if (m->name[i] < ' ' || m->name[i] > '~' || m->name[i] == '"') {
             m->name[i] = '?';

@@ -276,13 +276,6 @@ static void set_code_id(struct bundle_writer *w, const char *file)
     close(fd);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* Adds what is there.  Returns how many files that were, or -1 with errno. */
 static ssize_t add_sources(struct bundle_writer *w,
                            const struct source_paths *list)
@@ -320,7 +313,7 @@ static int write_bundle(const char *file, const char *name,
     bundle_writer_set(w, "arch", list->data);
     bundle_writer_set(w, "debug_id", list->data + strlen(list->data) + 1);
     set_code_id(w, file);
-    bundle_writer_set(w, "object_name", base_name(name));
+    bundle_writer_set(w, "object_name", basename(name));
     n = add_sources(w, list);
     rc = bundle_writer_close(w, n > 0) == 0 && n >= 0 &&
                  (n == 0 || rename(tmp, to) == 0)
@@ -372,7 +365,7 @@ int bundle_sources(const char *file, const char *name, const char *folder,
 /* The name of the bundle in a folder: crash.src.zip of crash.pdb. */
 static int print_name(char to[PATH_MAX], const char *output, const char *file)
 {
-    const char *name = base_name(file), *dot = strrchr(name, '.');
+    const char *name = basename(file), *dot = strrchr(name, '.');
     size_t size = dot != NULL && dot != name ? (size_t)(dot - name)
                                              : strlen(name);
 

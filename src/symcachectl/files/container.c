@@ -261,16 +261,13 @@ static bool get_content(int fd, FILE **file, bool *is_whole)
 
 static void name_part(struct container_part *part, const struct head *head)
 {
-    const char *slash;
-
     memset(part, 0, sizeof(*part));
     snprintf(part->name, sizeof(part->name), "%.*s",
              (int)sizeof(head->name) - 1, head->name);
     snprintf(part->error, sizeof(part->error), "%.*s",
              (int)sizeof(head->error) - 1, head->error);
     part->is_damaged = head->is_damaged;
-    slash = strrchr(part->name, '/');
-    part->file = slash != NULL ? slash + 1 : part->name;
+    part->file = basename(part->name);
 }
 
 /* Returns 0 at the end that the child has told of, with its error. */

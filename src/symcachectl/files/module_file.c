@@ -10,13 +10,6 @@
 
 #include "examine.h"
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* Reads the module of an image or a PDB.  Returns NULL, or what is wrong. */
 static const char *from_binary(const char *name, int fd,
                                struct identity *identity, bool *is_portable,
@@ -107,7 +100,7 @@ enum module_file module_file_read(const char *path, int fd,
                                   struct identity *identity,
                                   char error[MODULE_FILE_ERROR])
 {
-    const char *wrong, *name = base_name(path);
+    const char *wrong, *name = basename(path);
     enum examine_kind kind = examine_sniff(fd);
     bool is_portable = false;
 

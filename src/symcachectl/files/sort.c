@@ -138,13 +138,6 @@ static void put_sources(struct sort *s, int fd, const char *name,
 static void take_sorted(struct sort *s, int fd, const char *name,
                         const char *part);
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
 static void take_part(void *arg, const struct container_part *part)
 {
     struct sort *s = arg;
@@ -157,7 +150,7 @@ static void take_part(void *arg, const struct container_part *part)
     }
     if (s->rc == COMMAND_OK) {
         take_sorted(s, fileno(part->content),
-                    part->file != NULL ? part->file : base_name(s->file),
+                    part->file != NULL ? part->file : basename(s->file),
                     part->name);
     }
     fclose(part->content);
@@ -202,7 +195,7 @@ static void take_file(struct sort *s, const char *path)
         return;
     }
     s->file = path;
-    take_sorted(s, fd, base_name(path), NULL);
+    take_sorted(s, fd, basename(path), NULL);
     close(fd);
     s->looked++;
     show_counts(s);

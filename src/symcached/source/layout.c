@@ -52,8 +52,7 @@ void layout_pack(char *path)
 
 enum layout_form layout_form(const char *place)
 {
-    const char *slash = strrchr(place, '/');
-    const char *name = slash != NULL ? slash + 1 : place;
+    const char *name = basename(place);
     size_t len = strlen(name);
 
     if (strcasecmp(name, "file.ptr") == 0) {

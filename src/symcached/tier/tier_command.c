@@ -103,8 +103,7 @@ static bool is_former(const struct run *run, const struct tier_object *object)
 static bool is_unfinished(const struct run *run,
                           const struct tier_listed *listed)
 {
-    const char *slash = strrchr(listed->name, '/');
-    const char *name = slash != NULL ? slash + 1 : listed->name;
+    const char *name = basename(listed->name);
     size_t n = strlen(name);
 
     return run->tier->kind == TIER_FILESYSTEM && name[0] == '.' && n > 4 &&
