@@ -3,7 +3,6 @@
  */
 #include "build_list.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>

@@ -3,16 +3,12 @@
  */
 #include "digest.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <nettle/base64.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 struct digest {
     struct sha256_ctx context;

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "base/clock.h"
 #include "chunked.h"
 #include "input_buffer.h"
 #include "output.h"

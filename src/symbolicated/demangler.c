@@ -3,7 +3,6 @@
  */
 #include "demangler.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>

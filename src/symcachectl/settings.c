@@ -13,7 +13,6 @@
 
 #include "base/secret.h"
 #include "command.h"
-#include "symcachectl/terminal/printable.h"
 
 #define CONFIG_MAX (16 << 20)
 

@@ -3,7 +3,6 @@
  */
 #include "script_files.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

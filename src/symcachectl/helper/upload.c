@@ -7,7 +7,6 @@
  * exit code: 0 means that the server has all of them.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <fts.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -13,7 +13,6 @@
 
 #include "symcachectl/terminal/bar.h"
 #include "symcachectl/command.h"
-#include "symcachectl/terminal/printable.h"
 
 /* A request is held for so long and then repeated; holding it costs
  * nothing. */

@@ -4,7 +4,6 @@
 #include "multi.h"
 
 #include <event2/event.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <sys/param.h>
 #include <sys/queue.h>

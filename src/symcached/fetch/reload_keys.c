@@ -3,7 +3,6 @@
  */
 #include "reload_keys.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/task.h"

@@ -17,7 +17,6 @@
 #include "base/async_unlink.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/workdir.h"
 #include "cleaning.h"
 #include "guest_store.h"
 #include "metrics/metrics.h"

@@ -21,7 +21,6 @@
 
 #include "cabinet.h"
 #include "casefold_open.h"
-#include "checksum.h"
 #include "child/child.h"
 #include "config/config.h"
 #include "debuginfo/portablepdb/portablepdb.h"

@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "checksum.h"
 #include "child/child.h"
 #include "dir_places.h"
 #include "proto/hints.h"

@@ -4,7 +4,6 @@
  * The original of a job: where it is, and what becomes of it.
  */
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,6 @@
 #include <event2/event.h>
 #include "scheduler.h"
 #include "base/async_unlink.h"
-#include "base/disk_full.h"
 #include "base/log.h"
 #include "symcached/space/space.h"
 #include "symcached/store/store.h"

@@ -6,7 +6,6 @@
  * as if there were no tier.
  */
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "symcached/upload_index/upload_index.h"

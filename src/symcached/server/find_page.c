@@ -16,7 +16,6 @@
 #include "base/task.h"
 #include "config/config.h"
 #include "http/http.h"
-#include "proto/header.h"
 #include "proto/key.h"
 #include "url_path.h"
 

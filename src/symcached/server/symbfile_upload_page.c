@@ -3,7 +3,6 @@
  */
 #include "symbfile_upload_page.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 #include "base/control.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "base/secret.h"
 #include "config/config.h"
 #include "http/http.h"
 #include "proto/file_id.h"

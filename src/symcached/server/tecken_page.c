@@ -8,7 +8,6 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
  */
 #include "lookup_steps.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "object.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

@@ -20,7 +20,6 @@
 #include "symcached/job/job.h"
 #include "symcached/space/space.h"
 #include "bundle_listing.h"
-#include "parts.h"
 #include "upload_state.h"
 
 #define SECONDS 600

@@ -3,7 +3,6 @@
  *
  * A symbol server over HTTP, asked for one place of its layout after another.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,9 @@
  * Another SymCache server, which is asked once.  Its "ask again" is an outcome
  * of its own, so that the job that wants the file waits without a slot.
  *
- * A final 404 is believed only if it has no body: a SymCache server sends none,
- * while other servers send a page.
+ * A final 404 is believed only if it has no body: a SymCache server sends
+ * none, while other servers send a page.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,13 +296,13 @@ static void write_headers(struct question *question, struct lookup *lookup)
                                        SYMCACHE_DIGEST_WANT};
 
     if (lookup->checksum[0] != '\0') {
-        *header++ = (struct header_config){SYMCACHE_HEADER_CHECKSUM,
-                                           lookup->checksum};
+        *header++ =
+            (struct header_config){SYMCACHE_HEADER_CHECKSUM, lookup->checksum};
     }
     if (lookup->has_code_id) {
         symcache_id_print(question->code_id, &lookup->code_id);
-        *header++ = (struct header_config){SYMCACHE_HEADER_CODE_ID,
-                                           question->code_id};
+        *header++ =
+            (struct header_config){SYMCACHE_HEADER_CODE_ID, question->code_id};
     }
     if (ask->has_exceeds) {
         symcache_version_print(question->exceeds, &ask->exceeds);
@@ -346,7 +345,8 @@ static void begin_symcache(struct lookup *lookup)
     request.max = lookup->config->limits.download_size;
     request.seconds = lookup->config->limits.download_time;
 
-    fetch = fetch_start(lookup->sources->fetcher, &request, on_fetched, lookup);
+    fetch =
+        fetch_start(lookup->sources->fetcher, &request, on_fetched, lookup);
     free(url);
     if (fetch == NULL) {
         symcache_end(lookup, SOURCE_FAILED, "out of memory or bad URL");
