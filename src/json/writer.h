@@ -114,6 +114,15 @@ static inline void json_put_text(struct json_writer *w, const char *name,
     json_write_text(w, text);
 }
 
+/* The same, unless the text is NULL. */
+static inline void json_put_known(struct json_writer *w, const char *name,
+                                  const char *text)
+{
+    if (text != NULL) {
+        json_put_text(w, name, text);
+    }
+}
+
 static inline void json_put_number(struct json_writer *w, const char *name,
                                    uint64_t number)
 {

@@ -8,14 +8,6 @@
 
 #define CODE_FILE_MAX 4096 /* bytes */
 
-static void write_text(struct json_writer *w, const char *name,
-                       const char *text)
-{
-    if (text != NULL) {
-        json_put_text(w, name, text);
-    }
-}
-
 static const char *type_of(const struct minidump *dump)
 {
     switch (dump->os) {
@@ -59,16 +51,16 @@ static void write_module(struct minidump_report *report, size_t i)
     struct json_writer *w = &report->writer;
 
     json_write_open(w, '{');
-    write_text(w, "type", type_of(&report->dump));
-    write_text(w, "code_id", module->code_id);
+    json_put_known(w, "type", type_of(&report->dump));
+    json_put_known(w, "code_id", module->code_id);
     if (module->code_file[0] != '\0') {
         write_code_file(w, module->code_file);
     }
     if (module->has_debug_id) {
-        write_text(w, "debug_id", module->debug_id);
+        json_put_known(w, "debug_id", module->debug_id);
     }
     if (module->debug_file != NULL && module->debug_file[0] != '\0') {
-        write_text(w, "debug_file", module->debug_file);
+        json_put_known(w, "debug_file", module->debug_file);
     }
     json_put_hex(w, "image_addr", module->base);
     json_put_number(w, "image_size", module->size);
@@ -91,7 +83,7 @@ void report_write_question(struct minidump_report *report)
         report->asked[report->nasked++] = (uint32_t)i;
         write_module(report, i);
         if (has_id_of_first(&report->dump, i)) {
-            write_text(w, "lookup_file", report->lookup_file);
+            json_put_known(w, "lookup_file", report->lookup_file);
         }
         json_write_close(w, '}');
     }
@@ -119,12 +111,12 @@ static void write_system(struct minidump_report *report)
     struct json_writer *w = &report->writer;
 
     json_put_open(w, "system_info", '{');
-    write_text(w, "os_name", minidump_os_name(dump->os));
-    write_text(w, "os_version", dump->os_version);
-    write_text(w, "os_build", dump->os_build);
-    write_text(w, "cpu_arch",
-               dump->cpu_name != NULL ? dump->cpu_name : "unknown");
-    write_text(w, "device_model", "");
+    json_put_known(w, "os_name", minidump_os_name(dump->os));
+    json_put_known(w, "os_version", dump->os_version);
+    json_put_known(w, "os_build", dump->os_build);
+    json_put_known(w, "cpu_arch",
+                   dump->cpu_name != NULL ? dump->cpu_name : "unknown");
+    json_put_known(w, "device_model", "");
     json_write_close(w, '}');
 }
 
@@ -142,8 +134,8 @@ static void write_head(struct minidump_report *report)
     json_put_number(w, "timestamp", dump->time);
     write_system(report);
     json_put_bool(w, "crashed", dump->has_exception);
-    write_text(w, "crash_reason", reason);
-    write_text(w, "assertion", "");
+    json_put_known(w, "crash_reason", reason);
+    json_put_known(w, "assertion", "");
     json_write_close(w, '}');
 }
 
@@ -172,7 +164,7 @@ static void write_frame(struct json_writer *w, const struct frame *frame)
 
     json_write_open(w, '{');
     json_put_hex(w, "instruction_addr", frame->address);
-    write_text(w, "trust", trusts[frame->trust]);
+    json_put_known(w, "trust", trusts[frame->trust]);
     json_write_close(w, '}');
 }
 
@@ -189,7 +181,7 @@ static void write_own_frames(struct minidump_report *report,
         frame = minidump_own_frame(&report->dump, thread, i);
         json_write_open(w, '{');
         json_put_hex(w, "instruction_addr", frame.address);
-        write_text(w, "trust", "prewalked");
+        json_put_known(w, "trust", "prewalked");
         json_put_string(w, "function", (const char *)frame.function.data,
                         frame.function.size);
         json_write_close(w, '}');
@@ -205,7 +197,7 @@ static void write_thread(struct minidump_report *report, size_t i)
 
     json_write_open(w, '{');
     json_put_number(w, "thread_id", dump->threads[i].id);
-    write_text(w, "thread_name", dump->threads[i].name);
+    json_put_known(w, "thread_name", dump->threads[i].name);
     if (dump->requesting != SIZE_MAX) {
         json_put_bool(w, "is_requesting", i == dump->requesting);
     }
@@ -233,10 +225,10 @@ static void write_unwind_status(struct json_writer *w,
         [CRASH_OTHER] = "other",
     };
 
-    write_text(w, "unwind_status",
-               symbols->is_used && symbols->cfi_state <= CRASH_OTHER
-                   ? statuses[symbols->cfi_state]
-                   : "unused");
+    json_put_known(w, "unwind_status",
+                   symbols->is_used && symbols->cfi_state <= CRASH_OTHER
+                       ? statuses[symbols->cfi_state]
+                       : "unused");
 }
 
 static void write_modules(struct minidump_report *report)
@@ -255,7 +247,7 @@ static void write_modules(struct minidump_report *report)
         write_module(report, i);
         write_unwind_status(w, &report->symbols[i]);
         if (i == 0) {
-            write_text(w, "lookup_file", report->lookup_file);
+            json_put_known(w, "lookup_file", report->lookup_file);
         }
         json_write_close(w, '}');
     }

@@ -42,14 +42,6 @@ static void have_file(void *arg, const struct work_file *file,
     }
 }
 
-static void write_text(struct json_writer *w, const char *name,
-                       const char *text)
-{
-    if (text != NULL) {
-        json_put_text(w, name, text);
-    }
-}
-
 static void ask_for_names(const struct profile *profile,
                           struct module_names *names,
                           struct work_service *service)
@@ -65,9 +57,9 @@ static void ask_for_names(const struct profile *profile,
         }
         names->asked[names->nasked++] = (uint32_t)i;
         json_write_open(&w, '{');
-        write_text(&w, "id", profile->modules[i].id);
-        write_text(&w, "name", profile->modules[i].name);
-        write_text(&w, "code", profile->modules[i].code);
+        json_put_known(&w, "id", profile->modules[i].id);
+        json_put_known(&w, "name", profile->modules[i].name);
+        json_put_known(&w, "code", profile->modules[i].code);
         json_write_close(&w, '}');
     }
     json_write_close(&w, ']');

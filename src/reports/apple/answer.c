@@ -227,7 +227,5 @@ void apple_write(const struct apple_report *report, struct json_writer *w)
         }
     }
     json_write_close(w, ']');
-    if (report->cut != NULL) {
-        json_put_text(w, "left_out", report->cut);
-    }
+    json_put_known(w, "left_out", report->cut);
 }

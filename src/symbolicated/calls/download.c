@@ -106,9 +106,7 @@ static bool ask_for_file(int fd, const char *url, const char *token)
 
     json_write_open(&w, '{');
     json_put_text(&w, "url", url);
-    if (token != NULL) {
-        json_put_text(&w, "token", token);
-    }
+    json_put_known(&w, "token", token);
     json_write_close(&w, '}');
     n = w.has_failed
             ? -1

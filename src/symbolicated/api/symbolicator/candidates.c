@@ -632,9 +632,7 @@ static void write_status(struct json_writer *w,
 
     json_write_open(w, '{');
     json_put_text(w, "status", statuses[c->outcome]);
-    if (c->details != NULL) {
-        json_put_text(w, "details", c->details);
-    }
+    json_put_known(w, "details", c->details);
 }
 
 static void write_features(struct json_writer *w, bool debug, bool symbols,

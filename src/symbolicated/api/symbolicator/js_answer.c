@@ -539,12 +539,8 @@ static void write_attempt(struct json_writer *w, const struct js_attempt *a)
                   a->is_success       ? "success"
                   : a->reason == NULL ? "not_attempted"
                                       : "failure");
-    if (a->reason != NULL) {
-        json_put_text(w, "reason", a->reason);
-    }
-    if (a->details != NULL) {
-        json_put_text(w, "details", a->details);
-    }
+    json_put_known(w, "reason", a->reason);
+    json_put_known(w, "details", a->details);
     json_write_close(w, '}');
 }
 

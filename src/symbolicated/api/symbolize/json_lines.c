@@ -239,9 +239,7 @@ static void write_end(struct json_writer *w, const struct symbolize_call *call)
     json_put_number(w, "missing", counts->missing);
     json_put_number(w, "refused", counts->refused);
     json_write_close(w, '}');
-    if (call->error != NULL) {
-        json_put_text(w, "error", call->error);
-    }
+    json_put_known(w, "error", call->error);
     end_line(w);
 }
 
