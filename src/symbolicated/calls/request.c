@@ -541,7 +541,6 @@ static bool step_elsewhere(struct request *r)
     return true;
 }
 
-/* Takes the call's steps until one has to wait. */
 void request_go_on(struct request *r)
 {
     do {

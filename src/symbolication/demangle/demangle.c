@@ -95,7 +95,6 @@ static void skip_platform(struct demangler *d)
     }
 }
 
-/* A symbol after its "?". */
 struct text parse_symbol(struct demangler *d)
 {
     struct name name;

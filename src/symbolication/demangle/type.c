@@ -35,7 +35,6 @@ static void qualify_type(struct demangler *d, struct type *type,
     }
 }
 
-/* Words of pointers that are not told: 64 bits, unaligned, restrict. */
 void skip_modifiers(struct demangler *d)
 {
     while (peek(d) == 'E' || peek(d) == 'F' || peek(d) == 'I') {
