@@ -140,12 +140,6 @@ static int read_cache(struct config_reader *r, const cJSON *item,
     return config_object(r, item, cache_fields, COUNT(cache_fields), at);
 }
 
-static int read_later(struct config_reader *r, const cJSON *item,
-                      const struct config_field *field, void *at)
-{
-    return 0;
-}
-
 /* Stores depend on "sources" and "downloads", and symbolication on stores.  As
  * keys may be in any order, read_last() reads those two. */
 static const struct config_field top_fields[] = {
@@ -155,13 +149,13 @@ static const struct config_field top_fields[] = {
     {"admin_listen", config_listen_unix, offsetof(struct config, admin_listen),
      0, 0, 0},
     {"downloads", config_path, offsetof(struct config, downloads), 0, 0, 0},
-    {"stores", read_later, 0, 0, 0, CONFIG_REQUIRED},
+    {"stores", config_read_apart, 0, 0, 0, CONFIG_REQUIRED},
     {"sources", config_sources, 0, 0, 0, 0},
     {"tiers", config_tiers, 0, 0, 0, 0},
     {"limits", read_limits, offsetof(struct config, limits), 0, 0, 0},
     {"cache", read_cache, offsetof(struct config, cache), 0, 0, 0},
     {"uploads", config_uploads, offsetof(struct config, uploads), 0, 0, 0},
-    {"symbolication", read_later, 0, 0, 0, 0},
+    {"symbolication", config_read_apart, 0, 0, 0, 0},
 };
 
 /* Reads the sections that refer to other ones. */

@@ -349,6 +349,12 @@ int config_listen_unix(struct config_reader *r, const cJSON *item,
     return config_listen(r, item, field, at);
 }
 
+int config_read_apart(struct config_reader *r, const cJSON *item,
+                      const struct config_field *field, void *at)
+{
+    return 0;
+}
+
 int config_bool(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at)
 {

@@ -107,6 +107,9 @@ int config_listen(struct config_reader *r, const cJSON *item,
                   const struct config_field *field, void *at);
 int config_listen_unix(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at);
+/* A key that is read before or after all others. */
+int config_read_apart(struct config_reader *r, const cJSON *item,
+                      const struct config_field *field, void *at);
 int config_bool(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at);
 int config_count(struct config_reader *r, const cJSON *item,

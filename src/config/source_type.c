@@ -14,12 +14,6 @@
 #include "sympath_folders.h"
 #include "transport.h"
 
-static int read_type(struct config_reader *r, const cJSON *item,
-                     const struct config_field *field, void *at)
-{
-    return 0; /* source_type_read() has read it before any other key */
-}
-
 static int read_map(struct config_reader *r, const cJSON *item,
                     const struct config_field *field, void *at)
 {
@@ -84,7 +78,7 @@ static int read_internal(struct config_reader *r, const cJSON *item,
     }
 
 static const struct config_field all_keys[] = {
-    KEY("type", read_type, 0, CONFIG_REQUIRED),
+    KEY("type", config_read_apart, 0, CONFIG_REQUIRED),
     KEY("only", config_patterns, OF(only), 0),
     KEY("except", config_patterns, OF(except), 0),
     KEY("internal", read_internal, OF(transport.internal), 0),

@@ -531,12 +531,6 @@ int config_symbolication(struct config_reader *r, const cJSON *item)
                         : config_object(r, item, fields, COUNT(fields), s);
 }
 
-/* Either text may be NULL. */
-static bool is_same(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 bool config_same_tenants(const struct symbolicator_config *a,
                          const struct symbolicator_config *b)
 {
@@ -545,11 +539,11 @@ bool config_same_tenants(const struct symbolicator_config *a,
 
     if ((a->sources == SYMBOLICATOR_SOURCES_ALLOW) !=
             (b->sources == SYMBOLICATOR_SOURCES_ALLOW) ||
-        !is_same(x->root, y->root) || x->count != y->count ||
+        !config_same_text(x->root, y->root) || x->count != y->count ||
         x->size != y->size || x->public_size != y->public_size ||
         x->idle != y->idle || x->nhosts != y->nhosts ||
-        !is_same(x->tier != NULL ? x->tier->name : NULL,
-                 y->tier != NULL ? y->tier->name : NULL)) {
+        !config_same_text(x->tier != NULL ? x->tier->name : NULL,
+                          y->tier != NULL ? y->tier->name : NULL)) {
         return false;
     }
     for (i = 0; i < x->nhosts; i++) {

@@ -20,12 +20,6 @@
  * of the hash. */
 #define MAC_KEY_MIN 32
 
-static int read_type(struct config_reader *r, const cJSON *item,
-                     const struct config_field *field, void *at)
-{
-    return 0; /* read_tier() has read it before any other key */
-}
-
 #define OF(member) offsetof(struct tier_config, member)
 
 #define KEY(key, read, offset, flags)                                         \
@@ -34,10 +28,10 @@ static int read_type(struct config_reader *r, const cJSON *item,
     }
 
 static const struct config_field all_keys[] = {
-    KEY("type", read_type, 0, CONFIG_REQUIRED),
+    KEY("type", config_read_apart, 0, CONFIG_REQUIRED),
     KEY("read_only", config_bool, OF(read_only), 0),
-    {"max_object", config_size, OF(max_object), 1024,
-     CONFIG_TIER_OBJECT_MAX, 0},
+    {"max_object", config_size, OF(max_object), 1024, CONFIG_TIER_OBJECT_MAX,
+     0},
 };
 /* of what is written, and by whom */
 static const struct config_field object_keys[] = {

@@ -96,12 +96,6 @@ static void set_limits(struct symbolicated_daemon *d)
     mapped_modules_limit(d->workers.mapped, files, limits->files_size);
 }
 
-/* Either text may be NULL. */
-static bool is_same(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 /* Returns NULL, or why the old configuration stays. */
 static const char *reload_settings(struct symbolicated_daemon *d, char *error,
                                    size_t size)
@@ -122,8 +116,8 @@ static const char *reload_settings(struct symbolicated_daemon *d, char *error,
                d->settings->symbolication->listen) != 0) {
         log_warn(0, "\"symbolication.listen\" takes effect at the next start");
     }
-    if (!is_same(settings->symbolication->spool,
-                 d->settings->symbolication->spool)) {
+    if (!config_same_text(settings->symbolication->spool,
+                          d->settings->symbolication->spool)) {
         log_warn(0, "\"symbolication.spool\" takes effect at the next start");
     }
     if (settings->symbolication->threads !=

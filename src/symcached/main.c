@@ -184,22 +184,16 @@ static void keep_old(struct symcached_daemon *d, const char *error)
     config_watch_reloaded(d->watch, NULL, error);
 }
 
-/* Either text may be NULL. */
-static bool is_same(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 /* Uses a new configuration, but keeps the sockets of the old one. */
 static void configure(struct symcached_daemon *d, struct config *config)
 {
     const struct config *old = scheduler_config(d->scheduler);
     char error[1024];
 
-    if (!is_same(old->listen, config->listen)) {
+    if (!config_same_text(old->listen, config->listen)) {
         log_warn(0, "\"listen\" takes effect at the next start");
     }
-    if (!is_same(old->admin_listen, config->admin_listen)) {
+    if (!config_same_text(old->admin_listen, config->admin_listen)) {
         log_warn(0, "\"admin_listen\" takes effect at the next start");
     }
     if (!config_same_tenants(&old->symbolication.symbolicator,
