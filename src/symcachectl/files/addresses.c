@@ -54,9 +54,8 @@ int addresses_parse_method(const char *text, size_t size, uint64_t *address)
     return 0;
 }
 
-void addresses_init(struct addresses *a, int fd)
+void addresses_init(struct addresses *a)
 {
-    a->fd = fd;
     a->is_end = a->error = 0;
     a->line = 0;
     a->begin = a->end = 0;
@@ -83,7 +82,7 @@ static int fill_buffer(struct addresses *a)
         return -1;
     }
     do {
-        n = read(a->fd, a->data + a->end, sizeof(a->data) - a->end);
+        n = read(STDIN_FILENO, a->data + a->end, sizeof(a->data) - a->end);
     } while (n < 0 && errno == EINTR);
     if (n < 0) {
         a->error = errno;

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 struct addresses {
-    int fd;
     int is_end;
     int error; /* errno of a failed read */
     uint64_t line;
@@ -40,7 +39,8 @@ int addresses_parse(const char *text, size_t size, uint64_t *address);
  */
 int addresses_parse_method(const char *text, size_t size, uint64_t *address);
 
-void addresses_init(struct addresses *addresses, int fd);
+/* Addresses of the standard input. */
+void addresses_init(struct addresses *addresses);
 
 /* Returns 0 if the next call has to wait for the descriptor. */
 bool addresses_is_ready(const struct addresses *addresses);

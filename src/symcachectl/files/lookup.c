@@ -76,7 +76,7 @@ static int from_stdin(struct lookup *l, const char *file)
     int rc;
     uint64_t address;
 
-    addresses_init(&l->addresses, STDIN_FILENO);
+    addresses_init(&l->addresses);
     for (;;) {
         if (!addresses_is_ready(&l->addresses)) {
             output_flush(&l->output);

@@ -11,7 +11,6 @@
 #include "symcachectl/helper/client.h"
 #include "symcachectl/store/store_profile.h"
 
-#define SECONDS 900 /* that symbolicated may take */
 #define LOOKED_AT 512
 
 static bool is_text(const char *text, size_t size)
@@ -69,7 +68,8 @@ static int ask_profile(const struct settings *settings, const char *file,
     if (headers == NULL) {
         command_no_memory();
     }
-    request = client_request(client, "POST", "/profile", SECONDS, &answer);
+    request = client_request(client, "POST", "/profile", CLIENT_ANSWER_SECONDS,
+                             &answer);
     curl_easy_setopt(request, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(request, CURLOPT_POSTFIELDS, data);
     curl_easy_setopt(request, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);

@@ -14,8 +14,6 @@
 #include "symcachectl/helper/client.h"
 #include "symcachectl/store/store_reader.h"
 
-#define SECONDS 900 /* that a request may take at symbolicated */
-
 /* Is there a daemon where one would be? */
 static bool is_running(const struct settings *settings)
 {
@@ -60,8 +58,7 @@ int report_names(const struct settings *settings, const char *path,
     cJSON *answer;
 
     if (!report_names_here(settings)) {
-        return client_send(settings, path, text, SECONDS, print,
-                           NULL);
+        return client_send(settings, path, text, print, NULL);
     }
     if (settings->root == NULL) {
         fprintf(stderr, "symcachectl: symbolicated is not reached: %s\n",

@@ -21,8 +21,6 @@
 #include "symcachectl/terminal/output.h"
 #include "symcachectl/terminal/printable.h"
 
-#define SECONDS 900 /* that a request may take at a server */
-
 struct trace_line {
     const char *data;
     size_t size;
@@ -443,7 +441,7 @@ static int ask_server(const struct settings *settings,
     plain.is_json = 0; /* prints a text made from the answer, not the answer */
     code = client_send(
         &plain, options->why ? "/symbolicate-js?why=1" : "/symbolicate-js",
-        request, SECONDS, print_answer, judge_answer);
+        request, print_answer, judge_answer);
     free(request);
     return code;
 }

@@ -262,7 +262,7 @@ static int from_stdin(void)
     int rc;
     uint64_t address;
 
-    addresses_init(&s.addresses, STDIN_FILENO);
+    addresses_init(&s.addresses);
     for (;;) {
         if (!addresses_is_ready(&s.addresses)) {
             output_flush(&s.out);

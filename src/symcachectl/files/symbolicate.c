@@ -34,7 +34,6 @@
 #include "dotnet_trace.h"
 
 #define REQUEST_MAX (55u << 20) /* as symbolicated's own default */
-#define SECONDS 900             /* that a request may take there */
 
 /* printing ------------------------------------------------------------------
  */
@@ -283,7 +282,7 @@ static int answer_file(const struct settings *settings, const char *path,
                                                       : print_answer;
 
     if (settings->root == NULL) {
-        return client_send(settings, path, text, SECONDS, print, judge_answer);
+        return client_send(settings, path, text, print, judge_answer);
     }
     object = store_reader_answer(settings->root, path, name, text, &code);
     if (object == NULL) {

@@ -459,7 +459,7 @@ int client_show(const struct settings *settings, const char *method,
 }
 
 int client_get(const struct settings *settings, const char *path,
-               long seconds, cJSON **object)
+               cJSON **object)
 {
     struct client_answer answer;
     struct client *client = client_new(settings);
@@ -469,16 +469,15 @@ int client_get(const struct settings *settings, const char *path,
     if (client == NULL) {
         return COMMAND_IO;
     }
-    code = ask_helper(client,
-                      client_request(client, "GET", path, seconds, &answer),
-                      &answer, object);
+    code = ask_helper(
+        client, client_request(client, "GET", path, CLIENT_SECONDS, &answer),
+        &answer, object);
     client_free(client);
     return code;
 }
 
 int client_send(const struct settings *settings, const char *path,
-                const char *body, long seconds,
-                void (*print)(const cJSON *answer),
+                const char *body, void (*print)(const cJSON *answer),
                 int (*judge)(const cJSON *answer))
 {
     struct client_answer answer;
@@ -494,7 +493,8 @@ int client_send(const struct settings *settings, const char *path,
     if (headers == NULL) {
         command_no_memory();
     }
-    request = client_request(client, "POST", path, seconds, &answer);
+    request =
+        client_request(client, "POST", path, CLIENT_ANSWER_SECONDS, &answer);
     curl_easy_setopt(request, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(request, CURLOPT_POSTFIELDS, body);
     curl_easy_setopt(request, CURLOPT_POSTFIELDSIZE_LARGE,

@@ -54,6 +54,7 @@ const char *client_address(const struct client *client);
 
 /* Seconds within which most pages must answer. */
 #define CLIENT_SECONDS 60
+#define CLIENT_ANSWER_SECONDS 900 /* of symbolicated */
 
 /* Prints the path of a page about a module; without id, about all its
  * builds; without name, about a store. */
@@ -92,12 +93,11 @@ int client_show(const struct settings *settings, const char *method,
 /* Asks for a JSON object and returns it in *object, which is NULL when
  * something is wrong that was printed.  Returns an exit code. */
 int client_get(const struct settings *settings, const char *path,
-               long seconds, cJSON **object);
+               cJSON **object);
 
 /* The same as client_show() for a request with a body of JSON. */
 int client_send(const struct settings *settings, const char *path,
-                const char *body, long seconds,
-                void (*print)(const cJSON *answer),
+                const char *body, void (*print)(const cJSON *answer),
                 int (*judge)(const cJSON *answer));
 
 #endif

@@ -97,12 +97,12 @@ static void add_tenants(const struct settings *settings, cJSON *answer)
     const cJSON *tenant;
     cJSON *status, *jobs = NULL, *list;
 
-    (void)client_get(settings, "/v1/status", CLIENT_SECONDS, &status);
+    (void)client_get(settings, "/v1/status", &status);
     tenant = cJSON_GetArrayItem(
         cJSON_GetObjectItemCaseSensitive(status, "tenants"), 0);
     if (tenant != NULL) {
         at.socket = text_of(tenant, "listen");
-        (void)client_get(&at, "/v1/jobs", CLIENT_SECONDS, &jobs);
+        (void)client_get(&at, "/v1/jobs", &jobs);
     }
     list = cJSON_DetachItemFromObjectCaseSensitive(jobs, "tenants");
     if (list != NULL) {
@@ -142,7 +142,7 @@ int jobs_command(int argc, char **argv)
         return client_show(&settings, "GET", "/v1/jobs", CLIENT_SECONDS,
                            print_jobs, NULL);
     }
-    code = client_get(&settings, "/v1/jobs", CLIENT_SECONDS, &answer);
+    code = client_get(&settings, "/v1/jobs", &answer);
     if (answer != NULL) {
         if (!cJSON_HasObjectItem(answer, "tenants")) {
             add_tenants(&settings, answer);

@@ -91,9 +91,10 @@ static const struct schema_member frame_members[JS_FRAME_MEMBERS] = {
     [JS_DATA] = {"data", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
 };
 
-static bool is_true(const struct json *json, uint32_t value, bool otherwise)
+/* What is absent is true. */
+static bool is_true(const struct json *json, uint32_t value)
 {
-    return value != 0 ? json->values[value].type == JSON_TRUE : otherwise;
+    return value == 0 || json->values[value].type == JSON_TRUE;
 }
 
 static bool read_source(struct js_request *request, struct schema_walk *walk,
@@ -342,12 +343,11 @@ static bool read_options(struct js_request *request, struct schema_walk *walk,
                      COUNT(option_members), found)) {
         return false;
     }
-    request->has_scraping =
-        is_true(json, body[JS_BODY_ALLOW_SCRAPING], true) &&
-        is_true(json, scraping[0], true);
+    request->has_scraping = is_true(json, body[JS_BODY_ALLOW_SCRAPING]) &&
+                            is_true(json, scraping[0]);
     request->origins = scraping[1];
     request->headers = scraping[2];
-    request->wants_context = is_true(json, found[0], true);
+    request->wants_context = is_true(json, found[0]);
     request->is_caller_first =
         found[1] == 0 || json_is(json, found[1], "caller_first");
     return true;
