@@ -540,3 +540,8 @@ void config_clear(const struct config_field *fields, size_t n, void *at)
         }
     }
 }
+
+bool config_same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}

@@ -132,4 +132,7 @@ void config_clear(const struct config_field *fields, size_t n, void *at);
  * each is cleaned by its own rules. */
 bool config_paths_overlap(const char *a, const char *b);
 
+/* Either text may be NULL. */
+bool config_same_text(const char *a, const char *b);
+
 #endif

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "field.h"
 
@@ -156,12 +155,6 @@ int config_symbolication(struct config_reader *r, const cJSON *item);
 
 /* Frees the members of the struct. */
 void config_symbolication_clear(struct symbolication_config *symbolication);
-
-/* Either text may be NULL. */
-static inline bool config_same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
 
 /* Returns whether two configurations have the same tenants, and let clients
  * bring sources or not. */
