@@ -57,6 +57,9 @@ my @asked;
 
 # Paths asked for since the last call.
 sub asked {
+    my ($n) = @_;   # so many are on their way: nginx logs what it has answered
+    $t->wait_until('requests are logged', sub {
+        (my @all = split /\n/, $t->read_file('up.log') // '') >= @asked + $n }) if $n;
     my @all = split /\n/, $t->read_file('up.log') // '';
     my @new = @all[@asked .. $#all];
     @asked = @all;
@@ -95,7 +98,7 @@ $c->found('Two.pdb', 'a name that the store has in lower case');
 $c->found('low.pdb', 'a key that the store has in lower case');
 asked();
 my $r = $c->absent('never.pdb', qr/^404$/, 'no such PDB');
-is_deeply [asked()], ["/sym/never.pdb/\L$id\E/never.pdb",
+is_deeply [asked(7)], ["/sym/never.pdb/\L$id\E/never.pdb",
     "/sym/never.pdb/\L$id\E/never.pd_", "/sym/never.pdb/\L$id\E/file.ptr",
     "/sym/never.pdb/$id/never.pdb", "/sym/never.pdb/$id/never.pd_",
     "/sym/never.pdb/$id/file.ptr", '/sym/index2.txt'],
