@@ -208,37 +208,32 @@ static void limits(void **state)
     assert_false(readable_of(name, n, &readable));
 }
 
-/* Names that symbolic 10.2.1 does not read: as llvm-undname 19 writes them,
- * but without what is not told of other names, by which amount a thunk moves
- * the object among it. */
+/* Names that symbolic 10.2.1 does not read either: thunks of virtual bases,
+ * functions of ARM64EC and managed ones; and such as are none. */
 static void unknown_to_symbolic(void **state)
 {
-    static const char *const names[][2] = {
-        {"?w@Dd@@$4PPPPPPPM@A@EAAXXZ", "Dd::w(void)"},
-        {"?w@Dd@@$4PPPPPPPM@A@AEPAUB@@XZ", "Dd::w(void)"},
-        {"??_E?$s@D@std@@$4PPPPPPPM@A@EAAPEAXI@Z",
-         "std::s<char>::`vector deleting destructor'(unsigned int)"},
-        {"?f@S@@$R477PPPPPPPM@7AEXXZ", "S::f(void)"},
-        {"?f@S@@$R477PPPPPPPM@7EBAXXZ", "S::f(void) const"},
-        {"?f@@$$hYAXXZ", "f(void)"},
-        {"?f@S@@$$hQEBAXH@Z", "S::f(int) const"},
-        {"?f@@$$J0YAXXZ", "f(void)"},
-        {"?f@@$$FYAXXZ", "f(void)"}};
-    static const char *const refused[] = {
-        "?w@Dd@@$6A@A@EAAXXZ", "?w@Dd@@$4",       "?w@Dd@@$R4",
-        "??_9S@@$BBA@",        "??_9S@@$BBA@A",   "??_9S@@$BBA@BA",
-        "?f@@YAXXZ.",          "?f@@YAXXZ$catch", "?f@@$$"};
+    static const char *const names[] = {
+        "?w@Dd@@$4PPPPPPPM@A@EAAXXZ",
+        "??_E?$basic_istream@DU?$char_traits@D@std@@@std@@"
+        "$4PPPPPPPM@A@EAAPEAXI@Z",
+        "?f@S@@$R477PPPPPPPM@7AEXXZ",
+        "?f@@$$hYAXXZ",
+        "?f@S@@$$hQEBAXH@Z",
+        "?f@@$$J0YAXXZ",
+        "?f@@$$FYAXXZ",
+        "?w@Dd@@$4",
+        "??_9S@@$BBA@",
+        "??_9S@@$BBA@A",
+        "??_9S@@$BBA@BA",
+        "?f@@YAXXZ.",
+        "?f@@YAXXZ$catch",
+        "?f@@$$"};
     size_t i;
     struct symc_string readable;
 
     (void)state;
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        assert_true(readable_of(names[i][0], strlen(names[i][0]), &readable));
-        assert_int_equal(readable.size, strlen(names[i][1]));
-        assert_memory_equal(readable.data, names[i][1], readable.size);
-    }
-    for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        assert_false(readable_of(refused[i], strlen(refused[i]), &readable));
+        assert_false(readable_of(names[i], strlen(names[i]), &readable));
     }
 }
 

@@ -21,25 +21,7 @@ static struct text parse_bases(struct demangler *d, struct text name)
     return name;
 }
 
-/* Where a thunk finds the object of a virtual base: two offsets, or four after
- * "R", and a digit for the access. */
-static void skip_vtordisp(struct demangler *d)
-{
-    int i, count;
-
-    count = take(d, "R") ? 4 : 2;
-    if (peek(d) < '0' || peek(d) > '5') {
-        demangle_fail(d);
-        return;
-    }
-    d->p++;
-    for (i = 0; i < count; i++) {
-        parse_number(d);
-    }
-}
-
-/* The function after its name; the letter tells the kind of function, "$" a
- * thunk of a virtual one. */
+/* The function after its name; the letter tells the kind of function. */
 static struct text parse_method(struct demangler *d, struct name *name)
 {
     int code;
@@ -48,10 +30,7 @@ static struct text parse_method(struct demangler *d, struct name *name)
 
     code = *d->p++;
     cv = TEXT("");
-    if (code == '$') {
-        skip_vtordisp(d);
-        code = 'E';
-    } else if (code < 'Y' && (code - 'A') % 8 / 2 == 3) {
+    if (code < 'Y' && (code - 'A') % 8 / 2 == 3) {
         parse_number(d); /* by how much a thunk moves the object */
     }
     if (code < 'Y' && (code - 'A') % 8 / 2 != 1) {
@@ -86,15 +65,6 @@ static struct text parse_vcall(struct demangler *d, struct text name)
     return text_join(d, name, TEXT(", {flat}}"));
 }
 
-/* What marks functions of ARM64EC, managed ones, and those in extern "C". */
-static void skip_platform(struct demangler *d)
-{
-    if (peek(d) == '$' && !take(d, "$$h") && !take(d, "$$F") &&
-        !take(d, "$$H")) {
-        take(d, "$$J0");
-    }
-}
-
 struct text parse_symbol(struct demangler *d)
 {
     struct name name;
@@ -104,10 +74,9 @@ struct text parse_symbol(struct demangler *d)
         return TEXT("");
     }
     name = parse_name(d);
-    skip_platform(d);
     if (take(d, "$B")) {
         text = parse_vcall(d, full_name(d, &name));
-    } else if ((peek(d) >= 'A' && peek(d) <= 'Z') || peek(d) == '$') {
+    } else if (peek(d) >= 'A' && peek(d) <= 'Z') {
         text = parse_method(d, &name);
     } else {
         text = full_name(d, &name);
