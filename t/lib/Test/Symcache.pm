@@ -719,7 +719,10 @@ sub check_logs {
         }
     }
     for my $f (glob $self->path('sanitizer*')) {
-        $self->problem("$f: " . substr $self->read_file($f), 0, 4000);
+        my $text = $self->read_file($f);
+        # a worker that is killed while it looks for leaks at its end
+        next if $text =~ /\A(?:==\d+==Unable to get registers from thread \d+\.\n?)*\z/;
+        $self->problem("$f: " . substr $text, 0, 4000);
     }
 }
 
