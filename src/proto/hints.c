@@ -22,24 +22,64 @@ static int symcache_hint_is_sources(const char *value, size_t len);
 static const struct {
     const char  *name;
     int        (*check)(const char *value, size_t len);
+    const char  *syntax;
 } symcache_hint_rules[SYMCACHE_HINTS] = {
-    [SYMCACHE_HINT_URL] = { "url", symcache_hint_is_url },
-    [SYMCACHE_HINT_SINCE] = { "since", symcache_hint_is_since },
-    [SYMCACHE_HINT_SCRAPED] = { "scraped", symcache_hint_is_scraped },
-    [SYMCACHE_HINT_SCRIPT] = { "script", symcache_hint_is_file },
-    [SYMCACHE_HINT_MAP] = { "map", symcache_hint_is_file },
-    [SYMCACHE_HINT_ARTIFACTS] = { "artifacts", symcache_hint_is_artifacts },
-    [SYMCACHE_HINT_CHECKSUM] = { "checksum", symcache_hint_is_checksum },
-    [SYMCACHE_HINT_CODE_ID] = { "code_id", symcache_hint_is_code_id },
-    [SYMCACHE_HINT_CODE_FILE] = { "code_file", symcache_hint_is_code_file },
-    [SYMCACHE_HINT_STAMP] = { "stamp", symcache_hint_is_stamp },
-    [SYMCACHE_HINT_SOURCES] = { "sources", symcache_hint_is_sources },
+    [SYMCACHE_HINT_URL] = {
+        "url", symcache_hint_is_url,
+        "url= must be a URL of http or https in its normal form"
+    },
+    [SYMCACHE_HINT_SINCE] = {
+        "since", symcache_hint_is_since,
+        "since= must be seconds since 1970"
+    },
+    [SYMCACHE_HINT_SCRAPED] = {
+        "scraped", symcache_hint_is_scraped,
+        "scraped= must be 1"
+    },
+    [SYMCACHE_HINT_SCRIPT] = {
+        "script", symcache_hint_is_file,
+        "script= must be <name>/hash-<hex>"
+    },
+    [SYMCACHE_HINT_MAP] = {
+        "map", symcache_hint_is_file,
+        "map= must be <name>/hash-<hex>"
+    },
+    [SYMCACHE_HINT_ARTIFACTS] = {
+        "artifacts", symcache_hint_is_artifacts,
+        "artifacts= must be a UUID, or release-<hex>"
+    },
+    [SYMCACHE_HINT_CHECKSUM] = {
+        "checksum", symcache_hint_is_checksum,
+        "checksum= must be <algorithm>:<hex>, joined by \";\""
+    },
+    [SYMCACHE_HINT_CODE_ID] = {
+        "code_id", symcache_hint_is_code_id,
+        "code_id= must be buildid-<hex>, or time stamp and size of an image"
+    },
+    [SYMCACHE_HINT_CODE_FILE] = {
+        "code_file", symcache_hint_is_code_file,
+        "code_file= must be the name of a file without folders"
+    },
+    [SYMCACHE_HINT_STAMP] = {
+        "stamp", symcache_hint_is_stamp,
+        "stamp= must be 1 to 8 hex digits"
+    },
+    [SYMCACHE_HINT_SOURCES] = {
+        "sources", symcache_hint_is_sources,
+        "sources= must be names of sources, joined by \",\""
+    },
 };
 
 const char *
 symcache_hint_name(symcache_hint_e hint)
 {
     return symcache_hint_rules[hint].name;
+}
+
+const char *
+symcache_hint_syntax(symcache_hint_e hint)
+{
+    return symcache_hint_rules[hint].syntax;
 }
 
 static int

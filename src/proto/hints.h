@@ -67,6 +67,9 @@ typedef enum {
 /* The name of a hint: that of the key in the helper's queries, too. */
 const char *symcache_hint_name(symcache_hint_e hint);
 
+/* What its values must be: "<name>= must be ...", for a client's error. */
+const char *symcache_hint_syntax(symcache_hint_e hint);
+
 /*
  * Adds a value to a text that has no hint from this one on.  Returns 0, and
  * leaves the text alone, if the value is none of this hint.

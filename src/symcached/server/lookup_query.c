@@ -72,26 +72,6 @@ static const char *find_values(const struct evkeyvalq *pairs,
 static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
                                char hints[SYMCACHE_HINTS_MAX + 1])
 {
-    static const char *const errors[SYMCACHE_HINTS] = {
-        [SYMCACHE_HINT_URL] =
-            "url= must be a URL of http or https in its normal form",
-        [SYMCACHE_HINT_SINCE] = "since= must be seconds since 1970",
-        [SYMCACHE_HINT_SCRAPED] = "scraped= must be 1",
-        [SYMCACHE_HINT_SCRIPT] = "script= must be <name>/hash-<hex>",
-        [SYMCACHE_HINT_MAP] = "map= must be <name>/hash-<hex>",
-        [SYMCACHE_HINT_ARTIFACTS] =
-            "artifacts= must be a UUID, or release-<hex>",
-        [SYMCACHE_HINT_CHECKSUM] =
-            "checksum= must be <algorithm>:<hex>, joined by \";\"",
-        [SYMCACHE_HINT_CODE_ID] =
-            "code_id= must be buildid-<hex>, or time stamp and size of an "
-            "image",
-        [SYMCACHE_HINT_CODE_FILE] =
-            "code_file= must be the name of a file without folders",
-        [SYMCACHE_HINT_STAMP] = "stamp= must be 1 to 8 hex digits",
-        [SYMCACHE_HINT_SOURCES] =
-            "sources= must be names of sources, joined by \",\"",
-    };
     unsigned i;
 
     hints[0] = '\0';
@@ -99,7 +79,7 @@ static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
         if (values[i] != NULL &&
             !symcache_hint_add(hints, (symcache_hint_e)i, values[i],
                                strlen(values[i]))) {
-            return errors[i];
+            return symcache_hint_syntax((symcache_hint_e)i);
         }
     }
     return NULL;
