@@ -117,13 +117,12 @@ $may{'symcachectl/files'} = "$ctl debuginfo/proguard json symbolication/jvm repo
     . ' debuginfo/msfz debuginfo/pdb debuginfo/pe debuginfo/identity'
     . ' debuginfo/macho debuginfo/symbfile debuginfo/zip json'
     . ' symbolication symcachectl/helper symcachectl/store';
-$may{'symcachectl/files'} .= ' reports/jstrace symbolication/js'
+$may{'symcachectl/files'} .= ' reports/jstrace reports/profile symbolicated/api symbolication/js'
     . ' symcachectl/files/kinds';
 $may{'symcachectl/files/kinds'} = 'derived symbolication symcachectl/files'
     . ' symcachectl/terminal';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
-$may{'symcachectl/store'} = "$ctl symbolication reports/profile symbolicated/api"
-    . ' symbolicated/files symcachectl/files';
+$may{'symcachectl/store'} = "$ctl symbolication symbolicated/files symcachectl/files";
 $may{symcachectl} = "$ctl symcachectl/files";
 
 # symbolicated: protocols know nothing of how modules are got

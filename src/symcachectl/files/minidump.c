@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump_walk.h"
+#include "minidump_json.h"
 #include "report_names.h"
 #include "report_print.h"
 #include "socorro.h"
@@ -126,8 +126,8 @@ int minidump_show(struct settings *settings, const char *file)
     is_json = settings->is_json != 0;
     settings->is_json = 0; /* prints a text made from the answer, not the
                               answer */
-    walked =
-        dump_walk(file, settings->root, report_names_here(settings), &code);
+    walked = minidump_json(file, settings->root, report_names_here(settings),
+                           &code);
     if (walked == NULL) {
         return code;
     }

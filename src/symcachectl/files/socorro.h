@@ -8,8 +8,8 @@
 
 #include <cjson/cJSON.h>
 
-/* Makes it of a walk (dump_walk.h) and Symbolicator's answer with the names.
- * The caller frees it. */
+/* Makes it of a walk (minidump_json.h) and Symbolicator's answer with the
+ * names. The caller frees it. */
 cJSON *socorro_report(const cJSON *walked, const cJSON *answer);
 
 #endif

@@ -4,8 +4,8 @@
  * A minidump, read and walked in a sandbox, in which nothing but files of a
  * store can be opened.
  */
-#ifndef SYMCACHECTL_FILES_DUMP_WALK_H
-#define SYMCACHECTL_FILES_DUMP_WALK_H
+#ifndef SYMCACHECTL_FILES_MINIDUMP_JSON_H
+#define SYMCACHECTL_FILES_MINIDUMP_JSON_H
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -21,6 +21,7 @@
  * instructions; it also has "socorro", with the further members of
  * minidump-stackwalk's JSON.
  */
-cJSON *dump_walk(const char *file, const char *root, bool stays, int *code);
+cJSON *minidump_json(const char *file, const char *root, bool stays,
+                     int *code);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "dump_walk.h"
+#include "minidump_json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ struct dump_symbols {
     const union derived_reader *cfi, *names;
 };
 
-struct dump_walk {
+struct minidump_json {
     struct minidump dump;
     int root;
     struct dump_symbols *symbols;
@@ -50,7 +50,7 @@ static void add_hex(cJSON *object, const char *key, uint64_t value)
 /* symbols -------------------------------------------------------------------
  */
 
-static const union derived_reader *find_file(struct dump_walk *w,
+static const union derived_reader *find_file(struct minidump_json *w,
                                              const struct minidump_module *m,
                                              symcache_kind_e kind)
 {
@@ -69,7 +69,8 @@ static const union derived_reader *find_file(struct dump_walk *w,
     return store_reader_file(w->root, &key);
 }
 
-static struct dump_symbols *find_symbols(struct dump_walk *w, size_t module)
+static struct dump_symbols *find_symbols(struct minidump_json *w,
+                                         size_t module)
 {
     struct dump_symbols *s = &w->symbols[module];
     const struct minidump_module *m = &w->dump.modules[module];
@@ -108,7 +109,7 @@ static bool has_function(void *context, size_t module, uint64_t offset)
 static void on_frame(void *context, const struct stackwalk_frame *frame)
 {
     static const char *const trusts[] = {"context", "cfi", "fp", "scan"};
-    struct dump_walk *w = context;
+    struct minidump_json *w = context;
     cJSON *object;
 
     if (w->num_frames >= MINIDUMP_FRAMES) {
@@ -139,7 +140,7 @@ static cJSON *registers_of(const struct minidump *dump,
     return object;
 }
 
-static cJSON *walk_thread(struct dump_walk *w, struct stackwalk *walk,
+static cJSON *walk_thread(struct minidump_json *w, struct stackwalk *walk,
                           size_t thread)
 {
     const struct minidump_thread *t = &w->dump.threads[thread];
@@ -241,7 +242,7 @@ static cJSON *describe_more(const struct minidump *dump)
     return object;
 }
 
-static cJSON *report_walk(struct dump_walk *w)
+static cJSON *report_walk(struct minidump_json *w)
 {
     const struct minidump *dump = &w->dump;
     struct stackwalk_symbols symbols = {find_cfi, has_function, w};
@@ -288,7 +289,7 @@ struct arguments {
 static cJSON *walk_file(const struct arguments *arguments, int *code)
 {
     static atomic_bool is_cut;
-    static struct dump_walk w;
+    static struct minidump_json w;
     const char *file = arguments->file, *error;
     char text[160];
     cJSON *object;
@@ -347,7 +348,7 @@ static int walk_in_child(void *arg, FILE *out)
     return COMMAND_OK;
 }
 
-cJSON *dump_walk(const char *file, const char *root, bool stays, int *code)
+cJSON *minidump_json(const char *file, const char *root, bool stays, int *code)
 {
     struct arguments arguments = {
         .file = file,
