@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "value.h"
+#include "attribute_value.h"
 
 enum {
     DW_TAG_inlined_subroutine = 0x1d,

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "leaf_bytes.h"
-#include "text.h"
+#include "text_buffer.h"
 
 enum member_status {
     MEMBER_OK = 0,

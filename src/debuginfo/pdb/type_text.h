@@ -14,7 +14,7 @@
 #include "class_size.h"
 #include "crossref.h"
 #include "leaf.h"
-#include "text.h"
+#include "text_buffer.h"
 #include "types.h"
 
 enum type_text_status {

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "value.h"
+#include "attribute_value.h"
 
 uint16_t dwarf_long_code_read(struct cursor *c)
 {

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "text.h"
+#include "text_buffer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

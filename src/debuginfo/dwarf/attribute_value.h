@@ -4,8 +4,8 @@
  * Values of attributes, in the forms of DWARF 5, section 7.5.5, and those that
  * GNU tools used before.
  */
-#ifndef DEBUGINFO_DWARF_VALUE_H
-#define DEBUGINFO_DWARF_VALUE_H
+#ifndef DEBUGINFO_DWARF_ATTRIBUTE_VALUE_H
+#define DEBUGINFO_DWARF_ATTRIBUTE_VALUE_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * A text that grows.  If it would exceed the memory or the limit, the rest is
  * dropped and is_cut is set.
  */
-#ifndef DEBUGINFO_PDB_TEXT_H
-#define DEBUGINFO_PDB_TEXT_H
+#ifndef DEBUGINFO_PDB_TEXT_BUFFER_H
+#define DEBUGINFO_PDB_TEXT_BUFFER_H
 
 #include <stddef.h>
 #include <string.h>
