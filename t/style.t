@@ -122,7 +122,7 @@ $may{'symcachectl/files'} .= ' reports/jstrace reports/profile symbolicated/api 
 $may{'symcachectl/files/kinds'} = 'derived symbolication symcachectl/files'
     . ' symcachectl/terminal';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
-$may{'symcachectl/store'} = "$ctl symbolication symbolicated/files symcachectl/files";
+$may{'symcachectl/store'} = "$ctl symbolication symbolicated/api symbolicated/files symcachectl/files";
 $may{symcachectl} = "$ctl symcachectl/files";
 
 # symbolicated: protocols know nothing of how modules are got

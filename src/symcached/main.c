@@ -32,7 +32,6 @@
 #include "symcached/transcode/transcode.h"
 #include "symcached/space/space.h"
 #include "symcached/guest/guest.h"
-#include "symcached/tier/tier.h"
 #include "base/signals.h"
 #include "base/task.h"
 #include "symcached/fetch/fetch.h"
