@@ -83,6 +83,7 @@ struct fetch {
     enum fetch_step step;
     bool cross_origin; /* was redirected to another origin */
     bool secure;       /* has used https */
+    bool connects;     /* to an address that it may use, in this hop */
     enum fetch_stop stop;
     struct host *host; /* that this hop asks, or NULL */
     struct host_wait wait_byte;
@@ -244,7 +245,9 @@ static bool gets_credentials(const struct fetch *fetch)
     return fetch->request.credentials && !fetch->cross_origin;
 }
 
-/* For a kept connection this was asked, by the same rule, see multi.h. */
+/* For a kept connection this was asked, by the same rule, see multi.h.  A name
+ * may have several addresses: a reserved one is the reason only if there was
+ * no other to try. */
 static curl_socket_t on_connect(void *arg, curlsocktype purpose,
                                 struct curl_sockaddr *address)
 {
@@ -254,9 +257,13 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
     /* a proxy's own address is in the configuration */
     if (transport->proxy == NULL && address_reserved(&address->addr) &&
         !transport_reaches_internal(transport, gets_credentials(fetch))) {
-        stops(fetch, FETCH_STOP_RESERVED, FETCH_RESERVED);
+        if (!fetch->connects) {
+            stops(fetch, FETCH_STOP_RESERVED, FETCH_RESERVED);
+        }
         return CURL_SOCKET_BAD;
     }
+    fetch->connects = true;
+    fetch->stop = FETCH_GOES_ON;
     return socket(address->family, address->socktype | SOCK_CLOEXEC,
                   address->protocol);
 }
@@ -369,6 +376,7 @@ static const char *hop(struct fetch *fetch, const char *url)
     fetch->status = 0;
     fetch_response_clear(&fetch->answer);
     fetch->stop = FETCH_GOES_ON;
+    fetch->connects = false;
     fetch->body_file.problem = BODY_FILE_GOOD;
     fetch->error[0] = '\0';
 

@@ -21,6 +21,9 @@
  */
 #define TRANSPORT_H2C_KEPT 0x080000
 
+/* The addresses of a name are used for this time: libcurl's own. */
+#define TRANSPORT_NAME_SECONDS 60L
+
 /* Sets *rc to the first failure of several options. */
 #define TRANSPORT_SET(rc, easy, option, value)                                \
     do {                                                                      \
@@ -196,6 +199,9 @@ CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
     TRANSPORT_SET(rc, easy, CURLOPT_HTTP_VERSION, version);
     TRANSPORT_SET(rc, easy, CURLOPT_FRESH_CONNECT, (long)(own || again));
     TRANSPORT_SET(rc, easy, CURLOPT_FORBID_REUSE, (long)own);
+    /* The name may have got other addresses since libcurl noted them. */
+    TRANSPORT_SET(rc, easy, CURLOPT_DNS_CACHE_TIMEOUT,
+                  again ? 0L : TRANSPORT_NAME_SECONDS);
 
     /* With "", libcurl ignores the proxies of the environment. */
     TRANSPORT_SET(rc, easy, CURLOPT_PROXY, proxy != NULL ? proxy : "");

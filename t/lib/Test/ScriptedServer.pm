@@ -43,11 +43,12 @@ sub new {
         chmod 0666, $o{unix};
     } else {
         $listen = IO::Socket::INET->new(
-            LocalAddr => '127.0.0.1', Proto => 'tcp', ReuseAddr => 1,
+            LocalAddr => $o{address} // '127.0.0.1', Proto => 'tcp', ReuseAddr => 1,
             Listen => $o{backlog} // SOMAXCONN)
             or die "listen: $!";
         $self->{port} = $listen->sockport;
-        $self->{url} = "http://127.0.0.1:$self->{port}";
+        $self->{url} = 'http://' . ($o{address} // '127.0.0.1')
+            . ":$self->{port}";
     }
 
     $self->{owner} = $$;
