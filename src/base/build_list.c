@@ -74,13 +74,6 @@ static char *encode_label(char *p, const char *label)
     return percent_encode(p, label);
 }
 
-/* Is it "%" and two digits, as encode_label() writes them? */
-static bool is_escape(const char *p)
-{
-    return p[0] == '%' && hex_digit(p[1]) >= 0 && p[1] <= 'F' &&
-           hex_digit(p[2]) >= 0 && p[2] <= 'F';
-}
-
 /* Returns false for a name that encode_label() does not write. */
 static bool decode_label(char to[BUILD_LABEL_MAX + 1], const char *name)
 {
@@ -89,7 +82,8 @@ static bool decode_label(char to[BUILD_LABEL_MAX + 1], const char *name)
     size_t n = 0;
 
     while (*p != '\0' && strcmp(name, "%") != 0) {
-        if (n == BUILD_LABEL_MAX || (*p == '%' && !is_escape(p))) {
+        if (n == BUILD_LABEL_MAX ||
+            (*p == '%' && (hex_digit(p[1]) < 0 || hex_digit(p[2]) < 0))) {
             return false;
         }
         to[n++] =
