@@ -74,6 +74,17 @@ $perf =~ s/\n\z//;
 $named =~ s/\n\z//;
 is ask($perf)->{body}, $named, 'a last line without an end';
 
+# another process has the file elsewhere, and a number in the name of a thread
+my $elsewhere = <<"EOS";
+app 30/30 [000]  1.0: PERF_RECORD_MMAP2 30/30: [0x55552010(0x1000) \@ 0x2000 fd:01 12 0]: r-xp /usr/bin/app
+loop 12 of [io] 7 30/31 [000]  1.3:     250000 cpu-clock:      5555204b [unknown] (/usr/bin/app)
+loop 12 30/31  1.3:     250000 cpu-clock:      5555204b [unknown] (/usr/bin/app)
+loop 30/31 cpu-clock:      5555204b [unknown] (/usr/bin/app)
+EOS
+like ask("$perf\n$elsewhere")->{body},
+    qr/(?:loop .*30\/31 .*5555204b run_loop \(.*\n){3}\z/,
+    'the process is the number before processor or time, or the first one';
+
 # --- pprof
 
 my @strings = ('', 'cpu', 'nanoseconds', '/usr/bin/app', $build, 'kept',

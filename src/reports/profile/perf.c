@@ -186,17 +186,42 @@ static bool read_id(struct profile *profile, struct text *text,
     return true;
 }
 
-/* The head of a sample has its process, or a thread of it, as the first word
- * that is a number: "app 12/13 [001] 1.5: cycles:". */
+/* Does a processor "[001]" or a time "1.5:" follow? */
+static bool is_before_time(const char *p, const char *end)
+{
+    const char *digits;
+    bool is_processor;
+    uint32_t value;
+
+    for (; p < end && *p == ' '; p++) {
+    }
+    is_processor = p < end && *p == '[';
+    digits = p + is_processor;
+    p = read_decimal(digits, end, &value);
+    return p > digits && p < end && *p == (is_processor ? ']' : '.');
+}
+
+/* The head of a sample has its process, or a thread of it, before processor
+ * and time: "app 12/13 [001] 1.5: cycles:".  Names of threads may have numbers
+ * before it; where perf printed neither, it is the first number. */
 static void read_head(struct text *text, const struct perf_line *line)
 {
-    const char *p = line->data, *end = p + line->size;
-    const char *behind;
+    const char *p = line->data, *end = p + line->size, *behind;
     uint32_t process;
+    bool has_first = false;
 
     while ((p = find_in_line(p, end, " ")) != NULL && ++p < end) {
         behind = read_decimal(p, end, &process);
-        if (behind > p && behind < end && (*behind == ' ' || *behind == '/')) {
+        if (behind == p || behind == end ||
+            (*behind != ' ' && *behind != '/')) {
+            continue;
+        }
+        if (!has_first) {
+            text->process = process;
+            has_first = true;
+        }
+        behind = memchr(behind, ' ', (size_t)(end - behind));
+        if (behind != NULL && is_before_time(behind, end)) {
             text->process = process;
             return;
         }
