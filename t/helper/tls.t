@@ -17,14 +17,20 @@ my $t = Test::Symcache->new;
 my $dir = $t->dir;
 my $id = $Test::SourceCase::id;
 
-system("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
-       . "-days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost "
-       . "-keyout $dir/key.pem -out $dir/cert.pem >$dir/openssl.out 2>&1") == 0
-    or die $t->read_file('openssl.out');
+sub make_certificate {
+    my ($key, $file) = @_;
+    system("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 "
+           . "-nodes -days 2 -subj /CN=localhost "
+           . "-addext subjectAltName=DNS:localhost -keyout $dir/$key "
+           . "-out $dir/$file >$dir/openssl.out 2>&1") == 0
+        or die $t->read_file('openssl.out');
+}
+make_certificate('server.key', 'server.pem');
+$t->write_file('cert.pem', $t->read_file('server.pem'));
 
 my ($http, $https) = map { Test::Symcache::free_port() } 1, 2;
-$t->write_file("sym/plain.pdb/$id/plain.pdb",
-               $t->read_file($t->data('pdb/crash.pdb')));
+$t->write_file("sym/$_.pdb/$id/$_.pdb",
+               $t->read_file($t->data('pdb/crash.pdb'))) for qw(plain kept);
 $t->start_nginx('', load => 0, http => <<"CONF",
     server { listen 127.0.0.1:$http; root %%DIR%%/sym;
              location /up.pdb/ {
@@ -32,8 +38,8 @@ $t->start_nginx('', load => 0, http => <<"CONF",
              location /updown.pdb/ {
                  return 302 https://localhost:$https/down.pdb/x; } }
     server { listen 127.0.0.1:$https ssl; root %%DIR%%/sym;
-             ssl_certificate %%DIR%%/cert.pem;
-             ssl_certificate_key %%DIR%%/key.pem;
+             ssl_certificate %%DIR%%/server.pem;
+             ssl_certificate_key %%DIR%%/server.key;
              location /down.pdb/ {
                  return 302 http://localhost:$http/plain.pdb/$id/plain.pdb; } }
 CONF
@@ -68,6 +74,20 @@ $c = case("http://localhost:$http", %trust);
 $c->found('up.pdb', 'a redirect from http to https');
 $c->undecided('updown.pdb', 'failed', qr/https to http/,
               'a redirect from http to https and back');
+
+# --- the server's certificate is another one from now on
+
+$c = case("https://localhost:$https", %trust);
+$c->found('kept.pdb', 'the connection is kept');
+make_certificate('server.key', 'server.pem');
+my @old = $t->workers;
+$t->reload_nginx;
+$t->wait_until('no old worker', sub {
+    my %is = map { $_ => 1 } $t->workers;
+    return !grep { $is{$_} } @old;
+});
+$c->undecided('other.pdb', 'failed', qr/certificate/i,
+              'what is wrong with the next connection is told');
 
 $t->allow_log(qr/SSL_do_handshake/);
 $t->finish;

@@ -264,6 +264,9 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
     }
     fetch->connects = true;
     fetch->stop = FETCH_GOES_ON;
+    /* What libcurl says of a kept connection that has died stays here, and
+     * nothing that it says of the new one is added. */
+    fetch->error[0] = '\0';
     return socket(address->family, address->socktype | SOCK_CLOEXEC,
                   address->protocol);
 }
