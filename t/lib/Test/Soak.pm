@@ -140,7 +140,7 @@ sub wrong {
     return if $ask->{status} == 404 && $self->is_alone($chaos, $ask);
     return $self->{history}->wrong($ask) if $self->is_sent($ask);
     return if $ask->{status} != 404 || $ask->{flags} eq 'again';
-    my @silent = $self->{judge}->unexcused($ask,
+    my @silent = $self->{judge}->unexcused($ask, [clock_back($chaos, $ask)],
         grep { $ask->{how} ne 'symbols' || $self->has_original($_) }
         @{ $self->sources($ask->{store}) });
     return @silent ? "final 404, and @silent did not say so" : ();
@@ -172,6 +172,16 @@ sub is_alone {
     } $chaos->events;
     return grep(/^helper (?:TERM|KILL)/, @lately)
         && grep(/^symbolicated (?:TERM|KILL)/, @lately);
+}
+
+# By how many seconds the clock was set back, of which nginx and symbolicated may
+# still have an answer.
+sub clock_back {
+    my ($chaos, $ask) = @_;
+    return map { -$_->{by} } grep {
+        ($_->{by} // 0) < 0 && $_->{at} < $ask->{ended}
+            && ($_->{until} // $_->{at}) > $ask->{began} - 5
+    } $chaos->events;
 }
 
 # What nginx does where others get 503: docs/symbol-server.md.

@@ -47,7 +47,7 @@ sub note {
     $self->{count}{$what}++;
     open my $fh, '>>', $self->t->path('events') or die "events: $!";
     printf $fh "%.3f %s %s\n", time, $what,
-        join ' ', map { $_ // () } @more{qw(store lower id worker)};
+        join ' ', map { $_ // () } @more{qw(store lower id worker by)};
     push @{ $self->{events} }, { at => time, what => $what, %more };
 }
 
@@ -373,8 +373,12 @@ sub do_clock {
     my $clock = $self->world->clock or return;
     my $by = (60, 3600, 86_400 * 8, -30, -3600, -86_400 * 8)[rand 6];
     $clock->set($by);
-    $self->note('clock step');
-    $self->later(0.2 + rand 2, sub { $clock->set(0) });
+    $self->note('clock step', by => $by);
+    my $event = $self->{events}[-1];
+    $self->later(0.2 + rand 2, sub {
+        $clock->set(0);
+        $event->{until} = time;
+    });
 }
 
 # --- directories among the sources

@@ -98,12 +98,7 @@ sub ask {
             : $whose != $target->{key}{template} ? 'wrong_template' : '-');
     }
     return ($r, 'wrong_names') if $symbols =~ /\w/;
-    # As Symbolicator has it, what became of a module is what the first place
-    # said, also if another one failed.
-    my @said = map { $_->{download}{status} }
-        map { @{ $_->{candidates} // [] } } @{ $answer->{modules} // [] };
-    if ($status =~ /^(?:missing|malformed)$/
-        && !grep { !/^(?:notfound|malformed|ok)$/ } @said) {
+    if (is_final($status, $answer)) {
         $r->{status} = 404;
         return ($r, '-');
     }
@@ -112,6 +107,23 @@ sub ask {
     $r->{status} = 503;
     $r->{headers}{'retry-after'} = [1];
     return ($r, '-');
+}
+
+# Whether a module is nowhere, or nothing can be made of its file, by the word of
+# all places.  As Symbolicator has it, the status is what the first place said,
+# also if another one failed; and a place that sent a page is "malformed", which
+# is no verdict.  Where the status is "malformed", the file was looked into,
+# unless the page came first: from the place of the packed form, which no file
+# has.
+sub is_final {
+    my ($status, $answer) = @_;
+    return 0 if $status !~ /^(?:missing|malformed)$/;
+    my @places = map { @{ $_->{candidates} // [] } } @{ $answer->{modules} // [] };
+    return !grep {
+        my $said = $_->{download}{status};
+        $said !~ /^(?:notfound|malformed|ok)$/ || $said eq 'malformed'
+            && ($status eq 'missing' || $_->{location} =~ /\.pd_$/)
+    } @places;
 }
 
 # Misses are remembered for an hour there, for which nobody waits.

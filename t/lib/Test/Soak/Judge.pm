@@ -145,9 +145,23 @@ sub directory_excuses {
         || $self->said('damaged', $place, $from, $ask->{ended}, 1);
 }
 
-# Of a final 404: the sources that did not say so.  That a file is malformed is
-# remembered for its key, and others may have been asked in another spelling.
+# Of a final 404: the sources that did not say so.  While the clock is set back,
+# what was remembered at the time that it shows holds again, as nothing tells that
+# it is over; @$back has by how many seconds it was.
 sub unexcused {
+    my ($self, $ask, $back, @sources) = @_;
+    my @silent;
+    for my $seconds (0, @$back) {
+        @silent = $self->unexcused_at({ %$ask,
+            map { $_ => $ask->{$_} - $seconds } qw(began ended) }, @sources);
+        last if !@silent;
+    }
+    return @silent;
+}
+
+# That a file is malformed is remembered for its key, and others may have been
+# asked in another spelling.
+sub unexcused_at {
     my ($self, $ask, @sources) = @_;
     my @silent = $self->silent($ask, @sources);
     return @silent if !@silent || !grep {
