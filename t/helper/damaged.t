@@ -55,12 +55,6 @@ sub ask {
             map { $_->{detail} } @attempts);
 }
 
-sub reason {
-    my ($name) = @_;
-    return $t->helper_json("/v1/why/default/$name.pdb/$id")
-        ->{transcoders}[0]{blocked} // '';
-}
-
 my $damage = qr/exit code 8.*is damaged: /s;
 
 my ($r, $places, @details) = ask('bad-good-none');
@@ -89,7 +83,7 @@ is $r->{status}, 200, 'two damaged copies before a good one';
 is $places, 'up0 unusable, up1 unusable, up2 found', '"why" shows all';
 
 ($r, $places, @details) = ask('bad-none-bad');
-is "$r->{status} " . reason('bad-none-bad'), '404 malformed',
+is "$r->{status} $r->{reason}", '404 malformed',
     'all that have it have a damaged copy: malformed';
 is $places, 'up0 unusable, up1 not found, up2 unusable', '"why" shows all';
 like $_, $damage, 'with the reason' for @details[0, 2];
@@ -103,7 +97,7 @@ for (['bad-fails-none', 'up0 unusable, up1 failed, up2 not found'],
      ['none-bad-page', 'up0 not found, up1 unusable, up2 unusable']) {
     my ($name, $expected) = @$_;
     ($r, $places, @details) = ask($name);
-    is "$r->{status} " . reason($name), '503 error',
+    is "$r->{status} $r->{reason}", '503 error',
         "$name: who could not tell may have a good copy: nothing final";
     ok $r->{retry}, 'to be asked again';
     is $places, $expected, '"why" shows all';
@@ -133,7 +127,7 @@ my $sources = $config->{stores}{default}{sources};
 pop @$sources;
 $t->reload_symcached($config);
 ($r) = ask('bad-none-good');
-is "$r->{status} " . reason('bad-none-good'), '404 malformed',
+is "$r->{status} $r->{reason}", '404 malformed',
     'malformed, without the source that has a good copy';
 push @$sources, 'up2';
 $t->reload_symcached($config);

@@ -5,7 +5,7 @@ package Test::SourceCase;
 #
 #   my $c = Test::SourceCase->new($t, sources => {...}, order => [...]);
 #   my $r = $c->ask('crash.pdb');        # id of the fixture crash.pdb
-#   # { status, retry, places => [[place, outcome, detail], ...] }
+#   # { status, reason, retry, places => [[place, outcome, detail], ...] }
 
 use strict;
 use warnings;
@@ -51,6 +51,7 @@ sub ask {
     return {
         status => $r->{status},
         body => $r->{body},
+        reason => scalar Test::Symcache::header($r, 'X-Symcache-Reason'),
         retry => scalar Test::Symcache::header($r, 'Retry-After'),
         path => scalar Test::Symcache::header($r, 'X-Symcache-Path'),
         places => [map { [@$_{qw(place outcome detail)}] }
