@@ -24,6 +24,8 @@
 #define BODIES_MAX 1000
 #define HELD_MAX (WORK_SLOTS / 2) /* files; a body may add as many */
 #define TIDY_SECONDS 5
+#define SPAWNER_MS 30000 /* a start may take ten seconds, and is tried twice */
+#define LATE_MS 5000     /* a timer this late: the daemon was stopped */
 
 /* A file that a worker has mapped; its slot is its place in the list. */
 struct held {
@@ -55,6 +57,7 @@ struct work {
     struct work_pool *pool;
     struct process *process; /* NULL: it waits for one, or has none any more */
     struct event *timer; /* its worker is silent, or this is what is told */
+    uint64_t due;        /* when the timer is */
     struct work_order order;
     char domain[WORK_DOMAIN_MAX];
     char *order_text;
@@ -77,6 +80,7 @@ struct work_pool {
     struct event *tidy;
     int spawner;
     unsigned ordered; /* workers that are not there yet */
+    uint64_t heard;   /* when the spawner had last nothing to do, or answered */
     unsigned nready;
     unsigned nidle;
     struct processes ready;
@@ -92,7 +96,9 @@ static void order_worker(struct work_pool *pool)
     const struct spawner_message order = {.order = SPAWNER_START};
 
     if (work_send(pool->spawner, &order, sizeof(order), NULL, 0)) {
-        pool->ordered++;
+        if (pool->ordered++ == 0) {
+            pool->heard = clock_ms();
+        }
     }
 }
 
@@ -184,6 +190,7 @@ static void wait_for(struct work *work, unsigned ms)
     struct timeval limit = {.tv_sec = ms / 1000,
                             .tv_usec = (suseconds_t)(ms % 1000) * 1000};
 
+    work->due = clock_ms() + ms;
     event_add(work->timer, &limit);
 }
 
@@ -205,16 +212,30 @@ static void end_dead_work(struct work *work)
     wait_for(work, 0);
 }
 
+static void tell_why_late(const struct work *work)
+{
+    if (!work->is_waiting) {
+        log_info(0, "a worker was killed: it said nothing for %u ms",
+                 work->order.ms);
+        return;
+    }
+    log_warn(0, "no worker was started within %u ms", work->order.ms);
+    if (clock_since(work->pool->heard) > SPAWNER_MS) {
+        spawner_lose();
+    }
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct work *work = arg;
 
-    if (!work->is_dead) {
-        log_info(0, "a worker was killed: it said nothing for %u ms",
-                 work->order.ms);
-        end_dead_work(work);
-    } else {
+    if (work->is_dead) {
         work->told(work->arg, WORK_DIED);
+    } else if (clock_ms() > work->due + LATE_MS) {
+        wait_for(work, work->order.ms); /* what it said may not be read yet */
+    } else {
+        tell_why_late(work);
+        end_dead_work(work);
     }
 }
 
@@ -386,6 +407,7 @@ static void on_spawned(evutil_socket_t fd, short what, void *arg)
         return;
     }
     pool->ordered -= pool->ordered > 0;
+    pool->heard = clock_ms();
     if (size == sizeof(answer) && n == 1) {
         atomic_fetch_add(&pool->counts->started, 1);
         add_process(pool, socket, answer.pid);

@@ -1,13 +1,15 @@
 #!/usr/bin/env perl
 
 # A worker that has had no body for 60 seconds ends, and then the next body of
-# its scope is read by another one.
+# its scope is read by another one.  Workers, the process that starts them, and
+# symbolicated itself are stopped for minutes.
 
 use strict;
 use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use POSIX qw(WNOHANG);
 use Test::Clock;
 use Test::Form;
 use Test::More;
@@ -24,12 +26,17 @@ $t->start_symbolicated({
     symbolication => { threads => 1 },
 }, env => $clock->env(all => 1));
 
-sub ask {
+sub send_dump {
     my ($scope) = @_;
-    return $t->post($t->symbolicated_socket, "/minidump?scope=$scope",
-        form(['sources', '[]'], ['upload_file_minidump', $dump, 'x']),
-        "Content-Type: $form_type")->{status};
+    my $body = form(['sources', '[]'], ['upload_file_minidump', $dump, 'x']);
+    my $s = Test::Symcache::connect_to($t->symbolicated_socket) or die $!;
+    print $s Test::Symcache::request_text('POST', "/minidump?scope=$scope",
+        "Content-Type: $form_type", 'Content-Length: ' . length $body), $body;
+    $s->flush;
+    return $s;
 }
+sub answer { return $t->read_response($_[0], 'POST') }
+sub ask { return answer(send_dump(@_))->{status} }
 sub workers { return $t->symbolicated_metric('symbolicated_workers') // -1 }
 sub started { return scalar $t->symbolicated_metric('symbolicated_workers_started_total') }
 sub wait_for {
@@ -58,6 +65,63 @@ is started(), $before + 1, '... and one more was started, to be ready';
 
 $clock->set(200);
 wait_for($ready, 'those that have read nothing stay');
+
+# --- stopped for longer than a worker may be silent
+
+sub children {
+    my ($parent) = @_;
+    open my $c, '<', "/proc/$parent/task/$parent/children" or return;
+    return split ' ', <$c> // '';
+}
+sub running { return $t->symbolicated_metric('symbolicated_requests_running') }
+
+my ($spawner) = children($t->{symbolicated});
+SKIP: {
+    skip 'this kernel does not list children', 11 unless $spawner;
+
+    # as when a machine, or a container, is paused: all time passes at once
+    my @workers = children($spawner);
+    kill 'STOP', @workers;
+    my $s = send_dump('paused');
+    $t->wait_until('a worker has the body', sub { running() == 1 });
+    $clock->set(300);
+    workers() for 1 .. 3;
+    kill 'CONT', @workers;
+    is answer($s)->{status}, 200, 'a worker after a pause of all';
+    unlike $t->symbolicated_log, qr/a worker was killed/, '... is not killed';
+
+    wait_for($ready + 1, 'it is idle');
+    @workers = children($spawner);
+    kill 'STOP', @workers;
+    $s = send_dump('paused');
+    $t->wait_until('a worker has the body', sub { running() == 1 });
+    $clock->set(362);
+    like answer($s)->{body}, qr/"internal error"/,
+        'a worker that alone is stopped for 60 s fails';
+    like $t->symbolicated_log,
+        qr/\[info\].* a worker was killed: it said nothing for 60000 ms/,
+        '... and is killed';
+    kill 'CONT', @workers;
+
+    kill 'STOP', $spawner;
+    my @s = map { send_dump("stopped$_") } 1 .. $ready + 1;
+    is answer($s[$_])->{status}, 200, 'a worker that was ready' for 0 .. $ready - 1;
+    $clock->set(424);
+    like answer($s[$ready])->{body}, qr/"internal error"/,
+        'without a spawner there is no other one';
+    like $t->symbolicated_log,
+        qr/\[warn\].* no worker was started within 60000 ms/, '... so the log says';
+    my ($pid, $status) = delete $t->{symbolicated};
+    $t->wait_until('symbolicated ends', sub {
+        my $ended = waitpid $pid, WNOHANG;
+        $status = $?;
+        return $ended == $pid;
+    });
+    is $status >> 8, 71, '... and symbolicated is started again';
+    like $t->symbolicated_log, qr/\[emerg\] .*the process that starts workers is gone, or hangs/,
+        '... which it says';
+    $t->allow_log(qr/the process that starts workers is gone/);
+}
 
 $t->finish;
 done_testing;
