@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "symbolication/symbolication.h"
 #include "worker_pool/worker_pool.h"
 
@@ -87,8 +88,14 @@ static int64_t cpu_time(pid_t pid)
     return used.tv_sec * (int64_t)1000000000 + used.tv_nsec;
 }
 
-/* Waits for the worker's answer, as long as a name may take. */
-static bool has_answer(void)
+/* What came of waiting for the worker. */
+enum wait {
+    WAIT_ANSWER,   /* or its end */
+    WAIT_TOO_LONG, /* it computes for longer than a name may take */
+    WAIT_STALLED   /* it hardly runs, which is not the name's fault */
+};
+
+static enum wait wait_for_answer(void)
 {
     unsigned i;
     int64_t begin = cpu_time(demangler.worker);
@@ -96,19 +103,19 @@ static bool has_answer(void)
 
     for (i = 0; i < STEPS_MAX; i++) {
         if (poll(&event, 1, STEP_MS) > 0) {
-            return true;
+            return WAIT_ANSWER;
         }
         if (cpu_time(demangler.worker) - begin > CPU_MAX) {
-            return false;
+            return WAIT_TOO_LONG;
         }
     }
-    return false;
+    return WAIT_STALLED;
 }
 
-/* Returns the size of the answer, or -1: there is no worker any more, as it
- * took too long, or has died. */
+/* Returns the size of the answer, or -1: there is no worker any more, as there
+ * was no answer in time, or it has died. */
 static ssize_t ask_worker(const struct symc_string *name, uint32_t language,
-                          struct demangle_reply *answer, bool *is_late)
+                          struct demangle_reply *answer, enum wait *waited)
 {
     struct demangle_request question = {
         .begin = {.head = {.message = WORK_BEGIN},
@@ -117,12 +124,12 @@ static ssize_t ask_worker(const struct symc_string *name, uint32_t language,
     size_t none = 0;
     ssize_t n = -1;
 
-    *is_late = false;
+    *waited = WAIT_ANSWER;
     memcpy(question.name, name->data, name->size);
     if (work_send(demangler.fd, &question, sizeof(question.begin) + name->size,
                   NULL, 0)) {
-        *is_late = !has_answer();
-        if (!*is_late) {
+        *waited = wait_for_answer();
+        if (*waited == WAIT_ANSWER) {
             n = work_receive(demangler.fd, answer, sizeof(*answer), NULL,
                              &none);
         }
@@ -181,7 +188,12 @@ static ssize_t exchange_with_child(const struct symc_string *name,
                                    uint32_t language,
                                    struct demangle_reply *answer)
 {
-    bool is_new, is_late;
+    static const char *const ends[] = {
+        [WAIT_ANSWER] = "died of one",
+        [WAIT_TOO_LONG] = "was killed: one took too long",
+        [WAIT_STALLED] = "was killed: it hardly ran for two seconds"};
+    enum wait waited;
+    bool is_new;
     ssize_t n;
 
     do { /* one that was there may have died of something else */
@@ -189,11 +201,12 @@ static ssize_t exchange_with_child(const struct symc_string *name,
         if (!has_worker()) {
             return -1;
         }
-        n = ask_worker(name, language, answer, &is_late);
-    } while (n < 0 && !is_late && !is_new);
+        n = ask_worker(name, language, answer, &waited);
+    } while (n < 0 && waited == WAIT_ANSWER && !is_new);
     if (n < 0) {
+        log_info(0, "a worker that makes names readable %s", ends[waited]);
         linkage_failed();
-        return 0;
+        return waited == WAIT_STALLED ? -1 : 0;
     }
     return answer->head.message == WORK_DONE
                ? n - (ssize_t)sizeof(answer->head)
