@@ -261,6 +261,11 @@ $r = ask(firefox('', 0, 3, ('null') x 4));
 is $r->{status}, 200, 'the Firefox Profiler' or diag $r->{raw};
 is $r->{body}, firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24),
     '... has the functions that have the code';
+for my $far (2 ** 32, 2 ** 32 + 1) {
+    my $wrong = firefox('', 0, 3, ('null') x 4) =~ s/"lib": \[1\]/"lib": [$far]/r
+        =~ s/"resource": \[0, 0, -1, 0\]/"resource": [0, 0, -1, 4294967296]/r;
+    is ask($wrong)->{body}, $wrong, "a resource 4294967296, a library $far: none";
+}
 
 # --- what is none
 
@@ -392,6 +397,28 @@ like $t->symbolicated_log,
 $t->allow_log(qr/the process that starts workers is gone/);
 $t->start_symbolicated;
 is ask($perf)->{status}, 200, '... and profiles are answered then';
+
+# --- a profile of a machine: 40000 mappings of 2000 processes, 300000 frames
+
+$t->stop_symbolicated;
+$t->start_symbolicated({ stores => { default => { root => $store } } });
+my @map = ("$build /lib/0");
+for my $p (1 .. 2000) {
+    push @map, map { sprintf 'app %d/%d [000]  1.0: PERF_RECORD_MMAP2 %d/%d: '
+        . '[0x%x(0x3000) @ 0 fd:01 12 0]: r-xp /lib/%d', ($p) x 4,
+        0x100000000 * $_ + 0x2000 * $p, $_ } 0 .. 19;
+}
+my @sample = map {
+    my $p = $_;
+    (sprintf("app %d/%d [000]  2.0:     1 cpu-clock:", $p, $p),
+     map { sprintf "\t%16x [unknown] (/lib/%d)",
+           0x100000000 * ($_ % 20) + 0x2000 * $p + 0x203b, $_ % 20 } 0 .. 149)
+} 1 .. 2000;
+my $names = join "\n", @map, @sample, '';
+$r = ask($names);
+is $r->{status}, 200, 'a profile of a machine is not too much' or diag substr $r->{raw}, 0, 300;
+$names =~ s/\[unknown\] \(\/lib\/0\)/run_loop (\/lib\/0)/g;
+ok $r->{body} eq $names, '... addresses are those of the process of each sample';
 
 $t->finish;
 done_testing;

@@ -65,14 +65,14 @@ static uint32_t size_of(const struct firefox_document *d, uint32_t array)
 
 /* An item of an array of numbers, strings and nulls, which have no items. */
 static uint32_t array_item(const struct firefox_document *d, uint32_t array,
-                           uint32_t i)
+                           uint64_t i)
 {
-    return array != 0 && i < size_of(d, array) ? array + 1 + i : 0;
+    return array != 0 && i < size_of(d, array) ? array + 1 + (uint32_t)i : 0;
 }
 
 /* An item as a number.  Returns false if it is none, or negative. */
 static bool number_at(const struct firefox_document *d, uint32_t array,
-                      uint32_t i, uint64_t *number)
+                      uint64_t i, uint64_t *number)
 {
     uint32_t value = array_item(d, array, i);
 
@@ -107,14 +107,15 @@ static void take_frame(struct firefox_document *d, struct tables *t,
 
     if (number_at(d, t->frame_function, frame, &function) &&
         number_at(d, t->frame_address, frame, &address) &&
-        number_at(d, t->function_resource, (uint32_t)function, &resource) &&
-        number_at(d, t->resource_library, (uint32_t)resource, &library) &&
-        number_at(d, t->function_name, (uint32_t)function, &name) &&
+        number_at(d, t->function_resource, function, &resource) &&
+        number_at(d, t->resource_library, resource, &library) &&
+        number_at(d, t->function_name, function, &name) &&
         function < size_of(d, t->function_name) && name < t->nstrings &&
         !t->is_named[function] &&
         is_address(d, array_item(d, t->strings, (uint32_t)name))) {
         t->is_named[function] = 1;
-        fn(arg, t, (uint32_t)library, address, (uint32_t)function, frame);
+        fn(arg, t, library <= UINT32_MAX ? (uint32_t)library : UINT32_MAX,
+           address, (uint32_t)function, frame);
     }
 }
 

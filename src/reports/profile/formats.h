@@ -39,29 +39,4 @@ bool profile_is_hex(const struct symc_string *text, size_t min, size_t max);
 struct symc_string profile_name(const struct profile *profile,
                                 uint32_t number);
 
-/* Where modules are mapped. */
-struct profile_mapping {
-    uint64_t start;
-    uint64_t limit;  /* after its last byte; 0: it has no end */
-    uint64_t offset; /* in the file */
-    uint32_t module; /* or PROFILE_NONE */
-    uint32_t process;
-    struct symc_string path;
-};
-
-/*
- * An address relative to the first segment of its file, which begins where the
- * file's beginning is mapped; or if that is not in the profile, an offset in
- * the file: the SymCache tells where that is mapped.
- *
- * Of an address in the mapping of the file's beginning this does not tell
- * which of both it is.  The mapping may have all of the file, by its first
- * segment; or only the code of a small file by lld, which begins in the file's
- * first page, and in memory in another one.  *reach tells by how much code
- * there is (see struct profile_place).
- */
-uint64_t profile_relative(const struct profile_mapping *mappings, size_t n,
-                          const struct profile_mapping *mapping,
-                          uint64_t address, uint64_t *reach);
-
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "formats.h"
+#include "mappings.h"
 
 static const char unknown[] = "[unknown] (";
 
@@ -22,15 +23,17 @@ struct perf_line {
     const char *next; /* after its end */
 };
 
+/* A line of perf buildid-list. */
+struct build_id {
+    struct symc_string path, id;
+};
+
 struct text {
-    struct profile_mapping *mappings; /* oldest first */
-    size_t n;
-    size_t room;
-    struct {
-        struct symc_string path, id;
-    } *ids; /* of perf buildid-list */
+    struct profile_mappings mappings;
+    struct build_id *ids;
     size_t nids;
     size_t ids_room;
+    struct table paths; /* of ids: places + 1 */
     uint32_t process;
 };
 
@@ -101,16 +104,37 @@ static const char *read_after(const char *p, const char *end, const char *text,
     return p != NULL ? read_hex(p + strlen(text), end, value) : NULL;
 }
 
+static uint64_t hash_path(const struct text *text, struct symc_string path)
+{
+    return table_hash((uintptr_t)text, path.data, path.size);
+}
+
+/* The id of a path by perf buildid-list, or NULL. */
+static const struct symc_string *id_of(const struct text *text,
+                                       struct symc_string path)
+{
+    const uint64_t hash = hash_path(text, path);
+    const struct build_id *id;
+    uintptr_t place;
+    size_t at = 0;
+
+    while ((place = table_next(&text->paths, hash, &at)) != 0) {
+        id = &text->ids[place - 1];
+        if (id->path.size == path.size &&
+            memcmp(id->path.data, path.data, path.size) == 0) {
+            return &id->id;
+        }
+    }
+    return NULL;
+}
+
 static uint32_t module_of(struct profile *profile, const struct text *text,
                           struct symc_string path, struct symc_string id)
 {
-    size_t i;
+    const struct symc_string *known = id.size == 0 ? id_of(text, path) : NULL;
 
-    for (i = 0; id.size == 0 && i < text->nids; i++) {
-        if (text->ids[i].path.size == path.size &&
-            memcmp(text->ids[i].path.data, path.data, path.size) == 0) {
-            id = text->ids[i].id;
-        }
+    if (known != NULL) {
+        id = *known;
     }
     return profile_is_hex(&id, 2, 64)
                ? profile_add_module(profile, "buildid-", &id, NULL, NULL)
@@ -155,34 +179,35 @@ static void read_mapping(struct profile *profile, struct text *text,
     mapping.path = (struct symc_string){p + 1, (size_t)(end - p - 1)};
     mapping.limit = mapping.start + size;
     mapping.module = module_of(profile, text, mapping.path, id);
-    if (array_need(&text->mappings, &text->room, text->n + 1,
-                   sizeof(mapping)) != 0) {
+    if (profile_mappings_add(&text->mappings, &mapping) != 0) {
         profile->is_without_memory = true;
-        return;
     }
-    text->mappings[text->n++] = mapping;
 }
 
-/* "BUILDID PATH" of perf buildid-list.  Returns whether it is such a line. */
+/* "BUILDID PATH" of perf buildid-list; the first of a path counts.  Returns
+ * whether it is such a line. */
 static bool read_id(struct profile *profile, struct text *text,
                     const struct perf_line *line)
 {
     const char *space = memchr(line->data, ' ', line->size);
-    struct symc_string id = {line->data,
-                             space != NULL ? (size_t)(space - line->data) : 0};
+    struct symc_string path,
+        id = {line->data, space != NULL ? (size_t)(space - line->data) : 0};
 
     if (!profile_is_hex(&id, 16, 32) || line->size < id.size + 2 ||
         space[1] != '/') {
         return false;
     }
+    path = (struct symc_string){space + 1, line->size - id.size - 1};
+    if (id_of(text, path) != NULL) {
+        return true;
+    }
     if (array_need(&text->ids, &text->ids_room, text->nids + 1,
-                   sizeof(text->ids[0])) != 0) {
+                   sizeof(text->ids[0])) != 0 ||
+        table_add(&text->paths, hash_path(text, path), text->nids + 1) != 0) {
         profile->is_without_memory = true;
         return true;
     }
-    text->ids[text->nids].id = id;
-    text->ids[text->nids++].path = (struct symc_string){
-        space + 1, line->size - id.size - 1};
+    text->ids[text->nids++] = (struct build_id){path, id};
     return true;
 }
 
@@ -257,57 +282,24 @@ static bool read_frame(const struct perf_line *line, struct frame *frame)
     return true;
 }
 
-/* The newest mapping that has the address, one of the process before others. */
-static const struct profile_mapping *find_mapping(const struct text *text,
-                                                  const struct frame *frame)
-{
-    const struct profile_mapping *m, *found = NULL;
-    size_t i;
-
-    for (i = text->n; i > 0; i--) {
-        m = &text->mappings[i - 1];
-        if (frame->address >= m->start && frame->address < m->limit &&
-            m->path.size == frame->path.size &&
-            memcmp(m->path.data, frame->path.data, m->path.size) == 0) {
-            if (m->process == text->process) {
-                return m;
-            }
-            found = found == NULL ? m : found;
-        }
-    }
-    return found;
-}
-
-/* The module of a path that has an id. */
-static uint32_t find_module(struct profile *profile, const struct text *text,
-                            const struct frame *frame)
-{
-    const struct profile_mapping *m;
-    size_t i;
-
-    for (i = text->n; i > 0; i--) {
-        m = &text->mappings[i - 1];
-        if (m->module != PROFILE_NONE && m->path.size == frame->path.size &&
-            memcmp(m->path.data, frame->path.data, m->path.size) == 0) {
-            return m->module;
-        }
-    }
-    return module_of(profile, text, frame->path, (struct symc_string){"", 0});
-}
-
 /* Returns the module of a frame, and sets its address there. */
 static uint32_t place_frame(struct profile *profile, const struct text *text,
                             struct frame *frame)
 {
-    const struct profile_mapping *mapping = find_mapping(text, frame);
+    const struct profile_mapping *mapping = profile_mappings_find(
+        &text->mappings, frame->path, text->process, frame->address);
+    uint32_t module;
 
-    if (mapping == NULL) {
-        frame->reach = 0;
-        return find_module(profile, text, frame);
+    if (mapping != NULL) {
+        frame->address = profile_relative(&text->mappings, mapping,
+                                          frame->address, &frame->reach);
+        return mapping->module;
     }
-    frame->address = profile_relative(text->mappings, text->n, mapping,
-                                      frame->address, &frame->reach);
-    return mapping->module;
+    frame->reach = 0;
+    module = profile_mappings_module(&text->mappings, frame->path);
+    return module != PROFILE_NONE ? module
+                                  : module_of(profile, text, frame->path,
+                                              (struct symc_string){"", 0});
 }
 
 /* Takes a line.  Returns the module of its frame if that wants a name. */
@@ -333,8 +325,9 @@ static uint32_t take_line(struct profile *profile, struct text *text,
 
 static void free_text(struct text *text)
 {
-    free(text->mappings);
+    profile_mappings_free(&text->mappings);
     free(text->ids);
+    table_free(&text->paths);
 }
 
 bool perf_read(struct profile *profile, char error[PROFILE_ERROR])

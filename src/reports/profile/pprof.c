@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "formats.h"
+#include "mappings.h"
 #include "wire.h"
 
 /* Fields of both formats; 0: there is none. */
@@ -51,12 +52,9 @@ struct pprof_document {
     struct attribute *attributes;
     size_t nattributes;
     size_t attributes_room;
-    struct profile_mapping *mappings;
-    uint64_t *ids; /* of mappings, and beside each whether it has names */
-    bool *has_names;
-    size_t nmappings;
-    size_t mappings_room;
-    size_t ids_room;
+    struct profile_mappings mappings;
+    struct table ids; /* of mappings: places + 1 */
+    bool *has_names;  /* beside each mapping */
     size_t names_room;
     bool is_without_memory;
 };
@@ -65,8 +63,8 @@ static void free_document(struct pprof_document *d)
 {
     free(d->strings);
     free(d->attributes);
-    free(d->mappings);
-    free(d->ids);
+    profile_mappings_free(&d->mappings);
+    table_free(&d->ids);
     free(d->has_names);
 }
 
@@ -233,23 +231,27 @@ static void read_mapping_field(const struct pprof_document *d,
     }
 }
 
+/* Of mappings with the same id, the first one counts. */
+static size_t find_mapping(const struct pprof_document *d, uint64_t id)
+{
+    uintptr_t place;
+    size_t at = 0;
+
+    if (d->layout->mapping.id == 0) {
+        return id < d->mappings.n ? (size_t)id : SIZE_MAX;
+    }
+    place = table_next(&d->ids, table_hash_number(&d->ids, id), &at);
+    return place != 0 ? (size_t)place - 1 : SIZE_MAX;
+}
+
 static void read_mapping(struct profile *profile, struct pprof_document *d,
                          struct wire wire)
 {
     struct profile_mapping mapping = {.module = PROFILE_NONE};
     struct symc_string build = {"", 0}, hash = {"", 0};
-    uint64_t id = d->nmappings;
+    uint64_t id = d->mappings.n;
     struct wire_field f;
 
-    if (array_need(&d->mappings, &d->mappings_room, d->nmappings + 1,
-                   sizeof(mapping)) != 0 ||
-        array_need(&d->ids, &d->ids_room, d->nmappings + 1,
-                   sizeof(d->ids[0])) != 0 ||
-        array_need(&d->has_names, &d->names_room, d->nmappings + 1,
-                   sizeof(d->has_names[0])) != 0) {
-        d->is_without_memory = true;
-        return;
-    }
     while (wire_next(&wire, &f)) {
         read_mapping_field(d, &f, &mapping, &id, &build, &hash);
     }
@@ -260,9 +262,18 @@ static void read_mapping(struct profile *profile, struct pprof_document *d,
         mapping.module =
             profile_add_module(profile, "hash-", &hash, NULL, NULL);
     }
-    d->mappings[d->nmappings] = mapping;
-    d->has_names[d->nmappings] = false;
-    d->ids[d->nmappings++] = id;
+    if (array_need(&d->has_names, &d->names_room, d->mappings.n + 1,
+                   sizeof(d->has_names[0])) != 0 ||
+        profile_mappings_add(&d->mappings, &mapping) != 0) {
+        d->is_without_memory = true;
+        return;
+    }
+    d->has_names[d->mappings.n - 1] = false;
+    if (d->layout->mapping.id != 0 && find_mapping(d, id) == SIZE_MAX &&
+        table_add(&d->ids, table_hash_number(&d->ids, id), d->mappings.n) !=
+            0) {
+        d->is_without_memory = true;
+    }
 }
 
 static void read_mappings(struct profile *profile, struct pprof_document *d)
@@ -275,22 +286,6 @@ static void read_mappings(struct profile *profile, struct pprof_document *d)
             read_mapping(profile, d, f.bytes);
         }
     }
-}
-
-/* Ids are usually places, from 1 on. */
-static size_t find_mapping(const struct pprof_document *d, uint64_t id)
-{
-    size_t i;
-
-    if (d->layout->mapping.id == 0) {
-        return id < d->nmappings ? (size_t)id : SIZE_MAX;
-    }
-    if (id > 0 && id <= d->nmappings && d->ids[id - 1] == id) {
-        return (size_t)id - 1;
-    }
-    for (i = 0; i < d->nmappings && d->ids[i] != id; i++) {
-    }
-    return i < d->nmappings ? i : SIZE_MAX;
 }
 
 /* Returns the mapping of a location that wants names, or SIZE_MAX. */
@@ -312,8 +307,8 @@ static size_t read_location(const struct pprof_document *d, struct wire wire,
             has_lines = true;
         }
     }
-    return has_lines || *address == 0 || mapping >= d->nmappings ||
-                   d->mappings[mapping].module == PROFILE_NONE
+    return has_lines || *address == 0 || mapping >= d->mappings.n ||
+                   d->mappings.list[mapping].module == PROFILE_NONE
                ? SIZE_MAX
                : mapping;
 }
@@ -322,11 +317,11 @@ static size_t read_location(const struct pprof_document *d, struct wire wire,
 static uint64_t relative_of(const struct pprof_document *d, size_t mapping,
                             uint64_t address, uint64_t *reach)
 {
-    const struct profile_mapping *m = &d->mappings[mapping];
+    const struct profile_mapping *m = &d->mappings.list[mapping];
 
     *reach = PROFILE_REACHES;
     return address >= m->start && m->limit > m->start && address < m->limit
-               ? profile_relative(d->mappings, d->nmappings, m, address, reach)
+               ? profile_relative(&d->mappings, m, address, reach)
                : address;
 }
 
@@ -345,8 +340,8 @@ static void read_locations(struct profile *profile, struct pprof_document *d)
         mapping = read_location(d, f.bytes, &address);
         if (mapping != SIZE_MAX) {
             address = relative_of(d, mapping, address, &reach);
-            profile_add_place(profile, d->mappings[mapping].module, address,
-                              reach);
+            profile_add_place(profile, d->mappings.list[mapping].module,
+                              address, reach);
         }
     }
 }

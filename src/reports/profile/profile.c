@@ -135,29 +135,6 @@ void profile_put(struct profile_output *out, const void *data, size_t size)
     }
 }
 
-uint64_t profile_relative(const struct profile_mapping *mappings, size_t n,
-                          const struct profile_mapping *mapping,
-                          uint64_t address, uint64_t *reach)
-{
-    const struct profile_mapping *first = NULL;
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        if (mappings[i].module == mapping->module &&
-            mappings[i].process == mapping->process &&
-            mappings[i].offset == 0 && mappings[i].start <= mapping->start &&
-            (first == NULL || mappings[i].start > first->start)) {
-            first = &mappings[i];
-        }
-    }
-    *reach = first == NULL ? 0
-             : first == mapping && mapping->limit > 0
-                 ? mapping->limit - mapping->start
-                 : PROFILE_REACHES;
-    return first != NULL ? address - first->start
-                         : address - mapping->start + mapping->offset;
-}
-
 /* Text has no control characters but those of lines; messages begin with a
  * tag. */
 static bool is_text(const uint8_t *data, size_t size)

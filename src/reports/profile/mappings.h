@@ -1,0 +1,77 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Where modules are mapped; for this folder only.  A profile of a machine has
+ * a hundred thousand mappings and more frames, so none is looked for one by
+ * one: mappings of the same file, of the same file in the same process and so
+ * on are chains, the newest first.
+ */
+#ifndef REPORTS_PROFILE_MAPPINGS_H
+#define REPORTS_PROFILE_MAPPINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile.h"
+
+enum mapping_chain {
+    CHAIN_FILE,    /* the same path */
+    CHAIN_PROCESS, /* and process */
+    CHAIN_NAMED,   /* the same path, and there is a module */
+    CHAIN_BEGIN,   /* the beginning of the same module, in the same process */
+    CHAINS
+};
+
+struct profile_mapping {
+    uint64_t start;
+    uint64_t limit;  /* after its last byte; 0: it has no end */
+    uint64_t offset; /* in the file */
+    uint32_t module; /* or PROFILE_NONE */
+    uint32_t process;
+    struct symc_string path;
+    /* set by profile_mappings_add(), places + 1; 0: there is none */
+    uint32_t older[CHAINS];
+    uint32_t begin; /* the mapping of the file's beginning, as it was when */
+    uint32_t begin_of; /* this was the newest one */
+};
+
+struct profile_mappings {
+    struct profile_mapping *list; /* the oldest first */
+    size_t n;
+    size_t room;
+    struct table newest[CHAINS]; /* places + 1 */
+};
+
+/* Adds a mapping.  Returns 0, or -1 without memory. */
+int profile_mappings_add(struct profile_mappings *mappings,
+                         const struct profile_mapping *mapping);
+
+/* The newest mapping of a path that has the address, one of the process before
+ * others; or NULL. */
+const struct profile_mapping *
+profile_mappings_find(const struct profile_mappings *mappings,
+                      struct symc_string path, uint32_t process,
+                      uint64_t address);
+
+/* The module of the newest mapping of a path that has one, or PROFILE_NONE. */
+uint32_t profile_mappings_module(const struct profile_mappings *mappings,
+                                 struct symc_string path);
+
+/*
+ * An address relative to the first segment of its file, which begins where the
+ * file's beginning is mapped; or if that is not in the profile, an offset in
+ * the file: the SymCache tells where that is mapped.
+ *
+ * Of an address in the mapping of the file's beginning this does not tell
+ * which of both it is.  The mapping may have all of the file, by its first
+ * segment; or only the code of a small file by lld, which begins in the file's
+ * first page, and in memory in another one.  *reach tells by how much code
+ * there is (see struct profile_place).
+ */
+uint64_t profile_relative(const struct profile_mappings *mappings,
+                          const struct profile_mapping *mapping,
+                          uint64_t address, uint64_t *reach);
+
+void profile_mappings_free(struct profile_mappings *mappings);
+
+#endif
