@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "debuginfo/pdb/source_links.h"
+#include "debuginfo/pdb/sources.h"
 #include "derived/sourcecache/sourcecache.h"
 #include "derived/symcache/symcache.h"
 

@@ -184,7 +184,7 @@ const struct config_field *source_type_key(const struct source_type *type,
 }
 
 /* Returns whether any type has that key. */
-static bool is_known(struct config_reader *r, const char *key)
+static bool is_key_of_any_type(struct config_reader *r, const char *key)
 {
     const struct source_type *const *type = r->types;
 
@@ -221,7 +221,7 @@ const struct source_type *source_type_read(struct config_reader *r,
         return NULL;
     }
     for (child = item->child; child != NULL; child = child->next) {
-        if (!is_known(r, child->string)) {
+        if (!is_key_of_any_type(r, child->string)) {
             config_error(r, child, "unknown key");
             return NULL;
         }

@@ -56,10 +56,11 @@ static bool start_worker(void)
     struct pollfd event = {.fd = demangler.spawner, .events = POLLIN};
     size_t n = 1;
 
-    if (!work_send(demangler.spawner, &message, sizeof(message), NULL, 0) ||
+    if (!work_message_send(demangler.spawner, &message, sizeof(message), NULL,
+                           0) ||
         poll(&event, 1, SPAWNER_MS) <= 0 ||
-        work_receive(demangler.spawner, &message, sizeof(message),
-                     &demangler.fd, &n) != sizeof(message)) {
+        work_message_receive(demangler.spawner, &message, sizeof(message),
+                             &demangler.fd, &n) != sizeof(message)) {
         return false;
     }
     demangler.worker = n == 1 ? message.pid : 0;
@@ -71,7 +72,7 @@ static void end_worker(void)
     const struct spawner_message order = {.order = SPAWNER_KILL,
                                           .pid = demangler.worker};
 
-    work_send(demangler.spawner, &order, sizeof(order), NULL, 0);
+    work_message_send(demangler.spawner, &order, sizeof(order), NULL, 0);
     close(demangler.fd);
     demangler.worker = 0;
 }
@@ -126,12 +127,12 @@ static ssize_t ask_worker(const struct symc_string *name, uint32_t language,
 
     *waited = WAIT_ANSWER;
     memcpy(question.name, name->data, name->size);
-    if (work_send(demangler.fd, &question, sizeof(question.begin) + name->size,
-                  NULL, 0)) {
+    if (work_message_send(demangler.fd, &question,
+                          sizeof(question.begin) + name->size, NULL, 0)) {
         *waited = wait_for_answer();
         if (*waited == WAIT_ANSWER) {
-            n = work_receive(demangler.fd, answer, sizeof(*answer), NULL,
-                             &none);
+            n = work_message_receive(demangler.fd, answer, sizeof(*answer),
+                                     NULL, &none);
         }
     }
     if (n < (ssize_t)sizeof(answer->head)) {

@@ -13,8 +13,8 @@ union control {
     char room[CMSG_SPACE(WORK_FILES_MAX * sizeof(int))];
 };
 
-bool work_send_pieces(int fd, const struct iovec pieces[2], const int *fds,
-                      size_t nfds)
+bool work_message_send_pieces(int fd, const struct iovec pieces[2],
+                              const int *fds, size_t nfds)
 {
     union control control;
     struct msghdr message = {.msg_iov = (struct iovec *)pieces,
@@ -38,13 +38,13 @@ bool work_send_pieces(int fd, const struct iovec pieces[2], const int *fds,
     return n == (ssize_t)(pieces[0].iov_len + pieces[1].iov_len);
 }
 
-bool work_send(int fd, const void *data, size_t size, const int *fds,
-               size_t nfds)
+bool work_message_send(int fd, const void *data, size_t size, const int *fds,
+                       size_t nfds)
 {
     const struct iovec pieces[2] = {
         {.iov_base = (void *)data, .iov_len = size}};
 
-    return work_send_pieces(fd, pieces, fds, nfds);
+    return work_message_send_pieces(fd, pieces, fds, nfds);
 }
 
 /* Takes as many as there is room for, and closes the others. */
@@ -72,7 +72,8 @@ static void take_descriptors(struct msghdr *message, int *fds, size_t *nfds)
     }
 }
 
-ssize_t work_receive(int fd, void *data, size_t size, int *fds, size_t *nfds)
+ssize_t work_message_receive(int fd, void *data, size_t size, int *fds,
+                             size_t *nfds)
 {
     union control control;
     struct iovec piece = {.iov_base = data, .iov_len = size};

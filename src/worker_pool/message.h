@@ -62,17 +62,18 @@ struct work_file {
 
 /* Sends a packet, of two pieces, with descriptors.  Returns false if it could
  * not be sent. */
-bool work_send_pieces(int fd, const struct iovec pieces[2], const int *fds,
-                      size_t nfds);
+bool work_message_send_pieces(int fd, const struct iovec pieces[2],
+                              const int *fds, size_t nfds);
 
 /* The same of one piece. */
-bool work_send(int fd, const void *data, size_t size, const int *fds,
-               size_t nfds);
+bool work_message_send(int fd, const void *data, size_t size, const int *fds,
+                       size_t nfds);
 
 /*
  * Receives a packet.  Returns its size, 0 at the end, or -1 with errno.  At
  * most *nfds descriptors are taken, which are the caller's then.
  */
-ssize_t work_receive(int fd, void *data, size_t size, int *fds, size_t *nfds);
+ssize_t work_message_receive(int fd, void *data, size_t size, int *fds,
+                             size_t *nfds);
 
 #endif

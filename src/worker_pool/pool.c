@@ -95,7 +95,7 @@ static void order_worker(struct work_pool *pool)
 {
     const struct spawner_message order = {.order = SPAWNER_START};
 
-    if (work_send(pool->spawner, &order, sizeof(order), NULL, 0)) {
+    if (work_message_send(pool->spawner, &order, sizeof(order), NULL, 0)) {
         if (pool->ordered++ == 0) {
             pool->heard = clock_ms();
         }
@@ -127,7 +127,7 @@ static void free_process(struct process *process)
     const struct spawner_message order = {.order = SPAWNER_KILL,
                                           .pid = process->pid};
 
-    work_send(process->pool->spawner, &order, sizeof(order), NULL, 0);
+    work_message_send(process->pool->spawner, &order, sizeof(order), NULL, 0);
     atomic_fetch_sub(&process->pool->counts->workers, 1);
     if (process->event != NULL) {
         event_free(process->event);
@@ -298,7 +298,7 @@ static void on_packet(evutil_socket_t fd, short what, void *arg)
     struct process *process = arg;
     struct work *work = process->work;
     char *packet = process->pool->packet;
-    ssize_t n = work_receive(fd, packet, WORK_MESSAGE_MAX, NULL, NULL);
+    ssize_t n = work_message_receive(fd, packet, WORK_MESSAGE_MAX, NULL, NULL);
 
     if (n == -1 && errno == EAGAIN) {
         return;
@@ -336,7 +336,7 @@ static bool send_begin(struct work *work, const struct process *process)
     } else {
         spool_seal(body);
     }
-    return work_send_pieces(process->fd, pieces, &fd, fd != -1);
+    return work_message_send_pieces(process->fd, pieces, &fd, fd != -1);
 }
 
 static void begin_work(struct work *work, struct process *process)
@@ -401,7 +401,8 @@ static void on_spawned(evutil_socket_t fd, short what, void *arg)
     struct spawner_message answer;
     int socket;
     size_t n = 1;
-    ssize_t size = work_receive(fd, &answer, sizeof(answer), &socket, &n);
+    ssize_t size =
+        work_message_receive(fd, &answer, sizeof(answer), &socket, &n);
 
     if (size == -1 && errno == EAGAIN) {
         return;
@@ -589,10 +590,10 @@ static bool send_files(struct sending *sending, bool is_last)
     bool is_sent;
 
     *head = (struct work_head){WORK_HAVE, is_last};
-    is_sent =
-        work_send(sending->work->process->fd, head,
-                  sizeof(*head) + sending->nfiles * sizeof(struct work_file),
-                  sending->fds, sending->nfds);
+    is_sent = work_message_send(sending->work->process->fd, head,
+                                sizeof(*head) +
+                                    sending->nfiles * sizeof(struct work_file),
+                                sending->fds, sending->nfds);
     while (sending->nfds > 0) {
         close(sending->fds[--sending->nfds]);
     }

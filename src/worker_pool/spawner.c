@@ -123,7 +123,8 @@ static pid_t copy_first(int socket)
     struct spawner_message message = {.order = SPAWNER_START};
     ssize_t n;
 
-    if (!work_send(first.socket, &message, sizeof(message), &socket, 1)) {
+    if (!work_message_send(first.socket, &message, sizeof(message), &socket,
+                           1)) {
         return 0;
     }
     do { /* another worker may end meanwhile */
@@ -218,7 +219,7 @@ static void obey_order(int program, char *const argv[], int socket,
         return;
     }
     fd = start_worker(program, argv, channel, &answer.pid);
-    work_send(socket, &answer, sizeof(answer), &fd, fd >= 0);
+    work_message_send(socket, &answer, sizeof(answer), &fd, fd >= 0);
     if (fd >= 0) {
         close(fd);
     }

@@ -115,7 +115,8 @@ static _Noreturn void give_up(void)
 static size_t receive_packet(char packet[WORK_MESSAGE_MAX], int *fds,
                              size_t *nfds)
 {
-    ssize_t n = work_receive(WORK_SOCKET, packet, WORK_MESSAGE_MAX, fds, nfds);
+    ssize_t n =
+        work_message_receive(WORK_SOCKET, packet, WORK_MESSAGE_MAX, fds, nfds);
 
     if (n == 0) {
         exit(0);
@@ -276,7 +277,8 @@ void work_fork(void)
 #endif
     for (;;) {
         n = 1;
-        got = work_receive(WORK_SOCKET, &order, sizeof(order), &fd, &n);
+        got =
+            work_message_receive(WORK_SOCKET, &order, sizeof(order), &fd, &n);
         if (got == 0) {
             exit(0);
         }

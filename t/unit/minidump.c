@@ -21,7 +21,7 @@
 #include "debuginfo/cfi.h"
 #include "debuginfo/format.h"
 #include "reports/minidump/minidump.h"
-#include "reports/minidump/names.h"
+#include "reports/minidump/reason_names.h"
 
 #define CASES "t/data/minidump/cases/"
 #define FRAMES 256 /* that are expected of a thread, at most */
@@ -342,13 +342,13 @@ static void cases_test(void **state)
 /* They are in order, so that each is found. */
 static void names_test(void **state)
 {
-#define NAME(table, code, name) \
-    assert_non_null(names_find(NAMES_##table, code)); \
-    assert_string_equal(names_find(NAMES_##table, code), #name);
-#include "reports/minidump/names.inc"
+#define NAME(table, code, name)                                               \
+    assert_non_null(reason_names_find(NAMES_##table, code));                  \
+    assert_string_equal(reason_names_find(NAMES_##table, code), #name);
+#include "reports/minidump/reason_names.inc"
 #undef NAME
-    assert_null(names_find(NAMES_SIGSEGV, 0x45));
-    assert_null(names_find(NAMES_NTSTATUS, UINT64_MAX));
+    assert_null(reason_names_find(NAMES_SIGSEGV, 0x45));
+    assert_null(reason_names_find(NAMES_NTSTATUS, UINT64_MAX));
 }
 
 int main(void)

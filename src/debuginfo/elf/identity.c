@@ -120,7 +120,7 @@ int elf_identity_read(const uint8_t *data, size_t size,
 {
     const char *wrong;
     struct elf_file f;
-    struct elf_bytes id;
+    struct elf_bytes build_id;
     struct elf_section section;
 
     wrong = elf_file_open(&f, data, size);
@@ -128,12 +128,12 @@ int elf_identity_read(const uint8_t *data, size_t size,
         snprintf(error, error_size, "%s", wrong);
         return -1;
     }
-    id = elf_file_build_id(&f);
-    debug_id(&f, &id, identity->guid);
+    build_id = elf_file_build_id(&f);
+    debug_id(&f, &build_id, identity->guid);
     identity->arch = arch_of(&f);
     identity->load_address = elf_file_load_address(&f);
-    identity->build_id = id.data;
-    identity->build_id_size = id.size;
+    identity->build_id = build_id.data;
+    identity->build_id_size = build_id.size;
     identity->kind = kind_of(&f);
     identity->has_code = has_code(&f);
     identity->is_cut = elf_file_is_cut(&f);

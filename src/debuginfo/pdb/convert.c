@@ -25,7 +25,7 @@
 #include "publics.h"
 #include "function_name.h"
 #include "source_files.h"
-#include "source_links.h"
+#include "sources.h"
 #include "srcsrv.h"
 #include "symbols.h"
 #include "base/array.h"
@@ -49,7 +49,7 @@ struct pdb_convert {
     struct source_files sources;
     struct lines lines;
     struct type_names names;
-    struct symbols symbols;
+    struct pdb_symbols symbols;
     struct symc_writer writer;
     struct msf_buffer module;
     uint64_t module_bytes; /* read so far */

@@ -40,7 +40,7 @@ struct symbols_open {
     uint32_t node;
 };
 
-struct symbols_base {
+struct enclosing_procedure {
     long depth;
     uint32_t section;
     uint32_t offset;
@@ -71,7 +71,7 @@ struct pdb_symbol_walk {
     struct procedure last;
 };
 
-void symbols_free(struct symbols *s)
+void symbols_free(struct pdb_symbols *s)
 {
     inlinees_free(&s->inlinees);
     lines_list_free(&s->list);
@@ -79,7 +79,7 @@ void symbols_free(struct symbols *s)
     free(s->id_functions);
     free(s->nodes);
     free(s->open);
-    free(s->bases);
+    free(s->procedures);
     memset(s, 0, sizeof(*s));
 }
 
@@ -142,7 +142,7 @@ static unsigned deeds_of(uint32_t kind)
 /* trees ----------------------------------------------------------------------
  */
 
-static void add_child(struct symbols *s, uint32_t parent, uint32_t child)
+static void add_child(struct pdb_symbols *s, uint32_t parent, uint32_t child)
 {
     struct symc_function *p;
 
@@ -155,7 +155,7 @@ static void add_child(struct symbols *s, uint32_t parent, uint32_t child)
     p->last_child = child;
 }
 
-static int deliver_function(struct symbols *s, uint32_t node,
+static int deliver_function(struct pdb_symbols *s, uint32_t node,
                             struct failure *failure)
 {
     struct symc_tree tree;
@@ -172,7 +172,7 @@ static int deliver_function(struct symbols *s, uint32_t node,
  * An inlined function becomes a child of the one around it, even if that stays
  * open.  Any other function is complete and goes to the writer.
  */
-static int close_functions(struct symbols *s, long depth,
+static int close_functions(struct pdb_symbols *s, long depth,
                            struct failure *failure)
 {
     long at;
@@ -205,7 +205,7 @@ static int close_functions(struct symbols *s, long depth,
 
 /* Returns the place of the next function, all zero, or NULL if memory runs
  * out.  It is filled there: a copy would wait for its parts. */
-static struct symc_function *next_node(struct symbols *s)
+static struct symc_function *next_node(struct pdb_symbols *s)
 {
     if (s->num_nodes >= SYMC_NONE ||
         array_need(&s->nodes, &s->node_room, s->num_nodes + 1,
@@ -216,7 +216,7 @@ static struct symc_function *next_node(struct symbols *s)
 }
 
 /* Opens the function in the place of the next one. */
-static int open_function(struct symbols *s, long depth, size_t first_line,
+static int open_function(struct pdb_symbols *s, long depth, size_t first_line,
                          struct failure *failure)
 {
     struct symc_function *f = &s->nodes[s->num_nodes];
@@ -237,7 +237,7 @@ static int open_function(struct symbols *s, long depth, size_t first_line,
     return 0;
 }
 
-static int keep_text(struct symbols *s, struct symc_name *to)
+static int keep_text(struct pdb_symbols *s, struct symc_name *to)
 {
     char *p;
     const struct text *text;
@@ -296,9 +296,10 @@ static int parse_procedure(const struct pdb_symbol_record *r,
 /* Opens the function of a procedure, or of a separated part of one; section,
  * offset and length are those of the part then.  Returns 1, 0 if it has no
  * address, or -1 on failure. */
-static int add_procedure(struct symbols *s, const struct procedure *procedure,
-                         uint32_t section, uint32_t offset, uint32_t length,
-                         long depth, struct failure *failure)
+static int add_procedure(struct pdb_symbols *s,
+                         const struct procedure *procedure, uint32_t section,
+                         uint32_t offset, uint32_t length, long depth,
+                         struct failure *failure)
 {
     size_t first;
     uint32_t address;
@@ -328,16 +329,16 @@ static int add_procedure(struct symbols *s, const struct procedure *procedure,
     return open_function(s, depth, first, failure) != 0 ? -1 : 1;
 }
 
-static int push_base(struct symbols *s, long depth,
-                     const struct procedure *procedure)
+static int push_enclosing_procedure(struct pdb_symbols *s, long depth,
+                                    const struct procedure *procedure)
 {
-    struct symbols_base *base;
+    struct enclosing_procedure *base;
 
-    if (array_need(&s->bases, &s->base_room, s->num_bases + 1,
-                   sizeof(*s->bases)) != 0) {
+    if (array_need(&s->procedures, &s->procedures_room, s->num_procedures + 1,
+                   sizeof(*s->procedures)) != 0) {
         return -1;
     }
-    base = &s->bases[s->num_bases++];
+    base = &s->procedures[s->num_procedures++];
     base->depth = depth;
     base->section = procedure->section;
     base->offset = procedure->offset;
@@ -349,7 +350,7 @@ static int push_base(struct symbols *s, long depth,
 
 /* Gets the name of an inlined function.  Most are needed many times, so the
  * results are kept. */
-static int name_inlinee(struct symbols *s, uint32_t id,
+static int name_inlinee(struct pdb_symbols *s, uint32_t id,
                         struct symc_function *f)
 {
     uint32_t index, number, *memo;
@@ -395,22 +396,23 @@ static int name_inlinee(struct symbols *s, uint32_t id,
 
 /* As add_procedure(), for an inlined call.  Returns 0 also if the call is
  * damaged or has no code. */
-static int add_inlinee(struct symbols *s, const struct pdb_symbol_record *r,
-                       long depth, struct failure *failure)
+static int add_inlinee(struct pdb_symbols *s,
+                       const struct pdb_symbol_record *r, long depth,
+                       struct failure *failure)
 {
     size_t first;
     uint32_t id, skip;
     uint64_t end;
     const uint8_t *entry;
-    const struct symbols_base *base;
+    const struct enclosing_procedure *base;
     const struct symc_line *last;
     struct symc_function *f;
 
-    if (s->num_bases == 0) {
+    if (s->num_procedures == 0) {
         return failure_at(failure, s->stream, 0,
                           "an inlined call outside of procedures");
     }
-    base = &s->bases[s->num_bases - 1];
+    base = &s->procedures[s->num_procedures - 1];
     skip = r->kind == S_INLINESITE2 ? 16 : 12;
     id = le32(r->data + 8);
     entry = inlinees_find(&s->inlinees, id);
@@ -442,7 +444,7 @@ static int add_inlinee(struct symbols *s, const struct pdb_symbol_record *r,
 
 /* Reads one record.  Returns 1 if it opened a function or is not one, 0 if
  * what is nested in it must be skipped, or -1 on failure. */
-static int take_record(struct symbols *s, struct pdb_symbol_walk *w,
+static int take_record(struct pdb_symbols *s, struct pdb_symbol_walk *w,
                        const struct pdb_symbol_record *r,
                        struct failure *failure)
 {
@@ -454,7 +456,7 @@ static int take_record(struct symbols *s, struct pdb_symbol_walk *w,
         if (parse_procedure(r, &procedure) != 0) {
             return 1;
         }
-        if (push_base(s, w->depth, &procedure) != 0) {
+        if (push_enclosing_procedure(s, w->depth, &procedure) != 0) {
             return failure_memory(failure);
         }
         w->last = procedure;
@@ -478,7 +480,7 @@ static int take_record(struct symbols *s, struct pdb_symbol_walk *w,
     return 1;
 }
 
-static int walk_record(struct symbols *s, struct pdb_symbol_walk *w,
+static int walk_record(struct pdb_symbols *s, struct pdb_symbol_walk *w,
                        const struct pdb_symbol_record *r,
                        struct failure *failure)
 {
@@ -491,8 +493,9 @@ static int walk_record(struct symbols *s, struct pdb_symbol_walk *w,
     closes = (does & CLOSES) != 0;
     if (closes) {
         w->depth--;
-        if (s->num_bases > 0 && s->bases[s->num_bases - 1].depth >= w->depth) {
-            s->num_bases--;
+        if (s->num_procedures > 0 &&
+            s->procedures[s->num_procedures - 1].depth >= w->depth) {
+            s->num_procedures--;
         }
     }
     if (w->is_skipping && w->depth > w->skipped) {
@@ -510,8 +513,8 @@ static int walk_record(struct symbols *s, struct pdb_symbol_walk *w,
     return rc < 0 ? -1 : 0;
 }
 
-static int walk_records(struct symbols *s, const uint8_t *data, uint32_t size,
-                        struct failure *failure)
+static int walk_records(struct pdb_symbols *s, const uint8_t *data,
+                        uint32_t size, struct failure *failure)
 {
     uint32_t at, length;
     struct pdb_symbol_walk w;
@@ -542,12 +545,12 @@ static int walk_records(struct symbols *s, const uint8_t *data, uint32_t size,
     return 0;
 }
 
-int symbols_read(struct symbols *s, const uint8_t *data, uint32_t size,
+int symbols_read(struct pdb_symbols *s, const uint8_t *data, uint32_t size,
                  struct failure *failure)
 {
     int rc;
 
-    s->num_nodes = s->num_open = s->num_bases = s->list.count = 0;
+    s->num_nodes = s->num_open = s->num_procedures = s->list.count = 0;
     s->last_memo = NULL;
     arena_reset(&s->info);
     if (size > 0 && (size < 4 || le32(data) != FUNCTION_NAME_C13)) {

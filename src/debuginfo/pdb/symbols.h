@@ -20,7 +20,7 @@
 
 /* The state of reading, which is kept from module to module so that memory is
  * used again. */
-struct symbols {
+struct pdb_symbols {
     const struct address_map *addresses;
     struct type_names *names;
     struct lines *lines;
@@ -39,20 +39,21 @@ struct symbols {
     struct symbols_open *open; /* functions whose scope is open */
     size_t num_open;
     size_t open_room;
-    struct symbols_base *bases; /* procedures that annotations refer to */
-    size_t num_bases;
-    size_t base_room;
+    struct enclosing_procedure
+        *procedures; /* procedures that annotations refer to */
+    size_t num_procedures;
+    size_t procedures_room;
     uint32_t stream; /* for messages */
 };
 
 /* Must be all zero at the beginning, except for the first five fields. */
-void symbols_free(struct symbols *symbols);
+void symbols_free(struct pdb_symbols *symbols);
 
 /*
  * Reads the symbols of the module that lines_open() was called for, and passes
  * complete functions to the writer.  Returns 0, or -1 with failure set.
  */
-int symbols_read(struct symbols *symbols, const uint8_t *data, uint32_t size,
-                 struct failure *failure);
+int symbols_read(struct pdb_symbols *symbols, const uint8_t *data,
+                 uint32_t size, struct failure *failure);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "debuginfo/format.h"
 
-#include "join.h"
+#include "join_parts.h"
 #include "from_symcache.h"
 #include "reader.h"
 #include "search.h"

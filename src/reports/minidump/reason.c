@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "bytes.h"
-#include "names.h"
+#include "reason_names.h"
 
 #define ACCESS_VIOLATION 0xc0000005
 #define IN_PAGE_ERROR 0xc0000006
@@ -31,7 +31,7 @@ static void write_text(struct minidump *dump, const char *format, ...)
 static void write_code(struct minidump *dump, const char *before,
                        enum names_table table, uint64_t code)
 {
-    const char *name = names_find(table, code);
+    const char *name = reason_names_find(table, code);
 
     if (name != NULL) {
         write_text(dump, "%s%s", before, name);
@@ -53,24 +53,24 @@ static const char *exception_name(uint32_t code)
     case 0x0517a7ed:
         return "Simulated Exception";
     default:
-        return names_find(NAMES_EXCEPTION, code);
+        return reason_names_find(NAMES_EXCEPTION, code);
     }
 }
 
 /* The name of a code that is not an exception's. */
 static void windows_error(char text[MINIDUMP_REASON], uint32_t code)
 {
-    const char *facility, *name = names_find(NAMES_WIN_ERROR, code);
+    const char *facility, *name = reason_names_find(NAMES_WIN_ERROR, code);
 
-    name = name != NULL ? name : names_find(NAMES_NTSTATUS, code);
+    name = name != NULL ? name : reason_names_find(NAMES_NTSTATUS, code);
     if (name != NULL) {
         snprintf(text, MINIDUMP_REASON, "%s", name);
         return;
     }
     facility = (code & 0xf0000000) != 0
-                   ? names_find(NAMES_FACILITY, code >> 16 & 0xfff)
+                   ? reason_names_find(NAMES_FACILITY, code >> 16 & 0xfff)
                    : NULL;
-    name = names_find(NAMES_WIN_ERROR, code & 0xffff);
+    name = reason_names_find(NAMES_WIN_ERROR, code & 0xffff);
     if (facility != NULL && name != NULL) {
         snprintf(text, MINIDUMP_REASON, "%s / %s", facility, name);
     } else {
@@ -82,7 +82,7 @@ static void windows(struct minidump *dump)
 {
     const struct minidump_exception *e = &dump->exception;
     const char *name = exception_name(e->code);
-    const char *kind = names_find(NAMES_ACCESS, e->parameters[0]);
+    const char *kind = reason_names_find(NAMES_ACCESS, e->parameters[0]);
     char before[64];
 
     if (e->code == ACCESS_VIOLATION && e->num_parameters >= 1 &&
@@ -133,7 +133,7 @@ static void unix_signal(struct minidump *dump)
                    {8, NAMES_SIGFPE},  {11, NAMES_SIGSEGV},
                    {31, NAMES_SIGSYS}};
     const struct minidump_exception *e = &dump->exception;
-    const char *kind = NULL, *name = names_find(NAMES_SIGNAL, e->code);
+    const char *kind = NULL, *name = reason_names_find(NAMES_SIGNAL, e->code);
     size_t i;
 
     if (name == NULL) {
@@ -141,10 +141,10 @@ static void unix_signal(struct minidump *dump)
     }
     for (i = 0; i < sizeof(refined) / sizeof(refined[0]); i++) {
         if (refined[i].signal == e->code) {
-            kind = names_find(refined[i].kinds, e->flags);
+            kind = reason_names_find(refined[i].kinds, e->flags);
         }
     }
-    kind = kind != NULL ? kind : names_find(NAMES_SICODE, e->flags);
+    kind = kind != NULL ? kind : reason_names_find(NAMES_SICODE, e->flags);
     if (e->flags == 0) { /* SI_USER */
         write_text(dump, "%s", name);
     } else if (kind != NULL) {
@@ -163,7 +163,7 @@ static void mach_resource(struct minidump *dump, uint32_t type,
     uint64_t code = dump->exception.parameters[1];
     uint64_t more = dump->exception.parameters[2];
     const char *flavor =
-        names_find(NAMES_RESOURCE_CPU + (type - 1), code >> 58 & 7);
+        reason_names_find(NAMES_RESOURCE_CPU + (type - 1), code >> 58 & 7);
     char text[128];
 
     if (flavor == NULL) {
@@ -218,7 +218,7 @@ static void mach_guarded(struct minidump *dump, uint32_t type, const char *name)
     char text[128] = "";
 
     if (type != NONE && type != USER) {
-        flavor = names_find(flavors[type], code >> 32 & 0x1fffffff);
+        flavor = reason_names_find(flavors[type], code >> 32 & 0x1fffffff);
         if (flavor == NULL) {
             write_text(dump,
                        "EXC_GUARD / %s / 0x%016" PRIx64 " / 0x%016" PRIx64,
@@ -284,21 +284,21 @@ static const char *mach_kind(const struct minidump *dump)
         break;
     }
     if (e->code == 5) {
-        return names_find(NAMES_SOFTWARE, e->flags);
+        return reason_names_find(NAMES_SOFTWARE, e->flags);
     }
-    kind = e->code == 1 ? names_find(NAMES_KERN, e->flags) : NULL;
+    kind = e->code == 1 ? reason_names_find(NAMES_KERN, e->flags) : NULL;
     if (kind != NULL || cpu > 2) {
         return kind;
     }
     switch (e->code) {
     case 1:
-        return names_find(NAMES_BAD_ACCESS_ARM + cpu, e->flags);
+        return reason_names_find(NAMES_BAD_ACCESS_ARM + cpu, e->flags);
     case 2:
-        return names_find(NAMES_BAD_INSTRUCTION_ARM + cpu, e->flags);
+        return reason_names_find(NAMES_BAD_INSTRUCTION_ARM + cpu, e->flags);
     case 3:
-        return names_find(NAMES_ARITHMETIC_ARM + cpu, e->flags);
+        return reason_names_find(NAMES_ARITHMETIC_ARM + cpu, e->flags);
     case 6:
-        return names_find(NAMES_BREAKPOINT_ARM + cpu, e->flags);
+        return reason_names_find(NAMES_BREAKPOINT_ARM + cpu, e->flags);
     default:
         return NULL;
     }
@@ -307,7 +307,7 @@ static const char *mach_kind(const struct minidump *dump)
 static void mach(struct minidump *dump)
 {
     const struct minidump_exception *e = &dump->exception;
-    const char *name = names_find(NAMES_MACH, e->code);
+    const char *name = reason_names_find(NAMES_MACH, e->code);
     const char *kind = mach_kind(dump), *type = NULL;
     uint32_t number = e->flags >> 29;
 
@@ -315,9 +315,9 @@ static void mach(struct minidump *dump)
         return;
     }
     if (e->code == 11) {
-        type = names_find(NAMES_RESOURCE, number);
+        type = reason_names_find(NAMES_RESOURCE, number);
     } else if (e->code == 12) {
-        type = names_find(NAMES_GUARDED, number);
+        type = reason_names_find(NAMES_GUARDED, number);
     }
     if (e->code == 0x43507378) {
         write_text(dump, "Simulated Exception");

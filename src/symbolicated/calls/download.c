@@ -78,9 +78,9 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
     struct download *download = arg;
     size_t nfds = download->file == -1;
-    ssize_t n = work_receive(fd, download->answer + download->size,
-                             ANSWER_MAX - download->size, &download->file,
-                             &nfds);
+    ssize_t n = work_message_receive(fd, download->answer + download->size,
+                                     ANSWER_MAX - download->size,
+                                     &download->file, &nfds);
 
     if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
         return;

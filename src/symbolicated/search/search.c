@@ -324,7 +324,7 @@ static void seek_answered(struct seek *seek, const struct batch_reply *reply)
 static void on_replies(void *arg, const struct batch_reply *replies, size_t n,
                        bool is_last)
 {
-    struct question *question = arg, **at;
+    struct search_batch *question = arg, **at;
     struct search *search = question->search;
     size_t i;
 
@@ -350,8 +350,8 @@ static unsigned seconds_left(const struct search *search)
 }
 
 /* Takes as many seeks into a question as there is room for, from *at on. */
-static void question_fill(struct question *question, struct batch_key *keys,
-                          size_t *at)
+static void search_batch_fill(struct search_batch *question,
+                              struct batch_key *keys, size_t *at)
 {
     struct search *search = question->search;
     struct api_module *wanted;
@@ -375,16 +375,16 @@ static void question_fill(struct question *question, struct batch_key *keys,
 }
 
 /* Returns 0, or -1 without memory or descriptors. */
-static int question_start(struct search *search, size_t *at)
+static int search_batch_start(struct search *search, size_t *at)
 {
-    struct question *question = zeroed_alloc(1, sizeof(*question));
+    struct search_batch *question = zeroed_alloc(1, sizeof(*question));
     struct batch_key keys[BATCH_KEYS_MAX];
 
     if (question == NULL) {
         return -1;
     }
     question->search = search;
-    question_fill(question, keys, at);
+    search_batch_fill(question, keys, at);
     question->ask =
         batch_start(search->searcher->base, search->helper, keys, question->n,
                     seconds_left(search), on_replies, question);
@@ -528,7 +528,7 @@ static void search_begin(struct search *search)
     size_t at = 0;
 
     while (rc == 0 && search->to_ask > 0) {
-        rc = question_start(search, &at);
+        rc = search_batch_start(search, &at);
     }
     if (rc != 0) {
         search_stop(search);
@@ -682,7 +682,7 @@ bool search_is_looking(const struct search *search)
 
 void search_stop(struct search *search)
 {
-    struct question *question;
+    struct search_batch *question;
     struct disk_lookups *disk_lookups;
     struct seek *seek;
     size_t i;

@@ -12,7 +12,7 @@
 #include "tenant.h"
 
 struct disk_lookups;
-struct question;
+struct search_batch;
 
 /*
  * One module on its way:
@@ -68,14 +68,14 @@ struct search {
     size_t to_look;
     size_t to_ask;
     struct disk_lookups *disk_lookups; /* the newest */
-    struct question *question;  /* the newest */
+    struct search_batch *question;     /* the newest */
     struct why_query_queue whys; /* of seeks */
     struct tenant *tenant; /* NULL: the configured stores, or not there yet */
     struct symcached_client *exchange; /* by which it is asked for, or NULL */
     struct seek seeks[];
 };
 
-/* Files that a thread disk_lookups at.  The search may be gone when it is
+/* Files that a thread looks at.  The search may be gone when it is
  * through. */
 struct disk_lookups {
     struct disk_lookups *next;
@@ -93,8 +93,8 @@ struct disk_lookups {
 };
 
 /* Seeks that symcached is asked for together. */
-struct question {
-    struct question *next;
+struct search_batch {
+    struct search_batch *next;
     struct search *search;
     struct batch_request *ask;
     size_t n;

@@ -7,7 +7,7 @@
 #ifndef SYMBOLICATION_JS_JS_H
 #define SYMBOLICATION_JS_JS_H
 
-#include "function.h"
+#include "frame_function.h"
 #include "file_name.h"
 #include "reference.h"
 #include "url.h"

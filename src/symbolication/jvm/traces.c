@@ -90,8 +90,8 @@ static struct symc_string describe_exception(struct jvm_traces *t,
 }
 
 /* Reads the signature by the first mapping that can. */
-static enum jvm_signature_status read_signature(struct jvm_traces *t,
-                                                const struct jvm_input *input)
+static enum jvm_signature_status
+read_signature(struct jvm_traces *t, const struct jvm_traces_input *input)
 {
     enum jvm_signature_status status = JVM_SIGNATURE_INVALID;
     size_t i;
@@ -124,7 +124,7 @@ static enum jvm_outcome remap_frame(struct jvm_traces *t,
 
 /* Adds a frame.  Returns 0, or -1 when out of memory. */
 static int add_stacktrace(struct jvm_traces *t,
-                          const struct jvm_output *output)
+                          const struct jvm_traces_output *output)
 {
     if (t->count == JVM_OUTPUTS_MAX) {
         t->left_out++;
@@ -139,7 +139,7 @@ static int add_stacktrace(struct jvm_traces *t,
 }
 
 /* Adds the frames that one came to. */
-static int add_mapped(struct jvm_traces *t, struct jvm_output *output)
+static int add_mapped(struct jvm_traces *t, struct jvm_traces_output *output)
 {
     size_t i;
 
@@ -154,10 +154,11 @@ static int add_mapped(struct jvm_traces *t, struct jvm_output *output)
     return 0;
 }
 
-static int add_frame(struct jvm_traces *t, const struct jvm_input *input,
-                     uint32_t index, const struct symc_string **descriptor)
+static int add_frame(struct jvm_traces *t,
+                     const struct jvm_traces_input *input, uint32_t index,
+                     const struct symc_string **descriptor)
 {
-    struct jvm_output output = {.input = index};
+    struct jvm_traces_output output = {.input = index};
     struct jvm_frame frame = {.class = input->module,
                               .method = input->function,
                               .line = input->has_line ? input->line : 0,
@@ -200,7 +201,7 @@ static int add_frame(struct jvm_traces *t, const struct jvm_input *input,
     }
 }
 
-int jvm_traces_add(struct jvm_traces *t, const struct jvm_input *inputs,
+int jvm_traces_add(struct jvm_traces *t, const struct jvm_traces_input *inputs,
                    size_t n, struct symc_string type,
                    struct symc_string module)
 {

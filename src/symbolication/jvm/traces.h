@@ -15,7 +15,7 @@
 #define JVM_WORK_MAX ((uint64_t)20000000) /* members that are looked at */
 
 /* A frame as it was sent; data of what is absent is NULL. */
-struct jvm_input {
+struct jvm_traces_input {
     struct symc_string module; /* the class, with its package */
     struct symc_string function;
     struct symc_string signature;
@@ -24,7 +24,7 @@ struct jvm_input {
 };
 
 /* A frame of the answer. */
-struct jvm_output {
+struct jvm_traces_output {
     uint32_t input; /* which frame of the trace it is of */
     bool is_mapped; /* if not, it is as it was sent */
     struct jvm_mapped frame;
@@ -35,7 +35,7 @@ struct jvm_output {
 struct jvm_traces {
     struct jvm_mapping *mappings; /* in the order in which they are tried */
     size_t num_mappings;
-    struct jvm_output *outputs; /* of all traces */
+    struct jvm_traces_output *outputs; /* of all traces */
     size_t count;
     size_t room;
     size_t left_out; /* frames that are too many */
@@ -61,9 +61,9 @@ int jvm_traces_exception(struct jvm_traces *traces, struct symc_string *type,
  * jvm_traces_exception() left them; type.data is NULL without one.  Returns 0,
  * or -1 when out of memory.
  */
-int jvm_traces_add(struct jvm_traces *traces, const struct jvm_input *inputs,
-                   size_t n, struct symc_string type,
-                   struct symc_string module);
+int jvm_traces_add(struct jvm_traces *traces,
+                   const struct jvm_traces_input *inputs, size_t n,
+                   struct symc_string type, struct symc_string module);
 void jvm_traces_free(struct jvm_traces *traces);
 
 #endif

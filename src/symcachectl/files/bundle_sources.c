@@ -297,18 +297,18 @@ static ssize_t add_sources(struct bundle_writer *w,
     return rc != 0 ? -1 : (ssize_t)(list->count - left_out);
 }
 
-/* Writes the bundle as tmp, and renames it.  Returns an exit code. */
+/* Writes the bundle as bundle_tmp, and renames it.  Returns an exit code. */
 static int write_bundle(const char *file, const char *name,
-                        const struct source_paths *list, const char *tmp,
-                        const char *to)
+                        const struct source_paths *list,
+                        const char *bundle_tmp, const char *bundle)
 {
-    struct bundle_writer *w = bundle_writer_new(tmp);
+    struct bundle_writer *w = bundle_writer_new(bundle_tmp);
     ssize_t n;
     char text[100];
     int rc;
 
     if (w == NULL) {
-        return command_fail(COMMAND_IO, to, strerror(errno));
+        return command_fail(COMMAND_IO, bundle, strerror(errno));
     }
     bundle_writer_set(w, "arch", list->data);
     bundle_writer_set(w, "debug_id", list->data + strlen(list->data) + 1);
@@ -316,14 +316,14 @@ static int write_bundle(const char *file, const char *name,
     bundle_writer_set(w, "object_name", basename(name));
     n = add_sources(w, list);
     rc = bundle_writer_close(w, n > 0) == 0 && n >= 0 &&
-                 (n == 0 || rename(tmp, to) == 0)
+                 (n == 0 || rename(bundle_tmp, bundle) == 0)
              ? 0
              : -1;
     if (rc != 0) {
-        (void)command_fail(0, to, strerror(errno));
+        (void)command_fail(0, bundle, strerror(errno));
     }
     if (rc != 0 || n == 0) {
-        (void)unlink(tmp);
+        (void)unlink(bundle_tmp);
     }
     snprintf(text, sizeof(text), "%zd of %zu source files are on this disk%s",
              n, list->count, n == 0 ? ": there is no bundle" : "");
@@ -334,9 +334,9 @@ static int write_bundle(const char *file, const char *name,
 /* the command ------------------------------------------------------------ */
 
 int bundle_sources(const char *file, const char *name, const char *folder,
-                   const char *to)
+                   const char *bundle)
 {
-    char cache[PATH_MAX], tmp[PATH_MAX];
+    char cache[PATH_MAX], bundle_tmp[PATH_MAX];
     const struct conversion c = {
         .program = "symcachectl", .input = file, .output = cache,
         .folder = folder, .has_sandbox = true};
@@ -345,9 +345,9 @@ int bundle_sources(const char *file, const char *name, const char *folder,
 
     if ((size_t)snprintf(cache, sizeof(cache), "%s/cache", folder) >=
             sizeof(cache) ||
-        (size_t)snprintf(tmp, sizeof(tmp), "%s.%ld.tmp", to,
-                         (long)getpid()) >= sizeof(tmp)) {
-        return command_fail(COMMAND_IO, to, strerror(ENAMETOOLONG));
+        (size_t)snprintf(bundle_tmp, sizeof(bundle_tmp), "%s.%ld.bundle_tmp",
+                         bundle, (long)getpid()) >= sizeof(bundle_tmp)) {
+        return command_fail(COMMAND_IO, bundle, strerror(ENAMETOOLONG));
     }
     rc = conversion_command(&c);
     if (rc == COMMAND_OK) {
@@ -355,7 +355,7 @@ int bundle_sources(const char *file, const char *name, const char *folder,
     }
     (void)unlink(cache);
     if (rc == COMMAND_OK) {
-        rc = write_bundle(file, name, &list, tmp, to);
+        rc = write_bundle(file, name, &list, bundle_tmp, bundle);
     }
     free(list.data);
     free(list.paths);

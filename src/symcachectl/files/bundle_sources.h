@@ -13,6 +13,6 @@
  * printing what is wrong, COMMAND_NOT_FOUND if there is no source file.
  */
 int bundle_sources(const char *file, const char *name, const char *folder,
-                   const char *to);
+                   const char *bundle);
 
 #endif

@@ -157,7 +157,7 @@ static void find_unified(const uint8_t *data, size_t size, void *result)
 
 /* The child's task: look fills result, which begins with the data that is
  * known already. */
-struct task {
+struct examination {
     int fd;
     size_t size;
     void (*look)(const uint8_t *data, size_t size, void *result);
@@ -167,7 +167,7 @@ struct task {
     size_t error_size;
 };
 
-static void look(const struct task *t)
+static void examine(const struct examination *t)
 {
     struct sandbox_limits limits = {t->size + EXAMINE_MEMORY, 0,
                                     EXAMINE_SECONDS};
@@ -187,7 +187,7 @@ static void look(const struct task *t)
 /* in the parent ---------------------------------------------------------- */
 
 /* Reads all that the child process writes.  Returns 0 or -1. */
-static int hear_result(int fd, void *result, size_t size)
+static int read_result(int fd, void *result, size_t size)
 {
     size_t done;
     ssize_t n;
@@ -203,7 +203,8 @@ static int hear_result(int fd, void *result, size_t size)
 
 /* Runs a task in a child.  Returns 0; -1 with errno if there is none; or 1 if
  * it has not told all, and why, in words. */
-static int in_child(const struct task *t, char *why, size_t why_size)
+static int examine_in_sandbox(const struct examination *t, char *why,
+                              size_t why_size)
 {
     int ends[2], status = 0, rc;
     ssize_t n;
@@ -215,12 +216,12 @@ static int in_child(const struct task *t, char *why, size_t why_size)
     pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        look(t);
+        examine(t);
         n = write(ends[1], t->result, t->result_size);
         _exit(n == (ssize_t)t->result_size ? 0 : 1);
     }
     close(ends[1]);
-    rc = pid > 0 ? hear_result(ends[0], t->result, t->result_size) : -1;
+    rc = pid > 0 ? read_result(ends[0], t->result, t->result_size) : -1;
     close(ends[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
@@ -239,15 +240,15 @@ static int in_child(const struct task *t, char *why, size_t why_size)
 static int examine_in_child(int fd, size_t size, struct examine_result *result)
 {
     enum examine_kind kind = result->kind;
-    struct task task = {fd,
-                        size,
-                        examine_any,
-                        result,
-                        sizeof(*result),
-                        result->error,
-                        sizeof(result->error)};
+    struct examination examination = {fd,
+                                      size,
+                                      examine_any,
+                                      result,
+                                      sizeof(*result),
+                                      result->error,
+                                      sizeof(result->error)};
     char why[sizeof(result->error)] = "";
-    int rc = in_child(&task, why, sizeof(why));
+    int rc = examine_in_sandbox(&examination, why, sizeof(why));
 
     if (rc == 0 && (result->kind != kind ||
                     result->name_size > sizeof(result->name))) {
@@ -286,21 +287,21 @@ int examine_unified(int fd, const char *name, struct unified_path *path,
                     char *error, size_t size)
 {
     struct unified_result result = {.status = -1};
-    struct task task = {.fd = fd,
-                        .look = find_unified,
-                        .result = &result,
-                        .result_size = sizeof(result),
-                        .error = result.error,
-                        .error_size = sizeof(result.error)};
+    struct examination examination = {.fd = fd,
+                                      .look = find_unified,
+                                      .result = &result,
+                                      .result_size = sizeof(result),
+                                      .error = result.error,
+                                      .error_size = sizeof(result.error)};
     struct stat st;
 
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
         return 0;
     }
     snprintf(result.name, sizeof(result.name), "%s", name);
-    task.size = (size_t)st.st_size;
+    examination.size = (size_t)st.st_size;
     snprintf(error, size, "no process to look at it");
-    if (in_child(&task, error, size) != 0) {
+    if (examine_in_sandbox(&examination, error, size) != 0) {
         return -1;
     }
     *path = result.path;
@@ -343,12 +344,12 @@ int examine_place(int fd, const char *name, struct symstore_path *place,
                   char *error, size_t size)
 {
     struct place_result result = {0};
-    struct task task = {.fd = fd,
-                        .look = find_place,
-                        .result = &result,
-                        .result_size = sizeof(result),
-                        .error = result.error,
-                        .error_size = sizeof(result.error)};
+    struct examination examination = {.fd = fd,
+                                      .look = find_place,
+                                      .result = &result,
+                                      .result_size = sizeof(result),
+                                      .error = result.error,
+                                      .error_size = sizeof(result.error)};
     struct stat st;
 
     snprintf(result.name, sizeof(result.name), "%s", name);
@@ -356,9 +357,9 @@ int examine_place(int fd, const char *name, struct symstore_path *place,
         snprintf(error, size, "is empty, or no regular file");
         return -1;
     }
-    task.size = (size_t)st.st_size;
+    examination.size = (size_t)st.st_size;
     snprintf(error, size, "no process to look at it");
-    if (in_child(&task, error, size) != 0) {
+    if (examine_in_sandbox(&examination, error, size) != 0) {
         return -1;
     }
     *place = result.place;

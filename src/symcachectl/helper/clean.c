@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "symcachectl/command.h"
-#include "daemon.h"
+#include "daemon_exec.h"
 #include "symcachectl/settings.h"
 
 #define ARGS_MAX 8
@@ -44,5 +44,5 @@ int clean_command(int argc, char **argv)
         args[n++] = settings.config;
     }
     args[n] = NULL;
-    return daemon_run(args);
+    return daemon_exec(args);
 }

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon.h"
+#include "daemon_exec.h"
 #include "base/array.h"
 #include "symcachectl/command.h"
 
@@ -205,7 +205,7 @@ static pid_t start_daemon(const struct temporary_daemons *o,
     fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     (void)dup2(fd, STDERR_FILENO);
     (void)dup2(open("/dev/null", O_RDWR | O_CLOEXEC), STDOUT_FILENO);
-    _exit(daemon_run(args));
+    _exit(daemon_exec(args));
 }
 
 static bool accepts_connection(const struct temporary_daemons *o,

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "symcachectl/command.h"
-#include "daemon.h"
+#include "daemon_exec.h"
 #include "symcachectl/settings.h"
 
 #define ARGS_MAX 12
@@ -52,5 +52,5 @@ int tier_command(int argc, char **argv)
         args[n++] = argv[i];
     }
     args[n] = NULL;
-    return daemon_run(args);
+    return daemon_exec(args);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "symcachectl/command.h"
-#include "daemon.h"
+#include "daemon_exec.h"
 #include "symcachectl/settings.h"
 
 #define ARGS_MAX 8
@@ -46,5 +46,5 @@ int transcoder_command(int argc, char **argv)
         args[n++] = "--";
         args[n++] = argv[1];
     }
-    return daemon_run(args);
+    return daemon_exec(args);
 }

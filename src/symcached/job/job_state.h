@@ -13,7 +13,7 @@
  *
  * There is one file for each part of a job's life:
  *
- *   job_state.c           begins it, and moves it from state to state
+ *   job.c                 begins it, and moves it from state to state
  *   source_search.c       asks its sources; prefetch.c asks the next one early
  *   same_module_job.c     tells it from the other one of its module
  *   convert_unverified.c  has a PDB converted that nobody has read yet
@@ -260,7 +260,7 @@ static inline const char *job_hints(const struct job *job)
     return job->hints != NULL ? job->hints : "";
 }
 
-/* job_state.c ----------------------------------------------------------- */
+/* job.c ----------------------------------------------------------------- */
 
 /* Jobs for one module and id are one job if this is the same: that for which
  * programs are the best originals, or else any. */

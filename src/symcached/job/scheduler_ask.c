@@ -81,7 +81,7 @@ static bool has_former_builder(const struct provenance *provenance,
  */
 static void ask_for_upgrade(struct scheduler *scheduler,
                             const struct scheduler_lookup *lookup,
-                            const struct decision *d)
+                            const struct decision *decision)
 {
     const struct cache_config *cache = &scheduler->config->cache;
     const symcache_key_t *key = lookup->key;
@@ -92,18 +92,21 @@ static void ask_for_upgrade(struct scheduler *scheduler,
     size_t better;
 
     if (symcache_kind_is_original((symcache_kind_e)key->kind) ||
-        d->transcoder == NULL ||
-        symcache_version_cmp(&d->transcoder->version, &d->best) != 0) {
+        decision->transcoder == NULL ||
+        symcache_version_cmp(&decision->transcoder->version,
+                             &decision->best) != 0) {
         return;
     }
-    store_path(path, lookup->store->root, key, &d->best, SYMCACHE_FILE_PLAIN);
+    store_path(path, lookup->store->root, key, &decision->best,
+               SYMCACHE_FILE_PLAIN);
     if (!provenance_read(path, &provenance) ||
         (provenance.checked <= now &&
          now - provenance.checked < (time_t)cache->retry_misses_after)) {
         return;
     }
-    if (has_former_builder(&provenance, d->transcoder) &&
-        start_upgrade(scheduler, lookup, d->transcoder, JOB_FOR_REBUILD, 0)) {
+    if (has_former_builder(&provenance, decision->transcoder) &&
+        start_upgrade(scheduler, lookup, decision->transcoder, JOB_FOR_REBUILD,
+                      0)) {
         metrics_add(METRIC_JOB_UPGRADE, 1);
         provenance.checked = now;
         provenance_write(path, &provenance);
@@ -115,8 +118,8 @@ static void ask_for_upgrade(struct scheduler *scheduler,
         purpose = JOB_FOR_DEBUG_FILE;
         better = lookup->store->nsources;
     }
-    if (better > 0 &&
-        start_upgrade(scheduler, lookup, d->transcoder, purpose, better)) {
+    if (better > 0 && start_upgrade(scheduler, lookup, decision->transcoder,
+                                    purpose, better)) {
         metrics_add(METRIC_BETTER_ASKED, 1);
         provenance.checked = now;
         provenance_write(path, &provenance);
@@ -131,31 +134,32 @@ static void ask_for_upgrade(struct scheduler *scheduler,
  */
 static void answer_decided(struct scheduler *scheduler,
                            const struct scheduler_lookup *lookup,
-                           const struct decision *d,
-                           struct scheduler_answer *a)
+                           const struct decision *decision,
+                           struct scheduler_answer *answer)
 {
     const struct store_config *store = lookup->store;
     const symcache_key_t *key = lookup->key;
 
-    a->key = key;
-    if (a->kind == SCHEDULER_HIT && symcache_key_is_url(key)) {
-        store_touch(store->root, key, &a->version);
-    } else if (a->kind == SCHEDULER_HIT && !symcache_key_is_download(key)) {
-        if (store_touch(store->root, key, &a->version)) {
+    answer->key = key;
+    if (answer->kind == SCHEDULER_HIT && symcache_key_is_url(key)) {
+        store_touch(store->root, key, &answer->version);
+    } else if (answer->kind == SCHEDULER_HIT &&
+               !symcache_key_is_download(key)) {
+        if (store_touch(store->root, key, &answer->version)) {
             tiers_used(scheduler->tiers, store,
                        scheduler_workdir(scheduler, store->root), key,
-                       &a->version);
+                       &answer->version);
         }
-        scheduler_want_gzip(scheduler, store, key, &a->version);
+        scheduler_want_gzip(scheduler, store, key, &answer->version);
     }
-    if (d->what == SYMCACHE_ANSWER_STALE) {
-        a->stale = true;
-        if (start_upgrade(scheduler, lookup, d->transcoder, JOB_FOR_NEWER,
-                          0)) {
+    if (decision->what == SYMCACHE_ANSWER_STALE) {
+        answer->stale = true;
+        if (start_upgrade(scheduler, lookup, decision->transcoder,
+                          JOB_FOR_NEWER, 0)) {
             metrics_add(METRIC_JOB_UPGRADE, 1);
         }
-    } else if (d->what == SYMCACHE_ANSWER_HIT) {
-        ask_for_upgrade(scheduler, lookup, d);
+    } else if (decision->what == SYMCACHE_ANSWER_HIT) {
+        ask_for_upgrade(scheduler, lookup, decision);
     }
 }
 
@@ -165,54 +169,54 @@ static void answer_decided(struct scheduler *scheduler,
  */
 static struct job *get_job(struct scheduler *scheduler,
                            const struct scheduler_lookup *lookup,
-                           const struct decision *d,
-                           struct scheduler_answer *a)
+                           const struct decision *decision,
+                           struct scheduler_answer *answer)
 {
     const struct store_config *store = lookup->store;
     char id[ID_MAX];
     struct job *job;
 
-    a->kind = SCHEDULER_BUSY;
+    answer->kind = SCHEDULER_BUSY;
     if (via_loops(lookup->via, store->name)) {
         metrics_add(METRIC_LOOP_REFUSED, 1);
-        a->reason = "loop";
-        a->text = "the request came through this helper already";
-        a->seconds = LOOP_SECONDS;
+        answer->reason = "loop";
+        answer->text = "the request came through this helper already";
+        answer->seconds = LOOP_SECONDS;
         return NULL;
     }
 
-    a->seconds = SCHEDULER_BUSY_SECONDS;
+    answer->seconds = SCHEDULER_BUSY_SECONDS;
     job = same_module_job_or_own(scheduler, store, lookup->key, lookup->hints);
-    if (job == NULL && d->unseen != 0) {
+    if (job == NULL && decision->unseen != 0) {
         /* what may be on disk is neither made again nor called absent */
         id_print(id, store->name, lookup->key);
-        log_error(0, "lookup %s: answered 503, %s", id, d->entry.text);
-        a->reason = "error";
-        a->text = d->entry.text;
+        log_error(0, "lookup %s: answered 503, %s", id, decision->entry.text);
+        answer->reason = "error";
+        answer->text = decision->entry.text;
         return NULL;
     }
     if (job == NULL && scheduler->draining) {
         metrics_add(METRIC_JOB_REFUSED, 1);
-        a->reason = SYMCACHE_REASON_DRAINING;
-        a->text = "the helper starts no new job until its drain ends";
+        answer->reason = SYMCACHE_REASON_DRAINING;
+        answer->text = "the helper starts no new job until its drain ends";
         return NULL;
     }
     if (job == NULL) {
         struct job_request request = {.store = store,
-                                      .transcoder = d->transcoder,
+                                      .transcoder = decision->transcoder,
                                       .key = lookup->key,
                                       .name = lookup->name,
                                       .hints = lookup->hints,
                                       .purpose = JOB_FOR_LOOKUP};
 
-        job = scheduler_start(scheduler, &request, &a->reason);
+        job = scheduler_start(scheduler, &request, &answer->reason);
     }
     if (job != NULL) {
         /* the job gets the ids of all who wait for it, so that two helpers
          * that wait for each other notice */
         job_join_via(job, lookup->via);
-        a->kind = SCHEDULER_PENDING;
-        a->seconds = WAITER_PENDING_SECONDS;
+        answer->kind = SCHEDULER_PENDING;
+        answer->seconds = WAITER_PENDING_SECONDS;
     }
     return job;
 }
@@ -221,43 +225,44 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
                              const struct scheduler_lookup *lookup,
                              scheduler_answer_fn fn, void *arg)
 {
-    struct scheduler_answer a = {.kind = SCHEDULER_ABSENT,
-                                 .reason = "unstorable",
-                                 .text =
-                                     "the name is too long for a file system",
-                                 .seconds = 86400};
+    struct scheduler_answer answer = {
+        .kind = SCHEDULER_ABSENT,
+        .reason = "unstorable",
+        .text = "the name is too long for a file system",
+        .seconds = 86400};
     struct waiter *w = NULL;
-    struct decision d;
+    struct decision decision;
     struct job *job;
 
     if (!symcache_path_storable(lookup->key)) {
-        fn(arg, &a);
+        fn(arg, &answer);
         return NULL;
     }
 
-    decision_make(&d, scheduler->negcache, lookup->store, scheduler->config,
-                  lookup->key, lookup->name, lookup->hints, lookup->ask);
-    if (d.negative) {
-        metrics_add(negcache_rules[d.entry.reason].metric, 1);
+    decision_make(&decision, scheduler->negcache, lookup->store,
+                  scheduler->config, lookup->key, lookup->name, lookup->hints,
+                  lookup->ask);
+    if (decision.negative) {
+        metrics_add(negcache_rules[decision.entry.reason].metric, 1);
     }
-    if (decision_answer(&d, lookup->store, lookup->key, &a)) {
-        answer_decided(scheduler, lookup, &d, &a);
-        if (a.kind == SCHEDULER_ABSENT) {
+    if (decision_answer(&decision, lookup->store, lookup->key, &answer)) {
+        answer_decided(scheduler, lookup, &decision, &answer);
+        if (answer.kind == SCHEDULER_ABSENT) {
             missing_modules_note(scheduler->missing, lookup->key, lookup->name,
                                  lookup->hints);
         }
-        fn(arg, &a);
+        fn(arg, &answer);
         return NULL;
     }
 
-    job = get_job(scheduler, lookup, &d, &a);
+    job = get_job(scheduler, lookup, &decision, &answer);
     if (job != NULL && lookup->wait > 0) {
         w = waiter_new(job, lookup, fn, arg);
     } else if (job != NULL) {
         waiter_want(job, lookup);
     }
     if (w == NULL) {
-        fn(arg, &a);
+        fn(arg, &answer);
     }
     return w;
 }

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "file_request.h"
+#include "request_members.h"
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/api/request_limit.h"
 #include "symbolication/symbolication.h"

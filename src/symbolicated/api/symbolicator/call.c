@@ -227,7 +227,7 @@ static int want_sources(struct symbolicator_call *call)
 
     round->before = call->api.round;
     call->api.round = round;
-    if (!request->wants_context || call->has_none) {
+    if (!request->wants_context || call->has_no_sources) {
         return 0;
     }
     round->modules =
@@ -438,7 +438,7 @@ int symbolicator_call_want(struct symbolicator_call *call)
     }
     sources = symbolicator_source_list(call->config, request);
     /* then the client wants nothing to be looked for */
-    call->has_none =
+    call->has_no_sources =
         sources != 0 &&
         (request->json.values[sources].size == 0 ||
          (call->client_sources != NULL && call->tenant.size == 0));
@@ -449,10 +449,10 @@ int symbolicator_call_want(struct symbolicator_call *call)
             continue;
         }
         call->results[i].status = SYMBOLICATOR_MISSING;
-        if (!call->has_none) {
+        if (!call->has_no_sources) {
             want_module(call, i);
         }
-        if (!call->has_none && call->wants_cfi) {
+        if (!call->has_no_sources && call->wants_cfi) {
             want_cfi(call, i);
         }
     }

@@ -117,7 +117,7 @@ static bool read_source(struct js_request *request, struct schema_walk *walk,
 }
 
 /* The scripts have a hash table of their own while they are read. */
-struct scripts {
+struct js_script_table {
     size_t *slots; /* one more than an index, or 0 */
     size_t mask;
 };
@@ -138,7 +138,8 @@ static bool is_equal(struct symc_string a, struct symc_string b)
 }
 
 static size_t *slot_of(const struct js_request *request,
-                       const struct scripts *scripts, struct symc_string path)
+                       const struct js_script_table *scripts,
+                       struct symc_string path)
 {
     size_t i = hash_of(path) & scripts->mask;
 
@@ -151,9 +152,9 @@ static size_t *slot_of(const struct js_request *request,
 }
 
 /* The number of a frame's script, which may be new. */
-static size_t script_of(struct js_request *request,
-                        const struct scripts *scripts,
-                        struct symc_string path)
+static size_t script_number(struct js_request *request,
+                            const struct js_script_table *scripts,
+                            struct symc_string path)
 {
     const struct js_frame *before =
         request->nframes > 0 ? &request->frames[request->nframes - 1] : NULL;
@@ -172,7 +173,7 @@ static size_t script_of(struct js_request *request,
 
 static bool read_frame(struct js_request *request, struct schema_walk *walk,
                        uint32_t value, struct js_frame *frame,
-                       const struct scripts *scripts)
+                       const struct js_script_table *scripts)
 {
     static const char async[] = "async ";
     const struct json *json = &request->json;
@@ -194,12 +195,12 @@ static bool read_frame(struct js_request *request, struct schema_walk *walk,
         frame->abs_path.data += strlen(async);
         frame->abs_path.size -= strlen(async);
     }
-    frame->script = script_of(request, scripts, frame->abs_path);
+    frame->script = script_number(request, scripts, frame->abs_path);
     return true;
 }
 
 static bool read_stack(struct js_request *request, struct schema_walk *walk,
-                       uint32_t value, const struct scripts *scripts)
+                       uint32_t value, const struct js_script_table *scripts)
 {
     const struct json *json = &request->json;
     struct js_stack *stack = &request->stacks[request->nstacks];
@@ -248,7 +249,7 @@ static int read_stacks(struct js_request *request, struct schema_walk *walk,
 {
     const struct json *json = &request->json;
     size_t count = count_script_frames(json, list);
-    struct scripts scripts = {NULL, 7};
+    struct js_script_table scripts = {NULL, 7};
     bool is_good = true;
     uint32_t i;
 

@@ -79,7 +79,7 @@ static bool is_in_app(const struct jvm_answer *a,
 
 static int write_names(struct jvm_answer *a,
                        const struct jvm_request_frame *frame,
-                       const struct jvm_output *output)
+                       const struct jvm_traces_output *output)
 {
     const struct jvm_mapped *mapped = &output->frame;
     struct symc_string file;
@@ -108,7 +108,7 @@ static int write_names(struct jvm_answer *a,
 
 static void write_in_app(const struct jvm_answer *a,
                          const struct jvm_request_frame *frame,
-                         const struct jvm_output *output)
+                         const struct jvm_traces_output *output)
 {
     if (frame->members[JVM_IN_APP] == 0 && output->is_mapped &&
         is_in_app(a, &output->frame)) {
@@ -120,7 +120,7 @@ static void write_in_app(const struct jvm_answer *a,
 
 static bool is_synthesized(const struct jvm_answer *a,
                            const struct jvm_request_frame *frame,
-                           const struct jvm_output *output)
+                           const struct jvm_traces_output *output)
 {
     uint32_t given = frame->members[JVM_METHOD_SYNTHESIZED];
 
@@ -229,7 +229,7 @@ static int find_lines(struct jvm_answer *a, const struct code_line *at)
 
 static int write_lines(struct jvm_answer *a,
                        const struct jvm_request_frame *frame,
-                       const struct jvm_output *output)
+                       const struct jvm_traces_output *output)
 {
     struct code_line at = {given_text(a, frame->members[JVM_MODULE]),
                            given_text(a, frame->members[JVM_ABS_PATH]),
@@ -259,7 +259,7 @@ static int write_lines(struct jvm_answer *a,
 
 static int write_frame(struct jvm_answer *a,
                        const struct jvm_request_frame *frame,
-                       const struct jvm_output *output)
+                       const struct jvm_traces_output *output)
 {
     struct json_writer *w = a->w;
 
@@ -293,7 +293,8 @@ static int write_frames(struct jvm_answer *a,
     const struct jvm_request_frame *frames =
         a->request->frames + stack->first;
     struct jvm_traces *t = a->traces;
-    struct jvm_input *inputs = calloc(stack->count + 1, sizeof(*inputs));
+    struct jvm_traces_input *inputs =
+        calloc(stack->count + 1, sizeof(*inputs));
     const size_t first = t->count;
     size_t i, n;
     int rc;
@@ -309,9 +310,8 @@ static int write_frames(struct jvm_answer *a,
     free(inputs);
     n = t->count - first;
     for (i = 0; rc == 0 && i < n && !is_full(a); i++) {
-        const struct jvm_output *output =
-            &t->outputs[first +
-                        (a->request->is_caller_first ? n - 1 - i : i)];
+        const struct jvm_traces_output *output =
+            &t->outputs[first + (a->request->is_caller_first ? n - 1 - i : i)];
 
         rc = write_frame(a, &frames[output->input], output);
     }

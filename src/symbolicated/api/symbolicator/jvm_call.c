@@ -26,7 +26,8 @@ struct jvm_call {
         sources;                        /* those of the client; borrows JSON */
     struct json_writer tenant;          /* api.tenant */
     struct client_list *client_sources; /* or NULL */
-    bool has_none;  /* nothing is looked for: the client named no source */
+    bool
+        has_no_sources; /* nothing is looked for: the client named no source */
     size_t *wanted; /* which module of the request each of api.first is */
 };
 
@@ -158,8 +159,8 @@ static int read_client_sources(struct jvm_call *call)
         call->api.tenant = call->tenant.data;
         call->api.tenant_size = call->tenant.size;
     }
-    call->has_none = json->values[call->request.sources].size == 0 ||
-                     call->tenant.size == 0;
+    call->has_no_sources = json->values[call->request.sources].size == 0 ||
+                           call->tenant.size == 0;
     return 0;
 }
 
@@ -191,7 +192,7 @@ static int want_mappings(struct jvm_call *call)
         read_client_sources(call) != 0) {
         return -1;
     }
-    for (i = 0; i < request->nmodules && !call->has_none; i++) {
+    for (i = 0; i < request->nmodules && !call->has_no_sources; i++) {
         if (!request->modules[i].is_source || request->wants_context) {
             set_key(&first->modules[first->nmodules], &request->modules[i]);
             call->wanted[first->nmodules++] = i;

@@ -111,7 +111,7 @@ static bool read_frame(struct jvm_request *request, struct schema_walk *walk,
     if (members[JVM_LINENO] != 0) {
         json_integer(json, members[JVM_LINENO], &line);
     }
-    frame->input = (struct jvm_input){
+    frame->input = (struct jvm_traces_input){
         .module = schema_text(json, members[JVM_MODULE]),
         .function = schema_text(json, members[JVM_FUNCTION]),
         .signature = schema_text(json, members[JVM_SIGNATURE]),

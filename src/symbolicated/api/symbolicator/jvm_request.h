@@ -28,7 +28,7 @@ enum jvm_frame_member {
 };
 
 struct jvm_request_frame {
-    struct jvm_input input;
+    struct jvm_traces_input input;
     uint32_t members[JVM_FRAME_MEMBERS]; /* values, or 0 */
 };
 

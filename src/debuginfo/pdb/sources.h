@@ -4,8 +4,8 @@
  * Where on the web the source files of a PDB are: what its streams of Source
  * Link and of the source server say, as a SourceCache without texts.
  */
-#ifndef DEBUGINFO_PDB_SOURCE_LINKS_H
-#define DEBUGINFO_PDB_SOURCE_LINKS_H
+#ifndef DEBUGINFO_PDB_SOURCES_H
+#define DEBUGINFO_PDB_SOURCES_H
 
 #include "debuginfo/format.h"
 

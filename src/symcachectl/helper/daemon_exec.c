@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "daemon.h"
+#include "daemon_exec.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -34,7 +34,7 @@ static void try_beside(char *const argv[])
     }
 }
 
-int daemon_run(const char *const *args)
+int daemon_exec(const char *const *args)
 {
     try_beside((char *const *)args);
     execvp(args[0], (char *const *)args);

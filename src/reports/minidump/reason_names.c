@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "names.h"
+#include "reason_names.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -12,24 +12,24 @@
 #define MEMBER(line) PASTE(name, line)
 #define NAME(table, code, name) char MEMBER(__LINE__)[sizeof(#name)];
 struct texts {
-#include "names.inc"
+#include "reason_names.inc"
 };
 #undef NAME
 
 #define NAME(table, code, name) #name,
 static const struct texts names = {
-#include "names.inc"
+#include "reason_names.inc"
 };
 #undef NAME
 
-#define NAME(table, code, name) \
+#define NAME(table, code, name)                                               \
     {NAMES_##table, code, offsetof(struct texts, MEMBER(__LINE__))},
 static const struct code {
     uint32_t table;
     uint32_t code;
     uint32_t name;
 } codes[] = {
-#include "names.inc"
+#include "reason_names.inc"
 };
 #undef NAME
 
@@ -43,7 +43,7 @@ static int compare_codes(const void *a, const void *b)
     return x->code < y->code ? -1 : x->code > y->code;
 }
 
-const char *names_find(enum names_table table, uint64_t code)
+const char *reason_names_find(enum names_table table, uint64_t code)
 {
     const struct code wanted = {table, (uint32_t)code, 0}, *found;
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "file_request.h"
+#include "request_members.h"
 
 #include <stdlib.h>
 #include <string.h>

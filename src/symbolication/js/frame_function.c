@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "function.h"
+#include "frame_function.h"
 
 #include <stdio.h>
 #include <string.h>

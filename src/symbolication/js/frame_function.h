@@ -3,8 +3,8 @@
  *
  * Names of functions in frames.
  */
-#ifndef SYMBOLICATION_JS_FUNCTION_H
-#define SYMBOLICATION_JS_FUNCTION_H
+#ifndef SYMBOLICATION_JS_FRAME_FUNCTION_H
+#define SYMBOLICATION_JS_FRAME_FUNCTION_H
 
 #include "derived/jscache/jscache.h"
 

@@ -4,7 +4,7 @@
  * A stream that cannot be read is as one that is not there, and costs no other
  * one: the names and lines of the module do not depend on it.
  */
-#include "source_links.h"
+#include "sources.h"
 
 #include <stdlib.h>
 #include <string.h>
