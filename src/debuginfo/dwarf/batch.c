@@ -54,11 +54,16 @@ static void run(void *arg)
     (void)write_functions(b, &b->batches->failure);
 }
 
-/* Waits until the other batch is written. */
+/* Waits until the other batch is written, or does that if the second thread
+ * has not begun yet. */
 static int wait(struct dwarf_batches *batches, struct failure *failure)
 {
     if (batches->is_running) {
-        second_thread_wait();
+        if (second_thread_take_back()) {
+            run(&batches->list[!batches->turn]);
+        } else {
+            second_thread_wait();
+        }
         batches->is_running = false;
     }
     if (batches->failure.code != FAILURE_NONE) {
@@ -162,7 +167,9 @@ int dwarf_batches_end(struct dwarf_batches *batches, struct failure *failure)
 {
     struct dwarf_batch *b = dwarf_batch(batches);
 
-    if (size_of(b) < DWARF_BATCH_ENOUGH) {
+    if (size_of(b) < DWARF_BATCH_ENOUGH ||
+        (batches->is_running && size_of(b) < MOST &&
+         !second_thread_is_free())) {
         return 0;
     }
     if (wait(batches, failure) != 0) {

@@ -61,7 +61,7 @@ static bool read_header(const struct elf_file *f, const struct elf_bytes *s,
  * zlib does ------------------------------------------------------------------
  */
 
-#define STEP (256u << 10) /* bytes of output that fit into a cache */
+#define STEP (64u << 10) /* bytes of output: a tenth of a millisecond */
 
 struct elf_inflation {
     struct inflate_state state;
@@ -73,6 +73,7 @@ struct elf_inflation {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     _Atomic size_t ready; /* bytes; all when they are known to be right */
+    _Atomic size_t wanted; /* bytes: how far that thread is */
     bool has_failed;
 };
 
@@ -271,13 +272,25 @@ static void publish_ready(struct elf_inflation *i, int rc)
     pthread_mutex_unlock(&i->lock);
 }
 
+/* Is there time for something else?  So it is if the thread that reads is at
+ * least half as far behind as the end is ahead: it does not read faster than
+ * this one decompresses. */
+static bool is_far_ahead(struct elf_inflation *i)
+{
+    size_t wanted = atomic_load_explicit(&i->wanted, memory_order_relaxed);
+
+    return i->size > wanted && i->size - wanted >= (i->room - i->size) / 2;
+}
+
 static void run_inflate(void *arg)
 {
     int rc;
+    struct elf_inflation *i = arg;
 
     do {
-        rc = inflate_step(arg);
-        publish_ready(arg, rc);
+        rc = inflate_step(i);
+        publish_ready(i, rc);
+        second_thread_share(is_far_ahead(i));
     } while (rc > 0);
 }
 
@@ -305,8 +318,9 @@ struct elf_inflation *elf_inflation_begin(const struct elf_file *f,
     pthread_mutex_init(&i->lock, NULL);
     pthread_cond_init(&i->changed, NULL);
     atomic_init(&i->ready, 0);
+    atomic_init(&i->wanted, 0);
     i->has_failed = false;
-    if (!second_thread_run(run_inflate, i)) {
+    if (!second_thread_run_long(run_inflate, i)) {
         scratch_free(i->out);
         free(i);
         return NULL;
@@ -318,6 +332,7 @@ bool elf_inflation_wait(struct elf_inflation *i, size_t size)
 {
     bool is_there;
 
+    atomic_store_explicit(&i->wanted, size, memory_order_relaxed);
     if (atomic_load_explicit(&i->ready, memory_order_acquire) >= size) {
         return true;
     }
@@ -334,7 +349,7 @@ bool elf_inflation_end(struct elf_inflation *i)
 {
     bool is_right;
 
-    second_thread_wait();
+    second_thread_wait_long();
     is_right = !i->has_failed;
     pthread_cond_destroy(&i->changed);
     pthread_mutex_destroy(&i->lock);
