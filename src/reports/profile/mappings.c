@@ -27,7 +27,8 @@ static bool is_same_key(const struct profile_mapping *a,
     }
     return (chain != CHAIN_PROCESS || a->process == b->process) &&
            a->path.size == b->path.size &&
-           memcmp(a->path.data, b->path.data, a->path.size) == 0;
+           (a->path.size == 0 ||
+            memcmp(a->path.data, b->path.data, a->path.size) == 0);
 }
 
 static uint64_t hash_key(const struct profile_mappings *mappings,
