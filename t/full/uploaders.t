@@ -176,7 +176,7 @@ SKIP: {
         rename sym($_), "$dir/tree/lib$_.so/${\ id($_)}/lib$_.so.sym" or die $!;
     }
     local $ENV{SYMBOLS_AUTH_TOKEN} = $token;
-    like run($program, '--url', "http://$listen/", "$dir/tree"), qr/^exit 0\n.*2 files uploaded/s,
+    like run($program, '--server-url', "http://$listen/", "$dir/tree"), qr/^exit 0\n.*2 files uploaded/s,
         'upload-symbols';
     is stored($_), $t->read_file("tree/lib$_.so/${\ id($_)}/lib$_.so.sym"), "... file $_ is stored"
         for 6, 7;
