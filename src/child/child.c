@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/prctl.h>
 #include <sys/queue.h>
 #include <sys/resource.h>
@@ -43,6 +44,11 @@
    free the memory of a large one. */
 #define CHILD_KILL_SECONDS 3
 
+/* Limits are measured in pieces.  When one ends later than by another piece,
+ * this process did not run meanwhile, as in a container or a cgroup that was
+ * frozen, and nor did the child: the piece does not count. */
+#define CHILD_PIECE_MS 5000
+
 struct child {
     LIST_ENTRY(child) entry; /* in children_left, if left is set */
     pid_t pid;
@@ -57,6 +63,8 @@ struct child {
     void (*gone)(void *arg);
     void *gone_arg;
     unsigned seconds;
+    uint64_t left_ms;     /* of the limit, with this piece of it */
+    uint64_t piece_began; /* clock_ms() */
     bool silent; /* options.first applies, and nothing was written yet */
     bool killed;
     bool stuck; /* did not end after SIGKILL */
@@ -268,12 +276,36 @@ static pid_t child_fork(const struct child_plan *plan)
     return pid;
 }
 
+static unsigned piece_ms(const struct child *child)
+{
+    return (unsigned)MIN(child->left_ms, CHILD_PIECE_MS);
+}
+
+static int measure_piece(struct child *child)
+{
+    unsigned ms = piece_ms(child);
+    struct timeval piece = {ms / 1000, ms % 1000 * 1000};
+
+    child->piece_began = clock_ms();
+    return evtimer_add(child->timer, &piece);
+}
+
+/* Is any of the limit left, so that another piece of it begins? */
+static bool has_time(struct child *child)
+{
+    unsigned ms = piece_ms(child);
+
+    if (clock_since(child->piece_began) < ms + CHILD_PIECE_MS) {
+        child->left_ms -= ms;
+    }
+    return child->left_ms > 0 && measure_piece(child) == 0;
+}
+
 /* The first byte was written: from now on options.seconds is the only limit. */
 static void hear_child(struct child *child)
 {
     uint64_t limit = (uint64_t)child->seconds * 1000;
-    unsigned spent = clock_since(child->started), left;
-    struct timeval rest;
+    unsigned spent = clock_since(child->started);
 
     if (!child->silent || child->killed) {
         return;
@@ -283,10 +315,8 @@ static void hear_child(struct child *child)
         event_del(child->timer);
         return;
     }
-    left = spent < limit ? (unsigned)(limit - spent) : 0;
-    rest.tv_sec = left / 1000;
-    rest.tv_usec = left % 1000 * 1000;
-    evtimer_add(child->timer, &rest);
+    child->left_ms = spent < limit ? limit - spent : 0;
+    (void)measure_piece(child);
 }
 
 /* Reads once and keeps the last bytes.  Returns false if nothing is there. */
@@ -460,6 +490,9 @@ static void on_timeout(evutil_socket_t fd, short what, void *arg)
     (void)what;
 
     if (!child->killed) {
+        if (has_time(child)) {
+            return;
+        }
         child->timed_out = true;
         child_kill(child);
         return;
@@ -484,8 +517,8 @@ static int watch_child(struct child *child, struct event_base *base,
                        const struct child_options *options)
 {
     unsigned seconds = options->first != 0 ? options->first : options->seconds;
-    struct timeval limit = {seconds, 0};
 
+    child->left_ms = (uint64_t)seconds * 1000;
     child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
     if (child->pidfd < 0) {
         return -1;
@@ -499,7 +532,7 @@ static int watch_child(struct child *child, struct event_base *base,
     if (child->exit_event == NULL || child->err_event == NULL ||
         child->timer == NULL || event_add(child->exit_event, NULL) != 0 ||
         event_add(child->err_event, NULL) != 0 ||
-        (seconds != 0 && evtimer_add(child->timer, &limit) != 0)) {
+        (seconds != 0 && measure_piece(child) != 0)) {
         errno = ENOMEM;
         return -1;
     }

@@ -8,7 +8,9 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Fcntl qw(O_WRONLY O_NONBLOCK);
 use File::Path qw(remove_tree);
+use Test::Clock;
 use Test::More;
 use Test::SourceCase;
 use Test::Symcache;
@@ -58,6 +60,8 @@ exit3)     cp "$pdb" "$result"; echo "cannot read: why" >&2; exit 3 ;;
 sig*)      kill -"${name#sig}" $$ ;;
 code*)     echo "no Wine here" >&2; exit "${name#code}" ;;
 slow)      sleep 1000 & echo $! >"$notes.pid"; wait ;;
+gated)     mkfifo "$notes.fifo"; read -r line <"$notes.fifo"
+           cp "$pdb" "$result" ;;
 leaves)    sleep 1000 >/dev/null 2>&1 & echo $! >"$notes.pid"
            cp "$pdb" "$result" ;;
 greedy)    perl -e 'my $x = "x" x 3_000_000_000' ;;
@@ -237,6 +241,27 @@ my $beside = Test::SourceCase->new($t, sources => \%sources,
     command => ['pdb2symcache', '-pdb', '{pdb}'], env => { PATH => '/bin' });
 $beside->found('plain.pdb', 'a command beside symcached, not in PATH')
     if -x $t->program('pdb2symcache');
+
+# a container that was frozen: an hour has passed in which nothing ran
+SKIP: {
+    my $clock = Test::Clock->new($t) or skip Test::Clock::why(), 2;
+    $t->stop_symcached;
+    Test::SourceCase->new($t, sources => \%sources,
+        command => [$script, '{pdb}', '{out}', "$dir/notes"],
+        env => $clock->env(all => 1), limits => { transcode_time => '8s' });
+    my $uri = "/v1/symcache/default/gated.pdb/$id?version=9.0.0";
+    $t->helper('GET', $uri);
+    $t->wait_until('it runs', sub { -p "$dir/notes.fifo" });
+    $clock->set(3600);
+    is $t->metric('symcached_jobs_transcoding'), 1,
+        'time in which symcached did not run is none of the limit';
+    my $gate;
+    $t->wait_until('it reads', sub {
+        sysopen $gate, "$dir/notes.fifo", O_WRONLY | O_NONBLOCK;
+    }, 5);
+    syswrite $gate, "go\n";
+    is $t->helper('GET', "$uri&wait=60")->{status}, 200, 'and it ends well';
+}
 
 $t->finish;
 done_testing;
