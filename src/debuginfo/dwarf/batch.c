@@ -135,21 +135,13 @@ int dwarf_batch_inlinee(struct dwarf_batch *b,
     return 0;
 }
 
-int dwarf_batch_line(struct dwarf_batch *b, const struct symc_line *line)
+int dwarf_batch_expect_lines(struct dwarf_batch *b, size_t n)
 {
-    struct dwarf_function *f = &b->functions[b->num_functions];
-
-    if (line->address < f->address) {
-        return 0;
-    }
-    if (f->num_lines >= SYMC_NONE ||
-        array_need(&b->lines.list, &b->lines.room, b->lines.count + 1,
-                   sizeof(*b->lines.list)) != 0) {
-        return -1;
-    }
-    b->lines.list[b->lines.count++] = *line;
-    f->num_lines++;
-    return 0;
+    return n > SYMC_NONE - b->functions[b->num_functions].num_lines ||
+                   array_need(&b->lines.list, &b->lines.room,
+                              b->lines.count + n, sizeof(*b->lines.list)) != 0
+               ? -1
+               : 0;
 }
 
 int dwarf_batches_add(struct dwarf_batches *batches, struct failure *failure)

@@ -77,10 +77,26 @@ int dwarf_batches_begin(struct dwarf_batches *batches, bool may_wait,
 struct dwarf_function *dwarf_batch_function(struct dwarf_batch *batch,
                                             uint64_t address, uint64_t size);
 
-/* Add to the function that was begun.  Return 0, or -1 if memory runs out. */
+/* Adds to the function that was begun.  Returns 0, or -1 if memory runs out.
+ */
 int dwarf_batch_inlinee(struct dwarf_batch *batch,
                         const struct inlined_range *inlinee);
-int dwarf_batch_line(struct dwarf_batch *batch, const struct symc_line *line);
+
+/* Makes room for this many lines of that function.  Returns 0, or -1 if memory
+ * runs out. */
+int dwarf_batch_expect_lines(struct dwarf_batch *batch, size_t n);
+
+/* Adds a line for which there is room. */
+static inline void dwarf_batch_line(struct dwarf_batch *batch,
+                                    const struct symc_line *line)
+{
+    struct dwarf_function *f = &batch->functions[batch->num_functions];
+
+    if (line->address >= f->address) {
+        batch->lines.list[batch->lines.count++] = *line;
+        f->num_lines++;
+    }
+}
 
 /* Ends the function that was begun.  Returns 0, or -1 with failure set. */
 int dwarf_batches_add(struct dwarf_batches *batches, struct failure *failure);

@@ -355,7 +355,8 @@ static int add_inlinee(struct dwarf_walk *w, size_t function,
     return 0;
 }
 
-static int find_source(struct dwarf_walk *w, uint64_t file, uint32_t *source)
+static inline int find_source(struct dwarf_walk *w, uint64_t file,
+                              uint32_t *source)
 {
     return dwarf_sources_find(&dwarf_batch(&w->batches)->files, w->line_reader,
                               w->line_unit, &w->root, &w->lines, file,
@@ -421,16 +422,17 @@ static int add_lines(struct dwarf_walk *w, const struct dwarf_range *range)
 {
     size_t i, n, first;
     struct symc_line line;
+    struct dwarf_batch *batch = dwarf_batch(&w->batches);
     const struct dwarf_row *row;
     const struct dwarf_sequence *s;
 
-    if (!w->has_lines) {
-        return 0;
-    }
-    if (dwarf_lines_run(w->line_reader, &w->lines) != 0) {
-        return -1;
+    if (!w->has_lines || dwarf_lines_run(w->line_reader, &w->lines) != 0) {
+        return w->has_lines ? -1 : 0;
     }
     n = dwarf_lines_find(&w->lines, range->begin, range->end, &s, &first);
+    if (dwarf_batch_expect_lines(batch, n) != 0) {
+        return failure_memory(w->reader->failure);
+    }
     for (i = 0; i < n; i++) {
         row = &w->lines.rows[first + i];
         line.address = relative(w, row->address);
@@ -444,9 +446,7 @@ static int add_lines(struct dwarf_walk *w, const struct dwarf_range *range)
         if (find_source(w, row->file, &line.source) != 0) {
             return -1;
         }
-        if (dwarf_batch_line(dwarf_batch(&w->batches), &line) != 0) {
-            return failure_memory(w->reader->failure);
-        }
+        dwarf_batch_line(batch, &line);
     }
     return dwarf_charge(w->reader, n);
 }
