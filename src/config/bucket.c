@@ -143,17 +143,6 @@ static int make_url(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static bool add_header(struct transport_config *transport, const char *name,
-                       const char *value)
-{
-    struct header_config *header = &transport->headers[transport->nheaders];
-
-    header->name = strdup(name);
-    header->value = strdup(value);
-    transport->nheaders++;
-    return header->name != NULL && header->value != NULL;
-}
-
 /* Keeps how the keys are written, so that they can be read again. */
 static bool keep_written(const cJSON *item,
                          struct transport_config *transport)
@@ -196,11 +185,11 @@ static int sign_bucket(struct config_reader *r, const cJSON *item,
     }
     transport->headers = headers;
 
-    done = bodies || add_header(transport, BUCKET_BODY_HEADER,
-                                BUCKET_BODY_EMPTY);
+    done = bodies || config_transport_add_header(transport, BUCKET_BODY_HEADER,
+                                                 BUCKET_BODY_EMPTY);
     if (done && bucket->session_token != NULL) {
-        done = add_header(transport, BUCKET_TOKEN_HEADER,
-                          bucket->session_token);
+        done = config_transport_add_header(transport, BUCKET_TOKEN_HEADER,
+                                           bucket->session_token);
     }
     if (asprintf(&transport->sigv4, "aws:amz:%s:s3",
                  bucket->region != NULL ? bucket->region : "auto") < 0) {

@@ -215,6 +215,17 @@ int config_transport_check(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+bool config_transport_add_header(struct transport_config *transport,
+                                 const char *name, const char *value)
+{
+    struct header_config *header = &transport->headers[transport->nheaders];
+
+    header->name = strdup(name);
+    header->value = strdup(value);
+    transport->nheaders++;
+    return header->name != NULL && header->value != NULL;
+}
+
 void config_transport_clear(struct transport_config *transport)
 {
     size_t i;

@@ -97,6 +97,11 @@ int config_http_version(struct config_reader *r, const cJSON *item,
 int config_transport_check(struct config_reader *r, const cJSON *item,
                            struct transport_config *transport);
 
+/* Adds copies to headers, which have room for one more.  Returns false without
+ * memory. */
+bool config_transport_add_header(struct transport_config *transport,
+                                 const char *name, const char *value);
+
 /* Frees the members of the struct, and wipes secrets. */
 void config_transport_clear(struct transport_config *transport);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "unit.h"
 
 enum {
     DW_LNCT_path = 1,

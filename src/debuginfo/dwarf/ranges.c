@@ -4,6 +4,7 @@
 #include "ranges.h"
 
 #include "base/array.h"
+#include "unit.h"
 
 enum {
     DW_RLE_end_of_list = 0,

@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "reader.h"
+#include "unit.h"
 
 #include <stdlib.h>
 

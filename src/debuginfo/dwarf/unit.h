@@ -9,6 +9,39 @@
 
 #include "reader.h"
 
+enum dwarf_unit_state {
+    DWARF_UNIT_UNREAD,
+    DWARF_UNIT_READY,
+    DWARF_UNIT_EMPTY, /* it has no entry */
+    DWARF_UNIT_BAD
+};
+
+/* A unit of .debug_info.  Offsets are in that section. */
+struct dwarf_unit {
+    uint64_t start;
+    uint64_t entries; /* the first entry, after the header */
+    uint64_t end;
+    uint64_t abbrev_offset;
+    struct dwarf_encoding encoding;
+    uint8_t state; /* enum dwarf_unit_state; the members below are set in
+                      READY */
+    bool has_language;
+    uint8_t language; /* as SymCaches number them */
+    uint32_t table;   /* of abbreviations: index in tables */
+    uint64_t str_offsets_base;
+    uint64_t addr_base;
+    uint64_t rnglists_base;
+    uint64_t low_pc;
+    /* By which a skeleton unit and the rest of it, which is in another file,
+     * find each other. */
+    bool has_dwo_id;
+    uint64_t dwo_id;
+    /* Of a unit in such a file: where offsets of range lists count from. */
+    uint64_t ranges_base;
+    bool is_placed; /* of one in a package: its offsets count from that of its
+                     * parts there */
+};
+
 /* The values of the root entry that only the unit itself needs. */
 struct dwarf_root {
     struct dwarf_value name;

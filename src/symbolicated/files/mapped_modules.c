@@ -3,9 +3,12 @@
  */
 #include "mapped_modules.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/array.h"
 #include "base/clock.h"
@@ -268,8 +271,8 @@ void mapped_modules_limit(struct mapped *mapped, size_t files, uint64_t bytes)
     pthread_mutex_unlock(&mapped->mutex);
 }
 
-struct module *mapped_modules_find(struct mapped *mapped,
-                                   const struct stat *st)
+/* The module of an open file if it is mapped, with a reference; or NULL. */
+static struct module *find_file(struct mapped *mapped, const struct stat *st)
 {
     struct module *module;
 
@@ -283,7 +286,9 @@ struct module *mapped_modules_find(struct mapped *mapped,
     return module;
 }
 
-struct module *mapped_modules_add(struct mapped *mapped, struct module *module)
+/* Takes the reference over.  Returns the module to use, with a reference:
+ * another one, if another thread added it first. */
+static struct module *add_module(struct mapped *mapped, struct module *module)
 {
     struct mapped_modules_sizes sizes;
     struct module *other;
@@ -313,6 +318,31 @@ struct module *mapped_modules_add(struct mapped *mapped, struct module *module)
                  sizes.files, (unsigned long long)sizes.bytes);
     }
     return module;
+}
+
+struct module *mapped_modules_open(struct mapped *mapped, int folder, int root,
+                                   const char *path, symcache_kind_e kind)
+{
+    int fd = openat(folder, strrchr(path, '/') + 1,
+                    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    struct module *module;
+    struct stat st;
+
+    if (fd == -1) {
+        return NULL;
+    }
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        errno = EINVAL;
+        return NULL;
+    }
+    module = find_file(mapped, &st);
+    if (module != NULL) {
+        close(fd);
+        return module;
+    }
+    module = module_open(fd, &st, root, path, kind);
+    return module != NULL ? add_module(mapped, module) : NULL;
 }
 
 void mapped_modules_remove(struct mapped *mapped, struct module *module)

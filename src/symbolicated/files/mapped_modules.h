@@ -30,14 +30,11 @@ size_t mapped_modules_allowed(void);
 /* Evicts what is too much. */
 void mapped_modules_limit(struct mapped *mapped, size_t files, uint64_t bytes);
 
-/* The module of an open file if it is mapped, with a reference; or NULL. */
-struct module *mapped_modules_find(struct mapped *mapped,
-                                   const struct stat *st);
-
-/* Adds a module and takes the reference over.  Returns the module to use, with
- * a reference: another one, if another thread added it first. */
-struct module *mapped_modules_add(struct mapped *mapped,
-                                  struct module *module);
+/* Returns the module of a file of an open folder, with a reference, and maps
+ * it if it is not mapped; or NULL with errno.  root and path are for
+ * module_open(). */
+struct module *mapped_modules_open(struct mapped *mapped, int folder, int root,
+                                   const char *path, symcache_kind_e kind);
 
 /* Removes a module whose file has changed. */
 void mapped_modules_remove(struct mapped *mapped, struct module *module);

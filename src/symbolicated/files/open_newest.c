@@ -72,32 +72,6 @@ static int folder_state(int fd, struct folder_state *folder)
     return 0;
 }
 
-/* Opens a file of an open folder; root and path are for module_open(). */
-static struct module *open_file(struct mapped *mapped, int folder, int root,
-                                const char *path, symcache_kind_e kind)
-{
-    int fd = openat(folder, strrchr(path, '/') + 1,
-                    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    struct module *module;
-    struct stat st;
-
-    if (fd == -1) {
-        return NULL;
-    }
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        errno = EINVAL;
-        return NULL;
-    }
-    module = mapped_modules_find(mapped, &st);
-    if (module != NULL) {
-        close(fd);
-        return module;
-    }
-    module = module_open(fd, &st, root, path, kind);
-    return module != NULL ? mapped_modules_add(mapped, module) : NULL;
-}
-
 /* Returns false if the folder has changed meanwhile. */
 static bool look_once(struct mapped *mapped, int root, bool stays,
                       const symcache_key_t *key, struct module_sight *sight)
@@ -120,8 +94,8 @@ static bool look_once(struct mapped *mapped, int root, bool stays,
         return true;
     }
     if (best_path(dir, key, path)) {
-        sight->module = open_file(mapped, fd, stays ? root : -1, path,
-                                  (symcache_kind_e)key->kind);
+        sight->module = mapped_modules_open(mapped, fd, stays ? root : -1,
+                                            path, (symcache_kind_e)key->kind);
     }
     sight->error = sight->module == NULL ? errno : 0;
     closedir(dir);

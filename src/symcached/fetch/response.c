@@ -209,6 +209,43 @@ static bool fetch_response_framed(const struct fetch_response *answer,
            strcasecmp(answer->transfer + len - 7, "chunked") == 0;
 }
 
+/* A type that no symbol file has, whatever parameters it came with. */
+static bool type_is_page(const char *type)
+{
+    static const char *const pages[] = {
+        "text/html",         "multipart/",      "application/json",
+        "application/xhtml", "application/xml", "text/xml"};
+    size_t i;
+
+    for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+        if (strncasecmp(type, pages[i], strlen(pages[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool fetch_response_is_whole(const struct fetch_response *answer, char *detail,
+                             size_t size)
+{
+    if (type_is_page(answer->type)) {
+        snprintf(detail, size, "200 with a page: \"%.100s\"", answer->type);
+    } else if (fetch_response_coded(answer)) {
+        snprintf(detail, size,
+                 "200 with Content-Encoding, which was not asked for: \"%s\"",
+                 answer->coding);
+    } else if (answer->range[0] != '\0') {
+        snprintf(detail, size, "200 with a part: Content-Range \"%s\"",
+                 answer->range);
+    } else if (!answer->framed && !answer->verified) {
+        snprintf(detail, size,
+                 "200 without a length, so its end is not known");
+    } else {
+        return true;
+    }
+    return false;
+}
+
 void fetch_response_end(struct fetch_response *answer, CURL *easy)
 {
     curl_off_t seconds = 0, length = -1;

@@ -81,6 +81,14 @@ int fetch_response_version(const char *type, symcache_version_t *version);
 /* Does a Content-Encoding make the body different from the file? */
 bool fetch_response_coded(const struct fetch_response *answer);
 
+/*
+ * Is the body of a 200 the file, and all of it, by what the header says?  For
+ * files whose content does not prove that.  Returns false, with the reason in
+ * detail, if not.
+ */
+bool fetch_response_is_whole(const struct fetch_response *answer, char *detail,
+                             size_t size);
+
 /* The hop has ended: takes over what libcurl knows of its header. */
 void fetch_response_end(struct fetch_response *answer, CURL *easy);
 

@@ -42,14 +42,14 @@ static void peer_received(struct tier_call *call,
                           const struct fetch_response *answer)
 {
     symcache_version_t version;
+    char detail[256];
 
     if (fetch_response_version(answer->type, &version) != 1 ||
         symcache_version_cmp(&version, &call->version) != 0) {
         tier_call_end(call, TIER_REPLY_ABSENT, "200 with another version: %s",
                       answer->type);
-    } else if (fetch_response_coded(answer) || answer->range[0] != '\0' ||
-               (!answer->framed && !answer->verified)) {
-        tier_call_end(call, TIER_REPLY_FAILED, "200, coded or without an end");
+    } else if (!fetch_response_is_whole(answer, detail, sizeof(detail))) {
+        tier_call_end(call, TIER_REPLY_FAILED, "%s", detail);
     } else {
         tier_call_end(call, TIER_REPLY_DONE, "found");
     }

@@ -68,12 +68,9 @@ static const struct schema_member scraping_members[] = {
     {"verify_ssl", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
 };
 
-static const char *const frame_orders[] = {"caller_first", "callee_first",
-                                           NULL};
-
-static const struct schema_member option_members[] = {
+static const struct schema_member js_option_members[] = {
     {"apply_source_context", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
-    {"frame_order", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, frame_orders},
+    {"frame_order", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, schema_frame_orders},
 };
 
 static const struct schema_member frame_members[JS_FRAME_MEMBERS] = {
@@ -336,12 +333,12 @@ static bool read_options(struct js_request *request, struct schema_walk *walk,
 {
     const struct json *json = &request->json;
     uint32_t scraping[COUNT(scraping_members)];
-    uint32_t found[COUNT(option_members)];
+    uint32_t found[COUNT(js_option_members)];
 
     if (!schema_part(walk, "scraping", body[JS_BODY_SCRAPING],
                      scraping_members, COUNT(scraping_members), scraping) ||
-        !schema_part(walk, "options", body[JS_BODY_OPTIONS], option_members,
-                     COUNT(option_members), found)) {
+        !schema_part(walk, "options", body[JS_BODY_OPTIONS], js_option_members,
+                     COUNT(js_option_members), found)) {
         return false;
     }
     request->has_scraping = is_true(json, body[JS_BODY_ALLOW_SCRAPING]) &&

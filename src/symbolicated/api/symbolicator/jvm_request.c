@@ -55,12 +55,9 @@ static const struct schema_member module_members[] = {
     {"type", SCHEMA_ENUMERATION, SCHEMA_REQUIRED, module_types},
 };
 
-static const char *const frame_orders[] = {"caller_first", "callee_first",
-                                           NULL};
-
-static const struct schema_member option_members[] = {
+static const struct schema_member jvm_option_members[] = {
     {"apply_source_context", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
-    {"frame_order", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, frame_orders},
+    {"frame_order", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, schema_frame_orders},
 };
 
 static const struct schema_member frame_members[JVM_FRAME_MEMBERS] = {
@@ -292,10 +289,10 @@ static bool read_options(struct jvm_request *request, struct schema_walk *walk,
                          uint32_t value)
 {
     const struct json *json = &request->json;
-    uint32_t found[COUNT(option_members)];
+    uint32_t found[COUNT(jvm_option_members)];
 
-    if (!schema_part(walk, "options", value, option_members,
-                     COUNT(option_members), found)) {
+    if (!schema_part(walk, "options", value, jvm_option_members,
+                     COUNT(jvm_option_members), found)) {
         return false;
     }
     request->wants_context =

@@ -48,16 +48,13 @@ enum option_member {
     OPTION_MEMBERS
 };
 
-static const char *const frame_orders[] = {"caller_first", "callee_first",
-                                           NULL};
-
-static const struct schema_member option_members[OPTION_MEMBERS] = {
+static const struct schema_member native_option_members[OPTION_MEMBERS] = {
     [OPTION_CANDIDATES] = {"dif_candidates", SCHEMA_BOOL, SCHEMA_OPTIONAL,
                            NULL},
     [OPTION_SOURCE_CONTEXT] = {"apply_source_context", SCHEMA_BOOL,
                                SCHEMA_OPTIONAL, NULL},
     [OPTION_FRAME_ORDER] = {"frame_order", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL,
-                            frame_orders},
+                            schema_frame_orders},
     [OPTION_VARIABLES] = {"extract_variables", SCHEMA_BOOL, SCHEMA_OPTIONAL,
                           NULL},
 };
@@ -520,8 +517,8 @@ static bool parse_options(struct symbolicator_request *request,
     uint32_t found[OPTION_MEMBERS];
 
     json = &request->json;
-    if (!schema_part(walk, "options", value, option_members, OPTION_MEMBERS,
-                     found)) {
+    if (!schema_part(walk, "options", value, native_option_members,
+                     OPTION_MEMBERS, found)) {
         return false;
     }
     request->has_candidates =

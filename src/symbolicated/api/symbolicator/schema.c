@@ -8,6 +8,9 @@
 
 #include "base/hex.h"
 
+const char *const schema_frame_orders[] = {"caller_first", "callee_first",
+                                           NULL};
+
 void schema_enter(struct schema_walk *walk, const char *name, size_t index)
 {
     if (walk->depth < SCHEMA_PATH_MAX) {

@@ -37,6 +37,9 @@ struct schema_member {
     const char *const *texts; /* NULL at the end */
 };
 
+/* The values of "frame_order", which ends with NULL. */
+extern const char *const schema_frame_orders[];
+
 /* Where the walk is, for errors: "stacktraces[0].frames[1].trust". */
 struct schema_walk {
     const struct json *json;

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/wait.h>
 
 #include "symcached/transcode/transcode.h"
@@ -70,48 +69,6 @@ static void on_validated(void *arg, struct child_result *child)
     }
 }
 
-/* A type that no SymCache has, whatever parameters it came with. */
-static bool type_is_page(const char *type)
-{
-    static const char *const pages[] = {
-        "text/html",         "multipart/",      "application/json",
-        "application/xhtml", "application/xml", "text/xml"};
-    size_t i;
-
-    for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
-        if (strncasecmp(type, pages[i], strlen(pages[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/*
- * Only the open format can be verified by its content.  For other formats, the
- * headers have to say that this is the file, and all of it.  Returns false,
- * with the reason in detail, if they do not.
- */
-static bool is_file(const struct fetch_response *answer, char *detail,
-                    size_t size)
-{
-    if (type_is_page(answer->type)) {
-        snprintf(detail, size, "200 with a page: \"%.100s\"", answer->type);
-    } else if (fetch_response_coded(answer)) {
-        snprintf(detail, size,
-                 "200 with Content-Encoding, which was not asked for: \"%s\"",
-                 answer->coding);
-    } else if (answer->range[0] != '\0') {
-        snprintf(detail, size, "200 with a part: Content-Range \"%s\"",
-                 answer->range);
-    } else if (!answer->framed && !answer->verified) {
-        snprintf(detail, size,
-                 "200 without a length, so its end is not known");
-    } else {
-        return true;
-    }
-    return false;
-}
-
 static const symcache_version_t *asked_version(const struct lookup *lookup)
 {
     return config_source_version(lookup->source,
@@ -168,7 +125,7 @@ static void symcache_received(struct lookup *lookup,
     struct child *child;
     char detail[192];
 
-    if (!is_file(answer, detail, sizeof(detail)) ||
+    if (!fetch_response_is_whole(answer, detail, sizeof(detail)) ||
         !read_version(lookup, answer, detail, sizeof(detail))) {
         symcache_end(lookup, SOURCE_UNUSABLE, detail);
         return;
