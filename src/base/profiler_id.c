@@ -7,13 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 #include <nettle/sha2.h>
-#include "proto/file_id.h"
+#include "proto/profiler_id.h"
 
-static void set_id(symcache_key_t *key, const uint8_t id[SYMCACHE_FILE_ID_SIZE])
+static void set_id(symcache_key_t *key,
+                   const uint8_t id[SYMCACHE_PROFILER_ID_SIZE])
 {
     key->id_type = SYMCACHE_ID_HASH;
-    key->build_len = SYMCACHE_FILE_ID_SIZE;
-    memcpy(key->build, id, SYMCACHE_FILE_ID_SIZE);
+    key->build_len = SYMCACHE_PROFILER_ID_SIZE;
+    memcpy(key->build, id, SYMCACHE_PROFILER_ID_SIZE);
 }
 
 static void put_be64(uint8_t p[8], uint64_t n)
@@ -29,7 +30,7 @@ void profiler_id_of_file(symcache_key_t *key, const uint8_t *head,
                          const uint8_t *tail, uint64_t size)
 {
     size_t part = size < PROFILER_ID_PART ? (size_t)size : PROFILER_ID_PART;
-    uint8_t length[8], id[SYMCACHE_FILE_ID_SIZE];
+    uint8_t length[8], id[SYMCACHE_PROFILER_ID_SIZE];
     struct sha256_ctx sha256;
 
     put_be64(length, size);
@@ -61,7 +62,7 @@ void profiler_id_of_kernel(symcache_key_t *key, const uint8_t *build_id,
     const unsigned __int128 prime = ((unsigned __int128)1 << 88) + 0x13b;
     unsigned __int128 hash =
         (unsigned __int128)0x6c62272e07bb0142 << 64 | 0x62b821756295c58d;
-    uint8_t id[SYMCACHE_FILE_ID_SIZE];
+    uint8_t id[SYMCACHE_PROFILER_ID_SIZE];
     char digits[3];
     size_t i, j;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include "name_pattern.h"
 #include "base/array.h"
-#include "proto/file_id.h"
+#include "proto/profiler_id.h"
 #include "proto/symbol_path.h"
 #include "uploads.h"
 
@@ -298,7 +298,7 @@ bool config_source_has_key(const struct source_config *source,
     if (layout == LAYOUT_SYMBFILE) {
         return key->id_type == SYMCACHE_ID_HASH &&
                key->kind == SYMCACHE_KIND_SYMBFILE &&
-               key->build_len == SYMCACHE_FILE_ID_SIZE;
+               key->build_len == SYMCACHE_PROFILER_ID_SIZE;
     }
     if (layout == LAYOUT_SLASHSYMBOLS) {
         return (named || is_listed) && has_code_id(key);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "output.h"
+#include "output_file.h"
 #include "parser_process.h"
 #include "derived/derived.h"
 #include "proto/key.h"
@@ -57,7 +57,7 @@ static int make_folder(const struct debuginfo_result *r, const char *name,
         size - used) {
         return failure_set(failure, FAILURE_IO, "output: name too long");
     }
-    return output_make_directories(path, failure);
+    return output_file_make_directories(path, failure);
 }
 
 /* Makes the path of the output that was not named. */
@@ -113,7 +113,8 @@ static int parse_in_process(const struct conversion *c,
     return parser_process_run(job, stop, result, failure);
 }
 
-static int convert_checked(const struct conversion *c, struct output *output,
+static int convert_checked(const struct conversion *c,
+                           struct output_file *output,
                            struct parser_process_job *job,
                            const volatile sig_atomic_t *stop,
                            struct failure *failure)
@@ -122,7 +123,7 @@ static int convert_checked(const struct conversion *c, struct output *output,
     const char *path = c->output;
     struct debuginfo_result result;
 
-    if (output_open(output, path, c->folder, failure) != 0) {
+    if (output_file_open(output, path, c->folder, failure) != 0) {
         return -1;
     }
     job->output_fd = output->fd;
@@ -139,7 +140,7 @@ static int convert_checked(const struct conversion *c, struct output *output,
             return -1;
         }
     }
-    if (output_publish(output, path, c->is_durable, failure) != 0) {
+    if (output_file_publish(output, path, c->is_durable, failure) != 0) {
         return -1;
     }
     if (c->check != NULL) {
@@ -187,7 +188,7 @@ static int open_input(const char *path, const char *what,
 enum failure_code conversion_run(const struct conversion *c,
                                  const volatile sig_atomic_t *stop)
 {
-    struct output output = {-1, 0, ""};
+    struct output_file output = {-1, 0, ""};
     struct parser_process_job job = {.conversion = c, .map_fd = -1};
     struct failure failure = {FAILURE_NONE, ""};
 
@@ -204,7 +205,7 @@ enum failure_code conversion_run(const struct conversion *c,
     if (job.input_fd >= 0) {
         close(job.input_fd);
     }
-    output_close(&output);
+    output_file_close(&output);
     if (*stop == 0 && failure.text[0] != '\0') {
         fprintf(stderr, "%s: %s: %s\n", c->program, c->input, failure.text);
     }

@@ -23,7 +23,7 @@ struct workers {
     unsigned n;
     int listener;
     time_t started;
-    struct mapped *mapped;
+    struct mapped_modules *mapped;
     atomic_bool config_stale; /* the configuration in use is not the file's */
 };
 

@@ -117,7 +117,7 @@ static void ask_for_modules(struct minidump_report *report,
 {
     size_t i;
 
-    report_write_question(report);
+    minidump_report_write_question(report);
     if (report->writer.has_failed) {
         out_of_memory();
     }
@@ -206,7 +206,7 @@ static void walk_threads(struct minidump_report *report)
     }
 }
 
-static void answer_minidump(struct minidump_report *report,
+static void walk_and_answer(struct minidump_report *report,
                             struct work_service *service)
 {
     unsigned asks = 0;
@@ -221,7 +221,7 @@ static void answer_minidump(struct minidump_report *report,
             walk_threads(report);
         } while (report->is_wanting && ++asks < ASKS_MAX);
     }
-    report_write_result(report);
+    minidump_report_write_result(report);
     if (report->writer.has_failed) {
         out_of_memory();
     }
@@ -283,7 +283,7 @@ static void read_dump(struct minidump_report *report,
     for (i = 0; i < report->dump.num_modules; i++) {
         report->symbols[i].cfi_state = CRASH_MISSING;
     }
-    answer_minidump(report, body->service);
+    walk_and_answer(report, body->service);
     free(report->threads);
     free(report->symbols);
     free(report->asked);

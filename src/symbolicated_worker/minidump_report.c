@@ -66,7 +66,7 @@ static void write_module(struct minidump_report *report, size_t i)
     json_put_number(w, "image_size", module->size);
 }
 
-void report_write_question(struct minidump_report *report)
+void minidump_report_write_question(struct minidump_report *report)
 {
     struct json_writer *w = &report->writer;
     size_t i;
@@ -254,7 +254,7 @@ static void write_modules(struct minidump_report *report)
     json_write_close(w, ']');
 }
 
-void report_write_result(struct minidump_report *report)
+void minidump_report_write_result(struct minidump_report *report)
 {
     struct json_writer *w = &report->writer;
     size_t i;

@@ -57,7 +57,7 @@ struct minidump_report {
 };
 
 /* Writes what is asked for, or the result; see reports/crash/crash.h. */
-void report_write_question(struct minidump_report *report);
-void report_write_result(struct minidump_report *report);
+void minidump_report_write_question(struct minidump_report *report);
+void minidump_report_write_result(struct minidump_report *report);
 
 #endif

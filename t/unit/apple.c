@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "reports/apple/apple.h"
-#include "reports/apple/text_line.h"
+#include "reports/apple/line_parser.h"
 
 #define DATA "t/data/apple/"
 
@@ -112,7 +112,7 @@ static void check_image(const struct apple_image *image, const cJSON *expected)
 
     id.data = cJSON_GetObjectItem(expected, "uuid")->valuestring;
     id.size = strlen(id.data);
-    assert_true(line_uuid(id, uuid));
+    assert_true(parse_uuid(id, uuid));
     assert_memory_equal(image->uuid, uuid, 16);
     check_number("base", image->base, cJSON_GetObjectItem(expected, "addr"));
     assert_true((double)image->size ==
@@ -192,11 +192,11 @@ static void times(void **state)
     size_t i;
 
     for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-        assert_true(line_time(text_of(good[i].text), &time));
+        assert_true(parse_time(text_of(good[i].text), &time));
         assert_int_equal(time, good[i].time);
     }
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        assert_false(line_time(text_of(bad[i]), &time));
+        assert_false(parse_time(text_of(bad[i]), &time));
     }
 }
 
@@ -228,7 +228,7 @@ static void frames(void **state)
                                           &frame.file};
         size_t k;
 
-        assert_true(line_frame(text_of(cases[i].line), &frame, &error));
+        assert_true(parse_frame_line(text_of(cases[i].line), &frame, &error));
         assert_null(error);
         assert_int_equal(frame.line, cases[i].number);
         for (k = 0; k < 3; k++) {
@@ -241,7 +241,7 @@ static void frames(void **state)
         }
     }
     for (i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
-        assert_false(line_frame(text_of(none[i]), &frame, &error));
+        assert_false(parse_frame_line(text_of(none[i]), &frame, &error));
     }
 }
 
@@ -268,20 +268,24 @@ static void images(void **state)
     size_t i;
 
     for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        assert_true(line_image(text_of(lines[i]), false, &image, &error));
+        assert_true(
+            parse_image_line(text_of(lines[i]), false, &image, &error));
         assert_null(error);
         assert_int_equal(image.base, 1);
         assert_int_equal(image.size, 1);
         assert_true(line_starts(image.path, "/"));
     }
     for (i = 0; i < sizeof(lenient) / sizeof(lenient[0]); i++) {
-        assert_false(line_image(text_of(lenient[i]), false, &image, &error));
-        assert_true(line_image(text_of(lenient[i]), true, &image, &error));
+        assert_false(
+            parse_image_line(text_of(lenient[i]), false, &image, &error));
+        assert_true(
+            parse_image_line(text_of(lenient[i]), true, &image, &error));
         assert_int_equal(image.uuid[15], 0xff);
     }
     for (i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
-        assert_false(line_image(text_of(none[i]), false, &image, &error));
-        assert_false(line_image(text_of(none[i]), true, &image, &error));
+        assert_false(
+            parse_image_line(text_of(none[i]), false, &image, &error));
+        assert_false(parse_image_line(text_of(none[i]), true, &image, &error));
     }
 }
 

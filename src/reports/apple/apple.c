@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 #include "ips.h"
-#include "text_line.h"
+#include "line_parser.h"
 #include "report_builder.h"
 #include "text_report.h"
 
@@ -46,7 +46,7 @@ static bool is_line_of_report(struct apple_text line)
 
     return line_starts(line, "Incident Identifier:") ||
            line_starts(line, "Binary Images:") ||
-           (line_thread(line, &thread, &error) && thread.has_crashed);
+           (parse_thread_line(line, &thread, &error) && thread.has_crashed);
 }
 
 bool apple_is_report(const char *text, size_t size)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "json/json.h"
-#include "text_line.h"
+#include "line_parser.h"
 #include "report_builder.h"
 
 /* A report is copied, as reading JSON changes it. */
@@ -130,7 +130,7 @@ static enum apple_form read_header(struct apple_report *report,
         return APPLE_UNREADABLE;
     }
     report->has_time =
-        line_time(text_at(json, 0, "timestamp"), &report->time);
+        parse_time(text_at(json, 0, "timestamp"), &report->time);
     return report->rest[0] == '{' ? APPLE_JSON : APPLE_TEXT_BEHIND;
 }
 
@@ -303,8 +303,7 @@ static void read_images(struct ips_reader *r)
             image.name = text_at(json, i, "name");
             image.path = text_at(json, i, "path");
             image.path = image.path.data != NULL ? image.path : image.name;
-            image.has_id =
-                line_uuid(text_at(json, i, "uuid"), image.uuid);
+            image.has_id = parse_uuid(text_at(json, i, "uuid"), image.uuid);
         }
         /* one at 0 is that of addresses in none */
         image.is_none = image.base == 0;
@@ -401,7 +400,7 @@ static void read_all(struct ips_reader *r)
     report->headers[APPLE_CODE_TYPE] = text_at(json, 0, "cpuType");
     report->headers[APPLE_MODEL] = text_at(json, 0, "modelCode");
     if (time.data != NULL) {
-        report->has_time = line_time(time, &report->time);
+        report->has_time = parse_time(time, &report->time);
     }
     read_system(r);
     read_exception(r);

@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
-#include "text_line.h"
+#include "line_parser.h"
 #include "report_builder.h"
 
 enum state {
@@ -67,7 +67,7 @@ static const char *check_header(struct apple_report *report,
     uint32_t version;
 
     if (line_is(name, "Incident Identifier")) {
-        return line_uuid(value, uuid) ? NULL : "the incident's id is none";
+        return parse_uuid(value, uuid) ? NULL : "the incident's id is none";
     }
     if (line_is(name, "Report Version")) {
         if (line_starts(value, "+")) {
@@ -78,7 +78,7 @@ static const char *check_header(struct apple_report *report,
                                             : "the report's version is none";
     }
     if (line_is(name, "Date/Time")) {
-        report->has_time = line_time(value, &report->time);
+        report->has_time = parse_time(value, &report->time);
         return report->has_time ? NULL : "the date is none";
     }
     return NULL;
@@ -130,7 +130,7 @@ static void read_frame(struct text_report_reader *r, struct apple_text line)
 {
     struct apple_frame frame;
 
-    if (!line_frame(line, &frame, &r->error)) {
+    if (!parse_frame_line(line, &frame, &r->error)) {
         r->state = STATE_HEAD;
         return;
     }
@@ -194,7 +194,7 @@ static void read_registers(struct text_report_reader *r,
 {
     struct apple_register found;
 
-    while (line_register(&line, &found, &r->error) && r->error == NULL) {
+    while (parse_register(&line, &found, &r->error) && r->error == NULL) {
         apple_add_register(r->report, &found);
     }
 }
@@ -207,7 +207,7 @@ static void read_image(struct text_report_reader *r, struct apple_text line)
     bool is_lenient = (report->corrections & APPLE_MAC) != 0;
     struct apple_image image;
 
-    if (!line_image(line, is_lenient, &image, &r->error)) {
+    if (!parse_image_line(line, is_lenient, &image, &r->error)) {
         /* the correction passes over images without an id */
         r->state = is_lenient && line_starts(line_trim(line), "0x")
                        ? STATE_IMAGES
@@ -239,11 +239,11 @@ static bool begin_state(struct text_report_reader *r, struct apple_text line)
         r->state = STATE_LOG;
     } else if (!line_starts(line, "Thread ")) {
         return false;
-    } else if (line_state(line, is_lenient)) {
+    } else if (is_thread_state_line(line, is_lenient)) {
         r->state = STATE_REGISTERS;
-    } else if (line_thread(line, &thread, &r->error)) {
+    } else if (parse_thread_line(line, &thread, &r->error)) {
         begin_thread(r, &thread);
-    } else if (line_thread_name(line, &name.id, &name.name, &r->error)) {
+    } else if (parse_thread_name_line(line, &name.id, &name.name, &r->error)) {
         keep_name(r, &name);
     } else {
         return false;

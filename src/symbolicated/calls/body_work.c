@@ -143,8 +143,8 @@ void body_work_give(struct body *body, const struct search *search)
         input_files[i].what = from->what;
         input_files[i].state = from->state;
         if (from->module != NULL) {
-            search_identify(from->module, &input_files[i].device,
-                            &input_files[i].inode);
+            search_module_inode(from->module, &input_files[i].device,
+                                &input_files[i].inode);
         }
     }
     work->news = API_WORK_NONE;

@@ -656,8 +656,9 @@ void request_start(struct request_context *context, struct http_request *http)
 }
 
 int request_context_init(struct request_context *context,
-                         struct event_base *base, struct mapped *mapped,
-                         int spawner, struct settings *settings)
+                         struct event_base *base,
+                         struct mapped_modules *mapped, int spawner,
+                         struct settings *settings)
 {
     memset(context, 0, sizeof(*context));
     context->searcher.base = base;

@@ -37,8 +37,9 @@ struct request_context {
 /* spawner is a socket of spawner_start(), or -1.  Returns 0, or -1 without
  * memory. */
 int request_context_init(struct request_context *context,
-                         struct event_base *base, struct mapped *mapped,
-                         int spawner, struct settings *settings);
+                         struct event_base *base,
+                         struct mapped_modules *mapped, int spawner,
+                         struct settings *settings);
 void request_context_clear(struct request_context *context);
 
 /* Answers the requests that wait, with what there is. */

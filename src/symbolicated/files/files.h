@@ -40,13 +40,13 @@ struct module_sight {
 /* Looks into the store whose folder is open as root, and opens the files that
  * are there. stays: root stays open; else it is closed some time later.  The
  * call can block; any thread can make it. */
-void module_open_newest(struct mapped *mapped, int root, bool stays,
+void module_open_newest(struct mapped_modules *mapped, int root, bool stays,
                         const symcache_key_t *key, struct module_sight *sight);
 
 /* What one thread remembers. */
 struct module_cache;
 
-struct module_cache *module_cache_new(struct mapped *mapped);
+struct module_cache *module_cache_new(struct mapped_modules *mapped);
 void module_cache_free(struct module_cache *cache);
 
 enum module_find {

@@ -37,7 +37,7 @@ struct gone {
     uint_least64_t told; /* as in struct module */
 };
 
-struct mapped {
+struct mapped_modules {
     pthread_mutex_t mutex;
     struct module **modules;
     size_t room;
@@ -54,9 +54,9 @@ struct mapped {
     atomic_uint generation;
 };
 
-struct mapped *mapped_modules_new(void)
+struct mapped_modules *mapped_modules_new(void)
 {
-    struct mapped *mapped = calloc(1, sizeof(*mapped));
+    struct mapped_modules *mapped = calloc(1, sizeof(*mapped));
 
     if (mapped != NULL) {
         pthread_mutex_init(&mapped->mutex, NULL);
@@ -66,14 +66,15 @@ struct mapped *mapped_modules_new(void)
 
 /* All below: with the mutex held. */
 
-static uint64_t hash_of(const struct mapped *mapped, dev_t device, ino_t inode)
+static uint64_t hash_of(const struct mapped_modules *mapped, dev_t device,
+                        ino_t inode)
 {
     const uint64_t key[] = {device, inode};
 
     return table_hash((uintptr_t)mapped, key, sizeof(key));
 }
 
-static void take_out(struct mapped *mapped, struct module *module)
+static void take_out(struct mapped_modules *mapped, struct module *module)
 {
     struct module *last = mapped->modules[--mapped->sizes.files];
 
@@ -88,8 +89,8 @@ static void take_out(struct mapped *mapped, struct module *module)
     module_unref(module);
 }
 
-static struct gone *find_gone(const struct mapped *mapped, uint64_t hash,
-                              const struct module *module)
+static struct gone *find_gone(const struct mapped_modules *mapped,
+                              uint64_t hash, const struct module *module)
 {
     struct gone *gone;
     size_t at = 0;
@@ -102,7 +103,7 @@ static struct gone *find_gone(const struct mapped *mapped, uint64_t hash,
     return gone;
 }
 
-static void forget_gone(struct mapped *mapped)
+static void forget_gone(struct mapped_modules *mapped)
 {
     size_t i;
 
@@ -113,7 +114,8 @@ static void forget_gone(struct mapped *mapped)
 }
 
 /* Without memory, it is not. */
-static void remember_gone(struct mapped *mapped, const struct module *module)
+static void remember_gone(struct mapped_modules *mapped,
+                          const struct module *module)
 {
     struct gone *gone = malloc(sizeof(*gone));
 
@@ -134,7 +136,7 @@ static void remember_gone(struct mapped *mapped, const struct module *module)
 
 /* Returns whether the file of the module is one that was evicted: symcached
  * then does not hear of its use again within the hour. */
-static bool take_back(struct mapped *mapped, struct module *module)
+static bool take_back(struct mapped_modules *mapped, struct module *module)
 {
     uint64_t hash = hash_of(mapped, module->device, module->inode);
     struct gone *gone = find_gone(mapped, hash, module);
@@ -148,7 +150,7 @@ static bool take_back(struct mapped *mapped, struct module *module)
     return true;
 }
 
-static struct module *choose_unused(struct mapped *mapped,
+static struct module *choose_unused(struct mapped_modules *mapped,
                                     const struct module *spared)
 {
     struct module *module, *oldest = NULL;
@@ -166,7 +168,8 @@ static struct module *choose_unused(struct mapped *mapped,
     return oldest;
 }
 
-static void evict_modules(struct mapped *mapped, const struct module *spared)
+static void evict_modules(struct mapped_modules *mapped,
+                          const struct module *spared)
 {
     struct module *oldest;
 
@@ -183,7 +186,7 @@ static void evict_modules(struct mapped *mapped, const struct module *spared)
 }
 
 /* The module of a file that has this size now, or NULL. */
-static struct module *find_mapped(struct mapped *mapped, dev_t device,
+static struct module *find_mapped(struct mapped_modules *mapped, dev_t device,
                                   ino_t inode, size_t size)
 {
     uint64_t hash = hash_of(mapped, device, inode);
@@ -203,7 +206,7 @@ static struct module *find_mapped(struct mapped *mapped, dev_t device,
 }
 
 /* Returns 0, or -1 without memory. */
-static int put_in(struct mapped *mapped, struct module *module)
+static int put_in(struct mapped_modules *mapped, struct module *module)
 {
     if (array_need(&mapped->modules, &mapped->room, mapped->sizes.files + 1,
                    sizeof(mapped->modules[0])) != 0 ||
@@ -222,7 +225,7 @@ static int put_in(struct mapped *mapped, struct module *module)
 /* Counts a file that was evicted and is back.  Returns whether a warning is
  * due: within a minute these were more than a tenth of the files that there is
  * room for. */
-static bool is_thrashing(struct mapped *mapped, uint64_t now)
+static bool is_thrashing(struct mapped_modules *mapped, uint64_t now)
 {
     if (mapped->minute == 0 || now - mapped->minute >= MINUTE_MS) {
         mapped->minute = now;
@@ -262,7 +265,8 @@ size_t mapped_modules_allowed(void)
     return maps < SIGBUS_MAX ? maps : SIGBUS_MAX;
 }
 
-void mapped_modules_limit(struct mapped *mapped, size_t files, uint64_t bytes)
+void mapped_modules_limit(struct mapped_modules *mapped, size_t files,
+                          uint64_t bytes)
 {
     pthread_mutex_lock(&mapped->mutex);
     mapped->max_files = files;
@@ -272,7 +276,8 @@ void mapped_modules_limit(struct mapped *mapped, size_t files, uint64_t bytes)
 }
 
 /* The module of an open file if it is mapped, with a reference; or NULL. */
-static struct module *find_file(struct mapped *mapped, const struct stat *st)
+static struct module *find_file(struct mapped_modules *mapped,
+                                const struct stat *st)
 {
     struct module *module;
 
@@ -288,7 +293,8 @@ static struct module *find_file(struct mapped *mapped, const struct stat *st)
 
 /* Takes the reference over.  Returns the module to use, with a reference:
  * another one, if another thread added it first. */
-static struct module *add_module(struct mapped *mapped, struct module *module)
+static struct module *add_module(struct mapped_modules *mapped,
+                                 struct module *module)
 {
     struct mapped_modules_sizes sizes;
     struct module *other;
@@ -320,8 +326,9 @@ static struct module *add_module(struct mapped *mapped, struct module *module)
     return module;
 }
 
-struct module *mapped_modules_open(struct mapped *mapped, int folder, int root,
-                                   const char *path, symcache_kind_e kind)
+struct module *mapped_modules_open(struct mapped_modules *mapped, int folder,
+                                   int root, const char *path,
+                                   symcache_kind_e kind)
 {
     int fd = openat(folder, strrchr(path, '/') + 1,
                     O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -345,7 +352,8 @@ struct module *mapped_modules_open(struct mapped *mapped, int folder, int root,
     return module != NULL ? add_module(mapped, module) : NULL;
 }
 
-void mapped_modules_remove(struct mapped *mapped, struct module *module)
+void mapped_modules_remove(struct mapped_modules *mapped,
+                           struct module *module)
 {
     pthread_mutex_lock(&mapped->mutex);
     if (!atomic_load(&module->evicted)) {
@@ -354,7 +362,7 @@ void mapped_modules_remove(struct mapped *mapped, struct module *module)
     pthread_mutex_unlock(&mapped->mutex);
 }
 
-void mapped_modules_evict_stale(struct mapped *mapped)
+void mapped_modules_evict_stale(struct mapped_modules *mapped)
 {
     size_t n;
 
@@ -372,12 +380,12 @@ void mapped_modules_evict_stale(struct mapped *mapped)
     pthread_mutex_unlock(&mapped->mutex);
 }
 
-unsigned mapped_modules_generation(struct mapped *mapped)
+unsigned mapped_modules_generation(struct mapped_modules *mapped)
 {
     return atomic_load_explicit(&mapped->generation, memory_order_relaxed);
 }
 
-void mapped_modules_sizes(struct mapped *mapped,
+void mapped_modules_sizes(struct mapped_modules *mapped,
                           struct mapped_modules_sizes *sizes)
 {
     pthread_mutex_lock(&mapped->mutex);

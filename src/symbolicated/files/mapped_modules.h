@@ -10,7 +10,7 @@
 
 #include "module.h"
 
-struct mapped;
+struct mapped_modules;
 
 struct mapped_modules_sizes {
     size_t files;
@@ -21,33 +21,36 @@ struct mapped_modules_sizes {
 };
 
 /* For as long as the process lives.  NULL without memory. */
-struct mapped *mapped_modules_new(void);
+struct mapped_modules *mapped_modules_new(void);
 
 /* How many files this machine lets a process map: by vm.max_map_count, and by
  * its memory. */
 size_t mapped_modules_allowed(void);
 
 /* Evicts what is too much. */
-void mapped_modules_limit(struct mapped *mapped, size_t files, uint64_t bytes);
+void mapped_modules_limit(struct mapped_modules *mapped, size_t files,
+                          uint64_t bytes);
 
 /* Returns the module of a file of an open folder, with a reference, and maps
  * it if it is not mapped; or NULL with errno.  root and path are for
  * module_open(). */
-struct module *mapped_modules_open(struct mapped *mapped, int folder, int root,
-                                   const char *path, symcache_kind_e kind);
+struct module *mapped_modules_open(struct mapped_modules *mapped, int folder,
+                                   int root, const char *path,
+                                   symcache_kind_e kind);
 
 /* Removes a module whose file has changed. */
-void mapped_modules_remove(struct mapped *mapped, struct module *module);
+void mapped_modules_remove(struct mapped_modules *mapped,
+                           struct module *module);
 
 /* Removes modules whose files were removed, replaced or cut short, so that
  * their disk space is freed even if they are never requested again.  One call
  * checks some of them, and the next one continues from there. */
-void mapped_modules_evict_stale(struct mapped *mapped);
+void mapped_modules_evict_stale(struct mapped_modules *mapped);
 
 /* Changes with each module that goes. */
-unsigned mapped_modules_generation(struct mapped *mapped);
+unsigned mapped_modules_generation(struct mapped_modules *mapped);
 
-void mapped_modules_sizes(struct mapped *mapped,
+void mapped_modules_sizes(struct mapped_modules *mapped,
                           struct mapped_modules_sizes *sizes);
 
 #endif

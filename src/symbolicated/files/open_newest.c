@@ -73,7 +73,7 @@ static int folder_state(int fd, struct folder_state *folder)
 }
 
 /* Returns false if the folder has changed meanwhile. */
-static bool look_once(struct mapped *mapped, int root, bool stays,
+static bool look_once(struct mapped_modules *mapped, int root, bool stays,
                       const symcache_key_t *key, struct module_sight *sight)
 {
     char path[SYMCACHE_PATH_MAX + 1];
@@ -102,7 +102,7 @@ static bool look_once(struct mapped *mapped, int root, bool stays,
     return sight->error != ENOENT;
 }
 
-void module_open_newest(struct mapped *mapped, int root, bool stays,
+void module_open_newest(struct mapped_modules *mapped, int root, bool stays,
                         const symcache_key_t *key, struct module_sight *sight)
 {
     unsigned tries = 0;

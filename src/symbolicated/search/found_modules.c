@@ -39,8 +39,8 @@ static const struct module *file_of(const struct api_module *module)
                                    offsetof(struct module, reader));
 }
 
-void search_identify(const struct api_module *module, dev_t *device,
-                     ino_t *inode)
+void search_module_inode(const struct api_module *module, dev_t *device,
+                         ino_t *inode)
 {
     *device = file_of(module)->device;
     *inode = file_of(module)->inode;

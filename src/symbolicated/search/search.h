@@ -21,7 +21,7 @@ struct search;
 /* Who searches: one in each thread. */
 struct searcher {
     struct event_base *base;
-    struct mapped *mapped;
+    struct mapped_modules *mapped;
     struct module_cache *cache;
     struct usage_report *uses;
 };
@@ -64,8 +64,8 @@ bool search_is_broken(struct search *search);
 void search_free(struct search *search); /* NULL is allowed */
 
 /* Which file a module of some round was found in. */
-void search_identify(const struct api_module *module, dev_t *device,
-                     ino_t *inode);
+void search_module_inode(const struct api_module *module, dev_t *device,
+                         ino_t *inode);
 
 /*
  * Opens the file of a module that was found, in the round of a search or one

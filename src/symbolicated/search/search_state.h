@@ -81,7 +81,7 @@ struct disk_lookups {
     struct disk_lookups *next;
     struct search *search;
     struct task *task;
-    struct mapped *mapped;
+    struct mapped_modules *mapped;
     struct tenant *tenant; /* kept open for the thread; or NULL */
     size_t n;
     struct disk_lookup {

@@ -76,7 +76,7 @@ void store_reader_tell_cut(void *data, size_t size, atomic_bool *is_cut)
     (void)sigbus_add(data, size, is_cut); /* there is room for the first */
 }
 
-static struct module *find_mapped(struct mapped *mapped, int root,
+static struct module *find_mapped(struct mapped_modules *mapped, int root,
                                   struct api_module *wanted)
 {
     struct module_sight sight;
@@ -101,7 +101,7 @@ static struct module *find_mapped(struct mapped *mapped, int root,
 
 /* The files of a call, which are kept until the process ends. */
 struct store_reader_found {
-    struct mapped *mapped;
+    struct mapped_modules *mapped;
     struct module **modules;
     size_t n;
 };
@@ -164,7 +164,7 @@ static int print_refusal(const char *name, const struct api_reply *reply)
 const union derived_reader *store_reader_file(int root,
                                               const symcache_key_t *key)
 {
-    static struct mapped *mapped;
+    static struct mapped_modules *mapped;
     struct module_sight sight;
 
     if (mapped == NULL) {

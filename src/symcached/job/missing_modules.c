@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/queue.h>
 #include "base/hash_table.h"
-#include "proto/file_id.h"
+#include "proto/profiler_id.h"
 #include "proto/hints.h"
 
 #define MISSING_KEPT 4096
@@ -63,7 +63,7 @@ static bool is_listed(const symcache_key_t *key)
 {
     return key->id_type == SYMCACHE_ID_BUILD ||
            (key->id_type == SYMCACHE_ID_HASH &&
-            key->build_len == SYMCACHE_FILE_ID_SIZE);
+            key->build_len == SYMCACHE_PROFILER_ID_SIZE);
 }
 
 /* Sets the id by which the module is listed.  Returns false if it has none. */
@@ -177,7 +177,7 @@ static cJSON *entry_json(const struct missing_modules_entry *e)
     cJSON *object = cJSON_CreateObject();
 
     if (e->key.id_type == SYMCACHE_ID_HASH) {
-        symcache_file_id_print(id, &e->key);
+        symcache_profiler_id_print(id, &e->key);
         cJSON_AddStringToObject(object, "file_id", id);
     } else {
         symcache_id_print(id, &e->key);

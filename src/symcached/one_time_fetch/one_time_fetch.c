@@ -13,14 +13,14 @@
 
 #define TRIES 3
 
-struct one_time_fetch {
+struct one_time_fetches {
     struct hosts *hosts;
     struct fetcher *fetcher;
 };
 
 /* A fetch has copies of all settings that it needs: a reload replaces the
  * configuration. */
-struct once_fetch {
+struct one_time_fetch {
     struct fetch *fetch;
     int fd;
     struct transport_config transport;
@@ -35,9 +35,9 @@ static void on_host_freed(void *arg)
 {
 }
 
-struct one_time_fetch *one_time_fetch_new(struct event_base *base)
+struct one_time_fetches *one_time_fetch_new(struct event_base *base)
 {
-    struct one_time_fetch *once = calloc(1, sizeof(*once));
+    struct one_time_fetches *once = calloc(1, sizeof(*once));
 
     if (once != NULL) {
         once->hosts = hosts_new(base, on_host_freed, NULL);
@@ -51,7 +51,7 @@ struct one_time_fetch *one_time_fetch_new(struct event_base *base)
     return once;
 }
 
-void one_time_fetch_free(struct one_time_fetch *once)
+void one_time_fetch_free(struct one_time_fetches *once)
 {
     if (once != NULL) {
         if (once->fetcher != NULL) {
@@ -62,7 +62,7 @@ void one_time_fetch_free(struct one_time_fetch *once)
     }
 }
 
-static void release(struct once_fetch *fetch)
+static void release(struct one_time_fetch *fetch)
 {
     if (fetch->fd != -1) {
         close(fetch->fd);
@@ -114,7 +114,7 @@ static void print_error(char *text, size_t size,
 
 static void on_fetched(void *arg, const struct fetch_result *result)
 {
-    struct once_fetch *fetch = arg;
+    struct one_time_fetch *fetch = arg;
     struct one_time_fetch_answer answer = {.fd = -1, .coding = ""};
     char error[300];
 
@@ -130,7 +130,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     release(fetch);
 }
 
-static void set_token(struct once_fetch *fetch, const char *token)
+static void set_token(struct one_time_fetch *fetch, const char *token)
 {
     static char name[] = "Authorization";
 
@@ -140,13 +140,13 @@ static void set_token(struct once_fetch *fetch, const char *token)
     }
 }
 
-struct once_fetch *one_time_fetch_start(struct one_time_fetch *once,
-                                        const struct config *config,
-                                        const char *url, const char *token,
-                                        once_fn fn, void *arg)
+struct one_time_fetch *one_time_fetch_start(struct one_time_fetches *once,
+                                            const struct config *config,
+                                            const char *url, const char *token,
+                                            once_fn fn, void *arg)
 {
     const struct symbolication_config *symbolication = &config->symbolication;
-    struct once_fetch *fetch = calloc(1, sizeof(*fetch));
+    struct one_time_fetch *fetch = calloc(1, sizeof(*fetch));
     struct fetch_request request = {.url = url, .credentials = true};
 
     if (fetch == NULL) {
@@ -185,7 +185,7 @@ struct once_fetch *one_time_fetch_start(struct one_time_fetch *once,
     return fetch;
 }
 
-void one_time_fetch_cancel(struct once_fetch *fetch)
+void one_time_fetch_cancel(struct one_time_fetch *fetch)
 {
     fetch_cancel(fetch->fetch);
     release(fetch);

@@ -17,8 +17,8 @@
 #include "config/config.h"
 
 struct event_base;
+struct one_time_fetches;
 struct one_time_fetch;
-struct once_fetch;
 
 struct one_time_fetch_answer {
     int fd;             /* -1: there is no file; else taken over */
@@ -28,20 +28,20 @@ struct one_time_fetch_answer {
 
 typedef void (*once_fn)(void *arg, const struct one_time_fetch_answer *answer);
 
-struct one_time_fetch *one_time_fetch_new(struct event_base *base);
+struct one_time_fetches *one_time_fetch_new(struct event_base *base);
 void one_time_fetch_free(
-    struct one_time_fetch *once); /* no fetch may run; NULL is allowed */
+    struct one_time_fetches *once); /* no fetch may run; NULL is allowed */
 
 /*
  * Fetches a file, with "Authorization: Bearer" if there is a token.  fn is
  * called once, and never from inside this function.  NULL without memory.
  */
-struct once_fetch *one_time_fetch_start(struct one_time_fetch *once,
-                                        const struct config *config,
-                                        const char *url, const char *token,
-                                        once_fn fn, void *arg);
+struct one_time_fetch *one_time_fetch_start(struct one_time_fetches *once,
+                                            const struct config *config,
+                                            const char *url, const char *token,
+                                            once_fn fn, void *arg);
 
 /* fn is not called any more. */
-void one_time_fetch_cancel(struct once_fetch *fetch);
+void one_time_fetch_cancel(struct one_time_fetch *fetch);
 
 #endif

@@ -15,7 +15,7 @@
 
 struct handover {
     LIST_ENTRY(handover) entry;
-    struct once_fetch *fetch;
+    struct one_time_fetch *fetch;
     struct pending_reply *detached;
     void (*ended)(void *arg);
     void *arg;
@@ -70,7 +70,7 @@ static const char *text_of(const cJSON *object, const char *name)
 
 /* Returns NULL when it has answered. */
 static struct handover *begin_fetch(struct event_base *base,
-                                    struct one_time_fetch *once,
+                                    struct one_time_fetches *once,
                                     const struct config *config,
                                     struct evhttp_request *req,
                                     const cJSON *asked)
@@ -101,7 +101,7 @@ static struct handover *begin_fetch(struct event_base *base,
 }
 
 void one_time_fetch_page_start(struct event_base *base,
-                               struct one_time_fetch *once,
+                               struct one_time_fetches *once,
                                const struct config *config,
                                struct evhttp_request *req,
                                void (*ended)(void *arg), void *arg)

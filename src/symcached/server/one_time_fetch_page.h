@@ -20,7 +20,7 @@
  * NULL where that is not allowed.
  */
 void one_time_fetch_page_start(struct event_base *base,
-                               struct one_time_fetch *once,
+                               struct one_time_fetches *once,
                                const struct config *config,
                                struct evhttp_request *req,
                                void (*ended)(void *arg), void *arg);

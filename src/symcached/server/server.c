@@ -57,7 +57,7 @@ struct server {
     struct scheduler *scheduler;
     struct guests *guests;             /* or NULL */
     const struct guest_process *helper; /* or NULL */
-    struct one_time_fetch *once;       /* NULL: clients bring no URLs */
+    struct one_time_fetches *once;      /* NULL: clients bring no URLs */
     const struct evict *evict;
     struct endpoint *lookups;
     struct endpoint *admin; /* NULL: there is no such socket */

@@ -15,7 +15,7 @@
 #include "base/task.h"
 #include "config/config.h"
 #include "http/http.h"
-#include "proto/file_id.h"
+#include "proto/profiler_id.h"
 #include "url_path.h"
 
 #define LEVEL 3
@@ -139,11 +139,11 @@ static bool read_id(const struct url_path *t, symcache_key_t *key)
 {
     const char *id = t->n == 6 ? t->segments[4] : NULL;
 
-    return id != NULL && t->lengths[4] == SYMCACHE_FILE_ID_TEXT &&
+    return id != NULL && t->lengths[4] == SYMCACHE_PROFILER_ID_TEXT &&
            t->lengths[2] == 2 && t->lengths[3] == 2 &&
            memcmp(t->segments[2], id, 2) == 0 &&
            memcmp(t->segments[3], id + 2, 2) == 0 &&
-           symcache_file_id_parse(id, t->lengths[4], key);
+           symcache_profiler_id_parse(id, t->lengths[4], key);
 }
 
 /* Opens the symbfile of a key.  Returns -1 with errno. */

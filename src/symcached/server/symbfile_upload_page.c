@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "http/http.h"
-#include "proto/file_id.h"
+#include "proto/profiler_id.h"
 #include "symcached/job/job.h"
 #include "symcached/upload/upload.h"
 #include "upload_labels.h"
@@ -230,7 +230,7 @@ static const char *read_headers(struct symbfile_upload *upload,
 {
     const char *id = header_of(upload->req, "FileID");
 
-    if (id == NULL || !symcache_file_id_parse(id, strlen(id), key)) {
+    if (id == NULL || !symcache_profiler_id_parse(id, strlen(id), key)) {
         return "FileID must have the 22 characters of base64url of a file's "
                "id";
     }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include "base/utf8.h"
-#include "proto/file_id.h"
+#include "proto/profiler_id.h"
 #include "proto/symbol_path.h"
 
 #define LAYOUT_GUID 32 /* digits, before those of the age */
@@ -274,9 +274,9 @@ static void breakpad_path(char *path, const char *name, const char *id,
 /* As Elastic's symbol store has it. */
 static void symbfile_path(char *path, const symcache_key_t *key)
 {
-    char id[SYMCACHE_FILE_ID_TEXT + 1];
+    char id[SYMCACHE_PROFILER_ID_TEXT + 1];
 
-    symcache_file_id_print(id, key);
+    symcache_profiler_id_print(id, key);
     snprintf(path, LAYOUT_PATH_MAX + 1, "%.2s/%.2s/%s/ranges", id, id + 2, id);
 }
 

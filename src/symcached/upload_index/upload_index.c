@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "base/workdir.h"
 #include "config/config.h"
-#include "proto/file_id.h"
+#include "proto/profiler_id.h"
 
 #define TEXT ".sym"
 /* The index was compared with all files; .whole of older releases said so of
@@ -62,7 +62,7 @@ size_t index_folders(char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE],
     symcache_id_print(id, key);
     switch (key->id_type) {
     case SYMCACHE_ID_HASH:
-        if (key->build_len == SYMCACHE_FILE_ID_SIZE) {
+        if (key->build_len == SYMCACHE_PROFILER_ID_SIZE) {
             snprintf(folders[n++], SYMSTORE_ID_SIZE, "%s", id);
         }
         return n;

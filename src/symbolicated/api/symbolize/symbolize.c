@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "proto/file_id.h"
+#include "proto/profiler_id.h"
 #include "symbolicated/api/build_id.h"
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/api/request_limit.h"
@@ -68,7 +68,7 @@ static bool read_key(const char *text, size_t size, symcache_key_t *key)
     static const char prefix[] = "buildid-";
     char build[SYMCACHE_ID_TEXT_MAX];
 
-    if (!symcache_file_id_parse(text, size, key)) {
+    if (!symcache_profiler_id_parse(text, size, key)) {
         if (size > SYMCACHE_ID_TEXT_MAX) {
             return false;
         }

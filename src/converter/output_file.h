@@ -5,15 +5,15 @@
  * is complete.  So a reader sees a whole file or none, and also after a power
  * failure if it was made durable.
  */
-#ifndef CONVERTER_OUTPUT_H
-#define CONVERTER_OUTPUT_H
+#ifndef CONVERTER_OUTPUT_FILE_H
+#define CONVERTER_OUTPUT_FILE_H
 
 #include <limits.h>
 #include <stdbool.h>
 
 #include "debuginfo/failure.h"
 
-struct output {
+struct output_file {
     int fd;
     int is_stdout;
     char temporary[PATH_MAX]; /* "" = there is none, or none any more */
@@ -23,20 +23,20 @@ struct output {
  * Opens the temporary file beside path, or in directory if path is NULL; "-"
  * is standard output.  Returns 0, or -1 with failure set.
  */
-int output_open(struct output *output, const char *path, const char *directory,
-                struct failure *failure);
+int output_file_open(struct output_file *output, const char *path,
+                     const char *directory, struct failure *failure);
 
 /* Makes the directories up to the last slash of a path.  Returns 0, or -1 with
  * failure set. */
-int output_make_directories(const char *path, struct failure *failure);
+int output_file_make_directories(const char *path, struct failure *failure);
 
-/* Gives the file its final name, durably or not.  Returns 0, or -1 with failure
- * set. */
-int output_publish(struct output *output, const char *path, bool is_durable,
-                   struct failure *failure);
+/* Gives the file its final name, durably or not.  Returns 0, or -1 with
+ * failure set. */
+int output_file_publish(struct output_file *output, const char *path,
+                        bool is_durable, struct failure *failure);
 
 /* Closes the file, and removes it if it was not published.  May be called
  * twice. */
-void output_close(struct output *output);
+void output_file_close(struct output_file *output);
 
 #endif

@@ -55,7 +55,7 @@ struct forgotten {
 
 struct module_cache {
     struct glance glances[GLANCES];
-    struct mapped *mapped;
+    struct mapped_modules *mapped;
     unsigned generation;  /* of mapped, when it was last trimmed */
     size_t empty;         /* entries without a module */
     uint64_t absences;    /* so far */
@@ -64,7 +64,7 @@ struct module_cache {
     SLIST_HEAD(, forgotten) forgotten; /* a few stores */
 };
 
-struct module_cache *module_cache_new(struct mapped *mapped)
+struct module_cache *module_cache_new(struct mapped_modules *mapped)
 {
     struct module_cache *cache = calloc(1, sizeof(*cache));
 

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * src/proto/file_id: the test vectors of the description of Elastic's FileID,
- * and what is none.
+ * src/proto/profiler_id: the test vectors of the description of Elastic's
+ * FileID, and what is none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "proto/file_id.h"
+#include "proto/profiler_id.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
 static int parse(const char *text, symcache_key_t *key)
 {
-    return symcache_file_id_parse(text, strlen(text), key);
+    return symcache_profiler_id_parse(text, strlen(text), key);
 }
 
 static void vectors(void **state)
@@ -30,7 +30,7 @@ static void vectors(void **state)
         {"28gM-KeK9Y2Z4kV4Pp0VZA", "hash-dbc80cf8a78af58d99e245783e9d1564"},
         {"2_9Vdt56Ll8o0Oe7fW7CYA", "hash-dbff5576de7a2e5f28d0e7bb7d6ec260"},
     };
-    char text[SYMCACHE_FILE_ID_TEXT + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
+    char text[SYMCACHE_PROFILER_ID_TEXT + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
     symcache_key_t key;
     size_t i;
 
@@ -41,7 +41,7 @@ static void vectors(void **state)
         assert_string_equal(key.name, "_");
         symcache_id_print(id, &key);
         assert_string_equal(id, rows[i].id);
-        symcache_file_id_print(text, &key);
+        symcache_profiler_id_print(text, &key);
         assert_string_equal(text, rows[i].text);
     }
     assert_true(parse("r1Vw9aGBC3r3jK9LxwpmDw==", &key));
@@ -67,7 +67,8 @@ static void others(void **state)
     for (i = 0; i < N(rows); i++) {
         assert_false(parse(rows[i], &key));
     }
-    assert_false(symcache_file_id_parse("r1Vw9aGBC3r3jK9L\0wpmDw", 22, &key));
+    assert_false(
+        symcache_profiler_id_parse("r1Vw9aGBC3r3jK9L\0wpmDw", 22, &key));
 }
 
 int main(void)

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "output.h"
+#include "output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +34,8 @@ static int check_replaceable(const char *path, struct failure *failure)
     return 0;
 }
 
-int output_open(struct output *output, const char *path, const char *directory,
-                struct failure *failure)
+int output_file_open(struct output_file *output, const char *path,
+                     const char *directory, struct failure *failure)
 {
     int n;
     mode_t mask;
@@ -73,7 +73,7 @@ int output_open(struct output *output, const char *path, const char *directory,
     return 0;
 }
 
-int output_make_directories(const char *path, struct failure *failure)
+int output_file_make_directories(const char *path, struct failure *failure)
 {
     char *p, copy[PATH_MAX];
 
@@ -91,8 +91,8 @@ int output_make_directories(const char *path, struct failure *failure)
     return 0;
 }
 
-int output_publish(struct output *output, const char *path, bool is_durable,
-                   struct failure *failure)
+int output_file_publish(struct output_file *output, const char *path,
+                        bool is_durable, struct failure *failure)
 {
     if (output->is_stdout) {
         return 0;
@@ -110,7 +110,7 @@ int output_publish(struct output *output, const char *path, bool is_durable,
     return 0;
 }
 
-void output_close(struct output *output)
+void output_file_close(struct output_file *output)
 {
     if (output->temporary[0] != '\0') {
         unlink(output->temporary);

@@ -4,8 +4,8 @@
  * Single lines of Apple's crash reports.  Each function says whether a line
  * has its form.  Lines have no blanks at their end.
  */
-#ifndef REPORTS_APPLE_TEXT_LINE_H
-#define REPORTS_APPLE_TEXT_LINE_H
+#ifndef REPORTS_APPLE_LINE_PARSER_H
+#define REPORTS_APPLE_LINE_PARSER_H
 
 #include "apple.h"
 
@@ -23,35 +23,35 @@ bool line_starts(struct apple_text line, const char *text);
 bool line_is(struct apple_text line, const char *text);
 
 /* "Thread 7:", "Thread 7 Crashed:", and a name after it. */
-bool line_thread(struct apple_text line, struct apple_thread *thread,
-                 line_error *error);
+bool parse_thread_line(struct apple_text line, struct apple_thread *thread,
+                       line_error *error);
 
 /* "Thread 7 name:  a name   Dispatch queue: a queue". */
-bool line_thread_name(struct apple_text line, uint64_t *id,
-                      struct apple_text *name, line_error *error);
+bool parse_thread_name_line(struct apple_text line, uint64_t *id,
+                            struct apple_text *name, line_error *error);
 
 /* "Thread 7 crashed with X86-64 Thread State:"; if it is lenient, with the
  * number of bits. */
-bool line_state(struct apple_text line, bool is_lenient);
+bool is_thread_state_line(struct apple_text line, bool is_lenient);
 
 /* The next "name: 0x12" in what is left of a line. */
-bool line_register(struct apple_text *rest, struct apple_register *found,
-                   line_error *error);
+bool parse_register(struct apple_text *rest, struct apple_register *found,
+                    line_error *error);
 
 /* "3   Foundation    0x00007fff349f45ad -[NSString length] + 12". */
-bool line_frame(struct apple_text line, struct apple_frame *frame,
-                line_error *error);
+bool parse_frame_line(struct apple_text line, struct apple_frame *frame,
+                      line_error *error);
 
 /* "0x1000 - 0x1fff +name x86_64 (1.0) <UUID> /a/path"; if it is lenient, also
  * without the architecture. */
-bool line_image(struct apple_text line, bool is_lenient,
-                struct apple_image *image, line_error *error);
+bool parse_image_line(struct apple_text line, bool is_lenient,
+                      struct apple_image *image, line_error *error);
 
 /* A UUID in any of its usual forms. */
-bool line_uuid(struct apple_text text, uint8_t uuid[16]);
+bool parse_uuid(struct apple_text text, uint8_t uuid[16]);
 
 /* "2019-01-09 17:42:22.123 +0100". */
-bool line_time(struct apple_text text, int64_t *seconds);
+bool parse_time(struct apple_text text, int64_t *seconds);
 
 /* A number of at most 32 bits in digits. */
 bool line_number(struct apple_text text, uint32_t *number);

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "text_line.h"
+#include "line_parser.h"
 
 #include <string.h>
 
@@ -131,8 +131,8 @@ bool line_number(struct apple_text text, uint32_t *number)
 /* threads ------------------------------------------------------------------
  */
 
-bool line_thread(struct apple_text line, struct apple_thread *thread,
-                 line_error *error)
+bool parse_thread_line(struct apple_text line, struct apple_thread *thread,
+                       line_error *error)
 {
     struct cursor c = at(line);
     struct apple_text name;
@@ -178,8 +178,8 @@ static struct apple_text before_queue(struct apple_text name)
     return name;
 }
 
-bool line_thread_name(struct apple_text line, uint64_t *id,
-                      struct apple_text *name, line_error *error)
+bool parse_thread_name_line(struct apple_text line, uint64_t *id,
+                            struct apple_text *name, line_error *error)
 {
     struct cursor c = at(line);
     line_error wrong = NULL;
@@ -197,7 +197,7 @@ bool line_thread_name(struct apple_text line, uint64_t *id,
     return true;
 }
 
-bool line_state(struct apple_text line, bool is_lenient)
+bool is_thread_state_line(struct apple_text line, bool is_lenient)
 {
     static const char state[] = " Thread State";
     struct cursor c = at(line);
@@ -225,8 +225,8 @@ static bool is_of_register(char c)
     return (c >= 'a' && c <= 'z') || is_digit(c);
 }
 
-bool line_register(struct apple_text *rest, struct apple_register *found,
-                   line_error *error)
+bool parse_register(struct apple_text *rest, struct apple_register *found,
+                    line_error *error)
 {
     struct cursor c = at(*rest);
     const char *start = c.p, *name, *colon;
@@ -350,8 +350,8 @@ static bool is_number(struct apple_text symbol)
     return take_hex(&c, &n, &error) && c.p == c.end && error == NULL;
 }
 
-bool line_frame(struct apple_text line, struct apple_frame *frame,
-                line_error *error)
+bool parse_frame_line(struct apple_text line, struct apple_frame *frame,
+                      line_error *error)
 {
     struct cursor c = at(line);
     line_error ignored = NULL, wrong = NULL;
@@ -380,7 +380,7 @@ bool line_frame(struct apple_text line, struct apple_frame *frame,
 /* images -------------------------------------------------------------------
  */
 
-bool line_uuid(struct apple_text text, uint8_t uuid[16])
+bool parse_uuid(struct apple_text text, uint8_t uuid[16])
 {
     char hex[32];
     size_t i, n = 0;
@@ -481,15 +481,15 @@ static bool find_id(struct cursor *c, bool is_lenient, struct apple_text *id,
             continue;
         }
         *path = between(tail.p, tail.end);
-        if (is_head(c->p, p) || (is_lenient && line_uuid(*id, uuid))) {
+        if (is_head(c->p, p) || (is_lenient && parse_uuid(*id, uuid))) {
             return true;
         }
     }
     return false;
 }
 
-bool line_image(struct apple_text line, bool is_lenient,
-                struct apple_image *image, line_error *error)
+bool parse_image_line(struct apple_text line, bool is_lenient,
+                      struct apple_image *image, line_error *error)
 {
     struct cursor c = at(line);
     line_error wrong = NULL;
@@ -513,7 +513,7 @@ bool line_image(struct apple_text line, bool is_lenient,
     if (wrong == NULL && last < first) {
         wrong = "an image ends before it begins";
     }
-    if (!line_uuid(id, image->uuid)) {
+    if (!parse_uuid(id, image->uuid)) {
         wrong = "an image's UUID is none";
     }
     image->has_id = true;
@@ -574,7 +574,7 @@ static bool take_zone(struct cursor *c, int64_t *seconds)
     return digits[0] * 10 + digits[1] < 24 && digits[2] < 6;
 }
 
-bool line_time(struct apple_text text, int64_t *seconds)
+bool parse_time(struct apple_text text, int64_t *seconds)
 {
     static const char *const behind[6] = {"-", "-", " ", ":", ":", ""};
     struct cursor c = at(text);
