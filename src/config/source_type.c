@@ -184,12 +184,11 @@ const struct config_field *source_type_key(const struct source_type *type,
 }
 
 /* Returns whether any type has that key. */
-static bool is_key_of_any_type(struct config_reader *r, const char *key)
+static bool is_key_of_any_type(const struct source_type *const *types,
+                               const char *key)
 {
-    const struct source_type *const *type = r->types;
-
-    for (; *type != NULL; type++) {
-        if (source_type_key(*type, key) != NULL) {
+    for (; *types != NULL; types++) {
+        if (source_type_key(*types, key) != NULL) {
             return true;
         }
     }
@@ -221,7 +220,7 @@ const struct source_type *source_type_read(struct config_reader *r,
         return NULL;
     }
     for (child = item->child; child != NULL; child = child->next) {
-        if (!is_key_of_any_type(r, child->string)) {
+        if (!is_key_of_any_type(r->types, child->string)) {
             config_error(r, child, "unknown key");
             return NULL;
         }
