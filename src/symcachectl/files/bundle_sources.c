@@ -345,8 +345,8 @@ int bundle_sources(const char *file, const char *name, const char *folder,
 
     if ((size_t)snprintf(cache, sizeof(cache), "%s/cache", folder) >=
             sizeof(cache) ||
-        (size_t)snprintf(bundle_tmp, sizeof(bundle_tmp), "%s.%ld.bundle_tmp",
-                         bundle, (long)getpid()) >= sizeof(bundle_tmp)) {
+        (size_t)snprintf(bundle_tmp, sizeof(bundle_tmp), "%s.%ld.tmp", bundle,
+                         (long)getpid()) >= sizeof(bundle_tmp)) {
         return command_fail(COMMAND_IO, bundle, strerror(ENAMETOOLONG));
     }
     rc = conversion_command(&c);
