@@ -141,12 +141,12 @@ struct scopes {
     uint32_t *names; /* of scopes: offsets in the cache, or its values */
 };
 
-static const struct jscache_row *find_position(const struct scopes *s,
+static const struct jscache_row *find_position(const struct scopes *scopes,
                                                uint32_t at, uint32_t *line,
                                                uint32_t *column)
 {
-    return find_place(&s->lines, at, line, column)
-               ? sourcemap_find(s->map, *line, *column)
+    return find_place(&scopes->lines, at, line, column)
+               ? sourcemap_find(scopes->map, *line, *column)
                : NULL;
 }
 
@@ -160,7 +160,7 @@ static bool is_near(const struct jscache_row *token, uint32_t line,
 
 /* The original text of a part of a name.  TypeScript gives the name to the
  * token of "function" before it, which is of the same place. */
-static struct symc_string resolve_part(const struct scopes *s,
+static struct symc_string resolve_part(const struct scopes *scopes,
                                        const struct jsscopes_part *part)
 {
     uint32_t line, column;
@@ -170,47 +170,48 @@ static struct symc_string resolve_part(const struct scopes *s,
     if (!part->is_identifier) {
         return text;
     }
-    token = find_position(s, (uint32_t)(part->text - s->lines.text), &line,
-                          &column);
+    token = find_position(scopes, (uint32_t)(part->text - scopes->lines.text),
+                          &line, &column);
     if (!is_near(token, line, column)) {
         return text;
     }
     if (token->name != JSCACHE_NONE) {
-        return s->map->names[token->name];
+        return scopes->map->names[token->name];
     }
     if (token->minified_column == 0) {
         return text;
     }
-    before = sourcemap_find(s->map, token->minified_line,
+    before = sourcemap_find(scopes->map, token->minified_line,
                             token->minified_column - 1);
     return before != NULL && before->name != JSCACHE_NONE &&
                    before->file == token->file &&
                    before->line == token->line &&
                    before->column == token->column
-               ? s->map->names[before->name]
+               ? scopes->map->names[before->name]
                : text;
 }
 
 /* The name of the token that is exactly at the last byte of a function: there
  * Flutter's compiler puts it. */
-static struct symc_string name_at_end(const struct scopes *s, uint32_t end)
+static struct symc_string name_at_end(const struct scopes *scopes,
+                                      uint32_t end)
 {
     uint32_t line, column;
     struct symc_string none = {NULL, 0};
     const struct jscache_row *token =
-        find_position(s, end - 1, &line, &column);
+        find_position(scopes, end - 1, &line, &column);
 
     if (token == NULL || token->name == JSCACHE_NONE ||
         token->minified_line != line || token->minified_column != column ||
-        find_position(s, end, &line, &column) == token) {
+        find_position(scopes, end, &line, &column) == token) {
         return none;
     }
-    return s->map->names[token->name];
+    return scopes->map->names[token->name];
 }
 
 /* Joins the original texts of parts, of which there are some; its data is NULL
  * when out of memory. */
-static struct symc_string join_parts(const struct scopes *s,
+static struct symc_string join_parts(const struct scopes *scopes,
                                      const struct jsscopes_part *parts,
                                      uint32_t n, bool *is_changed)
 {
@@ -219,7 +220,7 @@ static struct symc_string join_parts(const struct scopes *s,
     struct symc_string text = {NULL, 0}, name = {NULL, 0};
 
     for (i = 0; i < n; i++) {
-        text = resolve_part(s, &parts[i]);
+        text = resolve_part(scopes, &parts[i]);
         *is_changed = *is_changed || text.size != parts[i].size ||
                       memcmp(text.data, parts[i].text, text.size) != 0;
         name.size += text.size;
@@ -227,9 +228,9 @@ static struct symc_string join_parts(const struct scopes *s,
     if (n == 1 && parts->is_identifier) { /* the text stays where it is */
         return text;
     }
-    name.data = to = arena_take(&s->map->arena, name.size);
+    name.data = to = arena_take(&scopes->map->arena, name.size);
     for (i = 0; i < n && to != NULL; i++) {
-        text = resolve_part(s, &parts[i]);
+        text = resolve_part(scopes, &parts[i]);
         memcpy(to, text.data, text.size);
         to += text.size;
     }
@@ -237,31 +238,31 @@ static struct symc_string join_parts(const struct scopes *s,
 }
 
 /* Finds the name of a scope, and adds it to the cache. */
-static enum symc_status add_name(struct scopes *s, size_t number)
+static enum symc_status add_name(struct scopes *scopes, size_t number)
 {
-    const struct jsscope *scope = &s->read.list[number];
+    const struct jsscope *scope = &scopes->read.list[number];
     struct symc_string name = {NULL, 0}, other;
     bool is_changed = false;
 
     if (scope->num_parts > 0) {
-        name = join_parts(s, s->read.parts + scope->first_part,
+        name = join_parts(scopes, scopes->read.parts + scope->first_part,
                           scope->num_parts, &is_changed);
         if (name.data == NULL) {
             return SYMC_NO_MEMORY;
         }
     }
     if (!is_changed) {
-        other = name_at_end(s, scope->end);
+        other = name_at_end(scopes, scope->end);
         name = other.data != NULL ? other : name;
     }
-    s->names[number] = JSCACHE_ANONYMOUS;
-    return name.size > 0
-               ? jscache_writer_text(s->writer, name, &s->names[number])
-               : SYMC_OK;
+    scopes->names[number] = JSCACHE_ANONYMOUS;
+    return name.size > 0 ? jscache_writer_text(scopes->writer, name,
+                                               &scopes->names[number])
+                         : SYMC_OK;
 }
 
 /* Gives tokens their scopes, in one pass over both lists. */
-static void give_changes(struct scopes *s,
+static void give_changes(struct scopes *scopes,
                          const struct jsscopes_change *changes, size_t n)
 {
     size_t i, next = 0;
@@ -269,48 +270,49 @@ static void give_changes(struct scopes *s,
     bool is_there = n > 0;
     struct jscache_row *token;
 
-    for (i = 0; i < s->map->num_tokens; i++) {
-        token = &s->map->tokens[i];
+    for (i = 0; i < scopes->map->num_tokens; i++) {
+        token = &scopes->map->tokens[i];
         while (is_there && (next == 0 || line < token->minified_line ||
                             (line == token->minified_line &&
                              column <= token->minified_column))) {
             scope = changes[next].scope == JSSCOPES_OUTSIDE
                         ? JSCACHE_NONE
-                        : s->names[changes[next].scope];
-            is_there = ++next < n &&
-                       find_place(&s->lines, changes[next].at, &line, &column);
+                        : scopes->names[changes[next].scope];
+            is_there =
+                ++next < n &&
+                find_place(&scopes->lines, changes[next].at, &line, &column);
         }
         token->scope = scope;
     }
 }
 
-static int add_scopes(struct scopes *s, struct failure *failure)
+static int add_scopes(struct scopes *scopes, struct failure *failure)
 {
     size_t i;
     ssize_t n;
     struct jsscopes_change *changes;
     enum symc_status status = SYMC_OK;
 
-    s->names = malloc((s->read.count + 1) * sizeof(*s->names));
-    if (s->names == NULL) {
+    scopes->names = malloc((scopes->read.count + 1) * sizeof(*scopes->names));
+    if (scopes->names == NULL) {
         return failure_memory(failure);
     }
-    for (i = 0; i < s->read.count && status == SYMC_OK; i++) {
-        status = add_name(s, i);
+    for (i = 0; i < scopes->read.count && status == SYMC_OK; i++) {
+        status = add_name(scopes, i);
     }
     if (status != SYMC_OK) {
         return failure_writer(failure, status);
     }
-    n = jsscopes_index(&s->read, &changes);
+    n = jsscopes_index(&scopes->read, &changes);
     if (n < 0) {
         return failure_memory(failure);
     }
-    give_changes(s, changes, (size_t)n);
+    give_changes(scopes, changes, (size_t)n);
     free(changes);
     return 0;
 }
 
-static int read_script(struct scopes *s, const char *script, size_t size,
+static int read_script(struct scopes *scopes, const char *script, size_t size,
                        char *text, size_t text_size, struct failure *failure)
 {
     uint32_t line = 0, column = 0;
@@ -323,13 +325,13 @@ static int read_script(struct scopes *s, const char *script, size_t size,
                  "is not UTF-8");
         return 1;
     }
-    status = jsscopes_read(&s->read, script, size, &error);
+    status = jsscopes_read(&scopes->read, script, size, &error);
     if (status == JSSCOPES_NO_MEMORY ||
-        read_lines(&s->lines, script, size) != 0) {
+        read_lines(&scopes->lines, script, size) != 0) {
         return failure_memory(failure);
     }
     if (status != JSSCOPES_OK) {
-        (void)find_place(&s->lines, (uint32_t)error.at, &line, &column);
+        (void)find_place(&scopes->lines, (uint32_t)error.at, &line, &column);
         snprintf(text, text_size,
                  "names of functions are missing: line %u, column %u of the "
                  "script: %s",
@@ -344,17 +346,17 @@ int scopes_add(struct sourcemap *map, const char *script, size_t size,
                struct failure *failure)
 {
     int rc;
-    struct scopes s;
+    struct scopes scopes;
 
-    memset(&s, 0, sizeof(s));
-    s.map = map;
-    s.writer = writer;
-    rc = read_script(&s, script, size, text, text_size, failure);
+    memset(&scopes, 0, sizeof(scopes));
+    scopes.map = map;
+    scopes.writer = writer;
+    rc = read_script(&scopes, script, size, text, text_size, failure);
     if (rc == 0) {
-        rc = add_scopes(&s, failure);
+        rc = add_scopes(&scopes, failure);
     }
-    free(s.names);
-    free_lines(&s.lines);
-    jsscopes_free(&s.read);
+    free(scopes.names);
+    free_lines(&scopes.lines);
+    jsscopes_free(&scopes.read);
     return rc;
 }
