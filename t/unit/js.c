@@ -308,7 +308,7 @@ static void compare(const struct jscache_reader *reader,
           text(json, row + 3));
     assert_int_equal(token.line, number(json, row + 4));
     assert_int_equal(token.column, number(json, row + 5));
-    function = js_function(&token, given, none);
+    function = js_frame_function(&token, given, none);
     check(file.name, made(to, js_fold(function, to, ROOM)),
           text(json, row + 6));
 }

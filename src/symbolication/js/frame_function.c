@@ -25,9 +25,9 @@ static bool is_useless(struct symc_string name)
            is_word(name, "__webpack_modules__");
 }
 
-struct symc_string js_function(const struct jscache_token *token,
-                               struct symc_string own,
-                               struct symc_string caller)
+struct symc_string js_frame_function(const struct jscache_token *token,
+                                     struct symc_string own,
+                                     struct symc_string caller)
 {
     struct symc_string name = token->function;
     static const char async[] = "$async$"; /* dart2js */

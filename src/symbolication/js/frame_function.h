@@ -14,9 +14,9 @@
  * that called it, which is how it was called there, if that frame has one:
  * either is absent, if its data is NULL.  Write the result by js_fold().
  */
-struct symc_string js_function(const struct jscache_token *token,
-                               struct symc_string own,
-                               struct symc_string caller);
+struct symc_string js_frame_function(const struct jscache_token *token,
+                                     struct symc_string own,
+                                     struct symc_string caller);
 
 /*
  * Writes a name of which parts between dots that are repeated are told once,

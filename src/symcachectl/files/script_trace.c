@@ -79,7 +79,7 @@ static struct symc_string name_frame(struct arena *arena,
         own.data = frame->function.data;
         own.size = frame->function.size;
     }
-    function = js_function(token, own, caller);
+    function = js_frame_function(token, own, caller);
     folded = arena_take(arena, 3 * function.size + 16);
     if (folded == NULL) {
         command_no_memory();

@@ -268,9 +268,9 @@ static bool take_token(struct js_frames_walk *walk,
     const struct original *original;
 
     place->function = fold_name(
-        files, js_function(&place->token,
-                           schema_text(&request->json, members[JS_FUNCTION]),
-                           caller));
+        files, js_frame_function(
+                   &place->token,
+                   schema_text(&request->json, members[JS_FUNCTION]), caller));
     files->told += place->function.size;
     place->filename = schema_text(&request->json, members[JS_FILENAME]);
     place->name_module = schema_text(&request->json, members[JS_MODULE]);
