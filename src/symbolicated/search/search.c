@@ -162,8 +162,8 @@ static void seek_next(struct seek *seek, enum api_module_state state)
 
 static void disk_lookups_run(void *arg)
 {
-    struct disk_lookups *disk_lookups = arg;
-    struct disk_lookup *look;
+    struct search_disk_lookups *disk_lookups = arg;
+    struct search_disk_lookup *look;
 
     for (look = disk_lookups->items;
          look < disk_lookups->items + disk_lookups->n; look++) {
@@ -178,7 +178,7 @@ static void disk_lookups_run(void *arg)
 
 static void disk_lookups_drop(void *arg)
 {
-    struct disk_lookups *disk_lookups = arg;
+    struct search_disk_lookups *disk_lookups = arg;
     size_t i;
 
     for (i = 0; i < disk_lookups->n; i++) {
@@ -188,7 +188,7 @@ static void disk_lookups_drop(void *arg)
     free(disk_lookups);
 }
 
-static void seek_seen(struct seek *seek, const struct disk_lookup *look)
+static void seek_seen(struct seek *seek, const struct search_disk_lookup *look)
 {
     const struct tenant *tenant = seek->search->tenant;
 
@@ -210,7 +210,7 @@ static void seek_seen(struct seek *seek, const struct disk_lookup *look)
 
 static void disk_lookups_done(void *arg, bool late)
 {
-    struct disk_lookups *disk_lookups = arg, **at;
+    struct search_disk_lookups *disk_lookups = arg, **at;
     struct search *search = disk_lookups->search;
     size_t i;
 
@@ -226,10 +226,10 @@ static void disk_lookups_done(void *arg, bool late)
 static const struct task_calls looks_calls = {
     disk_lookups_run, disk_lookups_done, disk_lookups_drop};
 
-static void disk_lookups_fill(struct disk_lookups *disk_lookups)
+static void disk_lookups_fill(struct search_disk_lookups *disk_lookups)
 {
     struct search *search = disk_lookups->search;
-    struct disk_lookup *look;
+    struct search_disk_lookup *look;
     struct seek *seek;
     size_t i;
 
@@ -248,7 +248,7 @@ static void disk_lookups_fill(struct disk_lookups *disk_lookups)
 /* One thread for all that is to be looked at now.  Returns 0, or -1. */
 static int disk_lookups_start(struct search *search)
 {
-    struct disk_lookups *disk_lookups =
+    struct search_disk_lookups *disk_lookups =
         zeroed_alloc(1, sizeof(*disk_lookups) +
                             search->to_look * sizeof(disk_lookups->items[0]));
 
@@ -324,18 +324,18 @@ static void seek_answered(struct seek *seek, const struct batch_reply *reply)
 static void on_replies(void *arg, const struct batch_reply *replies, size_t n,
                        bool is_last)
 {
-    struct search_batch *question = arg, **at;
-    struct search *search = question->search;
+    struct search_batch *batch = arg, **at;
+    struct search *search = batch->search;
     size_t i;
 
     for (i = 0; i < n; i++) {
-        seek_answered(question->seeks[replies[i].i], &replies[i]);
+        seek_answered(batch->seeks[replies[i].i], &replies[i]);
     }
     if (is_last) {
-        for (at = &search->question; *at != question; at = &(*at)->next) {
+        for (at = &search->batches; *at != batch; at = &(*at)->next) {
         }
-        *at = question->next;
-        free(question);
+        *at = batch->next;
+        free(batch);
     }
     search_go_on(search);
 }
@@ -349,27 +349,26 @@ static unsigned seconds_left(const struct search *search)
     return spent < wait ? (unsigned)((wait - spent + 999) / 1000) : 0;
 }
 
-/* Takes as many seeks into a question as there is room for, from *at on. */
-static void search_batch_fill(struct search_batch *question,
+/* Takes as many seeks into a batch as there is room for, from *at on. */
+static void search_batch_fill(struct search_batch *batch,
                               struct batch_key *keys, size_t *at)
 {
-    struct search *search = question->search;
+    struct search *search = batch->search;
     struct api_module *wanted;
     struct seek *seek;
 
-    for (; *at < search->round->nmodules && question->n < BATCH_KEYS_MAX;
-         ++*at) {
+    for (; *at < search->round->nmodules && batch->n < BATCH_KEYS_MAX; ++*at) {
         seek = &search->seeks[*at];
         if (seek->to_ask) {
             seek->to_ask = false;
             search->to_ask--;
             wanted = seek->wanted;
             wanted->asked = true;
-            keys[question->n] = (struct batch_key){
+            keys[batch->n] = (struct batch_key){
                 store_name(search, seek->store), &wanted->key, wanted->name,
                 wanted->name_size,
                 search->tenant != NULL ? seek->hints : wanted->hints};
-            question->seeks[question->n++] = seek;
+            batch->seeks[batch->n++] = seek;
         }
     }
 }
@@ -377,20 +376,20 @@ static void search_batch_fill(struct search_batch *question,
 /* Returns 0, or -1 without memory or descriptors. */
 static int search_batch_start(struct search *search, size_t *at)
 {
-    struct search_batch *question = zeroed_alloc(1, sizeof(*question));
+    struct search_batch *batch = zeroed_alloc(1, sizeof(*batch));
     struct batch_key keys[BATCH_KEYS_MAX];
 
-    if (question == NULL) {
+    if (batch == NULL) {
         return -1;
     }
-    question->search = search;
-    search_batch_fill(question, keys, at);
-    question->ask =
-        batch_start(search->searcher->base, search->helper, keys, question->n,
-                    seconds_left(search), on_replies, question);
-    question->next = search->question;
-    search->question = question;
-    return question->ask != NULL ? 0 : -1;
+    batch->search = search;
+    search_batch_fill(batch, keys, at);
+    batch->ask =
+        batch_start(search->searcher->base, search->helper, keys, batch->n,
+                    seconds_left(search), on_replies, batch);
+    batch->next = search->batches;
+    search->batches = batch;
+    return batch->ask != NULL ? 0 : -1;
 }
 
 /* Returns whether the seek has ended, or waits for a look. */
@@ -682,8 +681,8 @@ bool search_is_looking(const struct search *search)
 
 void search_stop(struct search *search)
 {
-    struct search_batch *question;
-    struct disk_lookups *disk_lookups;
+    struct search_batch *batch;
+    struct search_disk_lookups *disk_lookups;
     struct seek *seek;
     size_t i;
 
@@ -691,12 +690,12 @@ void search_stop(struct search *search)
         search->disk_lookups = disk_lookups->next;
         task_cancel(disk_lookups->task);
     }
-    while ((question = search->question) != NULL) {
-        search->question = question->next;
-        if (question->ask != NULL) {
-            batch_cancel(question->ask);
+    while ((batch = search->batches) != NULL) {
+        search->batches = batch->next;
+        if (batch->ask != NULL) {
+            batch_cancel(batch->ask);
         }
-        free(question);
+        free(batch);
     }
     symcached_client_free(search->exchange);
     search->exchange = NULL;

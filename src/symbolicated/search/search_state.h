@@ -11,7 +11,7 @@
 #include "search.h"
 #include "tenant.h"
 
-struct disk_lookups;
+struct search_disk_lookups;
 struct search_batch;
 
 /*
@@ -67,24 +67,23 @@ struct search {
     size_t open;      /* seeks that have not ended */
     size_t to_look;
     size_t to_ask;
-    struct disk_lookups *disk_lookups; /* the newest */
-    struct search_batch *question;     /* the newest */
+    struct search_disk_lookups *disk_lookups; /* the newest */
+    struct search_batch *batches;             /* the newest */
     struct why_query_queue whys; /* of seeks */
     struct tenant *tenant; /* NULL: the configured stores, or not there yet */
     struct symcached_client *exchange; /* by which it is asked for, or NULL */
     struct seek seeks[];
 };
 
-/* Files that a thread looks at.  The search may be gone when it is
- * through. */
-struct disk_lookups {
-    struct disk_lookups *next;
+/* Files that a thread looks at.  The search may be gone when it is through. */
+struct search_disk_lookups {
+    struct search_disk_lookups *next;
     struct search *search;
     struct task *task;
     struct mapped_modules *mapped;
     struct tenant *tenant; /* kept open for the thread; or NULL */
     size_t n;
-    struct disk_lookup {
+    struct search_disk_lookup {
         struct seek *seek;
         int root;
         symcache_key_t key;
