@@ -165,7 +165,7 @@ static void answer_decided(struct scheduler *scheduler,
 
 /*
  * Returns the job of the key, which is new if there was none, or NULL, and
- * then a says why.
+ * then answer says why.
  */
 static struct job *get_job(struct scheduler *scheduler,
                            const struct scheduler_lookup *lookup,
