@@ -29,7 +29,7 @@ static void write_text(struct minidump *dump, const char *format, ...)
 
 /* Writes a name with a text in front of it, or else the code. */
 static void write_code(struct minidump *dump, const char *before,
-                       enum names_table table, uint64_t code)
+                       enum reason_names_table table, uint64_t code)
 {
     const char *name = reason_names_find(table, code);
 
@@ -128,7 +128,7 @@ static void unix_signal(struct minidump *dump)
 {
     static const struct {
         uint32_t signal;
-        enum names_table kinds;
+        enum reason_names_table kinds;
     } refined[] = {{4, NAMES_SIGILL},  {5, NAMES_SIGTRAP}, {7, NAMES_SIGBUS},
                    {8, NAMES_SIGFPE},  {11, NAMES_SIGSEGV},
                    {31, NAMES_SIGSYS}};
@@ -206,7 +206,7 @@ static void mach_resource(struct minidump *dump, uint32_t type,
 static void mach_guarded(struct minidump *dump, uint32_t type, const char *name)
 {
     enum { NONE, MACH_PORT, FD, USER, VN, VIRT_MEMORY, REJECTED_SC };
-    static const enum names_table flavors[] = {
+    static const enum reason_names_table flavors[] = {
         [MACH_PORT] = NAMES_GUARDED_MACH_PORT,
         [FD] = NAMES_GUARDED_FD,
         [VN] = NAMES_GUARDED_VN,

@@ -43,7 +43,7 @@ static int compare_codes(const void *a, const void *b)
     return x->code < y->code ? -1 : x->code > y->code;
 }
 
-const char *reason_names_find(enum names_table table, uint64_t code)
+const char *reason_names_find(enum reason_names_table table, uint64_t code)
 {
     const struct code wanted = {table, (uint32_t)code, 0}, *found;
 

@@ -10,7 +10,7 @@
 
 /* Tables of reason_names.inc.  Those that end with a processor are in the
  * order ARM, PPC, X86. */
-enum names_table {
+enum reason_names_table {
     NAMES_EXCEPTION,
     NAMES_FACILITY,
     NAMES_FAST_FAIL,
@@ -55,6 +55,6 @@ enum names_table {
 };
 
 /* Returns the name of a code in a table, or NULL. */
-const char *reason_names_find(enum names_table table, uint64_t code);
+const char *reason_names_find(enum reason_names_table table, uint64_t code);
 
 #endif
