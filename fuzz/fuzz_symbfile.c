@@ -65,7 +65,7 @@ static void join(const uint8_t *data, size_t size)
     const struct symc_sink sink = {write_bytes, &made};
 
     made.size = 0;
-    if (symbfile_join(data, size, &sink, error, sizeof(error)) == 0 &&
+    if (symbfile_join_parts(data, size, &sink, error, sizeof(error)) == 0 &&
         look_up(made.data, made.size) != 0) {
         abort();
     }
@@ -83,7 +83,7 @@ static void make(const struct bytes *symcache)
     made.size = 0;
     if (symc_reader_open(&reader, symcache->data, symcache->size, error,
                          sizeof(error)) != SYMC_OPENED ||
-        (symbfile_make_ranges(&reader, 0, &sink, &failure) == 0 &&
+        (symbfile_ranges_from_symcache(&reader, 0, &sink, &failure) == 0 &&
          look_up(made.data, made.size) != 0)) {
         abort();
     }

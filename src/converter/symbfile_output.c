@@ -34,7 +34,8 @@ static int make_ranges(const struct symc_reader *symcache, const uint8_t *data,
                        size_t size, const struct symc_sink *sink,
                        struct failure *failure)
 {
-    return symbfile_make_ranges(symcache, base_of(data, size), sink, failure);
+    return symbfile_ranges_from_symcache(symcache, base_of(data, size), sink,
+                                         failure);
 }
 
 static int make_pads(const struct symc_reader *symcache, const uint8_t *data,
@@ -46,8 +47,8 @@ static int make_pads(const struct symc_reader *symcache, const uint8_t *data,
                                    : pe_instructions_read(data, size, &code);
 
     rc = rc != 0 ? failure_memory(failure)
-                 : symbfile_make_pads(symcache, base_of(data, size), &code,
-                                      sink, failure);
+                 : symbfile_pads_from_symcache(symcache, base_of(data, size),
+                                               &code, sink, failure);
     code_free(&code);
     return rc;
 }

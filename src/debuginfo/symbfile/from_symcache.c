@@ -33,7 +33,7 @@ struct from_symcache_piece {
     size_t line_room;
 };
 
-struct make {
+struct range_maker {
     const struct symc_reader *symcache;
     uint64_t base;
     struct chain chain;
@@ -48,67 +48,68 @@ struct make {
     struct failure *failure;
 };
 
-static void free_pieces(struct make *m)
+static void free_pieces(struct range_maker *maker)
 {
     size_t i;
 
-    for (i = 0; i < m->num_pieces; i++) {
-        free(m->pieces[i].lines);
+    for (i = 0; i < maker->num_pieces; i++) {
+        free(maker->pieces[i].lines);
     }
-    m->num_pieces = m->num_open = 0;
-    arena_reset(&m->arena);
+    maker->num_pieces = maker->num_open = 0;
+    arena_reset(&maker->arena);
 }
 
-static int put_piece(struct make *m, const struct from_symcache_piece *p)
+static int put_piece(struct range_maker *maker,
+                     const struct from_symcache_piece *p)
 {
     static const struct symc_string none = {"", 0};
-    struct symbfile_record r = {.address = m->base + p->begin,
+    struct symbfile_record r = {.address = maker->base + p->begin,
                                 .size = p->end - p->begin,
                                 .func = p->name,
                                 .depth = p->depth,
                                 .lines = p->lines,
                                 .num_lines = p->num_lines};
 
-    if (chain_path(m->symcache, p->file, &m->arena, &r.file, m->failure) !=
-        0) {
+    if (chain_path(maker->symcache, p->file, &maker->arena, &r.file,
+                   maker->failure) != 0) {
         return -1;
     }
     if (p->depth > 0) {
         r.call_line = p->call_line;
-        if (chain_path(m->symcache, p->call_file, &m->arena, &r.call_file,
-                       m->failure) != 0) {
+        if (chain_path(maker->symcache, p->call_file, &maker->arena,
+                       &r.call_file, maker->failure) != 0) {
             return -1;
         }
         if (r.call_file.data == NULL) {
             r.call_file = none; /* without it, the file of the caller */
         }
     }
-    return symbfile_writer_add(&m->writer, &r);
+    return symbfile_writer_add(&maker->writer, &r);
 }
 
 /* Writes the pieces: first those of the function itself, as the reference
  * does, whose readers take the last one for the parent of all that follow. */
-static int put_pieces(struct make *m)
+static int put_pieces(struct range_maker *maker)
 {
     int rc = 0;
     size_t i, pass;
 
     for (pass = 0; pass < 2; pass++) {
-        for (i = 0; i < m->num_pieces && rc == 0; i++) {
-            if ((m->pieces[i].depth > 0) == (pass > 0)) {
-                rc = put_piece(m, &m->pieces[i]);
+        for (i = 0; i < maker->num_pieces && rc == 0; i++) {
+            if ((maker->pieces[i].depth > 0) == (pass > 0)) {
+                rc = put_piece(maker, &maker->pieces[i]);
             }
         }
     }
-    free_pieces(m);
+    free_pieces(maker);
     return rc;
 }
 
 /* Does the piece that is open at a depth belong to the chain's link there? */
-static bool goes_on(const struct make *m, size_t depth)
+static bool goes_on(const struct range_maker *maker, size_t depth)
 {
-    const struct from_symcache_piece *p = &m->pieces[m->open[depth]];
-    const struct chain_link *link = &m->chain.links[depth];
+    const struct from_symcache_piece *p = &maker->pieces[maker->open[depth]];
+    const struct chain_link *link = &maker->chain.links[depth];
 
     return p->function == link->function &&
            (depth == 0 ||
@@ -122,18 +123,18 @@ static bool takes_line(const struct from_symcache_piece *p,
     return p->num_lines < LINES_MAX && (p->file == link->file || !p->has_file);
 }
 
-static int open_piece(struct make *m, uint64_t begin)
+static int open_piece(struct range_maker *maker, uint64_t begin)
 {
-    size_t depth = m->num_open;
-    const struct chain_link *link = &m->chain.links[depth];
+    size_t depth = maker->num_open;
+    const struct chain_link *link = &maker->chain.links[depth];
     struct from_symcache_piece *p;
 
-    if (array_need(&m->pieces, &m->piece_room, m->num_pieces + 1,
-                   sizeof(*m->pieces)) != 0) {
-        return failure_memory(m->failure);
+    if (array_need(&maker->pieces, &maker->piece_room, maker->num_pieces + 1,
+                   sizeof(*maker->pieces)) != 0) {
+        return failure_memory(maker->failure);
     }
-    m->open[m->num_open++] = m->num_pieces;
-    p = &m->pieces[m->num_pieces++];
+    maker->open[maker->num_open++] = maker->num_pieces;
+    p = &maker->pieces[maker->num_pieces++];
     memset(p, 0, sizeof(*p));
     p->begin = begin;
     p->depth = (uint32_t)depth;
@@ -145,7 +146,7 @@ static int open_piece(struct make *m, uint64_t begin)
     return 0;
 }
 
-static int add_line(struct make *m, struct from_symcache_piece *p,
+static int add_line(struct range_maker *maker, struct from_symcache_piece *p,
                     const struct chain_link *link, uint64_t begin)
 {
     uint32_t last = p->num_lines > 0 ? p->lines[p->num_lines - 1].line : 0;
@@ -157,7 +158,7 @@ static int add_line(struct make *m, struct from_symcache_piece *p,
     }
     if (array_need(&p->lines, &p->line_room, p->num_lines + 1,
                    sizeof(*p->lines)) != 0) {
-        return failure_memory(m->failure);
+        return failure_memory(maker->failure);
     }
     p->lines[p->num_lines].offset = begin - p->begin;
     p->lines[p->num_lines++].line = link->line;
@@ -165,74 +166,79 @@ static int add_line(struct make *m, struct from_symcache_piece *p,
 }
 
 /* Takes the chain of a range of the SymCache. */
-static int take_range(struct make *m, uint64_t begin, uint64_t end)
+static int take_range(struct range_maker *maker, uint64_t begin, uint64_t end)
 {
-    size_t depth, count = m->chain.count, same = 0;
+    size_t depth, count = maker->chain.count, same = 0;
     const struct chain_link *innermost;
 
-    while (same < m->num_open && same < count && goes_on(m, same)) {
+    while (same < maker->num_open && same < count && goes_on(maker, same)) {
         same++;
     }
-    if (same == 0 && m->num_open > 0 && put_pieces(m) != 0) {
+    if (same == 0 && maker->num_open > 0 && put_pieces(maker) != 0) {
         return -1;
     }
     if (count == 0) {
         return 0;
     }
-    innermost = &m->chain.links[count - 1];
+    innermost = &maker->chain.links[count - 1];
     if (same == count &&
-        !takes_line(&m->pieces[m->open[same - 1]], innermost)) {
+        !takes_line(&maker->pieces[maker->open[same - 1]], innermost)) {
         same--;
     }
-    m->num_open = same;
-    while (m->num_open < count) {
-        if (open_piece(m, begin) != 0) {
+    maker->num_open = same;
+    while (maker->num_open < count) {
+        if (open_piece(maker, begin) != 0) {
             return -1;
         }
     }
     for (depth = 0; depth < count; depth++) {
-        m->pieces[m->open[depth]].end = end;
+        maker->pieces[maker->open[depth]].end = end;
     }
-    return add_line(m, &m->pieces[m->open[count - 1]], innermost, begin);
+    return add_line(maker, &maker->pieces[maker->open[count - 1]], innermost,
+                    begin);
 }
 
-static int take_ranges(struct make *m)
+static int take_ranges(struct range_maker *maker)
 {
-    uint32_t i, n = m->symcache->num_ranges;
+    uint32_t i, n = maker->symcache->num_ranges;
     uint64_t end;
 
     for (i = 0; i < n; i++) {
-        end = i + 1 < n ? symc_reader_range(m->symcache, i + 1)
+        end = i + 1 < n ? symc_reader_range(maker->symcache, i + 1)
                         : (uint64_t)UINT32_MAX + 1;
-        if (chain_read(m->symcache, symc_reader_range_location(m->symcache, i),
-                       &m->chain, m->failure) != 0 ||
-            take_range(m, symc_reader_range(m->symcache, i), end) != 0) {
+        if (chain_read(maker->symcache,
+                       symc_reader_range_location(maker->symcache, i),
+                       &maker->chain, maker->failure) != 0 ||
+            take_range(maker, symc_reader_range(maker->symcache, i), end) !=
+                0) {
             return -1;
         }
     }
-    return put_pieces(m);
+    return put_pieces(maker);
 }
 
-int symbfile_make_ranges(const struct symc_reader *symcache, uint64_t base,
-                         const struct symc_sink *sink, struct failure *failure)
+int symbfile_ranges_from_symcache(const struct symc_reader *symcache,
+                                  uint64_t base, const struct symc_sink *sink,
+                                  struct failure *failure)
 {
     int rc;
-    struct make *m = calloc(1, sizeof(*m));
+    struct range_maker *maker = calloc(1, sizeof(*maker));
 
-    if (m == NULL) {
+    if (maker == NULL) {
         return failure_memory(failure);
     }
-    m->symcache = symcache;
-    m->base = base;
-    m->failure = failure;
-    rc = symbfile_writer_begin(&m->writer, sink, failure) != 0 ||
-                 take_ranges(m) != 0 || symbfile_writer_finish(&m->writer) != 0
+    maker->symcache = symcache;
+    maker->base = base;
+    maker->failure = failure;
+    rc = symbfile_writer_begin(&maker->writer, sink, failure) != 0 ||
+                 take_ranges(maker) != 0 ||
+                 symbfile_writer_finish(&maker->writer) != 0
              ? -1
              : 0;
-    free_pieces(m);
-    symbfile_writer_free(&m->writer);
-    arena_free(&m->arena);
-    free(m->pieces);
-    free(m);
+    free_pieces(maker);
+    symbfile_writer_free(&maker->writer);
+    arena_free(&maker->arena);
+    free(maker->pieces);
+    free(maker);
     return rc;
 }

@@ -35,8 +35,9 @@ static int read_all(struct symbfile_reader *reader,
     return rc;
 }
 
-int symbfile_join(const uint8_t *data, size_t size,
-                  const struct symc_sink *sink, char *error, size_t error_size)
+int symbfile_join_parts(const uint8_t *data, size_t size,
+                        const struct symc_sink *sink, char *error,
+                        size_t error_size)
 {
     struct symbfile_reader reader;
     int rc;

@@ -17,8 +17,8 @@
  * them are read before.  Returns 0; -1 with what is wrong in error, as the
  * rest of a sentence; or -2 if the sink failed.
  */
-int symbfile_join(const uint8_t *data, size_t size,
-                  const struct symc_sink *sink, char *error,
-                  size_t error_size);
+int symbfile_join_parts(const uint8_t *data, size_t size,
+                        const struct symc_sink *sink, char *error,
+                        size_t error_size);
 
 #endif

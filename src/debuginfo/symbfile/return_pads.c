@@ -182,9 +182,10 @@ static int take_ranges(struct pads *p)
     return 0;
 }
 
-int symbfile_make_pads(const struct symc_reader *symcache, uint64_t base,
-                       const struct code *code, const struct symc_sink *sink,
-                       struct failure *failure)
+int symbfile_pads_from_symcache(const struct symc_reader *symcache,
+                                uint64_t base, const struct code *code,
+                                const struct symc_sink *sink,
+                                struct failure *failure)
 {
     int rc;
     struct pads *p = calloc(1, sizeof(*p));

@@ -256,7 +256,7 @@ static int join_parts(struct work *w, const uint8_t *data, size_t size)
     int rc;
 
     start_writer(w, w->out);
-    rc = symbfile_join(data, size, &sink, detail, sizeof(detail));
+    rc = symbfile_join_parts(data, size, &sink, detail, sizeof(detail));
     return rc == 0    ? 0
            : rc == -1 ? refuse_upload(400, "the symbfile %s", detail)
                       : refuse_writer(w, BODY_SYSTEM, "cannot be written");
