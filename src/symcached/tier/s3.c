@@ -393,28 +393,30 @@ static int s3_get(struct tier_call *call)
     return s3_fetch(call, object_url(call), on_fetched);
 }
 
-struct send *tier_s3_send(struct tier_call *call, const struct s3_send *send,
+struct send *tier_s3_send(struct tier_call *call,
+                          const struct tier_s3_request *request,
                           send_done_fn done, void *arg)
 {
-    struct send_request request = {
-        .method = send->method,
+    struct send_request http_request = {
+        .method = request->method,
         .transport = &call->config->transport,
-        .extra = send->headers->list,
-        .nextra = send->headers->n,
-        .fd = send->fd,
-        .from = send->from,
-        .size = send->size,
+        .extra = request->headers->list,
+        .nextra = request->headers->n,
+        .fd = request->fd,
+        .from = request->from,
+        .size = request->size,
         .connect = TIER_CONNECT,
-        .seconds = TIER_WRITE + (unsigned)((send->waits_for + send->size) /
-                                           TIER_WRITE_RATE),
-        .stall = send->waits_for > 0 ? 0 : TIER_STALL,
+        .seconds =
+            TIER_WRITE +
+            (unsigned)((request->waits_for + request->size) / TIER_WRITE_RATE),
+        .stall = request->waits_for > 0 ? 0 : TIER_STALL,
     };
     char *base = object_url(call), *url = NULL;
     struct send *started = NULL;
 
-    if (base != NULL && asprintf(&url, "%s%s", base, send->query) >= 0) {
-        request.url = url;
-        started = send_start(call->tiers->fetcher, &request, done, arg);
+    if (base != NULL && asprintf(&url, "%s%s", base, request->query) >= 0) {
+        http_request.url = url;
+        started = send_start(call->tiers->fetcher, &http_request, done, arg);
         free(url);
     }
     free(base);
@@ -426,11 +428,14 @@ static int send_request(struct tier_call *call, const char *method,
                         struct s3_headers *headers, int fd, uint64_t size,
                         send_done_fn done)
 {
-    struct s3_send send = {.method = method, .query = "", .headers = headers,
-                           .fd = fd, .size = size};
+    struct tier_s3_request request = {.method = method,
+                                      .query = "",
+                                      .headers = headers,
+                                      .fd = fd,
+                                      .size = size};
 
     call->renewals = call->config->transport.renewals;
-    call->task = tier_s3_send(call, &send, done, call);
+    call->task = tier_s3_send(call, &request, done, call);
     call->task_cancel = send_ends;
     return call->task != NULL ? 0 : -1;
 }

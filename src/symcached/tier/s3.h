@@ -10,7 +10,7 @@
 
 struct s3_headers;
 
-struct s3_send {
+struct tier_s3_request {
     const char *method;
     const char *query; /* behind the object's URL, "" or "?..." */
     struct s3_headers *headers;
@@ -21,7 +21,8 @@ struct s3_send {
 };
 
 /* Returns NULL with errno. */
-struct send *tier_s3_send(struct tier_call *call, const struct s3_send *send,
+struct send *tier_s3_send(struct tier_call *call,
+                          const struct tier_s3_request *request,
                           send_done_fn done, void *arg);
 
 /* The meaning of an answer with this status and this <Code>. */

@@ -147,9 +147,13 @@ static int send_about(struct s3_parts *parts, const char *method, int fd,
 {
     struct s3_headers headers = {.n = 0};
     char query[sizeof(parts->id) + 16];
-    struct s3_send send = {.method = method, .query = query,
-                           .headers = &headers, .fd = fd, .size = size,
-                           .waits_for = size > 0 ? parts->call->size : 0};
+    struct tier_s3_request request = {.method = method,
+                                      .query = query,
+                                      .headers = &headers,
+                                      .fd = fd,
+                                      .size = size,
+                                      .waits_for =
+                                          size > 0 ? parts->call->size : 0};
 
     snprintf(query, sizeof(query), "?uploadId=%s", parts->id);
     s3_headers_add_body(&headers, parts->call, sha256);
@@ -158,7 +162,7 @@ static int send_about(struct s3_parts *parts, const char *method, int fd,
         parts->call->config->kind == TIER_S3) {
         s3_headers_add_absent(&headers, parts->call);
     }
-    parts->send = tier_s3_send(parts->call, &send, done, parts);
+    parts->send = tier_s3_send(parts->call, &request, done, parts);
     return parts->send != NULL ? 0 : -1;
 }
 
@@ -227,9 +231,12 @@ static void on_sum(void *arg, const struct checksum *sum)
     struct tier_call *call = parts->call;
     struct s3_headers headers = {.n = 0};
     char query[sizeof(parts->id) + 48];
-    struct s3_send send = {.method = "PUT", .query = query,
-                           .headers = &headers, .fd = call->fd,
-                           .from = parts->at, .size = sum->size[0]};
+    struct tier_s3_request request = {.method = "PUT",
+                                      .query = query,
+                                      .headers = &headers,
+                                      .fd = call->fd,
+                                      .from = parts->at,
+                                      .size = sum->size[0]};
 
     parts->task = NULL;
     if (sum->errnum != 0) {
@@ -240,7 +247,7 @@ static void on_sum(void *arg, const struct checksum *sum)
              parts->id);
     memcpy(parts->sha256, sum->sha256[0], sizeof(parts->sha256));
     s3_headers_add_body(&headers, call, parts->sha256);
-    parts->send = tier_s3_send(call, &send, on_part, parts);
+    parts->send = tier_s3_send(call, &request, on_part, parts);
     if (parts->send == NULL) {
         fail_parts(parts, TIER_REPLY_FAILED, strerror(errno));
     }
@@ -304,8 +311,8 @@ static void on_begun(void *arg, const struct send_result *result)
 int tier_s3_put_parts(struct tier_call *call)
 {
     struct s3_headers headers = {.n = 0};
-    struct s3_send send = {.method = "POST", .query = "?uploads=",
-                           .headers = &headers, .fd = -1};
+    struct tier_s3_request request = {
+        .method = "POST", .query = "?uploads=", .headers = &headers, .fd = -1};
     struct s3_parts *parts = calloc(1, sizeof(*parts));
     uint64_t least = call->size / PARTS_MAX + 1;
 
@@ -323,7 +330,7 @@ int tier_s3_put_parts(struct tier_call *call)
     call->renewals = call->config->transport.renewals;
     if (parts->list != NULL) {
         fputs("<CompleteMultipartUpload>", parts->list);
-        parts->send = tier_s3_send(call, &send, on_begun, parts);
+        parts->send = tier_s3_send(call, &request, on_begun, parts);
     }
     if (parts->send == NULL) {
         parts_free(parts);
