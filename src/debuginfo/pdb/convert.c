@@ -148,7 +148,7 @@ static int read_module(struct pdb_convert *c, const struct dbi_module *module,
                           "line information (C13)");
     }
     c->symbols.stream = module->stream;
-    return symbols_read(&c->symbols, data, module->symbol_bytes, failure);
+    return pdb_symbols_read(&c->symbols, data, module->symbol_bytes, failure);
 }
 
 /* Prefetches what is read first of a module: where its symbols and its line
@@ -195,7 +195,7 @@ static int read_all(struct pdb_convert *c, struct failure *failure)
 /* Frees what only reading needs, before the writer needs memory to sort. */
 static void free_readers(struct pdb_convert *c)
 {
-    symbols_free(&c->symbols);
+    pdb_symbols_free(&c->symbols);
     function_name_free(&c->names);
     lines_free(&c->lines);
     source_files_free(&c->sources);

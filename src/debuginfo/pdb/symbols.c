@@ -71,7 +71,7 @@ struct pdb_symbol_walk {
     struct procedure last;
 };
 
-void symbols_free(struct pdb_symbols *s)
+void pdb_symbols_free(struct pdb_symbols *s)
 {
     inlinees_free(&s->inlinees);
     lines_list_free(&s->list);
@@ -332,16 +332,16 @@ static int add_procedure(struct pdb_symbols *s,
 static int push_enclosing_procedure(struct pdb_symbols *s, long depth,
                                     const struct procedure *procedure)
 {
-    struct enclosing_procedure *base;
+    struct enclosing_procedure *enclosing;
 
-    if (array_need(&s->procedures, &s->procedures_room, s->num_procedures + 1,
+    if (array_need(&s->procedures, &s->procedure_room, s->num_procedures + 1,
                    sizeof(*s->procedures)) != 0) {
         return -1;
     }
-    base = &s->procedures[s->num_procedures++];
-    base->depth = depth;
-    base->section = procedure->section;
-    base->offset = procedure->offset;
+    enclosing = &s->procedures[s->num_procedures++];
+    enclosing->depth = depth;
+    enclosing->section = procedure->section;
+    enclosing->offset = procedure->offset;
     return 0;
 }
 
@@ -404,7 +404,7 @@ static int add_inlinee(struct pdb_symbols *s,
     uint32_t id, skip;
     uint64_t end;
     const uint8_t *entry;
-    const struct enclosing_procedure *base;
+    const struct enclosing_procedure *enclosing;
     const struct symc_line *last;
     struct symc_function *f;
 
@@ -412,7 +412,7 @@ static int add_inlinee(struct pdb_symbols *s,
         return failure_at(failure, s->stream, 0,
                           "an inlined call outside of procedures");
     }
-    base = &s->procedures[s->num_procedures - 1];
+    enclosing = &s->procedures[s->num_procedures - 1];
     skip = r->kind == S_INLINESITE2 ? 16 : 12;
     id = le32(r->data + 8);
     entry = inlinees_find(&s->inlinees, id);
@@ -425,7 +425,7 @@ static int add_inlinee(struct pdb_symbols *s,
     }
     first = s->list.count;
     if (inlinees_lines(s->lines, entry, r->data + skip, r->size - skip,
-                       base->section, base->offset, &s->list) != 0 ||
+                       enclosing->section, enclosing->offset, &s->list) != 0 ||
         lines_tidy(&s->list, first) != 0 || s->list.count == first ||
         name_inlinee(s, id, f) != 0) {
         s->list.count = first;
@@ -545,8 +545,8 @@ static int walk_records(struct pdb_symbols *s, const uint8_t *data,
     return 0;
 }
 
-int symbols_read(struct pdb_symbols *s, const uint8_t *data, uint32_t size,
-                 struct failure *failure)
+int pdb_symbols_read(struct pdb_symbols *s, const uint8_t *data, uint32_t size,
+                     struct failure *failure)
 {
     int rc;
 

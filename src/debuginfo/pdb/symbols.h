@@ -39,21 +39,20 @@ struct pdb_symbols {
     struct symbols_open *open; /* functions whose scope is open */
     size_t num_open;
     size_t open_room;
-    struct enclosing_procedure
-        *procedures; /* procedures that annotations refer to */
+    struct enclosing_procedure *procedures; /* to which annotations refer */
     size_t num_procedures;
-    size_t procedures_room;
+    size_t procedure_room;
     uint32_t stream; /* for messages */
 };
 
 /* Must be all zero at the beginning, except for the first five fields. */
-void symbols_free(struct pdb_symbols *symbols);
+void pdb_symbols_free(struct pdb_symbols *symbols);
 
 /*
  * Reads the symbols of the module that lines_open() was called for, and passes
  * complete functions to the writer.  Returns 0, or -1 with failure set.
  */
-int symbols_read(struct pdb_symbols *symbols, const uint8_t *data,
-                 uint32_t size, struct failure *failure);
+int pdb_symbols_read(struct pdb_symbols *symbols, const uint8_t *data,
+                     uint32_t size, struct failure *failure);
 
 #endif
