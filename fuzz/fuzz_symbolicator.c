@@ -84,8 +84,9 @@ static void tenant(struct symbolicator_request *request)
         }
         return;
     }
-    list = symbolicator_has_own(&config, request) ? client_list_read(request)
-                                                  : NULL;
+    list = symbolicator_request_has_own_sources(&config, request)
+               ? client_list_read(request)
+               : NULL;
     if (list != NULL) {
         client_list_write(&w, list, request);
         for (i = 0; i < request->nmodules; i++) {

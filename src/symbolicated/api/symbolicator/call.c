@@ -359,7 +359,7 @@ static int read_client_sources(struct symbolicator_call *call)
 {
     const struct symbolicator_request *request = &call->request;
 
-    if (!symbolicator_has_own(call->config, request)) {
+    if (!symbolicator_request_has_own_sources(call->config, request)) {
         return 0;
     }
     call->client_sources = client_list_read(request);
@@ -436,7 +436,7 @@ int symbolicator_call_want(struct symbolicator_call *call)
         call->api.first.modules == NULL || read_client_sources(call) != 0) {
         return -1;
     }
-    sources = symbolicator_source_list(call->config, request);
+    sources = symbolicator_request_sources(call->config, request);
     /* then the client wants nothing to be looked for */
     call->has_no_sources =
         sources != 0 &&

@@ -22,8 +22,7 @@ struct symbolicator_call {
     struct symbolicator_request request;
     size_t body_size;
     char *text; /* of the request, if it is the call's to free */
-    bool
-        has_no_sources; /* nothing is looked for: the client named no source */
+    bool has_no_sources; /* the client named none: nothing is looked for */
     bool wants_cfi; /* of the modules that are used, after their names */
     struct symbolicator_result *results; /* of all modules */
     struct json_writer tenant;           /* api.tenant */

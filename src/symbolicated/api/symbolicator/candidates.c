@@ -466,7 +466,7 @@ static void add_empty(struct candidates *all)
     const char *name;
     const struct store_config *store;
 
-    list = symbolicator_source_list(all->config, all->request);
+    list = symbolicator_request_sources(all->config, all->request);
     if (list != 0) {
         add_listed(all, list, true);
         return;

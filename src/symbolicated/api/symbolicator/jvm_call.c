@@ -26,8 +26,7 @@ struct jvm_call {
         sources;                        /* those of the client; borrows JSON */
     struct json_writer tenant;          /* api.tenant */
     struct client_list *client_sources; /* or NULL */
-    bool
-        has_no_sources; /* nothing is looked for: the client named no source */
+    bool has_no_sources; /* the client named none: nothing is looked for */
     size_t *wanted; /* which module of the request each of api.first is */
 };
 
@@ -144,7 +143,7 @@ static int read_client_sources(struct jvm_call *call)
 {
     const struct json *json = &call->request.json;
 
-    if (!symbolicator_has_own(call->config, &call->sources)) {
+    if (!symbolicator_request_has_own_sources(call->config, &call->sources)) {
         return 0;
     }
     call->client_sources = client_list_read(&call->sources);

@@ -35,8 +35,9 @@ static uint32_t source_id(const struct json *json, uint32_t source)
     return id != 0 && json->values[id].type == JSON_STRING ? id : 0;
 }
 
-uint32_t symbolicator_source_list(const struct symbolication_config *config,
-                                  const struct symbolicator_request *request)
+uint32_t
+symbolicator_request_sources(const struct symbolication_config *config,
+                             const struct symbolicator_request *request)
 {
     return config->symbolicator.sources == SYMBOLICATOR_SOURCES_CONFIGURED ||
                    config->symbolicator.sources == SYMBOLICATOR_SOURCES_ALLOW
@@ -44,8 +45,9 @@ uint32_t symbolicator_source_list(const struct symbolication_config *config,
                : 0;
 }
 
-bool symbolicator_has_own(const struct symbolication_config *config,
-                          const struct symbolicator_request *request)
+bool symbolicator_request_has_own_sources(
+    const struct symbolication_config *config,
+    const struct symbolicator_request *request)
 {
     return config->symbolicator.sources == SYMBOLICATOR_SOURCES_ALLOW &&
            request->sources != 0;
@@ -64,11 +66,11 @@ int symbolicator_sources_check(const struct symbolication_config *config,
         snprintf(error, error_size, "sources: not allowed here");
         return 422;
     }
-    if (symbolicator_has_own(config, request)) {
+    if (symbolicator_request_has_own_sources(config, request)) {
         return client_sources_check(request, error, error_size);
     }
     json = &request->json;
-    list = symbolicator_source_list(config, request);
+    list = symbolicator_request_sources(config, request);
     if (list == 0) {
         return 0;
     }
@@ -98,8 +100,8 @@ bool symbolicator_source_counts(const struct symbolication_config *config,
     const struct json *json;
 
     json = &request->json;
-    list = symbolicator_source_list(config, request);
-    if (list == 0 || symbolicator_has_own(config, request)) {
+    list = symbolicator_request_sources(config, request);
+    if (list == 0 || symbolicator_request_has_own_sources(config, request)) {
         return true;
     }
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {

@@ -18,12 +18,14 @@ int symbolicator_sources_check(const struct symbolication_config *config,
                                char *error, size_t error_size);
 
 /* The list of sources that are to be asked; 0: all that are configured. */
-uint32_t symbolicator_source_list(const struct symbolication_config *config,
-                                  const struct symbolicator_request *request);
+uint32_t
+symbolicator_request_sources(const struct symbolication_config *config,
+                             const struct symbolicator_request *request);
 
 /* Whether the sources are the client's own, which a tenant asks. */
-bool symbolicator_has_own(const struct symbolication_config *config,
-                          const struct symbolicator_request *request);
+bool symbolicator_request_has_own_sources(
+    const struct symbolication_config *config,
+    const struct symbolicator_request *request);
 
 /* Whether files of this source count; a part of a symbol path does if the path
  * is named. */
