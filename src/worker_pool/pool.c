@@ -398,23 +398,23 @@ static void fail_waiting(struct work_pool *pool)
 static void on_spawned(evutil_socket_t fd, short what, void *arg)
 {
     struct work_pool *pool = arg;
-    struct spawner_message answer;
+    struct spawner_message spawned;
     int socket;
     size_t n = 1;
     ssize_t size =
-        work_message_receive(fd, &answer, sizeof(answer), &socket, &n);
+        work_message_receive(fd, &spawned, sizeof(spawned), &socket, &n);
 
     if (size == -1 && errno == EAGAIN) {
         return;
     }
     pool->ordered -= pool->ordered > 0;
     pool->heard = clock_ms();
-    if (size == sizeof(answer) && n == 1) {
+    if (size == sizeof(spawned) && n == 1) {
         atomic_fetch_add(&pool->counts->started, 1);
-        add_process(pool, socket, answer.pid);
+        add_process(pool, socket, spawned.pid);
         return;
     }
-    if (size != sizeof(answer)) {
+    if (size != sizeof(spawned)) {
         spawner_lose();
         event_del(pool->spawned);
         pool->ordered = 0;
