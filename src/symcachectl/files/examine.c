@@ -155,32 +155,34 @@ static void find_unified(const uint8_t *data, size_t size, void *result)
                                   sizeof(r->error));
 }
 
-/* The child's task: look fills result, which begins with the data that is
+/* What a child does: examine fills result, which begins with the data that is
  * known already. */
 struct examination {
     int fd;
     size_t size;
-    void (*look)(const uint8_t *data, size_t size, void *result);
+    void (*examine)(const uint8_t *data, size_t size, void *result);
     void *result;
     size_t result_size;
     char *error; /* in result */
     size_t error_size;
 };
 
-static void examine(const struct examination *t)
+static void examine(const struct examination *examination)
 {
-    struct sandbox_limits limits = {t->size + EXAMINE_MEMORY, 0,
+    struct sandbox_limits limits = {examination->size + EXAMINE_MEMORY, 0,
                                     EXAMINE_SECONDS};
     const uint8_t *data;
 
-    data = mmap(NULL, t->size, PROT_READ, MAP_PRIVATE, t->fd, 0);
+    data = mmap(NULL, examination->size, PROT_READ, MAP_PRIVATE,
+                examination->fd, 0);
     if (data == MAP_FAILED) {
-        snprintf(t->error, t->error_size, "cannot be mapped: %s",
-                 strerror(errno));
+        snprintf(examination->error, examination->error_size,
+                 "cannot be mapped: %s", strerror(errno));
         return;
     }
-    if (sandbox_enter(&limits, NULL, t->error, t->error_size) == 0) {
-        t->look(data, t->size, t->result);
+    if (sandbox_enter(&limits, NULL, examination->error,
+                      examination->error_size) == 0) {
+        examination->examine(data, examination->size, examination->result);
     }
 }
 
@@ -201,9 +203,9 @@ static int read_result(int fd, void *result, size_t size)
     return 0;
 }
 
-/* Runs a task in a child.  Returns 0; -1 with errno if there is none; or 1 if
- * it has not told all, and why, in words. */
-static int examine_in_sandbox(const struct examination *t, char *why,
+/* Runs an examination in a child.  Returns 0; -1 with errno if there is no
+ * child; or 1 if it has not told all, and why, in words. */
+static int examine_in_sandbox(const struct examination *examination, char *why,
                               size_t why_size)
 {
     int ends[2], status = 0, rc;
@@ -216,12 +218,14 @@ static int examine_in_sandbox(const struct examination *t, char *why,
     pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        examine(t);
-        n = write(ends[1], t->result, t->result_size);
-        _exit(n == (ssize_t)t->result_size ? 0 : 1);
+        examine(examination);
+        n = write(ends[1], examination->result, examination->result_size);
+        _exit(n == (ssize_t)examination->result_size ? 0 : 1);
     }
     close(ends[1]);
-    rc = pid > 0 ? read_result(ends[0], t->result, t->result_size) : -1;
+    rc = pid > 0 ? read_result(ends[0], examination->result,
+                               examination->result_size)
+                 : -1;
     close(ends[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
@@ -288,7 +292,7 @@ int examine_unified(int fd, const char *name, struct unified_path *path,
 {
     struct unified_result result = {.status = -1};
     struct examination examination = {.fd = fd,
-                                      .look = find_unified,
+                                      .examine = find_unified,
                                       .result = &result,
                                       .result_size = sizeof(result),
                                       .error = result.error,
@@ -345,7 +349,7 @@ int examine_place(int fd, const char *name, struct symstore_path *place,
 {
     struct place_result result = {0};
     struct examination examination = {.fd = fd,
-                                      .look = find_place,
+                                      .examine = find_place,
                                       .result = &result,
                                       .result_size = sizeof(result),
                                       .error = result.error,
