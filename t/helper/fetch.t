@@ -233,7 +233,8 @@ for (['stall', 'a body that stalls'], ['silent', 'no answer at all']) {
     my $start = time;
     $c->undecided("$_->[0].pdb", 'failed', qr/download_time|in time|timed out/,
                   $_->[1]);
-    cmp_ok time - $start, '<', 2 + ($Test::Symcache::san ? 20 : 5),
+    # the reason says that; a busy machine takes its time
+    cmp_ok time - $start, '<', 2 + $Test::Symcache::patience,
         "$_->[1]: ends with download_time";
 }
 

@@ -164,7 +164,7 @@ sub gone {
 
 my $start = time;
 malformed('slow', qr/transcode_time/, 'too much time');
-cmp_ok time - $start, '<', $Test::Symcache::san ? 30 : 8, 'ends it';
+cmp_ok time - $start, '<', 2 + $Test::Symcache::patience, 'ends it';
 my ($pid) = $t->read_file('notes.pid') =~ /(\d+)/;
 $t->wait_until('the background process is gone', sub { gone($pid) });
 pass 'with its whole process group';

@@ -29,7 +29,7 @@ $t->start_nginx(<<'EON', workers => 2, http => <<'EOH');
     location /store/ { symcache %%DIR%%/store; symcache_store second; }
     location /off/ { symcache %%DIR%%/store; symcache_zone off; }
     location /var/ { symcache $arg_root; }
-    location /short/ { symcache %%DIR%%/store; symcache_valid pending 5s;
+    location /short/ { symcache %%DIR%%/store; symcache_valid pending 60s;
                        symcache_valid 1s; }
     location /never/ { symcache %%DIR%%/never; symcache_valid 0; }
     location /small/ { symcache %%DIR%%/store; symcache_zone small; }
@@ -118,15 +118,15 @@ is scalar($s->requests), $n + 3, 'symcache_valid 0 remembers nothing';
 
 # --- pending
 
-$s = $t->helper_says(sub { $_[0]->reply(202, { 'Retry-After' => 4 }) });
+$s = $t->helper_says(sub { $_[0]->reply(202, { 'Retry-After' => 40 }) });
 for (1 .. 5) {
     my $r = $t->get(uri('short', 'pending'), @poll);
     is $r->{status}, 404, 'pending: 404';
-    is h($r, 'Retry-After'), 4, 'pending: the Retry-After of the helper';
+    is h($r, 'Retry-After'), 40, 'pending: the Retry-After of the helper';
 }
 sleep 2;
 $t->get(uri('short', 'pending'), @poll);
-is scalar($s->requests), 1, 'six polls, one question: 5s and not 1s';
+is scalar($s->requests), 1, 'six polls, one question: 60s and not 1s';
 $s = $t->helper_says(sub {
     $t->put('3.1.0', 'made', key => "pending.pdb/${Test::ModuleCase::guid}1A");
     $_[0]->reply(200, { 'X-Symcache-Version' => '3.1.0' });

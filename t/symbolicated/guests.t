@@ -194,22 +194,24 @@ is scalar(grep { -e "$_/store/crash.pdb/$key/crash.pdb-v9.0.0.symcache" } folder
 
 # --- one that hangs keeps nobody else waiting
 
+sub hanging {
+    return scalar grep { $_->{scope} eq 'hang' && $_->{jobs}{downloading} == 1 }
+        @{ $json->decode(guests('/v1/jobs'))->{tenants} };
+}
 {
     my $n = 20;
     post('scope=hang&timeout=0', web('hang', headers => { 'X-N' => "$_" })) for 1 .. $n;
-    $t->wait_until('all of them hang', sub {
-        my $answer = $json->decode(guests('/v1/jobs'));
-        return $n == grep { $_->{scope} eq 'hang' && $_->{jobs}{downloading} == 1 }
-            @{ $answer->{tenants} } });
-    my @ms;
+    $t->wait_until('all of them hang', sub { hanging() == $n });
+    my (@ms, $others);
     for my $i (1 .. 30) {
         my $start = time;
-        post("scope=new$i", public(), private("n$i"));
+        $others += post("scope=new$i", public(), private("n$i"))->{function} eq $main;
         push @ms, (time - $start) * 1000;
     }
     @ms = sort { $a <=> $b } @ms;
     diag sprintf 'beside %d downloads that hang: p50 %.1f ms, p99 %.1f ms', $n, @ms[15, 29];
-    cmp_ok $ms[29], '<', 1000, 'others are answered';
+    is $others, 30, 'others are answered';
+    is hanging(), $n, 'while these hang';
     spew($t->path('end'), '');
 }
 
