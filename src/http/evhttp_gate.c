@@ -273,13 +273,19 @@ static void make_room(struct gate *gate)
     }
 }
 
-/* Takes up a connection that evhttp has made.  Returns false if it cannot be
- * had. */
+/*
+ * Takes up a connection that evhttp has made.  Returns false if it cannot be
+ * had.  Many that came at once may be over a quarter of the places, and over
+ * the share of their address: none ends before its first byte is read.
+ */
 static bool take_up(struct gate_connection *c)
 {
     uintptr_t number = (uintptr_t)c->connection;
 
     c->peer = peer_enter(bufferevent_getfd(c->bev));
+    if (c->peer != NULL && !peer_has_share(c->peer)) {
+        make_room(c->gate);
+    }
     if (c->peer != NULL && !peer_has_share(c->peer)) {
         say_share(c->gate, c->peer);
         c->gate->calls.refused(503, c->gate->calls.arg);
