@@ -179,7 +179,7 @@ sub start {
         command => $o{command} // [$hostile, '{pdb}', '{out}'],
         limits => { transcodes => 4 },
         cache => { retry_errors_after => '50s' },
-        transcoder => { profile => 'strict', disk => '30m', time => '20s',
+        transcoder => { profile => 'strict', disk => '30m', time => '50s',
                         env => { T_DIR => $dir, T_PORT => '' . $server->sockport },
                         ($transcoder->{profile} // '') eq 'none' ? ()
                             : (read => ["$dir/tool"]), %$transcoder },
@@ -283,12 +283,13 @@ $t->wait_until('the work folders are gone',
     sub { my @left = glob "$dir/store/.tmp/*/*"; !@left });
 pass 'nothing of this is left in the work folder';
 
-$c = start({ time => '2s', memory => '1g' });
+$c = start({ time => '2s' });
 malformed('slow', qr/took longer than transcode_time \(2 s\)/, 'its time');
 malformed('bomb', qr/took longer than transcode_time \(2 s\)/, 'a fork bomb');
 SKIP: {
     skip 'no address space limit under AddressSanitizer', 3
         if $Test::Symcache::san;
+    $c = start({ memory => '1g' });
     malformed('greedy', qr/exit code \d+: Out of memory/, 'its memory');
 }
 
