@@ -125,10 +125,11 @@ is $t->helper('POST', '/v1/forget/default/late.pdb', 'Content-Length: 0')->{stat
 is_deeply [grep { /^local/ } @{ modules(['late.pdb'])->[0] }], ['local malformed'],
     'what its source has now is told at once';
 
-# many in a request
+# many in a request, as many as a busy machine can be asked for while an absence
+# holds, which is ten seconds
 
-my @many = map { "many$_.pdb" } 1 .. 100;
-is_deeply settled(\@many), [map { \@nowhere } @many], 'a hundred without a question';
+my @many = map { "many$_.pdb" } 1 .. 25;
+is_deeply settled(\@many), [map { \@nowhere } @many], 'many without a question';
 
 $t->finish;
 $questions->stop;
