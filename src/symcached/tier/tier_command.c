@@ -25,12 +25,17 @@
 enum { EXIT_DONE, EXIT_WRONG_CONFIG, EXIT_WRONG_USE, EXIT_IO = 3 };
 
 /* Why an object is removed. */
-enum reason { REASON_AGE, REASON_FORMER, REASON_UNFINISHED, REASONS };
+enum tier_clean_reason {
+    TIER_CLEAN_AGE,
+    TIER_CLEAN_FORMER,
+    TIER_CLEAN_UNFINISHED,
+    TIER_CLEAN_REASONS
+};
 
-static const char *const reason_names[REASONS] = {"age", "former",
-                                                  "unfinished"};
+static const char *const tier_clean_reasons[TIER_CLEAN_REASONS] = {
+    "age", "former", "unfinished"};
 
-struct run {
+struct tier_run {
     /* what is wanted */
     const char *what;
     const char *config_file;
@@ -46,8 +51,8 @@ struct run {
     struct tiers *tiers;
     int64_t now;
     unsigned running; /* removals */
-    uint64_t files[REASONS];
-    uint64_t bytes[REASONS];
+    uint64_t files[TIER_CLEAN_REASONS];
+    uint64_t bytes[TIER_CLEAN_REASONS];
     uint64_t kept;
     uint64_t failed;
 };
@@ -66,8 +71,8 @@ static const char usage[] =
 
 /* Is it of a store of clients' sources?  Such names are 32 hex digits, and this
  * machine need not have each of the stores. */
-static bool is_of_guest(const struct run *run,
-                        const struct tier_object *object)
+static bool tier_object_is_of_guest(const struct tier_run *run,
+                                    const struct tier_object *object)
 {
     return run->config->symbolication.symbolicator.tenants.tier == run->tier &&
            strcmp(object->generation, run->tier->generation) == 0 &&
@@ -76,13 +81,14 @@ static bool is_of_guest(const struct run *run,
 }
 
 /* Has no store of the configuration any use for it? */
-static bool is_former(const struct run *run, const struct tier_object *object)
+static bool is_former(const struct tier_run *run,
+                      const struct tier_object *object)
 {
     const struct store_config *store = config_store(
         run->config, object->store, strlen(object->store));
     size_t i;
 
-    if (is_of_guest(run, object)) {
+    if (tier_object_is_of_guest(run, object)) {
         return false;
     }
     if (store == NULL || store->tier != run->tier ||
@@ -100,7 +106,7 @@ static bool is_former(const struct run *run, const struct tier_object *object)
 }
 
 /* Was it left by a machine that was killed?  See filesystem.c. */
-static bool is_unfinished(const struct run *run,
+static bool is_unfinished(const struct tier_run *run,
                           const struct tier_listed *listed)
 {
     const char *name = basename(listed->name);
@@ -124,7 +130,8 @@ static void print_json(cJSON *object)
     cJSON_Delete(object);
 }
 
-static void list_json(const struct run *run, const struct tier_listed *listed)
+static void tier_ls_json(const struct tier_run *run,
+                         const struct tier_listed *listed)
 {
     char key[SYMCACHE_KEY_TEXT_MAX + 1];
     char version[SYMCACHE_VERSION_TEXT_MAX + 1];
@@ -148,16 +155,16 @@ static void list_json(const struct run *run, const struct tier_listed *listed)
     print_json(object);
 }
 
-static void list_one(void *arg, const struct tier_listed *listed)
+static void tier_ls_one(void *arg, const struct tier_listed *listed)
 {
-    const struct run *run = arg;
+    const struct tier_run *run = arg;
     time_t stored = (time_t)listed->stored;
     char when[32] = "-";
     struct tm tm;
     const char *p;
 
     if (run->is_json) {
-        list_json(run, listed);
+        tier_ls_json(run, listed);
         return;
     }
     if (listed->stored != 0 && localtime_r(&stored, &tm) != NULL) {
@@ -176,18 +183,18 @@ static void list_one(void *arg, const struct tier_listed *listed)
 
 /* clean -------------------------------------------------------------------- */
 
-struct tier_command_removal {
-    struct run *run;
+struct tier_clean_removal {
+    struct tier_run *run;
     struct tier_call call;
 };
 
-static void on_removed(struct tier_call *call, enum tier_reply reply,
-                       const char *detail)
+static void tier_clean_on_removed(struct tier_call *call,
+                                  enum tier_reply reply, const char *detail)
 {
-    struct tier_command_removal *removal =
-        (struct tier_command_removal *)((char *)call -
-                                        offsetof(struct tier_command_removal,
-                                                 call));
+    struct tier_clean_removal *removal =
+        (struct tier_clean_removal *)((char *)call -
+                                      offsetof(struct tier_clean_removal,
+                                               call));
 
     if (reply != TIER_REPLY_DONE) {
         fprintf(stderr, "symcached: %s is not removed: %s\n", call->place,
@@ -199,18 +206,19 @@ static void on_removed(struct tier_call *call, enum tier_reply reply,
     free(removal);
 }
 
-static void wait_until(struct run *run, unsigned running)
+static void tier_run_wait_until(struct tier_run *run, unsigned running)
 {
     while (run->running > running && event_base_dispatch(run->base) == 0) {
     }
 }
 
-static void take_away(struct run *run, const struct tier_listed *listed)
+static void tier_clean_remove(struct tier_run *run,
+                              const struct tier_listed *listed)
 {
-    struct tier_command_removal *removal;
+    struct tier_clean_removal *removal;
     struct tier_call *call;
 
-    wait_until(run, REMOVALS - 1);
+    tier_run_wait_until(run, REMOVALS - 1);
     removal = calloc(1, sizeof(*removal));
     if (removal == NULL || strlen(listed->name) > TIER_NAME_MAX) {
         free(removal);
@@ -223,7 +231,7 @@ static void take_away(struct run *run, const struct tier_listed *listed)
     call->tiers = run->tiers;
     call->config = run->tier;
     call->all = run->config;
-    call->reply = on_removed;
+    call->reply = tier_clean_on_removed;
     snprintf(call->name, sizeof(call->name), "%s", listed->name);
     snprintf(call->place, sizeof(call->place), "%.1000s/%s",
              run->tier->url != NULL ? run->tier->url : run->tier->path,
@@ -236,51 +244,52 @@ static void take_away(struct run *run, const struct tier_listed *listed)
     }
 }
 
-/* Returns REASONS if the object stays. */
-static enum reason judge_listed(const struct run *run,
-                                const struct tier_listed *listed)
+/* Returns TIER_CLEAN_REASONS if the object stays. */
+static enum tier_clean_reason
+tier_clean_judge(const struct tier_run *run, const struct tier_listed *listed)
 {
     struct tier_object object;
 
     if (is_unfinished(run, listed)) {
-        return REASON_UNFINISHED;
+        return TIER_CLEAN_UNFINISHED;
     }
     if (!tier_object_parse(listed->name, &object)) {
-        return REASONS; /* not ours to judge */
+        return TIER_CLEAN_REASONS; /* not ours to judge */
     }
     if (run->older_than > 0 && listed->stored != 0 &&
         run->now - listed->stored > (int64_t)run->older_than) {
-        return REASON_AGE;
+        return TIER_CLEAN_AGE;
     }
-    return run->former && is_former(run, &object) ? REASON_FORMER : REASONS;
+    return run->former && is_former(run, &object) ? TIER_CLEAN_FORMER
+                                                  : TIER_CLEAN_REASONS;
 }
 
-static void clean_one(void *arg, const struct tier_listed *listed)
+static void tier_clean_one(void *arg, const struct tier_listed *listed)
 {
-    struct run *run = arg;
-    enum reason reason = judge_listed(run, listed);
+    struct tier_run *run = arg;
+    enum tier_clean_reason reason = tier_clean_judge(run, listed);
 
-    if (reason == REASONS) {
+    if (reason == TIER_CLEAN_REASONS) {
         run->kept++;
         return;
     }
     run->files[reason]++;
     run->bytes[reason] += listed->size;
     if (!run->dry_run) {
-        take_away(run, listed);
+        tier_clean_remove(run, listed);
     }
 }
 
-static void print_sum(const struct run *run)
+static void tier_clean_print_sum(const struct tier_run *run)
 {
     cJSON *object, *removed, *item;
     int i;
 
     if (!run->is_json) {
-        for (i = 0; i < REASONS; i++) {
+        for (i = 0; i < TIER_CLEAN_REASONS; i++) {
             printf("%s (%s): %" PRIu64 " objects, %" PRIu64 " bytes\n",
-                   run->dry_run ? "would remove" : "removed", reason_names[i],
-                   run->files[i], run->bytes[i]);
+                   run->dry_run ? "would remove" : "removed",
+                   tier_clean_reasons[i], run->files[i], run->bytes[i]);
         }
         printf("others: %" PRIu64 " objects\n", run->kept);
         return;
@@ -290,8 +299,8 @@ static void print_sum(const struct run *run)
     cJSON_AddNumberToObject(object, "failed", (double)run->failed);
     cJSON_AddNumberToObject(object, "kept", (double)run->kept);
     removed = cJSON_AddObjectToObject(object, "removed");
-    for (i = 0; i < REASONS; i++) {
-        item = cJSON_AddObjectToObject(removed, reason_names[i]);
+    for (i = 0; i < TIER_CLEAN_REASONS; i++) {
+        item = cJSON_AddObjectToObject(removed, tier_clean_reasons[i]);
         cJSON_AddNumberToObject(item, "objects", (double)run->files[i]);
         cJSON_AddNumberToObject(item, "bytes", (double)run->bytes[i]);
     }
@@ -300,7 +309,7 @@ static void print_sum(const struct run *run)
 
 /* rule --------------------------------------------------------------------- */
 
-static void rule_json(const char *id, const char *prefix, unsigned days)
+static void tier_rule_json(const char *id, const char *prefix, unsigned days)
 {
     cJSON *object = cJSON_CreateObject(), *rule = cJSON_CreateObject(), *item;
 
@@ -315,7 +324,7 @@ static void rule_json(const char *id, const char *prefix, unsigned days)
 }
 
 /* As "gcloud storage buckets update --lifecycle-file" takes it. */
-static void rule_google(const char *prefix, unsigned days)
+static void tier_rule_google(const char *prefix, unsigned days)
 {
     cJSON *object = cJSON_CreateObject(), *rule = cJSON_CreateObject(), *item;
 
@@ -341,7 +350,7 @@ static void print_xml(const char *text)
 }
 
 /* Both forms for S3 are those of Amazon's PutBucketLifecycleConfiguration. */
-static int print_rule(const struct run *run)
+static int tier_rule_print(const struct tier_run *run)
 {
     char prefix[PREFIX_MAX], id[80];
     size_t n;
@@ -362,11 +371,11 @@ static int print_rule(const struct run *run)
              run->tier->generation);
     snprintf(id, sizeof(id), "symcache-%.64s", run->tier->generation);
     if (is_google) {
-        rule_google(prefix, days);
+        tier_rule_google(prefix, days);
         return EXIT_DONE;
     }
     if (run->is_json) {
-        rule_json(id, prefix, days);
+        tier_rule_json(id, prefix, days);
         return EXIT_DONE;
     }
     printf("<LifecycleConfiguration><Rule><ID>%s</ID><Status>Enabled</Status>"
@@ -379,32 +388,33 @@ static int print_rule(const struct run *run)
 
 /* the command -------------------------------------------------------------- */
 
-static int print_tier_usage(void)
+static int tier_usage_print(void)
 {
     fputs(usage, stderr);
     return EXIT_WRONG_USE;
 }
 
-static int list_tier(struct run *run)
+static int tier_run_list(struct tier_run *run)
 {
     bool cleans = strcmp(run->what, "clean") == 0;
     char error[1024] = "";
     int rc;
 
-    rc = tier_list(run->tiers, run->tier, cleans ? clean_one : list_one, run,
-                   error, sizeof(error));
-    wait_until(run, 0);
+    rc =
+        tier_list(run->tiers, run->tier, cleans ? tier_clean_one : tier_ls_one,
+                  run, error, sizeof(error));
+    tier_run_wait_until(run, 0);
     if (rc != 0) {
         fprintf(stderr, "symcached: tier \"%s\": %s\n", run->tier->name,
                 error);
     }
     if (cleans) {
-        print_sum(run);
+        tier_clean_print_sum(run);
     }
     return rc != 0 || run->failed > 0 ? EXIT_IO : EXIT_DONE;
 }
 
-static int start_listing(struct run *run)
+static int tier_run_start_listing(struct tier_run *run)
 {
     int rc = EXIT_IO;
 
@@ -417,7 +427,7 @@ static int start_listing(struct run *run)
         fprintf(stderr, "symcached: out of memory\n");
     } else {
         evtimer_del(run->tiers->look); /* what was discarded is left */
-        rc = list_tier(run);
+        rc = tier_run_list(run);
         tiers_free(run->tiers);
     }
     if (run->base != NULL) {
@@ -427,7 +437,7 @@ static int start_listing(struct run *run)
 }
 
 /* Finds the tier, and the action if none was given. */
-static int prepare_listing(struct run *run)
+static int tier_run_prepare_listing(struct tier_run *run)
 {
     const struct config *config = run->config;
 
@@ -465,7 +475,7 @@ static int prepare_listing(struct run *run)
     return EXIT_DONE;
 }
 
-static bool read_age(struct run *run, const char *text)
+static bool tier_run_read_age(struct tier_run *run, const char *text)
 {
     if (!duration_parse(text, &run->older_than) || run->older_than == 0 ||
         run->older_than > INT64_MAX) {
@@ -478,7 +488,8 @@ static bool read_age(struct run *run, const char *text)
 }
 
 /* Returns false if the arguments are wrong. */
-static bool read_tier_arguments(struct run *run, int argc, char **argv)
+static bool tier_run_read_arguments(struct tier_run *run, int argc,
+                                    char **argv)
 {
     static const struct option options[] = {
         {"tier", no_argument, NULL, 't'},
@@ -504,7 +515,7 @@ static bool read_tier_arguments(struct run *run, int argc, char **argv)
             run->former = 1;
             break;
         case 'o':
-            if (!read_age(run, optarg)) {
+            if (!tier_run_read_age(run, optarg)) {
                 return false;
             }
             break;
@@ -530,22 +541,22 @@ static bool read_tier_arguments(struct run *run, int argc, char **argv)
 int tier_command(int argc, char **argv, const struct source_type *const *types,
                  const char *default_config)
 {
-    struct run run = {.config_file = default_config};
+    struct tier_run run = {.config_file = default_config};
     char error[1024];
     int rc;
 
-    if (!read_tier_arguments(&run, argc, argv)) {
-        return print_tier_usage();
+    if (!tier_run_read_arguments(&run, argc, argv)) {
+        return tier_usage_print();
     }
     if (config_read(run.config_file, types, &run.config, error,
                     sizeof(error)) != 0) {
         fprintf(stderr, "symcached: %s\n", error);
         return EXIT_WRONG_CONFIG;
     }
-    rc = prepare_listing(&run);
+    rc = tier_run_prepare_listing(&run);
     if (rc == EXIT_DONE) {
-        rc = strcmp(run.what, "rule") == 0 ? print_rule(&run)
-                                           : start_listing(&run);
+        rc = strcmp(run.what, "rule") == 0 ? tier_rule_print(&run)
+                                           : tier_run_start_listing(&run);
     }
     config_unref(run.config);
     return rc;
