@@ -37,6 +37,7 @@ struct http_server {
     struct event *resume; /* accepting */
     struct event *tick;
     uint64_t now; /* clock_ms() of the last tick */
+    uint64_t ticked;          /* for clock_tick_is_late() */
     char date[HTTP_DATE_MAX]; /* the value of Date then */
     bool is_stopping;
     void (*drained)(void *arg);

@@ -55,6 +55,7 @@ struct gate {
     struct gate_connections fresh;     /* evhttp is about to make them */
     struct gate_connections under_way; /* requests; the oldest is first */
     unsigned nunder_way;
+    uint64_t ticked; /* for clock_tick_is_late() */
     uint64_t said; /* clock_ms() when a share was last logged, or 0 */
 };
 
@@ -348,6 +349,9 @@ static void on_tick(evutil_socket_t fd, short events, void *arg)
     struct gate *gate = arg;
     struct gate_connection *c, *next;
 
+    if (clock_tick_is_late(&gate->ticked)) {
+        return;
+    }
     for (c = TAILQ_FIRST(&gate->under_way);
          c != NULL && clock_since(c->since) > REQUEST_MS; c = next) {
         next = TAILQ_NEXT(c, entry);

@@ -67,6 +67,9 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     struct http_connection *c, *next;
 
     set_time(server);
+    if (clock_tick_is_late(&server->ticked)) {
+        return;
+    }
     for (c = LIST_FIRST(&server->connections); c != NULL; c = next) {
         next = http_connection_next(c);
         http_connection_tick(c);

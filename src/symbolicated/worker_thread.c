@@ -46,7 +46,8 @@ static void on_refused(int status, void *arg)
     struct worker *w = arg;
 
     stats_add(&w->context.stats.refused, 1);
-    log_info(0, "request refused: status=%d, it cannot be read", status);
+    log_info(0, "request refused: status=%d, it %s", status,
+             status == 408 ? "was not whole in time" : "cannot be read");
 }
 
 static void on_request(struct http_request *request, void *arg)

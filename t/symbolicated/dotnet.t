@@ -162,6 +162,9 @@ for (['cut off', substr $good, 0, 1000], ['empty', ''],
         "a file that is $what";
     unlink $t->path($bad);
 }
+(my $place = $bad) =~ s{^store/}{};
+like $t->symbolicated_log, qr/\[error\].* module file=\Q$place\E cannot be used: the file is empty/,
+    'the log says which one in the store';
 (my $newer = $bad) =~ s/v1/v2/;
 $t->write_file($newer, $good);
 is answer([frame(0x45, 0)], $gone)->{modules}[0]{debug_status}, 'missing',

@@ -2,7 +2,7 @@
 
 # A worker that has had no body for 60 seconds ends, and then the next body of
 # its scope is read by another one.  Workers, the process that starts them, and
-# symbolicated itself are stopped for minutes.
+# symbolicated itself are stopped for minutes; clients do not pay for it.
 
 use strict;
 use warnings;
@@ -77,7 +77,7 @@ sub running { return $t->symbolicated_metric('symbolicated_requests_running') }
 
 my ($spawner) = children($t->{symbolicated});
 SKIP: {
-    skip 'this kernel does not list children', 11 unless $spawner;
+    skip 'this kernel does not list children', 14 unless $spawner;
 
     # as when a machine, or a container, is paused: all time passes at once
     my @workers = children($spawner);
@@ -90,12 +90,25 @@ SKIP: {
     is answer($s)->{status}, 200, 'a worker after a pause of all';
     unlike $t->symbolicated_log, qr/a worker was killed/, '... is not killed';
 
+    # symbolicated alone, while a client sends the rest of a head
+    my @halves = map { Test::Symcache::connect_to($t->symbolicated_socket) } 1, 2;
+    syswrite $_, "GET /healthcheck HTTP/1.1\r\nHo" for @halves;
+    workers(); # then both have been read
+    kill 'STOP', $t->{symbolicated};
+    $clock->set(340);
+    syswrite $halves[0], "st: h\r\n\r\n";
+    kill 'CONT', $t->{symbolicated};
+    is answer($halves[0])->{status}, 200, 'a head that was whole when symbolicated went on';
+    is answer($halves[1])->{status}, 408, '... and one that was not';
+    like $t->symbolicated_log,
+        qr/\[info\].* request refused: status=408, it was not whole in time/, '... so the log says';
+
     wait_for($ready + 1, 'it is idle');
     @workers = children($spawner);
     kill 'STOP', @workers;
     $s = send_dump('paused');
     $t->wait_until('a worker has the body', sub { running() == 1 });
-    $clock->set(362);
+    $clock->set(402);
     like answer($s)->{body}, qr/"internal error"/,
         'a worker that alone is stopped for 60 s fails';
     like $t->symbolicated_log,
@@ -106,7 +119,7 @@ SKIP: {
     kill 'STOP', $spawner;
     my @s = map { send_dump("stopped$_") } 1 .. $ready + 1;
     is answer($s[$_])->{status}, 200, 'a worker that was ready' for 0 .. $ready - 1;
-    $clock->set(424);
+    $clock->set(464);
     like answer($s[$ready])->{body}, qr/"internal error"/,
         'without a spawner there is no other one';
     like $t->symbolicated_log,

@@ -166,8 +166,7 @@ struct module *module_open(int fd, const struct stat *st, int root,
                     verify_module(module, error, sizeof(error)) &&
                     !atomic_load(&module->broken);
     if (!module->sound) {
-        log_error(0, "module file=%s cannot be used: %s",
-                  strrchr(path, '/') + 1, error);
+        log_error(0, "module file=%s cannot be used: %s", path, error);
     }
     return module;
 }
