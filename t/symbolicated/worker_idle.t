@@ -73,6 +73,10 @@ sub children {
     open my $c, '<', "/proc/$parent/task/$parent/children" or return;
     return split ' ', <$c> // '';
 }
+sub date {
+    my $r = $t->http($t->symbolicated_socket, 'GET', '/healthcheck');
+    return Test::Symcache::header($r, 'Date');
+}
 sub running { return $t->symbolicated_metric('symbolicated_requests_running') }
 
 my ($spawner) = children($t->{symbolicated});
@@ -90,7 +94,10 @@ SKIP: {
     is answer($s)->{status}, 200, 'a worker after a pause of all';
     unlike $t->symbolicated_log, qr/a worker was killed/, '... is not killed';
 
-    # symbolicated alone, while a client sends the rest of a head
+    # symbolicated alone, while a client sends the rest of a head; a tick, which
+    # also sets the date of answers, has been in time before
+    my $date = date();
+    $t->wait_until('a tick', sub { date() ne $date });
     my @halves = map { Test::Symcache::connect_to($t->symbolicated_socket) } 1, 2;
     syswrite $_, "GET /healthcheck HTTP/1.1\r\nHo" for @halves;
     workers(); # then both have been read
