@@ -57,7 +57,7 @@ static void check_json(const struct apple_report *report)
     struct json_error error;
 
     json_write_open(&w, '{');
-    apple_write(report, &w);
+    apple_write_json(report, &w);
     json_write_close(&w, '}');
     if (w.has_failed ||
         json_read(&json, w.data, w.size, 1 << 20, &error) != w.size) {

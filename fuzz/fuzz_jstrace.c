@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         use(url, name.data != NULL ? name : url);
     }
     (void)js_debug_id((const char *)data, size);
-    url = js_reference((const char *)data, size);
+    url = js_source_mapping_url((const char *)data, size);
     if (url.data != NULL && js_is_data_url(url) &&
         js_data_url_read(url, to, &size) && size > url.size) {
         abort();

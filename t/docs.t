@@ -107,7 +107,7 @@ is_deeply [grep { $section{symcache_status} !~ /`\Q$_\E`/ } @fields], [],
     'symcache_status has every field of the status page';
 
 # what the helper sends, and what the page shows of it
-my ($lists) = grep { m{server/status\.c$} } keys %code;
+my ($lists) = grep { m{server/status_page\.c$} } keys %code;
 same([map { /"([a-z_]+)"/g } $code{$lists} =~ /_fields = (\{.*?\};)/gs],
      [keys %{ { map { $_ => 1 }
         $page =~ /data-(?:field|job)="(?!pdb|status)([a-z_]+)"/g } }],

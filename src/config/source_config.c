@@ -94,8 +94,8 @@ int config_source_add(struct config_reader *r, const cJSON *item,
 }
 
 /* Adds the n-th of the sources that a symbol path stands for. */
-static struct source_config *add_part(struct config_reader *r,
-                                      const cJSON *item, unsigned n)
+static struct source_config *add_sympath_source(struct config_reader *r,
+                                                const cJSON *item, unsigned n)
 {
     char name[CONFIG_NAME_MAX + 16];
     struct source_config *source;
@@ -120,7 +120,7 @@ static int add_folders(struct config_reader *r, const cJSON *item,
     size_t i;
 
     for (i = 0; i < sympath->n; i++) {
-        source = i == 0 ? source : add_part(r, item, ++*n);
+        source = i == 0 ? source : add_sympath_source(r, item, ++*n);
         if (source == NULL) {
             return -1;
         }
@@ -137,8 +137,8 @@ static int add_folders(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static int add_parts(struct config_reader *r, const cJSON *item,
-                     struct config_sympath *sympath)
+static int add_sympath_sources(struct config_reader *r, const cJSON *item,
+                               struct config_sympath *sympath)
 {
     const struct sympath_place *place = sympath->path.places;
     const struct sympath_place *end = place + sympath->path.n;
@@ -146,7 +146,7 @@ static int add_parts(struct config_reader *r, const cJSON *item,
     unsigned n = 0;
 
     for (; place < end; place++) {
-        source = add_part(r, item, ++n);
+        source = add_sympath_source(r, item, ++n);
         if (source == NULL) {
             return -1;
         }
@@ -187,7 +187,7 @@ static int add_sympath(struct config_reader *r, const cJSON *item)
         rc = config_error(r, item, "the name is too long for a symbol path");
     } else {
         rc = config_sympath_read(r, item, sympath) == 0
-                 ? add_parts(r, item, sympath)
+                 ? add_sympath_sources(r, item, sympath)
                  : -1;
     }
     free(sympath);

@@ -30,7 +30,7 @@
 #include "demangler.h"
 #include "symbolicated/calls/pending_calls.h"
 #include "symbolicated/search/symcached_client.h"
-#include "status_report.h"
+#include "status_reporter.h"
 #include "worker_thread.h"
 
 #define TRIM_SECONDS 60
@@ -48,7 +48,7 @@ struct symbolicated_daemon {
     unsigned nspawners;
     int spool;     /* the folder of large bodies, open; -1: there is none */
     char spool_path[PATH_MAX];
-    struct reporter *reporter;
+    struct status_reporter *status_reporter;
     struct config_watch *watch;
     struct event *trim;
     struct event *restart;
@@ -135,7 +135,7 @@ static const char *reload_settings(struct symbolicated_daemon *d, char *error,
     for (i = 0; i < d->workers.n; i++) {
         worker_configure(d->workers.list[i], settings);
     }
-    reporter_configure(d->reporter, settings);
+    status_reporter_configure(d->status_reporter, settings);
     config_watch_reloaded(d->watch, settings->config, NULL);
     return NULL;
 }
@@ -147,7 +147,7 @@ static void on_stale(void *arg, const char *why)
     struct symbolicated_daemon *d = arg;
 
     atomic_store(&d->workers.config_stale, why[0] != '\0');
-    reporter_configure(d->reporter, d->settings);
+    status_reporter_configure(d->status_reporter, d->settings);
     service_config_stale(why);
 }
 
@@ -437,11 +437,12 @@ static int start_daemon(struct symbolicated_daemon *d, struct config *config)
     d->files_allowed = mapped_modules_allowed();
     d->base = event_base_new();
     if (d->base != NULL) {
-        d->reporter = reporter_new(d->base, &d->workers, d->settings);
+        d->status_reporter =
+            status_reporter_new(d->base, &d->workers, d->settings);
         d->watch = config_watch_new(d->base, config, on_stale, d);
     }
-    if (d->workers.mapped == NULL || d->reporter == NULL || d->watch == NULL ||
-        start_spawner(d, error, sizeof(error)) != 0 ||
+    if (d->workers.mapped == NULL || d->status_reporter == NULL ||
+        d->watch == NULL || start_spawner(d, error, sizeof(error)) != 0 ||
         open_spool(&d->spool, config, error, sizeof(error)) != 0 ||
         enter_sandbox(d, error, sizeof(error)) != 0 ||
         use_spool(d->spool, config, error, sizeof(error)) != 0) {
@@ -481,7 +482,7 @@ static void finish_daemon(struct symbolicated_daemon *d)
 
     listener_unlink(&d->listener);
     config_watch_free(d->watch);
-    reporter_free(d->reporter);
+    status_reporter_free(d->status_reporter);
     for (i = 0; i < d->workers.n && d->workers.list[i] != NULL; i++) {
         worker_stop(d->workers.list[i]);
     }

@@ -51,7 +51,7 @@ struct printer {
 };
 
 /* The sum of a counter, by its place in the struct. */
-static uint64_t sum_of_threads(const struct printer *p, size_t offset)
+static uint64_t sum_of_stats(const struct printer *p, size_t offset)
 {
     uint64_t total = 0;
     unsigned i;
@@ -68,22 +68,21 @@ struct stats_sums stats_sums(const struct stats *const *stats, unsigned n)
 {
     struct printer p = {NULL, stats, n};
     struct stats_sums sums = {
-        .frames = sum_of_threads(&p, offsetof(struct stats, frames)),
-        .dumps = sum_of_threads(&p, offsetof(struct stats, dumps)),
-        .apple_reports =
-            sum_of_threads(&p, offsetof(struct stats, apple_read)),
-        .sources = sum_of_threads(
+        .frames = sum_of_stats(&p, offsetof(struct stats, frames)),
+        .dumps = sum_of_stats(&p, offsetof(struct stats, dumps)),
+        .apple_reports = sum_of_stats(&p, offsetof(struct stats, apple_read)),
+        .sources = sum_of_stats(
             &p, offsetof(struct stats, sources[API_MODULE_FOUND])),
-        .mappings = sum_of_threads(
+        .mappings = sum_of_stats(
             &p, offsetof(struct stats, mappings[API_MODULE_FOUND])),
-        .programs = sum_of_threads(
+        .programs = sum_of_stats(
             &p, offsetof(struct stats, programs[API_MODULE_FOUND]))};
     unsigned i, j;
 
     for (i = 0; i < API_PROTOCOLS; i++) {
         for (j = 0; j < STATS_HUNDREDS; j++) {
             sums.requests +=
-                sum_of_threads(&p, offsetof(struct stats, requests[i][j]));
+                sum_of_stats(&p, offsetof(struct stats, requests[i][j]));
         }
     }
     return sums;
@@ -109,7 +108,7 @@ static void print_requests(const struct printer *p)
                 "symbolicated_requests_total{protocol=\"%s\",status=\"%uxx\"} "
                 "%" PRIu64 "\n",
                 api_protocol_name((enum api_protocol)i), j,
-                sum_of_threads(p, offsetof(struct stats, requests[i][j])));
+                sum_of_stats(p, offsetof(struct stats, requests[i][j])));
         }
     }
 }
@@ -121,12 +120,12 @@ static void print_histogram(const struct printer *p, enum api_protocol i)
     unsigned j;
 
     for (j = 0; j < STATS_BUCKETS; j++) {
-        counts[j] = sum_of_threads(p, offsetof(struct stats, buckets[i][j]));
+        counts[j] = sum_of_stats(p, offsetof(struct stats, buckets[i][j]));
     }
     snprintf(labels, sizeof(labels), "protocol=\"%s\"", api_protocol_name(i));
     metrics_print_histogram(p->buf, "symbolicated_request_seconds", labels,
                             bounds, STATS_BUCKETS - 1, counts,
-                            sum_of_threads(p, offsetof(struct stats, usec[i])),
+                            sum_of_stats(p, offsetof(struct stats, usec[i])),
                             1e6);
 }
 
@@ -151,7 +150,7 @@ static void print_outcomes(const struct printer *p, const char *name,
         if (states[i] != NULL) {
             evbuffer_add_printf(
                 p->buf, "%s{outcome=\"%s\"} %" PRIu64 "\n", name, states[i],
-                sum_of_threads(p, offset + i * sizeof(stats_count)));
+                sum_of_stats(p, offset + i * sizeof(stats_count)));
         }
     }
 }
@@ -197,7 +196,7 @@ static void print_times(const struct printer *p)
     for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         evbuffer_add_printf(
             p->buf, "symbolicated_seconds_total{part=\"%s\"} %.6f\n",
-            parts[i].part, (double)sum_of_threads(p, parts[i].offset) / 1e6);
+            parts[i].part, (double)sum_of_stats(p, parts[i].offset) / 1e6);
     }
 }
 
@@ -206,10 +205,10 @@ static void print_calls(const struct printer *p)
 {
     print_number(p, "symbolicated_calls_pending", "gauge",
                  "Requests that run on, to be polled.",
-                 sum_of_threads(p, offsetof(struct stats, pending)));
+                 sum_of_stats(p, offsetof(struct stats, pending)));
     print_number(p, "symbolicated_answers_lost_total", "counter",
                  "Their answers that were not kept, as there was no room.",
-                 sum_of_threads(p, offsetof(struct stats, lost)));
+                 sum_of_stats(p, offsetof(struct stats, lost)));
     print_number(p, "symbolicated_kept_bytes", "gauge",
                  "Bytes of such requests, and of their answers.",
                  pending_calls_bytes());
@@ -220,22 +219,22 @@ static void print_workers(const struct printer *p)
 {
     print_number(p, "symbolicated_workers", "gauge",
                  "Processes that read crash reports, or wait for one.",
-                 sum_of_threads(p, offsetof(struct stats, works.workers)));
+                 sum_of_stats(p, offsetof(struct stats, works.workers)));
     print_number(p, "symbolicated_workers_started_total", "counter",
                  "Such processes that were started.",
-                 sum_of_threads(p, offsetof(struct stats, works.started)));
+                 sum_of_stats(p, offsetof(struct stats, works.started)));
     print_number(p, "symbolicated_workers_died_total", "counter",
                  "Of these, processes that crashed, or were killed while they "
                  "read.",
-                 sum_of_threads(p, offsetof(struct stats, works.died)));
+                 sum_of_stats(p, offsetof(struct stats, works.died)));
     print_number(p, "symbolicated_bodies_total", "counter",
                  "Crash reports that were given to such a process.",
-                 sum_of_threads(p, offsetof(struct stats, works.bodies)));
+                 sum_of_stats(p, offsetof(struct stats, works.bodies)));
     print_number(
         p, "symbolicated_files_given_total", "counter",
         "Files that were sent to such a process, as it had not mapped "
         "them.",
-        sum_of_threads(p, offsetof(struct stats, works.given)));
+        sum_of_stats(p, offsetof(struct stats, works.given)));
     print_number(p, "symbolicated_spool_bytes", "gauge",
                  "Bytes of crash reports and profiles that are kept.",
                  spool_bytes());
@@ -253,13 +252,13 @@ static void print_walks(const struct printer *p)
                         "\n"
                         "symbolicated_dumps_total{outcome=\"unreadable\"} "
                         "%" PRIu64 "\n",
-                        sum_of_threads(p, offsetof(struct stats, dumps)),
-                        sum_of_threads(p, offsetof(struct stats, unreadable)));
+                        sum_of_stats(p, offsetof(struct stats, dumps)),
+                        sum_of_stats(p, offsetof(struct stats, unreadable)));
     print_help(p, "symbolicated_walk_seconds_total", "counter",
                "Time in which processes read minidumps and walked stacks.");
     evbuffer_add_printf(
         p->buf, "symbolicated_walk_seconds_total %.6f\n",
-        (double)sum_of_threads(p, offsetof(struct stats, walk_usec)) / 1e6);
+        (double)sum_of_stats(p, offsetof(struct stats, walk_usec)) / 1e6);
     print_help(p, "symbolicated_walked_frames_total", "counter",
                "Frames of minidumps by how they were found.");
     for (i = API_TRUST_CONTEXT; i < API_TRUSTS; i++) {
@@ -267,11 +266,11 @@ static void print_walks(const struct printer *p)
             p->buf,
             "symbolicated_walked_frames_total{trust=\"%s\"} %" PRIu64 "\n",
             api_trust_names[i],
-            sum_of_threads(p, offsetof(struct stats, trusts[i])));
+            sum_of_stats(p, offsetof(struct stats, trusts[i])));
     }
     print_number(p, "symbolicated_modules_without_cfi_total", "counter",
                  "Modules of minidumps whose CFI was needed and is missing.",
-                 sum_of_threads(p, offsetof(struct stats, without_cfi)));
+                 sum_of_stats(p, offsetof(struct stats, without_cfi)));
 }
 
 static void print_apple(const struct printer *p)
@@ -283,8 +282,8 @@ static void print_apple(const struct printer *p)
         "symbolicated_apple_reports_total{outcome=\"read\"} %" PRIu64 "\n"
         "symbolicated_apple_reports_total{outcome=\"unreadable\"} %" PRIu64
         "\n",
-        sum_of_threads(p, offsetof(struct stats, apple_read)),
-        sum_of_threads(p, offsetof(struct stats, apple_unreadable)));
+        sum_of_stats(p, offsetof(struct stats, apple_read)),
+        sum_of_stats(p, offsetof(struct stats, apple_unreadable)));
 }
 
 static void print_scripts(const struct printer *p)
@@ -298,7 +297,7 @@ static void print_scripts(const struct printer *p)
             p->buf,
             "symbolicated_script_frames_total{outcome=\"%s\"} %" PRIu64 "\n",
             api_script_names[i],
-            sum_of_threads(p, offsetof(struct stats, scripts[i])));
+            sum_of_stats(p, offsetof(struct stats, scripts[i])));
     }
 }
 
@@ -315,22 +314,22 @@ void stats_print(struct evbuffer *buf, const struct stats *const *stats,
     print_requests(&p);
     print_number(&p, "symbolicated_requests_running", "gauge",
                  "Requests that are not answered yet.",
-                 sum_of_threads(&p, offsetof(struct stats, running)));
+                 sum_of_stats(&p, offsetof(struct stats, running)));
     print_number(&p, "symbolicated_requests_refused_total", "counter",
                  "Requests that are no HTTP, or too slow or too large.",
-                 sum_of_threads(&p, offsetof(struct stats, refused)));
+                 sum_of_stats(&p, offsetof(struct stats, refused)));
     print_calls(&p);
     print_histograms(&p);
     print_number(&p, "symbolicated_frames_total", "counter",
                  "Frames of requests.",
-                 sum_of_threads(&p, offsetof(struct stats, frames)));
+                 sum_of_stats(&p, offsetof(struct stats, frames)));
     print_modules(&p);
     print_number(&p, "symbolicated_asked_total", "counter",
                  "Modules that symcached was asked for.",
-                 sum_of_threads(&p, offsetof(struct stats, asked)));
+                 sum_of_stats(&p, offsetof(struct stats, asked)));
     print_number(&p, "symbolicated_cut_total", "counter",
                  "Answers written again, as a file was cut short.",
-                 sum_of_threads(&p, offsetof(struct stats, cut)));
+                 sum_of_stats(&p, offsetof(struct stats, cut)));
     print_times(&p);
     print_workers(&p);
     print_walks(&p);

@@ -19,7 +19,7 @@ static void answer_apple(const struct apple_report *report,
 
     json_write_open(&w, '{');
     form_write(form, &w);
-    apple_write(report, &w);
+    apple_write_json(report, &w);
     json_write_close(&w, '}');
     if (w.has_failed) {
         out_of_memory();

@@ -94,10 +94,10 @@ static void have_file(void *arg, const struct work_file *file,
         return; /* that of the image */
     }
     if (file->what == CRASH_CFI) {
-        symbols->cfi_state = file->state == CRASH_FOUND ||
-                                     file->state > symbols->cfi_state
-                                 ? file->state
-                                 : symbols->cfi_state;
+        symbols->cfi_state =
+            file->state == CRASH_FILE_FOUND || file->state > symbols->cfi_state
+                ? file->state
+                : symbols->cfi_state;
         symbols->has_cfi =
             data != NULL &&
             cficache_reader_open(&symbols->cfi, data, size, error,
@@ -281,7 +281,7 @@ static void read_dump(struct minidump_report *report,
         out_of_memory();
     }
     for (i = 0; i < report->dump.num_modules; i++) {
-        report->symbols[i].cfi_state = CRASH_MISSING;
+        report->symbols[i].cfi_state = CRASH_FILE_MISSING;
     }
     walk_and_answer(report, body->service);
     free(report->threads);

@@ -218,15 +218,15 @@ static void write_unwind_status(struct json_writer *w,
                                 const struct module_symbols *symbols)
 {
     static const char *const statuses[] = {
-        [CRASH_FOUND] = "found",
-        [CRASH_MISSING] = "missing",
-        [CRASH_MALFORMED] = "malformed",
-        [CRASH_FETCHING_FAILED] = "fetching_failed",
-        [CRASH_OTHER] = "other",
+        [CRASH_FILE_FOUND] = "found",
+        [CRASH_FILE_MISSING] = "missing",
+        [CRASH_FILE_MALFORMED] = "malformed",
+        [CRASH_FILE_FETCHING_FAILED] = "fetching_failed",
+        [CRASH_FILE_OTHER] = "other",
     };
 
     json_put_known(w, "unwind_status",
-                   symbols->is_used && symbols->cfi_state <= CRASH_OTHER
+                   symbols->is_used && symbols->cfi_state <= CRASH_FILE_OTHER
                        ? statuses[symbols->cfi_state]
                        : "unused");
 }

@@ -193,7 +193,7 @@ static void references(void **state)
     struct symc_string got, wanted;
 
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        got = js_reference(rows[i].script, strlen(rows[i].script));
+        got = js_source_mapping_url(rows[i].script, strlen(rows[i].script));
         wanted.data = rows[i].map;
         wanted.size = wanted.data != NULL ? strlen(wanted.data) : 0;
         assert_int_equal(got.data == NULL, wanted.data == NULL);

@@ -18,7 +18,8 @@ static char *take_map(const uint8_t *script, size_t script_size,
                       struct failure *failure)
 {
     char *text;
-    struct symc_string url = js_reference((const char *)script, script_size);
+    struct symc_string url =
+        js_source_mapping_url((const char *)script, script_size);
 
     if (map == NULL && !js_is_data_url(url)) {
         failure_set(failure, FAILURE_DAMAGED,

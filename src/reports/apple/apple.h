@@ -106,8 +106,8 @@ struct apple_report {
     size_t num_registers;
     char *information; /* what the application itself said */
     size_t information_size;
-    const char *cut; /* what there is too much of, as reports/crash/crash.h has
-                        it; or NULL */
+    const char *cut; /* what there is too much of, as
+                        reports/crash/crash.h has it; or NULL */
     bool has_names; /* its symbols are used for frames that have no others */
     char error[160];
     /* of the readers */
@@ -133,8 +133,10 @@ void apple_free(struct apple_report *report);
 /* Is a text likely to be such a report? */
 bool apple_is_report(const char *text, size_t size);
 
-/* Writes it as members of the object that reports/crash/crash.h describes. */
-void apple_write(const struct apple_report *report, struct json_writer *w);
+/* Writes it as members of the object that reports/crash/crash.h
+ * describes. */
+void apple_write_json(const struct apple_report *report,
+                      struct json_writer *w);
 
 /* The crash in more words; its data is NULL: there are none. */
 struct apple_text apple_details(const struct apple_report *report);

@@ -51,11 +51,11 @@ enum crash_correction {
 enum crash_file { CRASH_NAMES, CRASH_CFI };
 
 enum crash_file_state {
-    CRASH_FOUND,
-    CRASH_MISSING,
-    CRASH_MALFORMED,
-    CRASH_FETCHING_FAILED,
-    CRASH_OTHER
+    CRASH_FILE_FOUND,
+    CRASH_FILE_MISSING,
+    CRASH_FILE_MALFORMED,
+    CRASH_FILE_FETCHING_FAILED,
+    CRASH_FILE_OTHER
 };
 
 /* The parts of a report that have limits. */

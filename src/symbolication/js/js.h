@@ -7,9 +7,10 @@
 #ifndef SYMBOLICATION_JS_JS_H
 #define SYMBOLICATION_JS_JS_H
 
-#include "frame_function.h"
+#include "data_url.h"
 #include "file_name.h"
-#include "reference.h"
+#include "frame_function.h"
+#include "script_comments.h"
 #include "url.h"
 
 #endif

@@ -48,7 +48,7 @@ static int read_in_child(void *arg, FILE *out)
         fprintf(stderr, "%s: not all %s are read\n", text->file, parsed.cut);
     }
     json_write_open(&w, '{');
-    apple_write(&parsed, &w);
+    apple_write_json(&parsed, &w);
     json_write_close(&w, '}');
     if (w.has_failed) {
         command_no_memory();

@@ -49,7 +49,7 @@ static int read_reference(int script, char *to, size_t room)
         command_no_memory();
     }
     got = pread(script, text, n, size - (off_t)n);
-    url = js_reference(text, got > 0 ? (size_t)got : 0);
+    url = js_source_mapping_url(text, got > 0 ? (size_t)got : 0);
     if (url.data != NULL && js_is_data_url(url)) {
         rc = 0;
     } else if (url.data != NULL && url.size < room &&

@@ -15,7 +15,7 @@
 #include "addresses.h"
 #include "apple_report.h"
 #include "event.h"
-#include "jvm_trace.h"
+#include "jvm_trace_request.h"
 #include "minidump.h"
 #include "retrace.h"
 #include "reports/apple/apple.h"
@@ -332,7 +332,8 @@ static bool show_report(struct settings *settings, const char *file,
         return true;
     }
     if (jvm_is_trace(text, size)) {
-        *code = jvm_trace_show(settings, hints->uuid, file, text, size);
+        *code =
+            jvm_trace_request_show(settings, hints->uuid, file, text, size);
         return true;
     }
     if (jstrace_is_trace(text, size)) {

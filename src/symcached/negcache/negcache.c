@@ -29,8 +29,8 @@
 #define FAILURE_ID_MAX \
     (ID_MAX + SYMCACHE_HINTS_MAX + SYMCACHE_NAME_MAX + sizeof("?  ") + 16)
 
-struct failure {
-    TAILQ_ENTRY(failure) age;
+struct negcache_error {
+    TAILQ_ENTRY(negcache_error) age;
     char *id; /* see print_id() */
     char *text;
     enum negcache_reason reason;
@@ -41,7 +41,7 @@ struct failure {
 struct negcache {
     time_t started;
     struct table by_id;
-    TAILQ_HEAD(failures, failure) by_age; /* oldest first */
+    TAILQ_HEAD(failures, negcache_error) by_age; /* oldest first */
     struct absences *absences;
 };
 
@@ -112,7 +112,7 @@ struct negcache *negcache_new(time_t started)
     return negcache;
 }
 
-static void failure_free(struct negcache *negcache, struct failure *f)
+static void error_free(struct negcache *negcache, struct negcache_error *f)
 {
     table_remove(&negcache->by_id, table_hash_text(&negcache->by_id, f->id),
                  (uintptr_t)f);
@@ -124,13 +124,13 @@ static void failure_free(struct negcache *negcache, struct failure *f)
 
 void negcache_free(struct negcache *negcache)
 {
-    struct failure *f;
+    struct negcache_error *f;
 
     if (negcache == NULL) {
         return;
     }
     while ((f = TAILQ_FIRST(&negcache->by_age)) != NULL) {
-        failure_free(negcache, f);
+        error_free(negcache, f);
     }
     table_free(&negcache->by_id);
     absences_free(negcache->absences);
@@ -172,14 +172,15 @@ static void print_id(char id[FAILURE_ID_MAX], const struct store_config *store,
     }
 }
 
-static struct failure *failure_find(struct negcache *negcache, const char *id)
+static struct negcache_error *error_find(struct negcache *negcache,
+                                         const char *id)
 {
     uint64_t hash = table_hash_text(&negcache->by_id, id);
-    struct failure *f;
+    struct negcache_error *f;
     size_t at = 0;
 
-    while ((f = (struct failure *)table_next(&negcache->by_id, hash, &at)) !=
-               NULL &&
+    while ((f = (struct negcache_error *)table_next(&negcache->by_id, hash,
+                                                    &at)) != NULL &&
            strcmp(f->id, id) != 0) {
     }
     return f;
@@ -242,16 +243,16 @@ static bool find_error(struct negcache *negcache,
                        struct negcache_entry *entry)
 {
     char id[FAILURE_ID_MAX];
-    struct failure *f;
+    struct negcache_error *f;
     time_t now = time(NULL);
 
     print_id(id, store, key, name, unproved_hints(key, hints), version);
-    f = failure_find(negcache, id);
+    f = error_find(negcache, id);
     if (f == NULL) {
         return false;
     }
     if (now >= f->until || now < f->since) {
-        failure_free(negcache, f);
+        error_free(negcache, f);
         return false;
     }
 
@@ -441,15 +442,15 @@ static void note_entry(struct negcache *negcache,
                        unsigned seconds)
 {
     char id[FAILURE_ID_MAX];
-    struct failure *f;
+    struct negcache_error *f;
 
     print_id(id, store, key, name, unproved_hints(key, hints), version);
-    f = failure_find(negcache, id);
+    f = error_find(negcache, id);
     if (f != NULL) {
-        failure_free(negcache, f);
+        error_free(negcache, f);
     }
     while (negcache->by_id.count >= ERRORS_MAX) {
-        failure_free(negcache, TAILQ_FIRST(&negcache->by_age));
+        error_free(negcache, TAILQ_FIRST(&negcache->by_age));
     }
 
     f = calloc(1, sizeof(*f));
@@ -508,16 +509,16 @@ void negcache_drop(struct negcache *negcache, const struct store_config *store,
                    const symcache_version_t *version)
 {
     char path[PATH_MAX], id[FAILURE_ID_MAX];
-    struct failure *f;
+    struct negcache_error *f;
 
     entry_path(path, store, key, version);
     unlink(path);
     (void)absences_remove(negcache->absences, store->root, key, version);
 
     print_id(id, store, key, "", NULL, version);
-    f = failure_find(negcache, id);
+    f = error_find(negcache, id);
     if (f != NULL) {
-        failure_free(negcache, f);
+        error_free(negcache, f);
     }
 }
 
@@ -546,7 +547,7 @@ bool negcache_hints_name(const char *hints, const symcache_key_t *key)
 }
 
 /* Is it of this store, and found out with the build id of the key? */
-static bool failed_with(const struct failure *f, const char *store,
+static bool failed_with(const struct negcache_error *f, const char *store,
                         const symcache_key_t *key)
 {
     const char *hints = strchr(f->id, '?');
@@ -562,20 +563,20 @@ static bool failed_with(const struct failure *f, const char *store,
 
 /* Is it of this store, and of a section of a file with the key's build id?  Its
  * id is <store>/<section>/<id>/<section>-v1.0.0.section.absent. */
-static bool is_section_of(const struct failure *f, const char *store,
+static bool is_section_of(const struct negcache_error *f, const char *store,
                           const symcache_key_t *key)
 {
     size_t len = strlen(store);
-    const char *id = strncmp(f->id, store, len) == 0 ? strchr(f->id + len, '/')
-                                                     : NULL;
+    const char *error_id =
+        strncmp(f->id, store, len) == 0 ? strchr(f->id + len, '/') : NULL;
     char text[SYMCACHE_ID_TEXT_MAX + 1];
 
-    if (key->id_type != SYMCACHE_ID_BUILD || id == NULL ||
-        strstr(id, ".section.absent") == NULL) {
+    if (key->id_type != SYMCACHE_ID_BUILD || error_id == NULL ||
+        strstr(error_id, ".section.absent") == NULL) {
         return false;
     }
     len = symcache_id_print(text, key);
-    return strncmp(id + 1, text, len) == 0 && id[1 + len] == '/';
+    return strncmp(error_id + 1, text, len) == 0 && error_id[1 + len] == '/';
 }
 
 /* Drops the entries that begin with the prefix of a store and a name; with a
@@ -584,7 +585,7 @@ static unsigned forget_errors(struct negcache *negcache, const char *prefix,
                               const symcache_key_t *key)
 {
     char store[ID_MAX + 1];
-    struct failure *f, *next;
+    struct negcache_error *f, *next;
     size_t len = strlen(prefix);
     unsigned n = 0;
 
@@ -594,7 +595,7 @@ static unsigned forget_errors(struct negcache *negcache, const char *prefix,
         if (strncmp(f->id, prefix, len) == 0 ||
             (key != NULL && (failed_with(f, store, key) ||
                              is_section_of(f, store, key)))) {
-            failure_free(negcache, f);
+            error_free(negcache, f);
             n++;
         }
     }

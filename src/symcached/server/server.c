@@ -29,7 +29,7 @@
 #include "daemon_reports.h"
 #include "rights.h"
 #include "sentry_page.h"
-#include "status.h"
+#include "status_page.h"
 #include "symbfile_upload_page.h"
 #include "symbfile_store_page.h"
 #include "metadata_page.h"
@@ -359,7 +359,7 @@ static void page_status(struct server *s, struct url_path *t,
         (double)(metrics_counted(METRIC_PACKED_CABINET_FOUND) +
                  metrics_counted(METRIC_PACKED_GZIP_FOUND) +
                  metrics_counted(METRIC_PACKED_SYMGZIP_FOUND)));
-    reply_json(req, status_json(&status));
+    reply_json(req, status_page_json(&status));
 }
 
 /* A symbolicated says that it is there. */

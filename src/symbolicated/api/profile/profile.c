@@ -203,8 +203,8 @@ static enum api_next answer_question(struct profile_call *call,
     for (i = 0; i < round->nmodules; i++) {
         call->input_files[i].index = (uint32_t)i;
         call->input_files[i].state =
-            round->modules[i].state == API_MODULE_FOUND ? CRASH_FOUND
-                                                        : CRASH_MISSING;
+            round->modules[i].state == API_MODULE_FOUND ? CRASH_FILE_FOUND
+                                                        : CRASH_FILE_MISSING;
         call->input_files[i].module =
             round->modules[i].state == API_MODULE_FOUND ? &round->modules[i]
                                                         : NULL;

@@ -228,8 +228,8 @@ static bool is_told(const struct candidates *all,
         n = strlen(store->source_names[i]);
         if (strncmp(source, store->source_names[i], n) == 0 &&
             (source[n] == '\0' || source[n] == '.')) {
-            return symbolicator_source_counts(all->config, all->request,
-                                              source);
+            return symbolicator_request_sources_has(all->config, all->request,
+                                                    source);
         }
     }
     return false;

@@ -10,7 +10,7 @@
 
 #include "base/secret.h"
 #include "symbolicated/api/request_limit.h"
-#include "call.h"
+#include "native_call.h"
 #include "short_answer.h"
 #include "request_sources.h"
 
@@ -28,9 +28,9 @@ struct crash_call {
     char scope[SYMBOLICATOR_SCOPE_MAX + 1];
     char domain[SYMBOLICATOR_SCOPE_MAX + 3];
     /* What the worker has asked, as requests; their rounds have the files. */
-    struct symbolicator_call *questions[QUESTIONS_MAX];
+    struct native_call *questions[QUESTIONS_MAX];
     size_t nquestions;
-    struct symbolicator_call *answer; /* to what it has come to; or NULL */
+    struct native_call *answer;       /* to what it has come to; or NULL */
     struct api_walk walk;             /* the same */
     struct api_input_file *input_files; /* of the last question */
     bool is_counted;
@@ -129,10 +129,10 @@ static int add_members(struct crash_call *call)
 
 /* Makes a call from the worker's report.  Returns NULL when it has
  * answered. */
-static struct symbolicator_call *
-read_said(struct crash_call *call, bool is_question, struct api_reply *reply)
+static struct native_call *read_said(struct crash_call *call, bool is_question,
+                                     struct api_reply *reply)
 {
-    struct symbolicator_call *inner = symbolicator_call_new(call->config);
+    struct native_call *inner = native_call_new(call->config);
     const struct symbolicator_limits limits = {
         .frames = call->config->limits.frames,
         .modules = call->config->limits.modules,
@@ -150,8 +150,8 @@ read_said(struct crash_call *call, bool is_question, struct api_reply *reply)
         memcpy(inner->request.scope, call->scope, sizeof(call->scope));
     }
     if (status == 0) {
-        status = symbolicator_sources_check(call->config, &inner->request,
-                                            error, sizeof(error));
+        status = symbolicator_request_sources_check(
+            call->config, &inner->request, error, sizeof(error));
     } else if (status == 422) {
         status = 400; /* its parts are of the client */
     }
@@ -160,7 +160,7 @@ read_said(struct crash_call *call, bool is_question, struct api_reply *reply)
         if (call->kind == CRASH_APPLE) {
             inner->request.wants_context = true; /* whatever options say */
         }
-        if (symbolicator_call_want(inner) == 0) {
+        if (native_call_want(inner) == 0) {
             return inner;
         }
     }
@@ -172,7 +172,7 @@ read_said(struct crash_call *call, bool is_question, struct api_reply *reply)
 }
 
 /* The rounds of a call become those of this one. */
-static void take_over(struct crash_call *call, struct symbolicator_call *inner)
+static void take_over(struct crash_call *call, struct native_call *inner)
 {
     inner->api.first.before = call->api.round;
     call->api.round = &inner->api.first;
@@ -184,16 +184,16 @@ static uint8_t state_of(const struct api_module *module)
 {
     switch (module->state) {
     case API_MODULE_FOUND:
-        return CRASH_FOUND;
+        return CRASH_FILE_FOUND;
     case API_MODULE_MISSING:
     case API_MODULE_UNSUPPORTED:
-        return CRASH_MISSING;
+        return CRASH_FILE_MISSING;
     case API_MODULE_MALFORMED:
-        return CRASH_MALFORMED;
+        return CRASH_FILE_MALFORMED;
     case API_MODULE_FAILED:
-        return CRASH_FETCHING_FAILED;
+        return CRASH_FILE_FETCHING_FAILED;
     default:
-        return CRASH_OTHER;
+        return CRASH_FILE_OTHER;
     }
 }
 
@@ -201,8 +201,7 @@ static uint8_t state_of(const struct api_module *module)
 static enum api_next give_files(struct crash_call *call,
                                 struct api_reply *reply)
 {
-    const struct symbolicator_call *inner =
-        call->questions[call->nquestions - 1];
+    const struct native_call *inner = call->questions[call->nquestions - 1];
     const struct api_round *round = &inner->api.first;
     const struct api_module *module;
     size_t i;
@@ -234,7 +233,7 @@ static enum api_next give_files(struct crash_call *call,
 static enum api_next begin_question(struct crash_call *call,
                                     struct api_reply *reply)
 {
-    struct symbolicator_call *inner;
+    struct native_call *inner;
 
     if (call->nquestions == QUESTIONS_MAX) {
         return answer_failed(reply, "internal error");
@@ -316,8 +315,8 @@ static void count_walk(struct crash_call *call)
 
 /* Finds the answer's module at the address of a question's; or NULL.  *at is
  * where the last one was: both lists have the same order. */
-static struct symbolicator_result *
-result_at(const struct symbolicator_call *answer, uint64_t address, size_t *at)
+static struct symbolicator_result *result_at(const struct native_call *answer,
+                                             uint64_t address, size_t *at)
 {
     size_t i, n = answer->request.nmodules;
 
@@ -332,7 +331,7 @@ result_at(const struct symbolicator_call *answer, uint64_t address, size_t *at)
 /* What a module has, and its candidates, are also those of its CFI. */
 static void take_cfi(struct crash_call *call)
 {
-    const struct symbolicator_call *question;
+    const struct native_call *question;
     const struct api_module *module;
     struct symbolicator_result *result;
     size_t i, k, at = 0;
@@ -354,7 +353,7 @@ static void take_cfi(struct crash_call *call)
 
 static enum api_next go_on(struct crash_call *call, struct api_reply *reply)
 {
-    struct symbolicator_call *inner = call->answer;
+    struct native_call *inner = call->answer;
     enum api_next next;
 
     if (inner == NULL) {
@@ -415,11 +414,12 @@ static enum api_next crash_report_step(struct api_call *api,
 static bool crash_report_counts(const struct api_call *api, const char *source)
 {
     const struct crash_call *call = (const struct crash_call *)api;
-    const struct symbolicator_call *inner =
+    const struct native_call *inner =
         call->answer != NULL ? call->answer
                              : call->questions[call->nquestions - 1];
 
-    return symbolicator_source_counts(call->config, &inner->request, source);
+    return symbolicator_request_sources_has(call->config, &inner->request,
+                                            source);
 }
 
 static void crash_report_release(struct api_call *api)

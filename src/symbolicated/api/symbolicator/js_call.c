@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "symbolicated/api/request_limit.h"
-#include "call.h"
+#include "native_call.h"
 #include "js_answer.h"
 #include "js_headers.h"
 #include "proto/url.h"

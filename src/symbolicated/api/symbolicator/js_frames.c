@@ -96,8 +96,8 @@ static bool find_map(struct js_files *files, const struct js_script *script,
     struct symc_string url = absent;
 
     if (reference.data == NULL && !module->script->is_bundled) {
-        reference =
-            js_reference(module->script->text.data, module->script->text.size);
+        reference = js_source_mapping_url(module->script->text.data,
+                                          module->script->text.size);
     }
     if (reference.data != NULL && js_is_data_url(reference)) {
         if (is_readable(files, reference)) {

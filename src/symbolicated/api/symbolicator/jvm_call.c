@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "symbolicated/api/request_limit.h"
-#include "call.h"
+#include "native_call.h"
 #include "jvm_answer.h"
 #include "short_answer.h"
 #include "request_sources.h"
@@ -212,12 +212,13 @@ static int check_sources(struct jvm_call *call, char *error, size_t size)
     sources->sources = call->request.sources;
     switch (call->config->symbolicator.sources) {
     case SYMBOLICATOR_SOURCES_ALLOW:
-        return symbolicator_sources_check(call->config, sources, error, size);
+        return symbolicator_request_sources_check(call->config, sources, error,
+                                                  size);
     case SYMBOLICATOR_SOURCES_REFUSE:
         return json->values[sources->sources].size == 0
                    ? 0
-                   : symbolicator_sources_check(call->config, sources, error,
-                                                size);
+                   : symbolicator_request_sources_check(call->config, sources,
+                                                        error, size);
     default:
         return 0;
     }

@@ -136,7 +136,8 @@ static int check_members(const struct symbolication_config *config,
     status = symbolicator_parse(&request, text, members->size, &limits, error,
                                 size);
     if (status == 0) {
-        status = symbolicator_sources_check(config, &request, error, size);
+        status =
+            symbolicator_request_sources_check(config, &request, error, size);
     }
     symbolicator_free(&request);
     free(text);

@@ -9,8 +9,8 @@
 #include "client_sources.h"
 
 /* Whether a string is the name of a source of some store. */
-static bool is_source(const struct symbolication_config *config,
-                      const struct json *json, uint32_t id)
+static bool is_configured_source(const struct symbolication_config *config,
+                                 const struct json *json, uint32_t id)
 {
     size_t i, k;
     const struct store_config *store;
@@ -27,7 +27,7 @@ static bool is_source(const struct symbolication_config *config,
 }
 
 /* The id of a source of the request; 0: it has none that is text. */
-static uint32_t source_id(const struct json *json, uint32_t source)
+static uint32_t named_source_id(const struct json *json, uint32_t source)
 {
     uint32_t id;
 
@@ -53,9 +53,9 @@ bool symbolicator_request_has_own_sources(
            request->sources != 0;
 }
 
-int symbolicator_sources_check(const struct symbolication_config *config,
-                               const struct symbolicator_request *request,
-                               char *error, size_t error_size)
+int symbolicator_request_sources_check(
+    const struct symbolication_config *config,
+    const struct symbolicator_request *request, char *error, size_t error_size)
 {
     size_t n;
     uint32_t i, id, list;
@@ -76,12 +76,12 @@ int symbolicator_sources_check(const struct symbolication_config *config,
     }
     for (i = list + 1, n = 0; i < json->values[list].end;
          i = json->values[i].end, n++) {
-        id = source_id(json, i);
+        id = named_source_id(json, i);
         if (id == 0) {
             snprintf(error, error_size, "sources[%zu]: missing field `id`", n);
             return 422;
         }
-        if (!is_source(config, json, id)) {
+        if (!is_configured_source(config, json, id)) {
             snprintf(error, error_size,
                      "sources[%zu].id: no source of this name is configured",
                      n);
@@ -91,9 +91,9 @@ int symbolicator_sources_check(const struct symbolication_config *config,
     return 0;
 }
 
-bool symbolicator_source_counts(const struct symbolication_config *config,
-                                const struct symbolicator_request *request,
-                                const char *source)
+bool symbolicator_request_sources_has(
+    const struct symbolication_config *config,
+    const struct symbolicator_request *request, const char *source)
 {
     size_t size;
     uint32_t i, id, list;
@@ -105,7 +105,7 @@ bool symbolicator_source_counts(const struct symbolication_config *config,
         return true;
     }
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
-        id = source_id(json, i);
+        id = named_source_id(json, i);
         size = json->values[id].size;
         if (strncmp(source, json_text(json, id), size) == 0 &&
             (source[size] == '\0' || source[size] == '.')) {

@@ -13,9 +13,10 @@
 #include "native_request.h"
 
 /* Returns 0, or 422 with a sentence in error. */
-int symbolicator_sources_check(const struct symbolication_config *config,
-                               const struct symbolicator_request *request,
-                               char *error, size_t error_size);
+int symbolicator_request_sources_check(
+    const struct symbolication_config *config,
+    const struct symbolicator_request *request, char *error,
+    size_t error_size);
 
 /* The list of sources that are to be asked; 0: all that are configured. */
 uint32_t
@@ -29,8 +30,8 @@ bool symbolicator_request_has_own_sources(
 
 /* Whether files of this source count; a part of a symbol path does if the path
  * is named. */
-bool symbolicator_source_counts(const struct symbolication_config *config,
-                                const struct symbolicator_request *request,
-                                const char *source);
+bool symbolicator_request_sources_has(
+    const struct symbolication_config *config,
+    const struct symbolicator_request *request, const char *source);
 
 #endif

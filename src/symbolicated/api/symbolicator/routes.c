@@ -12,7 +12,7 @@
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/api/request_limit.h"
 #include "remote_report.h"
-#include "call.h"
+#include "native_call.h"
 #include "crash_report_call.h"
 #include "js_call.h"
 #include "jvm_call.h"
@@ -150,11 +150,11 @@ static bool takes_json(const struct api_request *request,
 }
 
 /* The end of a begin: the call, or what became of it. */
-static struct api_call *call_or_error(struct symbolicator_call *call,
-                                      int status, const char *error,
+static struct api_call *call_or_error(struct native_call *call, int status,
+                                      const char *error,
                                       struct api_reply *reply)
 {
-    if (status == 0 && symbolicator_call_want(call) == 0) {
+    if (status == 0 && native_call_want(call) == 0) {
         return &call->api;
     }
     answer_unreadable(reply, status, error);
@@ -167,7 +167,7 @@ static struct api_call *post_symbolicate(const struct api_request *request,
 {
     int status;
     char error[256];
-    struct symbolicator_call *call;
+    struct native_call *call;
     const struct symbolicator_limits limits = {
         .frames = request->config->limits.frames,
         .modules = request->config->limits.modules,
@@ -176,7 +176,7 @@ static struct api_call *post_symbolicate(const struct api_request *request,
     if (!takes_json(request, reply)) {
         return NULL;
     }
-    call = symbolicator_call_new(request->config);
+    call = native_call_new(request->config);
     if (call == NULL) {
         answer_text(reply, 503, "out of memory");
         return NULL;
@@ -197,8 +197,8 @@ static struct api_call *post_symbolicate(const struct api_request *request,
         return NULL;
     }
     if (status == 0) {
-        status = symbolicator_sources_check(call->config, &call->request,
-                                            error, sizeof(error));
+        status = symbolicator_request_sources_check(
+            call->config, &call->request, error, sizeof(error));
     }
     return call_or_error(call, status, error, reply);
 }

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "status.h"
+#include "status_page.h"
 
 #include <stdbool.h>
 #include "base/release.h"
@@ -79,10 +79,10 @@ static cJSON *pick_fields(const cJSON *from, const struct fields *fields)
     return to;
 }
 
-static void add_items(cJSON *to, const char *name, const cJSON *items,
+static void add_items(cJSON *page, const char *name, const cJSON *items,
                       const struct fields *fields)
 {
-    cJSON *array = cJSON_AddArrayToObject(to, name);
+    cJSON *array = cJSON_AddArrayToObject(page, name);
     const cJSON *item;
     unsigned n = 0;
 
@@ -94,17 +94,17 @@ static void add_items(cJSON *to, const char *name, const cJSON *items,
     }
 }
 
-/* "get" and "put" tell more of each. */
-static void add_tiers(cJSON *to, const cJSON *tiers)
+/* Counters of "get" and "put" are copied whole. */
+static void add_tiers(cJSON *page, const cJSON *tiers)
 {
     static const char *const ways[] = {"get", "put"};
     cJSON *item = NULL;
     const cJSON *tier;
     size_t i;
 
-    add_items(to, "tiers", tiers, &tiers_fields);
-    item = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(to, "tiers"),
-                              0);
+    add_items(page, "tiers", tiers, &tiers_fields);
+    item =
+        cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(page, "tiers"), 0);
     cJSON_ArrayForEach(tier, tiers)
     {
         for (i = 0; i < 2 && item != NULL; i++) {
@@ -117,7 +117,7 @@ static void add_tiers(cJSON *to, const cJSON *tiers)
     }
 }
 
-cJSON *status_json(struct status *status)
+cJSON *status_page_json(struct status *status)
 {
     cJSON *object = cJSON_CreateObject();
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "status_report.h"
+#include "status_reporter.h"
 
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>
@@ -22,7 +22,7 @@
 
 #define NAME_SIZE 65 /* of a machine on Linux */
 
-struct reporter {
+struct status_reporter {
     struct event_base *base;
     const struct workers *workers;
     struct settings *settings;
@@ -37,14 +37,14 @@ struct reporter {
 static void on_news(void *arg, enum symcached_client_news news,
                     struct evbuffer *body)
 {
-    struct reporter *r = arg;
+    struct status_reporter *r = arg;
 
     symcached_client_free(r->exchange);
     r->exchange = NULL;
 }
 
 /* The report as JSON, to be freed with free(); NULL without memory. */
-static char *print(const struct reporter *r)
+static char *print(const struct status_reporter *r)
 {
     const struct stats **stats = calloc(r->workers->n, sizeof(stats[0]));
     cJSON *object = cJSON_CreateObject();
@@ -79,7 +79,7 @@ static char *print(const struct reporter *r)
     return text;
 }
 
-static void send_report(struct reporter *r)
+static void send_report(struct status_reporter *r)
 {
     struct evbuffer *body = evbuffer_new();
     char *text = print(r);
@@ -101,17 +101,17 @@ static void send_report(struct reporter *r)
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     static const struct timeval every = {.tv_sec = EVERY_SECONDS};
-    struct reporter *r = arg;
+    struct status_reporter *r = arg;
 
     event_add(r->timer, &every);
     send_report(r);
 }
 
-struct reporter *reporter_new(struct event_base *base,
-                              const struct workers *workers,
-                              struct settings *settings)
+struct status_reporter *status_reporter_new(struct event_base *base,
+                                            const struct workers *workers,
+                                            struct settings *settings)
 {
-    struct reporter *r = calloc(1, sizeof(*r));
+    struct status_reporter *r = calloc(1, sizeof(*r));
 
     if (r == NULL) {
         return NULL;
@@ -124,31 +124,32 @@ struct reporter *reporter_new(struct event_base *base,
     r->timer = evtimer_new(base, on_timer, r);
     if (r->listen == NULL || r->timer == NULL ||
         gethostname(r->name, sizeof(r->name) - 1) != 0) {
-        reporter_free(r);
+        status_reporter_free(r);
         return NULL;
     }
     event_active(r->timer, EV_TIMEOUT, 0);
     return r;
 }
 
-void reporter_configure(struct reporter *reporter, struct settings *settings)
+void status_reporter_configure(struct status_reporter *status_reporter,
+                               struct settings *settings)
 {
     settings_ref(settings);
-    settings_unref(reporter->settings);
-    reporter->settings = settings;
-    event_active(reporter->timer, EV_TIMEOUT, 0);
+    settings_unref(status_reporter->settings);
+    status_reporter->settings = settings;
+    event_active(status_reporter->timer, EV_TIMEOUT, 0);
 }
 
-void reporter_free(struct reporter *reporter)
+void status_reporter_free(struct status_reporter *status_reporter)
 {
-    if (reporter == NULL) {
+    if (status_reporter == NULL) {
         return;
     }
-    symcached_client_free(reporter->exchange);
-    if (reporter->timer != NULL) {
-        event_free(reporter->timer);
+    symcached_client_free(status_reporter->exchange);
+    if (status_reporter->timer != NULL) {
+        event_free(status_reporter->timer);
     }
-    settings_unref(reporter->settings);
-    free(reporter->listen);
-    free(reporter);
+    settings_unref(status_reporter->settings);
+    free(status_reporter->listen);
+    free(status_reporter);
 }

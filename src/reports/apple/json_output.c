@@ -22,11 +22,11 @@ static void write_text(struct json_writer *w, const char *name,
 static void write_any(struct json_writer *w, const char *name,
                       struct apple_text text)
 {
-    write_text(w, name,
-               text.data != NULL ? text : (struct apple_text){"", 0});
+    write_text(w, name, text.data != NULL ? text : (struct apple_text){"", 0});
 }
 
-/* The name of the processor by the first word of "ARM-64 (Native)", or NULL. */
+/* The name of the processor by the first word of "ARM-64 (Native)", or NULL.
+ */
 static const char *arch_of(struct apple_text type)
 {
     static const struct {
@@ -52,8 +52,7 @@ static const char *arch_of(struct apple_text type)
             return others[i].arch;
         }
     }
-    return symc_arch_find(word, &number) &&
-                   number != SYMC_ARCH_UNKNOWN
+    return symc_arch_find(word, &number) && number != SYMC_ARCH_UNKNOWN
                ? symc_arch_name(number)
                : NULL;
 }
@@ -78,7 +77,8 @@ static void write_system(struct json_writer *w,
     json_write_close(w, '}');
 }
 
-static void write_head(struct json_writer *w, const struct apple_report *report)
+static void write_head(struct json_writer *w,
+                       const struct apple_report *report)
 {
     json_put_open(w, "report", '{');
     if (report->has_time && report->time >= 0) {
@@ -163,8 +163,7 @@ static void write_thread(struct json_writer *w,
     }
     json_put_open(w, "frames", '[');
     for (i = 0; i < thread->num_frames; i++) {
-        write_frame(w, &report->frames[thread->first + i],
-                    report->has_names);
+        write_frame(w, &report->frames[thread->first + i], report->has_names);
     }
     json_write_close(w, ']');
     json_write_close(w, '}');
@@ -214,7 +213,7 @@ static void write_image(struct json_writer *w, const struct apple_image *image)
     json_write_close(w, '}');
 }
 
-void apple_write(const struct apple_report *report, struct json_writer *w)
+void apple_write_json(const struct apple_report *report, struct json_writer *w)
 {
     size_t i;
 

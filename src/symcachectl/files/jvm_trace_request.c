@@ -2,10 +2,11 @@
  * Copyright (C) the ngx_symcache authors
  *
  * symcachectl symbolicate, with a stack trace of the JVM and without a mapping
- * at hand: a mapping has no id in the program, so the trace is asked for one by
- * the UUID that build plugins give it, as a request of POST /symbolicate-jvm.
+ * at hand: a mapping has no id in the program, so the trace is asked for one
+ * by the UUID that build plugins give it, as a request of POST
+ * /symbolicate-jvm.
  */
-#include "jvm_trace.h"
+#include "jvm_trace_request.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -29,10 +30,9 @@ bool jvm_trace_is_uuid(const char *text)
     size_t i;
 
     for (i = 0; i < JVM_UUID; i++) {
-        if (i == 8 || i == 13 || i == 18 || i == 23 ? text[i] != '-'
-                                                    : !isxdigit(
-                                                          (unsigned char)
-                                                              text[i])) {
+        if (i == 8 || i == 13 || i == 18 || i == 23
+                ? text[i] != '-'
+                : !isxdigit((unsigned char)text[i])) {
             return false;
         }
     }
@@ -94,8 +94,8 @@ static cJSON *add_trace(cJSON *stacks, const struct jvm_line *thrown)
         type = thrown->class;
         dot = memrchr(type.data, '.', type.size);
         if (dot != NULL) {
-            package = (struct symc_string){type.data,
-                                           (size_t)(dot - type.data)};
+            package =
+                (struct symc_string){type.data, (size_t)(dot - type.data)};
             type.data += package.size + 1;
             type.size -= package.size + 1;
         }
@@ -260,8 +260,8 @@ static void print_answer(const cJSON *answer)
     }
 }
 
-int jvm_trace_show(struct settings *settings, const char *uuid,
-                   const char *file, const char *text, size_t size)
+int jvm_trace_request_show(struct settings *settings, const char *uuid,
+                           const char *file, const char *text, size_t size)
 {
     char *request;
     int code;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef SYMCACHECTL_FILES_JVM_TRACE_H
-#define SYMCACHECTL_FILES_JVM_TRACE_H
+#ifndef SYMCACHECTL_FILES_JVM_TRACE_REQUEST_H
+#define SYMCACHECTL_FILES_JVM_TRACE_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ bool jvm_trace_is_uuid(const char *text);
  * the store of the settings has.  Where none is named, the trace is printed as
  * it is.  Returns an exit code.
  */
-int jvm_trace_show(struct settings *settings, const char *uuid,
-                   const char *file, const char *text, size_t size);
+int jvm_trace_request_show(struct settings *settings, const char *uuid,
+                           const char *file, const char *text, size_t size);
 
 #endif

@@ -5,8 +5,8 @@
  * other programs, in one object that nginx's module passes on to browsers
  * unchanged.
  */
-#ifndef SYMCACHED_SERVER_STATUS_H
-#define SYMCACHED_SERVER_STATUS_H
+#ifndef SYMCACHED_SERVER_STATUS_PAGE_H
+#define SYMCACHED_SERVER_STATUS_PAGE_H
 
 #include <time.h>
 #include <cjson/cJSON.h>
@@ -34,6 +34,6 @@ struct status {
  * fields of bounded length only, so that the page stays below the 256 KB that
  * the module takes.  The caller frees the object; NULL without memory.
  */
-cJSON *status_json(struct status *status);
+cJSON *status_page_json(struct status *status);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "call.h"
+#include "native_call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,25 +39,24 @@ static void set_reader(struct symbolicator_result *result,
     const union derived_reader *reader = module->reader;
 
     result->features = module->features;
-    result->reader =
-        reader == NULL || is_dotnet ? NULL : &reader->symcache;
+    result->reader = reader == NULL || is_dotnet ? NULL : &reader->symcache;
     result->ppdb = reader == NULL || !is_dotnet ? NULL : &reader->ppdbcache;
 }
 
 static bool call_counts(const struct api_call *api, const char *source)
 {
-    const struct symbolicator_call *call;
+    const struct native_call *call;
 
-    call = (const struct symbolicator_call *)api;
-    return symbolicator_source_counts(call->config,
-                                      &call->request, source);
+    call = (const struct native_call *)api;
+    return symbolicator_request_sources_has(call->config, &call->request,
+                                            source);
 }
 
 /* Makes a module wanted under a key.  Returns false if none of the client's
  * own sources is asked for it. */
-static bool want(const struct symbolicator_call *call,
-                 struct api_module *wanted, size_t module,
-                 const symcache_key_t *key, const struct symc_string *name)
+static bool want(const struct native_call *call, struct api_module *wanted,
+                 size_t module, const symcache_key_t *key,
+                 const struct symc_string *name)
 {
     const struct symbolicator_request *request = &call->request;
     char names[CLIENT_NAMES_SIZE] = "";
@@ -75,15 +74,15 @@ static bool want(const struct symbolicator_call *call,
     wanted->name = name->data;
     wanted->name_size = name->size;
     free(wanted->hints);
-    wanted->hints = symbolicator_hints(request, &request->modules[module],
-                                       key, names);
+    wanted->hints =
+        symbolicator_hints(request, &request->modules[module], key, names);
     return true;
 }
 
 /* Requests the images of modules whose PDBs were not found: the names of their
  * exported functions still help.  Returns 1 if there are such modules, 0 if
  * not, or -1 without memory. */
-static int want_images(struct symbolicator_call *call)
+static int want_images(struct native_call *call)
 {
     const struct symbolicator_request *request = &call->request;
     const struct api_round *first = &call->api.first;
@@ -141,8 +140,7 @@ static void take_result(struct symbolicator_result *result,
 /* The source code of a module, or NULL.  Windows PDBs have links, which
  * Symbolicator does not look at. */
 static const struct sourcecache_reader *
-sources_of(const struct symbolicator_call *call,
-           const struct api_module *module)
+sources_of(const struct native_call *call, const struct api_module *module)
 {
     bool has_pdb_links = (call->config->symbolicator.corrections &
                           1u << CORRECTION_PDB_LINKS) != 0;
@@ -160,7 +158,7 @@ sources_of(const struct symbolicator_call *call,
  * Fills the results.  If the image of a module was not found either, that its
  * PDB failed counts, too.
  */
-static void take_results(struct symbolicator_call *call)
+static void take_results(struct native_call *call)
 {
     struct api_module *modules = call->api.first.modules;
     struct symbolicator_result *result;
@@ -195,7 +193,7 @@ static void take_results(struct symbolicator_call *call)
 }
 
 /* May a frame of a module have a path?  Candidates tell of all modules. */
-static bool has_paths(const struct symbolicator_call *call, size_t module)
+static bool has_paths(const struct native_call *call, size_t module)
 {
     const struct symbolicator_result *result = &call->results[module];
     const struct symbolicator_request *request = &call->request;
@@ -217,7 +215,7 @@ static bool has_paths(const struct symbolicator_call *call, size_t module)
 
 /* Wants the source code of modules.  Returns 1 if there are some, 0 if not, or
  * -1 without memory. */
-static int want_sources(struct symbolicator_call *call)
+static int want_sources(struct native_call *call)
 {
     const struct symbolicator_request *request = &call->request;
     struct api_round *round = &call->sources;
@@ -249,21 +247,20 @@ static int want_sources(struct symbolicator_call *call)
     return round->nmodules > 0;
 }
 
-static void answer_call(struct symbolicator_call *call,
-                        struct api_reply *reply)
+static void answer_call(struct native_call *call, struct api_reply *reply)
 {
     take_results(call);
     reply->status = 200;
     reply->type = ANSWER_JSON_TYPE;
-    if (!symbolicator_answer(call->config, &call->request,
-                             call->results, &call->links, reply->body)) {
+    if (!symbolicator_answer(call->config, &call->request, call->results,
+                             &call->links, reply->body)) {
         answer_text(reply, 422, "the answer is too large: ask for less");
     }
 }
 
 static enum api_next call_step(struct api_call *api, struct api_reply *reply)
 {
-    struct symbolicator_call *call = (struct symbolicator_call *)api;
+    struct native_call *call = (struct native_call *)api;
     int rc;
 
     if (symbolicator_round_is_late(&api->first) ||
@@ -297,7 +294,8 @@ static enum api_next call_step(struct api_call *api, struct api_reply *reply)
     call->links.config =
         api->tenant == NULL ? &call->config->symbolicator : NULL;
     answer_call(call, reply);
-    rc = reply->status == 200 ? source_links_want(&call->links, api->round) : 0;
+    rc =
+        reply->status == 200 ? source_links_want(&call->links, api->round) : 0;
     if (rc < 0) {
         answer_text(reply, 503, "out of memory");
     }
@@ -322,9 +320,9 @@ static void free_modules(struct api_round *round)
 
 static void call_release(struct api_call *api)
 {
-    struct symbolicator_call *call;
+    struct native_call *call;
 
-    call = (struct symbolicator_call *)api;
+    call = (struct native_call *)api;
     if (call->running != NULL) {
         request_limit_end(call->running, call->body_size);
     }
@@ -348,14 +346,14 @@ static void call_release(struct api_call *api)
 }
 
 /* Whether the answer tells where modules were looked for. */
-static bool does_tell(const struct symbolicator_call *call)
+static bool does_tell(const struct native_call *call)
 {
     return call->config->symbolicator.candidates &&
            call->request.has_candidates;
 }
 
 /* Reads the client's own sources.  Returns 0, or -1 without memory. */
-static int read_client_sources(struct symbolicator_call *call)
+static int read_client_sources(struct native_call *call)
 {
     const struct symbolicator_request *request = &call->request;
 
@@ -379,7 +377,7 @@ static int read_client_sources(struct symbolicator_call *call)
 }
 
 /* Makes a module wanted, if it can be asked for. */
-static void want_module(struct symbolicator_call *call, size_t module)
+static void want_module(struct native_call *call, size_t module)
 {
     const struct symbolicator_request *request = &call->request;
     struct api_round *first = &call->api.first;
@@ -397,7 +395,7 @@ static void want_module(struct symbolicator_call *call, size_t module)
 }
 
 /* The same of its CFI, which may be that of its image or of its debug file. */
-static void want_cfi(struct symbolicator_call *call, size_t module)
+static void want_cfi(struct native_call *call, size_t module)
 {
     const struct symbolicator_request *request = &call->request;
     const struct symbolicator_module *m = &request->modules[module];
@@ -407,19 +405,21 @@ static void want_cfi(struct symbolicator_call *call, size_t module)
 
     if (symbolicator_image_key(request, m, &key, &name)) {
         key.kind = SYMCACHE_KIND_CFICACHE;
-        if (want(call, &first->modules[first->nmodules], module, &key, &name)) {
+        if (want(call, &first->modules[first->nmodules], module, &key,
+                 &name)) {
             call->wanted[first->nmodules++] = module;
         }
     }
     if (symbolicator_key(request, m, &key, &name)) {
         key.kind = SYMCACHE_KIND_CFICACHE;
-        if (want(call, &first->modules[first->nmodules], module, &key, &name)) {
+        if (want(call, &first->modules[first->nmodules], module, &key,
+                 &name)) {
             call->wanted[first->nmodules++] = module;
         }
     }
 }
 
-int symbolicator_call_want(struct symbolicator_call *call)
+int native_call_want(struct native_call *call)
 {
     size_t i, files;
     uint32_t sources;
@@ -442,8 +442,8 @@ int symbolicator_call_want(struct symbolicator_call *call)
         sources != 0 &&
         (request->json.values[sources].size == 0 ||
          (call->client_sources != NULL && call->tenant.size == 0));
-    call->api.attempts = does_tell(call) ? API_ATTEMPTS_OF_ALL
-                                         : API_ATTEMPTS_OF_FAILED;
+    call->api.attempts =
+        does_tell(call) ? API_ATTEMPTS_OF_ALL : API_ATTEMPTS_OF_FAILED;
     for (i = 0; i < request->nmodules; i++) {
         if (!request->modules[i].is_used) {
             continue;
@@ -460,10 +460,9 @@ int symbolicator_call_want(struct symbolicator_call *call)
     return 0;
 }
 
-struct symbolicator_call *
-symbolicator_call_new(const struct symbolication_config *config)
+struct native_call *native_call_new(const struct symbolication_config *config)
 {
-    struct symbolicator_call *call;
+    struct native_call *call;
 
     call = zeroed_alloc(1, sizeof(*call));
     if (call != NULL) {
