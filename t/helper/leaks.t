@@ -85,12 +85,7 @@ $s = $t->open_http($t->helper_socket, 'GET',
 $t->wait_until('the transcoder runs', sub { -s $t->path('pid') });
 my ($pid) = $t->read_file('pid') =~ /(\d+)/;
 is $t->stop_symcached, 0, 'a stop in the middle of a transcoder';
-sub gone {
-    my ($pid) = @_;
-    return ($t->read_file("/proc/$pid/stat") // ') Z ') =~ /\) Z /;
-}
-
-$t->wait_until('the transcoder is gone', sub { gone($pid) });
+$t->wait_until('the transcoder is gone', sub { Test::Symcache::gone($pid) });
 pass 'kills it';
 
 # a helper that is killed takes along what its transcoder started
@@ -109,9 +104,9 @@ my ($guard) = map { m{/(\d+)/} } grep {
         && (readlink($_ =~ s/stat$/exe/r) // '') eq $t->program('symcached')
 } glob '/proc/[0-9]*/stat';
 ok $guard, 'there is a guard';
-is scalar(grep { gone($_) } @pids), 0, 'a transcoder with a child of its own';
+is scalar(grep { Test::Symcache::gone($_) } @pids), 0, 'a transcoder with a child of its own';
 $t->stop_symcached('KILL');
-$t->wait_until('both are gone', sub { !grep { !gone($_) } @pids });
+$t->wait_until('both are gone', sub { !grep { !Test::Symcache::gone($_) } @pids });
 pass 'dies with a helper that is killed';
 
 $t->start_symcached; # cleans up

@@ -53,7 +53,7 @@ for my $signal ('TERM', 'INT') {
         ok header($r, 'Retry-After'), "$signal: to be asked again";
         is header($r, 'X-Symcache-Reason'), 'stopping', "$signal: and why";
     }
-    $t->wait_until('no transcoder', sub { !grep { kill 0, $_ } @pids });
+    $t->wait_until('no transcoder', sub { !grep { !Test::Symcache::gone($_) } @pids });
     ok !-e $t->helper_socket, "$signal: the socket is gone";
     is_deeply [tmp_files()], [], "$signal: no temporary file";
     is_deeply $t->absences('store'), {},
@@ -107,7 +107,7 @@ $t->stop_symcached('KILL');
 is $t->read_response($held)->{status}, 0, 'killed: no answer';
 ok -e $t->helper_socket, 'killed: the socket is left';
 ok scalar(tmp_files()), 'killed: work is left';
-$t->wait_until('the transcoder ends', sub { !kill 0, $transcoder });
+$t->wait_until('the transcoder ends', sub { Test::Symcache::gone($transcoder) });
 
 $t->write_file('store/.tmp/old', 'from another time');
 my @stale = tmp_files();

@@ -186,7 +186,7 @@ rmdir "$dir/far/symcache-${host}x-100-abcdef";
 sub ended {
     my ($what) = @_;
     my ($far) = $t->read_file('hangs') =~ /(\d+)/;
-    $t->wait_until("the program there has ended: $what", sub { !kill 0, $far });
+    $t->wait_until("the program there has ended: $what", sub { Test::Symcache::gone($far) });
     pass "$what: the program there has ended";
 }
 

@@ -156,21 +156,15 @@ SKIP: {
 }
 
 # limits, and nothing of the process group stays
-sub gone {
-    my ($pid) = @_;
-    my $stat = $t->read_file("/proc/$pid/stat") // return 1;
-    return $stat =~ /\) Z /;
-}
-
 my $start = time;
 malformed('slow', qr/transcode_time/, 'too much time');
 cmp_ok time - $start, '<', 2 + $Test::Symcache::patience, 'ends it';
 my ($pid) = $t->read_file('notes.pid') =~ /(\d+)/;
-$t->wait_until('the background process is gone', sub { gone($pid) });
+$t->wait_until('the background process is gone', sub { Test::Symcache::gone($pid) });
 pass 'with its whole process group';
 $c->found('leaves.pdb', 'a process left in the background');
 ($pid) = $t->read_file('notes.pid') =~ /(\d+)/;
-$t->wait_until('what it left is gone', sub { gone($pid) });
+$t->wait_until('what it left is gone', sub { Test::Symcache::gone($pid) });
 pass 'is killed';
 
 # failures that are this machine's, and run once for all who ask meanwhile

@@ -44,12 +44,6 @@ is system("env $env $Test::Symcache::nginx -p $dir -c $conf"
 
 sub master { (($t->read_file('nginx.pid') // '') =~ /^(\d+)/)[0] }
 
-# not there, or a zombie that nobody has waited for
-sub gone {
-    my $stat = $t->read_file("/proc/$_[0]/stat") // return 1;
-    return $stat =~ /\) Z /;
-}
-
 sub workers {
     my $pid = master() or return;
     my $list = $t->read_file("/proc/$pid/task/$pid/children") // '';
@@ -204,14 +198,14 @@ cmp_ok $reloads, '>=', $seconds / 3, 'reloads';
 diag "$all answers, $reloads reloads, in $seconds s";
 
 ok $changed, 'the binary was changed';
-$t->wait_until('the old master has gone', sub { gone($changed) });
+$t->wait_until('the old master has gone', sub { Test::Symcache::gone($changed) });
 pass 'and the old one has gone';
 $t->wait_until('two workers are left', sub { workers() == 2 });
 pass 'no worker is left of all the old ones';
 
 my $pid = master();
 kill 'QUIT', $pid;
-$t->wait_until('nginx ends', sub { gone($pid) });
+$t->wait_until('nginx ends', sub { Test::Symcache::gone($pid) });
 
 # the first master's shared memory and its locks were not left in a bad state
 unlike $t->error_log, qr/shared memory zone .* was not|could not build/,

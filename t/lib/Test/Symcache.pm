@@ -209,6 +209,14 @@ sub alive {
     return waitpid($pid, WNOHANG) == 0;
 }
 
+# Whether any process has ended.  A zombie has: in a container the first process
+# may be one that does not wait for those whose parents are gone.
+sub gone {
+    my ($pid) = @_;
+    open my $file, '<', "/proc/$pid/stat" or return 1;
+    return (<$file> // ') Z ') =~ /\) Z /;
+}
+
 # Sends a signal and waits for the end; returns the wait status.
 sub stop_pid {
     my ($self, $pid, $signal) = @_;
