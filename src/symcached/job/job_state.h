@@ -17,7 +17,8 @@
  *   source_search.c       asks its sources; prefetch.c asks the next one early
  *   same_module_job.c     tells it from the other one of its module
  *   convert_unverified.c  has a PDB converted that nobody has read yet
- *   conversion.c          runs its transcoder, and publishes what that made
+ *   conversion.c          runs its transcoder
+ *   publication.c         publishes what that made, or a source had
  *   second_original.c     gets the second original of ELF files and PDBs
  *   job_original.c        has its original, or leaves it at its source
  *   inputs.c              takes what is in the store instead of an original
@@ -448,13 +449,6 @@ void job_run_transcoder(struct job *job);
 /* The same when the job has its original and a work folder. */
 void job_start_transcoder(struct job *job);
 
-/* Notes next to a file where the job looked for its original. */
-void job_note_places(const struct job *job, const char *file);
-
-/* Publishes a file of this version from the job's work directory. */
-void job_publish(struct job *job, const symcache_version_t *version,
-                 const char *file);
-
 /* The answer to job_diagnose(): NULL, or why the failure is not believed. */
 void job_diagnosed(struct job *job, const char *doubt);
 
@@ -468,6 +462,15 @@ bool job_has_work(const struct job *job);
  * the transcoder.  This then also asks for room.
  */
 bool job_lacks_space(const struct job *job, bool full);
+
+/* publication.c --------------------------------------------------------- */
+
+/* Notes next to a file where the job looked for its original. */
+void job_note_places(const struct job *job, const char *file);
+
+/* Publishes a file of this version from the job's work directory. */
+void job_publish(struct job *job, const symcache_version_t *version,
+                 const char *file);
 
 /* run_diagnosis.c ----------------------------------------------------------
  */
