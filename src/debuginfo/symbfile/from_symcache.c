@@ -36,12 +36,12 @@ struct from_symcache_piece {
 struct range_maker {
     const struct symc_reader *symcache;
     uint64_t base;
-    struct chain chain;
+    struct inline_chain chain;
     struct from_symcache_piece
         *pieces; /* of one function without gaps, by begin and depth */
     size_t num_pieces;
     size_t piece_room;
-    size_t open[CHAIN_MAX]; /* the last piece of each depth */
+    size_t open[INLINE_CHAIN_MAX]; /* the last piece of each depth */
     size_t num_open;
     struct arena arena; /* paths of these pieces */
     struct symbfile_writer writer;
@@ -70,14 +70,14 @@ static int put_piece(struct range_maker *maker,
                                 .lines = p->lines,
                                 .num_lines = p->num_lines};
 
-    if (chain_path(maker->symcache, p->file, &maker->arena, &r.file,
-                   maker->failure) != 0) {
+    if (inline_chain_path(maker->symcache, p->file, &maker->arena, &r.file,
+                          maker->failure) != 0) {
         return -1;
     }
     if (p->depth > 0) {
         r.call_line = p->call_line;
-        if (chain_path(maker->symcache, p->call_file, &maker->arena,
-                       &r.call_file, maker->failure) != 0) {
+        if (inline_chain_path(maker->symcache, p->call_file, &maker->arena,
+                              &r.call_file, maker->failure) != 0) {
             return -1;
         }
         if (r.call_file.data == NULL) {
@@ -109,7 +109,7 @@ static int put_pieces(struct range_maker *maker)
 static bool goes_on(const struct range_maker *maker, size_t depth)
 {
     const struct from_symcache_piece *p = &maker->pieces[maker->open[depth]];
-    const struct chain_link *link = &maker->chain.links[depth];
+    const struct inline_chain_link *link = &maker->chain.links[depth];
 
     return p->function == link->function &&
            (depth == 0 ||
@@ -118,7 +118,7 @@ static bool goes_on(const struct range_maker *maker, size_t depth)
 
 /* May the innermost function get a line in its open piece? */
 static bool takes_line(const struct from_symcache_piece *p,
-                       const struct chain_link *link)
+                       const struct inline_chain_link *link)
 {
     return p->num_lines < LINES_MAX && (p->file == link->file || !p->has_file);
 }
@@ -126,7 +126,7 @@ static bool takes_line(const struct from_symcache_piece *p,
 static int open_piece(struct range_maker *maker, uint64_t begin)
 {
     size_t depth = maker->num_open;
-    const struct chain_link *link = &maker->chain.links[depth];
+    const struct inline_chain_link *link = &maker->chain.links[depth];
     struct from_symcache_piece *p;
 
     if (array_need(&maker->pieces, &maker->piece_room, maker->num_pieces + 1,
@@ -147,7 +147,7 @@ static int open_piece(struct range_maker *maker, uint64_t begin)
 }
 
 static int add_line(struct range_maker *maker, struct from_symcache_piece *p,
-                    const struct chain_link *link, uint64_t begin)
+                    const struct inline_chain_link *link, uint64_t begin)
 {
     uint32_t last = p->num_lines > 0 ? p->lines[p->num_lines - 1].line : 0;
 
@@ -169,7 +169,7 @@ static int add_line(struct range_maker *maker, struct from_symcache_piece *p,
 static int take_range(struct range_maker *maker, uint64_t begin, uint64_t end)
 {
     size_t depth, count = maker->chain.count, same = 0;
-    const struct chain_link *innermost;
+    const struct inline_chain_link *innermost;
 
     while (same < maker->num_open && same < count && goes_on(maker, same)) {
         same++;
@@ -206,9 +206,9 @@ static int take_ranges(struct range_maker *maker)
     for (i = 0; i < n; i++) {
         end = i + 1 < n ? symc_reader_range(maker->symcache, i + 1)
                         : (uint64_t)UINT32_MAX + 1;
-        if (chain_read(maker->symcache,
-                       symc_reader_range_location(maker->symcache, i),
-                       &maker->chain, maker->failure) != 0 ||
+        if (inline_chain_read(maker->symcache,
+                              symc_reader_range_location(maker->symcache, i),
+                              &maker->chain, maker->failure) != 0 ||
             take_range(maker, symc_reader_range(maker->symcache, i), end) !=
                 0) {
             return -1;

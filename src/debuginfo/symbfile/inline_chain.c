@@ -39,10 +39,10 @@ static void cut_suffixes(struct symc_string *name)
     }
 }
 
-static void reverse_chain(struct chain *chain)
+static void reverse_chain(struct inline_chain *chain)
 {
     size_t i;
-    struct chain_link link;
+    struct inline_chain_link link;
 
     for (i = 0; i < chain->count / 2; i++) {
         link = chain->links[i];
@@ -51,18 +51,18 @@ static void reverse_chain(struct chain *chain)
     }
 }
 
-int chain_read(const struct symc_reader *symcache, uint32_t location,
-               struct chain *chain, struct failure *failure)
+int inline_chain_read(const struct symc_reader *symcache, uint32_t location,
+                      struct inline_chain *chain, struct failure *failure)
 {
     size_t i;
     struct symc_frames frames;
     struct symc_frame frame;
-    struct chain_link *link;
+    struct inline_chain_link *link;
 
     chain->count = 0;
     symc_reader_frames(symcache, location, &frames);
     while (symc_reader_next(&frames, &frame)) {
-        if (chain->count == CHAIN_MAX) {
+        if (chain->count == INLINE_CHAIN_MAX) {
             return failure_writer(failure, SYMC_TOO_DEEP);
         }
         link = &chain->links[chain->count++];
@@ -83,9 +83,9 @@ int chain_read(const struct symc_reader *symcache, uint32_t location,
     return 0;
 }
 
-int chain_path(const struct symc_reader *symcache, uint32_t index,
-               struct arena *arena, struct symc_string *path,
-               struct failure *failure)
+int inline_chain_path(const struct symc_reader *symcache, uint32_t index,
+                      struct arena *arena, struct symc_string *path,
+                      struct failure *failure)
 {
     char *text;
     struct symc_file_parts file;

@@ -24,8 +24,8 @@ struct pads {
     unsigned step;     /* over bytes that are not an instruction */
     uint32_t function; /* the outermost one, or SYMC_NONE */
     uint64_t at;       /* of the next instruction */
-    struct chain chain;
-    struct symbfile_frame frames[CHAIN_MAX];
+    struct inline_chain chain;
+    struct symbfile_frame frames[INLINE_CHAIN_MAX];
     struct arena arena; /* paths of one pad */
     struct symbfile_writer writer;
     struct failure *failure;
@@ -100,8 +100,8 @@ static int put_pad(struct pads *p, size_t size, size_t count, bool has_place)
         frame->func = p->chain.links[i].name;
         if (has_place) {
             frame->line = p->chain.links[i].line;
-            if (chain_path(p->symcache, p->chain.links[i].file, &p->arena,
-                           &frame->file, p->failure) != 0) {
+            if (inline_chain_path(p->symcache, p->chain.links[i].file,
+                                  &p->arena, &frame->file, p->failure) != 0) {
                 return -1;
             }
         }
@@ -173,8 +173,9 @@ static int take_ranges(struct pads *p)
     for (i = 0; i < n; i++) {
         end = i + 1 < n ? symc_reader_range(p->symcache, i + 1)
                         : (uint64_t)UINT32_MAX + 1;
-        if (chain_read(p->symcache, symc_reader_range_location(p->symcache, i),
-                       &p->chain, p->failure) != 0 ||
+        if (inline_chain_read(p->symcache,
+                              symc_reader_range_location(p->symcache, i),
+                              &p->chain, p->failure) != 0 ||
             take_range(p, symc_reader_range(p->symcache, i), end) != 0) {
             return -1;
         }
