@@ -15,6 +15,7 @@
 #include "base/percent.h"
 #include "client_filter.h"
 #include "client_source.h"
+#include "reserved_headers.h"
 
 #define PATTERNS_MAX 64 /* of all sources; each is a cost for each module */
 #define HEADERS_MAX 32
@@ -265,34 +266,6 @@ static const char *split_url(const struct json *json, uint32_t value,
 /* types of sources ---------------------------------------------------------
  */
 
-/* Those of the connection, and those that symcached sends itself. */
-static bool is_reserved(const char *name, size_t size)
-{
-    static const char *const names[] = {"host",
-                                        "connection",
-                                        "content-length",
-                                        "transfer-encoding",
-                                        "te",
-                                        "trailer",
-                                        "upgrade",
-                                        "expect",
-                                        "range",
-                                        "if-range",
-                                        "keep-alive",
-                                        "accept-encoding",
-                                        "proxy-connection",
-                                        "proxy-authorization"};
-    size_t i;
-
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strlen(names[i]) == size &&
-            strncasecmp(names[i], name, size) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether headers before one have its name. */
 static bool is_repeated(const struct json *json, uint32_t first, uint32_t i)
 {
@@ -314,7 +287,7 @@ static const char *mistake_of_header(const struct json *json, uint32_t first,
     if (!is_of(json, i, 256, BUCKET_LETTERS "!#$%&'*+^`|~")) {
         return "is not the name of a header";
     }
-    if (is_reserved(json_text(json, i), json->values[i].size)) {
+    if (header_is_reserved_in_source(schema_text(json, i))) {
         return "has a header that is not allowed here";
     }
     if (is_repeated(json, first, i)) {

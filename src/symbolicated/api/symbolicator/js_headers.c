@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "js_headers.h"
+#include "reserved_headers.h"
 #include "schema.h"
 
 #include <ctype.h>
@@ -32,43 +33,6 @@ static bool is_name(struct symc_string text)
         }
     }
     return text.size > 0;
-}
-
-/* Headers that tell how the message itself is to be read, or which server of
- * an address is meant: with them a request would be another one than that
- * whose URL was checked. */
-static bool is_own(struct symc_string name)
-{
-    static const char *const names[] = {
-        "Accept-Encoding",
-        "Connection",
-        "Content-Encoding",
-        "Content-Length",
-        "Expect",
-        "Host",
-        "If-Match",
-        "If-Modified-Since",
-        "If-None-Match",
-        "If-Range",
-        "If-Unmodified-Since",
-        "Keep-Alive",
-        "Proxy-Authorization",
-        "Proxy-Connection",
-        "Range",
-        "TE",
-        "Trailer",
-        "Transfer-Encoding",
-        "Upgrade",
-    };
-    size_t i;
-
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (name.size == strlen(names[i]) &&
-            strncasecmp(name.data, names[i], name.size) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 bool js_header_is_value(struct symc_string text)
@@ -102,7 +66,7 @@ const char *js_headers_mistake(const struct js_request *request)
         if (!is_name(names[n])) {
             return "scraping.headers: one has no name of a header";
         }
-        if (is_own(names[n])) {
+        if (header_is_reserved_in_scraping(names[n])) {
             return "scraping.headers: one is not a request's to set, such as "
                    "Host or Range";
         }
