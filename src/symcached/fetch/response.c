@@ -8,9 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/header_line.h"
 #include "proto/header.h"
 #include "proto/properties.h"
+#include "response_header.h"
 
 #define FETCH_RESPONSE_RETRY_AFTER 600 /* seconds at most */
 
@@ -48,7 +48,7 @@ static void fetch_response_digest(const char *line, size_t len,
 {
     char value[1024];
 
-    if (header_line_value(line, len, name, value, sizeof(value))) {
+    if (response_header_value(line, len, name, value, sizeof(value))) {
         (void)symcache_digest_read(value, strlen(value), text);
     }
 }
@@ -72,7 +72,7 @@ static void fetch_response_meta(struct fetch_response *answer, const char *line,
     }
     snprintf(name, sizeof(name), "%.*s", (int)(colon - line - (ptrdiff_t)n),
              line + n);
-    if (header_line_value(line + n, len - n, name, value, sizeof(value)) &&
+    if (response_header_value(line + n, len - n, name, value, sizeof(value)) &&
         used + strlen(name) + strlen(value) + 4 < sizeof(answer->meta)) {
         snprintf(answer->meta + used, sizeof(answer->meta) - used, "%s: %s\n",
                  name, value);
@@ -95,7 +95,7 @@ static void fetch_response_debuginfod(struct fetch_response *answer,
     int n;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (header_line_value(line, len, names[i], value, sizeof(value)) &&
+        if (response_header_value(line, len, names[i], value, sizeof(value)) &&
             value[0] != '\0' && strstr(answer->debuginfod, names[i]) == NULL) {
             n = snprintf(answer->debuginfod + used, space, "%s: %s\n",
                          names[i], value);
@@ -111,12 +111,12 @@ static void fetch_response_source_map(struct fetch_response *answer,
                                       const char *line, size_t len)
 {
     char value[FETCH_RESPONSE_SOURCE_MAP];
-    bool is_new = header_line_value(line, len, "SourceMap", value,
-                                    sizeof(value));
+    bool is_new =
+        response_header_value(line, len, "SourceMap", value, sizeof(value));
 
     if ((is_new || (answer->source_map[0] == '\0' &&
-                    header_line_value(line, len, "X-SourceMap", value,
-                                      sizeof(value)))) &&
+                    response_header_value(line, len, "X-SourceMap", value,
+                                          sizeof(value)))) &&
         strlen(value) < sizeof(value) - 1) {
         memcpy(answer->source_map, value, sizeof(value));
     }
@@ -158,8 +158,8 @@ bool fetch_response_line(struct fetch_response *answer, const char *line,
     }
 
     for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        header_line_value(line, len, lines[i].name, lines[i].value,
-                          lines[i].size);
+        response_header_value(line, len, lines[i].name, lines[i].value,
+                              lines[i].size);
     }
     fetch_response_meta(answer, line, len);
     fetch_response_source_map(answer, line, len);

@@ -3,8 +3,8 @@
  *
  * A header line of an answer as libcurl hands it over.
  */
-#ifndef BASE_HEADER_LINE_H
-#define BASE_HEADER_LINE_H
+#ifndef SYMCACHED_FETCH_RESPONSE_HEADER_H
+#define SYMCACHED_FETCH_RESPONSE_HEADER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
  * If line is "name: value", writes value to buf, cut to size, with "?" for
  * each byte outside printable ASCII, and returns true.
  */
-bool header_line_value(const char *line, size_t len, const char *name,
-                       char *buf, size_t size);
+bool response_header_value(const char *line, size_t len, const char *name,
+                           char *buf, size_t size);
 
 #endif

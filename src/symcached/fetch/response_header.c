@@ -1,13 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "header_line.h"
+#include "response_header.h"
 
 #include <string.h>
 #include <strings.h>
 
-bool header_line_value(const char *line, size_t len, const char *name,
-                       char *buf, size_t size)
+bool response_header_value(const char *line, size_t len, const char *name,
+                           char *buf, size_t size)
 {
     size_t n = strlen(name), i = 0;
 
