@@ -31,6 +31,7 @@
 #include "symbolicated/calls/pending_calls.h"
 #include "symbolicated/search/symcached_client.h"
 #include "status_reporter.h"
+#include "store_roots.h"
 #include "worker_thread.h"
 
 #define TRIM_SECONDS 60
@@ -199,8 +200,7 @@ static void on_trim(evutil_socket_t fd, short what, void *arg)
  * file with it must not meet another one of that number. */
 static void check_spool(struct symbolicated_daemon *d)
 {
-    if (d->spool == -1 ||
-        !settings_folder_is_replaced(d->spool, d->spool_path)) {
+    if (d->spool == -1 || !directory_is_replaced(d->spool, d->spool_path)) {
         return;
     }
     spool_folder(-1);
@@ -219,7 +219,7 @@ static void check_needs_restart(evutil_socket_t fd, short what, void *arg)
     const char *why = NULL;
 
     check_spool(d);
-    if (settings_root_is_lost()) {
+    if (store_root_is_lost()) {
         why = "the folder of a store or of tenants is another one than at the "
               "start";
     } else if (spawner_is_lost()) {
@@ -338,7 +338,7 @@ static int enter_sandbox(struct symbolicated_daemon *d, char *error,
         .port = helper_port(d->settings),
     };
 
-    allowed.nroots = settings_roots(&allowed.roots);
+    allowed.nroots = store_roots_list(&allowed.roots);
     return daemon_sandbox_enter(&allowed, error, size);
 }
 

@@ -33,20 +33,4 @@ struct settings *settings_new(struct config *config, bool locked, char *error,
 struct settings *settings_ref(struct settings *settings);
 void settings_unref(struct settings *settings); /* NULL is allowed */
 
-/* The folders that are open; returns their number. */
-size_t settings_roots(const int **roots);
-
-/*
- * Returns whether another folder has the path of this one now, which nothing
- * in a process that has locked itself in can open; for threads that may wait
- * for a disk.
- */
-bool settings_folder_is_replaced(int fd, const char *path);
-
-/* Looks so at a folder of settings_roots(). */
-void settings_check_root(int root);
-
-/* Whether one was found replaced. */
-bool settings_root_is_lost(void);
-
 #endif

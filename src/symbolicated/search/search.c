@@ -10,6 +10,7 @@
 #include "base/zeroed.h"
 #include "reachability.h"
 #include "search_state.h"
+#include "symbolicated/store_roots.h"
 
 /* How long symcached's answer that a file does not exist is believed, if it
  * gives one; an event that changes this answer also changes the folder, what
@@ -171,7 +172,7 @@ static void disk_lookups_run(void *arg)
                            disk_lookups->tenant == NULL, &look->key,
                            &look->sight);
         if (look->sight.module == NULL) {
-            settings_check_root(look->root);
+            store_root_check(look->root);
         }
     }
 }

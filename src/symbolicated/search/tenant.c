@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "base/hash_table.h"
 #include "json/json.h"
+#include "symbolicated/store_roots.h"
 
 #define NAME_SIZE 32 /* hex digits */
 #define PATH_SIZE 64
@@ -156,7 +157,7 @@ struct tenant *tenant_open(const struct settings *settings,
         json_read(&json, text, (size_t)size, TENANT_ANSWER_MAX / 2, &error) ==
             0 ||
         !read_stores(tenant, settings, &json)) {
-        settings_check_root(settings->tenants);
+        store_root_check(settings->tenants);
         tenant_unref(tenant);
         tenant = NULL;
     }
