@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "symcachectl/command.h"
-#include "symcachectl/helper/client.h"
+#include "symcachectl/helper/json_request.h"
 #include "symcachectl/store/store_reader.h"
 
 /* Is there a daemon where one would be? */
@@ -58,7 +58,7 @@ int report_names(const struct settings *settings, const char *path,
     cJSON *answer;
 
     if (!report_names_here(settings)) {
-        return client_send(settings, path, text, print, NULL);
+        return json_request_post(settings, path, text, print, NULL);
     }
     if (settings->root == NULL) {
         fprintf(stderr, "symcachectl: symbolicated is not reached: %s\n",

@@ -17,7 +17,7 @@
 #include "symbolication/js/js.h"
 #include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
-#include "symcachectl/helper/client.h"
+#include "symcachectl/helper/json_request.h"
 #include "symcachectl/terminal/output.h"
 #include "symcachectl/terminal/printable.h"
 
@@ -439,7 +439,7 @@ static int ask_server(const struct settings *settings,
                      : "the server has no source map of these scripts; what "
                        "was uploaded is found with --release TEXT only";
     plain.is_json = 0; /* prints a text made from the answer, not the answer */
-    code = client_send(
+    code = json_request_post(
         &plain, options->why ? "/symbolicate-js?why=1" : "/symbolicate-js",
         request, print_answer, judge_answer);
     free(request);

@@ -24,7 +24,7 @@
 #include "script_trace.h"
 #include "sentry_event.h"
 #include "symcachectl/cjson.h"
-#include "symcachectl/helper/client.h"
+#include "symcachectl/helper/json_request.h"
 #include "symcachectl/helper/temporary_daemons.h"
 #include "symcachectl/command.h"
 #include "symcachectl/operands.h"
@@ -282,7 +282,7 @@ static int answer_file(const struct settings *settings, const char *path,
                                                       : print_answer;
 
     if (settings->root == NULL) {
-        return client_send(settings, path, text, print, judge_answer);
+        return json_request_post(settings, path, text, print, judge_answer);
     }
     object = store_reader_answer(settings->root, path, name, text, &code);
     if (object == NULL) {

@@ -61,6 +61,11 @@ const char *client_address(const struct client *client)
     return client->address;
 }
 
+const char *client_daemon(const struct client *client)
+{
+    return client->daemon;
+}
+
 /* A longer name cannot belong to a key, and neither can what is cut off
  * from it, so the helper refuses it. */
 #define CLIENT_TEXT_MAX 300
@@ -258,46 +263,6 @@ void client_error(const struct client_answer *answer, char *buf, size_t size)
     cJSON_Delete(object);
 }
 
-/* Prints why there is no usable answer.  Returns an exit code. */
-static int complain_of_helper(const struct client *client,
-                              const struct client_answer *answer)
-{
-    char error[1024];
-
-    client_error(answer, error, sizeof(error));
-    fputs("symcachectl: ", stderr);
-    printable_put(stderr, client->address);
-    fputs(": ", stderr);
-    printable_put(stderr, error);
-    if (answer->status == 0) {
-        fprintf(stderr,
-                "\nis %s running there? --socket or -c name another "
-                "place\n",
-                client->daemon);
-        return COMMAND_IO;
-    }
-    if (strncmp(error, "unknown-store", 13) == 0) {
-        fputs("\nsymcached has no store of this name: --store names another\n",
-              stderr);
-        return COMMAND_USAGE;
-    }
-    fputs("\n", stderr);
-    return answer->status == 400 || answer->status == 422 ? COMMAND_USAGE
-                                                           : COMMAND_IO;
-}
-
-static cJSON *parse_answer(const struct client_answer *answer)
-{
-    cJSON *object;
-
-    object = cJSON_Parse(answer->body != NULL ? answer->body : "");
-    if (!cJSON_IsObject(object)) {
-        cJSON_Delete(object);
-        return NULL;
-    }
-    return object;
-}
-
 /* A request that takes long, as one for which symcached makes files. */
 struct progress {
     struct bar bar;
@@ -321,7 +286,7 @@ static int on_progress(void *arg, curl_off_t all, curl_off_t received,
     return 0;
 }
 
-static CURLcode perform_request(const struct client *client, CURL *request)
+void client_perform(const struct client *client, CURL *request)
 {
     struct progress p = {.daemon = client->daemon, .started = bar_clock()};
     CURLcode code;
@@ -332,174 +297,5 @@ static CURLcode perform_request(const struct client *client, CURL *request)
     curl_easy_setopt(request, CURLOPT_XFERINFODATA, &p);
     code = curl_easy_perform(request);
     bar_clear(&p.bar);
-    return code;
-}
-
-/*
- * Performs a request and frees it.  Returns an exit code; unless *object is
- * NULL, that is the answer, else what is wrong was printed.
- */
-static int ask_helper(const struct client *client, CURL *request,
-                      struct client_answer *answer, cJSON **object)
-{
-    char reason[80];
-    int code = COMMAND_OK;
-
-    client_finish(request, perform_request(client, request));
-    *object = answer->status == 200 ? parse_answer(answer) : NULL;
-    if (answer->status != 200) {
-        code = complain_of_helper(client, answer);
-    } else if (*object == NULL) {
-        snprintf(
-            reason, sizeof(reason),
-            "the answer is not a JSON object: is it %s that listens there?",
-            client->daemon);
-        code = command_fail(COMMAND_IO, client->address, reason);
-    }
-    client_clear(answer);
-    return code;
-}
-
-static void put(const struct settings *settings, const cJSON *object,
-                void (*print)(const cJSON *answer))
-{
-    if (settings->is_json) {
-        printable_json(stdout, object);
-    } else {
-        print(object);
-    }
-}
-
-/* Performs a request and frees it, and shows its answer. */
-static int show(const struct settings *settings, struct client *client,
-                CURL *request, struct client_answer *answer,
-                void (*print)(const cJSON *answer),
-                int (*judge)(const cJSON *answer))
-{
-    cJSON *object;
-    int code = ask_helper(client, request, answer, &object);
-
-    if (object != NULL) {
-        put(settings, object, print);
-        code = judge != NULL ? judge(object) : COMMAND_OK;
-    }
-    cJSON_Delete(object);
-    client_free(client);
-    return command_finish(code);
-}
-
-/*
- * Asks each of the peers in turn.  People get one answer below the other, each
- * under its address, programs an object with an answer for each address that
- * gave one.  Returns the worst exit code.
- */
-static int show_peers(const struct settings *settings, const char *method,
-                      const char *path, long seconds,
-                      void (*print)(const cJSON *answer),
-                      int (*judge)(const cJSON *answer))
-{
-    cJSON *all = cJSON_CreateObject();
-    char *peers = strdup(settings->peers), *rest = peers;
-    struct settings peer = *settings;
-    int worst = COMMAND_OK;
-
-    if (all == NULL || peers == NULL) {
-        command_no_memory();
-    }
-    while ((peer.socket = strsep(&rest, ",")) != NULL) {
-        struct client_answer answer;
-        struct client *client = client_new(&peer);
-        cJSON *object;
-        int code;
-
-        if (client == NULL) {
-            worst = COMMAND_IO;
-            break;
-        }
-        code = ask_helper(
-            client, client_request(client, method, path, seconds, &answer),
-            &answer, &object);
-        client_free(client);
-        if (object != NULL) {
-            if (!settings->is_json) {
-                printable_put(stdout, peer.socket);
-                puts(":");
-                print(object);
-            }
-            code = judge != NULL ? judge(object) : COMMAND_OK;
-            cJSON_AddItemToObject(all, peer.socket, object);
-        }
-        worst = code > worst ? code : worst;
-    }
-    if (settings->is_json) {
-        printable_json(stdout, all);
-    }
-    cJSON_Delete(all);
-    free(peers);
-    return command_finish(worst);
-}
-
-int client_show(const struct settings *settings, const char *method,
-                const char *path, long seconds,
-                void (*print)(const cJSON *answer),
-                int (*judge)(const cJSON *answer))
-{
-    struct client_answer answer;
-    struct client *client;
-
-    if (settings->peers != NULL) {
-        return show_peers(settings, method, path, seconds, print, judge);
-    }
-    client = client_new(settings);
-    return client == NULL
-               ? COMMAND_IO
-               : show(settings, client,
-                      client_request(client, method, path, seconds, &answer),
-                      &answer, print, judge);
-}
-
-int client_get(const struct settings *settings, const char *path,
-               cJSON **object)
-{
-    struct client_answer answer;
-    struct client *client = client_new(settings);
-    int code;
-
-    *object = NULL;
-    if (client == NULL) {
-        return COMMAND_IO;
-    }
-    code = ask_helper(
-        client, client_request(client, "GET", path, CLIENT_SECONDS, &answer),
-        &answer, object);
-    client_free(client);
-    return code;
-}
-
-int client_send(const struct settings *settings, const char *path,
-                const char *body, void (*print)(const cJSON *answer),
-                int (*judge)(const cJSON *answer))
-{
-    struct client_answer answer;
-    struct client *client = client_new(settings);
-    struct curl_slist *headers;
-    CURL *request;
-    int code;
-
-    if (client == NULL) {
-        return COMMAND_IO;
-    }
-    headers = curl_slist_append(NULL, "Content-Type: application/json");
-    if (headers == NULL) {
-        command_no_memory();
-    }
-    request =
-        client_request(client, "POST", path, CLIENT_ANSWER_SECONDS, &answer);
-    curl_easy_setopt(request, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(request, CURLOPT_POSTFIELDS, body);
-    curl_easy_setopt(request, CURLOPT_POSTFIELDSIZE_LARGE,
-                     (curl_off_t)strlen(body));
-    code = show(settings, client, request, &answer, print, judge);
-    curl_slist_free_all(headers);
-    return code;
+    client_finish(request, code);
 }

@@ -38,7 +38,7 @@ struct client;
         "--socket", NULL, &(s).socket                                         \
     }
 
-/* CLIENT_OPTIONS, and the option --peers of what client_show() shows. */
+/* CLIENT_OPTIONS, and the option --peers of what json_request_show() shows. */
 #define CLIENT_PEERS_OPTIONS(s)                                               \
     CLIENT_OPTIONS(s),                                                        \
     {                                                                         \
@@ -51,6 +51,9 @@ void client_free(struct client *client);
 
 /* The address of the helper, for messages. */
 const char *client_address(const struct client *client);
+
+/* The name of the daemon that is asked, for messages. */
+const char *client_daemon(const struct client *client);
 
 /* Seconds within which most pages must answer. */
 #define CLIENT_SECONDS 60
@@ -73,31 +76,15 @@ CURL *client_request(struct client *client, const char *method,
                      const char *path, long seconds,
                      struct client_answer *answer);
 
+/* Performs a request, which may take long: a person sees how long it takes.
+ * Then as client_finish(). */
+void client_perform(const struct client *client, CURL *request);
+
 /* Completes the answer and frees the request. */
 void client_finish(CURL *request, CURLcode code);
 void client_clear(struct client_answer *answer);
 
 /* Prints "error: detail" into buf, for an answer that is an error. */
 void client_error(const struct client_answer *answer, char *buf, size_t size);
-
-/*
- * Asks for a JSON object and prints it, as it is or with `print`; with --peers
- * one of each helper.  judge, which may be NULL, returns the exit code for an
- * answer.  Returns an exit code, after printing what is wrong.
- */
-int client_show(const struct settings *settings, const char *method,
-                const char *path, long seconds,
-                void (*print)(const cJSON *answer),
-                int (*judge)(const cJSON *answer));
-
-/* Asks for a JSON object and returns it in *object, which is NULL when
- * something is wrong that was printed.  Returns an exit code. */
-int client_get(const struct settings *settings, const char *path,
-               cJSON **object);
-
-/* The same as client_show() for a request with a body of JSON. */
-int client_send(const struct settings *settings, const char *path,
-                const char *body, void (*print)(const cJSON *answer),
-                int (*judge)(const cJSON *answer));
 
 #endif

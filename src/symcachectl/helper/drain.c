@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "client.h"
+#include "json_request.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 
@@ -33,6 +33,7 @@ int drain_command(int argc, char **argv)
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("drain", "no operands", argv[0]);
     }
-    return client_show(&settings, "POST", end ? "/v1/undrain" : "/v1/drain",
-                       CLIENT_SECONDS, print_drain, NULL);
+    return json_request_show(&settings, "POST",
+                             end ? "/v1/undrain" : "/v1/drain", CLIENT_SECONDS,
+                             print_drain, NULL);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "client.h"
+#include "json_request.h"
 #include "symcachectl/command.h"
 #include "symcachectl/operands.h"
 #include "symcachectl/terminal/printable.h"
@@ -92,12 +92,12 @@ int forget_command(int argc, char **argv)
     if (argc == 0 && malformed_since != NULL) {
         client_path(path, "forget", settings_store(&settings), NULL, NULL);
         parse_since(path, malformed_since);
-        return client_show(&settings, "POST", path, WALK_SECONDS,
-                           print_forgotten, NULL);
+        return json_request_show(&settings, "POST", path, WALK_SECONDS,
+                                 print_forgotten, NULL);
     }
     if (argc < 0 || path_of(path, &settings, argc, argv) != 0) {
         return COMMAND_USAGE;
     }
-    return client_show(&settings, "POST", path, CLIENT_SECONDS,
-                       print_forgotten, NULL);
+    return json_request_show(&settings, "POST", path, CLIENT_SECONDS,
+                             print_forgotten, NULL);
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client.h"
+#include "json_request.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 #include "symcachectl/terminal/text_table.h"
@@ -97,12 +97,12 @@ static void add_tenants(const struct settings *settings, cJSON *answer)
     const cJSON *tenant;
     cJSON *status, *jobs = NULL, *list;
 
-    (void)client_get(settings, "/v1/status", &status);
+    (void)json_request_get(settings, "/v1/status", &status);
     tenant = cJSON_GetArrayItem(
         cJSON_GetObjectItemCaseSensitive(status, "tenants"), 0);
     if (tenant != NULL) {
         at.socket = text_of(tenant, "listen");
-        (void)client_get(&at, "/v1/jobs", &jobs);
+        (void)json_request_get(&at, "/v1/jobs", &jobs);
     }
     list = cJSON_DetachItemFromObjectCaseSensitive(jobs, "tenants");
     if (list != NULL) {
@@ -139,10 +139,10 @@ int jobs_command(int argc, char **argv)
         }
     }
     if (settings.peers != NULL || !is_path(address)) {
-        return client_show(&settings, "GET", "/v1/jobs", CLIENT_SECONDS,
-                           print_jobs, NULL);
+        return json_request_show(&settings, "GET", "/v1/jobs", CLIENT_SECONDS,
+                                 print_jobs, NULL);
     }
-    code = client_get(&settings, "/v1/jobs", &answer);
+    code = json_request_get(&settings, "/v1/jobs", &answer);
     if (answer != NULL) {
         if (!cJSON_HasObjectItem(answer, "tenants")) {
             add_tenants(&settings, answer);

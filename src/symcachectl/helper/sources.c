@@ -3,7 +3,7 @@
  *
  * symcachectl sources: where the helper looks, and with what success.
  */
-#include "client.h"
+#include "json_request.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 #include "symcachectl/terminal/text_table.h"
@@ -90,6 +90,6 @@ int sources_command(int argc, char **argv)
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("sources", "no operands", argv[0]);
     }
-    return client_show(&settings, "GET", "/v1/sources", CLIENT_SECONDS,
-                       print_sources, NULL);
+    return json_request_show(&settings, "GET", "/v1/sources", CLIENT_SECONDS,
+                             print_sources, NULL);
 }

@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "client.h"
+#include "json_request.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 #include "symcachectl/terminal/text_table.h"
@@ -170,6 +170,6 @@ int status_command(int argc, char **argv)
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("status", "no operands", argv[0]);
     }
-    return client_show(&settings, "GET", "/v1/status", CLIENT_SECONDS,
-                       print_status, NULL);
+    return json_request_show(&settings, "GET", "/v1/status", CLIENT_SECONDS,
+                             print_status, NULL);
 }

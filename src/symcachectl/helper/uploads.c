@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include "client.h"
+#include "json_request.h"
 #include "upload_builds.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
@@ -179,8 +179,8 @@ static int remove_file(const struct settings *settings, char *text)
     if (is_try) {
         client_query(path, "try", "1");
     }
-    return client_show(settings, "POST", path, CLIENT_SECONDS, print_untold,
-                       NULL);
+    return json_request_show(settings, "POST", path, CLIENT_SECONDS,
+                             print_untold, NULL);
 }
 
 static int each_upload(const struct settings *settings, const char *what,

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "json_request.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 
@@ -86,8 +86,8 @@ static int forget_key(const struct watch *w, const char *name, const char *id)
         printable_put(stdout, id);
     }
     client_path(path, "forget", settings_store(&w->settings), name, id);
-    return client_show(&w->settings, "POST", path, CLIENT_SECONDS,
-                       print_forgotten, NULL);
+    return json_request_show(&w->settings, "POST", path, CLIENT_SECONDS,
+                             print_forgotten, NULL);
 }
 
 /* A transaction that was taken back is not there any more, and has nothing to

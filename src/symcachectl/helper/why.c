@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "client.h"
+#include "json_request.h"
 #include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/operands.h"
@@ -219,6 +219,6 @@ int why_command(int argc, char **argv)
     if (kind != NULL) {
         client_query(path, "kind", kind);
     }
-    return client_show(&settings, "GET", path, CLIENT_SECONDS, print_why,
-                       judge_why);
+    return json_request_show(&settings, "GET", path, CLIENT_SECONDS, print_why,
+                             judge_why);
 }
