@@ -274,8 +274,6 @@ my %long = (
         'the states of one transfer, which are drawn at its top',
     'src/proto/symbol_path.c' =>
         'one path, in each of its forms',
-    'src/symcached/intake/unpack_main.c' =>
-        'one process, from its arguments to its last line',
     'src/symcached/intake/upload_main.c' =>
         'one process, from its arguments to its last line',
     'src/symbolicated/api/symbolicator/candidates.c' =>
