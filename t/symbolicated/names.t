@@ -23,6 +23,14 @@ my $endless = '_Z1fPi' . join '', map {
     "PFv$s${s}E"
 } 0 .. 39;
 
+# the same, each level in the one after it, as a pack whose elements are looked
+# for in all of them: nothing is written meanwhile
+my $silent = 'Pi';
+$silent = "PFv$silent" . ($_ == 0 ? 'S_' : 'S' . join('', (0 .. 9, 'A' .. 'Z')[
+    2 * $_ - 1 >= 36 ? (int((2 * $_ - 1) / 36), (2 * $_ - 1) % 36) : 2 * $_ - 1]) . '_')
+    . 'E' for 0 .. 39;
+$silent = "_Z1fDp$silent";
+
 # stored name, readable name: symbolic-demangle 12.17.2
 my @names = (
     ['plain', 'plain'],
@@ -33,6 +41,7 @@ my @names = (
     ['_RNvC6_123foo3bar', '123foo::bar'],
     ['$s4main3fooyyF', 'foo()'],
     [$endless, $endless],
+    [$silent, $silent],
     ['_Z' . 'N' x 8000, '_Z' . 'N' x 8000],
     ['_Z1f' . 'P' x 9000 . 'v', '_Z1f' . 'P' x 9000 . 'v'],    # too long
     ['_ZL5afteri', 'after(int)'],
@@ -121,7 +130,7 @@ SKIP: {
         'the log says so';
 
     # each of these has a worker ended
-    my @lost = map { $endless =~ s/^_Z1f/_Z2e$_/r } 'a' .. 't';
+    my @lost = map { $silent =~ s/^_Z1f/_Z2e$_/r } 'a' .. 't';
     my $many = sub {
         my $r = $t->post($t->symbolicated_socket, '/symbolicate', $json->encode({
             modules => [], stacktraces => [{ frames => [

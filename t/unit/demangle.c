@@ -208,6 +208,29 @@ static void limits(void **state)
     assert_false(readable_of(name, n, &readable));
 }
 
+/* A name whose form would have 2^40 bytes is left when it has too many: each
+ * pointer to a function takes the one before it twice. */
+static void endless(void **state)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    char name[1000], seen[8] = "S_";
+    size_t n = (size_t)snprintf(name, sizeof(name), "_Z1fPi");
+    struct symc_string readable;
+    unsigned i;
+
+    (void)state;
+    for (i = 1; i <= 40; i++) {
+        n += (size_t)snprintf(name + n, sizeof(name) - n, "PFv%s%sE", seen,
+                              seen);
+        snprintf(seen, sizeof(seen), 2 * i - 1 < 36 ? "S%.0d%c_" : "S%d%c_",
+                 (2 * i - 1) / 36, digits[(2 * i - 1) % 36]);
+    }
+    assert_false(readable_of(name, n, &readable));
+    n = (size_t)snprintf(name, sizeof(name), "_Z1fi");
+    assert_true(readable_of(name, n, &readable));
+    assert_memory_equal(readable.data, "f(int)", readable.size);
+}
+
 /* Names that symbolic 10.2.1 does not read either: thunks of virtual bases,
  * functions of ARM64EC and managed ones; and such as are none. */
 static void unknown_to_symbolic(void **state)
@@ -243,7 +266,7 @@ int main(void)
         cmocka_unit_test(reference), cmocka_unit_test(unknown_to_symbolic),
         cmocka_unit_test(linkage),   cmocka_unit_test(languages),
         cmocka_unit_test(refused),   cmocka_unit_test(cut),
-        cmocka_unit_test(limits),
+        cmocka_unit_test(limits),    cmocka_unit_test(endless),
     };
 
     linkage_by(linkage_demangle);

@@ -4,6 +4,7 @@
 #include "linkage_name.h"
 
 #include <ctype.h>
+#include <setjmp.h>
 #include <string.h>
 
 /* its header declares basename() in another way than the C library */
@@ -113,11 +114,16 @@ bool linkage_sniff(const struct symc_string *name, uint32_t language)
             (may_be_rust(language) && is_rust(name)));
 }
 
-/* What libiberty writes. */
+/*
+ * What libiberty writes.  Substitutions make a form of 2^40 bytes of a name of
+ * 400, and libiberty cannot be told that this is enough: so it is left where
+ * it writes too much.  All it has then is on its stack, but for the letters of
+ * one identifier of Rust in Punycode.
+ */
 struct output {
     char *room;
     size_t size;
-    bool is_too_long;
+    jmp_buf too_long;
 };
 
 static void write_piece(const char *text, size_t size, void *opaque)
@@ -125,8 +131,7 @@ static void write_piece(const char *text, size_t size, void *opaque)
     struct output *out = opaque;
 
     if (size > LINKAGE_READABLE_MAX - out->size) {
-        out->is_too_long = true;
-        return;
+        longjmp(out->too_long, 1);
     }
     memcpy(out->room + out->size, text, size);
     out->size += size;
@@ -180,15 +185,16 @@ static const char *rust_suffix(const char *name)
 
 static bool demangle_rust(const char *name, struct output *out)
 {
-    const char *suffix = rust_suffix(name);
+    const char *suffix;
 
     out->size = 0;
-    out->is_too_long = false;
-    if (!rust_demangle_callback(name, 0, write_piece, out)) {
+    if (setjmp(out->too_long) != 0 ||
+        !rust_demangle_callback(name, 0, write_piece, out)) {
         return false;
     }
+    suffix = rust_suffix(name);
     write_piece(suffix, strlen(suffix), out);
-    return !out->is_too_long;
+    return true;
 }
 
 /* Cuts off what the function of a block has after the name of the function
@@ -214,7 +220,9 @@ static bool demangle_cpp(char *name, bool is_block, struct output *out)
 {
     cut_hash(name);
     out->size = 0;
-    out->is_too_long = false;
+    if (setjmp(out->too_long) != 0) {
+        return false;
+    }
     if (is_block) {
         if (!cut_block(name)) {
             return false;
@@ -223,8 +231,7 @@ static bool demangle_cpp(char *name, bool is_block, struct output *out)
     }
     return cplus_demangle_v3_callback(
                name, DMGL_PARAMS | DMGL_RET_DROP | DMGL_NO_RECURSE_LIMIT,
-               write_piece, out) != 0 &&
-           !out->is_too_long;
+               write_piece, out) != 0;
 }
 
 bool linkage_demangle(const struct symc_string *name, uint32_t language,
