@@ -130,7 +130,8 @@ $t->stop_symcached;
 unlink $t->path('gate'); # of the configuration before
 $t->start_symcached({
     %{ $t->default_config($s->{url}, gated => 1) },
-    limits => { queue => 7 }, cache => { clean_every => '1s' },
+    limits => { queue => 7 },
+    cache => { clean_every => '1s', min_free => undef },
     sources => { map { $_ => { type => 'filesystem',
         path => $t->symbol_store('symbols') } } 'upstream', 1 .. 59 },
 });

@@ -245,7 +245,8 @@ sub problem { push @{ $_[0]{problems} }, $_[1] }
 
 sub helper_socket { $_[0]->path('h.sock') }
 
-# $config: hash (missing listen and downloads are filled in) or JSON text.
+# $config: hash (missing listen, downloads and cache.min_free are filled in; where
+# the last is undef, it is the default) or JSON text.
 sub write_helper_config {
     my ($self, $config) = @_;
     if (ref $config) {
@@ -258,11 +259,14 @@ sub write_helper_config {
             listen => 'unix:' . $self->helper_socket,
             downloads => $self->path('downloads'),
             %$config,
+            # how full the disk of this machine is decides nothing
+            cache => { min_free => '1', %{ $config->{cache} // {} } },
             symbolication => {
                 listen => 'unix:' . $self->symbolicated_socket,
                 %{ $config->{symbolication} // {} },
             },
         );
+        delete $c{cache}{min_free} if !defined $c{cache}{min_free};
         $config = JSON::PP->new->canonical->pretty->encode(\%c);
     } else {
         my $dir = $self->dir;
