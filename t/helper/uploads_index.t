@@ -11,7 +11,9 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use JSON::PP ();
 use Test::More;
+use Test::Clock;
 use Test::S3;
+use Test::ScriptedServer;
 use Test::Symcache;
 use Test::Uploads;
 
@@ -38,9 +40,10 @@ my %tiers = (
 sub other { substr($pdb, 0, -1) . chr $_[0] }
 
 # Starts a machine, whose uploads the others hear of if there are peers; root: of
-# which its folder of uploads is.
+# which its folder of uploads is; far: URL of another source, asked behind
+# them; env.
 sub start {
-    my ($m, $tier, $has_peers, $root) = @_;
+    my ($m, $tier, $has_peers, $root, %o) = @_;
     my $c = $u->config_of($m);
     delete $c->{uploads}{tokens};
     $c->{uploads}{peers} = [map { 'unix:' . $_->path('a.sock') } @machines]
@@ -51,7 +54,12 @@ sub start {
         $c->{tiers}{fleet} = $tiers{$tier};
         $c->{stores}{default}{tier} = 'fleet';
     }
-    $m->start_symcached($c);
+    if ($o{far}) {
+        $c->{sources}{far} = { type => 'http', url => $o{far},
+            layout => 'debuginfod', internal => JSON::PP::true() };
+        $c->{stores}{default}{sources} = ['uploads', 'far'];
+    }
+    $m->start_symcached($c, env => $o{env} // {});
 }
 
 # The status of a file on a machine, by the key <name>/<id>.
@@ -201,6 +209,39 @@ is ask($m2, @$_), 404, "absent: $_->[1]" for @shared;
 is $u->put("libs.so/elf-buildid-$shared->{build}/libs.so", $shared->{program})
     ->{status}, 201, 'a program, at the other machine';
 is ask($m2, @$_), 200, "found at once: $_->[1]" for @shared;
+
+# the other machine has looked into it, and waits for another source
+my $gate = $m2->write_file('gate.far', '');
+my $far = Test::ScriptedServer->new(log => $m2->path('far.log'),
+    script => sub {
+        $m2->wait_until('the gate opens', sub { !-e $gate });
+        $_[0]->reply(404, {}, '');
+    });
+my $clock = Test::Clock->new($m2);
+$m2->stop_symcached;
+start($m2, undef, 0, $m1, far => $far->url, env => $clock ? $clock->env : {});
+my $late = elf();
+my @late = map { "$_/buildid-$late->{build}" } 'late.so', 'l.so';
+my $s = $m2->open_http($m2->helper_socket, 'GET',
+    "/v1/executable/default/$late[1]?version=1.0.0&wait=60");
+$m2->wait_until('the other source is asked', sub { scalar $far->requests });
+is $u->put("late.so/elf-buildid-$late->{build}/late.so", $late->{program})
+    ->{status}, 201, 'a program that one looks for';
+unlink $gate;
+is $m2->read_response($s)->{status}, 200, 'is found before one gives up';
+is ask($m2, 'executable', $late[0]), 200, 'and by its own name';
+
+SKIP: {
+    $clock or skip Test::Clock::why(), 5;
+    $clock->set(1800);    # ahead of the folder's
+    my $next = elf();
+    my @next = map { ['executable', "$_/buildid-$next->{build}"] }
+        'next.so', 'n.so';
+    is ask($m2, @$_), 404, "absent by another clock: $_->[1]" for @next;
+    is $u->put("next.so/elf-buildid-$next->{build}/next.so",
+               $next->{program})->{status}, 201, 'a program';
+    is ask($m2, @$_), 200, "found at once: $_->[1]" for @next;
+}
 
 $_->finish for reverse @machines;
 done_testing;

@@ -72,7 +72,7 @@ static void put_as(const char *name, const symcache_version_t *version,
 
     snprintf(tmp, sizeof(tmp), "%s/tmp", root);
     assert_int_equal(negcache_add(negcache, &store, &cache, &key, name, "",
-                                  version, reason, text, 0, tmp),
+                                  version, reason, text, 0, NEGCACHE_NO_UPLOADS, tmp),
                      0);
     assert_int_equal(access(tmp, F_OK), -1);
 }
@@ -87,7 +87,7 @@ static void fail_for(const symcache_version_t *version, const char *text,
                      unsigned seconds)
 {
     assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb",
-                                  "", version, NEGCACHE_ERROR, text, seconds,
+                                  "", version, NEGCACHE_ERROR, text, seconds, NEGCACHE_NO_UPLOADS,
                                   NULL),
                      0);
 }
@@ -572,7 +572,7 @@ static void hints(void **state)
     uint64_t fingerprint = store.fingerprint;
 
     assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb", a,
-                                  &v9, NEGCACHE_NOTFOUND, "x", 0, NULL),
+                                  &v9, NEGCACHE_NOTFOUND, "x", 0, NEGCACHE_NO_UPLOADS, NULL),
                      0);
     assert_false(find(&v9));
     assert_false(negcache_find(negcache, &store, &cache, &key, "a.pdb", b, &v9,
@@ -608,7 +608,7 @@ static void add_source(const symcache_key_t *source, const char *hints,
 {
     assert_int_equal(negcache_add(negcache, &store, &cache, source,
                                   "a.example", hints, &v9, NEGCACHE_NOTFOUND,
-                                  "x", 0, tmp),
+                                  "x", 0, NEGCACHE_NO_UPLOADS, tmp),
                      0);
 }
 
@@ -646,7 +646,7 @@ static void proved(void **state)
     /* one that cannot be written is kept under the key, too */
     assert_int_equal(negcache_add(negcache, &store, &cache, &source,
                                   "a.example", url, &v9, NEGCACHE_NOTFOUND,
-                                  "x", 0, NULL),
+                                  "x", 0, NEGCACHE_NO_UPLOADS, NULL),
                      -1);
     assert_true(find_source(&source, url));
     negcache_drop(negcache, &store, &source, &v9);
@@ -664,7 +664,7 @@ static void unwritable(void **state)
     store.root = full;
     for (i = 0; i < 2; i++) {
         assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb",
-                                      "", &v9, reasons[i], "x", 0,
+                                      "", &v9, reasons[i], "x", 0, NEGCACHE_NO_UPLOADS,
                                       "/dev/full/tmp"),
                          -1);
         assert_int_equal(errno, ENOTDIR);

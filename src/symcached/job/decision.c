@@ -60,40 +60,53 @@ static int find_versions(const struct store_config *store,
     return store_download_find(path) ? 1 : 0;
 }
 
-static bool changed_since(const struct config *config, bool is_try,
-                          const symcache_key_t *key, time_t since)
+int64_t decision_uploads_changed(const struct store_config *store,
+                                 const struct config *config,
+                                 const symcache_key_t *key, const char *hints)
 {
+    int64_t changed, newest = NEGCACHE_NO_UPLOADS;
+    symcache_key_t code_id;
+    bool has_code_id;
     char root[PATH_MAX];
+    int is_try;
 
-    snprintf(root, sizeof(root), "%.1024s%s", config->uploads.root,
-             is_try ? "/" UPLOADS_TRY : "");
-    return index_is_newer(root, key, since);
+    has_code_id = hints != NULL && key->id_type == SYMCACHE_ID_DEBUG &&
+                  original_id_read_code_id(&code_id, key, hints);
+    for (is_try = 0; is_try < 2 && config->uploads.root != NULL; is_try++) {
+        if (!config_store_has_uploads(store, is_try)) {
+            continue;
+        }
+        snprintf(root, sizeof(root), "%.1024s%s", config->uploads.root,
+                 is_try ? "/" UPLOADS_TRY : "");
+        changed = index_changed(root, key);
+        newest = changed > newest ? changed : newest;
+        changed = has_code_id ? index_changed(root, &code_id) : 0;
+        newest = changed > newest ? changed : newest;
+    }
+    return newest;
 }
 
-/* Was a file with an id of the key uploaded since the entry was made, by
- * whatever name?  By its own name the entry would have been dropped. */
+/*
+ * Was a file with an id of the key uploaded since the entry was made, by
+ * whatever name?  By its own name the entry would have been dropped, but for
+ * one that another machine took whose folder this is, too: so times of that
+ * folder are compared with each other, and the clock with none of them.
+ */
 static bool is_outdated(const struct store_config *store,
                         const struct config *config, const symcache_key_t *key,
                         const char *hints, const struct negcache_entry *entry)
 {
-    symcache_key_t code_id;
-    bool has_code_id, is_newer = false;
-    int is_try;
+    int64_t changed;
 
-    if (config->uploads.root == NULL ||
-        negcache_rules[entry->reason].needs_file) {
+    if (negcache_rules[entry->reason].needs_file) {
         return false;
     }
-    has_code_id = hints != NULL && key->id_type == SYMCACHE_ID_DEBUG &&
-                  original_id_read_code_id(&code_id, key, hints);
-    for (is_try = 0; is_try < 2 && !is_newer; is_try++) {
-        is_newer =
-            config_store_has_uploads(store, is_try) &&
-            (changed_since(config, is_try, key, entry->since) ||
-             (has_code_id &&
-              changed_since(config, is_try, &code_id, entry->since)));
+    changed = decision_uploads_changed(store, config, key, hints);
+    if (entry->uploads_changed != NEGCACHE_NO_UPLOADS) {
+        return changed > entry->uploads_changed;
     }
-    return is_newer;
+    /* without it: what is malformed, and entries of former releases */
+    return changed > 0 && changed / 1000000000 >= entry->since;
 }
 
 /* Where no source has a file, in any of its forms, none has it packed;

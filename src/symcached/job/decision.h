@@ -21,6 +21,14 @@ struct decision {
                    that runs already can tell; or 0 */
 };
 
+/*
+ * When the uploads with an id of the key last changed, for
+ * negcache_entry.uploads_changed; 0 = there are none.
+ */
+int64_t decision_uploads_changed(const struct store_config *store,
+                                 const struct config *config,
+                                 const symcache_key_t *key, const char *hints);
+
 /* Fills *d.  name is the key's, spelled as it was asked for. */
 void decision_make(struct decision *d, struct negcache *negcache,
                    const struct store_config *store,

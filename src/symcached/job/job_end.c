@@ -188,7 +188,7 @@ static void add_negative(struct job *job, enum negcache_reason reason,
     if (negcache_add(job->scheduler->negcache, job->store, &job->config->cache,
                      &job->key, job->name, job_hints(job),
                      &job->target.transcoder->version, reason, job_text(job),
-                     seconds, tmp) != 0) {
+                     seconds, job->uploads_changed, tmp) != 0) {
         log_crit(errno, "job %s: negative entry not written", job_id(job));
     }
 }
@@ -354,6 +354,7 @@ static void hand_over(struct job *job, struct job *next)
     }
     if (!looks_further(next) || next->key.kind == job->key.kind) {
         next->order.absent = job->order.absent;
+        next->uploads_changed = job->uploads_changed;
     }
     if (strcmp(job_id(job), job_id(next)) == 0) {
         next->attempt_log = job->attempt_log;

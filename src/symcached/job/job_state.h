@@ -198,6 +198,8 @@ struct job {
     enum job_state state;
     enum job_reach reach;
     unsigned findings; /* so far */
+    int64_t uploads_changed; /* before it looked for anything, see
+                                decision_uploads_changed() */
     bool was_absent;   /* all sources said so the last time */
     bool is_unlikely;  /* what is left to ask no source has ever had */
     bool waits_behind; /* in the queue of those, while it waits for a slot */

@@ -15,6 +15,7 @@
 #include <event2/event.h>
 #include "base/async_unlink.h"
 #include "base/log.h"
+#include "decision.h"
 #include "prefetch.h"
 #include "symcached/intake/intake.h"
 #include "scheduler.h"
@@ -176,10 +177,23 @@ static void use_kept(struct job *job)
     job_set_state(job, JOB_WAITS_TRANSCODER);
 }
 
+/* Did another machine, which tells nobody, take an upload with an id of the
+ * key since the job looked into the folder of both? */
+static bool uploads_have_changed(struct job *job)
+{
+    int64_t before = job->uploads_changed;
+
+    job->uploads_changed = decision_uploads_changed(
+        job->store, job->config, &job->key, job_hints(job));
+    return job->uploads_changed > before;
+}
+
 static void sources_exhausted(struct job *job)
 {
-    if (job->findings & FINDING_FORGOTTEN) {
-        /* an operator says that there may be something new: ask all again */
+    if ((job->findings & FINDING_FORGOTTEN) ||
+        (job->findings == 0 && uploads_have_changed(job))) {
+        /* there may be something new, as an operator may have said: ask all
+         * again */
         job_drop_kept(job);
         job->findings = 0;
         job->reach = job->reach == JOB_ASKED_OWN   ? JOB_ASKS_OWN

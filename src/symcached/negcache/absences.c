@@ -331,7 +331,8 @@ static void take_back(struct absent_store *store, const char *path)
     }
 }
 
-/* Reads "<reason>\t<time>\t<fingerprint>\t<spellings>\t<text>". */
+/* Reads "<reason>\t<time>\t<fingerprint>[+<uploads changed>]\t<spellings>\t
+ * <text>". */
 static bool parse_record(const char *rest, struct written *written)
 {
     struct negcache_entry *entry = &written->entry;
@@ -356,6 +357,8 @@ static bool parse_record(const char *rest, struct written *written)
     }
     written->has_fingerprint = true;
     written->fingerprint = strtoull(end + 1, &end, 16);
+    entry->uploads_changed =
+        *end == '+' ? strtoll(end + 1, &end, 10) : NEGCACHE_NO_UPLOADS;
     if (*end != '\t') {
         return false;
     }
@@ -394,18 +397,22 @@ int absences_add(struct absences *absences, const char *root,
 {
     const struct negcache_entry *entry = &written->entry;
     struct absent_store *store = store_of(absences, root);
-    char record[JOURNAL_RECORD_MAX + 1], *p;
+    char record[JOURNAL_RECORD_MAX + 1], changed[24] = "", *p;
     size_t n;
 
     if (store == NULL) {
         errno = ENOMEM;
         return -1;
     }
+    if (entry->uploads_changed != NEGCACHE_NO_UPLOADS) {
+        snprintf(changed, sizeof(changed), "+%" PRId64,
+                 entry->uploads_changed);
+    }
     n = symcache_path_file(record, key, version, SYMCACHE_FILE_ABSENT);
     snprintf(record + n, sizeof(record) - n,
-             "\t%s\t%lld\t%016" PRIx64 "\t%s\t",
+             "\t%s\t%lld\t%016" PRIx64 "%s\t%s\t",
              negcache_rules[entry->reason].name, (long long)entry->since,
-             written->fingerprint, entry->variants.text);
+             written->fingerprint, changed, entry->variants.text);
     n += strlen(record + n);
     snprintf(record + n, sizeof(record) - n, "%s", entry->text);
     for (p = record + n; *p != '\0'; p++) {

@@ -49,6 +49,7 @@ static bool parse_entry(char *text, struct written *written)
     }
 
     entry->reason = (enum negcache_reason)i;
+    entry->uploads_changed = NEGCACHE_NO_UPLOADS;
     p = end + 1;
     n = strcspn(p, "\n");
     snprintf(entry->text, sizeof(entry->text), "%.*s", (int)n, p);

@@ -34,6 +34,7 @@ struct negcache_error {
     char *id; /* see print_id() */
     char *text;
     enum negcache_reason reason;
+    int64_t uploads_changed;
     time_t since;
     time_t until;
 };
@@ -258,6 +259,7 @@ static bool find_error(struct negcache *negcache,
 
     entry->reason = f->reason;
     entry->since = f->since;
+    entry->uploads_changed = f->uploads_changed;
     entry->valid = (unsigned)(f->until - now);
     entry->variants.text[0] = '\0';
     snprintf(entry->text, sizeof(entry->text), "%s", f->text);
@@ -395,7 +397,7 @@ static int write_entry(struct negcache *negcache,
                        const symcache_key_t *key, const char *name,
                        const symcache_version_t *version,
                        enum negcache_reason reason, const char *text,
-                       const char *tmp)
+                       int64_t uploads_changed, const char *tmp)
 {
     struct written written = {.fingerprint = store->fingerprint};
     struct negcache_entry *entry = &written.entry;
@@ -413,6 +415,7 @@ static int write_entry(struct negcache *negcache,
         memset(entry, 0, sizeof(*entry));
         entry->reason = reason;
         entry->since = time(NULL);
+        entry->uploads_changed = uploads_changed;
     }
     snprintf(entry->text, sizeof(entry->text), "%s", text);
     if (by_name && name_variants_counts(store, name)) {
@@ -439,7 +442,7 @@ static void note_entry(struct negcache *negcache,
                        const symcache_key_t *key, const char *name,
                        const char *hints, const symcache_version_t *version,
                        enum negcache_reason reason, const char *text,
-                       unsigned seconds)
+                       unsigned seconds, int64_t uploads_changed)
 {
     char id[FAILURE_ID_MAX];
     struct negcache_error *f;
@@ -469,6 +472,8 @@ static void note_entry(struct negcache *negcache,
     }
 
     f->reason = reason;
+    f->uploads_changed = negcache_rules[reason].by_name ? uploads_changed
+                                                        : NEGCACHE_NO_UPLOADS;
     f->since = time(NULL);
     f->until = f->since + (time_t)seconds;
     TAILQ_INSERT_TAIL(&negcache->by_age, f, age);
@@ -479,7 +484,7 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
                  const char *name, const char *hints,
                  const symcache_version_t *version,
                  enum negcache_reason reason, const char *text,
-                 unsigned seconds, const char *tmp)
+                 unsigned seconds, int64_t uploads_changed, const char *tmp)
 {
     int saved;
 
@@ -489,17 +494,19 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
         unproved_hints(key, hints) != NULL ||
         key->kind == SYMCACHE_KIND_SECTION) {
         note_entry(negcache, store, key, name, hints, version, reason, text,
-                   seconds > 0 ? seconds : negcache_life(reason, cache));
+                   seconds > 0 ? seconds : negcache_life(reason, cache),
+                   uploads_changed);
         return 0;
     }
     errno = ENOENT;
     if (tmp != NULL && write_entry(negcache, store, cache, key, name, version,
-                                   reason, text, tmp) == 0) {
+                                   reason, text, uploads_changed, tmp) == 0) {
         return 0;
     }
     saved = errno;
     note_entry(negcache, store, key, name, hints, version, NEGCACHE_ERROR,
-               text, negcache_life(NEGCACHE_ERROR, cache));
+               text, negcache_life(NEGCACHE_ERROR, cache),
+               NEGCACHE_NO_UPLOADS);
     errno = saved;
     return -1;
 }

@@ -25,6 +25,7 @@
 #define SYMCACHED_NEGCACHE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 #include "config/config.h"
 #include "metrics/metrics.h"
@@ -33,6 +34,9 @@
 #include "forget_malformed.h"
 
 #define NEGCACHE_TEXT_MAX 1024
+
+/* The store has no uploads, or it is not known when they changed. */
+#define NEGCACHE_NO_UPLOADS (-1)
 
 enum negcache_reason {
     NEGCACHE_NOTFOUND,  /* every source said that it has no such file */
@@ -72,6 +76,9 @@ unsigned negcache_life(enum negcache_reason reason,
 struct negcache_entry {
     enum negcache_reason reason;
     time_t since;
+    int64_t uploads_changed; /* where the rule says by_name: when uploads with
+                                its id had last changed as it was looked for,
+                                see decision_uploads_changed() */
     unsigned valid; /* seconds left, at least 1 */
     char text[NEGCACHE_TEXT_MAX];
     struct name_variants variants; /* where the rule says by_name */
@@ -136,7 +143,7 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
                  const char *name, const char *hints,
                  const symcache_version_t *version,
                  enum negcache_reason reason, const char *text,
-                 unsigned seconds, const char *tmp);
+                 unsigned seconds, int64_t uploads_changed, const char *tmp);
 
 /*
  * Reads a negative entry from a folder, whether it is still believed or not;

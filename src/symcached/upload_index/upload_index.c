@@ -283,19 +283,22 @@ void index_set_name(symcache_key_t *key, const char *name)
         (uint32_t)snprintf(key->name, sizeof(key->name), "%s", name);
 }
 
-bool index_is_newer(const char *root, const symcache_key_t *key, time_t than)
+int64_t index_changed(const char *root, const symcache_key_t *key)
 {
     char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];
     size_t n = index_folders(folders, key);
+    int64_t changed, newest = 0;
     struct stat st;
 
     while (n-- > 0) {
         print_path(path, root, folders[n]);
-        if (stat(path, &st) == 0 && st.st_mtime >= than) {
-            return true;
+        if (stat(path, &st) == 0) {
+            changed = (int64_t)st.st_mtim.tv_sec * 1000000000 +
+                      st.st_mtim.tv_nsec;
+            newest = changed > newest ? changed : newest;
         }
     }
-    return false;
+    return newest;
 }
 
 /* writing ----------------------------------------------------------------- */

@@ -37,7 +37,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
+#include <stdint.h>
 #include "artifacts.h"
 #include "debuginfo/identity/identity.h"
 #include "proto/key.h"
@@ -130,8 +130,9 @@ void index_keep(const char *root, const struct symstore_path *place);
  */
 void index_clean(const char *root, time_t now);
 
-/* Was the key's id changed at that time or later? */
-bool index_is_newer(const char *root, const symcache_key_t *key, time_t than);
+/* When the key's id was last changed: nanoseconds, by the clock of the file
+ * system, which may be another machine's; 0 = it never was. */
+int64_t index_changed(const char *root, const symcache_key_t *key);
 
 /*
  * Notes that a client asked for the upload by the key's name, so that files
