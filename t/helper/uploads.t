@@ -13,6 +13,7 @@ use Digest::SHA qw(sha256);
 use MIME::Base64 qw(encode_base64);
 use Test::More;
 use Test::Symcache;
+use Test::Clock;
 use Test::Uploads;
 use Test::Zip;
 use Time::Piece ();
@@ -468,6 +469,37 @@ like $t->helper_log, qr/clean uploads\.spool files=3 bytes=\d+: bodies that ngin
     'said so';
 is join(' ', grep { -f } glob "$spool/* $spool/*/* $spool/*/*/*"), join(' ', sort(@stay[0 .. 2]), $stay[3]),
     'and nothing that nginx may still have, or has not made';
+
+# --- a clock that jumps removes no upload
+
+SKIP: {
+    my $clock = Test::Clock->new($t) or skip Test::Clock::why(), 4;
+    my $sid = 'D' x 32 . '1';
+    my $text = "MODULE windows x86 $sid day.pdb\n";
+    my $file = "$dir/uploads/day.pdb/$sid/day.sym";
+    skip 'no extended attributes here', 4
+        if put("day.pdb/$sid/day.sym?expires=1d", $text)->{status} == 500;
+    my $jumps = sub { scalar(() = $t->helper_log =~
+        /clean: uploads: .* the clock went on by \d+ s more .*: none is removed/g) };
+    $t->stop_symcached;
+    $t->start_symcached($cleaning, env => $clock->env);
+    $clock->set(30 * 86400);
+    $t->wait_until('a pass sees it', sub { $jumps->() == 1 });
+    ok -e $file, 'a file that is to go tomorrow stays';
+    $t->stop_symcached;
+    $t->start_symcached($cleaning, env => $clock->env(all => 1));
+    my $passes = sub { (stat "$dir/uploads/.clock")[9] };
+    utime 1, 1, "$dir/uploads/.clock";
+    $t->wait_until('a pass', sub { $passes->() > 1 });
+    ok -e $file, 'after a restart, too';
+    $clock->set(30 * 86400 + 7 * 3600);
+    $t->wait_until('it goes, seven hours later', sub { !-e $file });
+    pass 'it goes, seven hours later';
+    is $jumps->(), 1, 'that is said once';
+    $t->stop_symcached;
+    unlink "$dir/uploads/.clock";
+    $t->start_symcached($cleaning);
+}
 
 # --- a folder that nobody can write to is told before the first upload
 

@@ -19,7 +19,7 @@
 #include <cmocka.h>
 #include "symcached/store/age_histogram.h"
 #include "symcached/store/evict_pass.h"
-#include "symcached/store/uptime.h"
+#include "base/uptime.h"
 #include "base/workdir.h"
 
 #define ID "0123456789ABCDEF0123456789ABCDEF1"

@@ -72,7 +72,8 @@ static void put_as(const char *name, const symcache_version_t *version,
 
     snprintf(tmp, sizeof(tmp), "%s/tmp", root);
     assert_int_equal(negcache_add(negcache, &store, &cache, &key, name, "",
-                                  version, reason, text, 0, NEGCACHE_NO_UPLOADS, tmp),
+                                  version, reason, text, 0,
+                                  NEGCACHE_NO_UPLOADS, tmp),
                      0);
     assert_int_equal(access(tmp, F_OK), -1);
 }
@@ -86,9 +87,9 @@ static void put(const symcache_version_t *version, enum negcache_reason reason,
 static void fail_for(const symcache_version_t *version, const char *text,
                      unsigned seconds)
 {
-    assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb",
-                                  "", version, NEGCACHE_ERROR, text, seconds, NEGCACHE_NO_UPLOADS,
-                                  NULL),
+    assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb", "",
+                                  version, NEGCACHE_ERROR, text, seconds,
+                                  NEGCACHE_NO_UPLOADS, NULL),
                      0);
 }
 
@@ -572,7 +573,8 @@ static void hints(void **state)
     uint64_t fingerprint = store.fingerprint;
 
     assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb", a,
-                                  &v9, NEGCACHE_NOTFOUND, "x", 0, NEGCACHE_NO_UPLOADS, NULL),
+                                  &v9, NEGCACHE_NOTFOUND, "x", 0,
+                                  NEGCACHE_NO_UPLOADS, NULL),
                      0);
     assert_false(find(&v9));
     assert_false(negcache_find(negcache, &store, &cache, &key, "a.pdb", b, &v9,
@@ -664,8 +666,8 @@ static void unwritable(void **state)
     store.root = full;
     for (i = 0; i < 2; i++) {
         assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb",
-                                      "", &v9, reasons[i], "x", 0, NEGCACHE_NO_UPLOADS,
-                                      "/dev/full/tmp"),
+                                      "", &v9, reasons[i], "x", 0,
+                                      NEGCACHE_NO_UPLOADS, "/dev/full/tmp"),
                          -1);
         assert_int_equal(errno, ENOTDIR);
         assert_true(find(&v9));

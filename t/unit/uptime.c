@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "symcached/store/uptime.h"
+#include "base/uptime.h"
 #include "base/workdir.h"
 
 #define HOUR 3600

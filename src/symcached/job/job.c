@@ -183,8 +183,8 @@ void job_seek_original(struct job *job)
 void job_begin(struct job *job, size_t better)
 {
     metrics_add(METRIC_JOB_STARTED, 1);
-    job->uploads_changed = decision_uploads_changed(
-        job->store, job->config, &job->key, job_hints(job));
+    job->uploads_changed = decision_uploads_changed(job->store, job->config,
+                                                    &job->key, job_hints(job));
     if (purpose_is_better(job->purpose)) {
         job->order.end = (unsigned)better;
         job->order.debug_files = job->purpose == JOB_FOR_DEBUG_FILE;

@@ -183,8 +183,8 @@ static bool uploads_have_changed(struct job *job)
 {
     int64_t before = job->uploads_changed;
 
-    job->uploads_changed = decision_uploads_changed(
-        job->store, job->config, &job->key, job_hints(job));
+    job->uploads_changed = decision_uploads_changed(job->store, job->config,
+                                                    &job->key, job_hints(job));
     return job->uploads_changed > before;
 }
 

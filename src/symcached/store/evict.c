@@ -20,7 +20,7 @@
 #include "metrics/metrics.h"
 #include "symcached/space/space.h"
 #include "evict_process.h"
-#include "uptime.h"
+#include "base/uptime.h"
 
 /* Seconds until the first pass, so that a helper that is restarted often
  * cleans as well. */

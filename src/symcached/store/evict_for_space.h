@@ -10,7 +10,7 @@
 
 #include "age_histogram.h"
 #include "evict_pass.h"
-#include "uptime.h"
+#include "base/uptime.h"
 
 /* The result of the first walk through a tree. */
 struct evict_pass_part {

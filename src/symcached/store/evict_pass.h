@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "uptime.h"
+#include "base/uptime.h"
 #include "symcached/space/space.h"
 
 struct evict_pass_rules {

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <event2/util.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/task.h"
+#include "base/uptime.h"
 #include "config/config.h"
 #include "metrics/metrics.h"
 #include "symcached/upload_index/upload_index.h"
@@ -32,6 +34,11 @@
  * look how long they are kept. */
 #define INDEX_SECONDS 86400
 
+/* When the clock has got ahead of the time that symcached ran, nothing is
+ * removed for so long: a clock that is wrong is put right by then, and nobody
+ * else has these files. */
+#define DOUBT_SECONDS 21600
+
 /* How often it is looked whether a pass is due, as a reload may change that. */
 #define LOOK_SECONDS 10
 
@@ -43,6 +50,8 @@ struct cleaner {
     struct event *timer;
     struct task *task; /* a pass, or NULL */
     uint64_t passed;   /* when the last one ended, or 0 */
+    uint64_t run;      /* this symcached, see struct uptime_run */
+    uint64_t began;
     uint64_t indexed;  /* when the last one began that compared the index with
                           all files, or 0 */
     size_t builds;     /* that the last pass has left */
@@ -60,6 +69,9 @@ struct cleaner_pass {
     size_t kept, open;        /* of those that stay: by a rule, without one */
     unsigned unread;          /* roots whose lists cannot be read */
     time_t begun;
+    struct uptime_run run;
+    long long ahead; /* seconds, see uptime_pass() */
+    bool is_doubted;
 };
 
 /* Removal of the files that a pass has found, one after the other. */
@@ -136,6 +148,23 @@ static void clean_spool(const struct cleaner_pass *pass)
     }
 }
 
+/* May the clock be wrong, by which files are old? */
+static bool is_doubted(struct cleaner_pass *pass)
+{
+    const char *root = pass->config->uploads.root;
+    struct uptime uptime;
+
+    (void)uptime_read(&uptime, root);
+    pass->ahead = uptime_pass(&uptime, pass->begun, &pass->run, DOUBT_SECONDS);
+    if (uptime_write(&uptime, root) != 0 && errno != ENOENT) {
+        log_error(errno,
+                  "clean: \"%s/" UPTIME_FILE "\" cannot be written: a "
+                  "clock that is wrong is not noticed after a restart",
+                  root);
+    }
+    return uptime.ngaps > 0;
+}
+
 static void run_cleaner(void *arg)
 {
     struct cleaner_pass *pass = arg;
@@ -145,6 +174,8 @@ static void run_cleaner(void *arg)
                                     .begun = pass->begun};
     char path[1100];
 
+    pass->is_doubted = is_doubted(pass);
+    rules.now = pass->is_doubted ? 0 : pass->begun;
     if (!index_is_whole(uploads->root)) {
         rules.indexes = true;
     }
@@ -159,7 +190,8 @@ static void run_cleaner(void *arg)
     snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY, uploads->root);
     rules.builds = pass->builds[1] = read_builds(pass, path);
     retention_pass(path, &rules, &pass->sum);
-    if (pass->sum.found == NULL || pass->sum.nfound == 0) {
+    if (!pass->is_doubted &&
+        (pass->sum.found == NULL || pass->sum.nfound == 0)) {
         pass->nbuilds = remove_builds(pass->builds, pass->sum.left);
     }
     if (rules.indexes) {
@@ -169,7 +201,9 @@ static void run_cleaner(void *arg)
     index_clean(path, time(NULL));
     artifacts_clean(uploads->root);
     artifacts_clean(path);
-    clean_spool(pass);
+    if (!pass->is_doubted) {
+        clean_spool(pass);
+    }
 }
 
 static void start_timer(struct cleaner *cleaner, unsigned seconds)
@@ -335,6 +369,13 @@ static void on_done(void *arg, bool late)
 
     pass->cleaner->task = NULL;
     pass->cleaner->builds = pass->kept + pass->open;
+    if (pass->ahead > 0) {
+        log_warn(0,
+                 "clean: uploads: since they were cleaned last the clock went "
+                 "on by %lld s more than symcached ran: none is removed for "
+                 "%d s",
+                 pass->ahead, DOUBT_SECONDS);
+    }
     show_builds(pass);
     metrics_add(METRIC_UPLOADS_BUILDS_REMOVED, pass->nbuilds);
     if (!remove_found(pass)) {
@@ -368,6 +409,11 @@ static struct cleaner_pass *pass_new(struct cleaner *cleaner,
     }
     if (pass != NULL) {
         pass->begun = time(NULL);
+        pass->run.id = cleaner->run;
+        pass->run.ran = clock_since(cleaner->began) / 1000;
+        pass->run.since = clock_since(cleaner->passed != 0 ? cleaner->passed
+                                                           : cleaner->began) /
+                          1000;
         pass->cleaner = cleaner;
         pass->config = config_ref((struct config *)config);
     }
@@ -410,6 +456,9 @@ struct cleaner *cleaner_new(struct event_base *base,
     cleaner->base = base;
     cleaner->scheduler = scheduler;
     cleaner->removals = removals;
+    cleaner->began = clock_ms();
+    evutil_secure_rng_get_bytes(&cleaner->run, sizeof(cleaner->run));
+    cleaner->run |= 1; /* 0 means that there is no helper */
     cleaner->timer = evtimer_new(base, on_timer, cleaner);
     if (cleaner->timer == NULL) {
         free(cleaner);

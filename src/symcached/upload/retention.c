@@ -129,7 +129,7 @@ static enum retention_state judge_file(const struct tree_path *parts, int fd,
                                        const struct stat *st,
                                        const struct retention_rules *rules)
 {
-    time_t now = time(NULL);
+    time_t now = rules->now;
     enum builds_fate fate;
     char text[24] = "";
     ssize_t n;
@@ -140,8 +140,8 @@ static enum retention_state judge_file(const struct tree_path *parts, int fd,
     }
     fate = judge_builds(parts, fd, rules);
     if (fate == BUILDS_DROPPED) {
-        return st->st_ctime >= rules->begun ? RETENTION_YOUNG
-                                            : RETENTION_OF_BUILDS;
+        return now == 0 || st->st_ctime >= rules->begun ? RETENTION_YOUNG
+                                                        : RETENTION_OF_BUILDS;
     }
     if (fate == BUILDS_KEPT) {
         return RETENTION_KEPT;

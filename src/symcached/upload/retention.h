@@ -43,6 +43,7 @@ struct retention_rules {
     bool indexes; /* what is kept gets the entries that the index misses */
     const struct builds *builds; /* that files belong to; or NULL */
     bool is_try; /* no build keeps a file for longer than max_age */
+    time_t now;  /* 0: the clock is not believed, and nothing goes */
     time_t begun; /* of the pass: labels of younger files may be missing in
                      builds */
 };

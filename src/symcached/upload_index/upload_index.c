@@ -293,8 +293,8 @@ int64_t index_changed(const char *root, const symcache_key_t *key)
     while (n-- > 0) {
         print_path(path, root, folders[n]);
         if (stat(path, &st) == 0) {
-            changed = (int64_t)st.st_mtim.tv_sec * 1000000000 +
-                      st.st_mtim.tv_nsec;
+            changed =
+                (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
             newest = changed > newest ? changed : newest;
         }
     }

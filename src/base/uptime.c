@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#include "base/durable.h"
+#include "durable.h"
 
 #define UPTIME_FILES 16 /* the least number that can still be created */
 

@@ -7,13 +7,14 @@
  * compares the clock with the time for which the helper has been running.  If
  * the clock is ahead, the difference is a gap, which does not age any file.
  *
- * The time of the last pass is noted in the store, in <root>/.clock:
+ * The time of the last pass is noted in the folder that it cleans, in
+ * <root>/.clock:
  *
  *   1795235000 0123456789abcdef 86400\n      time, helper, for how long it ran
  *   1795000000 1795200000\n                  a gap; the oldest is first
  */
-#ifndef SYMCACHED_STORE_UPTIME_H
-#define SYMCACHED_STORE_UPTIME_H
+#ifndef BASE_UPTIME_H
+#define BASE_UPTIME_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,9 +30,9 @@
 #define UPTIME_GAPS 1024
 
 struct uptime {
-    time_t wall;   /* of the last pass; 0 = never, or not known */
-    uint64_t run;  /* which helper, by a number that it has chosen */
-    uint64_t ran;  /* seconds for which that helper had been running */
+    time_t wall;  /* of the last pass; 0 = never, or not known */
+    uint64_t run; /* which helper, by a number that it has chosen */
+    uint64_t ran; /* seconds for which that helper had been running */
     size_t ngaps;
     struct uptime_gap {
         time_t from;
