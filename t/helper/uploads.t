@@ -11,9 +11,10 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Digest::SHA qw(sha256);
 use MIME::Base64 qw(encode_base64);
-use Test::More;
-use Test::Symcache;
 use Test::Clock;
+use Test::More;
+use Test::ScriptedServer;
+use Test::Symcache;
 use Test::Uploads;
 use Test::Zip;
 use Time::Piece ();
@@ -370,6 +371,36 @@ is stored(), "crash.pdb/$key/crash.pdb crash.pdb/$key/crash.sym",
 is $t->read_file("uploads/$path"), $pdb, 'what is there stays';
 is upload(Test::Zip::zip(@files, [@new]))->{status}, 201, 'the same bytes: 201';
 is put("$path?force=1", other())->{status}, 201, 'a single file by force';
+$t->reload_symcached($u->config);
+
+# --- while a job waits for a source behind the uploads, which has another file
+
+my $far_gate = $t->write_file('gate.far', '');
+my $far = Test::ScriptedServer->new(log => $t->path('far.log'), script => sub {
+    my ($c, $req) = @_;
+    return $c->reply(404, {}, '') if $req->{path} !~ m{/crash\.pdb$};
+    $t->wait_until('the gate opens', sub { !-e $far_gate });
+    $c->reply(200, {}, $pdb);
+});
+my $with_far = $u->config;
+$with_far->{sources}{far} = { type => 'http', url => $far->url,
+    internal => JSON::PP::true() };
+$with_far->{stores}{default}{sources} = ['uploads', 'far'];
+clear();
+system 'rm', '-rf', "$dir/downloads/default/crash.pdb";
+$t->reload_symcached($with_far);
+system 'rm', '-rf', "$dir/store/crash.pdb";
+my $wants = "/v1/symcache/default/crash.pdb/$key?version=9.0.0&wait=60";
+my $waits = $t->open_http($t->helper_socket, 'GET', $wants);
+$t->wait_until('the other source is asked', sub {
+    grep { $_->{path} =~ m{/crash\.pdb$} } $far->requests });
+is put($path, other())->{status}, 201, 'the file is uploaded meanwhile';
+my $asks = $t->open_http($t->helper_socket, 'GET', $wants);
+unlink $far_gate;
+is $t->read_response($_)->{status}, 200, 'found' for $waits, $asks;
+is $t->helper('GET', "/v1/debuginfo/default/crash.pdb/$key?version=1.0.0&wait=60")
+    ->{status}, 200, 'as is the original';
+ok $t->read_file("downloads/default/$path") eq other(), 'which is that one';
 $t->reload_symcached($u->config);
 
 # --- try builds

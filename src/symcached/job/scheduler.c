@@ -521,6 +521,8 @@ bool scheduler_discard(struct scheduler *scheduler,
             done = false;
         } else {
             job_say(jobs[i], "another original was uploaded");
+            /* also of the next one: a source that had none has it now */
+            jobs[i]->findings |= FINDING_FORGOTTEN;
             job_end(jobs[i], FINDING_STOPPED);
         }
     }
