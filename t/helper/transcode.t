@@ -238,7 +238,7 @@ $beside->found('plain.pdb', 'a command beside symcached, not in PATH')
 
 # a container that was frozen: an hour has passed in which nothing ran
 SKIP: {
-    my $clock = Test::Clock->new($t) or skip Test::Clock::why(), 2;
+    my $clock = Test::Clock->new($t) or skip Test::Clock::why(), 6;
     $t->stop_symcached;
     Test::SourceCase->new($t, sources => \%sources,
         command => [$script, '{pdb}', '{out}', "$dir/notes"],
@@ -255,6 +255,17 @@ SKIP: {
     }, 5);
     syswrite $gate, "go\n";
     is $t->helper('GET', "$uri&wait=60")->{status}, 200, 'and it ends well';
+
+    # a clock that was wrong when symcached began
+    $t->stop_symcached;
+    remove_tree("$dir/store");
+    $clock->set(86400);
+    my $m = Test::SourceCase->new($t, sources => \%sources,
+        command => [$script, '{pdb}', '{out}', "$dir/notes"],
+        env => $clock->env);
+    $clock->set(0);
+    is $m->ask('exit3.pdb')->{status}, 404, 'malformed' for 1 .. 3;
+    is $t->metric('symcached_jobs_started_total'), 1, 'that is found out once';
 }
 
 $t->finish;

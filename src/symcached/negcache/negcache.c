@@ -209,7 +209,7 @@ bool negcache_read(int dir, const char *name, struct negcache_entry *entry)
 }
 
 /* Is the entry still believed?  If not, *why is the metric to count. */
-static bool in_force(const struct negcache *negcache,
+static bool in_force(struct negcache *negcache,
                      const struct store_config *store,
                      const struct cache_config *cache, struct written *written,
                      enum metric *why)
@@ -217,6 +217,10 @@ static bool in_force(const struct negcache *negcache,
     struct negcache_entry *entry = &written->entry;
     time_t now = time(NULL), life = negcache_life(entry->reason, cache);
 
+    /* The clock was set back: entries of this run are older than its start. */
+    if (now < negcache->started) {
+        negcache->started = now;
+    }
     if (negcache_rules[entry->reason].by_run &&
         entry->since < negcache->started) {
         *why = METRIC_OUTDATED_RESTART;
