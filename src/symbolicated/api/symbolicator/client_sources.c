@@ -287,7 +287,7 @@ static const char *mistake_of_header(const struct json *json, uint32_t first,
     if (!is_of(json, i, 256, BUCKET_LETTERS "!#$%&'*+^`|~")) {
         return "is not the name of a header";
     }
-    if (header_is_reserved_in_source(schema_text(json, i))) {
+    if (header_is_reserved(schema_text(json, i))) {
         return "has a header that is not allowed here";
     }
     if (is_repeated(json, first, i)) {

@@ -66,7 +66,7 @@ const char *js_headers_mistake(const struct js_request *request)
         if (!is_name(names[n])) {
             return "scraping.headers: one has no name of a header";
         }
-        if (header_is_reserved_in_scraping(names[n])) {
+        if (header_is_reserved(names[n])) {
             return "scraping.headers: one is not a request's to set, such as "
                    "Host or Range";
         }

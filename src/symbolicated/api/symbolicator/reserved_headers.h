@@ -10,11 +10,8 @@
 
 #include "derived/symcache/symcache.h"
 
-/* Whether a header is one of the connection, or one that symcached sends
- * itself, so that a client's source must not have it. */
-bool header_is_reserved_in_source(struct symc_string name);
-
-/* The same of a header of "scraping.headers". */
-bool header_is_reserved_in_scraping(struct symc_string name);
+/* Is a header one of the connection, or one that symcached sends itself, so
+ * that neither a client's source nor "scraping.headers" may have it? */
+bool header_is_reserved(struct symc_string name);
 
 #endif
