@@ -369,3 +369,26 @@ int config_layout_check(struct config_reader *r, const cJSON *item,
     }
     return 0;
 }
+
+unsigned config_source_key_formats(const struct source_config *source,
+                                   const symcache_key_t *key)
+{
+    unsigned formats = config_source_formats(source);
+
+    if (key->kind == SYMCACHE_KIND_FILE) {
+        return config_source_has_key(source, key) ? 1u << FORMAT_ANY : 0;
+    }
+    if (symcache_kind_is_packed((symcache_kind_e)key->kind) &&
+        !config_source_has_key(source, key)) {
+        return 0;
+    }
+    if (key->kind == SYMCACHE_KIND_SYMCACHE &&
+        key->id_type == SYMCACHE_ID_HASH &&
+        !(formats & 1u << FORMAT_SYMBFILE)) {
+        return 0;
+    }
+    return source->layout == LAYOUT_BREAKPAD &&
+                   symcache_kind_is_original((symcache_kind_e)key->kind)
+               ? formats & 1u << FORMAT_BREAKPAD
+               : formats;
+}

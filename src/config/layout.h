@@ -64,4 +64,10 @@ unsigned config_source_formats(const struct source_config *source);
 bool config_source_has_key(const struct source_config *source,
                            const symcache_key_t *key);
 
+/* The formats that a source has for the kind of a key.  The debug files next
+ * to Breakpad's text are there to be converted: clients do not ask for them by
+ * their own ids.  The ids of profilers are known where symbfiles are. */
+unsigned config_source_key_formats(const struct source_config *source,
+                                   const symcache_key_t *key);
+
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dwarf.h"
-#include "functions.h"
+#include "entry_walk.h"
 #include "split.h"
 
 /* A linker that removes a unit sets its address to 0.  Partial units and units

@@ -12,7 +12,7 @@
 #include "base/async_unlink.h"
 #include "base/log.h"
 #include "inputs.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 #include "second_original.h"
 #include "symcached/space/space.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "scheduler.h"
+#include "scheduler_state.h"
 
 /* Does the job's converter report whether it is the right PDB? */
 static bool can_verify(const struct job *job)

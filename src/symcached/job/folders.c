@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <event2/event.h>
-#include "scheduler.h"
+#include "scheduler_state.h"
 #include "base/async_unlink.h"
 #include "base/disk_full.h"
 #include "base/log.h"

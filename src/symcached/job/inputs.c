@@ -19,7 +19,7 @@
 #include "base/js_id.h"
 #include "base/task.h"
 #include "proto/hints.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 
 #define PIECE 65536 /* bytes that are copied at a time */
 

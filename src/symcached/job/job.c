@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "decision.h"
 #include "inputs.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 #include "source_code.h"
 #include "source_member.h"
 

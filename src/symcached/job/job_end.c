@@ -31,7 +31,7 @@
 #include "proto/header.h"
 #include "second_original.h"
 #include "source_member.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 #include "same_module_job.h"
 #include "waiter.h"
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <event2/event.h>
-#include "scheduler.h"
+#include "scheduler_state.h"
 #include "base/async_unlink.h"
 #include "base/log.h"
 #include "symcached/space/space.h"

@@ -31,7 +31,7 @@
  *
  * Around them, scheduler.c has the slots and queues, scheduler_ask.c takes a
  * lookup, which decision.c answers if no job is needed, and waiter.c holds it
- * until the job ends.
+ * until the job ends; upgrade.c starts jobs that nobody waits for.
  */
 #ifndef SYMCACHED_JOB_JOB_STATE_H
 #define SYMCACHED_JOB_JOB_STATE_H

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/async_unlink.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 
 struct prefetch {
     struct event *timer;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include "base/disk_full.h"
 #include "base/log.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 #include "symcached/space/space.h"
 #include "waiter.h"
 

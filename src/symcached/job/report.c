@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/id.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 #include "same_module_job.h"
 #include "symcached/store/store.h"
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "inputs.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 #include "base/log.h"
 #include "symcached/store/store.h"
 

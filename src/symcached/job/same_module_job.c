@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "prefetch.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 
 struct job *same_module_job_find(const struct scheduler *scheduler,
                                  const struct store_config *store,

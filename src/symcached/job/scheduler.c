@@ -5,7 +5,7 @@
  * all jobs.
  */
 
-#include "scheduler.h"
+#include "scheduler_state.h"
 
 #include <errno.h>
 #include <stdio.h>

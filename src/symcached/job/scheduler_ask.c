@@ -16,115 +16,9 @@
 #include "decision.h"
 #include "job_state.h"
 #include "same_module_job.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
+#include "upgrade.h"
 #include "waiter.h"
-
-/*
- * Jobs that nobody waits for: they look for a better file than the one that
- * is served meanwhile.
- */
-
-/* The most jobs that nobody waits for; a later hit may start what is left. */
-#define BACKGROUND_MAX 20
-
-/* Starts one.  Returns false if none was started. */
-static bool start_upgrade(struct scheduler *scheduler,
-                          const struct scheduler_lookup *lookup,
-                          const struct transcoder_config *transcoder,
-                          enum job_purpose purpose, size_t better)
-{
-    struct job_request request;
-    struct job *job;
-    const char *reason;
-
-    if (scheduler->draining ||
-        !source_order_has_way(lookup->store, lookup->key,
-                              &transcoder->version) ||
-        scheduler_find(scheduler, lookup->store, lookup->key) != NULL ||
-        same_module_job_find(scheduler, lookup->store, lookup->key) != NULL ||
-        via_loops(lookup->via, lookup->store->name)) {
-        return false;
-    }
-    if (scheduler->background >= BACKGROUND_MAX) {
-        metrics_add(METRIC_UPGRADE_SKIPPED, 1);
-        return false;
-    }
-    request = (struct job_request){.store = lookup->store,
-                                   .transcoder = transcoder,
-                                   .key = lookup->key,
-                                   .name = lookup->name,
-                                   .hints = lookup->hints,
-                                   .purpose = purpose,
-                                   .better = better};
-    job = scheduler_start(scheduler, &request, &reason);
-    if (job != NULL) {
-        job_join_via(job, lookup->via);
-    }
-    return job != NULL;
-}
-
-/* Would our converter write the file better today? */
-static bool has_former_builder(const struct provenance *provenance,
-                               const struct transcoder_config *transcoder)
-{
-    return provenance->builder > 0 && provenance->builder < SYMCACHE_BUILDER &&
-           transcode_is_ours(transcoder);
-}
-
-/*
- * A file of a former builder of our converter is made anew, and stays if that
- * comes to nothing.
- * If the file that serves this hit was not made from the best source, the
- * better ones are asked again, but no more often than for a miss; and if it
- * was made of the symbols of a program, all are asked for the debug file by
- * the code id that the client has.
- */
-static void ask_for_upgrade(struct scheduler *scheduler,
-                            const struct scheduler_lookup *lookup,
-                            const struct decision *decision)
-{
-    const struct cache_config *cache = &scheduler->config->cache;
-    const symcache_key_t *key = lookup->key;
-    struct provenance provenance;
-    enum job_purpose purpose = JOB_FOR_BETTER;
-    time_t now = time(NULL);
-    char path[PATH_MAX];
-    size_t better;
-
-    if (symcache_kind_is_original((symcache_kind_e)key->kind) ||
-        decision->transcoder == NULL ||
-        symcache_version_cmp(&decision->transcoder->version,
-                             &decision->best) != 0) {
-        return;
-    }
-    store_path(path, lookup->store->root, key, &decision->best,
-               SYMCACHE_FILE_PLAIN);
-    if (!provenance_read(path, &provenance) ||
-        (provenance.checked <= now &&
-         now - provenance.checked < (time_t)cache->retry_misses_after)) {
-        return;
-    }
-    if (has_former_builder(&provenance, decision->transcoder) &&
-        start_upgrade(scheduler, lookup, decision->transcoder, JOB_FOR_REBUILD,
-                      0)) {
-        metrics_add(METRIC_JOB_UPGRADE, 1);
-        provenance.checked = now;
-        provenance_write(path, &provenance);
-        return;
-    }
-    better = provenance_better(&provenance, lookup->store);
-    if (provenance.extent == SYMCACHE_EXTENT_PROGRAM &&
-        lookup->hints[0] != '\0') {
-        purpose = JOB_FOR_DEBUG_FILE;
-        better = lookup->store->nsources;
-    }
-    if (better > 0 && start_upgrade(scheduler, lookup, decision->transcoder,
-                                    purpose, better)) {
-        metrics_add(METRIC_BETTER_ASKED, 1);
-        provenance.checked = now;
-        provenance_write(path, &provenance);
-    }
-}
 
 #define LOOP_SECONDS 60 /* until somebody changes a configuration */
 
@@ -154,12 +48,12 @@ static void answer_decided(struct scheduler *scheduler,
     }
     if (decision->what == SYMCACHE_ANSWER_STALE) {
         answer->stale = true;
-        if (start_upgrade(scheduler, lookup, decision->transcoder,
+        if (upgrade_start(scheduler, lookup, decision->transcoder,
                           JOB_FOR_NEWER, 0)) {
             metrics_add(METRIC_JOB_UPGRADE, 1);
         }
     } else if (decision->what == SYMCACHE_ANSWER_HIT) {
-        ask_for_upgrade(scheduler, lookup, decision);
+        upgrade_consider(scheduler, lookup, decision);
     }
 }
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "scheduler.h"
+#include "scheduler_state.h"
 #include "symcached/space/space.h"
 #include "symcached/intake/intake.h"
 

@@ -13,7 +13,7 @@
 #include "base/le.h"
 #include "base/log.h"
 #include "proto/hints.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 #include "symcached/intake/intake.h"
 #include "symcached/space/space.h"
 

@@ -110,38 +110,13 @@ void source_order_begin(struct source_order *order,
     source_order_rewind(order);
 }
 
-/* The formats that a source has for a kind.  The debug files next to
- * Breakpad's text are there to be converted: clients do not ask for them by
- * their own ids.  The ids of profilers are known where symbfiles are. */
-static unsigned formats_of(const struct source_config *source,
-                           const symcache_key_t *key)
-{
-    unsigned formats = config_source_formats(source);
-
-    if (key->kind == SYMCACHE_KIND_FILE) {
-        return config_source_has_key(source, key) ? 1u << FORMAT_ANY : 0;
-    }
-    if (symcache_kind_is_packed((symcache_kind_e)key->kind) &&
-        !config_source_has_key(source, key)) {
-        return 0;
-    }
-    if (key->kind == SYMCACHE_KIND_SYMCACHE &&
-        key->id_type == SYMCACHE_ID_HASH &&
-        !(formats & 1u << FORMAT_SYMBFILE)) {
-        return 0;
-    }
-    return source->layout == LAYOUT_BREAKPAD &&
-                   symcache_kind_is_original((symcache_kind_e)key->kind)
-               ? formats & 1u << FORMAT_BREAKPAD
-               : formats;
-}
-
 /* The version that a source leads to, or NULL. */
 static const symcache_version_t *
 offered_version(const struct source_order *order,
                 const struct source_config *source)
 {
-    unsigned formats = formats_of(source, order->key) & order->formats;
+    unsigned formats =
+        config_source_key_formats(source, order->key) & order->formats;
     const symcache_version_t *best = NULL;
     const struct transcoder_config *t;
     unsigned i;
@@ -196,7 +171,7 @@ bool source_order_has_way(const struct store_config *store,
     }
     for (i = 0; i < store->nsources; i++) {
         source = store->sources[i];
-        formats = formats_by_id(formats_of(source, key), key);
+        formats = formats_by_id(config_source_key_formats(source, key), key);
         version = config_source_ready_made(source, key);
         if (config_source_is_ready_made(source, key)
                 ? version != NULL && serves_version(version, target)

@@ -18,7 +18,7 @@
 #include "decision.h"
 #include "prefetch.h"
 #include "symcached/intake/intake.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 #include "same_module_job.h"
 
 struct source_ids job_source_ids(const struct job *job, unsigned first)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "symcached/upload_index/upload_index.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 
 /* For "why" only: a tier is none of the places that an outcome follows from.
  */

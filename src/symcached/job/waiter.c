@@ -8,7 +8,7 @@
 #include <string.h>
 #include <event2/event.h>
 #include "base/clock.h"
-#include "scheduler.h"
+#include "scheduler_state.h"
 
 /* So many waiters without a client may a job have, and so many hints that are
  * not its own. */

@@ -17,7 +17,7 @@
 #include "proto/path.h"
 
 /* The lookup if the client cannot be redirected. */
-struct question {
+struct saved_request {
     struct scheduler *scheduler;
     char
         store[SYMCACHE_STORE_MAX + 1]; /* a reload replaces the store itself */
@@ -37,8 +37,8 @@ struct single_lookup {
     struct pending_reply *detached; /* or NULL */
     struct event *closed;           /* NULL: detached, or does not wait yet */
     struct waiter *waiter;          /* NULL while scheduler_ask() runs */
-    struct tier_redirect *locate;   /* or NULL; it comes before that */
-    struct question *question;      /* for that time */
+    struct tier_redirect *redirect; /* or NULL; it comes before that */
+    struct saved_request *saved;    /* for that time */
     uint64_t began;
     single_lookup_ended_fn ended;
     void *arg;
@@ -49,7 +49,7 @@ static void single_lookup_free(struct single_lookup *lookup)
     if (lookup->closed != NULL) {
         event_free(lookup->closed);
     }
-    free(lookup->question);
+    free(lookup->saved);
     free(lookup);
 }
 
@@ -169,8 +169,8 @@ static void on_gone(void *arg)
     struct single_lookup *lookup = arg;
 
     metrics_add(METRIC_LOOKUP_ABORTED, 1);
-    if (lookup->locate != NULL) {
-        tier_redirect_cancel(lookup->locate);
+    if (lookup->redirect != NULL) {
+        tier_redirect_cancel(lookup->redirect);
     } else {
         scheduler_leave(lookup->waiter);
     }
@@ -217,70 +217,70 @@ static void watch_close(struct event_base *base, struct single_lookup *lookup)
 static unsigned seconds_left(const struct single_lookup *lookup)
 {
     unsigned spent = (unsigned)((clock_since(lookup->began) + 999) / 1000);
-    unsigned wait = lookup->question->query.wait;
+    unsigned wait = lookup->saved->query.wait;
 
     return wait == 0 ? 0 : wait > spent ? wait - spent : 1;
 }
 
-static void on_located(void *arg, const char *url)
+static void on_redirect(void *arg, const char *url)
 {
     static const struct scheduler_answer gone = {
         .kind = SCHEDULER_BUSY, .reason = SYMCACHE_REASON_STORE, .seconds = 1};
     struct single_lookup *lookup = arg;
-    const struct question *question = lookup->question;
+    const struct saved_request *saved = lookup->saved;
     const struct store_config *store;
     struct waiter *waiter;
 
-    lookup->locate = NULL;
+    lookup->redirect = NULL;
     if (url != NULL) {
         answer(lookup, reply_redirect, url);
         return;
     }
-    store = config_store(scheduler_config(question->scheduler),
-                         question->store, strlen(question->store));
+    store = config_store(scheduler_config(saved->scheduler), saved->store,
+                         strlen(saved->store));
     if (store == NULL) {
         on_answer(lookup, &gone);
         return;
     }
-    waiter = scheduler_ask(question->scheduler,
-                           &(struct scheduler_lookup){
-                               store, &question->key, question->name,
-                               &question->query.ask, question->via,
-                               question->query.hints, seconds_left(lookup)},
-                           on_answer, lookup);
+    waiter = scheduler_ask(
+        saved->scheduler,
+        &(struct scheduler_lookup){store, &saved->key, saved->name,
+                                   &saved->query.ask, saved->via,
+                                   saved->query.hints, seconds_left(lookup)},
+        on_answer, lookup);
     if (waiter != NULL) {
         lookup->waiter = waiter;
-        free(lookup->question);
-        lookup->question = NULL;
+        free(lookup->saved);
+        lookup->saved = NULL;
     }
 }
 
 /* Looks whether the client is sent to the tier for the file.  Returns false if
  * that cannot be. */
-static bool locate_original(struct single_lookup *lookup,
-                            struct scheduler *scheduler,
-                            const struct store_config *store,
-                            const symcache_key_t *key, const char *name,
-                            const struct lookup_query *q, const char *via)
+static bool start_redirect(struct single_lookup *lookup,
+                           struct scheduler *scheduler,
+                           const struct store_config *store,
+                           const symcache_key_t *key, const char *name,
+                           const struct lookup_query *q, const char *via)
 {
-    struct question *question;
+    struct saved_request *saved;
 
-    if (!q->redirects || strlen(via) >= sizeof(question->via)) {
+    if (!q->redirects || strlen(via) >= sizeof(saved->via)) {
         return false;
     }
-    question = lookup->question = calloc(1, sizeof(*question));
-    if (question == NULL) {
+    saved = lookup->saved = calloc(1, sizeof(*saved));
+    if (saved == NULL) {
         return false;
     }
-    question->scheduler = scheduler;
-    snprintf(question->store, sizeof(question->store), "%s", store->name);
-    symcache_key_copy(&question->key, key);
-    snprintf(question->name, sizeof(question->name), "%s", name);
-    snprintf(question->via, sizeof(question->via), "%s", via);
-    question->query = *q;
-    lookup->locate =
-        scheduler_redirect(scheduler, store, key, on_located, lookup);
-    return lookup->locate != NULL;
+    saved->scheduler = scheduler;
+    snprintf(saved->store, sizeof(saved->store), "%s", store->name);
+    symcache_key_copy(&saved->key, key);
+    snprintf(saved->name, sizeof(saved->name), "%s", name);
+    snprintf(saved->via, sizeof(saved->via), "%s", via);
+    saved->query = *q;
+    lookup->redirect =
+        scheduler_redirect(scheduler, store, key, on_redirect, lookup);
+    return lookup->redirect != NULL;
 }
 
 void single_lookup_start(struct event_base *base, struct scheduler *scheduler,
@@ -307,7 +307,7 @@ void single_lookup_start(struct event_base *base, struct scheduler *scheduler,
     via = evhttp_find_header(evhttp_request_get_input_headers(req),
                              SYMCACHE_HEADER_VIA);
     via = via != NULL ? via : "";
-    if (!locate_original(lookup, scheduler, store, key, name, q, via)) {
+    if (!start_redirect(lookup, scheduler, store, key, name, q, via)) {
         waiter =
             scheduler_ask(scheduler,
                           &(struct scheduler_lookup){store, key, name, &q->ask,

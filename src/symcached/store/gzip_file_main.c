@@ -25,8 +25,7 @@
 #define GZIP_FILE_BUFFER 65536
 
 /* Compresses the buffer; at the end of the input, also flushes the rest. */
-static int gzip_file_deflate(z_stream *z, struct limited_writer *writer,
-                             bool end)
+static int deflate_piece(z_stream *z, struct limited_writer *writer, bool end)
 {
     static unsigned char out[GZIP_FILE_BUFFER];
     int rc;
@@ -70,7 +69,7 @@ static int gzip_file_compress(struct limited_writer *writer)
         }
         z.next_in = in;
         z.avail_in = (uInt)n;
-        if (gzip_file_deflate(&z, writer, n == 0) != 0) {
+        if (deflate_piece(&z, writer, n == 0) != 0) {
             return -1;
         }
     } while (n > 0);

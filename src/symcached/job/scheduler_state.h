@@ -4,8 +4,8 @@
  * All jobs, their slots and queues, and what they share.  For the files of
  * this room only; other rooms include job.h.
  */
-#ifndef SYMCACHED_JOB_SCHEDULER_H
-#define SYMCACHED_JOB_SCHEDULER_H
+#ifndef SYMCACHED_JOB_SCHEDULER_STATE_H
+#define SYMCACHED_JOB_SCHEDULER_STATE_H
 
 #include "base/hash_table.h"
 #include "recent_misses.h"
@@ -45,8 +45,8 @@ struct scheduler {
     struct job_queue wait_source_again; /* the same, of keys that were absent
                                            until a moment ago, or are not where
                                            their sources have files */
-    unsigned asked; /* jobs that got a slot since one of these */
-    struct job_queue wait_host;       /* JOB_WAITS_HOST */
+    unsigned asked;             /* jobs that got a slot since one of these */
+    struct job_queue wait_host; /* JOB_WAITS_HOST */
     struct job_queue wait_host_again; /* the same, of such keys */
     bool host_freed;                  /* look at these again */
     struct job_queue wait_transcoder;

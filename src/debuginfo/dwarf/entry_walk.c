@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "functions.h"
+#include "entry_walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +87,7 @@ static const char *pc_range(const struct dwarf_walk *w,
 
 /* Reads the attributes of an entry, and its ranges. */
 static int read_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
-                      struct cursor *c, uint64_t offset,
-                      struct dwarf_entry *e)
+                      struct cursor *c, uint64_t offset, struct dwarf_entry *e)
 {
     const char *wrong;
     struct dwarf_range range;
@@ -104,8 +103,7 @@ static int read_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
         return damaged(w, offset, "a call is of an unknown form");
     }
     wrong = pc_range(w, e, &range);
-    if (wrong != NULL &&
-        (w->ranges.count == 0 || range.begin == range.end)) {
+    if (wrong != NULL && (w->ranges.count == 0 || range.begin == range.end)) {
         return damaged(w, offset, wrong);
     }
     return w->ranges.count > 0 || range.begin == range.end
@@ -197,15 +195,14 @@ static bool is_cold(const struct symc_name *name)
     } else {
         n = name->size;
     }
-    return n > sizeof(end) - 1 &&
-           memcmp(name->data + n - (sizeof(end) - 1), end, sizeof(end) - 1) ==
-               0;
+    return n > sizeof(end) - 1 && memcmp(name->data + n - (sizeof(end) - 1),
+                                         end, sizeof(end) - 1) == 0;
 }
 
 /*
  * The symbol of a function.  The "symbolic" library takes the one where the
- * first of its ranges begins; but that may be a part that runs rarely, and then
- * the whole function has the name of another one.
+ * first of its ranges begins; but that may be a part that runs rarely, and
+ * then the whole function has the name of another one.
  */
 static bool function_symbol(const struct dwarf_walk *w, uint64_t first,
                             struct symc_name *name)
@@ -240,11 +237,10 @@ static int function_name(struct dwarf_walk *w, const struct dwarf_entry *e,
 
     name->data = "";
     for (i = 0; i < w->ranges.count; i++) {
-        first = w->ranges.list[i].begin < first ? w->ranges.list[i].begin
-                                                : first;
+        first =
+            w->ranges.list[i].begin < first ? w->ranges.list[i].begin : first;
     }
-    if (!w->root.prefers_dwarf_names &&
-        function_symbol(w, first, name)) {
+    if (!w->root.prefers_dwarf_names && function_symbol(w, first, name)) {
         return 0;
     }
     rc = dwarf_entry_name(w->reader, w->unit, e, &text, &size);
@@ -329,8 +325,7 @@ static int add_inlinee(struct dwarf_walk *w, size_t function,
 {
     size_t i, n = w->open[function].num_ranges;
     struct dwarf_inlinee *added;
-    const struct dwarf_range *r =
-        w->live.list + w->open[function].first_range;
+    const struct dwarf_range *r = w->live.list + w->open[function].first_range;
 
     for (i = 0; i < n; i++) {
         if (range->begin >= r[i].begin && range->begin < r[i].end) {
@@ -464,8 +459,8 @@ static int write_range(struct dwarf_walk *w, const struct dwarf_open_entry *o,
     if (address > UINT32_MAX) {
         return 0; /* the writer would leave it out */
     }
-    if (number > 0 && dwarf_charge(w->reader,
-                                   w->num_inlinees - o->first_inlinee) != 0) {
+    if (number > 0 &&
+        dwarf_charge(w->reader, w->num_inlinees - o->first_inlinee) != 0) {
         return -1;
     }
     f = dwarf_batch_function(batch, address, range.end - range.begin);
@@ -559,8 +554,8 @@ static int64_t skip_entries(const struct dwarf_walk *w, struct cursor *c,
     const struct dwarf_abbrev_table *table =
         dwarf_unit_table(w->reader, w->unit);
     /* a code of three bytes or more looks like a higher one here */
-    uint32_t most = table->num_dense < 0x3fff ? (uint32_t)table->num_dense
-                                              : 0x3fff;
+    uint32_t most =
+        table->num_dense < 0x3fff ? (uint32_t)table->num_dense : 0x3fff;
     const struct dwarf_abbrev *list = w->reader->abbrevs.list + table->first;
     int64_t stop = w->num_open > 0 ? w->open[w->num_open - 1].depth : -1;
 
@@ -579,8 +574,8 @@ static int64_t skip_entries(const struct dwarf_walk *w, struct cursor *c,
             break;
         }
         a = &list[code - 1];
-        next = (a->skips & place) != 0 ? skip_attributes(w, a, next, end)
-                                       : NULL;
+        next =
+            (a->skips & place) != 0 ? skip_attributes(w, a, next, end) : NULL;
         if (next == NULL) {
             break;
         }

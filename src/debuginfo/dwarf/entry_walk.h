@@ -3,8 +3,8 @@
  *
  * Walks the entries of a unit, and gives its functions to the writer.
  */
-#ifndef DEBUGINFO_DWARF_FUNCTIONS_H
-#define DEBUGINFO_DWARF_FUNCTIONS_H
+#ifndef DEBUGINFO_DWARF_ENTRY_WALK_H
+#define DEBUGINFO_DWARF_ENTRY_WALK_H
 
 #include "batch.h"
 #include "ranges.h"
@@ -12,12 +12,12 @@
 /* An entry whose children are being read. */
 struct dwarf_open_entry {
     int64_t depth;
-    size_t function; /* index of the open function that it is in */
+    size_t function;       /* index of the open function that it is in */
     uint32_t inline_depth; /* of calls that are inlined into it */
     uint8_t language;
     bool is_function;
-    bool is_dead;         /* it has no code, so only functions in it count */
-    size_t first_range;   /* of a function */
+    bool is_dead;       /* it has no code, so only functions in it count */
+    size_t first_range; /* of a function */
     size_t num_ranges;
     size_t first_inlinee;
     struct symc_name name;
@@ -41,9 +41,9 @@ struct dwarf_walk {
     bool has_lines;
     struct dwarf_lines lines;
     struct dwarf_batches batches;
-    struct symc_set seen;       /* address and size of all functions */
-    struct dwarf_ranges ranges; /* of the entry that is being read */
-    struct dwarf_ranges live;   /* of open functions, a stack */
+    struct symc_set seen;           /* address and size of all functions */
+    struct dwarf_ranges ranges;     /* of the entry that is being read */
+    struct dwarf_ranges live;       /* of open functions, a stack */
     struct dwarf_inlinee *inlinees; /* in open functions, a stack */
     size_t num_inlinees;
     size_t inlinee_room;
