@@ -190,7 +190,7 @@ SKIP: {
 # two helpers and their cleaners, one of which is killed
 
 Test::Symcache::remove_tree($t->path($_)) for qw(store downloads);
-my $config = config(clean_every => '1s', max_unused_for => '1h');
+my $config = config(clean_every => '1s', max_unused_for => '1h', min_free => '1');
 $t->start_symcached($config);
 my $b = $t->path('b.sock');
 my $b_config = $t->write_file('b.json', JSON::PP::encode_json({ %$config,
