@@ -406,13 +406,13 @@ my @map = ("$build /lib/0");
 for my $p (1 .. 2000) {
     push @map, map { sprintf 'app %d/%d [000]  1.0: PERF_RECORD_MMAP2 %d/%d: '
         . '[0x%x(0x3000) @ 0 fd:01 12 0]: r-xp /lib/%d', ($p) x 4,
-        0x100000000 * $_ + 0x2000 * $p, $_ } 0 .. 19;
+        2 ** 32 * $_ + 0x2000 * $p, $_ } 0 .. 19;
 }
 my @sample = map {
     my $p = $_;
     (sprintf("app %d/%d [000]  2.0:     1 cpu-clock:", $p, $p),
      map { sprintf "\t%16x [unknown] (/lib/%d)",
-           0x100000000 * ($_ % 20) + 0x2000 * $p + 0x203b, $_ % 20 } 0 .. 149)
+           2 ** 32 * ($_ % 20) + 0x2000 * $p + 0x203b, $_ % 20 } 0 .. 149)
 } 1 .. 2000;
 my $names = join "\n", @map, @sample, '';
 $r = ask($names);
