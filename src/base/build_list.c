@@ -202,8 +202,8 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Writes lines, each of them once.  Returns 0, or an errno. */
-static int write_lines(const char *path, bool appends, const char **lines,
-                       size_t n)
+static int write_build_list(const char *path, bool appends, const char **lines,
+                            size_t n)
 {
     FILE *f = fopen(path, appends ? "ae" : "we");
     size_t i;
@@ -230,30 +230,31 @@ static int rewrite_list(const char *root, const struct build_labels *labels,
     char tmp[PATH_MAX + 8];
     size_t size = 0, at = 0, used = n;
     char *text = build_list_read(root, labels, &size);
-    const char *line, **all;
+    const char *line, **list_paths;
     int rc = errno;
 
     if (text == NULL && rc != ENOENT) {
         return rc;
     }
     /* a path of three parts has five bytes and its end */
-    all = calloc(n + size / 6 + 1, sizeof(all[0]));
-    if (all == NULL) {
+    list_paths = calloc(n + size / 6 + 1, sizeof(list_paths[0]));
+    if (list_paths == NULL) {
         free(text);
         return ENOMEM;
     }
-    memcpy(all, lines, n * sizeof(all[0]));
+    memcpy(list_paths, lines, n * sizeof(list_paths[0]));
     while (text != NULL && used < n + size / 6 + 1 &&
            (line = build_list_next(text, size, &at)) != NULL) {
-        all[used++] = line;
+        list_paths[used++] = line;
     }
-    snprintf(tmp, sizeof(tmp), "%s%%", path); /* which no label is written as */
-    rc = write_lines(tmp, false, all, used);
+    snprintf(tmp, sizeof(tmp), "%s%%",
+             path); /* which no build label is written as */
+    rc = write_build_list(tmp, false, list_paths, used);
     if (rc != 0 || rename(tmp, path) != 0) {
         rc = rc != 0 ? rc : errno;
         (void)unlink(tmp);
     }
-    free(all);
+    free(list_paths);
     free(text);
     return rc;
 }
@@ -278,7 +279,7 @@ int build_list_add(const char *root, const struct build_labels *labels,
     *slash = '/';
     if (rc == 0) {
         rc = checks ? rewrite_list(root, labels, path, lines, n)
-                    : write_lines(path, true, lines, n);
+                    : write_build_list(path, true, lines, n);
     }
     free(lines);
     return rc;

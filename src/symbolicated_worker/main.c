@@ -16,7 +16,7 @@
 #include "symbolication/symbolication.h"
 #include "worker_pool/worker_pool.h"
 #include "apple.h"
-#include "disassembly.h"
+#include "disassembly_work.h"
 #include "minidump.h"
 #include "linkage_name.h"
 #include "profile.h"

@@ -7,7 +7,7 @@
 
 #include "debuginfo/failure.h"
 #include "frame_registers.h"
-#include "frame_rows.h"
+#include "frame_instructions.h"
 
 /* Limits the steps in total.  Real files need less than one for each byte. */
 #define WORK_BASE 1000000

@@ -19,7 +19,7 @@
 #include "identity.h"
 #include "inflate.h"
 #include "instructions.h"
-#include "split.h"
+#include "split_files.h"
 
 /*
  * The section .gnu_debugdata ("MiniDebugInfo"): an ELF file in xz's format

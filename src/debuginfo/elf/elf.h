@@ -12,7 +12,7 @@
 #include "identity.h"
 #include "instructions.h"
 #include "section.h"
-#include "split.h"
+#include "split_files.h"
 
 /* Converts an ELF file in memory to a SymCache: functions from its DWARF, and
  * those that only its symbol tables have. */

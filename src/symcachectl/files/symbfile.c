@@ -328,10 +328,10 @@ int symbfile_command(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {{"make", symbfile_make},
-                    {"show", symbfile_show},
-                    {"lookup", symbfile_lookup},
-                    {"push", push}};
+    } symbfile_actions[] = {{"make", symbfile_make},
+                            {"show", symbfile_show},
+                            {"lookup", symbfile_lookup},
+                            {"push", push}};
     const struct option_spec specs[] = {
         {"-o", NULL, &s.output},
         {"--return-pads", &s.has_return_pads, NULL},
@@ -346,9 +346,11 @@ int symbfile_command(int argc, char **argv)
     if (argc < 0) {
         return COMMAND_USAGE;
     }
-    for (i = 0; argc > 0 && i < sizeof(commands) / sizeof(commands[0]); i++) {
-        if (strcmp(argv[0], commands[i].name) == 0) {
-            return commands[i].run(argc - 1, argv + 1);
+    for (i = 0; argc > 0 &&
+                i < sizeof(symbfile_actions) / sizeof(symbfile_actions[0]);
+         i++) {
+        if (strcmp(argv[0], symbfile_actions[i].name) == 0) {
+            return symbfile_actions[i].run(argc - 1, argv + 1);
         }
     }
     return command_usage(NAME, "make, show, lookup or push",

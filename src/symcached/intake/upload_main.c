@@ -101,10 +101,10 @@ static void say_end(void)
 }
 
 /* Says why nothing can be taken, and returns -1. */
-static int refuse_upload(int status, const char *format, ...)
+static int report_refusal(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int refuse_upload(int status, const char *format, ...)
+static int report_refusal(int status, const char *format, ...)
 {
     char number[16], text[2048];
     const char *const fields[] = {"refuse", number, text};
@@ -125,16 +125,16 @@ static int refuse_writer(const struct work *w, enum body_status status,
                          const char *detail)
 {
     if (w->writer.error == EFBIG) {
-        return refuse_upload(413,
-                             "%s: there is more than \"uploads.max_size\" "
-                             "allows",
-                             w->name);
+        return report_refusal(413,
+                              "%s: there is more than \"uploads.max_size\" "
+                              "allows",
+                              w->name);
     }
     if (limited_writer_is_full(&w->writer)) {
-        return refuse_upload(507, "%s: no room on the disk", w->name);
+        return report_refusal(507, "%s: no room on the disk", w->name);
     }
-    return refuse_upload(status == BODY_SYSTEM ? 500 : 400, "%s: %s", w->name,
-                         detail);
+    return report_refusal(status == BODY_SYSTEM ? 500 : 400, "%s: %s", w->name,
+                          detail);
 }
 
 static void start_writer(struct work *w, int fd)
@@ -175,15 +175,15 @@ static int finish_upload(struct work *w, const char *const parts[3],
     size_t i;
 
     if (size <= 0) {
-        return refuse_upload(400, "%s is empty", w->name);
+        return report_refusal(400, "%s is empty", w->name);
     }
     if (!symstore_path_read(w->outs[w->out - UPLOAD_OUT_FD], (size_t)size,
                             parts, packed, &place, detail, sizeof(detail))) {
-        return refuse_upload(400, "%s %s", w->name, detail);
+        return report_refusal(400, "%s %s", w->name, detail);
     }
     if (parts[1] == NULL && place.format != FORMAT_BREAKPAD &&
         has_end(parts[0], ".sym")) {
-        return refuse_upload(400, "%s is not Breakpad's text", w->name);
+        return report_refusal(400, "%s is not Breakpad's text", w->name);
     }
     snprintf(out, sizeof(out), "%d", w->out - UPLOAD_OUT_FD);
     snprintf(bytes, sizeof(bytes), "%" PRIu64, (uint64_t)size);
@@ -258,7 +258,7 @@ static int join_parts(struct work *w, const uint8_t *data, size_t size)
     start_writer(w, w->out);
     rc = symbfile_join_parts(data, size, &sink, detail, sizeof(detail));
     return rc == 0    ? 0
-           : rc == -1 ? refuse_upload(400, "the symbfile %s", detail)
+           : rc == -1 ? report_refusal(400, "the symbfile %s", detail)
                       : refuse_writer(w, BODY_SYSTEM, "cannot be written");
 }
 
@@ -283,7 +283,7 @@ static int take_body(struct work *w, int fd, bool is_slice)
             return status == BODY_OK ? 0 : refuse_writer(w, status, detail);
         }
         if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
-            return refuse_upload(500, "%s", strerror(errno));
+            return report_refusal(500, "%s", strerror(errno));
         }
         start_writer(w, fd);
     }
@@ -313,11 +313,11 @@ static int take_symbfile(struct work *w, char **parts, const char *mode)
         return -1;
     }
     if (w->writer.written == 0) {
-        return refuse_upload(400, "the body is empty");
+        return report_refusal(400, "the body is empty");
     }
     if (strcmp(mode, "part") != 0 &&
         !may_begin(got, (size_t)w->writer.written)) {
-        return refuse_upload(400, "the body is not a symbfile");
+        return report_refusal(400, "the body is not a symbfile");
     }
     if (is_whole && join_parts(w, got, (size_t)w->writer.written) != 0) {
         return -1;
@@ -346,7 +346,7 @@ static void note_chunk(void *arg, const struct multipart_part *part)
 static int copy_part(struct work *w, const struct multipart_part *part, int fd)
 {
     if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
-        return refuse_upload(500, "%s", strerror(errno));
+        return report_refusal(500, "%s", strerror(errno));
     }
     start_writer(w, fd);
     return limited_writer_write(&w->writer, part->data, part->size) == 0
@@ -372,7 +372,7 @@ static int take_chunk(struct work *w, const struct multipart_part *part)
         return -1;
     }
     if (w->writer.written == 0) {
-        return refuse_upload(400, "a chunk is empty");
+        return report_refusal(400, "a chunk is empty");
     }
     sha1_init(&sha1);
     sha1_update(&sha1, (size_t)w->writer.written, got);
@@ -393,11 +393,11 @@ static int take_chunks(struct work *w, const char *boundary)
 
     if (multipart_read(w->in, w->size, boundary, note_chunk, &chunks, detail,
                        sizeof(detail)) != 0) {
-        return refuse_upload(400, "%s", detail);
+        return report_refusal(400, "%s", detail);
     }
     if (chunks.n == 0 || chunks.n > w->nouts) {
-        return refuse_upload(400, "a request has from 1 to %zu chunks",
-                             w->nouts);
+        return report_refusal(400, "a request has from 1 to %zu chunks",
+                              w->nouts);
     }
     for (i = 0; i < chunks.n; i++) {
         w->out = UPLOAD_OUT_FD + (int)i;
@@ -436,11 +436,11 @@ static int take_artifacts(struct work *w, const char *const path[3])
     w->name = "the bundle";
     if (sourcebundle_ids_read(w->in, w->size, &ids, detail, sizeof(detail)) !=
         0) {
-        return refuse_upload(400, "%s %s", w->name, detail);
+        return report_refusal(400, "%s %s", w->name, detail);
     }
     if (ids.n > UPLOAD_DEBUG_IDS) {
-        return refuse_upload(400, "%s has more than %d debug ids", w->name,
-                             UPLOAD_DEBUG_IDS);
+        return report_refusal(400, "%s has more than %d debug ids", w->name,
+                              UPLOAD_DEBUG_IDS);
     }
     for (i = 0; i < ids.n; i++) {
         fields[1] = ids.texts[i];
@@ -539,7 +539,7 @@ static int check_member(const struct work *w, const struct zip_member *member,
 
     memcpy(copy, member->name, sizeof(copy));
     if (!find_parts(w, copy, parts)) {
-        return refuse_upload(
+        return report_refusal(
             400,
             "Unrecognized file pattern. Should only be "
             "<module>/<hex>/<file> or <name>-symbols.txt and nothing "
@@ -547,13 +547,13 @@ static int check_member(const struct work *w, const struct zip_member *member,
             member->name);
     }
     if (member->refuse != NULL) {
-        return refuse_upload(400, "%s %s", member->name, member->refuse);
+        return report_refusal(400, "%s %s", member->name, member->refuse);
     }
     if (member->size > w->max - *total) {
-        return refuse_upload(413,
-                             "%s: there is more than \"uploads.max_size\" "
-                             "allows",
-                             member->name);
+        return report_refusal(413,
+                              "%s: there is more than \"uploads.max_size\" "
+                              "allows",
+                              member->name);
     }
     *total += member->size;
     return 0;
@@ -566,12 +566,12 @@ static int check_members(const struct work *w, struct zip *zip)
     struct zip_member member;
 
     if (n > UPLOAD_FILES_MAX) {
-        return refuse_upload(400, "the archive has more than %d members",
-                             UPLOAD_FILES_MAX);
+        return report_refusal(400, "the archive has more than %d members",
+                              UPLOAD_FILES_MAX);
     }
     for (; n > 0; n--) {
         if (zip_next(zip, &member) != 1) {
-            return refuse_upload(400, "File is not a zip file");
+            return report_refusal(400, "File is not a zip file");
         }
         if (!is_left_out(w, member.name) &&
             check_member(w, &member, &total) != 0) {
@@ -621,7 +621,7 @@ static int take_member(struct work *w, struct zip *zip,
     w->name = member->name;
     memcpy(path, member->name, sizeof(path));
     if (!find_parts(w, path, parts) || member->refuse != NULL) {
-        return refuse_upload(400, "the archive has changed");
+        return report_refusal(400, "the archive has changed");
     }
     w->has_begun = false;
     rc = zip_unpack(zip, take_piece, w, detail, sizeof(detail));
@@ -663,7 +663,7 @@ static int take_members(struct work *w, struct zip *zip)
         }
     }
     if (rc < 0) {
-        return refuse_upload(400, "File is not a zip file");
+        return report_refusal(400, "File is not a zip file");
     }
     say_end();
     return 0;
@@ -683,7 +683,7 @@ static int read_archive(struct work *w, const char *text, struct zip *zip)
         place[0] = strtoull(text, &end, 10);
         place[1] = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
         if (zip_seek(zip, place) != 0) {
-            return refuse_upload(400, "File is not a zip file");
+            return report_refusal(400, "File is not a zip file");
         }
     }
     return take_members(w, zip);
@@ -718,25 +718,26 @@ static int take_zip(struct work *w, const char *place, const char *boundary)
 
     if (upload_form_read(w->in, w->size, boundary, &form, detail,
                        sizeof(detail)) != 0) {
-        return refuse_upload(400, "%s", detail);
+        return report_refusal(400, "%s", detail);
     }
     if (form.file == NULL) {
         return form.has_url
-                   ? refuse_upload(400, "Uploads by URL are not offered here")
-                   : refuse_upload(400,
-                                   "Must be multipart form data with at least "
-                                   "one file");
+                   ? report_refusal(400, "Uploads by URL are not offered here")
+                   : report_refusal(
+                         400, "Must be multipart form data with at least "
+                              "one file");
     }
     dot = strrchr(form.name, '.');
     is_text = w->only == NULL &&
               strcmp(form.name, SYMCACHE_UPLOAD_SYMBOL_FIELD) == 0;
     if (w->only == NULL && !is_text &&
         (dot == NULL || strcasecmp(dot, ".zip") != 0)) {
-        return refuse_upload(400, "Unrecognized archive file extension \"%s\"",
-                             dot != NULL ? dot : "");
+        return report_refusal(400,
+                              "Unrecognized archive file extension \"%s\"",
+                              dot != NULL ? dot : "");
     }
     if (control_in(form.name)) {
-        return refuse_upload(
+        return report_refusal(
             400, "The name of the archive has a control character");
     }
     snprintf(size, sizeof(size), "%zu", form.size);
@@ -747,7 +748,7 @@ static int take_zip(struct work *w, const char *place, const char *boundary)
     }
     zip = zip_open(form.file, form.size);
     if (zip == NULL) {
-        return refuse_upload(400, "File is not a zip file");
+        return report_refusal(400, "File is not a zip file");
     }
     rc = read_archive(w, place, zip);
     zip_close(zip);
@@ -764,18 +765,18 @@ static int map_all(struct work *w, bool many)
     size_t i;
 
     if (size <= 0) {
-        return refuse_upload(400, "the request has no body");
+        return report_refusal(400, "the request has no body");
     }
     w->size = (size_t)size;
     map = mmap(NULL, w->size, PROT_READ, MAP_SHARED, UPLOAD_IN_FD, 0);
     if (map == MAP_FAILED) {
-        return refuse_upload(500, "mmap: %s", strerror(errno));
+        return report_refusal(500, "mmap: %s", strerror(errno));
     }
     w->in = map;
     map = mmap(NULL, (size_t)w->max + 1, PROT_READ,
                MAP_SHARED | MAP_NORESERVE, UPLOAD_SCRATCH_FD, 0);
     if (map == MAP_FAILED) {
-        return refuse_upload(500, "mmap: %s", strerror(errno));
+        return report_refusal(500, "mmap: %s", strerror(errno));
     }
     w->scratch = map;
     w->nouts = many ? UPLOAD_OUTS : 1;
@@ -783,7 +784,7 @@ static int map_all(struct work *w, bool many)
         map = mmap(NULL, (size_t)w->max + 1, PROT_READ,
                    MAP_SHARED | MAP_NORESERVE, UPLOAD_OUT_FD + (int)i, 0);
         if (map == MAP_FAILED) {
-            return refuse_upload(500, "mmap: %s", strerror(errno));
+            return report_refusal(500, "mmap: %s", strerror(errno));
         }
         w->outs[i] = map;
     }
@@ -819,7 +820,7 @@ int upload_main(int argc, char **argv)
     limits.file_size = w.max + 65536;
     limits.cpu_seconds = sandbox_seconds(w.size + w.max);
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
-        refuse_upload(500, "%s", error);
+        report_refusal(500, "%s", error);
         return 0;
     }
     if (is_chunks) {

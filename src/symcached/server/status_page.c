@@ -9,42 +9,42 @@
 #define STATUS_ITEMS 40 /* of a kind */
 
 /* Names of fields; NULL ends each list. */
-struct fields {
+struct status_fields {
     const char *texts[6];
     const char *values[12]; /* numbers and booleans */
 };
 
-static const struct fields jobs_fields = {
+static const struct status_fields jobs_fields = {
     {NULL},
     {"total", "queued", "queue", "downloading", "transcoding", "waiters",
      "missing", "inquiries", "builds", "packed", "draining", NULL}};
 
-static const struct fields disks_fields = {
+static const struct status_fields disks_fields = {
     {"store", "path", "failure", NULL},
     {"size", "free", "kept", "files", "bytes", "counted", NULL}};
 
-static const struct fields running_fields = {
+static const struct status_fields running_fields = {
     {"store", "key", "version", "state", "source", NULL},
     {"ms", "waiters", "upgrade", NULL}};
 
-static const struct fields sources_fields = {
+static const struct status_fields sources_fields = {
     {"name", "type", "health", "failure", NULL},
     {"not_asked_for", "found", "not_found", "unusable", "failed", "bytes",
      "failed_at", "failed_first", NULL}};
 
-static const struct fields tiers_fields = {
+static const struct status_fields tiers_fields = {
     {"name", "type", "read", "write", "failure", NULL},
     {"queue", "hit", "absent", "refused", "failed", "stored", NULL}};
 
-static const struct fields symbolicated_fields = {
+static const struct status_fields symbolicated_fields = {
     {"name", "version", "listen", NULL},
     {"started", "requests", "frames", "dumps", "apple_reports", "sources",
      "mappings", "programs", "reported", "config_stale", NULL}};
 
-static const struct fields tenants_fields = {
+static const struct status_fields tenants_fields = {
     {"name", "scope", "listen", NULL}, {"sources", "started", "asked", NULL}};
 
-static const struct fields misses_fields = {
+static const struct status_fields misses_fields = {
     {"store", "key", "version", "outcome", "reason", NULL}, {"time", NULL}};
 
 /*
@@ -52,7 +52,8 @@ static const struct fields misses_fields = {
  * its "host".  What neither has is added as empty or 0, so that readers of the
  * page need not know which fields are left out when there is nothing to tell.
  */
-static cJSON *pick_fields(const cJSON *from, const struct fields *fields)
+static cJSON *pick_status_fields(const cJSON *from,
+                                 const struct status_fields *fields)
 {
     const cJSON *host = cJSON_GetObjectItemCaseSensitive(from, "host");
     cJSON *to = cJSON_CreateObject();
@@ -80,7 +81,7 @@ static cJSON *pick_fields(const cJSON *from, const struct fields *fields)
 }
 
 static void add_items(cJSON *page, const char *name, const cJSON *items,
-                      const struct fields *fields)
+                      const struct status_fields *fields)
 {
     cJSON *array = cJSON_AddArrayToObject(page, name);
     const cJSON *item;
@@ -89,7 +90,7 @@ static void add_items(cJSON *page, const char *name, const cJSON *items,
     cJSON_ArrayForEach(item, items)
     {
         if (n++ < STATUS_ITEMS) {
-            cJSON_AddItemToArray(array, pick_fields(item, fields));
+            cJSON_AddItemToArray(array, pick_status_fields(item, fields));
         }
     }
 }
@@ -129,7 +130,7 @@ cJSON *status_page_json(struct status *status)
     cJSON_AddStringToObject(object, "not_ready", status->not_ready);
     add_items(object, "disks", status->disks, &disks_fields);
     cJSON_AddItemToObject(object, "jobs",
-                          pick_fields(status->jobs, &jobs_fields));
+                          pick_status_fields(status->jobs, &jobs_fields));
     add_items(object, "running",
               cJSON_GetObjectItemCaseSensitive(status->jobs, "jobs"),
               &running_fields);

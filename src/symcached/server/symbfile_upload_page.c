@@ -155,14 +155,14 @@ static const char *after_scheme(const char *value, const char *scheme)
     return value + strspn(value, " ");
 }
 
-/* The label of a key goes into the log. */
-static void note_label(struct symbfile_upload *upload, const char *user,
-                       const char *label)
+/* The name of a key goes into the log. */
+static void set_symbfile_user(struct symbfile_upload *upload, const char *user,
+                              const char *key_name)
 {
     char *p;
 
     snprintf(upload->user, sizeof(upload->user), "%.100s%s%.40s", user,
-             label[0] != '\0' ? "/" : "", label);
+             key_name[0] != '\0' ? "/" : "", key_name);
     for (p = upload->user; *p != '\0'; p++) {
         *p = control_is(*p) || *p == ' ' ? '_' : *p;
     }
@@ -185,7 +185,7 @@ static int check_key(struct symbfile_upload *upload,
         *secret++ = '\0';
     }
     if (!config->uploads.needs_token) {
-        note_label(upload, "-", secret != NULL ? key : "");
+        set_symbfile_user(upload, "-", secret != NULL ? key : "");
         return 0; /* nginx has asked already */
     }
     if (encoded == NULL && token == NULL) {
@@ -198,7 +198,7 @@ static int check_key(struct symbfile_upload *upload,
     if (found == NULL) {
         return 403;
     }
-    note_label(upload, found->user, secret != NULL ? key : "");
+    set_symbfile_user(upload, found->user, secret != NULL ? key : "");
     *only_try = found->only_try;
     return 0;
 }

@@ -149,7 +149,7 @@ static int init_trial(const struct trial *trial)
 }
 
 /* Returns 0, or 1 if it failed. */
-static int try_one(struct trial *trial, bool is_init)
+static int try_one(struct trial *trial, bool is_transcoder_init)
 {
     int status = 1;
     pid_t pid;
@@ -160,7 +160,8 @@ static int try_one(struct trial *trial, bool is_init)
     if (pid == 0) {
         status = drop_root(trial);
         if (status == 0) {
-            status = is_init ? init_trial(trial) : convert_trial(trial);
+            status =
+                is_transcoder_init ? init_trial(trial) : convert_trial(trial);
         }
         fflush(stdout);
         _exit(status);
@@ -171,7 +172,8 @@ static int try_one(struct trial *trial, bool is_init)
     return status == 0 ? 0 : 1;
 }
 
-static int try_all(const struct config *config, const char *name, bool is_init)
+static int try_all(const struct config *config, const char *name,
+                   bool is_transcoder_init)
 {
     struct trial trial = {.config = config};
     unsigned n = 0;
@@ -187,7 +189,7 @@ static int try_all(const struct config *config, const char *name, bool is_init)
                 (name == NULL ||
                  strcmp(name, trial_name(trial.transcoder)) == 0)) {
                 n++;
-                rc |= try_one(&trial, is_init);
+                rc |= try_one(&trial, is_transcoder_init);
             }
         }
     }
@@ -207,14 +209,14 @@ int transcoders_command(int argc, char **argv,
         {"init", no_argument, NULL, 'i'},
         {NULL, 0, NULL, 0}};
     const char *file = default_config;
-    bool is_init = false;
+    bool is_transcoder_init = false;
     struct config *config;
     char error[1024];
     int c, rc;
 
     while ((c = getopt_long(argc, argv, "c:", options, NULL)) != -1) {
         if (c == 'i') {
-            is_init = true;
+            is_transcoder_init = true;
         } else if (c == 'c') {
             file = optarg;
         } else if (c != 't') {
@@ -222,7 +224,7 @@ int transcoders_command(int argc, char **argv,
             return 2;
         }
     }
-    if (argc - optind > 1 || (is_init && argc == optind)) {
+    if (argc - optind > 1 || (is_transcoder_init && argc == optind)) {
         fputs(usage, stderr);
         return 2;
     }
@@ -234,7 +236,7 @@ int transcoders_command(int argc, char **argv,
         fprintf(stderr, "symcached: %s\n", error);
         rc = 1;
     } else {
-        rc = try_all(config, argv[optind], is_init);
+        rc = try_all(config, argv[optind], is_transcoder_init);
     }
     config_unref(config);
     return rc;

@@ -16,7 +16,7 @@
 #include "crash_report_call.h"
 #include "js_call.h"
 #include "jvm_call.h"
-#include "poll.h"
+#include "poll_request.h"
 #include "short_answer.h"
 #include "request_sources.h"
 

@@ -3,8 +3,8 @@
  *
  * A worker disassembles: disassembly/worker_protocol.h.
  */
-#ifndef SYMBOLICATED_WORKER_DISASSEMBLY_H
-#define SYMBOLICATED_WORKER_DISASSEMBLY_H
+#ifndef SYMBOLICATED_WORKER_DISASSEMBLY_WORK_H
+#define SYMBOLICATED_WORKER_DISASSEMBLY_WORK_H
 
 #include "worker_pool/worker_pool.h"
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "disassembly.h"
+#include "disassembly_work.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * the order in which a row keeps its rules, are those of the library that the
  * "symbolic" library uses (gimli).
  */
-#ifndef DEBUGINFO_DWARF_FRAME_ROWS_H
-#define DEBUGINFO_DWARF_FRAME_ROWS_H
+#ifndef DEBUGINFO_DWARF_FRAME_INSTRUCTIONS_H
+#define DEBUGINFO_DWARF_FRAME_INSTRUCTIONS_H
 
 #include "cursor.h"
 
@@ -16,9 +16,9 @@
 enum frame_rule_kind {
     FRAME_UNDEFINED,
     FRAME_SAME,
-    FRAME_AT_OFFSET,     /* the word at CFA + number */
-    FRAME_VALUE,         /* CFA + number; of the CFA itself register + number */
-    FRAME_REGISTER,      /* what another register has */
+    FRAME_AT_OFFSET, /* the word at CFA + number */
+    FRAME_VALUE,     /* CFA + number; of the CFA itself register + number */
+    FRAME_REGISTER,  /* what another register has */
     FRAME_AT_EXPRESSION, /* the word at what an expression comes to */
     FRAME_EXPRESSION,    /* what an expression comes to */
     FRAME_CONSTANT
@@ -84,7 +84,7 @@ struct frame_machine {
     struct frame_row stack[FRAME_STACK];
 };
 
-/* Runs the instructions of a CIE, whose rules become the initial ones.  Returns
+/* Runs the instructions of a CIE, whose rules become the initial ones. Returns
  * FRAME_END, or a failure. */
 enum frame_status frame_machine_begin(struct frame_machine *machine,
                                       const struct frame_cie *cie);

@@ -4,8 +4,8 @@
  * Files of split DWARF that belong to an ELF file: .dwo files, which are
  * object files, and packages (.dwp) of them.
  */
-#ifndef DEBUGINFO_ELF_SPLIT_H
-#define DEBUGINFO_ELF_SPLIT_H
+#ifndef DEBUGINFO_ELF_SPLIT_FILES_H
+#define DEBUGINFO_ELF_SPLIT_FILES_H
 
 #include "debuginfo/dwarf/dwarf.h"
 #include "debuginfo/failure.h"

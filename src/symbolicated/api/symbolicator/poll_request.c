@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "poll.h"
+#include "poll_request.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "frame_rows.h"
+#include "frame_instructions.h"
 
 #define RA_SIGN_STATE 34 /* of ARM64: is the return address signed? */
 

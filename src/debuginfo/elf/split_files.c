@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "split.h"
+#include "split_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

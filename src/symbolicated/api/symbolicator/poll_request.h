@@ -3,8 +3,8 @@
  *
  * GET /requests/{id}: the answer of a request that was pending.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_POLL_H
-#define SYMBOLICATED_API_SYMBOLICATOR_POLL_H
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_POLL_REQUEST_H
+#define SYMBOLICATED_API_SYMBOLICATOR_POLL_REQUEST_H
 
 #include "symbolicated/api/api.h"
 
