@@ -77,8 +77,8 @@ static void tenant(struct symbolicator_request *request)
         .symbolicator.sources = SYMBOLICATOR_SOURCES_ALLOW,
     };
 
-    if (symbolicator_sources_check(&config, request, error, sizeof(error)) !=
-        0) {
+    if (symbolicator_request_sources_check(&config, request, error,
+                                           sizeof(error)) != 0) {
         if (error[0] == '\0') {
             abort(); /* refused without a reason */
         }
