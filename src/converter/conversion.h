@@ -11,7 +11,7 @@
 
 #include "output_check.h"
 #include "debuginfo/format.h"
-#include "image_choice.h"
+#include "slice_choice.h"
 #include "input_format.h"
 
 struct conversion {
@@ -40,7 +40,7 @@ struct conversion {
      * NULL.  So pdb2symcache need not have what only others make. */
     int (*make)(const uint8_t *data, size_t size, const struct symc_sink *sink,
                 struct debuginfo_result *result, struct failure *failure);
-    struct image_choice choice; /* of the image, if the file has several */
+    struct slice_choice choice; /* of the image, if the file has several */
     const struct output_check
         *check; /* of the output; or NULL: there is none */
 };

@@ -28,7 +28,7 @@
 #include "debuginfo/scratch.h"
 #include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/sourcemap/sourcemap.h"
-#include "image_choice.h"
+#include "slice_choice.h"
 #include "input_format.h"
 #include "sandbox/sandbox.h"
 #include "breakpad_output.h"
@@ -355,7 +355,7 @@ static int convert_input(const struct conversion *c, struct input *input,
     if (expand_input(input, failure) != 0) {
         return -1;
     }
-    if (image_choose(&c->choice, &input->data, &input->size, failure) != 0) {
+    if (slice_choose(&c->choice, &input->data, &input->size, failure) != 0) {
         return -1;
     }
     if (c->has_wanted && c->wanted == SYMCACHE_KIND_BREAKPAD) {

@@ -50,7 +50,7 @@
 #include "form.h"
 #include "upload_report.h"
 
-#define MEMORY (512ull * 1024 * 1024) /* beside the mappings */
+#define UPLOAD_MEMORY (512ull * 1024 * 1024) /* beside the mappings */
 #define TEXT_SIZE 512
 
 struct work {
@@ -758,7 +758,7 @@ static int take_zip(struct work *w, const char *place, const char *boundary)
 /* the process ------------------------------------------------------------ */
 
 /* Maps what will be read, because the sandbox forbids it later. */
-static int map_all(struct work *w, bool many)
+static int map_upload(struct work *w, bool many)
 {
     off_t size = lseek(UPLOAD_IN_FD, 0, SEEK_END);
     void *map;
@@ -812,10 +812,10 @@ int upload_main(int argc, char **argv)
     w.keep = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
     w.is_package = is_package;
     w.only = is_package ? ".pdb" : is_mappings ? ".txt" : NULL;
-    if (map_all(&w, many) != 0) {
+    if (map_upload(&w, many) != 0) {
         return 0;
     }
-    limits.memory = MEMORY + w.size + (w.nouts + 1) * w.max;
+    limits.memory = UPLOAD_MEMORY + w.size + (w.nouts + 1) * w.max;
     /* one byte more is how the writer notices that it is too much */
     limits.file_size = w.max + 65536;
     limits.cpu_seconds = sandbox_seconds(w.size + w.max);

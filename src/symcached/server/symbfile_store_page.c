@@ -18,64 +18,67 @@
 #include "proto/profiler_id.h"
 #include "url_path.h"
 
-#define LEVEL 3
+#define ZSTD_LEVEL 3
 
 /* Packed files are in memory until they are sent. */
 #define SIZE_MAX_PACKED (256u << 20)
 
 /* A file that a thread packs. */
-struct packing {
+struct symbfile_download {
     struct pending_reply *detached; /* NULL: the client is gone */
     struct task *task;
     int fd;
     size_t size;
-    void *packed;
-    size_t packed_size; /* 0: it could not be done */
+    void *compressed;
+    size_t compressed_size; /* 0: it could not be done */
 };
 
-static void run_store(void *arg)
+static void compress_symbfile(void *arg)
 {
-    struct packing *p = arg;
-    void *data = mmap(NULL, p->size, PROT_READ, MAP_PRIVATE, p->fd, 0);
-    size_t space = ZSTD_compressBound(p->size), size;
+    struct symbfile_download *symbfile = arg;
+    void *data =
+        mmap(NULL, symbfile->size, PROT_READ, MAP_PRIVATE, symbfile->fd, 0);
+    size_t space = ZSTD_compressBound(symbfile->size), size;
 
-    p->packed = malloc(space);
-    if (data != MAP_FAILED && p->packed != NULL) {
-        /* nothing writes into a file that was uploaded */
-        size = ZSTD_compress(p->packed, space, data, p->size, LEVEL);
-        p->packed_size = ZSTD_isError(size) ? 0 : size;
+    symbfile->compressed = malloc(space);
+    if (data != MAP_FAILED && symbfile->compressed != NULL) {
+        /* nothing writes into a symbfile that was uploaded */
+        size = ZSTD_compress(symbfile->compressed, space, data, symbfile->size,
+                             ZSTD_LEVEL);
+        symbfile->compressed_size = ZSTD_isError(size) ? 0 : size;
     }
     if (data != MAP_FAILED) {
-        munmap(data, p->size);
+        munmap(data, symbfile->size);
     }
 }
 
-static void drop_store(void *arg)
+static void drop_symbfile(void *arg)
 {
-    struct packing *p = arg;
+    struct symbfile_download *symbfile = arg;
 
-    close(p->fd);
-    free(p->packed);
-    free(p);
+    close(symbfile->fd);
+    free(symbfile->compressed);
+    free(symbfile);
 }
 
-static void store_done(void *arg, bool late)
+static void symbfile_compressed(void *arg, bool late)
 {
-    struct packing *p = arg;
+    struct symbfile_download *symbfile = arg;
     struct evhttp_request *req = evhttp_request_new(NULL, NULL);
     struct evbuffer *body = evbuffer_new();
 
     if (req == NULL || body == NULL) {
-        pending_reply_free(p->detached);
+        pending_reply_free(symbfile->detached);
     } else {
-        if (p->packed_size == 0) {
+        if (symbfile->compressed_size == 0) {
             reply_error(req, 503, "out-of-memory", "out of memory");
         } else {
-            evbuffer_add(body, p->packed, p->packed_size);
+            evbuffer_add(body, symbfile->compressed,
+                         symbfile->compressed_size);
             reply_header(req, "Cache-Control", "no-store");
             reply_send(req, 200, "application/octet-stream", body);
         }
-        pending_reply_answer(p->detached,
+        pending_reply_answer(symbfile->detached,
                              evhttp_request_get_output_buffer(req));
     }
     if (req != NULL) {
@@ -88,39 +91,40 @@ static void store_done(void *arg, bool late)
 
 static void on_gone(void *arg)
 {
-    struct packing *p = arg;
-    struct task *task = p->task;
+    struct symbfile_download *symbfile = arg;
+    struct task *task = symbfile->task;
 
-    pending_reply_free(p->detached);
-    p->detached = NULL;
+    pending_reply_free(symbfile->detached);
+    symbfile->detached = NULL;
     task_cancel(task);
 }
 
-static void send_packed(struct event_base *base, int fd, size_t size,
-                        struct evhttp_request *req)
+static void send_symbfile(struct event_base *base, int fd, size_t size,
+                          struct evhttp_request *req)
 {
-    static const struct task_calls calls = {run_store, store_done, drop_store};
-    struct packing *p = calloc(1, sizeof(*p));
+    static const struct task_calls calls = {
+        compress_symbfile, symbfile_compressed, drop_symbfile};
+    struct symbfile_download *symbfile = calloc(1, sizeof(*symbfile));
     struct pending_reply *detached = NULL;
     struct task *task;
 
-    if (p != NULL) {
-        detached = pending_reply_new(base, req, on_gone, p);
+    if (symbfile != NULL) {
+        detached = pending_reply_new(base, req, on_gone, symbfile);
     }
     if (detached == NULL) {
         close(fd);
-        free(p);
+        free(symbfile);
         reply_error(req, 503, "out-of-memory", "out of memory");
         return;
     }
-    p->detached = detached;
-    p->fd = fd;
-    p->size = size;
-    task = task_start(base, 0, &calls, p);
+    symbfile->detached = detached;
+    symbfile->fd = fd;
+    symbfile->size = size;
+    task = task_start(base, 0, &calls, symbfile);
     if (task == NULL) {
         pending_reply_free(detached); /* all else was dropped */
     } else {
-        p->task = task;
+        symbfile->task = task;
     }
 }
 
@@ -200,6 +204,6 @@ void symbfile_store_page(struct event_base *base, const struct config *config,
         close(fd);
         reply_error(req, 413, "too-large", "the symbfile has over 256 MiB");
     } else {
-        send_packed(base, fd, size, req);
+        send_symbfile(base, fd, size, req);
     }
 }

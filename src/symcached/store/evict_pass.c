@@ -499,6 +499,22 @@ static void set_clock(struct evict_pass *evict_pass, struct evict_tree *tree)
 
 /* life ------------------------------------------------------------------ */
 
+void evict_pass_rules_of(const struct cache_config *cache,
+                         struct evict_pass_rules *rules)
+{
+    memset(rules, 0, sizeof(*rules));
+    rules->max_unused_for = cache->max_unused_for;
+    rules->downloads_max_unused_for = cache->downloads_max_unused_for;
+    rules->absent_for =
+        cache->retry_misses_after > cache->retry_malformed_after
+            ? cache->retry_misses_after
+            : cache->retry_malformed_after;
+    rules->max_size = cache->max_size;
+    rules->downloads_max_size = cache->downloads_max_size;
+    rules->min_free = cache->min_free;
+    rules->min_free_percent = cache->min_free_percent;
+}
+
 struct evict_pass *evict_pass_new(const struct evict_pass_rules *rules)
 {
     struct evict_pass *evict_pass = calloc(1, sizeof(*evict_pass));

@@ -81,6 +81,10 @@ typedef void (*evict_pass_progress_fn)(void *arg,
                                        const struct evict_tree *tree,
                                        uint64_t done, uint64_t all);
 
+/* The rules of a configuration. */
+void evict_pass_rules_of(const struct cache_config *cache,
+                         struct evict_pass_rules *rules);
+
 /* NULL when out of memory. */
 struct evict_pass *evict_pass_new(const struct evict_pass_rules *rules);
 void evict_pass_free(struct evict_pass *evict_pass);

@@ -45,22 +45,6 @@ enum { ARG_SCOPE = 2, ARG_RULES, ARG_DOWNLOADS, ARG_STORES };
 /* the trees ----------------------------------------------------------------
  */
 
-static void rules_of(const struct cache_config *cache,
-                     struct evict_pass_rules *rules)
-{
-    memset(rules, 0, sizeof(*rules));
-    rules->max_unused_for = cache->max_unused_for;
-    rules->downloads_max_unused_for = cache->downloads_max_unused_for;
-    rules->absent_for =
-        cache->retry_misses_after > cache->retry_malformed_after
-            ? cache->retry_misses_after
-            : cache->retry_malformed_after;
-    rules->max_size = cache->max_size;
-    rules->downloads_max_size = cache->downloads_max_size;
-    rules->min_free = cache->min_free;
-    rules->min_free_percent = cache->min_free_percent;
-}
-
 static bool has_store(const struct evict_pass *evict_pass, const char *name)
 {
     const struct evict_tree *trees;
@@ -237,7 +221,7 @@ struct child *evict_pass_start(struct event_base *base,
     if (argv == NULL) {
         return NULL;
     }
-    rules_of(&config->cache, &r);
+    evict_pass_rules_of(&config->cache, &r);
     snprintf(rules, sizeof(rules), RULES_FORMAT, r.max_unused_for,
              r.downloads_max_unused_for, r.absent_for, r.max_size,
              r.downloads_max_size, r.min_free, r.min_free_percent,
@@ -441,7 +425,7 @@ static int run_pass(const struct config *config,
     size_t i;
     int rc = 0;
 
-    rules_of(&config->cache, &rules);
+    evict_pass_rules_of(&config->cache, &rules);
     rules.dry_run = options->dry_run;
     rules.unknown = options->unknown;
     evict_pass = evict_pass_new(&rules);

@@ -25,8 +25,8 @@
  * and again. */
 #define RENAME_TRIES 50
 
-static void key_dir(char buf[PATH_MAX], const char *root,
-                    const symcache_key_t *key)
+static void store_key_dir(char buf[PATH_MAX], const char *root,
+                          const symcache_key_t *key)
 {
     char relative[SYMCACHE_PATH_MAX + 1];
 
@@ -59,7 +59,7 @@ int store_versions(const char *root, const symcache_key_t *key,
     DIR *dir;
     int n = 0, error = 0;
 
-    key_dir(path, root, key);
+    store_key_dir(path, root, key);
     dir = opendir(path);
     if (dir == NULL) {
         return is_absence(errno) ? 0 : -1;

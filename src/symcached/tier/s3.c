@@ -208,7 +208,7 @@ static void s3_refused(struct tier_call *call, enum request what,
 }
 
 /* When the object was stored, in seconds, or 0. */
-static int64_t age_of(const struct fetch_response *answer)
+static int64_t s3_stored_time(const struct fetch_response *answer)
 {
     time_t stored = curl_getdate(answer->modified, NULL);
 
@@ -235,7 +235,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
     call->status = answer->status;
     memcpy(call->lines, answer->meta, sizeof(call->lines));
-    call->stored = age_of(answer);
+    call->stored = s3_stored_time(answer);
     tier_call_end(call, TIER_REPLY_DONE, "found");
 }
 
@@ -311,7 +311,7 @@ static bool is_to_copy(const struct tier_call *call,
     return tier_meta_read(&ours, call->lines) == NULL &&
            tier_meta_read(&meta, answer->meta) == NULL &&
            strcmp(ours.sha256, meta.sha256) == 0 &&
-           is_old(call, age_of(answer));
+           is_old(call, s3_stored_time(answer));
 }
 
 static void on_looked(void *arg, const struct send_result *result)
@@ -323,7 +323,7 @@ static void on_looked(void *arg, const struct send_result *result)
         s3_refused(call, REQUEST_LOOK, tier_s3_judge(answer->status, ""),
                    result->detail, answer);
     } else if (!is_to_copy(call, answer)) {
-        call->stored = age_of(answer);
+        call->stored = s3_stored_time(answer);
         tier_call_end(call, TIER_REPLY_EXISTS, "is young, or another one");
     } else if (s3_request(call, REQUEST_COPY) != 0) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", strerror(errno));
@@ -342,7 +342,7 @@ static void on_head(void *arg, const struct send_result *result)
     }
     call->status = answer->status;
     memcpy(call->lines, answer->meta, sizeof(call->lines));
-    call->stored = age_of(answer);
+    call->stored = s3_stored_time(answer);
     call->length = answer->length;
     tier_call_end(call, TIER_REPLY_DONE, "found");
 }

@@ -32,7 +32,7 @@
 
 /* How often the index is compared with all files, which takes longer than to
  * look how long they are kept. */
-#define INDEX_SECONDS 86400
+#define UPLOAD_INDEX_SECONDS 86400
 
 /* When the clock has got ahead of the time that symcached ran, nothing is
  * removed for so long: a clock that is wrong is put right by then, and nobody
@@ -433,7 +433,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     if (pass != NULL) {
         pass->indexes =
             cleaner->indexed == 0 ||
-            clock_since(cleaner->indexed) / 1000 >= INDEX_SECONDS;
+            clock_since(cleaner->indexed) / 1000 >= UPLOAD_INDEX_SECONDS;
         if (pass->indexes) {
             cleaner->indexed = clock_ms();
         }

@@ -28,7 +28,8 @@ struct listed_candidate {
     char *details;  /* or NULL */
     bool is_chosen; /* the answer is from what was there */
     bool is_unwind; /* stacks were walked with what was there */
-    bool is_source; /* source code was looked for there, and nothing else */
+    bool is_source_code; /* source code was looked for there, and nothing else
+                          */
 };
 
 struct candidates {
@@ -39,7 +40,8 @@ struct candidates {
     size_t count;
     size_t room;
     bool is_walked; /* its CFI was needed */
-    bool has_code;  /* its debug file is of a type that may have source code */
+    bool may_have_sources; /* its debug file is of a type that may have source
+                              code */
     size_t good; /* the last one where there was a file, from 1; 0: none */
     bool has_failed; /* no memory */
 };
@@ -407,7 +409,7 @@ static void add_attempt(struct candidates *all, const struct json *json,
 
 /* May there be source code in a file at this place?  There is none in PDBs and
  * Breakpad's text. */
-static bool may_have_code(const char *place)
+static bool may_have_source_code(const char *place)
 {
     static const char *const ends[] = {".sym", ".sym.gz", ".pdb", ".pd_"};
     size_t i, n, size = strlen(place);
@@ -427,8 +429,8 @@ static bool has_source_code(const struct candidates *all, const char *source)
     size_t i;
 
     for (i = 0; i < all->count; i++) {
-        if ((all->list[i].is_source || all->has_code) &&
-            may_have_code(all->list[i].location) &&
+        if ((all->list[i].is_source_code || all->may_have_sources) &&
+            may_have_source_code(all->list[i].location) &&
             strcmp(all->list[i].source, source) == 0) {
             return true;
         }
@@ -524,7 +526,7 @@ static void collect_sources(struct candidates *all,
             clear_candidate(&all->list[i]); /* see add_empty() */
         } else {
             all->list[k] = all->list[i];
-            all->list[k++].is_source = true;
+            all->list[k++].is_source_code = true;
         }
     }
     all->count = k;
@@ -596,7 +598,7 @@ static void collect_links(struct candidates *all,
             strdup(links->files[i].url));
         if (c != NULL) {
             c->outcome = outcomes[links->round.modules[i].state];
-            c->is_source = true;
+            c->is_source_code = true;
         }
     }
 }
@@ -677,7 +679,7 @@ static void write_candidate(struct json_writer *w,
     json_put_text(w, "location", c->location);
     json_write_key(w, "download");
     write_status(w, c);
-    if (c->outcome == OUTCOME_OK && c->is_source) {
+    if (c->outcome == OUTCOME_OK && c->is_source_code) {
         write_features(w, false, false, true);
     } else if (c->outcome == OUTCOME_OK) {
         symbolicator_module_features_write(w, result, c->is_unwind, false);
@@ -729,9 +731,10 @@ void symbolicator_candidates_write(
     all.result = result;
     all.config = config;
     all.request = request;
-    all.has_code = type != 0 && (json_is(&request->json, type, "elf") ||
-                                 json_is(&request->json, type, "wasm") ||
-                                 json_is(&request->json, type, "pe_dotnet"));
+    all.may_have_sources =
+        type != 0 && (json_is(&request->json, type, "elf") ||
+                      json_is(&request->json, type, "wasm") ||
+                      json_is(&request->json, type, "pe_dotnet"));
     collect_candidates(&all, result);
     collect_links(&all, links, index);
     if (all.has_failed) {

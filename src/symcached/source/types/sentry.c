@@ -62,8 +62,8 @@ static void ask_list(struct lookup *lookup);
 /* How well a file suits, by the server's description: if a module is split
  * into two files, the contents for which programs are used are in the other
  * half. */
-static int sentry_file_suits(const struct lookup *lookup,
-                             const struct sentry_file *file)
+static int file_rank(const struct lookup *lookup,
+                     const struct sentry_file *file)
 {
     symcache_kind_e kind = (symcache_kind_e)lookup->at.kind;
     unsigned needs = symcache_kind(kind)->needs;
@@ -114,7 +114,7 @@ static void choose_sentry_file(struct lookup *lookup,
     for (rank = 2; rank >= 0; rank--) {
         for (i = 0; i < list->n; i++) {
             if ((list->files[i].formats & formats) &&
-                sentry_file_suits(lookup, &list->files[i]) == rank &&
+                file_rank(lookup, &list->files[i]) == rank &&
                 !was_asked(project, list->files[i].id)) {
                 memcpy(project->ids[project->n++], list->files[i].id,
                        SENTRY_ID_MAX + 1);

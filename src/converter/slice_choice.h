@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Which image of a file is converted, where it has several.
+ * Which slice of a file is converted, where it has several images.
  */
-#ifndef CONVERTER_IMAGE_CHOICE_H
-#define CONVERTER_IMAGE_CHOICE_H
+#ifndef CONVERTER_SLICE_CHOICE_H
+#define CONVERTER_SLICE_CHOICE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "debuginfo/failure.h"
 
 /* Which of several images in a file is meant; absent ones are NULL. */
-struct image_choice {
+struct slice_choice {
     const char *arch; /* as SymCaches name it, for example "arm64" */
     const char *id;   /* a GUID, in any form */
 };
@@ -22,7 +22,7 @@ struct image_choice {
  * one for each architecture.  Returns 0, or -1 with failure set if none or
  * several are meant, with a list of what there is.
  */
-int image_choose(const struct image_choice *choice, const uint8_t **data,
+int slice_choose(const struct slice_choice *choice, const uint8_t **data,
                  size_t *size, struct failure *failure);
 
 #endif

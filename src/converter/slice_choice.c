@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "image_choice.h"
+#include "slice_choice.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "derived/symcache/symcache.h"
 #include "proto/key.h"
 
-static bool is_meant(const struct image_choice *choice,
+static bool is_meant(const struct slice_choice *choice,
                      const struct macho_slice *slice)
 {
     uint8_t id[16];
@@ -24,8 +24,8 @@ static bool is_meant(const struct image_choice *choice,
              slice->has_uuid && memcmp(id, slice->uuid, sizeof(id)) == 0));
 }
 
-/* Prints architectures and ids of all images, as many as there is room for. */
-static void list_images(const struct macho_identity *identity, char *text,
+/* Prints architectures and ids of all slices, as many as there is room for. */
+static void list_slices(const struct macho_identity *identity, char *text,
                         size_t size)
 {
     unsigned i, k;
@@ -48,7 +48,7 @@ static void list_images(const struct macho_identity *identity, char *text,
     }
 }
 
-int image_choose(const struct image_choice *choice, const uint8_t **data,
+int slice_choose(const struct slice_choice *choice, const uint8_t **data,
                  size_t *size, struct failure *failure)
 {
     bool has_choice = choice->arch != NULL || choice->id != NULL;
@@ -75,7 +75,7 @@ int image_choose(const struct image_choice *choice, const uint8_t **data,
         }
     }
     if (count != 1) {
-        list_images(&identity, text, sizeof(text));
+        list_slices(&identity, text, sizeof(text));
         return failure_set(failure, FAILURE_USAGE, "%s: %s",
                            count == 0 ? "has no such image, but"
                                       : "has several images, choose one by "
