@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "format.h"
-#include "verifier.h"
+#include "verification.h"
 
 /* The results so far for the chain of callers of a location. */
 enum color {

@@ -22,7 +22,7 @@
 #include "reports/jstrace/jstrace.h"
 #include "symbolication/jvm/jvm.h"
 #include "script_trace.h"
-#include "sentry_event.h"
+#include "event_download.h"
 #include "symcachectl/cjson.h"
 #include "symcachectl/helper/json_request.h"
 #include "symcachectl/helper/temporary_daemons.h"
@@ -420,7 +420,7 @@ static char *fetch_event(const struct sentry_event *event, int argc,
             NULL);
         return NULL;
     }
-    file = sentry_event_fetch(event, argv[0], code);
+    file = event_download(event, argv[0], code);
     if (file == NULL) {
         return NULL;
     }

@@ -4,11 +4,11 @@
 #include "daemon_exec.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/program_path.h"
 #include "symcachectl/command.h"
 
 /* Where "make" and "make install" put it, relative to this program. */
@@ -16,21 +16,14 @@ static const char *const places[] = {"", "../sbin/"};
 
 static void try_beside(char *const argv[])
 {
-    char self[PATH_MAX], path[PATH_MAX + 32];
-    const char *slash;
-    ssize_t n;
+    char path[PATH_MAX], name[32];
     size_t i;
 
-    n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (n <= 0) {
-        return;
-    }
-    self[n] = '\0';
-    slash = strrchr(self, '/');
-    for (i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(path, sizeof(path), "%.*s/%s%.16s", (int)(slash - self), self,
-                 places[i], argv[0]);
-        execv(path, argv);
+    for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(name, sizeof(name), "%s%.16s", places[i], argv[0]);
+        if (beside_path(path, name)) {
+            execv(path, argv);
+        }
     }
 }
 

@@ -62,7 +62,7 @@ static void prepare_message(struct in_place_message *message)
     message->head.msg_controllen = sizeof(message->control.bytes);
 }
 
-static int in_place_send(int socket, size_t place, int fd)
+static int send_descriptor(int socket, size_t place, int fd)
 {
     struct in_place_message message;
     struct cmsghdr *control;
@@ -95,7 +95,7 @@ void in_place_map(struct in_place *file, int socket, size_t place, int fd,
     void *map;
 
     if (!in_place_may_stay(fd, unchanged, settled, max, &st) ||
-        in_place_send(socket, place, fd) != 0) {
+        send_descriptor(socket, place, fd) != 0) {
         return;
     }
     map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);

@@ -25,7 +25,8 @@
  *   section_search.c      cuts a section out of an ELF file
  *   source_member.c       copies a source file out of a SourceCache
  *   tier_lookup.c         asks the tier of its store, before all that
- *   run_diagnosis.c       tells failures of the transcoder from those of the
+ *   transcoder_diagnosis.c
+ *                         tells failures of the transcoder from those of the
  *                         original
  *   job_end.c             ends it, whatever the reason
  *
@@ -161,7 +162,7 @@ struct made {
     char *output; /* the end of what the converter wrote; or NULL */
 };
 
-/* The run of the transcoder, see run_diagnosis.c. */
+/* The run of the transcoder, see transcoder_diagnosis.c. */
 struct run {
     struct transcode *transcode; /* or NULL */
     struct task
@@ -474,8 +475,7 @@ void job_note_places(const struct job *job, const char *file);
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file);
 
-/* run_diagnosis.c ----------------------------------------------------------
- */
+/* transcoder_diagnosis.c ------------------------------------------------ */
 
 /*
  * These report the runs of a job's transcoder to transcoder_health.h.  This

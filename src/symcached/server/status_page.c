@@ -80,8 +80,8 @@ static cJSON *pick_status_fields(const cJSON *from,
     return to;
 }
 
-static void add_items(cJSON *page, const char *name, const cJSON *items,
-                      const struct status_fields *fields)
+static void add_status_items(cJSON *page, const char *name, const cJSON *items,
+                             const struct status_fields *fields)
 {
     cJSON *array = cJSON_AddArrayToObject(page, name);
     const cJSON *item;
@@ -96,14 +96,14 @@ static void add_items(cJSON *page, const char *name, const cJSON *items,
 }
 
 /* Counters of "get" and "put" are copied whole. */
-static void add_tiers(cJSON *page, const cJSON *tiers)
+static void add_status_tiers(cJSON *page, const cJSON *tiers)
 {
     static const char *const ways[] = {"get", "put"};
     cJSON *item = NULL;
     const cJSON *tier;
     size_t i;
 
-    add_items(page, "tiers", tiers, &tiers_fields);
+    add_status_items(page, "tiers", tiers, &tiers_fields);
     item =
         cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(page, "tiers"), 0);
     cJSON_ArrayForEach(tier, tiers)
@@ -128,17 +128,18 @@ cJSON *status_page_json(struct status *status)
     cJSON_AddStringToObject(object, "version", SYMCACHED_VERSION);
     cJSON_AddNumberToObject(object, "started", (double)status->started);
     cJSON_AddStringToObject(object, "not_ready", status->not_ready);
-    add_items(object, "disks", status->disks, &disks_fields);
+    add_status_items(object, "disks", status->disks, &disks_fields);
     cJSON_AddItemToObject(object, "jobs",
                           pick_status_fields(status->jobs, &jobs_fields));
-    add_items(object, "running",
-              cJSON_GetObjectItemCaseSensitive(status->jobs, "jobs"),
-              &running_fields);
-    add_items(object, "sources", status->sources, &sources_fields);
-    add_tiers(object, status->tiers);
-    add_items(object, "misses", status->misses, &misses_fields);
-    add_items(object, "symbolicated", status->reports, &symbolicated_fields);
-    add_items(object, "tenants", status->tenants, &tenants_fields);
+    add_status_items(object, "running",
+                     cJSON_GetObjectItemCaseSensitive(status->jobs, "jobs"),
+                     &running_fields);
+    add_status_items(object, "sources", status->sources, &sources_fields);
+    add_status_tiers(object, status->tiers);
+    add_status_items(object, "misses", status->misses, &misses_fields);
+    add_status_items(object, "symbolicated", status->reports,
+                     &symbolicated_fields);
+    add_status_items(object, "tenants", status->tenants, &tenants_fields);
     cJSON_Delete(status->disks);
     cJSON_Delete(status->jobs);
     cJSON_Delete(status->sources);

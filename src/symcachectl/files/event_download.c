@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "sentry_event.h"
+#include "event_download.h"
 
 #include <cjson/cJSON.h>
 #include <curl/curl.h>
@@ -193,8 +193,8 @@ static int read_token(const struct sentry_event *event, struct fetch *f)
     return COMMAND_OK;
 }
 
-FILE *sentry_event_fetch(const struct sentry_event *event, const char *id,
-                         int *code)
+FILE *event_download(const struct sentry_event *event, const char *id,
+                     int *code)
 {
     struct fetch f = {0};
     char url[URL_SIZE], attachment[PART_MAX + 1], tail[3 * PART_MAX + 40];

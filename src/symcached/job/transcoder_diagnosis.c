@@ -222,8 +222,9 @@ static void on_canary(void *arg, const struct transcode_result *result)
     } else if (job_lacks_space(job, result->full) || result->full) {
         job_diagnosed(job, "no room to try the transcoder on a good PDB");
     } else if (!job_has_work(job)) {
-        job_diagnosed(job, "its folder vanished while the transcoder was tried "
-                           "on a good PDB");
+        job_diagnosed(job,
+                      "its folder vanished while the transcoder was tried "
+                      "on a good PDB");
     } else if (!canary->is_own &&
                !transcoder_health_has_good(health, canary->path)) {
         job_diagnosed(job, "the PDB that the transcoder was to be tried on "

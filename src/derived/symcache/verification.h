@@ -5,8 +5,8 @@
  * must be zero, and the string tables of SymCaches, which other kinds have,
  * too.
  */
-#ifndef DERIVED_SYMCACHE_VERIFIER_H
-#define DERIVED_SYMCACHE_VERIFIER_H
+#ifndef DERIVED_SYMCACHE_VERIFICATION_H
+#define DERIVED_SYMCACHE_VERIFICATION_H
 
 #include <stdbool.h>
 #include <stddef.h>

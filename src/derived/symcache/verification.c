@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "verifier.h"
+#include "verification.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  *
  * Events by their ids, from a Sentry or a server with its API.
  */
-#ifndef SYMCACHECTL_FILES_SENTRY_EVENT_H
-#define SYMCACHECTL_FILES_SENTRY_EVENT_H
+#ifndef SYMCACHECTL_FILES_EVENT_DOWNLOAD_H
+#define SYMCACHECTL_FILES_EVENT_DOWNLOAD_H
 
 #include <stdio.h>
 
@@ -21,7 +21,7 @@ struct sentry_event {
  * that is attached to it.  Returns a temporary file, at its beginning, or NULL
  * with *code set after printing what is wrong.
  */
-FILE *sentry_event_fetch(const struct sentry_event *event, const char *id,
-                         int *code);
+FILE *event_download(const struct sentry_event *event, const char *id,
+                     int *code);
 
 #endif
