@@ -46,7 +46,7 @@ my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     $c->reply(defined $body ? 200 : 404, {}, $body // '');
 });
 my $config = $u->config;
-$config->{cache} = { retry_errors_after => '1s' };
+$config->{cache} = { retry_errors_after => '1s', min_free => undef };
 $config->{sources}{$_->[0]} = { type => 'http', url => $web->url,
     layout => $_->[1], internal => JSON::PP::true() }
     for ['pdbs', 'symstore'], ['unified', 'unified'];
