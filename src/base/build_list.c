@@ -247,8 +247,8 @@ static int rewrite_list(const char *root, const struct build_labels *labels,
            (line = build_list_next(text, size, &at)) != NULL) {
         list_paths[used++] = line;
     }
-    snprintf(tmp, sizeof(tmp), "%s%%",
-             path); /* which no build label is written as */
+    /* no build label is written so */
+    snprintf(tmp, sizeof(tmp), "%s%%", path);
     rc = write_build_list(tmp, false, list_paths, used);
     if (rc != 0 || rename(tmp, path) != 0) {
         rc = rc != 0 ? rc : errno;

@@ -70,7 +70,7 @@ static size_t work_size(const struct input *input)
            input->map_size;
 }
 
-struct output_file {
+struct output {
     int fd;
     uint64_t left;   /* bytes that it may still have */
     bool is_bounded; /* our caller has set a lower RLIMIT_FSIZE than we do */
@@ -292,7 +292,7 @@ static bool is_bounded_below(uint64_t size)
 
 static int write_all(void *context, const void *data, size_t size)
 {
-    struct output_file *output = context;
+    struct output *output = context;
     ssize_t n;
     const char *p;
 
@@ -417,8 +417,8 @@ static void want_stack(void)
 static enum failure_code child_main(const struct parser_process_job *job,
                                     int pipe_fd)
 {
-    struct output_file output = {job->output_fd, UINT64_MAX, false};
-    struct output_file pipe = {pipe_fd, UINT64_MAX, false};
+    struct output output = {job->output_fd, UINT64_MAX, false};
+    struct output pipe = {pipe_fd, UINT64_MAX, false};
     struct input input = {0};
     struct failure failure = {FAILURE_NONE, ""};
     struct debuginfo_result result;

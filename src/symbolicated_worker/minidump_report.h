@@ -56,8 +56,7 @@ struct minidump_report {
     struct json_writer writer;
 };
 
-/* Writes what is asked for, or the result; see
- * reports/crash/crash.h. */
+/* Writes what is asked for, or the result; see reports/crash/crash.h. */
 void minidump_report_write_question(struct minidump_report *report);
 void minidump_report_write_result(struct minidump_report *report);
 

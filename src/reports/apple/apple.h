@@ -133,8 +133,7 @@ void apple_free(struct apple_report *report);
 /* Is a text likely to be such a report? */
 bool apple_is_report(const char *text, size_t size);
 
-/* Writes it as members of the object that reports/crash/crash.h
- * describes. */
+/* Writes it as members of the object that reports/crash/crash.h describes. */
 void apple_write_json(const struct apple_report *report,
                       struct json_writer *w);
 

@@ -4,9 +4,9 @@
  * What symbolicated and its workers agree on about profiles.
  *
  * The order's text has lines as that of a crash report
- * (reports/crash/crash.h), of which "coding" and "unpacked" count,
- * and "answer N": a result of more bytes is refused, unless it is packed by
- * gzip.  A worker asks once, with
+ * (reports/crash/crash.h), of which "coding" and "unpacked" count, and
+ * "answer N": a result of more bytes is refused, unless it is packed by gzip.
+ * A worker asks once, with
  *
  *   {"modules": [{"id": ID, "name": NAME, "code": BUILD ID}, ...]}
  *

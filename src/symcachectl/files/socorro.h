@@ -9,7 +9,7 @@
 #include <cjson/cJSON.h>
 
 /* Makes it of a walk (minidump_json.h) and Symbolicator's answer with the
- * names. The caller frees it. */
+ * names.  The caller frees it. */
 cJSON *socorro_report(const cJSON *walked, const cJSON *answer);
 
 #endif

@@ -42,7 +42,7 @@ struct negcache_error {
 struct negcache {
     time_t started;
     struct table by_id;
-    TAILQ_HEAD(failures, negcache_error) by_age; /* oldest first */
+    TAILQ_HEAD(negcache_errors, negcache_error) by_age; /* oldest first */
     struct absences *absences;
 };
 
