@@ -85,6 +85,23 @@ like ask("$perf\n$elsewhere")->{body},
     qr/(?:loop .*30\/31 .*5555204b run_loop \(.*\n){3}\z/,
     'the process is the number before processor or time, or the first one';
 
+# the number of a thread, of a process that is not known: two others have
+# another part of the file at the address
+my $thread = <<"EOS";
+$build /usr/bin/app
+app 1 1.0: PERF_RECORD_MMAP2 1/1: [0x10000(0x3000) \@ 0 fd:01 12 0]: r-xp /usr/bin/app
+app 2 1.0: PERF_RECORD_MMAP2 2/2: [0x11000(0x3000) \@ 0 fd:01 12 0]: r-xp /usr/bin/app
+app 3 1.0: PERF_RECORD_MMAP2 3/3: [0x20000(0x3000) \@ 0 fd:01 12 0]: r-xp /usr/bin/app
+app 4 1.0: PERF_RECORD_MMAP2 4/4: [0x20000(0x3000) \@ 0 fd:01 12 0]: r-xp /usr/bin/app
+app 2 1.1: cycles:\t 13000 [unknown] (/usr/bin/app)
+app 9 1.1: cycles:\t 13000 [unknown] (/usr/bin/app)
+app 9 1.1: cycles:\t 22000 [unknown] (/usr/bin/app)
+app 9 1.1: cycles:\t 24000 [unknown] (/usr/bin/app)
+EOS
+(my $sure = $thread) =~ s/(app 2 .* 13000|app 9 .* 22000) \[unknown\]/$1 run_loop/g;
+is ask($thread)->{body}, $sure,
+    'of a thread that no mapping names, where a file is mapped must be sure';
+
 # --- pprof
 
 my @strings = ('', 'cpu', 'nanoseconds', '/usr/bin/app', $build, 'kept',

@@ -3,8 +3,8 @@
  *
  * Where modules are mapped; for this folder only.  A profile of a machine has
  * a hundred thousand mappings and more frames, so none is looked for one by
- * one: mappings of the same file, of the same file in the same process and so
- * on are chains, the newest first.
+ * one: mappings of the same file in the same process are a chain, the newest
+ * first, and trees have what is found by an address of all of them.
  */
 #ifndef REPORTS_PROFILE_MAPPINGS_H
 #define REPORTS_PROFILE_MAPPINGS_H
@@ -15,10 +15,8 @@
 #include "profile.h"
 
 enum mapping_chain {
-    CHAIN_FILE,    /* the same path */
-    CHAIN_PROCESS, /* and process */
+    CHAIN_PROCESS, /* the same path and process */
     CHAIN_NAMED,   /* the same path, and there is a module */
-    CHAIN_BEGIN,   /* the beginning of the same module, in the same process */
     CHAINS
 };
 
@@ -31,8 +29,6 @@ struct profile_mapping {
     struct symc_string path;
     /* set by profile_mappings_add(), places + 1; 0: there is none */
     uint32_t older[CHAINS];
-    uint32_t begin; /* the mapping of the file's beginning, as it was when */
-    uint32_t begin_of; /* this was the newest one */
 };
 
 struct profile_mappings {
@@ -40,14 +36,19 @@ struct profile_mappings {
     size_t n;
     size_t room;
     struct table newest[CHAINS]; /* places + 1 */
+    void *begins; /* trees, of tsearch() */
+    void *areas;
 };
 
 /* Adds a mapping.  Returns 0, or -1 without memory. */
 int profile_mappings_add(struct profile_mappings *mappings,
                          const struct profile_mapping *mapping);
 
-/* The newest mapping of a path that has the address, one of the process before
- * others; or NULL. */
+/*
+ * The newest mapping of a path that has the address in the process; or NULL.
+ * If the process has none, as that of a head with the number of a thread, one
+ * of another process, unless others have another part of the file there.
+ */
 const struct profile_mapping *
 profile_mappings_find(const struct profile_mappings *mappings,
                       struct symc_string path, uint32_t process,
