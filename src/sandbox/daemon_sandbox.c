@@ -87,6 +87,7 @@ static const int calls[] = {
     /* clocks, signals to itself, exit */
     SCMP_SYS(clock_gettime),
     SCMP_SYS(clock_getres),
+    SCMP_SYS(setitimer),
     SCMP_SYS(clock_nanosleep),
     SCMP_SYS(gettimeofday),
     SCMP_SYS(time),

@@ -139,6 +139,7 @@ static const int sandbox_calls[] = {
     SCMP_SYS(clock_gettime),
     SCMP_SYS(clock_nanosleep),
     SCMP_SYS(clock_getres),
+    SCMP_SYS(setitimer),
     SCMP_SYS(gettimeofday),
     SCMP_SYS(time),
     SCMP_SYS(getrusage),

@@ -51,7 +51,8 @@ void disassembly_work(const struct work_body *body)
              sizeof(DISASSEMBLY_QUESTION) - 1);
     work_ask(body->service, have_file, &files);
     d.names = files.has_names ? &files.names : NULL;
-    linkage_by(linkage_demangle); /* in this process, as it has nothing */
+    linkage_by(linkage_demangle_here); /* as this process has nothing */
+    linkage_begin();
     if (!files.has_code || !disassemble(&d, &w, error)) {
         work_say(body->service, error, strlen(error));
         work_refuse(body->service, 1);

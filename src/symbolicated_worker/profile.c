@@ -93,7 +93,8 @@ static bool find_names(struct profile *profile, struct work_service *service)
         if (profile->nplaces > 0) {
             ask_for_names(profile, &names, service);
         }
-        linkage_by(linkage_demangle); /* in this process, as it has nothing */
+        linkage_by(linkage_demangle_here); /* as this process has nothing */
+        linkage_begin();
         is_done = profile_find_names(profile, reader_of, &names) == 0;
     }
     free(names.readers);

@@ -8,6 +8,8 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use File::Copy qw(copy);
+use File::Path qw(make_path);
 use Test::More;
 use Test::Symcache;
 
@@ -96,6 +98,19 @@ my @readable = map { $_->[1] } @names;
 
 is_deeply mozilla(), \@readable, 'v5';
 is_deeply symbolicator(), \@names, 'Symbolicator';
+# where names are read in the process that has the profile
+my $perf = "33221100554477668899aabbccddeeff /lib/names\n\n"
+    . join '', map { sprintf "\t%x NAME (%s)\n", 0x1000 + 16 * $_, "/lib/names" } 0 .. $#names;
+$perf =~ s/NAME/[unknown]/g;
+make_path($t->path("store/_/$id"));
+copy($t->path("store/names.sym/$id/names.sym-v9.0.0.symcache"),
+     $t->path("store/_/$id/_-v9.0.0.symcache")) or die;
+is_deeply named($t->post($t->symbolicated_socket, '/profile', $perf)->{body}),
+    \@readable, 'a profile';
+$t->write_file('perf.txt', $perf);
+is_deeply named(scalar qx{@{[$t->program('symcachectl')]} symbolicate --root '@{[$t->path('store')]}' '@{[$t->path('perf.txt')]}'}),
+    \@readable, '... and on the terminal';
+sub named { [$_[0] =~ /^\t[0-9a-f]+ (.*) \(/mg] }
 
 my ($spawner) = children($t->{symbolicated});
 SKIP: {

@@ -5,7 +5,9 @@
 
 #include <ctype.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/time.h>
 
 /* its header declares basename() in another way than the C library */
 #define HAVE_DECL_BASENAME 1
@@ -22,6 +24,8 @@
 #define RUST_HASH 16   /* digits, after "17h" */
 #define BLOCK_INVOKE "_block_invoke" /* and a number, after a "_" or not */
 #define OF_A_BLOCK "invocation function for block in "
+
+#define TIME_US 50000 /* of processor time, that a name may take */
 
 static linkage_function by; /* or NULL */
 static _Thread_local unsigned failed;
@@ -234,6 +238,45 @@ static bool demangle_cpp(char *name, bool is_block, struct output *out)
                write_piece, out) != 0;
 }
 
+/* Of linkage_demangle_here(). */
+static struct {
+    sigjmp_buf too_late;
+    bool is_ready; /* the signal is handled */
+    bool is_timed;
+} here;
+
+static void leave_name(int signal)
+{
+    (void)signal;
+    siglongjmp(here.too_late, 1);
+}
+
+/* libiberty has nothing of a name of C++ but on its stack, so that it can be
+ * left anywhere. */
+static bool demangle_cpp_in_time(char *name, bool is_block, struct output *out)
+{
+    static const struct sigaction action = {.sa_handler = leave_name,
+                                            .sa_flags = SA_NODEFER};
+    static const struct itimerval limit = {.it_value = {.tv_usec = TIME_US}},
+                                  off;
+    bool is_done;
+
+    if (!here.is_timed) {
+        return demangle_cpp(name, is_block, out);
+    }
+    if (!here.is_ready) {
+        here.is_ready = sigaction(SIGVTALRM, &action, NULL) == 0;
+    }
+    if (sigsetjmp(here.too_late, 0) != 0) {
+        linkage_failed();
+        return false;
+    }
+    setitimer(ITIMER_VIRTUAL, &limit, NULL);
+    is_done = demangle_cpp(name, is_block, out);
+    setitimer(ITIMER_VIRTUAL, &off, NULL);
+    return is_done;
+}
+
 bool linkage_demangle(const struct symc_string *name, uint32_t language,
                       char *room, size_t *size)
 {
@@ -254,7 +297,18 @@ bool linkage_demangle(const struct symc_string *name, uint32_t language,
     is_done = (may_be_rust(language) && is_rust(name) &&
                demangle_rust(text, &out)) ||
               (may_be_cpp(language) && is_cpp(name) &&
-               demangle_cpp(text, count_underscores(name) > 2, &out));
+               demangle_cpp_in_time(text, count_underscores(name) > 2, &out));
     *size = out.size;
+    return is_done;
+}
+
+bool linkage_demangle_here(const struct symc_string *name, uint32_t language,
+                           char *room, size_t *size)
+{
+    bool is_done;
+
+    here.is_timed = true;
+    is_done = linkage_demangle(name, language, room, size);
+    here.is_timed = false;
     return is_done;
 }

@@ -37,7 +37,13 @@ bool linkage_sniff(const struct symc_string *name, uint32_t language);
 bool linkage_demangle(const struct symc_string *name, uint32_t language,
                       char *room, size_t *size);
 
-/* Has demangle() call this: linkage_demangle() itself, or what calls it
+/* The same, but that a name which takes 50 ms of processor time has no form
+ * (linkage_failed()).  For a process with a single thread; SIGVTALRM and its
+ * timer are this function's. */
+bool linkage_demangle_here(const struct symc_string *name, uint32_t language,
+                           char *room, size_t *size);
+
+/* Has demangle() call this: linkage_demangle_here(), or what calls it
  * elsewhere.  To be set before there are threads; until then, and with NULL,
  * such names stay as they are. */
 typedef bool (*linkage_function)(const struct symc_string *name,

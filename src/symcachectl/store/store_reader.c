@@ -67,7 +67,7 @@ int store_reader_enter(const char *root, int *code)
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
                 error);
     }
-    linkage_by(linkage_demangle); /* a failure harms only this command */
+    linkage_by(linkage_demangle_here); /* a failure harms only this command */
     return fd;
 }
 
