@@ -163,7 +163,7 @@ static size_t read_macho(const struct input *in, struct file_identity *id)
         id[i].features =
             features_of(slice->has_debug_info, slice->has_symbols,
                         slice->has_unwind_info, !slice->is_dsym);
-        id[i].is_cut = !slice->is_sound;
+        id[i].is_cut = !slice->is_sound || slice->is_cut;
     }
     return got.num_slices;
 }

@@ -110,6 +110,9 @@ static int read_macho(const struct input *in)
     if (!slice->is_sound || !slice->has_uuid) {
         return fail_path(in, slice->is_sound ? "has no UUID" : "is damaged");
     }
+    if (slice->is_cut) {
+        return fail_path(in, "is cut off");
+    }
     in->path->has_debug_info = slice->has_debug_info;
     (void)set_format(in, "macho", symc_arch_name(slice->arch),
                      slice->is_dsym ? UNIFIED_DEBUGINFO : UNIFIED_EXECUTABLE);

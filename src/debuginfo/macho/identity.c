@@ -44,6 +44,21 @@ static bool has_symbols(const struct macho_image *image)
     return false;
 }
 
+/* Does the file end before its segments do? */
+static bool is_cut(const struct macho_image *image)
+{
+    struct macho_command command = {.next = 0};
+    struct macho_segment segment;
+
+    while (macho_image_command(image, &command)) {
+        if (macho_segment_read(image, &command, &segment) > 0 &&
+            !macho_segment_in_file(image, &segment)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int read_slice(const uint8_t *data, struct macho_slice *slice,
                       char *error, size_t error_size)
 {
@@ -54,6 +69,7 @@ static int read_slice(const uint8_t *data, struct macho_slice *slice,
         return -1;
     }
     slice->is_sound = true;
+    slice->is_cut = is_cut(&image);
     slice->arch = macho_arch(image.cpu_type, image.cpu_subtype);
     slice->file_type = image.file_type;
     slice->is_dsym = image.file_type == MACHO_DSYM;
@@ -80,6 +96,7 @@ int macho_identity_read(const uint8_t *data, size_t size,
 {
     const uint8_t *p;
     struct macho_slice *slice;
+    uint64_t end, last = 0;
     char wrong[200];
     unsigned i;
 
@@ -101,11 +118,15 @@ int macho_identity_read(const uint8_t *data, size_t size,
     for (i = 0; i < identity->num_slices; i++) {
         slice = &identity->slices[i];
         p = data + FAT_HEADER + (size_t)i * FAT_ARCH;
+        end = (uint64_t)be32(p + 8) + be32(p + 12);
+        last = end > last ? end : last;
         slice->offset = within(be32(p + 8), size);
-        slice->size =
-            within((uint64_t)be32(p + 8) + be32(p + 12), size) - slice->offset;
+        slice->size = within(end, size) - slice->offset;
         slice->arch = macho_arch(be32(p), be32(p + 4));
         read_slice(data, slice, wrong, sizeof(wrong));
+    }
+    for (i = 0; i < identity->num_slices; i++) {
+        identity->slices[i].is_cut |= last > size;
     }
     return 0;
 }

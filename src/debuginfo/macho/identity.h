@@ -18,6 +18,8 @@
 
 struct macho_slice {
     bool is_sound;    /* or it is a library of objects, or damaged */
+    bool is_cut;      /* the file ends in front of what it, or another slice,
+                         needs */
     bool has_uuid;    /* or it is all 0 */
     uint8_t uuid[16]; /* the debug id and the code id; there is no age */
     uint32_t arch;    /* as SymCaches number them, or 0 */

@@ -54,6 +54,14 @@ int macho_segment_read(const struct macho_image *image,
     return 1;
 }
 
+bool macho_segment_in_file(const struct macho_image *image,
+                           const struct macho_segment *segment)
+{
+    return segment->file_size == 0 ||
+           (segment->offset < image->size &&
+            segment->file_size <= image->size - segment->offset);
+}
+
 bool macho_section_read(const struct macho_image *image,
                         const struct macho_segment *segment, uint32_t i,
                         struct macho_section *section)

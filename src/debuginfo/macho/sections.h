@@ -44,6 +44,10 @@ int macho_segment_read(const struct macho_image *image,
                        const struct macho_command *command,
                        struct macho_segment *segment);
 
+/* Is its content in the file? */
+bool macho_segment_in_file(const struct macho_image *image,
+                           const struct macho_segment *segment);
+
 /* Reads section i of a segment.  Returns false if it is outside of the file.
  */
 bool macho_section_read(const struct macho_image *image,

@@ -43,9 +43,7 @@ static const char *check_segment(struct accept *a,
     if (macho_segment_read(a->image, command, &segment) < 0) {
         return "a segment is cut off";
     }
-    if (segment.file_size != 0 &&
-        (segment.offset >= a->image->size ||
-         segment.file_size > a->image->size - segment.offset)) {
+    if (!macho_segment_in_file(a->image, &segment)) {
         return "a segment is not in the file: it was cut off";
     }
     a->has_text |= memcmp(segment.name, "__TEXT", 7) == 0;
