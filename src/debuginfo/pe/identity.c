@@ -189,8 +189,17 @@ static bool is_companion(const struct pe_image *image)
     return has_code;
 }
 
-/* Does the file end before its sections do?  What they are filled up with may
- * be missing at its end. */
+/* Are the long names of sections in the file?  They are behind all of them. */
+static bool has_strings(const struct pe_image *image)
+{
+    const uint8_t *size = pe_image_at(image, image->strings, 4);
+
+    return size != NULL &&
+           pe_image_at(image, image->strings, le32(size)) != NULL;
+}
+
+/* Does the file end before its sections do, or the names of these?  What they
+ * are filled up with may be missing at its end. */
 static bool is_cut(const struct pe_image *image)
 {
     struct pe_section section;
@@ -205,6 +214,9 @@ static bool is_cut(const struct pe_image *image)
                    : section.raw_size;
         if (section.raw != 0 &&
             pe_image_at(image, section.raw, size) == NULL) {
+            return true;
+        }
+        if (section.name[0] == '/' && !has_strings(image)) {
             return true;
         }
     }
