@@ -57,6 +57,10 @@ my $storage = Test::ScriptedServer->new(log => $t->path('storage.log'),
             return $c->reply(503, {}, '');
         }
         return $c->reply(200, {}, 'x' x 5000) if $path eq 'large';
+        if ($path eq 'cut') {
+            $c->send("HTTP/1.1 200 OK\r\n\r\n" . substr $dump, 0, -1000);
+            return $c->close;
+        }
         return $c->reply(404) unless $path =~ /^(dump|twice)$/;
         return $c->reply(200, { 'Content-Encoding' => 'gzip' }, $packed)
             if $coding;
@@ -194,6 +198,8 @@ is any('http://STORAGE/broken')->{answer}{message},
     'download failed: 500 Internal Server Error', 'and no fourth';
 is scalar(grep { $_->{path} eq '/broken' } $storage->requests), 3,
     'the storage was asked three times';
+like any('http://STORAGE/cut')->{answer}{message},
+    qr/^download failed: 200 without a length/, 'a dump whose end nobody told';
 like any('http://STORAGE/away', symbolicate => { storage_token => 'secret-x' })
     ->{answer}{message}, qr/^download failed: /, 'a redirect to this machine';
 like any("http://localhost:@{[$storage->port]}/dump")->{answer}{message},

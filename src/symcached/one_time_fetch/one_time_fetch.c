@@ -107,6 +107,9 @@ static void print_error(char *text, size_t size,
     } else if (status >= 500) {
         snprintf(text, size, "download failed: %ld %s", status,
                  status_text(status));
+    } else if (result->outcome == SOURCE_FOUND) {
+        snprintf(text, size, "download failed: 200 without a length, or with "
+                             "a part");
     } else {
         snprintf(text, size, "download failed: %s", result->detail);
     }
@@ -118,7 +121,8 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     struct one_time_fetch_answer answer = {.fd = -1, .coding = ""};
     char error[300];
 
-    if (result->outcome == SOURCE_FOUND) {
+    if (result->outcome == SOURCE_FOUND && result->answer->framed &&
+        result->answer->range[0] == '\0') {
         answer.fd = fetch->fd;
         answer.coding = result->answer->coding;
         fetch->fd = -1;
