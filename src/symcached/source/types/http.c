@@ -199,13 +199,34 @@ static enum source_outcome judge_http(struct lookup *lookup,
     return SOURCE_NOT_FOUND;
 }
 
+/* Does a file of that kind say by itself where it ends? */
+static bool says_its_end(enum body_kind kind)
+{
+    switch ((int)kind) {
+    case BODY_ORIGINAL + FORMAT_PDB:
+    case BODY_ORIGINAL + FORMAT_PORTABLEPDB:
+    case BODY_ORIGINAL + FORMAT_ELF:
+    case BODY_ORIGINAL + FORMAT_MACHO:
+    case BODY_ORIGINAL + FORMAT_SOURCEBUNDLE:
+    case BODY_MSFZ:
+    case BODY_CABINET:
+    case BODY_GZIP:
+    case BODY_ZLIB:
+    case BODY_ZSTD:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /*
- * Is the body all of the original?  A PDB says by itself where it ends; for
- * text, the headers of the answer have to say so.
+ * Is the body all of the original?  For what does not say by itself where it
+ * ends, such as text, the headers of the answer have to.
  */
 static bool http_body_is_complete(const struct lookup *lookup,
                                   const struct fetch_response *answer)
 {
+    symcache_kind_e kind = (symcache_kind_e)lookup->key.kind;
     uint8_t head[BODY_HEAD];
     const char *what;
     ssize_t n;
@@ -214,9 +235,10 @@ static bool http_body_is_complete(const struct lookup *lookup,
         return true;
     }
     n = pread(lookup->part_fd, head, sizeof(head), 0);
-    return lookup->source->layout != LAYOUT_BREAKPAD && n >= 0 &&
-           body_sniff(head, (size_t)n, &what) !=
-               BODY_ORIGINAL + FORMAT_BREAKPAD;
+    return lookup->source->layout != LAYOUT_BREAKPAD &&
+           kind != SYMCACHE_KIND_SOURCE && kind != SYMCACHE_KIND_SECTION &&
+           kind != SYMCACHE_KIND_FILE && n >= 0 &&
+           says_its_end(body_sniff(head, (size_t)n, &what));
 }
 
 static void on_fetched(void *arg, const struct fetch_result *result)
@@ -257,7 +279,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
         received_pointer(lookup, result->answer);
     } else if (!http_body_is_complete(lookup, result->answer)) {
         lookup_attempt_here(lookup, SOURCE_UNUSABLE,
-                            "200 without a length, or with a part: the text "
+                            "200 without a length, or with a part: the file "
                             "may be cut");
         lookup->resume(lookup);
     } else {
