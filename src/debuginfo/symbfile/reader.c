@@ -7,20 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <pb_decode.h>
-
 #include "base/array.h"
+#include "base/protobuf.h"
 #include "base/utf8.h"
 #include "format.h"
-
-/* A field of a message. */
-struct field {
-    uint32_t number;
-    bool is_bytes;  /* length-delimited; otherwise a varint */
-    uint64_t value; /* of a varint */
-    const uint8_t *data;
-    size_t size;
-};
 
 /* A member of a oneof: the last one in the message counts. */
 struct choice {
@@ -87,59 +77,38 @@ static uint64_t offset_of(const struct symbfile_reader *r, const uint8_t *p)
     return (uint64_t)(p - r->data);
 }
 
-/* Gets the next field of the message that ends at end.  Returns 1, 0 or -1. */
-static int next_field(struct symbfile_reader *r, pb_istream_t *s,
-                      const uint8_t *end, struct field *f)
+/* Gets the next field of a message.  Returns 1, 0 or -1. */
+static int next_field(struct symbfile_reader *r, struct protobuf *message,
+                      struct protobuf_field *f)
 {
-    bool is_end, is_read;
-    pb_wire_type_t type;
-    const uint8_t *at = end - s->bytes_left;
+    bool is_read = protobuf_next(message, f);
 
-    if (!pb_decode_tag(s, &type, &f->number, &is_end)) {
-        return is_end ? 0 : wrong_symbfile(r, offset_of(r, at), "bad field");
-    }
-    f->is_bytes = type == PB_WT_STRING;
-    f->value = f->size = 0;
-    if (type == PB_WT_VARINT || type == PB_WT_STRING) {
-        is_read = pb_decode_varint(s, &f->value);
-    } else {
-        is_read = pb_skip_field(s, type);
-        f->number = is_read && f->number != 0 ? UINT32_MAX : 0; /* unknown */
-    }
-    f->data = end - s->bytes_left;
-    if (is_read && f->is_bytes) {
-        f->size = (size_t)f->value;
-        is_read = f->value <= s->bytes_left && pb_read(s, NULL, f->size);
-    }
-    return is_read && f->number != 0
-               ? 1
-               : wrong_symbfile(r, offset_of(r, at),
+    return !message->is_damaged && (!is_read || f->number != 0)
+               ? is_read
+               : wrong_symbfile(r, offset_of(r, f->begin),
                                 "bad field, or one that is cut");
 }
 
-static int take_text(struct symbfile_reader *r, const struct field *f,
-                     struct symc_string *text)
+static int take_text(struct symbfile_reader *r,
+                     const struct protobuf_field *f, struct symc_string *text)
 {
-    text->data = (const char *)f->data;
-    text->size = f->size;
-    return f->is_bytes && utf8_valid(f->data, f->size) == f->size
+    text->data = (const char *)f->bytes.at;
+    text->size = f->value;
+    return f->is_bytes && utf8_valid(f->bytes.at, text->size) == text->size
                ? 0
-               : wrong_symbfile(r, offset_of(r, f->data),
+               : wrong_symbfile(r, offset_of(r, f->bytes.at),
                                 "a string is not UTF-8");
 }
 
 /* Appends to a column, packed or not. */
-static int take_numbers(struct symbfile_reader *r, const struct field *f,
+static int take_numbers(struct symbfile_reader *r,
+                        const struct protobuf_field *f,
                         struct symbfile_numbers *to)
 {
     uint64_t value = f->value;
-    pb_istream_t s = pb_istream_from_buffer(f->data, f->size);
+    struct protobuf packed = f->bytes;
 
-    while (!f->is_bytes || s.bytes_left > 0) {
-        if (f->is_bytes && !pb_decode_varint(&s, &value)) {
-            return wrong_symbfile(r, offset_of(r, f->data),
-                                  "bad packed numbers");
-        }
+    while (!f->is_bytes || protobuf_number(&packed, &value)) {
         if (array_need(&to->list, &to->room, to->count + 1,
                        sizeof(*to->list)) != 0) {
             return no_memory(r);
@@ -149,7 +118,9 @@ static int take_numbers(struct symbfile_reader *r, const struct field *f,
             break;
         }
     }
-    return 0;
+    return packed.is_damaged ? wrong_symbfile(r, offset_of(r, f->bytes.at),
+                                              "bad packed numbers")
+                             : 0;
 }
 
 static void choose_field(struct choice *c, int kind, uint64_t number)
@@ -158,8 +129,8 @@ static void choose_field(struct choice *c, int kind, uint64_t number)
     c->number = number;
 }
 
-static int take_choice(struct symbfile_reader *r, const struct field *f,
-                       struct choice *c)
+static int take_choice(struct symbfile_reader *r,
+                       const struct protobuf_field *f, struct choice *c)
 {
     choose_field(c, CHOICE_VALUE, 0);
     return take_text(r, f, &c->text);
@@ -212,15 +183,13 @@ static uint64_t zigzag(uint64_t value)
 /* messages ------------------------------------------------------------------
  */
 
-static int read_strings(struct symbfile_reader *r, const uint8_t *data,
-                        size_t size)
+static int read_strings(struct symbfile_reader *r, struct protobuf message)
 {
     int rc;
-    struct field f;
-    pb_istream_t s = pb_istream_from_buffer(data, size);
+    struct protobuf_field f;
 
     r->num_strings = 0;
-    while ((rc = next_field(r, &s, data + size, &f)) > 0) {
+    while ((rc = next_field(r, &message, &f)) > 0) {
         if (f.number != SYMBFILE_STRINGS_STRING) {
             continue;
         }
@@ -236,17 +205,18 @@ static int read_strings(struct symbfile_reader *r, const uint8_t *data,
 }
 
 /* Reads columns of offsets and lines; a second table goes on with the first. */
-static int read_columns(struct symbfile_reader *r, const struct field *table)
+static int read_columns(struct symbfile_reader *r,
+                        const struct protobuf_field *table)
 {
     int rc;
-    struct field f;
-    pb_istream_t s = pb_istream_from_buffer(table->data, table->size);
+    struct protobuf_field f;
+    struct protobuf message = table->bytes;
 
     if (!table->is_bytes) {
-        return wrong_symbfile(r, offset_of(r, table->data),
+        return wrong_symbfile(r, offset_of(r, table->bytes.at),
                               "a line table is none");
     }
-    while ((rc = next_field(r, &s, table->data + table->size, &f)) > 0) {
+    while ((rc = next_field(r, &message, &f)) > 0) {
         if (f.number != SYMBFILE_LINES_OFFSET &&
             f.number != SYMBFILE_LINES_LINE) {
             continue;
@@ -286,7 +256,8 @@ struct range_choices {
 };
 
 /* The meaning of a number field of a range. */
-static void take_range_number(const struct field *f, struct range_choices *c,
+static void take_range_number(const struct protobuf_field *f,
+                              struct range_choices *c,
                               struct symbfile_record *record)
 {
     switch (f->number) {
@@ -319,7 +290,8 @@ static void take_range_number(const struct field *f, struct range_choices *c,
     }
 }
 
-static int take_range_field(struct symbfile_reader *r, const struct field *f,
+static int take_range_field(struct symbfile_reader *r,
+                            const struct protobuf_field *f,
                             struct range_choices *c,
                             struct symbfile_record *record)
 {
@@ -336,22 +308,22 @@ static int take_range_field(struct symbfile_reader *r, const struct field *f,
         break;
     }
     if (f->is_bytes && f->number <= SYMBFILE_RANGE_ADDRESS) {
-        return wrong_symbfile(r, offset_of(r, f->data), "a number is none");
+        return wrong_symbfile(r, offset_of(r, f->bytes.at),
+                              "a number is none");
     }
     take_range_number(f, c, record);
     return 0;
 }
 
-static int read_range(struct symbfile_reader *r, const uint8_t *data,
-                      size_t size, struct symbfile_record *record)
+static int read_range(struct symbfile_reader *r, struct protobuf message,
+                      struct symbfile_record *record)
 {
     int rc;
-    struct field f;
+    struct protobuf_field f;
     struct range_choices c;
-    pb_istream_t s = pb_istream_from_buffer(data, size);
 
     memset(&c, 0, sizeof(c));
-    while ((rc = next_field(r, &s, data + size, &f)) > 0) {
+    while ((rc = next_field(r, &message, &f)) > 0) {
         if (take_range_field(r, &f, &c, record) != 0) {
             return -1;
         }
@@ -398,15 +370,14 @@ static int make_frames(struct symbfile_reader *r,
     return 0;
 }
 
-static int read_pad(struct symbfile_reader *r, const uint8_t *data,
-                    size_t size, struct symbfile_record *record)
+static int read_pad(struct symbfile_reader *r, struct protobuf message,
+                    struct symbfile_record *record)
 {
     int rc;
-    struct field f;
+    struct protobuf_field f;
     struct choice address = {CHOICE_NONE, 0, {NULL, 0}};
-    pb_istream_t s = pb_istream_from_buffer(data, size);
 
-    while ((rc = next_field(r, &s, data + size, &f)) > 0) {
+    while ((rc = next_field(r, &message, &f)) > 0) {
         switch (f.number) {
         case SYMBFILE_PAD_FUNC:
         case SYMBFILE_PAD_FILE:
@@ -418,7 +389,7 @@ static int read_pad(struct symbfile_reader *r, const uint8_t *data,
         case SYMBFILE_PAD_DELTA:
         case SYMBFILE_PAD_ADDRESS:
             if (f.is_bytes) {
-                return wrong_symbfile(r, offset_of(r, f.data),
+                return wrong_symbfile(r, offset_of(r, f.bytes.at),
                                       "a number is none");
             }
             choose_field(
@@ -439,15 +410,15 @@ static int read_pad(struct symbfile_reader *r, const uint8_t *data,
 /* the container -------------------------------------------------------------
  */
 
-/* Reads the prefixes of a record.  Returns its payload, or NULL. */
-static const uint8_t *next_payload(struct symbfile_reader *r, uint64_t *type,
-                                   size_t *size)
+/* Reads the prefixes of a record, whose message follows. */
+static int next_payload(struct symbfile_reader *r, uint64_t *type,
+                        struct protobuf *message)
 {
     uint64_t length;
     const char *what = NULL;
-    pb_istream_t s = pb_istream_from_buffer(r->data + r->at, r->size - r->at);
+    struct protobuf rest = protobuf_of(r->data + r->at, r->size - r->at);
 
-    if (!pb_decode_varint(&s, &length) || !pb_decode_varint(&s, type)) {
+    if (!protobuf_number(&rest, &length) || !protobuf_number(&rest, type)) {
         what = "the length or type of a record is cut, or no number";
     } else if (length > SYMBFILE_PAYLOAD_MAX) {
         what = "a record of more than 16 MiB";
@@ -457,20 +428,19 @@ static const uint8_t *next_payload(struct symbfile_reader *r, uint64_t *type,
         what = "the first record is not a header";
     } else if (r->has_header && *type == SYMBFILE_TYPE_HEADER) {
         what = "a second header";
-    } else if (length > s.bytes_left) {
+    } else if (length > (uint64_t)(rest.end - rest.at)) {
         what = "a record is cut";
     }
     if (what != NULL) {
-        wrong_symbfile(r, r->at, what);
-        return NULL;
+        return wrong_symbfile(r, r->at, what);
     }
-    *size = (size_t)length;
-    r->at = r->size - s.bytes_left + *size;
+    *message = protobuf_of(rest.at, (size_t)length);
+    r->at = (size_t)(message->end - r->data);
     if (!r->has_header) {
         r->has_header = true;
         r->records = r->at;
     }
-    return r->data + r->at - *size;
+    return 0;
 }
 
 static int begin_file(struct symbfile_reader *r)
@@ -496,9 +466,9 @@ static bool is_next_file(const struct symbfile_reader *r)
 int symbfile_reader_next(struct symbfile_reader *r,
                          struct symbfile_record *record)
 {
-    size_t i, size = 0;
+    size_t i;
     uint64_t type = 0;
-    const uint8_t *payload;
+    struct protobuf message;
 
     if (r->error[0] != '\0' || (r->at == 0 && begin_file(r) != 0)) {
         return -1;
@@ -515,18 +485,17 @@ int symbfile_reader_next(struct symbfile_reader *r,
         for (i = 0; i < 3; i++) {
             r->columns[i].count = 0;
         }
-        payload = next_payload(r, &type, &size);
-        if (payload == NULL) {
+        if (next_payload(r, &type, &message) != 0) {
             return -1;
         }
         if (type == SYMBFILE_TYPE_RANGE) {
-            return read_range(r, payload, size, record) == 0 ? 1 : -1;
+            return read_range(r, message, record) == 0 ? 1 : -1;
         }
         if (type == SYMBFILE_TYPE_PAD) {
-            return read_pad(r, payload, size, record) == 0 ? 1 : -1;
+            return read_pad(r, message, record) == 0 ? 1 : -1;
         }
         if (type == SYMBFILE_TYPE_STRINGS &&
-            read_strings(r, payload, size) != 0) {
+            read_strings(r, message) != 0) {
             return -1;
         }
     }

@@ -4,13 +4,14 @@
  * pprof, and the dictionary of OTLP's profiles, which was made of it: there,
  * tables take the place of lists with ids.  Both keep the order of fields.
  */
+#include <pb_encode.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/protobuf.h"
 #include "formats.h"
 #include "mappings.h"
-#include "wire.h"
 
 /* Fields of both formats; 0: there is none. */
 struct pprof_layout {
@@ -45,7 +46,7 @@ struct attribute {
 
 struct pprof_document {
     const struct pprof_layout *layout;
-    struct wire tables; /* the message that has them */
+    struct protobuf tables; /* the message that has them */
     struct symc_string *strings;
     size_t nstrings;
     size_t strings_room;
@@ -75,18 +76,24 @@ static struct symc_string string_at(const struct pprof_document *d,
                                : (struct symc_string){"", 0};
 }
 
+static struct symc_string text_of(const struct protobuf *bytes)
+{
+    return (struct symc_string){(const char *)bytes->at,
+                                (size_t)(bytes->end - bytes->at)};
+}
+
 /* reading ------------------------------------------------------------------ */
 
 /* pprof has fields that OTLP has not; which field is OTLP's dictionary. */
 static bool find_tables(const struct profile *profile,
                         struct pprof_document *d, enum profile_format *format)
 {
-    struct wire wire = wire_of(profile->data, profile->size);
-    struct wire_field f;
+    struct protobuf message = protobuf_of(profile->data, profile->size);
+    struct protobuf_field f;
 
     *format = PROFILE_OTLP;
-    d->tables = wire_of(profile->data, 0);
-    while (wire_next(&wire, &f)) {
+    d->tables = protobuf_of(profile->data, 0);
+    while (protobuf_next(&message, &f)) {
         if (f.number > 2 || !f.is_bytes) {
             *format = PROFILE_PPROF;
         }
@@ -95,10 +102,10 @@ static bool find_tables(const struct profile *profile,
         }
     }
     if (*format == PROFILE_PPROF) {
-        d->tables = wire_of(profile->data, profile->size);
+        d->tables = protobuf_of(profile->data, profile->size);
     }
     d->layout = &layouts[*format];
-    return !wire.is_damaged;
+    return !message.is_damaged;
 }
 
 static void add_string(struct pprof_document *d, struct symc_string string)
@@ -113,12 +120,12 @@ static void add_string(struct pprof_document *d, struct symc_string string)
 
 static void read_strings(struct pprof_document *d)
 {
-    struct wire wire = d->tables;
-    struct wire_field f;
+    struct protobuf message = d->tables;
+    struct protobuf_field f;
 
-    while (wire_next(&wire, &f)) {
+    while (protobuf_next(&message, &f)) {
         if (f.number == d->layout->strings && f.is_bytes) {
-            add_string(d, wire_text(&f.bytes));
+            add_string(d, text_of(&f.bytes));
         }
     }
 }
@@ -145,18 +152,18 @@ static enum key key_of(struct symc_string name)
 
 /* KeyValueAndUnit, whose value is an AnyValue with a string. */
 static struct attribute read_attribute(const struct pprof_document *d,
-                                       struct wire wire)
+                                       struct protobuf message)
 {
     struct attribute attribute = {KEY_OTHER, {"", 0}};
-    struct wire_field f, value;
+    struct protobuf_field f, value;
 
-    while (wire_next(&wire, &f)) {
+    while (protobuf_next(&message, &f)) {
         if (f.number == 1 && !f.is_bytes) {
             attribute.key = key_of(string_at(d, f.value));
         } else if (f.number == 2 && f.is_bytes) {
-            while (wire_next(&f.bytes, &value)) {
+            while (protobuf_next(&f.bytes, &value)) {
                 if (value.number == 1 && value.is_bytes) {
-                    attribute.value = wire_text(&value.bytes);
+                    attribute.value = text_of(&value.bytes);
                 }
             }
         }
@@ -166,10 +173,10 @@ static struct attribute read_attribute(const struct pprof_document *d,
 
 static void read_attributes(struct pprof_document *d)
 {
-    struct wire wire = d->tables;
-    struct wire_field f;
+    struct protobuf message = d->tables;
+    struct protobuf_field f;
 
-    while (d->layout->attributes != 0 && wire_next(&wire, &f)) {
+    while (d->layout->attributes != 0 && protobuf_next(&message, &f)) {
         if (f.number != d->layout->attributes || !f.is_bytes) {
             continue;
         }
@@ -202,7 +209,7 @@ static void read_mapping_attribute(const struct pprof_document *d,
 }
 
 static void read_mapping_field(const struct pprof_document *d,
-                               struct wire_field *f,
+                               struct protobuf_field *f,
                                struct profile_mapping *mapping, uint64_t *id,
                                struct symc_string *build,
                                struct symc_string *hash)
@@ -211,7 +218,7 @@ static void read_mapping_field(const struct pprof_document *d,
     uint64_t place;
 
     if (f->number == l->mapping.attributes && f->is_bytes) {
-        while (wire_number(&f->bytes, &place)) {
+        while (protobuf_number(&f->bytes, &place)) {
             read_mapping_attribute(d, place, build, hash);
         }
     } else if (f->number == l->mapping.attributes) {
@@ -245,14 +252,14 @@ static size_t find_mapping(const struct pprof_document *d, uint64_t id)
 }
 
 static void read_mapping(struct profile *profile, struct pprof_document *d,
-                         struct wire wire)
+                         struct protobuf message)
 {
     struct profile_mapping mapping = {.module = PROFILE_NONE};
     struct symc_string build = {"", 0}, hash = {"", 0};
     uint64_t id = d->mappings.n;
-    struct wire_field f;
+    struct protobuf_field f;
 
-    while (wire_next(&wire, &f)) {
+    while (protobuf_next(&message, &f)) {
         read_mapping_field(d, &f, &mapping, &id, &build, &hash);
     }
     if (profile_is_hex(&build, 2, 64)) {
@@ -278,10 +285,10 @@ static void read_mapping(struct profile *profile, struct pprof_document *d,
 
 static void read_mappings(struct profile *profile, struct pprof_document *d)
 {
-    struct wire wire = d->tables;
-    struct wire_field f;
+    struct protobuf message = d->tables;
+    struct protobuf_field f;
 
-    while (wire_next(&wire, &f)) {
+    while (protobuf_next(&message, &f)) {
         if (f.number == d->layout->mappings && f.is_bytes) {
             read_mapping(profile, d, f.bytes);
         }
@@ -289,16 +296,16 @@ static void read_mappings(struct profile *profile, struct pprof_document *d)
 }
 
 /* Returns the mapping of a location that wants names, or SIZE_MAX. */
-static size_t read_location(const struct pprof_document *d, struct wire wire,
-                            uint64_t *address)
+static size_t read_location(const struct pprof_document *d,
+                            struct protobuf message, uint64_t *address)
 {
     const struct pprof_layout *l = d->layout;
     bool has_lines = false;
-    struct wire_field f;
+    struct protobuf_field f;
     size_t mapping = l->mapping.id == 0 ? 0 : SIZE_MAX;
 
     *address = 0;
-    while (wire_next(&wire, &f)) {
+    while (protobuf_next(&message, &f)) {
         if (f.number == l->location.mapping) {
             mapping = find_mapping(d, f.value);
         } else if (f.number == l->location.address) {
@@ -327,13 +334,13 @@ static uint64_t relative_of(const struct pprof_document *d, size_t mapping,
 
 static void read_locations(struct profile *profile, struct pprof_document *d)
 {
-    struct wire wire = d->tables;
-    struct wire_field f;
+    struct protobuf message = d->tables;
+    struct protobuf_field f;
     uint64_t address;
     size_t mapping;
     uint64_t reach;
 
-    while (wire_next(&wire, &f)) {
+    while (protobuf_next(&message, &f)) {
         if (f.number != d->layout->locations || !f.is_bytes) {
             continue;
         }
@@ -349,19 +356,19 @@ static void read_locations(struct profile *profile, struct pprof_document *d)
 /* Returns false if it is damaged. */
 static bool open_document(struct profile *profile, struct pprof_document *d)
 {
-    struct wire wire;
-    struct wire_field f;
+    struct protobuf message;
+    struct protobuf_field f;
 
     if (!find_tables(profile, d, &profile->format)) {
         return false;
     }
-    for (wire = d->tables; wire_next(&wire, &f);) {
+    for (message = d->tables; protobuf_next(&message, &f);) {
     }
     read_strings(d);
     read_attributes(d);
     read_mappings(profile, d);
     profile->is_without_memory |= d->is_without_memory;
-    return !wire.is_damaged && d->nstrings > 0 && d->strings[0].size == 0;
+    return !message.is_damaged && d->nstrings > 0 && d->strings[0].size == 0;
 }
 
 bool pprof_read(struct profile *profile, char error[PROFILE_ERROR])
@@ -380,6 +387,32 @@ bool pprof_read(struct profile *profile, char error[PROFILE_ERROR])
 }
 
 /* writing ------------------------------------------------------------------ */
+
+#define HEAD_MAX 20 /* two varints */
+
+static void put_two(struct profile_output *out, uint32_t field,
+                    pb_wire_type_t type, uint64_t number)
+{
+    pb_byte_t bytes[HEAD_MAX];
+    pb_ostream_t s = pb_ostream_from_buffer(bytes, sizeof(bytes));
+
+    pb_encode_tag(&s, type, field);
+    pb_encode_varint(&s, number);
+    profile_put(out, bytes, s.bytes_written);
+}
+
+static void put_number(struct profile_output *out, uint32_t field,
+                       uint64_t number)
+{
+    put_two(out, field, PB_WT_VARINT, number);
+}
+
+static void put_bytes(struct profile_output *out, uint32_t field,
+                      const void *data, size_t size)
+{
+    put_two(out, field, PB_WT_STRING, size);
+    profile_put(out, data, size);
+}
 
 /* Additions to the profile. */
 struct additions {
@@ -420,11 +453,11 @@ static uint64_t add_function(struct additions *a, uint32_t name, uint32_t file)
 /* The first id, or place in the table, that no function has. */
 static uint64_t free_function(const struct pprof_document *d)
 {
-    struct wire wire = d->tables;
+    struct protobuf message = d->tables;
     uint64_t id, next = d->layout->function.id != 0;
-    struct wire_field f, part;
+    struct protobuf_field f, part;
 
-    while (wire_next(&wire, &f)) {
+    while (protobuf_next(&message, &f)) {
         if (f.number != d->layout->functions || !f.is_bytes) {
             continue;
         }
@@ -432,7 +465,7 @@ static uint64_t free_function(const struct pprof_document *d)
             next++;
             continue;
         }
-        for (id = 0; wire_next(&f.bytes, &part);) {
+        for (id = 0; protobuf_next(&f.bytes, &part);) {
             id = part.number == 1 && !part.is_bytes ? part.value : id;
         }
         next = id >= next && id < UINT64_MAX / 2 ? id + 1 : next;
@@ -445,48 +478,49 @@ static void put_lines(const struct profile *profile, struct pprof_document *d,
                       struct additions *a, const struct profile_place *place,
                       struct profile_output *out)
 {
+    struct profile_output line = {0};
     const uint32_t *number;
-    uint64_t function;
     uint32_t i;
 
     for (i = place->count; i > 0; i--) {
         number = profile->frames + place->first + 3 * (i - 1);
-        function = add_function(a, number[0], number[1]);
-        wire_put_head(out, d->layout->location.lines,
-                      wire_size(1, function) + wire_size(2, number[2]));
-        wire_put_number(out, 1, function);
-        wire_put_number(out, 2, number[2]);
+        line.size = 0;
+        put_number(&line, 1, add_function(a, number[0], number[1]));
+        put_number(&line, 2, number[2]);
+        put_bytes(out, d->layout->location.lines, line.data, line.size);
     }
+    out->has_failed |= line.has_failed;
+    free(line.data);
 }
 
 static void put_location(const struct profile *profile,
                          struct pprof_document *d, struct additions *a,
-                         const struct profile_place *place, struct wire wire,
-                         struct profile_output *out)
+                         const struct profile_place *place,
+                         struct protobuf message, struct profile_output *out)
 {
     struct profile_output whole = {0};
-    struct symc_string text = wire_text(&wire);
+    struct symc_string text = text_of(&message);
 
     profile_put(&whole, text.data, text.size);
     put_lines(profile, d, a, place, &whole);
-    wire_put_bytes(out, d->layout->locations, whole.data, whole.size);
+    put_bytes(out, d->layout->locations, whole.data, whole.size);
     out->has_failed |= whole.has_failed;
     free(whole.data);
 }
 
 /* The last value of a field counts. */
-static void put_mapping(const struct pprof_document *d, struct wire wire,
-                        struct profile_output *out)
+static void put_mapping(const struct pprof_document *d,
+                        struct protobuf message, struct profile_output *out)
 {
     struct profile_output whole = {0};
-    struct symc_string text = wire_text(&wire);
+    struct symc_string text = text_of(&message);
     uint32_t i;
 
     profile_put(&whole, text.data, text.size);
     for (i = 0; i < FLAGS; i++) {
-        wire_put_number(&whole, d->layout->mapping.flags + i, 1);
+        put_number(&whole, d->layout->mapping.flags + i, 1);
     }
-    wire_put_bytes(out, d->layout->mappings, whole.data, whole.size);
+    put_bytes(out, d->layout->mappings, whole.data, whole.size);
     out->has_failed |= whole.has_failed;
     free(whole.data);
 }
@@ -494,12 +528,12 @@ static void put_mapping(const struct pprof_document *d, struct wire wire,
 /* Which mappings have names now? */
 static void note_names(const struct profile *profile, struct pprof_document *d)
 {
-    struct wire wire = d->tables;
-    struct wire_field f;
+    struct protobuf message = d->tables;
+    struct protobuf_field f;
     uint64_t address;
     size_t mapping, place = 0;
 
-    while (wire_next(&wire, &f)) {
+    while (protobuf_next(&message, &f)) {
         if (f.number != d->layout->locations || !f.is_bytes) {
             continue;
         }
@@ -524,21 +558,21 @@ static void put_additions(const struct profile *profile,
     for (i = 0; i < a->n; i++) {
         function.size = 0;
         if (l->function.id != 0) {
-            wire_put_number(&function, l->function.id, a->id + i);
+            put_number(&function, l->function.id, a->id + i);
         }
-        wire_put_number(&function, l->function.name,
+        put_number(&function, l->function.name,
                         text + a->functions[i].name);
-        wire_put_number(&function, l->function.system_name,
+        put_number(&function, l->function.system_name,
                         text + a->functions[i].name);
         if (a->functions[i].file != 0) {
-            wire_put_number(&function, l->function.file,
+            put_number(&function, l->function.file,
                             text + a->functions[i].file);
         }
-        wire_put_bytes(out, l->functions, function.data, function.size);
+        put_bytes(out, l->functions, function.data, function.size);
     }
     for (i = 1; a->n > 0 && i < profile->resolver->names.count; i++) {
         name = profile_name(profile, (uint32_t)i);
-        wire_put_bytes(out, l->strings, name.data, name.size);
+        put_bytes(out, l->strings, name.data, name.size);
     }
     out->has_failed |= function.has_failed || a->has_failed;
     free(function.data);
@@ -548,13 +582,13 @@ static void put_tables(const struct profile *profile, struct pprof_document *d,
                        struct profile_output *out)
 {
     struct additions a = {.id = free_function(d)};
-    struct wire wire = d->tables;
+    struct protobuf message = d->tables;
     const struct profile_place *place = profile->places;
     size_t mapping = 0;
-    struct wire_field f;
+    struct protobuf_field f;
     uint64_t address;
 
-    while (wire_next(&wire, &f)) {
+    while (protobuf_next(&message, &f)) {
         if (f.number == d->layout->locations && f.is_bytes &&
             read_location(d, f.bytes, &address) != SIZE_MAX &&
             place++->count > 0) {
@@ -563,7 +597,7 @@ static void put_tables(const struct profile *profile, struct pprof_document *d,
                    d->has_names[mapping++] && d->layout->mapping.flags != 0) {
             put_mapping(d, f.bytes, out);
         } else {
-            profile_put(out, f.begin, (size_t)(wire.at - f.begin));
+            profile_put(out, f.begin, (size_t)(message.at - f.begin));
         }
     }
     put_additions(profile, d, &a, out);
@@ -574,17 +608,17 @@ static void put_tables(const struct profile *profile, struct pprof_document *d,
 static void put_otlp(const struct profile *profile, struct pprof_document *d,
                      struct profile_output *out)
 {
-    struct wire wire = wire_of(profile->data, profile->size);
+    struct protobuf message = protobuf_of(profile->data, profile->size);
     struct profile_output tables = {0};
-    struct wire_field f;
+    struct protobuf_field f;
 
-    while (wire_next(&wire, &f)) {
+    while (protobuf_next(&message, &f)) {
         if (f.number == 2 && f.bytes.at == d->tables.at &&
             profile->nframes > 0) {
             put_tables(profile, d, &tables);
-            wire_put_bytes(out, 2, tables.data, tables.size);
+            put_bytes(out, 2, tables.data, tables.size);
         } else {
-            profile_put(out, f.begin, (size_t)(wire.at - f.begin));
+            profile_put(out, f.begin, (size_t)(message.at - f.begin));
         }
     }
     out->has_failed |= tables.has_failed;

@@ -7,6 +7,8 @@
 #include <pb_decode.h>
 #include <pb_encode.h>
 #include <string.h>
+
+#include "base/protobuf.h"
 #include "symbolize.h"
 
 /* The longest varint. */
@@ -68,12 +70,13 @@ static bool find_message(struct input *in, size_t *size)
 }
 
 /* Texts as in lines.  Returns false without memory. */
-static bool write_file(struct symbolize_call *call, pb_istream_t *s,
+static bool write_file(struct symbolize_call *call,
+                       const struct protobuf *bytes,
                        struct symbolize_question *question, bool is_file_id)
 {
     static const char digits[] = "0123456789abcdef";
-    size_t i, size = s->bytes_left;
-    pb_byte_t byte;
+    size_t size = (size_t)(bytes->end - bytes->at);
+    const uint8_t *byte;
     char *p;
 
     if (array_need(&call->texts, &call->texts_room,
@@ -86,9 +89,9 @@ static bool write_file(struct symbolize_call *call, pb_istream_t *s,
         memcpy(p, "hash-", 5);
         p += 5;
     }
-    for (i = 0; i < size && pb_read(s, &byte, 1); i++) {
-        *p++ = digits[byte >> 4];
-        *p++ = digits[byte & 15];
+    for (byte = bytes->at; byte < bytes->end; byte++) {
+        *p++ = digits[*byte >> 4];
+        *p++ = digits[*byte & 15];
     }
     question->file_size = (uint32_t)(p - call->texts) - question->file;
     call->texts_size += question->file_size;
@@ -97,19 +100,14 @@ static bool write_file(struct symbolize_call *call, pb_istream_t *s,
 
 /* Most of a request is here, and pb_decode_varint() calls a function for each
  * byte. */
-static const char *read_packed(struct symbolize_call *call, pb_istream_t *s,
-                               struct symbolize_question *question)
+static const char *read_packed(const struct protobuf *packed,
+                               struct symbolize_question *question,
+                               uint64_t *addresses)
 {
-    const pb_byte_t *p = s->state, *end = p + s->bytes_left;
-    uint64_t *addresses =
-        symbolize_need_addresses(call, question->count + s->bytes_left);
+    const uint8_t *p = packed->at, *end = packed->end;
     uint64_t value;
     unsigned shift;
 
-    if (addresses == NULL) {
-        call->input.error = "out of memory";
-        return call->input.error;
-    }
     while (p < end) {
         value = 0;
         for (shift = 0; p<end && * p> 127 && shift < 63; shift += 7) {
@@ -120,76 +118,62 @@ static const char *read_packed(struct symbolize_call *call, pb_istream_t *s,
         }
         addresses[question->count++] = value | (uint64_t)*p++ << shift;
     }
-    pb_read(s, NULL, s->bytes_left);
     return NULL;
 }
 
-static const char *read_single(struct symbolize_call *call, pb_istream_t *s,
-                               struct symbolize_question *question)
+static const char *read_addresses(struct symbolize_call *call,
+                                  const struct protobuf_field *f,
+                                  struct symbolize_question *question)
 {
-    uint64_t *addresses = symbolize_need_addresses(call, question->count + 1);
+    size_t most = f->is_bytes ? (size_t)f->value : 1;
+    uint64_t *addresses =
+        symbolize_need_addresses(call, question->count + most);
 
     if (addresses == NULL) {
         call->input.error = "out of memory";
         return call->input.error;
     }
-    return pb_decode_varint(s, &addresses[question->count++]) ? NULL : damaged;
+    if (f->is_bytes) {
+        return read_packed(&f->bytes, question, addresses);
+    }
+    addresses[question->count++] = f->value;
+    return NULL;
 }
 
-static const char *read_bytes(struct symbolize_call *call, pb_istream_t *s,
-                              uint32_t field,
-                              struct symbolize_question *question)
-{
-    pb_istream_t bytes;
-    const char *wrong = NULL;
-
-    if (!pb_make_string_substream(s, &bytes)) {
-        return damaged;
-    }
-    if (field == 3) {
-        wrong = read_packed(call, &bytes, question);
-    } else if (!write_file(call, &bytes, question, field == 1)) {
-        wrong = call->input.error = "out of memory";
-    }
-    return pb_close_string_substream(s, &bytes) ? wrong : damaged;
-}
-
-static const char *read_question(struct symbolize_call *call, pb_istream_t *s,
+static const char *read_question(struct symbolize_call *call,
+                                 struct protobuf message,
                                  struct symbolize_question *question)
 {
     const char *wrong = NULL;
-    pb_wire_type_t type;
-    uint32_t field;
+    struct protobuf_field f;
 
-    while (wrong == NULL && s->bytes_left > 0) {
-        if (!read_tag(s, &field, &type)) {
-            return damaged;
-        }
-        if (field >= 1 && field <= 3 && type == PB_WT_STRING) {
-            wrong = read_bytes(call, s, field, question);
-        } else if (field == 3 && type == PB_WT_VARINT) {
-            wrong = read_single(call, s, question);
-        } else if (!pb_skip_field(s, type)) {
-            return damaged;
+    while (wrong == NULL && protobuf_next(&message, &f)) {
+        if (f.number == 3) {
+            wrong = read_addresses(call, &f, question);
+        } else if ((f.number == 1 || f.number == 2) && f.is_bytes &&
+                   !write_file(call, &f.bytes, question, f.number == 1)) {
+            wrong = call->input.error = "out of memory";
         }
     }
-    return wrong == NULL && question->count > SYMBOLIZE_ADDRESSES_MAX
+    if (wrong != NULL || message.is_damaged) {
+        return wrong != NULL ? wrong : damaged;
+    }
+    return question->count > SYMBOLIZE_ADDRESSES_MAX
                ? "a message may have 16384 addresses"
-               : wrong;
+               : NULL;
 }
 
 bool symbolize_read_message(struct symbolize_call *call)
 {
     struct symbolize_question *question = &call->questions[call->nquestions];
     struct input *in = &call->input;
-    pb_istream_t s;
     size_t size;
 
     if (!find_message(in, &size)) {
         return false;
     }
-    s = pb_istream_from_buffer((const pb_byte_t *)in->data + in->at, size);
-    question->error = read_question(call, &s, question);
+    question->error =
+        read_question(call, protobuf_of(in->data + in->at, size), question);
     in->at += size;
     return in->error == NULL;
 }
