@@ -4,6 +4,7 @@
  * Readable names of decorated ones: t/data/demangle/msvc.tsv tells where they
  * are from; and names that nobody decorated.
  */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -111,6 +112,26 @@ static void linkage(void **state)
     }
     fclose(f);
     assert_true(count > 100);
+}
+
+/* A name that becomes too long in an identifier in Punycode, whose letters
+ * libiberty has in memory of its own. */
+static void left_in_punycode(void **state)
+{
+    char name[8192];
+    size_t size, used[2];
+    struct symc_string readable;
+    unsigned i;
+
+    (void)state;
+    for (i = 0; i < 40; i++) { /* twice, as malloc() keeps what was freed */
+        size = (size_t)snprintf(name, sizeof(name), "_RNvC%u%0*du8gdel_5qa",
+                                4080 + i % 20, 4080 + (int)i % 20, 0);
+        memset(name + sizeof("_RNvC4080") - 1, 'a', 4080 + i % 20);
+        assert_int_equal(readable_in(7, name, size, &readable), i % 20 < 9);
+        used[i / 20] = mallinfo2().uordblks;
+    }
+    assert_int_equal(used[1], used[0]);
 }
 
 /* Functions of other languages have no such names, whatever they look like. */
@@ -264,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference), cmocka_unit_test(unknown_to_symbolic),
+        cmocka_unit_test(left_in_punycode),
         cmocka_unit_test(linkage),   cmocka_unit_test(languages),
         cmocka_unit_test(refused),   cmocka_unit_test(cut),
         cmocka_unit_test(limits),    cmocka_unit_test(endless),

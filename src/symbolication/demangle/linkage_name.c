@@ -121,24 +121,37 @@ bool linkage_sniff(const struct symc_string *name, uint32_t language)
 /*
  * What libiberty writes.  Substitutions make a form of 2^40 bytes of a name of
  * 400, and libiberty cannot be told that this is enough: so it is left where
- * it writes too much.  All it has then is on its stack, but for the letters of
- * one identifier of Rust in Punycode.
+ * it writes too much.  All it has then is on its stack, but for an identifier
+ * of Rust in Punycode, which it frees after it was written.  Only these are not
+ * ASCII, and one does not follow the other.
  */
 struct output {
     char *room;
     size_t size;
+    bool is_rust;
+    bool is_full;
     jmp_buf too_long;
 };
+
+static bool is_ascii(const char *text, size_t size)
+{
+    while (size > 0 && (unsigned char)text[size - 1] < 0x80) {
+        size--;
+    }
+    return size == 0;
+}
 
 static void write_piece(const char *text, size_t size, void *opaque)
 {
     struct output *out = opaque;
 
-    if (size > LINKAGE_READABLE_MAX - out->size) {
+    out->is_full = out->is_full || size > LINKAGE_READABLE_MAX - out->size;
+    if (!out->is_full) {
+        memcpy(out->room + out->size, text, size);
+        out->size += size;
+    } else if (!out->is_rust || is_ascii(text, size)) {
         longjmp(out->too_long, 1);
     }
-    memcpy(out->room + out->size, text, size);
-    out->size += size;
 }
 
 /* Copies a name from its last underscore in front on. */
@@ -191,14 +204,14 @@ static bool demangle_rust(const char *name, struct output *out)
 {
     const char *suffix;
 
-    out->size = 0;
+    *out = (struct output){.room = out->room, .is_rust = true};
     if (setjmp(out->too_long) != 0 ||
         !rust_demangle_callback(name, 0, write_piece, out)) {
         return false;
     }
     suffix = rust_suffix(name);
     write_piece(suffix, strlen(suffix), out);
-    return true;
+    return !out->is_full;
 }
 
 /* Cuts off what the function of a block has after the name of the function
@@ -223,7 +236,7 @@ static bool cut_block(char *name)
 static bool demangle_cpp(char *name, bool is_block, struct output *out)
 {
     cut_hash(name);
-    out->size = 0;
+    *out = (struct output){.room = out->room};
     if (setjmp(out->too_long) != 0) {
         return false;
     }
