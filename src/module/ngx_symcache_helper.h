@@ -26,6 +26,7 @@ struct ngx_symcache_helper_s {
     ngx_symcache_done_pt         done;        /* NULL: nobody waits */
     ngx_event_t                  event;       /* begins it; ends a brief one */
 
+    size_t                       size;        /* allocated, with the text */
     ngx_str_t                    text;        /* of the request */
     size_t                       sent;        /* bytes of the text */
 

@@ -174,24 +174,28 @@ ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx)
 }
 
 
-/* There is one per request, as its questions follow one another. */
+/*
+ * There is one per request, as its questions follow one another.  A later
+ * question may be longer, by hints, and then gets memory of its own.
+ */
 
 static ngx_symcache_helper_t *
 ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
 {
+    size_t                  size;
     ngx_http_cleanup_t     *cln;
     ngx_symcache_helper_t  *helper;
 
     helper = ctx->helper;
+    size = ngx_symcache_helper_size(ctx);
 
-    if (helper == NULL) {
+    if (helper == NULL || helper->size < size) {
         cln = ngx_http_cleanup_add(ctx->request, 0);
         if (cln == NULL) {
             return NULL;
         }
 
-        helper = ngx_symcache_suspend_alloc(ctx->request->pool,
-                                            ngx_symcache_helper_size(ctx));
+        helper = ngx_symcache_suspend_alloc(ctx->request->pool, size);
         if (helper == NULL) {
             return NULL;
         }
@@ -200,11 +204,15 @@ ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
         cln->data = helper;
 
         ctx->helper = helper;
+
+    } else {
+        size = helper->size;
     }
 
     ngx_memzero(helper, sizeof(ngx_symcache_helper_t));
 
     helper->ctx = ctx;
+    helper->size = size;
 
     helper->event.handler = ngx_symcache_helper_event;
     helper->event.data = helper;

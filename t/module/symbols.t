@@ -237,6 +237,14 @@ asks_for('Breakpad', "/sym/bp.pdb/${guid}1/bp.sym?code_id=5DDC1E9A6C000",
           "/v1/breakpad/default/bp.pdb/${guid}1?version=1.0.0&wait=25&redirect=1"
           . '&code_id=5DDC1E9A6c000'],
          'User-Agent: x');
+# the second question is longer than the first one by both hints
+my ($id, $file) = ('ab' x 64, 'x' x 251 . '.dll');
+asks_for('Breakpad, with long hints',
+         "/sym/bl.pdb/${guid}1/bl.sym?code_id=$id&code_file=$file",
+         ["/v1/sym/default/bl.pdb/${guid}1?version=1.0.0&wait=25&redirect=1",
+          "/v1/breakpad/default/bl.pdb/${guid}1?version=1.0.0&wait=25&redirect=1"
+          . "&code_id=buildid-$id&code_file=$file"],
+         'User-Agent: x');
 
 # --- what is absent stays so: by the zone, for one key only
 
