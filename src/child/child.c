@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 #include <sys/prctl.h>
 #include <sys/queue.h>
 #include <sys/resource.h>
@@ -29,6 +28,7 @@
 #include "reaper.h"
 #include "base/log.h"
 #include "base/fd_readable.h"
+#include "base/running_clock.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -44,11 +44,6 @@
    free the memory of a large one. */
 #define CHILD_KILL_SECONDS 3
 
-/* Limits are measured in pieces.  When one ends later than by another piece,
- * this process did not run meanwhile, as in a container or a cgroup that was
- * frozen, and nor did the child: the piece does not count. */
-#define CHILD_PIECE_MS 5000
-
 struct child {
     LIST_ENTRY(child) entry; /* in children_left, if left is set */
     pid_t pid;
@@ -63,8 +58,9 @@ struct child {
     void (*gone)(void *arg);
     void *gone_arg;
     unsigned seconds;
-    uint64_t left_ms;     /* of the limit, with this piece of it */
-    uint64_t piece_began; /* clock_ms() */
+    struct running_clock clock;
+    uint64_t began; /* by this clock */
+    uint64_t due;   /* the same: when the limit ends */
     bool silent; /* options.first applies, and nothing was written yet */
     bool killed;
     bool stuck; /* did not end after SIGKILL */
@@ -276,37 +272,18 @@ static pid_t child_fork(const struct child_plan *plan)
     return pid;
 }
 
-static unsigned piece_ms(const struct child *child)
+/* Returns false if nothing is left of its limit. */
+static bool wait_on(struct child *child)
 {
-    return (unsigned)MIN(child->left_ms, CHILD_PIECE_MS);
-}
+    struct timeval wait;
 
-static int measure_piece(struct child *child)
-{
-    unsigned ms = piece_ms(child);
-    struct timeval piece = {ms / 1000, ms % 1000 * 1000};
-
-    child->piece_began = clock_ms();
-    return evtimer_add(child->timer, &piece);
-}
-
-/* Is any of the limit left, so that another piece of it begins? */
-static bool has_time(struct child *child)
-{
-    unsigned ms = piece_ms(child);
-
-    if (clock_since(child->piece_began) < ms + CHILD_PIECE_MS) {
-        child->left_ms -= ms;
-    }
-    return child->left_ms > 0 && measure_piece(child) == 0;
+    return running_clock_wait(&child->clock, child->due, &wait) &&
+           evtimer_add(child->timer, &wait) == 0;
 }
 
 /* The first byte was written: from now on options.seconds is the only limit. */
 static void hear_child(struct child *child)
 {
-    uint64_t limit = (uint64_t)child->seconds * 1000;
-    unsigned spent = clock_since(child->started);
-
     if (!child->silent || child->killed) {
         return;
     }
@@ -315,8 +292,7 @@ static void hear_child(struct child *child)
         event_del(child->timer);
         return;
     }
-    child->left_ms = spent < limit ? limit - spent : 0;
-    (void)measure_piece(child);
+    child->due = child->began + (uint64_t)child->seconds * 1000;
 }
 
 /* Reads once and keeps the last bytes.  Returns false if nothing is there. */
@@ -490,7 +466,7 @@ static void on_timeout(evutil_socket_t fd, short what, void *arg)
     (void)what;
 
     if (!child->killed) {
-        if (has_time(child)) {
+        if (wait_on(child)) {
             return;
         }
         child->timed_out = true;
@@ -518,7 +494,8 @@ static int watch_child(struct child *child, struct event_base *base,
 {
     unsigned seconds = options->first != 0 ? options->first : options->seconds;
 
-    child->left_ms = (uint64_t)seconds * 1000;
+    child->began = running_clock_ms(&child->clock);
+    child->due = child->began + (uint64_t)seconds * 1000;
     child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
     if (child->pidfd < 0) {
         return -1;
@@ -532,7 +509,7 @@ static int watch_child(struct child *child, struct event_base *base,
     if (child->exit_event == NULL || child->err_event == NULL ||
         child->timer == NULL || event_add(child->exit_event, NULL) != 0 ||
         event_add(child->err_event, NULL) != 0 ||
-        (seconds != 0 && measure_piece(child) != 0)) {
+        (seconds != 0 && !wait_on(child))) {
         errno = ENOMEM;
         return -1;
     }

@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
+#include "base/running_clock.h"
 #include "chunked.h"
 #include "output.h"
 #include "server.h"
@@ -36,8 +37,8 @@ struct http_server {
     struct event *accept;
     struct event *resume; /* accepting */
     struct event *tick;
-    uint64_t now; /* clock_ms() of the last tick */
-    uint64_t ticked;          /* for clock_tick_is_late() */
+    struct running_clock clock;
+    uint64_t now; /* its time of the last tick */
     char date[HTTP_DATE_MAX]; /* the value of Date then */
     bool is_stopping;
     void (*drained)(void *arg);

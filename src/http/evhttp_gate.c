@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/fd_readable.h"
 #include "base/hash_table.h"
+#include "base/running_clock.h"
 #include "request_head.h"
 #include "peer.h"
 #include "reply.h"
@@ -25,8 +26,6 @@
 /* How long a request may take from its first byte to its last one, and a
  * connection before its first request.  Bodies are small. */
 #define REQUEST_MS 10000
-
-#define TICK_SECONDS 1
 
 #define SAY_MS 60000
 
@@ -39,7 +38,7 @@ struct gate_connection {
     bool is_listed;
     bool is_running; /* it has a request that is not answered */
     int wrong;       /* status of what is wrong with a head, or 0 */
-    uint64_t since;  /* clock_ms() when what is under way began */
+    uint64_t since;  /* the gate's now when what is under way began */
     uint64_t left;   /* bytes of the body */
     char *head;      /* the begin of a head, or NULL */
     size_t size;
@@ -55,7 +54,8 @@ struct gate {
     struct gate_connections fresh;     /* evhttp is about to make them */
     struct gate_connections under_way; /* requests; the oldest is first */
     unsigned nunder_way;
-    uint64_t ticked; /* for clock_tick_is_late() */
+    struct running_clock clock;
+    uint64_t now;  /* its time of the last tick */
     uint64_t said; /* clock_ms() when a share was last logged, or 0 */
 };
 
@@ -79,7 +79,7 @@ static void set_under_way(struct gate_connection *c, bool is_under_way)
     }
     c->is_listed = is_under_way;
     if (is_under_way) {
-        c->since = clock_ms();
+        c->since = c->gate->now;
         c->gate->nunder_way++;
         TAILQ_INSERT_TAIL(&c->gate->under_way, c, entry);
     } else {
@@ -349,11 +349,9 @@ static void on_tick(evutil_socket_t fd, short events, void *arg)
     struct gate *gate = arg;
     struct gate_connection *c, *next;
 
-    if (clock_tick_is_late(&gate->ticked)) {
-        return;
-    }
+    gate->now = running_clock_ms(&gate->clock);
     for (c = TAILQ_FIRST(&gate->under_way);
-         c != NULL && clock_since(c->since) > REQUEST_MS; c = next) {
+         c != NULL && gate->now - c->since > REQUEST_MS; c = next) {
         next = TAILQ_NEXT(c, entry);
         if (c->is_running) {
             continue;
@@ -370,13 +368,15 @@ static void on_tick(evutil_socket_t fd, short events, void *arg)
 struct gate *gate_new(struct event_base *base, struct evhttp *http,
                       const struct gate_calls *calls)
 {
-    static const struct timeval often = {.tv_sec = TICK_SECONDS};
+    static const struct timeval often = {
+        .tv_sec = RUNNING_CLOCK_LOOK_MS / 1000};
     struct gate *gate = calloc(1, sizeof(*gate));
 
     if (gate == NULL) {
         return NULL;
     }
     gate->calls = *calls;
+    gate->now = running_clock_ms(&gate->clock);
     TAILQ_INIT(&gate->fresh);
     TAILQ_INIT(&gate->under_way);
     gate->tick = event_new(base, -1, EV_PERSIST, on_tick, gate);

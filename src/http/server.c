@@ -7,15 +7,12 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
-#include "base/clock.h"
 #include "base/log.h"
 #include "connection.h"
 #include "input_buffer.h"
 
 /* No descriptor left: others must close first. */
 #define ACCEPT_PAUSE_MS 100
-
-#define TICK_SECONDS 1
 
 static bool is_transient(int errnum)
 {
@@ -55,7 +52,7 @@ static void set_time(struct http_server *server)
     time_t now = time(NULL);
     struct tm tm;
 
-    server->now = clock_ms();
+    server->now = running_clock_ms(&server->clock);
     gmtime_r(&now, &tm);
     strftime(server->date, sizeof(server->date), "%a, %d %b %Y %H:%M:%S GMT",
              &tm);
@@ -67,9 +64,6 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     struct http_connection *c, *next;
 
     set_time(server);
-    if (clock_tick_is_late(&server->ticked)) {
-        return;
-    }
     for (c = LIST_FIRST(&server->connections); c != NULL; c = next) {
         next = http_connection_next(c);
         http_connection_tick(c);
@@ -79,7 +73,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 struct http_server *http_server_new(struct event_base *base, int listener,
                                     http_request_fn on_request, void *arg)
 {
-    static const struct timeval often = {.tv_sec = TICK_SECONDS};
+    static const struct timeval often = {
+        .tv_sec = RUNNING_CLOCK_LOOK_MS / 1000};
     struct http_server *server = calloc(1, sizeof(*server));
 
     if (server == NULL) {

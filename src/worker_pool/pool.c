@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/running_clock.h"
 #include "base/spool.h"
 #include "spawner.h"
 
@@ -25,7 +26,6 @@
 #define HELD_MAX (WORK_SLOTS / 2) /* files; a body may add as many */
 #define TIDY_SECONDS 5
 #define SPAWNER_MS 30000 /* a start may take ten seconds, and is tried twice */
-#define LATE_MS 5000     /* a timer this late: the daemon was stopped */
 
 /* A file that a worker has mapped; its slot is its place in the list. */
 struct held {
@@ -57,7 +57,8 @@ struct work {
     struct work_pool *pool;
     struct process *process; /* NULL: it waits for one, or has none any more */
     struct event *timer; /* its worker is silent, or this is what is told */
-    uint64_t due;        /* when the timer is */
+    struct running_clock clock;
+    uint64_t due; /* by this clock: its worker has been silent for too long */
     struct work_order order;
     char domain[WORK_DOMAIN_MAX];
     char *order_text;
@@ -185,18 +186,25 @@ static void on_tidy(evutil_socket_t fd, short what, void *arg)
 
 /* works -------------------------------------------------------------------- */
 
-static void wait_for(struct work *work, unsigned ms)
+/* Returns false if its worker has been silent for too long. */
+static bool wait_on(struct work *work)
 {
-    struct timeval limit = {.tv_sec = ms / 1000,
-                            .tv_usec = (suseconds_t)(ms % 1000) * 1000};
+    struct timeval wait;
 
-    work->due = clock_ms() + ms;
-    event_add(work->timer, &limit);
+    return running_clock_wait(&work->clock, work->due, &wait) &&
+           event_add(work->timer, &wait) == 0;
+}
+
+static void wait_for_worker(struct work *work)
+{
+    work->due = running_clock_ms(&work->clock) + work->order.ms;
+    (void)wait_on(work);
 }
 
 /* Told from the loop, as callers do not expect it from their own call. */
 static void end_dead_work(struct work *work)
 {
+    static const struct timeval now;
     struct process *process = work->process;
 
     work->is_dead = true;
@@ -209,7 +217,7 @@ static void end_dead_work(struct work *work)
         free_process(process);
     }
     atomic_fetch_add(&work->pool->counts->died, 1);
-    wait_for(work, 0);
+    event_add(work->timer, &now);
 }
 
 static void tell_why_late(const struct work *work)
@@ -231,9 +239,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
     if (work->is_dead) {
         work->told(work->arg, WORK_DIED);
-    } else if (clock_ms() > work->due + LATE_MS) {
-        wait_for(work, work->order.ms); /* what it said may not be read yet */
-    } else {
+    } else if (!wait_on(work)) {
         tell_why_late(work);
         end_dead_work(work);
     }
@@ -279,7 +285,7 @@ static void take_packet(struct work *work, const char *packet, size_t size)
     work->status = head.detail;
     switch (head.message) {
     case WORK_TEXT:
-        wait_for(work, work->order.ms);
+        wait_for_worker(work);
         break;
     case WORK_ASKS:
         tell_of_work(work, WORK_WANTS);
@@ -347,7 +353,7 @@ static void begin_work(struct work *work, struct process *process)
     memcpy(process->domain, work->domain, sizeof(process->domain));
     work->process = process;
     atomic_fetch_add(&work->pool->counts->bodies, 1);
-    wait_for(work, work->order.ms);
+    wait_for_worker(work);
     if (!send_begin(work, process)) {
         end_dead_work(work);
     }
@@ -527,7 +533,7 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
     } else {
         work->is_waiting = true;
         TAILQ_INSERT_TAIL(&pool->waiting, work, entry);
-        wait_for(work, order->ms);
+        wait_for_worker(work);
     }
     order_workers(pool);
     if (pool->ordered == 0) {
@@ -663,7 +669,7 @@ void work_send_files(struct work *work,
     size_t i;
 
     work->has_news = false;
-    wait_for(work, work->order.ms);
+    wait_for_worker(work);
     for (i = 0; i < n; i++) {
         if (!add_file(&sending, &input_files[i], open, arg, i)) {
             end_dead_work(work);

@@ -2,7 +2,7 @@
 
 # Requests that a proxy could understand in another way than symcached: they
 # are refused, on every socket, and what follows them is not read.  And those
-# that never become whole.
+# that never become whole, or while symcached is stopped.
 
 use strict;
 use warnings;
@@ -10,6 +10,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use IO::Socket::INET;
+use Test::Clock;
 use Test::More;
 use Test::Symcache;
 
@@ -102,5 +103,32 @@ is statuses(do { local $/; readline($_) // '' }), 408,
     'half a request ends in time' for @half;
 
 is $t->stop_symcached, 0, 'the same process, to the end';
+
+# stops of symcached, while clients send the rest
+
+SKIP: {
+    my $clock = Test::Clock->new($t) or skip Test::Clock::why(), 4;
+    $t->start_symcached({ %$config, listen => $tcp }, address => $tcp,
+        env => $clock->env(all => 1));
+    my $ask = sub { talk($tcp, $next) };
+    @half = map { Test::Symcache::connect_to($tcp) or die "$tcp: $!" } 1 .. 3;
+    syswrite $_, "${get}Host: h\r\n" for @half;
+    for (30, 60, 90) {
+        $ask->();    # then they have been read
+        kill 'STOP', $t->{helper};
+        $clock->set($_);
+        syswrite $half[0], $end if $_ == 90;
+        kill 'CONT', $t->{helper};
+    }
+    my ($whole, $later, $never) = @half;
+    is statuses(do { local $/; readline($whole) // '' }), 200,
+        'what was whole when symcached went on';
+    syswrite $later, $end;
+    is statuses(do { local $/; readline($later) // '' }), 200, 'or after that';
+    $clock->pass(11, $ask);
+    is statuses(do { local $/; readline($never) // '' }), 408,
+        'but not 10 s later';
+    is $t->stop_symcached, 0, 'the same process, to the end';
+}
 $t->finish;
 done_testing;

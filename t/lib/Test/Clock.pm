@@ -7,7 +7,10 @@ package Test::Clock;
 #   $t->start_nginx($conf, env => $clock->env);
 #   $clock->set(3600);    # an hour ahead, from now on
 #
-# With $clock->env(all => 1) they step, too: so much time has passed.
+# With $clock->env(all => 1) they step, too: so much time has passed.  A step of
+# more than two seconds is a pause of the program, which counts for no limit.
+#
+#   $clock->pass(60, sub { ask() });   # 60 seconds that the program runs
 
 use strict;
 use warnings;
@@ -21,7 +24,8 @@ sub why { $why }
 sub new {
     my ($class, $t) = @_;
     my $self = bless { file => $t->path('clock'),
-                       library => $t->path('clock_step.so') }, $class;
+                       library => $t->path('clock_step.so'),
+                       seconds => 0 }, $class;
     my $source = "$Test::Symcache::top/t/bin/clock_step.c";
     my $out = qx(cc -std=c11 -D_GNU_SOURCE -O2 -shared -fPIC \\
                  -o $self->{library} $source -ldl 2>&1);
@@ -39,6 +43,16 @@ sub set {
     # in place: it is mapped
     open my $fh, '+<', $self->{file} or die "$self->{file}: $!";
     syswrite $fh, pack 'q<', $seconds;
+    $self->{seconds} = $seconds;
+}
+
+# After each second, twice what lets the loop of the program turn.
+sub pass {
+    my ($self, $seconds, $turn) = @_;
+    for (1 .. $seconds) {
+        $self->set($self->{seconds} + 1);
+        $turn->() for 1, 2;
+    }
 }
 
 # A sanitizer's library wants to be the first.
