@@ -3,7 +3,7 @@
  */
 #include "demangle.h"
 
-#include "parser.h"
+#include "msvc_parser.h"
 
 /* Of a virtual table: the bases that it is for. */
 static struct text parse_bases(struct demangler *d, struct text name)

@@ -1,13 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The parser of decorated names, by what it reads: text.c characters and
- * pieces of text, name.c names and templates, type.c types and parameters,
- * demangle.c whole symbols.  Where something is not understood, the parser
- * goes to the end and has_failed is set; nobody needs to look before that.
+ * The parser of decorated names, by what it reads: msvc_text.c characters and
+ * pieces of text, msvc_name.c names and templates, msvc_type.c types and
+ * parameters, demangle.c whole symbols.  Where something is not understood, the
+ * parser goes to the end and has_failed is set; nobody needs to look before
+ * that.
  */
-#ifndef SYMBOLICATION_DEMANGLE_PARSER_H
-#define SYMBOLICATION_DEMANGLE_PARSER_H
+#ifndef SYMBOLICATION_DEMANGLE_MSVC_PARSER_H
+#define SYMBOLICATION_DEMANGLE_MSVC_PARSER_H
 
 #include "demangle.h"
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "parser.h"
+#include "msvc_parser.h"
 
 #include <string.h>
 
