@@ -9,7 +9,7 @@
 
 #include <curl/curl.h>
 #include <stdbool.h>
-#include "outcome.h"
+#include "source_outcome.h"
 
 struct classification {
     enum source_outcome outcome;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include "config/config.h"
 #include "response.h"
-#include "outcome.h"
+#include "source_outcome.h"
 #include "host.h"
 #include "reload_keys.h"
 #include "send.h"

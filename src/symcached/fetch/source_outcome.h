@@ -4,8 +4,8 @@
  * The result of looking in one place.  The decisions of a job depend on the
  * difference between "there is none" and "it could not be told".
  */
-#ifndef SYMCACHED_FETCH_OUTCOME_H
-#define SYMCACHED_FETCH_OUTCOME_H
+#ifndef SYMCACHED_FETCH_SOURCE_OUTCOME_H
+#define SYMCACHED_FETCH_SOURCE_OUTCOME_H
 
 #include <stdbool.h>
 
