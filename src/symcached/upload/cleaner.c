@@ -21,7 +21,7 @@
 #include "config/config.h"
 #include "metrics/metrics.h"
 #include "symcached/upload_index/upload_index.h"
-#include "builds.h"
+#include "build_retention.h"
 #include "nginx_body_file.h"
 #include "removal.h"
 #include "retention.h"

@@ -18,7 +18,7 @@
 #include "proto/upload.h"
 #include "symcached/upload_index/upload_index.h"
 #include "symcached/intake/upload_report.h"
-#include "builds.h"
+#include "build_retention.h"
 #include "upload.h"
 
 int retention_set_expires(const char *path, unsigned seconds)
@@ -105,23 +105,23 @@ enum retention_state {
 };
 
 /* What the builds that a file belongs to say about it. */
-static enum builds_fate judge_builds(const struct tree_path *parts, int fd,
-                                     const struct retention_rules *rules)
+static enum build_fate judge_builds(const struct tree_path *parts, int fd,
+                                    const struct retention_rules *rules)
 {
-    enum builds_fate fate;
+    enum build_fate fate;
     char path[PATH_MAX];
 
     if (rules->builds == NULL ||
         snprintf(path, sizeof(path), "%s/%s/%s", parts->above->above->name,
                  parts->above->name, parts->name) >= (int)sizeof(path)) {
-        return BUILDS_NONE;
+        return BUILD_NONE;
     }
     fate = builds_judge(rules->builds, path);
-    if (fate == BUILDS_DROPPED &&
+    if (fate == BUILD_DROPPED &&
         fgetxattr(fd, SYMCACHE_UPLOAD_LABELLED, NULL, 0) < 0) {
-        return BUILDS_NONE;
+        return BUILD_NONE;
     }
-    return fate == BUILDS_KEPT && rules->is_try ? BUILDS_NONE : fate;
+    return fate == BUILD_KEPT && rules->is_try ? BUILD_NONE : fate;
 }
 
 /* An attribute that cannot be read keeps the file. */
@@ -130,7 +130,7 @@ static enum retention_state judge_file(const struct tree_path *parts, int fd,
                                        const struct retention_rules *rules)
 {
     time_t now = rules->now;
-    enum builds_fate fate;
+    enum build_fate fate;
     char text[24] = "";
     ssize_t n;
 
@@ -139,11 +139,11 @@ static enum retention_state judge_file(const struct tree_path *parts, int fd,
         return RETENTION_KEPT;
     }
     fate = judge_builds(parts, fd, rules);
-    if (fate == BUILDS_DROPPED) {
+    if (fate == BUILD_DROPPED) {
         return now == 0 || st->st_ctime >= rules->begun ? RETENTION_YOUNG
                                                         : RETENTION_OF_BUILDS;
     }
-    if (fate == BUILDS_KEPT) {
+    if (fate == BUILD_KEPT) {
         return RETENTION_KEPT;
     }
     n = fgetxattr(fd, SYMCACHE_UPLOAD_EXPIRES, text, sizeof(text) - 1);

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "builds.h"
+#include "build_retention.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,17 +14,17 @@
 #include "base/log.h"
 #include "config/config.h"
 
-struct builds_file {
+struct build_file {
     const char *path; /* in a text of a list */
-    enum builds_fate fate;
+    enum build_fate fate;
 };
 
 struct builds {
     char *root;
     struct build_lists lists;
-    enum builds_fate *fates; /* of each build */
+    enum build_fate *fates; /* of each build */
     char **texts;            /* of each list */
-    struct builds_file *files;
+    struct build_file *files;
     size_t nfiles, capacity;
     struct table by_path; /* to 1 + index in files */
 };
@@ -62,13 +62,13 @@ static void judge_builds(struct builds *builds,
         rank = i > 0 && is_same_branch(build - 1, build) ? rank + 1 : 0;
         rule = find_rule(config, &build->labels);
         if (rule == NULL) {
-            builds->fates[i] = BUILDS_OPEN;
+            builds->fates[i] = BUILD_OPEN;
         } else if ((rule->builds > 0 && rank >= rule->builds) ||
                    (rule->max_age > 0 && build->last < now &&
                     now - build->last > (time_t)rule->max_age)) {
-            builds->fates[i] = BUILDS_DROPPED;
+            builds->fates[i] = BUILD_DROPPED;
         } else {
-            builds->fates[i] = BUILDS_KEPT;
+            builds->fates[i] = BUILD_KEPT;
         }
     }
 }
@@ -76,8 +76,8 @@ static void judge_builds(struct builds *builds,
 /* the files ------------------------------------------------------------------
  */
 
-static struct builds_file *find_build(const struct builds *builds,
-                                      const char *path)
+static struct build_file *find_file(const struct builds *builds,
+                                    const char *path)
 {
     uint64_t hash = table_hash_text(&builds->by_path, path);
     uintptr_t value;
@@ -92,10 +92,10 @@ static struct builds_file *find_build(const struct builds *builds,
 }
 
 /* Returns 0, or an errno. */
-static int add_build(struct builds *builds, const char *path,
-                     enum builds_fate fate)
+static int add_file(struct builds *builds, const char *path,
+                    enum build_fate fate)
 {
-    struct builds_file *file = find_build(builds, path), *files;
+    struct build_file *file = find_file(builds, path), *files;
 
     if (file != NULL) {
         file->fate = fate > file->fate ? fate : file->fate;
@@ -109,7 +109,7 @@ static int add_build(struct builds *builds, const char *path,
         }
         builds->files = files;
     }
-    builds->files[builds->nfiles++] = (struct builds_file){path, fate};
+    builds->files[builds->nfiles++] = (struct build_file){path, fate};
     return table_add(&builds->by_path, table_hash_text(&builds->by_path, path),
                      builds->nfiles) == 0
                ? 0
@@ -129,7 +129,7 @@ static int read_list(struct builds *builds, size_t i)
     }
     while (rc == 0 &&
            (path = build_list_next(builds->texts[i], size, &at)) != NULL) {
-        rc = add_build(builds, path, builds->fates[i]);
+        rc = add_file(builds, path, builds->fates[i]);
     }
     return rc;
 }
@@ -198,16 +198,16 @@ void builds_count(const struct builds *builds, size_t *kept, size_t *open)
     size_t i;
 
     for (i = 0; i < builds->lists.n; i++) {
-        *kept += builds->fates[i] == BUILDS_KEPT;
-        *open += builds->fates[i] == BUILDS_OPEN;
+        *kept += builds->fates[i] == BUILD_KEPT;
+        *open += builds->fates[i] == BUILD_OPEN;
     }
 }
 
-enum builds_fate builds_judge(const struct builds *builds, const char *path)
+enum build_fate builds_judge(const struct builds *builds, const char *path)
 {
-    const struct builds_file *file = find_build(builds, path);
+    const struct build_file *file = find_file(builds, path);
 
-    return file != NULL ? file->fate : BUILDS_NONE;
+    return file != NULL ? file->fate : BUILD_NONE;
 }
 
 size_t builds_remove(const struct builds *builds)
@@ -219,7 +219,7 @@ size_t builds_remove(const struct builds *builds)
 
     for (i = 0; i < builds->lists.n; i++, build++) {
         build_list_path(path, builds->root, &build->labels);
-        if (builds->fates[i] != BUILDS_DROPPED || stat(path, &st) != 0 ||
+        if (builds->fates[i] != BUILD_DROPPED || stat(path, &st) != 0 ||
             st.st_mtime != build->last) {
             continue;
         }

@@ -5,8 +5,8 @@
  * files.  A file is removed with the last build that has it, and only if it was
  * never uploaded without labels.
  */
-#ifndef SYMCACHED_UPLOAD_BUILDS_H
-#define SYMCACHED_UPLOAD_BUILDS_H
+#ifndef SYMCACHED_UPLOAD_BUILD_RETENTION_H
+#define SYMCACHED_UPLOAD_BUILD_RETENTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,11 +15,11 @@
 struct builds;
 struct uploads_config;
 
-enum builds_fate {
-    BUILDS_NONE,    /* nothing is said about the file */
-    BUILDS_DROPPED, /* it is in lists, each of a build that is kept no longer */
-    BUILDS_OPEN,    /* it is of a build that no rule names */
-    BUILDS_KEPT     /* it is of a build that a rule keeps */
+enum build_fate {
+    BUILD_NONE,    /* nothing is said about the file */
+    BUILD_DROPPED, /* it is in lists, each of a build that is kept no longer */
+    BUILD_OPEN,    /* it is of a build that no rule names */
+    BUILD_KEPT     /* it is of a build that a rule keeps */
 };
 
 /*
@@ -35,7 +35,7 @@ void builds_free(struct builds *builds); /* NULL is allowed */
 void builds_count(const struct builds *builds, size_t *kept, size_t *open);
 
 /* What becomes of a file, by its path below the root. */
-enum builds_fate builds_judge(const struct builds *builds, const char *path);
+enum build_fate builds_judge(const struct builds *builds, const char *path);
 
 /* Their files are gone: removes their lists, unless something has been uploaded
  * to one since.  Logs them, and returns how many there were. */
