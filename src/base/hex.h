@@ -4,6 +4,10 @@
 #ifndef BASE_HEX_H
 #define BASE_HEX_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 /* The value of a hexadecimal digit, or -1. */
 static inline int hex_digit(char c)
 {
@@ -13,6 +17,29 @@ static inline int hex_digit(char c)
         12,        13, 14, 15, 16, ['a'] = 11, 12, 13, 14, 15, 16};
 
     return digits[(unsigned char)c] - 1;
+}
+
+/* Reads a number of hexadecimal digits alone.  Returns false if there are none,
+ * or it has more than 64 bits. */
+static inline bool hex_number(const char *p, size_t size, uint64_t *number)
+{
+    const char *end = p + size;
+    uint64_t n = 0;
+    int digit, all = 0;
+
+    while (end - p > 16 && *p == '0') {
+        p++;
+    }
+    if (size == 0 || end - p > 16) {
+        return false;
+    }
+    for (; p < end; p++) {
+        digit = hex_digit(*p);
+        all |= digit; /* negative, if one is none */
+        n = n << 4 | (uint64_t)digit;
+    }
+    *number = n;
+    return all >= 0;
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hex.h"
 #include "formats.h"
 #include "mappings.h"
 
@@ -66,19 +67,13 @@ static bool next_line(const struct profile *profile, const char **at,
 static const char *read_hex(const char *p, const char *end, uint64_t *value)
 {
     const char *begin = p;
-    char digit;
 
-    for (*value = 0; p < end && p - begin < 17; p++) {
-        digit = *p;
-        if (digit >= '0' && digit <= '9') {
-            *value = *value << 4 | (uint64_t)(digit - '0');
-        } else if (digit >= 'a' && digit <= 'f') {
-            *value = *value << 4 | (uint64_t)(digit - 'a' + 10);
-        } else {
-            break;
-        }
+    while (p < end && p - begin < 17 && hex_digit(*p) >= 0) {
+        p++;
     }
-    return p > begin && p - begin <= 16 ? p : NULL;
+    return p - begin < 17 && hex_number(begin, (size_t)(p - begin), value)
+               ? p
+               : NULL;
 }
 
 /* The same of decimal ones; what follows is p itself if there are none. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hex.h"
 #include "formats.h"
 
 bool profile_fail(char error[PROFILE_ERROR], const char *format, ...)
@@ -26,7 +27,7 @@ bool profile_is_hex(const struct symc_string *text, size_t min, size_t max)
     size_t i;
 
     for (i = 0; i < text->size; i++) {
-        if (memchr("0123456789abcdefABCDEF", text->data[i], 22) == NULL) {
+        if (hex_digit(text->data[i]) < 0) {
             return false;
         }
     }

@@ -15,23 +15,9 @@
 
 int addresses_parse(const char *text, size_t size, uint64_t *address)
 {
-    int d;
-    size_t i;
-    uint64_t n;
+    size_t i = size > 2 && text[0] == '0' && (text[1] | 0x20) == 'x' ? 2 : 0;
 
-    i = size > 2 && text[0] == '0' && (text[1] | 0x20) == 'x' ? 2 : 0;
-    if (i == size) {
-        return -1;
-    }
-    for (n = 0; i < size; i++) {
-        d = hex_digit(text[i]);
-        if (d < 0 || n >> 60 != 0) {
-            return -1;
-        }
-        n = n << 4 | (uint64_t)d;
-    }
-    *address = n;
-    return 0;
+    return hex_number(text + i, size - i, address) ? 0 : -1;
 }
 
 int addresses_parse_method(const char *text, size_t size, uint64_t *address)

@@ -3,8 +3,9 @@
  */
 #include "request_members.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/hex.h"
 
 enum api_next mozilla_refuse(struct api_reply *reply, int status,
                              const char *error)
@@ -37,17 +38,9 @@ bool mozilla_member_text(const struct json *json, const char *name,
 
 bool mozilla_read_hex(const struct symc_string *text, uint64_t *value)
 {
-    char digits[16 + 1];
-    char *end;
-
-    if (text->size < 3 || text->size > 2 + 16 ||
-        memcmp(text->data, "0x", 2) != 0) {
-        return false;
-    }
-    memcpy(digits, text->data + 2, text->size - 2);
-    digits[text->size - 2] = '\0';
-    *value = strtoull(digits, &end, 16);
-    return *end == '\0' && strspn(digits, "0123456789abcdefABCDEF") > 0;
+    return text->size <= 2 + 16 && text->size > 2 &&
+           memcmp(text->data, "0x", 2) == 0 &&
+           hex_number(text->data + 2, text->size - 2, value);
 }
 
 bool mozilla_set_module(struct api_module *module, symcache_kind_e kind,

@@ -56,28 +56,6 @@ bool schema_fail_member(struct schema_walk *walk, const char *name,
     return false;
 }
 
-static bool read_hex(const char *p, size_t size, uint64_t *number)
-{
-    int digit, all;
-    uint64_t n;
-    const char *end;
-
-    end = p + size;
-    while (end - p > 16 && *p == '0') {
-        p++;
-    }
-    if (end - p > 16) {
-        return false;
-    }
-    for (n = 0, all = 0; p < end; p++) {
-        digit = hex_digit(*p);
-        all |= digit; /* negative, if one is none */
-        n = n << 4 | (uint64_t)digit;
-    }
-    *number = n;
-    return all >= 0;
-}
-
 bool schema_decimal(const char *p, size_t size, uint64_t *number)
 {
     uint64_t n;
@@ -104,7 +82,7 @@ bool schema_hex(const struct json *json, uint32_t value, uint64_t *hex)
     if (v->type == JSON_STRING) {
         p = json_text(json, value);
         return v->size > 2 && p[0] == '0' && (p[1] | 0x20) == 'x'
-                   ? read_hex(p + 2, v->size - 2, hex)
+                   ? hex_number(p + 2, v->size - 2, hex)
                    : schema_decimal(p, v->size, hex);
     }
     switch (json_integer(json, value, hex)) {
