@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include "control.h"
 #include "glob.h"
-#include "hex.h"
 #include "percent.h"
 #include "utf8.h"
 #include "workdir.h"
@@ -77,19 +76,15 @@ static char *encode_label(char *p, const char *label)
 /* Returns false for a name that encode_label() does not write. */
 static bool decode_label(char to[BUILD_LABEL_MAX + 1], const char *name)
 {
-    char again[3 * BUILD_LABEL_MAX + 1];
-    const char *p = name;
-    size_t n = 0;
+    char again[3 * BUILD_LABEL_MAX + 1], text[sizeof(again)];
+    size_t n = strlen(name);
 
-    while (*p != '\0' && strcmp(name, "%") != 0) {
-        if (n == BUILD_LABEL_MAX ||
-            (*p == '%' && (hex_digit(p[1]) < 0 || hex_digit(p[2]) < 0))) {
-            return false;
-        }
-        to[n++] =
-            *p == '%' ? (char)(hex_digit(p[1]) << 4 | hex_digit(p[2])) : *p;
-        p += *p == '%' ? 3 : 1;
+    n = n < sizeof(text) ? percent_decode(text, name, n) : sizeof(text);
+    if (n > BUILD_LABEL_MAX) {
+        return false;
     }
+    n = strcmp(name, "%") == 0 ? 0 : n;
+    memcpy(to, text, n);
     to[n] = '\0';
     encode_label(again, to);
     return strcmp(again, name) == 0;

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "hex.h"
+
 static bool unreserved(unsigned char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -37,6 +39,21 @@ char *percent_encode(char *p, const char *text)
 void percent_encode_path(char *p, const char *path)
 {
     (void)encode_percent(p, path, '/');
+}
+
+size_t percent_decode(char *to, const char *text, size_t size)
+{
+    const char *end = text + size;
+    char *p = to;
+    int high, low;
+
+    for (; text < end; text++) {
+        high = *text == '%' && end - text > 2 ? hex_digit(text[1]) : -1;
+        low = high >= 0 ? hex_digit(text[2]) : -1;
+        *p++ = low >= 0 ? (char)(high << 4 | low) : *text;
+        text += low >= 0 ? 2 : 0;
+    }
+    return (size_t)(p - to);
 }
 
 bool percent_path_has_dots(const char *path, size_t size)

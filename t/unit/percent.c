@@ -40,6 +40,24 @@ static void paths(void **state)
     assert_string_equal(encoded, "a%20b/%C3%A4%2B%25/c~d.pdb");
 }
 
+static void decoding(void **state)
+{
+    static const char *const texts[] = {"",     "a%20b", "%C3%a4%", "%2",
+                                        "%zz1", "%%41",  "%00x",    "%4g%41"};
+    char own[16], *expected;
+    size_t i, size;
+    int n;
+
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        expected = curl_easy_unescape(NULL, texts[i], 0, &n);
+        memcpy(own, texts[i], strlen(texts[i]) + 1);
+        size = percent_decode(own, own, strlen(texts[i]));
+        assert_int_equal(size, n);
+        assert_memory_equal(own, expected, size);
+        curl_free(expected);
+    }
+}
+
 /* RFC 3986, 5.2.4, removes these parts, and no others. */
 static void dots(void **state)
 {
@@ -64,6 +82,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_byte),
         cmocka_unit_test(paths),
+        cmocka_unit_test(decoding),
         cmocka_unit_test(dots),
     };
 

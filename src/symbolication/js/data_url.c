@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/hex.h"
+#include "base/percent.h"
 #include "base/utf8.h"
 
 bool js_is_data_url(struct symc_string url)
@@ -53,23 +53,6 @@ static bool read_base64(const char *p, size_t n, char *text, size_t *size)
     return padding == 0 || (bits & (padding == 1 ? 0xFF : 0xFFFF)) == 0;
 }
 
-static void read_percent(const char *p, size_t n, char *text, size_t *size)
-{
-    size_t i;
-    char *to = text;
-
-    for (i = 0; i < n; i++) {
-        if (p[i] == '%' && i + 2 < n && hex_digit(p[i + 1]) >= 0 &&
-            hex_digit(p[i + 2]) >= 0) {
-            *to++ = (char)(hex_digit(p[i + 1]) << 4 | hex_digit(p[i + 2]));
-            i += 2;
-        } else {
-            *to++ = p[i];
-        }
-    }
-    *size = (size_t)(to - text);
-}
-
 bool js_data_url_read(struct symc_string url, char *text, size_t *size)
 {
     size_t n;
@@ -88,7 +71,7 @@ bool js_data_url_read(struct symc_string url, char *text, size_t *size)
             return false;
         }
     } else {
-        read_percent(p, n, text, size);
+        *size = percent_decode(text, p, n);
     }
     return utf8_valid(text, *size) == *size;
 }

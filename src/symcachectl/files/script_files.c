@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hex.h"
+#include "base/percent.h"
 #include "converter/converter.h"
 #include "symbolication/js/js.h"
 #include "symcachectl/command.h"
@@ -182,20 +182,9 @@ static bool try_folder(const char *folder, const char *path,
  * are encoded there, as Node and browsers print it. */
 static void decode_path(char *path)
 {
-    char *to = path;
-    int high, low;
-
-    for (; *path != '\0'; path++) {
-        high = path[0] == '%' ? hex_digit(path[1]) : -1;
-        low = high >= 0 ? hex_digit(path[2]) : -1;
-        if (low >= 0 && high + low > 0) {
-            *to++ = (char)(high << 4 | low);
-            path += 2;
-        } else {
-            *to++ = *path;
-        }
+    if (strstr(path, "%00") == NULL) {
+        path[percent_decode(path, path, strlen(path))] = '\0';
     }
-    *to = '\0';
 }
 
 /* The same of one of Windows, "C:\a\b" or "\\server\a\b". */

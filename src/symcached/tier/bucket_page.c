@@ -15,7 +15,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "base/hex.h"
 #include "base/percent.h"
 
 #define DEPTH_MAX 8
@@ -44,16 +43,10 @@ struct bucket_page_reading {
 void tier_bucket_prefix(char *buf, size_t size, const struct tier_config *tier)
 {
     const char *p = tier->bucket.prefix != NULL ? tier->bucket.prefix : "";
-    size_t n = 0;
+    size_t n;
 
-    for (p += *p == '/'; *p != '\0' && n + 2 < size; p++) {
-        if (*p == '%' && hex_digit(p[1]) >= 0 && hex_digit(p[2]) >= 0) {
-            buf[n++] = (char)(hex_digit(p[1]) << 4 | hex_digit(p[2]));
-            p += 2;
-        } else {
-            buf[n++] = *p;
-        }
-    }
+    snprintf(buf, size - 1, "%s", p + (*p == '/'));
+    n = percent_decode(buf, buf, strlen(buf));
     if (n > 0) {
         buf[n++] = '/';
     }

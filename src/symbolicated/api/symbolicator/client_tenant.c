@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/hex.h"
+#include "base/percent.h"
 #include "client_filter.h"
 #include "proto/hints.h"
 #include "client_source.h"
@@ -42,25 +42,6 @@ static void write_url(struct json_writer *w, const char *name,
     free(url);
 }
 
-/* Decodes text in place; returns its size then. */
-static size_t decode_percent(char *text, size_t size)
-{
-    char *from, *to = text, *end = text + size;
-    int high, low;
-
-    for (from = text; from < end; from++) {
-        high = *from == '%' && end - from > 2 ? hex_digit(from[1]) : -1;
-        low = high != -1 ? hex_digit(from[2]) : -1;
-        if (low != -1) {
-            *to++ = (char)(high << 4 | low);
-            from += 2;
-        } else {
-            *to++ = *from;
-        }
-    }
-    return (size_t)(to - text);
-}
-
 /* A user name and a password in a URL are sent as HTTP clients do. */
 static void write_login(struct json_writer *w, const struct client_source *own)
 {
@@ -70,7 +51,7 @@ static void write_login(struct json_writer *w, const struct client_source *own)
     char *line = NULL;
 
     if (login != NULL && base64 != NULL) {
-        size = decode_percent(login, own->login_size);
+        size = percent_decode(login, login, own->login_size);
         if (memchr(login, ':', size) == NULL) {
             login[size++] = ':'; /* where the NUL was */
         }
@@ -434,6 +415,6 @@ char *client_source_location(const struct symbolicator_request *request,
                  key) < 0) {
         return NULL;
     }
-    location[decode_percent(location, strlen(location))] = '\0';
+    location[percent_decode(location, location, strlen(location))] = '\0';
     return location;
 }
