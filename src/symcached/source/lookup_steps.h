@@ -48,6 +48,25 @@ void lookup_drop_part(struct lookup *lookup);
 /* Unpacks and checks what is in part. */
 void lookup_check_part(struct lookup *lookup);
 
+/* Starts a child that searches or checks, and enters its step. */
+void lookup_unpack(struct lookup *lookup, enum lookup_step step,
+                   struct unpack_request *request, unpack_done_fn done);
+
+/* A child had no space for this many bytes; 0: it had enough. */
+void lookup_had_no_space(const struct lookup *lookup, uint64_t wanted);
+
+/* A PDB with another identity is unusable.  But in a flat directory, where only
+ * names tell files apart, it is another build's, and the wanted one absent. */
+enum source_outcome lookup_outcome(const struct lookup *lookup,
+                                   const struct unpack_attempt *attempt);
+
+/* The PDB is whole, checked and on disk: gives it its name. */
+void lookup_publish(struct lookup *lookup, const char *from,
+                    const char *detail);
+
+/* Looks for places below a directory; all are copied. */
+void lookup_dir(struct lookup *lookup, const struct lookup_dir *dir);
+
 /* Looks for the places of lookup->dir. */
 void lookup_run_dir(struct lookup *lookup);
 
@@ -57,21 +76,18 @@ void lookup_set_dir_place(struct lookup *lookup, size_t place);
 /* Fills the request for them.  Returns false when it has ended the lookup. */
 bool lookup_enter_dir(struct lookup *lookup, struct unpack_request *request);
 
-/* offer_unverified.c: these return false if what is found has to be checked by
- * a process first; otherwise they have begun to do without. */
-bool lookup_offer_part(struct lookup *lookup);
-bool lookup_find_local_pdb(struct lookup *lookup);
-
 /* The directory is no longer searched, so its slot is freed; detail is for the
  * log. */
 void lookup_leave_dir(struct lookup *lookup, enum breaker_end end,
                       const char *detail);
 
-/* Looks for places below a directory; all are copied. */
-void lookup_dir(struct lookup *lookup, const struct lookup_dir *dir);
+/* offer_unverified.c: these return false if what is found has to be checked by
+ * a process first; otherwise they have begun to do without. */
+bool lookup_offer_part(struct lookup *lookup);
+bool lookup_find_local_pdb(struct lookup *lookup);
 
-/* Follows the file.ptr that lies at lookup->place. */
-void lookup_pointer(struct lookup *lookup, const uint8_t *data, size_t len);
+/* Follows the file.ptr of lookup->place, which fd has. */
+void lookup_file_ptr(struct lookup *lookup, int fd);
 
 /*
  * Returns the outcome of an answer of the source itself.  detail has the text

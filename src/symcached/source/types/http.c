@@ -47,9 +47,6 @@ static void http_next(struct lookup *lookup);
 static void received_pointer(struct lookup *lookup,
                              const struct fetch_response *answer)
 {
-    uint8_t text[FILE_PTR_MAX];
-    ssize_t n = pread(lookup->part_fd, text, sizeof(text), 0);
-
     if (!answer->framed) {
         /* a location that was cut may name another file */
         lookup_attempt_here(lookup, SOURCE_UNUSABLE,
@@ -57,12 +54,7 @@ static void received_pointer(struct lookup *lookup,
         http_next(lookup);
         return;
     }
-    if (n < 0) {
-        lookup_fail(lookup, "read");
-        return;
-    }
-
-    lookup_pointer(lookup, text, (size_t)n);
+    lookup_file_ptr(lookup, lookup->part_fd);
 }
 
 /* Is the body that was received, if there is any, text and not a page? */
