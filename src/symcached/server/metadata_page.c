@@ -1,7 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * GET /v1/metadata?key=KEY&value=VALUE, as clients ask debuginfod, below whose
+ * address nginx has it: what is known of files with build ids, as JSON.
  */
-#include "metadata_page.h"
+#include "pages.h"
 
 #include <ctype.h>
 #include <event2/http.h>

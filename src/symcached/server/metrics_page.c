@@ -1,7 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * GET /metrics: counters, and gauges of the moment.
  */
-#include "metrics_page.h"
+#include "pages.h"
 
 #include <event2/buffer.h>
 #include <event2/http.h>

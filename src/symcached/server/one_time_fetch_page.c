@@ -1,7 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * POST /v1/fetch: a one-time fetch, whose file is handed over as a descriptor
+ * with the first byte of the answer.  So it can be asked for on a Unix socket
+ * only.
  */
-#include "one_time_fetch_page.h"
+#include "pages.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

@@ -1,7 +1,17 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * Uploads as clients of Pyroscope send them (Alloy, profilecli), to its
+ * DebuginfoService in version v1alpha1, below /v1/pyroscope/:
+ *
+ *   POST ShouldInitiateUpload   is the file with a build id wanted?
+ *   POST Upload/<build id>      the ELF file
+ *   POST UploadFinished         has it become an upload?
+ *
+ * The calls are those of the Connect protocol (connectrpc.com/docs/protocol),
+ * in protobuf or JSON; gRPC needs another transport.
  */
-#include "pyroscope_page.h"
+#include "pages.h"
 
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "sentry_page.h"
+#include "pages.h"
 
 #include <cjson/cJSON.h>
 #include <event2/http.h>
@@ -585,7 +585,7 @@ enum sentry_page {
     PAGE_ARTIFACTS
 };
 
-static enum sentry_page find_page(const struct url_path *path, bool is_post)
+static enum sentry_page page_of(const struct url_path *path, bool is_post)
 {
     static const struct {
         bool is_post;
@@ -649,7 +649,7 @@ void sentry_page(struct uploads *uploads, const struct config *config,
                  struct evhttp_request *req)
 {
     enum sentry_page page =
-        find_page(path, evhttp_request_get_command(req) == EVHTTP_REQ_POST);
+        page_of(path, evhttp_request_get_command(req) == EVHTTP_REQ_POST);
     const char *wrong = "The requested resource does not exist";
     char user[128], url[1024];
     bool only_try;

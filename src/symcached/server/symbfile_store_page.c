@@ -1,7 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * Symbfiles that were uploaded, as Elastic's symbol store has them for its
+ * clients.  ID is a file id, and A and B are its first two and next two
+ * characters:
+ *
+ *   GET /v1/symbfiles/A/B/ID/metadata.json
+ *   GET /v1/symbfiles/A/B/ID/ranges            the symbfile, packed with zstd
  */
-#include "symbfile_store_page.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,17 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * The pages by which nginx passes on what profilers' tools send, as Elastic's
+ * symbolizer takes it:
+ *
+ *   POST /v1/symbols-ranges
+ *   POST /v1/symbols-returnpads
+ *   GET  /v1/symbols/missing?since=TIME
+ *
+ * with the headers FileID, FilePart and FileParts, and "Authorization:
+ * APIKey". The body is in a file that a header names, as of other uploads.
  */
-#include "symbfile_upload_page.h"
+#include "pages.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,18 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * The pages by which Breakpad's symupload uploads with -p sym-upload-v2, below
+ * /v1/symupload, for which nginx has /v1 of its server:
+ *
+ *   GET  symbols/<file>/<id>:checkStatus?key=TOKEN    is it there?
+ *   POST uploads:create?key=TOKEN                     where to send one
+ *   PUT  uploads/<upload key>:send                    the file
+ *   POST uploads/<upload key>:complete?key=TOKEN      what became of it
+ *
+ * The client looks for members of the answers by patterns: exactly one blank
+ * stands behind a colon.  Its token is in the query, there is no header.
  */
-#include "symupload_page.h"
+#include "pages.h"
 
 #include <dirent.h>
 #include <event2/buffer.h>

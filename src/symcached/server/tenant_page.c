@@ -1,7 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * POST /v1/tenants: starts the tenant of a client's sources.
  */
-#include "tenant_page.h"
+#include "pages.h"
 
 #include "http/http.h"
 #include "url_path.h"
