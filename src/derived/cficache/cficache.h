@@ -10,7 +10,6 @@
 #include "format.h"
 #include "program.h"
 #include "reader.h"
-#include "verify.h"
 #include "writer.h"
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Reads a CfiCache in place: nothing is copied, allocated or changed, and
  * nothing outside of data[0..size) is read, whatever the file says.  A rule or
- * a program that is out of bounds fails; verify.h reports such errors.
+ * a program that is out of bounds fails; verify.c reports such errors.
  */
 #ifndef DERIVED_CFICACHE_READER_H
 #define DERIVED_CFICACHE_READER_H
@@ -128,5 +128,19 @@ bool cficache_reader_record(const struct cficache_reader *reader,
 const uint8_t *cficache_reader_program(const struct cficache_reader *reader,
                                        uint32_t offset, unsigned kind,
                                        size_t *size);
+
+/*
+ * Checks whether a CfiCache complies with the format in full, which is more
+ * than reading it needs.  A file is checked before it is published.
+ *
+ * Checks that reserved bytes are zero, that the parts fill the file, that maps
+ * ascend strictly and refer to sets and records that exist, that sets divide
+ * the rules among themselves and begin with CFA and return address, each rule,
+ * each name, and that each program always finds what it needs.  Takes time
+ * proportional to the size of the file, and memory for a bit for each byte of
+ * programs.  Writes the first violation, and where it is, to error.
+ */
+enum symc_verify_status cficache_verify(const struct cficache_reader *reader,
+                                        char *error, size_t error_size);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "format.h"
 #include "reader.h"
-#include "verify.h"
 #include "writer.h"
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Reads a JsCache in place: nothing is copied, allocated or changed, and
  * nothing outside of data[0..size) is read, whatever the file says.  Strings
- * that are out of bounds are absent; verify.h reports such errors.
+ * that are out of bounds are absent; verify.c reports such errors.
  */
 #ifndef DERIVED_JSCACHE_READER_H
 #define DERIVED_JSCACHE_READER_H
@@ -99,5 +99,19 @@ bool jscache_reader_line(const struct jscache_reader *reader, uint32_t file,
 unsigned jscache_reader_lines(const struct jscache_reader *reader,
                               uint32_t file, uint32_t line, unsigned count,
                               struct symc_string *lines);
+
+/*
+ * Checks whether a JsCache complies with the format in full, which is more
+ * than reading it needs.  A file is checked before it is published.
+ *
+ * Checks that reserved bytes are zero, that the parts fill the file, that the
+ * string section is a sequence of complete strings, every string offset and
+ * index, that positions do not descend, and that the lines of each text
+ * ascend. Takes time proportional to the size of the file, and memory for a
+ * bit for each byte of strings.  Writes the first violation, and where it is,
+ * to error.
+ */
+enum symc_verify_status jscache_verify(const struct jscache_reader *reader,
+                                       char *error, size_t error_size);
 
 #endif

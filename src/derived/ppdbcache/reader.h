@@ -3,7 +3,7 @@
  *
  * Reads a PpdbCache in place: nothing is copied, allocated or changed, and
  * nothing outside of data[0..size) is read, whatever the file says.  What is
- * out of bounds is absent, as in the "symbolic" library; verify.h reports such
+ * out of bounds is absent, as in the "symbolic" library; verify.c reports such
  * errors.
  */
 #ifndef DERIVED_PPDBCACHE_READER_H
@@ -67,5 +67,18 @@ void ppdbcache_reader_place(const struct ppdbcache_reader *reader,
 bool ppdbcache_reader_lookup(const struct ppdbcache_reader *reader,
                              uint32_t method, uint32_t il,
                              struct ppdbcache_place *place);
+
+/*
+ * Checks whether a PpdbCache complies with the format in full, which is more
+ * than reading it needs.  A file is checked before it is published.
+ *
+ * Checks that reserved bytes are zero, that the parts fill the file, that the
+ * string section is a sequence of complete strings, every string offset and
+ * file index, and that the ranges ascend strictly.  Takes time proportional to
+ * the size of the file, and memory for a bit for each byte of strings.  Writes
+ * the first violation, and where it is, to error.
+ */
+enum symc_verify_status ppdbcache_verify(const struct ppdbcache_reader *reader,
+                                         char *error, size_t error_size);
 
 #endif

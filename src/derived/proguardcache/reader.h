@@ -3,7 +3,7 @@
  *
  * Reads a ProguardCache in place: nothing is copied, allocated or changed, and
  * nothing outside of data[0..size) is read, whatever the file says.  What an
- * index or an offset out of bounds refers to is absent or empty; verify.h
+ * index or an offset out of bounds refers to is absent or empty; verify.c
  * reports such errors.
  */
 #ifndef DERIVED_PROGUARDCACHE_READER_H
@@ -133,5 +133,18 @@ void proguardcache_reader_overloads(const struct proguardcache_reader *reader,
 bool proguardcache_reader_outlined(const struct proguardcache_reader *reader,
                                    const struct proguardcache_member *member,
                                    uint32_t position, uint32_t *line);
+
+/*
+ * Checks whether a ProguardCache complies with the format in full, which is
+ * more than reading it needs.  A file is checked before it is published.
+ *
+ * Checks that reserved bytes are zero, that the parts fill the file, that
+ * every string is UTF-8 and every reference within its part, and the order of
+ * classes, members, parameters and pairs.  Takes time proportional to the size
+ * of the file.  Writes the first violation, and where it is, to error.
+ */
+enum symc_verify_status
+proguardcache_verify(const struct proguardcache_reader *reader, char *error,
+                     size_t error_size);
 
 #endif

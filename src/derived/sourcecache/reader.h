@@ -3,7 +3,7 @@
  *
  * Reads a SourceCache in place: nothing is copied, allocated or changed, and
  * nothing outside of data[0..size) is read, whatever the file says.  What is
- * out of bounds is absent; verify.h reports such errors.
+ * out of bounds is absent; verify.c reports such errors.
  */
 #ifndef DERIVED_SOURCECACHE_READER_H
 #define DERIVED_SOURCECACHE_READER_H
@@ -130,5 +130,18 @@ unsigned sourcecache_lines(const struct sourcecache_reader *reader,
 /* The same of any text. */
 unsigned sourcecache_text_lines(const char *text, size_t size, uint32_t first,
                                 unsigned count, struct symc_string *lines);
+
+/*
+ * Checks whether a SourceCache complies with the format in full, which is more
+ * than reading it needs.  A file is checked before it is published.
+ *
+ * Checks every entry, that all texts and strings are UTF-8, the marks of their
+ * lines, that keys ascend and name entries, and the order of links.  Takes time
+ * proportional to the size of the file, and no memory.  Writes the first
+ * violation to error.
+ */
+enum symc_verify_status
+sourcecache_verify(const struct sourcecache_reader *reader, char *error,
+                   size_t error_size);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "format.h"
 #include "reader.h"
-#include "verify.h"
 #include "writer.h"
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "verify.h"
+#include "reader.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * Reads a SymCache of version 7, 8 or 9 in place: nothing is copied, allocated
  * or changed, and nothing outside of data[0..size) is read, whatever the file
  * says.  If an index or a string offset is out of bounds, what it refers to is
- * absent, as in the "symbolic" library; verify.h reports such errors.
+ * absent, as in the "symbolic" library; verify.c reports such errors.
  */
 #ifndef DERIVED_SYMCACHE_READER_H
 #define DERIVED_SYMCACHE_READER_H
