@@ -9,8 +9,7 @@
 #include "identity.h"
 #include "image.h"
 #include "sections.h"
-#include "unwind_amd64.h"
-#include "unwind_arm64.h"
+#include "unwind.h"
 
 #define RSDS_NAME 24 /* where the name of the PDB begins */
 

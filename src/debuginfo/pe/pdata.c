@@ -1,7 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * The table of functions that have unwind information, .pdata, and the
+ * addresses that lead from there to it (.xdata).  What an entry says depends on
+ * the processor: unwind_amd64.c, unwind_arm64.c.
  */
-#include "pdata.h"
+#include "unwind.h"
 
 const uint8_t *pe_pdata_at(const struct pe_image *image, uint64_t address,
                            uint32_t size)

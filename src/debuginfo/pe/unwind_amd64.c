@@ -1,17 +1,19 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
+ * Unwind information of x64 (learn.microsoft.com, cpp/build/
+ * exception-handling-x64): functions in .pdata, and what their prologs do.
+ *
  * Each function gets one record, as in the "symbolic" library: what its prolog
  * does holds for all of it, which is wrong in prologs and epilogs.
  */
-#include "unwind_amd64.h"
+#include "unwind.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/le.h"
-#include "pdata.h"
 
 #define FUNCTION 12    /* bytes: start, end and unwind information */
 #define CHAIN_MAX 128  /* parts of one function */

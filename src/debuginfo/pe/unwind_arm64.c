@@ -1,12 +1,16 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
+ * Unwind information of ARM64 (learn.microsoft.com, cpp/build/
+ * arm64-exception-handling): functions in .pdata, and in .xdata the codes of
+ * what their prologs do, or both in .pdata alone.
+ *
  * The "symbolic" library writes records that no reader can use: it takes the
  * address of the codes for the length of a function, and names registers with
  * a dot.  They are written all the same, as the text has to be the library's,
  * and what is right is added as corrections.
  */
-#include "unwind_arm64.h"
+#include "unwind.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +18,6 @@
 
 #include "base/le.h"
 #include "unwind_codes_arm64.h"
-#include "pdata.h"
 
 #define FUNCTION 8 /* bytes: start, and where the codes are */
 #define CODES 1024 /* bytes of codes at most: 255 words */
