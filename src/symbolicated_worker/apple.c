@@ -1,7 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * Bodies with a crash report of Apple's.
  */
-#include "apple.h"
+#include "work_kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>

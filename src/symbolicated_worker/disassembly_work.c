@@ -1,7 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * A worker disassembles: disassembly/worker_protocol.h.
  */
-#include "disassembly_work.h"
+#include "work_kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>

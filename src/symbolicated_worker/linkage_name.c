@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "linkage_name.h"
+#include "work_kinds.h"
 
 #include "symbolication/symbolication.h"
 

@@ -15,11 +15,7 @@
 #include "sandbox/sandbox.h"
 #include "symbolication/symbolication.h"
 #include "worker_pool/worker_pool.h"
-#include "apple.h"
-#include "disassembly_work.h"
-#include "minidump.h"
-#include "linkage_name.h"
-#include "profile.h"
+#include "work_kinds.h"
 
 #define NAME "symbolicated-worker"
 

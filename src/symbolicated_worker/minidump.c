@@ -1,7 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * Minidumps, as a form has them: read, and walked with the files that
+ * symbolicated has of their modules.
  */
-#include "minidump.h"
+#include "work_kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>

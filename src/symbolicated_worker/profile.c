@@ -1,7 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * Profiles, which get names.
  */
-#include "profile.h"
+#include "work_kinds.h"
 
 #include <limits.h>
 #include <stdio.h>
