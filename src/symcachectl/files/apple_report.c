@@ -4,7 +4,7 @@
  * symcachectl symbolicate, with a crash report of Apple's: it is read in a
  * child process, and answered as POST /applecrashreport does.
  */
-#include "apple_report.h"
+#include "symbolicate.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * Events as Sentry exports them, in JSON.
  */
-#include "event.h"
+#include "symbolicate.h"
 
 #include <ctype.h>
 #include <errno.h>

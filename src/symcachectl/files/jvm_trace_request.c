@@ -6,7 +6,7 @@
  * by the UUID that build plugins give it, as a request of POST
  * /symbolicate-jvm.
  */
-#include "jvm_trace_request.h"
+#include "symbolicate.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * in a sandbox; names and lines come from a store, from a server, or from a
  * running symbolicated.
  */
-#include "minidump.h"
+#include "symbolicate.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl symbolicate of profiles.
  */
-#include "profile.h"
+#include "symbolicate.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

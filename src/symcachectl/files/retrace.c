@@ -4,7 +4,7 @@
  * symcachectl retrace: a stack trace of a program that ProGuard or R8 has
  * shrunk, with its original names.  It is called as R8's retrace is.
  */
-#include "retrace.h"
+#include "symbolicate.h"
 
 #include <errno.h>
 #include <fcntl.h>

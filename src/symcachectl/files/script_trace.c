@@ -1,7 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl symbolicate, with a stack trace of JavaScript: its lines get the
+ * functions, files and lines of the originals, from source maps on this
+ * machine.
  */
-#include "script_trace.h"
+#include "symbolicate.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>

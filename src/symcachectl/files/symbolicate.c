@@ -6,6 +6,8 @@
  * by a running symbolicated or, with --root, from the files of a store; one of
  * JavaScript from source maps.
  */
+#include "symbolicate.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,22 +15,15 @@
 #include <unistd.h>
 
 #include "addresses.h"
-#include "apple_report.h"
-#include "event.h"
-#include "jvm_trace_request.h"
-#include "minidump.h"
-#include "retrace.h"
 #include "reports/apple/apple.h"
 #include "reports/jstrace/jstrace.h"
 #include "symbolication/jvm/jvm.h"
-#include "script_trace.h"
 #include "event_download.h"
 #include "symcachectl/cjson.h"
 #include "symcachectl/helper/json_request.h"
 #include "symcachectl/helper/temporary_daemons.h"
 #include "symcachectl/command.h"
 #include "symcachectl/operands.h"
-#include "profile.h"
 #include "symcachectl/terminal/printable.h"
 #include "symcachectl/store/store_reader.h"
 #include "dotnet_trace.h"
