@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolicated/api/symbolicator/js_call.h"
+#include "symbolicated/api/symbolicator/calls.h"
 
 #define STEPS 64
 

@@ -1,7 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * POST /symbolicate-js: stacks of scripts become those of their originals.
  */
-#include "js_call.h"
+#include "calls.h"
 
 #include <stdlib.h>
 #include <string.h>

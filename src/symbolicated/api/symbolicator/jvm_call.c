@@ -1,7 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * POST /symbolicate-jvm: events of programs for the JVM that ProGuard or R8
+ * has shrunk.
  */
-#include "jvm_call.h"
+#include "calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * GET /requests/{id}: the answer of a request that was pending.
  */
-#include "poll_request.h"
+#include "calls.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * POST /symbolicate-any: a crash report that is somewhere else.
  */
-#include "remote_report.h"
+#include "calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>

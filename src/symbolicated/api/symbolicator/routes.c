@@ -11,12 +11,9 @@
 
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/api/request_limit.h"
-#include "remote_report.h"
+#include "calls.h"
 #include "native_call.h"
 #include "crash_report_call.h"
-#include "js_call.h"
-#include "jvm_call.h"
-#include "poll_request.h"
 #include "short_answer.h"
 #include "request_sources.h"
 
