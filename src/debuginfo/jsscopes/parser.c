@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define DEPTH_MAX 2000
 
 /* Each token may be read this often: patterns are read again where it turns
@@ -99,6 +101,31 @@ struct jsscopes_part parser_identifier(const struct parser *p,
                                  true};
 
     return part;
+}
+
+bool parser_refer(struct parser *p, const struct jsscopes_part *part)
+{
+    if (array_need(&p->refs, &p->ref_room, p->num_refs + 1,
+                   sizeof(*p->refs)) != 0) {
+        return parser_fail(p, JSSCOPES_NO_MEMORY, "out of memory");
+    }
+    p->refs[p->num_refs++] = *part;
+    return true;
+}
+
+bool parser_is_pattern(const struct parser *p, uint32_t start)
+{
+    size_t at = 0;
+
+    return table_next(&p->patterns, table_hash_number(&p->patterns, start),
+                      &at) != 0;
+}
+
+bool parser_note_pattern(struct parser *p, uint32_t start)
+{
+    return table_add(&p->patterns, table_hash_number(&p->patterns, start),
+                     (uintptr_t)start + 1) == 0 ||
+           parser_fail(p, JSSCOPES_NO_MEMORY, "out of memory");
 }
 
 static int compare(const void *a, const void *b)

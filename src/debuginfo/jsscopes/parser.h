@@ -118,6 +118,13 @@ static inline bool is_identifier(const struct token *t)
 struct jsscopes_part parser_identifier(const struct parser *p,
                                        const struct token *t);
 
+/* Notes a name that the expression refers to. */
+bool parser_refer(struct parser *p, const struct jsscopes_part *part);
+
+/* Is it noted that a pattern begins at start? */
+bool parser_is_pattern(const struct parser *p, uint32_t start);
+bool parser_note_pattern(struct parser *p, uint32_t start);
+
 /* names.c */
 /* Adds a scope that begins at start, of a function without or with a name of
  * its own; its end is set later.  Returns its number, or -1. */
@@ -137,12 +144,10 @@ bool literal_part(struct parser *p, const struct token *t, bool is_key,
 /* expressions.c */
 bool jsparse_expression(struct parser *p);
 bool jsparse_assignment(struct parser *p);
+
+/* member_expressions.c */
 bool jsparse_operand(struct parser *p);
-bool jsparse_pattern(struct parser *p);
 bool jsparse_template(struct parser *p);
-bool parser_refer(struct parser *p, const struct jsscopes_part *part);
-bool parser_is_pattern(const struct parser *p, uint32_t start);
-bool parser_note_pattern(struct parser *p, uint32_t start);
 
 /* primary.c */
 bool jsparse_primary(struct parser *p);
@@ -153,6 +158,7 @@ bool jsparse_function(struct parser *p, uint32_t start, bool is_async);
 /* Reads a class from "class" on. */
 bool jsparse_class(struct parser *p, bool is_declaration);
 bool jsparse_object(struct parser *p);
+bool jsparse_pattern(struct parser *p);
 /* Reads the body of an arrow function that began at start, from "=>" on. */
 bool jsparse_arrow(struct parser *p, uint32_t start, bool is_async);
 /* Reads an arrow function from its parameters on. */
