@@ -3,8 +3,6 @@
  */
 #include "metadata.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,142 +11,16 @@
 #include <sys/mman.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/glob.h"
 #include "base/log.h"
 #include "base/percent.h"
 #include "base/task.h"
 #include "base/unnamed_file.h"
 #include "proto/key.h"
-#include "proto/properties.h"
 #include "symcached/fetch/fetch.h"
 
-#include "results.h"
-
-/*
- * Looks through the downloads for files that came here by their build id.
- */
-
-#define FOLDERS_MAX 200000
-#define GLOB_STEPS 20000 /* for one path */
-
-static const char prefix[] = "buildid-";
-
-/* The value of a property in text, which is cut there; or NULL. */
-static const char *read_property(char *text, const char *name)
-{
-    char *line = text, *next;
-    size_t n = strlen(name);
-
-    for (; line != NULL && *line != '\0'; line = next) {
-        next = strchr(line, '\n');
-        if (next != NULL) {
-            next++;
-        }
-        if (strncmp(line, SYMCACHE_PROPERTY_DEBUGINFOD,
-                    sizeof(SYMCACHE_PROPERTY_DEBUGINFOD) - 1) == 0 &&
-            strncmp(line + sizeof(SYMCACHE_PROPERTY_DEBUGINFOD) - 1, name,
-                    n) == 0 &&
-            strncmp(line + sizeof(SYMCACHE_PROPERTY_DEBUGINFOD) - 1 + n, ": ",
-                    2) == 0) {
-            return line + sizeof(SYMCACHE_PROPERTY_DEBUGINFOD) + 1 + n;
-        }
-    }
-    return NULL;
-}
-
-/* Copies the value up to the end of its line; NULL: there is none. */
-static const char *copy_value(char *buf, const char *value)
-{
-    if (value == NULL) {
-        return NULL;
-    }
-    snprintf(buf, SYMCACHE_PROPERTIES_MAX + 1, "%.*s",
-             (int)strcspn(value, "\n"), value);
-    return buf;
-}
-
-static bool is_wanted(enum metadata_key key, const char *value,
-                      const char *file)
-{
-    size_t steps = GLOB_STEPS;
-
-    switch (key) {
-    case METADATA_FILE:
-        return file != NULL && strcmp(file, value) == 0;
-    case METADATA_GLOB:
-        return file != NULL &&
-               glob_matches(value, strlen(value), file, strlen(file), &steps);
-    default:
-        return true;
-    }
-}
-
-/* Adds the two files that a build id may have. */
-static void look_at(struct results *results, const char *folder,
-                    const char *id, enum metadata_key key, const char *value)
-{
-    static const symcache_kind_e kinds[] = {SYMCACHE_KIND_DEBUGINFO,
-                                            SYMCACHE_KIND_EXECUTABLE};
-    char text[SYMCACHE_PROPERTIES_MAX + 1], file[SYMCACHE_PROPERTIES_MAX + 1];
-    char archive[SYMCACHE_PROPERTIES_MAX + 1], path[PATH_MAX];
-    const char *name;
-    struct stat st;
-    ssize_t n;
-    size_t i;
-
-    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s%s", folder, id,
-                             SYMCACHE_NAME_NONE,
-                             symcache_kind(kinds[i])->end) >= sizeof(path) ||
-            stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
-            continue;
-        }
-        n = getxattr(path, SYMCACHE_PROPERTIES_ATTRIBUTE, text,
-                     sizeof(text) - 1);
-        text[n > 0 ? n : 0] = '\0';
-        name = copy_value(file, read_property(text, "file"));
-        if (is_wanted(key, value, name)) {
-            results_add(results, symcache_kind_text(kinds[i]),
-                        id + sizeof(prefix) - 1, name,
-                        copy_value(archive, read_property(text, "archive")));
-        }
-    }
-}
-
-/*
- * Adds the matching downloads of one store; folder is the one of its files
- * without a name.  Slow: call it in a thread.  Returns false if some folders
- * were not examined.
- */
-static bool walk_downloads(struct results *results, const char *folder,
-                           enum metadata_key key, const char *value)
-{
-    char id[sizeof(prefix) + 2 * SYMCACHE_BUILD_ID_MAX];
-    const struct dirent *entry;
-    unsigned n = 0;
-    DIR *dir;
-
-    if (key == METADATA_BUILDID) {
-        snprintf(id, sizeof(id), "%s%s", prefix, value);
-        look_at(results, folder, id, key, value);
-        return true;
-    }
-    dir = opendir(folder);
-    if (dir == NULL) {
-        return errno == ENOENT;
-    }
-    while ((entry = readdir(dir)) != NULL && n < FOLDERS_MAX) {
-        if (strncmp(entry->d_name, prefix, sizeof(prefix) - 1) == 0) {
-            look_at(results, folder, entry->d_name, key, value);
-            n++;
-        }
-    }
-    closedir(dir);
-    return entry == NULL;
-}
+#include "downloads.h"
 
 #define INQUIRIES_MAX 16 /* at a time */
 #define ANSWER_MAX ((uint64_t)4 << 20)
@@ -254,7 +126,7 @@ static void local_run(void *arg)
         snprintf(folder, sizeof(folder), "%.2000s/%.200s/%s",
                  config->downloads, config->stores[i].name,
                  SYMCACHE_NAME_NONE);
-        local->is_whole &= walk_downloads(&local->results, folder, local->key,
+        local->is_whole &= downloads_walk(&local->results, folder, local->key,
                                           local->value);
     }
 }
