@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -26,6 +25,8 @@
 #include "url_path.h"
 
 #define ZSTD_LEVEL 3
+
+#define PIECE (128u << 10) /* bytes of the file that are read at a time */
 
 /* Packed files are in memory until they are sent. */
 #define SIZE_MAX_PACKED (256u << 20)
@@ -40,23 +41,47 @@ struct symbfile_download {
     size_t compressed_size; /* 0: it could not be done */
 };
 
+/* Reads the file, and packs it.  With a mapping, a disk that fails, or a file
+ * that is cut short, would end the process.  Returns 0 if it cannot be done. */
+static size_t compress(const struct symbfile_download *symbfile, size_t space,
+                       ZSTD_CCtx *context, void *piece)
+{
+    ZSTD_outBuffer out = {symbfile->compressed, space, 0};
+    size_t at = 0, left = 1;
+
+    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+    ZSTD_CCtx_setPledgedSrcSize(context, symbfile->size);
+    while (at < symbfile->size) {
+        ssize_t n = pread(symbfile->fd, piece, PIECE, (off_t)at);
+        ZSTD_inBuffer in = {piece, n > 0 ? (size_t)n : 0, 0};
+
+        if (n <= 0) {
+            return 0;
+        }
+        at += in.size;
+        left = ZSTD_compressStream2(
+            context, &out, &in,
+            at == symbfile->size ? ZSTD_e_end : ZSTD_e_continue);
+        if (ZSTD_isError(left) || in.pos != in.size) {
+            return 0;
+        }
+    }
+    return left == 0 ? out.pos : 0;
+}
+
 static void compress_symbfile(void *arg)
 {
     struct symbfile_download *symbfile = arg;
-    void *data =
-        mmap(NULL, symbfile->size, PROT_READ, MAP_PRIVATE, symbfile->fd, 0);
-    size_t space = ZSTD_compressBound(symbfile->size), size;
+    size_t space = ZSTD_compressBound(symbfile->size);
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    void *piece = malloc(PIECE);
 
     symbfile->compressed = malloc(space);
-    if (data != MAP_FAILED && symbfile->compressed != NULL) {
-        /* nothing writes into a symbfile that was uploaded */
-        size = ZSTD_compress(symbfile->compressed, space, data, symbfile->size,
-                             ZSTD_LEVEL);
-        symbfile->compressed_size = ZSTD_isError(size) ? 0 : size;
+    if (context != NULL && piece != NULL && symbfile->compressed != NULL) {
+        symbfile->compressed_size = compress(symbfile, space, context, piece);
     }
-    if (data != MAP_FAILED) {
-        munmap(data, symbfile->size);
-    }
+    free(piece);
+    ZSTD_freeCCtx(context);
 }
 
 static void drop_symbfile(void *arg)
@@ -78,7 +103,8 @@ static void symbfile_compressed(void *arg, bool late)
         pending_reply_free(symbfile->detached);
     } else {
         if (symbfile->compressed_size == 0) {
-            reply_error(req, 503, "out-of-memory", "out of memory");
+            reply_error(req, 503, "unreadable",
+                        "the symbfile cannot be read, or packed");
         } else {
             evbuffer_add(body, symbfile->compressed,
                          symbfile->compressed_size);

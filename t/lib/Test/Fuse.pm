@@ -10,7 +10,8 @@ package Test::Fuse;
 #   my $fuse = Test::Fuse->new($t->path('net'), \%files,
 #                              hang => $t->path('net.hang'));
 #   $fuse->hang; ...; $fuse->waiting; $fuse->release;
-#   $fuse->hang('list'); ...         # only who lists a directory waits
+#   $fuse->hang('list'); ...         # only who lists a directory waits,
+#   $fuse->hang('read'); ...         # only who reads a file
 #   $fuse->pause; ...; $fuse->resume; $fuse->stop;
 #   $fuse->opened;                   # how often files were opened so far
 
@@ -21,6 +22,8 @@ use Fcntl qw(F_SETFD O_APPEND O_CREAT O_WRONLY);
 use POSIX qw(ENOENT ENOSYS);
 use Test::More ();
 use Time::HiRes qw(sleep);
+
+my %opcode = (list => 28, read => 15);
 
 # %files: path below the directory => content
 sub new {
@@ -72,9 +75,9 @@ sub none {
 }
 
 sub hang {
-    my ($self, $list) = @_;
-    unlink "$self->{flag}.list";
-    for my $file ($list ? "$self->{flag}.list" : (), $self->{flag}) {
+    my ($self, $only) = @_;
+    unlink map { "$self->{flag}.$_" } keys %opcode;
+    for my $file ($only ? "$self->{flag}.$only" : (), $self->{flag}) {
         open my $fh, '>', $file or die "$file: $!";
     }
 }
@@ -129,7 +132,8 @@ sub serve {
         my ($opcode) = unpack 'x4 L', $request;
         # the kernel's first words, and those that want no answer
         if (-e $self->{flag} && $opcode != 26
-            && ($opcode == 28 || !-e "$self->{flag}.list")) {
+            && !grep { -e "$self->{flag}.$_" && $opcode != $opcode{$_} }
+                keys %opcode) {
             push @waiting, $request;
             sysopen my $fh, $self->{flag}, O_WRONLY | O_APPEND or next;
             syswrite $fh, unpack('x32 L', $request) . "\n";
