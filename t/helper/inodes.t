@@ -53,6 +53,7 @@ ok there($n - 1), 'not one that was used last';
 ok $t->wait_until('room for two more', sub { !grep { ask($_) != 200 } $n + 1, $n + 2 }),
     'and so for others';
 
-$t->finish;
+is $t->stop_symcached, 0, 'stopped';
 Test::Mount::gone($t->path('disk'));
+$t->finish;
 done_testing;

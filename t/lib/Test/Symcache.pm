@@ -767,9 +767,12 @@ sub finish {
     }
     $self->check_logs;
     $self->check_left_files;
+    if (!$ENV{SYMCACHE_KEEP}) {
+        remove_tree($self->dir, { error => \my $left });
+        $self->problem(join ': ', %$_) for @$left;
+    }
     my $ok = Test::More::ok(!@{ $self->{problems} // [] }, 'clean teardown');
     Test::More::diag($_) for @{ $self->{problems} // [] };
-    remove_tree($self->dir) unless $ENV{SYMCACHE_KEEP};
     $self->{finished} = 1;
     return $ok;
 }
