@@ -445,7 +445,7 @@ int main(int argc, char **argv)
         return forget_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--clean") == 0) {
-        return evict_pass_command(argc, argv, source_types, DEFAULT_CONFIG);
+        return clean_command(argc, argv, source_types, DEFAULT_CONFIG);
     }
     if (argc > 1 && strcmp(argv[1], "--transcoders") == 0) {
         return transcoders_command(argc, argv, source_types, DEFAULT_CONFIG);

@@ -623,6 +623,56 @@ void evict_pass_run(struct evict_pass *evict_pass,
     }
 }
 
+static bool has_store(const struct evict_pass *evict_pass, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < evict_pass->ntrees; i++) {
+        if (strcmp(evict_pass->trees[i].store, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int evict_pass_add_former(struct evict_pass *evict_pass,
+                          const char *downloads)
+{
+    DIR *dir = opendir(downloads);
+    struct dirent *entry;
+    int rc = 0;
+
+    while (rc == 0 && dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] != '.' && !has_store(evict_pass, entry->d_name)) {
+            rc = evict_pass_add(evict_pass, entry->d_name, "", downloads);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    return rc;
+}
+
+void evict_pass_removed(const struct evict_pass *evict_pass,
+                        struct evict_pass_count removed[EVICT_REASONS],
+                        uint64_t *failed)
+{
+    const struct evict_tree *tree;
+    size_t i;
+    int r;
+
+    memset(removed, 0, EVICT_REASONS * sizeof(removed[0]));
+    *failed = 0;
+    for (i = 0; i < evict_pass->ntrees; i++) {
+        tree = &evict_pass->trees[i];
+        *failed += tree->failed;
+        for (r = 0; r < EVICT_REASONS; r++) {
+            removed[r].files += tree->removed[r].files;
+            removed[r].bytes += tree->removed[r].bytes;
+        }
+    }
+}
+
 const struct evict_tree *evict_trees(const struct evict_pass *evict_pass,
                                      size_t *n)
 {

@@ -94,6 +94,11 @@ void evict_pass_free(struct evict_pass *evict_pass);
 int evict_pass_add(struct evict_pass *evict_pass, const char *store,
                    const char *root, const char *downloads);
 
+/* Adds the downloads of stores that the configuration does not have any more.
+ * Returns the same. */
+int evict_pass_add_former(struct evict_pass *evict_pass,
+                          const char *downloads);
+
 /* Runs the pass; progress may be NULL. */
 void evict_pass_run(struct evict_pass *evict_pass,
                     evict_pass_progress_fn progress, void *arg);
@@ -101,6 +106,11 @@ void evict_pass_run(struct evict_pass *evict_pass,
 /* The trees in the order in which they were added, downloads first. */
 const struct evict_tree *evict_trees(const struct evict_pass *evict_pass,
                                      size_t *n);
+
+/* Sums what was removed from all of them, and what failed. */
+void evict_pass_removed(const struct evict_pass *evict_pass,
+                        struct evict_pass_count removed[EVICT_REASONS],
+                        uint64_t *failed);
 
 /* The result of the pass for each file system that has trees. */
 const struct evict_pass_space *

@@ -1,12 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The processes that run a pass of cleaning: the child process of the helper,
- * and the command symcached --clean.
+ * The child process of the helper that runs a pass of cleaning.
  */
 #ifndef SYMCACHED_STORE_EVICT_PROCESS_H
 #define SYMCACHED_STORE_EVICT_PROCESS_H
 
+#include <stdio.h>
 #include <sys/types.h>
 #include "child/child.h"
 #include "config/config.h"
@@ -39,13 +39,13 @@ struct child *evict_pass_start(struct event_base *base,
                                const struct evict_life *life, int report,
                                child_done_fn done, void *arg);
 
+struct evict_pass;
+
+/* Writes what a pass has done as JSON.  Returns 0, or -1 with errno. */
+int evict_pass_report(const struct evict_pass *evict_pass, bool dry_run,
+                      unsigned ms, FILE *f);
+
 /* The child: main() of "symcached --evict ...". */
 int evict_pass_main(int argc, char **argv);
-
-/* The command: main() of "symcached --clean [--unknown] [--dry-run] [--json]
- * [-c FILE]". */
-int evict_pass_command(int argc, char **argv,
-                       const struct source_type *const *types,
-                       const char *default_config);
 
 #endif

@@ -17,6 +17,7 @@
 #include "proto/key.h"
 #include "proto/path.h"
 #include "proto/version.h"
+#include "clean_command.h"
 #include "evict.h"
 #include "evict_process.h"
 #include "file_digest.h"
