@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <nettle/base64.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>

@@ -11,7 +11,6 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include "connection.h"
 
 #include <errno.h>
-#include <event2/event_struct.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
  * or up to the end of a connection of HTTP/1.0.
  */
 #include <stdio.h>
-#include <string.h>
 #include "connection.h"
 #include "reply_head.h"
 

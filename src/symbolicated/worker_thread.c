@@ -6,7 +6,6 @@
 #include <event2/event.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include "base/clock.h"

@@ -4,7 +4,6 @@
 #include "packed_body.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>

@@ -12,7 +12,6 @@
 #include "help.h"
 #include "on_demand.h"
 #include "symcachectl/terminal/printable.h"
-#include "settings.h"
 #include "derived/symcache/symcache.h"
 
 #define VERSION "0.1.0"

@@ -8,7 +8,6 @@
 #include "compact.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/byte_order.h"
 

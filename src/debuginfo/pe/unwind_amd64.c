@@ -10,7 +10,6 @@
 #include "unwind.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/le.h"

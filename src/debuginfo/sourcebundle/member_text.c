@@ -3,7 +3,6 @@
  */
 #include "member_text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

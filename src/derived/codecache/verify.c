@@ -4,7 +4,6 @@
 #include "reader.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/le.h"
 

@@ -6,7 +6,6 @@
 #include <cjson/cJSON.h>
 #include <curl/curl.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

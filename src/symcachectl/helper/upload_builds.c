@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include "base/hash_table.h"
-#include "client.h"
 #include "proto/upload.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"

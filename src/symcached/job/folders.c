@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <event2/event.h>
 #include "scheduler_state.h"
 #include "base/async_unlink.h"
 #include "base/disk_full.h"
@@ -20,8 +19,6 @@
 #include "symcached/space/space.h"
 #include "symcached/store/store.h"
 #include "symcached/intake/intake.h"
-#include "source_code.h"
-#include "waiter.h"
 
 struct workdir *scheduler_workdir(struct scheduler *scheduler,
                                   const char *root)

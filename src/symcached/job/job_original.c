@@ -7,13 +7,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <event2/event.h>
 #include "scheduler_state.h"
 #include "base/async_unlink.h"
-#include "base/log.h"
 #include "symcached/space/space.h"
 #include "symcached/store/store.h"
 #include "symcached/intake/intake.h"

@@ -6,7 +6,6 @@
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/async_unlink.h"
 #include "scheduler_state.h"

@@ -6,7 +6,6 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
 
 #include "base/id.h"
 #include "base/log.h"

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "debuginfo/supplement.h"
 #include "proto/hints.h"
-#include "scheduler_state.h"
 #include "symcached/upload_index/upload_index.h"
 
 /* Reads hex digits after a note of the converter.  Returns how many there are,

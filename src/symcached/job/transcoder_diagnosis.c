@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "inputs.h"
 #include "scheduler_state.h"
 #include "base/log.h"

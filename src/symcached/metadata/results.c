@@ -3,7 +3,6 @@
  */
 #include "results.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define TEXT_MAX 4096

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/queue.h>
-#include <event2/bufferevent.h>
 #include <event2/listener.h>
 #include "base/log.h"
 #include "http/http.h"

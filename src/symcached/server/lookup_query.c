@@ -12,7 +12,6 @@
 #include "base/artifact_list.h"
 #include "base/url_id.h"
 #include "proto/header.h"
-#include "proto/path.h"
 
 static bool parse_seconds(const char *text, unsigned *seconds)
 {

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <event2/bufferevent.h>
 #include "base/clock.h"
 #include "base/fd_readable.h"

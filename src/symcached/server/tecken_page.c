@@ -17,7 +17,6 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <event2/event.h>
 #include <event2/http.h>
 #include <inttypes.h>
 #include <stdio.h>

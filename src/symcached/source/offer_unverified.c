@@ -11,11 +11,9 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/task.h"
 
 /* Would the lookup's owner take a PDB without a look at it? */
 static bool may_offer(const struct lookup *lookup)

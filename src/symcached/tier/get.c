@@ -14,7 +14,6 @@
 #include "tier.h"
 
 #include <errno.h>
-#include <event2/event.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,9 +5,7 @@
 
 #include <errno.h>
 #include <fts.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

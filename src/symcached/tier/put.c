@@ -13,7 +13,6 @@
 #include "tier.h"
 
 #include <errno.h>
-#include <event2/event.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "base/percent.h"
 #include "proto/digest.h"
 #include "call.h"

@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "config/config.h"
 #include "symcached/upload_index/upload_index.h"
 #include "symcached/job/job.h"

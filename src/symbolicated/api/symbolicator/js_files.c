@@ -13,7 +13,6 @@
 #include "js_artifacts.h"
 #include "js_file_requests.h"
 #include "js_origins.h"
-#include "js_request.h"
 
 /* Is a text an absolute URL, of whatever scheme? */
 static bool is_url(struct symc_string text)

@@ -5,7 +5,6 @@
  * "url" only those below it are fetched, and credentials are for these.
  */
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "proto/url.h"
