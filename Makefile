@@ -49,7 +49,7 @@ HOT      =
 endif
 
 LIBS_symcached    = -levent -lcurl -lcrypto -lnettle -lcjson -lexpat -lpcre2-8 \
-                    -lgssapi_krb5 -lzstd -lseccomp
+                    -lgssapi_krb5 -lprotobuf-nanopb -lzstd -lseccomp
 LIBS_symcached-sandboxed = -lprotobuf-nanopb -lmspack -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lnettle \
                     -lprotobuf-nanopb -lz -lzstd -lseccomp
