@@ -57,7 +57,7 @@ my %may = (    # room => rooms that it may include from
     'reports/multipart' => '',
     'reports/apple' => 'base json derived/symcache',
     'reports/profile' => 'base json derived/symcache symbolication',
-    'reports/minidump' => 'base stackwalk',
+    'reports/minidump' => 'base proto stackwalk',
     derived => 'proto derived/cficache derived/codecache derived/jscache derived/ppdbcache'
         . ' derived/proguardcache derived/sourcecache derived/symcache',
     symbolication => 'base derived/sourcecache derived/symcache'
@@ -119,7 +119,7 @@ $may{'symcachectl/files'} = "$ctl debuginfo/proguard json symbolication/jvm repo
     . ' symbolication symcachectl/helper symcachectl/store';
 $may{'symcachectl/files'} .= ' reports/jstrace reports/profile symbolicated/api symbolication/js'
     . ' symcachectl/files/kinds';
-$may{'symcachectl/files/kinds'} = 'derived symbolication symcachectl/files'
+$may{'symcachectl/files/kinds'} = 'proto derived symbolication symcachectl/files'
     . ' symcachectl/terminal';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
 $may{'symcachectl/store'} = "$ctl symbolication symbolicated/api symbolicated/files symcachectl/files";

@@ -5,8 +5,8 @@
 
 #include <ctype.h>
 #include <nettle/sha2.h>
-#include <stdio.h>
 #include <string.h>
+#include "hex.h"
 
 #define UUID 36
 
@@ -35,17 +35,13 @@ void artifact_list_of_release(char name[ARTIFACT_LIST_SIZE],
 {
     uint8_t digest[SHA256_DIGEST_SIZE];
     struct sha256_ctx context;
-    size_t i, n;
 
     sha256_init(&context);
     sha256_update(&context, size, (const uint8_t *)release);
     sha256_update(&context, 1, (const uint8_t *)"");
     sha256_update(&context, dist_size, (const uint8_t *)dist);
     sha256_digest(&context, sizeof(digest), digest);
-    n = (size_t)snprintf(name, ARTIFACT_LIST_SIZE, "release-");
-    for (i = 0; i < sizeof(digest); i++, n += 2) {
-        snprintf(name + n, ARTIFACT_LIST_SIZE - n, "%02x", digest[i]);
-    }
+    hex_print(stpcpy(name, "release-"), digest, sizeof(digest), HEX_LOWER);
 }
 
 void artifact_list_key(symcache_key_t *key, const char *name)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "hex.h"
 
 struct digest {
     struct sha256_ctx context;
@@ -50,10 +51,7 @@ void digest_text(struct digest *digest, char text[SYMCACHE_DIGEST_TEXT + 1])
 void digest_hex(struct digest *digest, char text[DIGEST_HEX + 1])
 {
     uint8_t sum[SHA256_DIGEST_SIZE];
-    size_t i;
 
     sha256_digest(&digest->context, sizeof(sum), sum);
-    for (i = 0; i < sizeof(sum); i++) {
-        snprintf(text + 2 * i, 3, "%02x", sum[i]);
-    }
+    hex_print(text, sum, sizeof(sum), HEX_LOWER);
 }

@@ -19,6 +19,23 @@ static inline int hex_digit(char c)
     return digits[(unsigned char)c] - 1;
 }
 
+#define HEX_LOWER "0123456789abcdef"
+#define HEX_UPPER "0123456789ABCDEF"
+
+/* Writes two of these digits for each byte, and a NUL.  Returns its place. */
+static inline char *hex_print(char *to, const void *bytes, size_t size,
+                              const char *digits)
+{
+    const unsigned char *p = bytes, *end = p + size;
+
+    for (; p < end; p++) {
+        *to++ = digits[*p >> 4];
+        *to++ = digits[*p & 15];
+    }
+    *to = '\0';
+    return to;
+}
+
 /* Reads a number of hexadecimal digits alone.  Returns false if there are none,
  * or it has more than 64 bits. */
 static inline bool hex_number(const char *p, size_t size, uint64_t *number)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "debuginfo/macho/macho.h"
 #include "derived/symcache/symcache.h"
 #include "proto/key.h"
@@ -34,9 +35,7 @@ static void list_slices(const struct macho_identity *identity, char *text,
 
     for (i = 0; i < identity->num_slices; i++) {
         slice = &identity->slices[i];
-        for (k = 0; k < 16 && slice->has_uuid; k++) {
-            snprintf(id + 2 * k, 3, "%02X", slice->uuid[k]);
-        }
+        hex_print(id, slice->uuid, 16, HEX_UPPER);
         k = (unsigned)snprintf(text, size, "%s%s %s", i == 0 ? "" : ", ",
                                symc_arch_name(slice->arch),
                                slice->has_uuid ? id : "(no id)");

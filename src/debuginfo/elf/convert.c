@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "debuginfo/scratch.h"
 #include "debuginfo/supplement.h"
@@ -334,7 +335,6 @@ static int take_supplement(struct conversion *c, struct conversion *s,
     const struct supplement *given = supplement_get();
     char id[2 * ELF_ALTLINK_ID + 1];
     struct elf_altlink link;
-    size_t i;
 
     c->object.is_like_symbolic = given->is_like_symbolic;
     if (given->is_like_symbolic ||
@@ -342,9 +342,7 @@ static int take_supplement(struct conversion *c, struct conversion *s,
         return 0;
     }
     if (!is_linked(&link, given, &s->file)) {
-        for (i = 0; i < link.id_size; i++) {
-            snprintf(id + 2 * i, 3, "%02x", link.id[i]);
-        }
+        hex_print(id, link.id, link.id_size, HEX_LOWER);
         snprintf(result->note, sizeof(result->note), ALTLINK_NOTE "%.80s",
                  id);
         return 0;
@@ -377,16 +375,13 @@ static void note_missing(const struct conversion *c,
 {
     const struct elf_bytes id = elf_file_build_id(&c->file);
     char of[sizeof(SPLIT_OF_NOTE) + 2 * BUILD_ID_NOTED] = "";
-    size_t n = strlen(result->note), i, at;
+    size_t n = strlen(result->note);
 
     if (c->missing.units == 0) {
         return;
     }
     if (id.data != NULL && id.size > 0 && id.size <= BUILD_ID_NOTED) {
-        at = (size_t)snprintf(of, sizeof(of), "%s", SPLIT_OF_NOTE);
-        for (i = 0; i < id.size; i++) {
-            snprintf(of + at + 2 * i, 3, "%02x", id.data[i]);
-        }
+        hex_print(stpcpy(of, SPLIT_OF_NOTE), id.data, id.size, HEX_LOWER);
     }
     snprintf(result->note + n, sizeof(result->note) - n,
              "%s" SPLIT_NOTE

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "base/hex.h"
 
 #define CUT_OFF "the file is cut off"
 
@@ -27,16 +28,6 @@ static enum identity_fit say_fit(struct text text, enum identity_fit fit,
 static bool is_converted(const symcache_key_t *key)
 {
     return !symcache_kind_is_original((symcache_kind_e)key->kind);
-}
-
-static void hex_print(char *buf, const uint8_t *bytes, size_t n,
-                      const char *format)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        snprintf(buf + 2 * i, 3, format, bytes[i]);
-    }
 }
 
 /*
@@ -64,8 +55,8 @@ static bool has_debug_id(const struct file_identity *id,
     }
     if (key->id_type != SYMCACHE_ID_DEBUG ||
         memcmp(id->guid, key->guid, sizeof(key->guid)) != 0) {
-        hex_print(want, key->guid, 16, "%02X");
-        hex_print(got, id->guid, 16, "%02X");
+        hex_print(want, key->guid, 16, HEX_UPPER);
+        hex_print(got, id->guid, 16, HEX_UPPER);
         snprintf(text.at, text.size, "wrong GUID: wanted %s, got %s", want,
                  got);
         return false;
@@ -199,7 +190,7 @@ static enum identity_fit fits_build_id(const struct file_identity *list,
     if (wrong != NULL) {
         return say_fit(text, IDENTITY_ANOTHER, wrong);
     }
-    hex_print(id, list->build, list->build_len, "%02x");
+    hex_print(id, list->build, list->build_len, HEX_LOWER);
     snprintf(text.at, text.size, "wrong build id: %s", id);
     return IDENTITY_ANOTHER;
 }

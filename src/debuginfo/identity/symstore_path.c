@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "base/hex.h"
 #include "base/profiler_id.h"
 
 /* A file, and what is found out about it. */
@@ -204,13 +205,12 @@ static void print_ssqp(struct symstore_path_candidate *c,
                        const struct ssqp *ssqp, bool is_debug)
 {
     const symcache_key_t *key = &c->place->ids[0];
-    char *at = c->place->id;
-    size_t i;
+    char *at = stpcpy(c->place->id, is_debug ? ssqp->debug : ssqp->code);
+    size_t n = 2 * (size_t)key->build_len;
 
-    at = stpcpy(at, is_debug ? ssqp->debug : ssqp->code);
-    for (i = 0; i < key->build_len || 2 * i < ssqp->digits; i++) {
-        snprintf(at, 3, "%02x", i < key->build_len ? key->build[i] : 0);
-        at += 2;
+    at = hex_print(at, key->build, key->build_len, HEX_LOWER);
+    for (; n < ssqp->digits; n++) {
+        at = stpcpy(at, "0");
     }
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "debuginfo/auxiliary/auxiliary.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
@@ -46,14 +47,10 @@ static int set_format(const struct input *in, const char *format,
 
 static int set_code_id(const struct input *in, const uint8_t *id, size_t size)
 {
-    size_t i;
-
     if (size < CODE_ID_MIN || size > SYMCACHE_BUILD_ID_MAX) {
         return fail_path(in, "has no id, or one that is too long");
     }
-    for (i = 0; i < size; i++) {
-        snprintf(in->path->id + 2 * i, 3, "%02x", id[i]);
-    }
+    hex_print(in->path->id, id, size, HEX_LOWER);
     return 1;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/le.h"
 #include "bytes.h"
+#include "proto/key.h"
 
 #define ENTRY 108
 #define UNLOADED_ENTRY 24
@@ -63,19 +64,8 @@ static bool is_zero(const uint8_t *p, size_t size)
 
 static void set_debug_id(struct minidump_module *m)
 {
-    const uint8_t *g = m->guid;
-    size_t n;
-
     m->has_debug_id = true;
-    n = (size_t)snprintf(
-        m->debug_id, sizeof(m->debug_id),
-        "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
-        "%02x%02x%02x%02x%02x%02x",
-        g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10],
-        g[11], g[12], g[13], g[14], g[15]);
-    if (m->age != 0) {
-        snprintf(m->debug_id + n, sizeof(m->debug_id) - n, "-%x", m->age);
-    }
+    (void)symcache_debug_id_write(m->debug_id, m->guid, m->age);
 }
 
 /* The code id that PE images have. */

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/hash_table.h"
+#include "proto/key.h"
 
 struct pending_answer {
     struct api_answer answer;
@@ -113,11 +114,7 @@ static int make_id(char id[PENDING_CALL_ID_SIZE], unsigned node)
     b[1] = (uint8_t)node;
     b[6] = (uint8_t)(0x40 | (b[6] & 0x0F));
     b[8] = (uint8_t)(0x80 | (b[8] & 0x3F));
-    snprintf(
-        id, PENDING_CALL_ID_SIZE,
-        "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-        b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10],
-        b[11], b[12], b[13], b[14], b[15]);
+    (void)symcache_debug_id_write(id, b, 0);
     return 0;
 }
 

@@ -72,11 +72,7 @@ static void make_uuid(char text[37])
     (void)!getrandom(b, sizeof(b), GRND_NONBLOCK);
     b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
     b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-    snprintf(text, 37,
-             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
-             "%02x%02x%02x%02x%02x%02x",
-             b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10],
-             b[11], b[12], b[13], b[14], b[15]);
+    (void)symcache_debug_id_write(text, b, 0);
 }
 
 static void answer_refused(const struct symbfile_upload *upload, int status,

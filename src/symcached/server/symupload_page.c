@@ -25,6 +25,7 @@
 #include <sys/queue.h>
 #include <sys/random.h>
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "config/config.h"
@@ -193,7 +194,6 @@ static void create_symupload(struct symuploads *symuploads, const char *user,
                                          UPLOAD_HEADER_URL);
     uint8_t bytes[KEY_SIZE / 2];
     struct symupload_entry *entry;
-    size_t i;
 
     forget_old(symuploads);
     if (url == NULL || strpbrk(url, "\"\\") != NULL) {
@@ -209,9 +209,7 @@ static void create_symupload(struct symuploads *symuploads, const char *user,
         answer_error(req, 503, "too many uploads are begun");
         return;
     }
-    for (i = 0; i < sizeof(bytes); i++) {
-        snprintf(entry->key + 2 * i, 3, "%02x", bytes[i]);
-    }
+    hex_print(entry->key, bytes, sizeof(bytes), HEX_LOWER);
     entry->symuploads = symuploads;
     entry->begun = clock_ms();
     entry->only_try = only_try;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/secret.h"
 #include "base/task.h"
 #include "base/unnamed_file.h"
@@ -119,7 +120,6 @@ struct tecken_session *tecken_session_begin(struct tecken *tecken,
         has_place(tecken, user) ? calloc(1, sizeof(*session)) : NULL;
     uint8_t bytes[TECKEN_KEY_SIZE / 2];
     char *at;
-    size_t i;
 
     if (session == NULL) {
         return NULL;
@@ -136,9 +136,7 @@ struct tecken_session *tecken_session_begin(struct tecken *tecken,
     (void)strsep(&at, "/");
     session->parts[1] = strsep(&at, "/");
     session->parts[2] = at;
-    for (i = 0; i < sizeof(bytes); i++) {
-        snprintf(session->key + 2 * i, 3, "%02x", bytes[i]);
-    }
+    hex_print(session->key, bytes, sizeof(bytes), HEX_LOWER);
     session->tecken = tecken;
     session->fd = -1;
     session->used = clock_ms();

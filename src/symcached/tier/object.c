@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "base/hex.h"
 #include "base/release.h"
 #include "base/secret.h"
 #include "config/config.h"
@@ -235,7 +236,7 @@ static void make_mac(const struct tier_meta *meta, const char *name,
 {
     unsigned char text[TIER_NAME_MAX + TIER_META_MAX];
     unsigned char sum[EVP_MAX_MD_SIZE] = {0};
-    unsigned len = 0, i;
+    unsigned len = 0;
     int n;
 
     n = snprintf((char *)text, sizeof(text),
@@ -246,9 +247,7 @@ static void make_mac(const struct tier_meta *meta, const char *name,
                                          : "full");
     (void)HMAC(EVP_sha256(), key, (int)strlen(key), text, (size_t)n, sum,
                &len);
-    for (i = 0; i < DIGEST_HEX / 2; i++) {
-        snprintf(mac + (size_t)2 * i, 3, "%02x", sum[i]);
-    }
+    hex_print(mac, sum, DIGEST_HEX / 2, HEX_LOWER);
 }
 
 void tier_meta_sign(struct tier_meta *meta, const char *name, const char *key)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/digest.h"
+#include "base/hex.h"
 #include "base/percent.h"
 
 #define SUM 32
@@ -100,9 +101,7 @@ static bool sign_request(char hex[DIGEST_HEX + 1],
     for (i = 1; i < sizeof(parts) / sizeof(parts[0]); i++) {
         hmac(sum, sum, SUM, parts[i]);
     }
-    for (i = 0; i < SUM; i++) {
-        snprintf(hex + 2 * i, 3, "%02x", sum[i]);
-    }
+    hex_print(hex, sum, SUM, HEX_LOWER);
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/hex.h"
 #include "base/percent.h"
 #include "proto/digest.h"
 #include "call.h"
@@ -23,13 +24,10 @@ static char *peer_url(const struct tier_call *call)
     const symcache_key_t *key = call->key;
     char version[SYMCACHE_VERSION_TEXT_MAX + 1], guid[2 * 16 + 1], *url;
     char name[3 * SYMCACHE_NAME_MAX + 1];
-    size_t i;
 
     symcache_version_print(version, &call->version);
     percent_encode_path(name, key->name);
-    for (i = 0; i < 16; i++) {
-        snprintf(guid + 2 * i, 3, "%02X", key->guid[i]);
-    }
+    hex_print(guid, key->guid, sizeof(key->guid), HEX_UPPER);
     return asprintf(&url, "%s/v%s/%s/%s/%" PRIu32, call->config->url, version,
                     name, guid, key->age) < 0
                ? NULL

@@ -13,6 +13,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 #include "base/hash_table.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "config/config.h"
@@ -88,11 +89,7 @@ static struct upload_sum *copy_sums(const struct upload_sum *sums, size_t n)
 static void print_sum(char text[ARTIFACTS_SUM + 1],
                       const struct upload_sum *sum)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(sum->bytes); i++) {
-        snprintf(text + 2 * i, 3, "%02x", sum->bytes[i]);
-    }
+    hex_print(text, sum->bytes, sizeof(sum->bytes), HEX_LOWER);
 }
 
 static void print_chunk(char path[PATH_MAX], const char *root,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/artifact_list.h"
+#include "base/hex.h"
 #include "base/js_id.h"
 #include "base/url_id.h"
 #include "proto/hints.h"
@@ -246,15 +247,13 @@ const struct api_module *js_files_cache(struct js_files *files,
                                  map != NULL ? map->digest : NULL};
     struct js_want *cache;
     symcache_key_t key;
-    char name[3];
 
     if (digests[0] == NULL || (map != NULL && digests[1] == NULL)) {
         return &none; /* on a file system without extended attributes */
     }
     memset(&key, 0, sizeof(key));
     js_id(key.build, digests[0], digests[1]);
-    snprintf(name, sizeof(name), "%02x", key.build[0]);
-    memcpy(key.name, name, sizeof(name));
+    hex_print(key.name, key.build, 1, HEX_LOWER);
     key.name_len = 2;
     key.kind = SYMCACHE_KIND_JSCACHE;
     key.id_type = SYMCACHE_ID_HASH;

@@ -3,7 +3,7 @@
  */
 #include "kinds.h"
 
-#include <stdio.h>
+#include "proto/key.h"
 
 void kind_print_number(struct output *output, const char *what,
                        uint64_t number)
@@ -15,13 +15,9 @@ void kind_print_number(struct output *output, const char *what,
 
 void kind_print_guid(struct output *output, const uint8_t p[16])
 {
-    char id[64];
+    char id[SYMCACHE_DEBUG_TEXT_MAX + 1];
 
-    snprintf(id, sizeof(id),
-             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
-             "%02x%02x%02x%02x%02x%02x",
-             p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10],
-             p[11], p[12], p[13], p[14], p[15]);
+    (void)symcache_debug_id_write(id, p, 0);
     output_text(output, "id         ");
     output_text(output, id);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hex.h"
 #include "base/percent.h"
 
 #define EXPIRES 900 /* seconds */
@@ -67,16 +68,6 @@ bool gcs_sign_is_key(const char *text)
     return key != NULL;
 }
 
-static void print_hex(char *hex, const unsigned char *data, size_t size)
-{
-    size_t i;
-
-    hex[0] = '\0';
-    for (i = 0; i < size; i++) {
-        snprintf(hex + 2 * i, 3, "%02x", data[i]);
-    }
-}
-
 /* Returns 0, or -1. */
 static int sign(char *hex, const char *pem, const char *text)
 {
@@ -90,7 +81,7 @@ static int sign(char *hex, const char *pem, const char *text)
         EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key) == 1 &&
         EVP_DigestSign(context, signature, &size,
                        (const unsigned char *)text, strlen(text)) == 1) {
-        print_hex(hex, signature, size);
+        hex_print(hex, signature, size, HEX_LOWER);
         rc = 0;
     }
     EVP_MD_CTX_free(context);
@@ -248,7 +239,7 @@ static char *string_to_sign(const char *method, const char *url,
     }
     if (EVP_Digest(request, strlen(request), sum, &size, EVP_sha256(), NULL) ==
         1) {
-        print_hex(hex, sum, size);
+        hex_print(hex, sum, size, HEX_LOWER);
         if (asprintf(&text, "GOOG4-RSA-SHA256\n%s\n%.8s/" SCOPE "\n%s", time,
                      time, hex) < 0) {
             text = NULL;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/origin.h"
 #include "base/percent.h"
 #include "proto/url.h"
@@ -263,19 +264,14 @@ static void ask_list(struct lookup *lookup)
 
 /* the question ------------------------------------------------------------- */
 
-/* As Sentry writes it.  Returns the length. */
-static size_t sentry_code_id(char *buf, size_t size, const symcache_key_t *key)
+/* As Sentry writes it. */
+static void sentry_code_id(char *buf, size_t size, const symcache_key_t *key)
 {
-    size_t i, n = 0;
-
     if (key->id_type == SYMCACHE_ID_PE) {
-        return (size_t)snprintf(buf, size, "%08x%x", key->timestamp,
-                                key->image_size);
+        snprintf(buf, size, "%08x%x", key->timestamp, key->image_size);
+    } else if (2 * (size_t)key->build_len < size) {
+        hex_print(buf, key->build, key->build_len, HEX_LOWER);
     }
-    for (i = 0; i < key->build_len; i++) {
-        n += (size_t)snprintf(buf + n, size - n, "%02x", key->build[i]);
-    }
-    return n;
 }
 
 static void sentry_list_url(const struct lookup *lookup, char *url,

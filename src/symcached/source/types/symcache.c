@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/hex.h"
 #include "symcached/transcode/transcode.h"
 #include "symcached/source/lookup_steps.h"
 #include "metrics/metrics.h"
@@ -221,13 +222,10 @@ static char *symcache_url(const struct lookup *lookup)
     char version[SYMCACHE_VERSION_TEXT_MAX + 1];
     char name[3 * SYMCACHE_NAME_MAX + 1], guid[2 * sizeof(key->guid) + 1];
     char *url;
-    size_t i;
 
     symcache_version_print(version, asked_version(lookup));
     percent_encode_path(name, lookup->name);
-    for (i = 0; i < sizeof(key->guid); i++) {
-        snprintf(guid + 2 * i, 3, "%02X", key->guid[i]);
-    }
+    hex_print(guid, key->guid, sizeof(key->guid), HEX_UPPER);
     return asprintf(&url, "%s/%sv%s/%s/%s/%" PRIu32, lookup->source->url,
                     key->kind == SYMCACHE_KIND_PPDBCACHE ? "ppdb/" : "",
                     version, name, guid, key->age) < 0
