@@ -129,17 +129,6 @@ static int read_table(struct info_stream *info, const struct msf *msf,
     return 0;
 }
 
-static void guid_in_text_order(uint8_t text[16], const uint8_t *p)
-{
-    static const uint8_t order[16] = {3, 2, 1,  0,  5,  4,  7,  6,
-                                      8, 9, 10, 11, 12, 13, 14, 15};
-    unsigned i;
-
-    for (i = 0; i < 16; i++) {
-        text[i] = p[order[i]];
-    }
-}
-
 int info_stream_read(struct info_stream *info, const struct msf *msf,
                      struct failure *failure)
 {
@@ -154,7 +143,7 @@ int info_stream_read(struct info_stream *info, const struct msf *msf,
     }
     info->version = le32(head);
     info->age = le32(head + 8);
-    guid_in_text_order(info->guid, head + 12);
+    le_guid(info->guid, head + 12);
     if (find_named_streams(info, head, size, &stream, failure) != 0) {
         return -1;
     }
