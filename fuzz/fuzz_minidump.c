@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "debuginfo/breakpad/cfi.h"
+#include "debuginfo/breakpad/breakpad.h"
 #include "reports/minidump/minidump.h"
 
 #define FRAMES 64

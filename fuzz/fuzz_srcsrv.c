@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "debuginfo/pdb/sources.h"
+#include "debuginfo/pdb/pdb.h"
 #include "derived/sourcecache/sourcecache.h"
 #include "derived/symcache/symcache.h"
 

@@ -38,8 +38,7 @@ struct conversion {
     bool is_text; /* the output is Breakpad's text, and no CfiCache */
     /* Makes another output than those of the formats, which must be named; or
      * NULL.  So pdb2symcache need not have what only others make. */
-    int (*make)(const uint8_t *data, size_t size, const struct symc_sink *sink,
-                struct debuginfo_result *result, struct failure *failure);
+    debuginfo_convert *make;
     struct slice_choice choice; /* of the image, if the file has several */
     const struct output_check
         *check; /* of the output; or NULL: there is none */

@@ -14,14 +14,9 @@
  * are those of an ELF file itself; of other files they are relative to the
  * image.  Returns 0, or -1 with failure set.
  */
-int symbfile_output(const uint8_t *data, size_t size,
-                    const struct symc_sink *sink,
-                    struct debuginfo_result *result, struct failure *failure);
+debuginfo_convert symbfile_output;
 
 /* The same with return pads, for which the file must have the code. */
-int symbfile_output_pads(const uint8_t *data, size_t size,
-                         const struct symc_sink *sink,
-                         struct debuginfo_result *result,
-                         struct failure *failure);
+debuginfo_convert symbfile_output_pads;
 
 #endif

@@ -47,10 +47,6 @@ enum cfi_form {
     CFI_MINUS /* it is taken off: "8 -" */
 };
 
-/* Reads the CFI of a file in memory. */
-typedef int cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
-                     struct failure *failure);
-
 /* Makes a CfiCache, or text, of a file. */
 int cfi_convert(cfi_read *read, bool is_text, const uint8_t *data, size_t size,
                 const struct symc_sink *sink, struct debuginfo_result *result,

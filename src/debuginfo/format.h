@@ -34,30 +34,30 @@ struct debuginfo_result {
     char note[320];       /* a sentence for whoever runs it, or "" */
 };
 
+/*
+ * Reads data[0..size) and writes the output to the sink.  Returns 0 and the
+ * result, or -1 with failure set; then the output is worthless.  Uses no
+ * globals and no files but the one of scratch.h, if it was opened.
+ */
+typedef int debuginfo_convert(const uint8_t *data, size_t size,
+                              const struct symc_sink *sink,
+                              struct debuginfo_result *result,
+                              struct failure *failure);
+
+/* Reads data[0..size) for a CfiCache or its text (cfi.h), and sets what it is
+ * the CFI of; with the same rules. */
+typedef int cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
+                     struct failure *failure);
+
 /* How a format becomes one of the outputs. */
 struct debuginfo_maker {
     symcache_kind_e output;
-
-    /*
-     * Reads data[0..size) and writes the output to the sink.  Returns 0 and
-     * the result, or -1 with failure set; then the output is worthless.  Uses
-     * no globals and no files but the one of scratch.h, if it was opened.
-     */
-    int (*convert)(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure);
+    debuginfo_convert *convert;
 
     /* The same, but it refuses what the "symbolic" library refuses, even where
      * most of the file can be used; NULL if convert does so already. */
-    int (*convert_strictly)(const uint8_t *data, size_t size,
-                            const struct symc_sink *sink,
-                            struct debuginfo_result *result,
-                            struct failure *failure);
-
-    /* Reads data[0..size) for a CfiCache or its text (cfi.h), and sets what it
-     * is the CFI of.  Instead of convert, and with its rules. */
-    int (*read_cfi)(const uint8_t *data, size_t size, struct cfi *cfi,
-                    struct failure *failure);
+    debuginfo_convert *convert_strictly;
+    cfi_read *read_cfi; /* instead of convert */
 };
 
 struct debuginfo_format {

@@ -13,4 +13,7 @@
 /* Converts a Breakpad file in memory to a SymCache. */
 extern const struct debuginfo_format breakpad_format;
 
+/* For its table. */
+cfi_read breakpad_cfi_read;
+
 #endif

@@ -1,13 +1,16 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
+ * Reads the STACK records of a Breakpad file.
+ *
  * Which bad records are skipped, and which make the whole file unusable, is as
  * in the "symbolic" library.
  */
-#include "cfi.h"
+#include "breakpad.h"
 
 #include <string.h>
 
+#include "debuginfo/cfi.h"
 #include "identity.h"
 #include "lexer.h"
 

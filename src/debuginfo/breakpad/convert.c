@@ -14,7 +14,6 @@
 
 #include "base/array.h"
 #include "base/hash_table.h"
-#include "cfi.h"
 #include "debuginfo/function_builder.h"
 #include "debuginfo/source_path.h"
 #include "identity.h"

@@ -1,10 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * Reads the call frame information of an ELF file.
  */
-#include "cfi.h"
+#include "elf.h"
 
 #include <string.h>
 
+#include "debuginfo/cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "debuginfo/scratch.h"
 #include "ehabi.h"

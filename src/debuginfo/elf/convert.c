@@ -15,7 +15,6 @@
 #include "derived/symcache/symcache.h"
 
 #include "altlink.h"
-#include "cfi.h"
 #include "file.h"
 #include "identity.h"
 #include "inflate.h"

@@ -18,4 +18,7 @@
  * those that only its symbol tables have. */
 extern const struct debuginfo_format elf_format;
 
+/* For its table. */
+cfi_read elf_cfi_read;
+
 #endif

@@ -13,8 +13,6 @@
 int elf_instructions_read(const uint8_t *data, size_t size, struct code *code);
 
 /* Writes a CodeCache, as the convert of a struct debuginfo_maker does. */
-int elf_code_convert(const uint8_t *data, size_t size,
-                     const struct symc_sink *sink,
-                     struct debuginfo_result *result, struct failure *failure);
+debuginfo_convert elf_code_convert;
 
 #endif

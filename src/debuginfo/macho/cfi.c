@@ -1,7 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * Reads the call frame information of a Mach-O image.
  */
-#include "cfi.h"
+#include "macho.h"
 
 #include <string.h>
 

@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "validate.h"
-#include "cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "identity.h"
-#include "instructions.h"
 #include "sections.h"
 #include "symbols.h"
 #include "derived/symcache/symcache.h"

@@ -1,10 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * The instructions that are in a Mach-O image.
  */
-#include "instructions.h"
+#include "macho.h"
 
 #include <string.h>
 
+#include "debuginfo/machine_code.h"
 #include "image.h"
 #include "sections.h"
 #include "validate.h"

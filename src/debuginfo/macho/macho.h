@@ -15,4 +15,8 @@
  * passes one slice. */
 extern const struct debuginfo_format macho_format;
 
+/* For its table. */
+cfi_read macho_cfi_read;
+debuginfo_convert macho_code_convert;
+
 #endif

@@ -1,11 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
+ * Reads the frame data of a PDB: how functions of x86 use the stack.
+ *
  * There are two streams, both ascending by address: records of FPO_DATA, which
  * only have numbers, and newer ones with programs.  They are merged as in the
  * "symbolic" library; where both begin, the newer one counts.
  */
-#include "cfi.h"
+#include "pdb.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include "base/array.h"
 #include "base/le.h"
 #include "dbi.h"
+#include "debuginfo/cfi.h"
 #include "info_stream.h"
 #include "machine.h"
 #include "msf.h"

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "address.h"
-#include "cfi.h"
 #include "dbi.h"
 #include "lines.h"
 #include "info_stream.h"
@@ -25,7 +24,6 @@
 #include "publics.h"
 #include "function_name.h"
 #include "source_files.h"
-#include "sources.h"
 #include "srcsrv.h"
 #include "symbols.h"
 #include "base/array.h"

@@ -13,4 +13,8 @@
 /* Converts a PDB in memory to a SymCache. */
 extern const struct debuginfo_format pdb_format;
 
+/* For its table. */
+cfi_read pdb_cfi_read;
+debuginfo_convert pdb_convert_sources;
+
 #endif

@@ -1,10 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
+ * Where on the web the source files of a PDB are: what its streams of Source
+ * Link and of the source server say, as a SourceCache without texts.
+ *
  * A stream that cannot be read is as one that is not there, and costs no other
  * one: the names and lines of the module do not depend on it.
  */
-#include "sources.h"
+#include "pdb.h"
 
 #include <stdlib.h>
 #include <string.h>

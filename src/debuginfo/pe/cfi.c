@@ -1,11 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * Reads the unwind information of a PE image.
  */
-#include "cfi.h"
+#include "pe.h"
 
 #include <string.h>
 
 #include "debug_directory.h"
+#include "debuginfo/cfi.h"
 #include "identity.h"
 #include "image.h"
 #include "sections.h"

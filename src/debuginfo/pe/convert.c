@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "debuginfo/supplement.h"
 #include "exports.h"

@@ -16,4 +16,7 @@
  * SymCache. */
 extern const struct debuginfo_format pe_format;
 
+/* For its table. */
+cfi_read pe_cfi_read;
+
 #endif

@@ -13,9 +13,6 @@
 bool portablepdb_has_sources(const struct metadata_root *root);
 
 /* Writes a SourceCache.  A maker of portable PDBs (debuginfo/format.h). */
-int portablepdb_convert_sources(const uint8_t *data, size_t size,
-                                const struct symc_sink *sink,
-                                struct debuginfo_result *result,
-                                struct failure *failure);
+debuginfo_convert portablepdb_convert_sources;
 
 #endif
