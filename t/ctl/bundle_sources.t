@@ -81,6 +81,10 @@ $ctl->is($ctl->run('bundle-sources', '-o', "$dir/none", "$dir/build/ring"), 1,
     undef, qr{main\.c: is not UTF-8\n.*: 0 of 2 .*: there is no bundle\n}s,
     'none is left');
 is_deeply [glob "$dir/none*"], [], 'nothing is written';
+system("strip -o '$dir/stripped' '$dir/build/ring'") == 0 or die;
+$ctl->is($ctl->run('bundle-sources', '-o', "$dir/none", "$dir/stripped"), 1,
+    undef, qr{stripped: names no source files, .*: there is no bundle\n},
+    'a stripped program');
 
 # --- paths of Windows, which are names of files here
 

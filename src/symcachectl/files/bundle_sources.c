@@ -325,8 +325,15 @@ static int write_bundle(const char *file, const char *name,
     if (rc != 0 || n == 0) {
         (void)unlink(bundle_tmp);
     }
-    snprintf(text, sizeof(text), "%zd of %zu source files are on this disk%s",
-             n, list->count, n == 0 ? ": there is no bundle" : "");
+    if (list->count == 0) {
+        snprintf(text, sizeof(text),
+                 "names no source files, as if its debug information were in "
+                 "another file: there is no bundle");
+    } else {
+        snprintf(text, sizeof(text),
+                 "%zd of %zu source files are on this disk%s", n, list->count,
+                 n == 0 ? ": there is no bundle" : "");
+    }
     (void)(rc == 0 ? command_fail(0, name, text) : 0);
     return rc != 0 ? COMMAND_IO : n == 0 ? COMMAND_NOT_FOUND : COMMAND_OK;
 }
