@@ -110,6 +110,10 @@ static int from_file(const char *command, const char *path,
     if (found == MODULE_FILE_OTHER && examine_is_packed(fd)) {
         snprintf(error, sizeof(error),
                  "is packed: unpack it, or give its name and id");
+    } else if (found == MODULE_FILE_OTHER &&
+               operands_is_mapping(basename(path), strlen(basename(path)))) {
+        snprintf(error, sizeof(error),
+                 "is a mapping, which has no id in it: give its UUID as well");
     }
     close(fd);
     if (found != MODULE_FILE_FOUND && found != MODULE_FILE_PORTABLE) {

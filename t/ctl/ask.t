@@ -151,6 +151,10 @@ $ctl->is($ctl->run('forget', @socket, $t->path('libx.so.debug')), 0,
     qr/^forgotten entries: 1$/, undef, 'forget: its debug file');
 $ctl->is($ctl->run('why', @socket, $t->path('x.c')), 2, undef,
     qr/belongs to no module/, 'why: a text');
+$t->write_file('mapping.txt', "a.B -> a.a:\n    1:1:void c():5:5 -> a\n");
+$ctl->is($ctl->run('why', @socket, $t->path('mapping.txt')), 2, undef,
+    qr/is a mapping, which has no id in it: give its UUID as well: /,
+    'why: a mapping alone');
 for (["MSCF\0\0\0\0", 'a.pd_'], ["\x1f\x8b\x08\0\0\0\0\0", 'a.pdb.gz']) {
     $t->write_file($_->[1], $_->[0]);
     $ctl->is($ctl->run('why', @socket, $t->path($_->[1])), 2, undef,
