@@ -254,6 +254,18 @@ $t->write_file('comments.json', "// socket\n{ /* here */ \"listen\": \"unix:"
 $r = $ctl->run('jobs', '-c', $t->path('comments.json'));
 is $r->{code}, 0, '-c: comments';
 
+SKIP: {
+    local $ctl->{wrapper} = $> == 0
+        ? [qw(setpriv --reuid=nobody --clear-groups)] : undef;
+    skip 'no setpriv, or no program for nobody', 1
+        if $ctl->{wrapper} && $ctl->run('--version')->{code} != 0;
+    mkdir $t->path('closed') or die $!;
+    chmod 0, $t->path('closed');
+    $ctl->is($ctl->run('jobs', '--socket', 'unix:' . $t->path('closed/s')), 3,
+        undef, qr/cannot connect: Permission denied\nonly root may, and users /,
+        'a socket of others');
+}
+
 for ([3, qr/\Q${\$t->path('none')}\E: cannot connect: No such file.*\n.*running there\?/,
       'no socket', 'jobs', '--socket', 'unix:' . $t->path('none')],
      [3, qr/none\.json: No such file/, 'no configuration',

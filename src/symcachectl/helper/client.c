@@ -4,6 +4,7 @@
 
 #include "client.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,6 +212,7 @@ void client_finish(CURL *request, CURLcode code)
     curl_easy_getinfo(request, CURLINFO_PRIVATE, &private);
     a = (struct client_answer *)private;
     a->status = 0;
+    a->is_denied = false;
     if (code == CURLE_OK) {
         curl_easy_getinfo(request, CURLINFO_RESPONSE_CODE, &a->status);
     } else if (code == CURLE_COULDNT_CONNECT &&
@@ -220,6 +222,7 @@ void client_finish(CURL *request, CURLcode code)
         /* libcurl's message names the host of the URL and not the socket. */
         snprintf(a->error, sizeof(a->error), "cannot connect: %s",
                  strerror((int)errnum));
+        a->is_denied = errnum == EACCES;
     } else if (a->error[0] == '\0') {
         snprintf(a->error, sizeof(a->error), "%s", curl_easy_strerror(code));
     }

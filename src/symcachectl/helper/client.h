@@ -8,6 +8,7 @@
 
 #include <cjson/cJSON.h>
 #include <curl/curl.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "symcachectl/files/identity.h"
@@ -21,6 +22,7 @@
 
 struct client_answer {
     long status; /* 0: there was no answer, see error */
+    bool is_denied; /* then: by the permissions of the socket */
     unsigned retry_after;
     char reason[32];
     char version[24];

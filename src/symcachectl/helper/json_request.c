@@ -21,6 +21,12 @@ static int complain_of_helper(const struct client *client,
     printable_put(stderr, client_address(client));
     fputs(": ", stderr);
     printable_put(stderr, error);
+    if (answer->is_denied) {
+        fputs("\nonly root may, and users with write access to this socket "
+              "and its folder\n",
+              stderr);
+        return COMMAND_IO;
+    }
     if (answer->status == 0) {
         fprintf(stderr,
                 "\nis %s running there? --socket or -c name another "
