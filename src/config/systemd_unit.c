@@ -196,6 +196,11 @@ bool systemd_unit_can_write(const struct systemd_unit *unit, const char *path,
     return true;
 }
 
+bool systemd_unit_makes(const struct systemd_unit *unit, const char *path)
+{
+    return unit != NULL && is_in(path, unit->own);
+}
+
 void systemd_unit_free(struct systemd_unit *unit)
 {
     if (unit != NULL) {

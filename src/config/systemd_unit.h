@@ -24,6 +24,10 @@ struct systemd_unit *systemd_unit_read(void);
 bool systemd_unit_can_write(const struct systemd_unit *unit, const char *path,
                             char *why, size_t size);
 
+/* Does the unit make this folder before it starts symcached?  Without a unit
+ * it does not. */
+bool systemd_unit_makes(const struct systemd_unit *unit, const char *path);
+
 void systemd_unit_free(struct systemd_unit *unit); /* NULL is allowed */
 
 #endif

@@ -182,8 +182,8 @@ static int look_at_folder(const char *path)
     return rc;
 }
 
-static void warn_of_folder(struct teller *t, const char *key,
-                           const char *listen)
+static void warn_of_folder(struct teller *t, const struct systemd_unit *unit,
+                           const char *key, const char *listen)
 {
     char folder[PATH_MAX];
 
@@ -192,11 +192,14 @@ static void warn_of_folder(struct teller *t, const char *key,
     }
     snprintf(folder, sizeof(folder), "%s", listen + 5);
     *(strrchr(folder, '/') + 1) = '\0';
-    if (look_at_folder(folder) != 0) {
+    if (look_at_folder(folder) != 0 && !systemd_unit_makes(unit, folder)) {
         warn_of(t,
                 "%s: \"%s\": %s; symcached does not make the folder of its "
-                "socket, and does not start without it",
-                key, folder, strerror(errno));
+                "socket, and does not start without it%s",
+                key, folder, strerror(errno),
+                unit == NULL ? ""
+                             : "; RuntimeDirectory= of a drop-in makes one "
+                               "below /run");
     }
 }
 
@@ -217,9 +220,9 @@ static void warn_of_root(struct teller *t, const struct systemd_unit *unit,
     }
 }
 
-static void warn_of_roots(struct teller *t, const struct config *config)
+static void warn_of_roots(struct teller *t, const struct systemd_unit *unit,
+                          const struct config *config)
 {
-    struct systemd_unit *unit = systemd_unit_read();
     char key[128];
     size_t i;
 
@@ -234,7 +237,6 @@ static void warn_of_roots(struct teller *t, const struct config *config)
         snprintf(key, sizeof(key), "stores.%s.root", config->stores[i].name);
         warn_of_root(t, unit, key, config->stores[i].root);
     }
-    systemd_unit_free(unit);
 }
 
 static void warn_of_listen(struct teller *t, const struct config *config)
@@ -274,13 +276,16 @@ unsigned warnings_tell(const struct config *config, bool thorough,
                        warnings_fn tell)
 {
     struct teller t = {.tell = tell};
+    struct systemd_unit *unit = NULL;
     size_t i;
 
     if (thorough) {
-        warn_of_folder(&t, "listen", config->listen);
-        warn_of_folder(&t, "admin_listen", config->admin_listen);
-        warn_of_folder(&t, "uploads.listen", config->uploads.listen);
-        warn_of_roots(&t, config);
+        unit = systemd_unit_read();
+        warn_of_folder(&t, unit, "listen", config->listen);
+        warn_of_folder(&t, unit, "admin_listen", config->admin_listen);
+        warn_of_folder(&t, unit, "uploads.listen", config->uploads.listen);
+        warn_of_roots(&t, unit, config);
+        systemd_unit_free(unit);
     }
     warn_of_listen(&t, config);
     for (i = 0; i < config->nstores; i++) {

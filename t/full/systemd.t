@@ -236,6 +236,25 @@ test -S $sockets/uploads.sock
 test -g /srv/uploads/.spool
 SH
 
+# the socket of fleet-machine.conf by its comment
+my ($folder) = slurp("$Test::Symcache::top/conf-examples/fleet-machine.conf")
+    =~ /^#\s+(RuntimeDirectory=.*)$/m;
+ok_sh('a socket elsewhere',
+    qq(sed '0,/{\$/s|{\$|{ "admin_listen": "unix:/run/symcached-admin/admin.sock",|' )
+    . "$shop >/etc/symcached.json");
+like ok_sh('in a folder that nothing makes', $test),
+    qr{warning:\ admin_listen:\ "/run/symcached-admin/":\ No\ such\ file\ .*
+       RuntimeDirectory=}x, '-t warns of it';
+$said = ok_sh('the drop-in makes it', <<"SH");
+set -e
+printf '[Service]\n$folder\n' >/etc/systemd/system/symcached.service.d/admin.conf
+systemctl daemon-reload
+symcached -t
+systemctl restart symcached
+test -S /run/symcached-admin/admin.sock
+SH
+unlike $said, qr/admin_listen/, '-t has no complaint, although it is not there yet';
+
 # --- the commands of README for nginx, and an nginx without its module
 
 my $package = "$Test::Symcache::top/packaging/nginx";
