@@ -28,7 +28,8 @@ typedef struct {
     time_t                ctime;
     symcache_version_t    versions[NGX_SYMCACHE_VERSIONS];
     uint16_t              n;            /* 0: the entry is unused */
-    uint16_t              gzipped;
+    u_char                gzipped;
+    u_char                kind;         /* a folder has files of several */
 } ngx_symcache_dircache_entry_t;
 
 
@@ -42,7 +43,8 @@ struct ngx_symcache_dircache_s {
 static ngx_symcache_dircache_entry_t *ngx_symcache_dircache_set(
     ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi);
 static ngx_uint_t ngx_symcache_dircache_is(
-    ngx_symcache_dircache_entry_t *entry, ngx_file_info_t *fi);
+    ngx_symcache_dircache_entry_t *entry, ngx_symcache_ctx_t *ctx,
+    ngx_file_info_t *fi);
 
 
 ngx_symcache_dircache_t *
@@ -63,7 +65,7 @@ ngx_symcache_dircache_recall(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
     for (i = 0; i < NGX_SYMCACHE_DIRCACHE_WAYS; i++, entry++) {
 
         if (entry->n
-            && ngx_symcache_dircache_is(entry, fi)
+            && ngx_symcache_dircache_is(entry, ctx, fi)
             && entry->ctime == fi->st_ctime)
         {
             ngx_memcpy(ctx->versions, entry->versions,
@@ -100,7 +102,7 @@ ngx_symcache_dircache_keep(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
 
     for (i = 0; i < NGX_SYMCACHE_DIRCACHE_WAYS; i++) {
 
-        if (set[i].n == 0 || ngx_symcache_dircache_is(&set[i], fi)) {
+        if (set[i].n == 0 || ngx_symcache_dircache_is(&set[i], ctx, fi)) {
             entry = &set[i];
             break;
         }
@@ -116,6 +118,7 @@ ngx_symcache_dircache_keep(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
     ngx_memcpy(entry->versions, ctx->versions, sizeof(entry->versions));
     entry->n = ctx->nversions;
     entry->gzipped = ctx->gzipped;
+    entry->kind = ctx->asked.key.kind;
 }
 
 
@@ -135,8 +138,9 @@ ngx_symcache_dircache_set(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
 
 static ngx_uint_t
 ngx_symcache_dircache_is(ngx_symcache_dircache_entry_t *entry,
-    ngx_file_info_t *fi)
+    ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
 {
     return entry->uniq == ngx_file_uniq(fi)
-           && entry->dev == (uint64_t) fi->st_dev;
+           && entry->dev == (uint64_t) fi->st_dev
+           && entry->kind == ctx->asked.key.kind;
 }

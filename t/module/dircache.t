@@ -24,14 +24,23 @@ sub body { $t->get($t->uri($_[1] // '3.9.0', pdb => $_[0]))->{body} }
 
 put($_, '3.1.0', "one $_") for @names;
 
+# a portable PDB, of which both caches are made, has one folder for both
+my $both = "both.pdb/${guid}FFFFFFFF";
+$t->put('3.1.0', 'of SymCache', key => $both);
+$t->write_file("store/$both/both.pdb-v1.0.0.ppdbcache", 'of PpdbCache');
+
 # a folder is only remembered when it has rested for two seconds
 
 $t->wait_until('the folders are old enough', sub {
-    return !grep { time - (stat $t->path("store/$_/${guid}1A"))[10] < 4 }
-        @names;
+    return !grep { time - (stat $t->path("store/$_"))[10] < 4 }
+        $both, map { "$_/${guid}1A" } @names;
 }, 20);
 for my $turn (1 .. 3) {
     is scalar(grep { body($_) ne "one $_" } @names), 0, "turn $turn";
+    is $t->get("/s/v3.1.0/both.pdb/$guid/4294967295")->{body}, 'of SymCache',
+        "turn $turn: a SymCache";
+    is $t->get("/s/ppdb/v1.0.0/both.pdb/$guid")->{body}, 'of PpdbCache',
+        "turn $turn: a PpdbCache in the same folder";
 }
 
 my ($more, $less, $empty, $gone, $same) = @names;
