@@ -179,10 +179,15 @@ ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx)
         /* the file has been removed since: go on as if it had never existed */
 
         ngx_symcache_zone_forget(ctx);
-        known = NGX_SYMCACHE_KEY_UNKNOWN;
 
-        below = ctx->best;
-        limit = &below;
+        /* the zone is older than the folder, where a newer one may be */
+
+        if (known != NGX_SYMCACHE_KEY_PRESENT) {
+            below = ctx->best;
+            limit = &below;
+        }
+
+        known = NGX_SYMCACHE_KEY_UNKNOWN;
     }
 
     if (answer == SYMCACHE_ANSWER_NOT_MODIFIED && ctx->transcoders_known) {

@@ -34,6 +34,7 @@ $t->start_nginx(<<'EON', workers => 2, http => <<'EOH');
     location /never/ { symcache %%DIR%%/never; symcache_valid 0; }
     location /small/ { symcache %%DIR%%/store; symcache_zone small; }
     location /spread/ { symcache %%DIR%%/store; symcache_zone spread; }
+    location /disk/ { symcache %%DIR%%/disk; symcache_pass off; }
 EON
     symcache_zone main:1m;
     symcache_zone small:32k;
@@ -165,9 +166,17 @@ is $t->get(uri('s', 'present'))->{body}, 'one', 'and believed for a while';
 is $t->get(uri('off', 'present'))->{body}, 'two', 'not where there is no zone';
 unlink $t->path("store/present.pdb/${Test::ModuleCase::guid}1A/"
                 . 'present.pdb-v3.1.0.symcache');
-is $t->get(uri('s', 'present'))->{body}, 'x',
-    'vanished: the next one below it, at once';
-is $t->get(uri('s', 'present'))->{body}, 'two', 'then all are seen again';
+is $t->get(uri('s', 'present'))->{body}, 'two',
+    'vanished: the highest that is there, at once';
+
+# a version that another one has replaced, and no helper that knows of that
+
+$t->put('3.1.0', 'one', root => 'disk');
+is $t->get($t->uri('3.9.0', location => '/disk'))->{body}, 'one', 'replaced';
+$t->put('3.2.0', 'two', root => 'disk');
+unlink $t->path("disk/$key/app.pdb-v3.1.0.symcache") or die;
+is $t->get($t->uri('3.9.0', location => '/disk'))->{body}, 'two',
+    'replaced: the new one at once, and no 404';
 
 my $brief = "brief2.pdb/${Test::ModuleCase::guid}1A";
 $t->put('3.1.0', 'one', key => $brief);
