@@ -576,7 +576,7 @@ ngx_symcache_merge_conflict(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
 }
 
 
-/* An "if" or "limit_except" block is part of its SymCache location. */
+/* An "if" or "limit_except" block is part of its location. */
 
 static void
 ngx_symcache_merge_part(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
@@ -592,9 +592,11 @@ ngx_symcache_merge_part(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
     conf->tail = prev->tail;
     conf->symbols = prev->symbols;
     conf->scope = prev->scope;
+    conf->status = prev->status;
 
     if (clcf->handler == NULL) {
-        clcf->handler = ngx_symcache_handler;
+        clcf->handler = conf->status ? ngx_symcache_status_handler
+                                     : ngx_symcache_handler;
     }
 
     if (conf->symbols) {
@@ -612,7 +614,7 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
-    if (clcf->noname && conf->root == NULL && prev->root) {
+    if (clcf->noname && conf->root == NULL && (prev->root || prev->status)) {
         ngx_symcache_merge_part(cf, prev, conf);
         return NGX_CONF_OK;
     }

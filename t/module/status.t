@@ -19,6 +19,7 @@ sub h { Test::Symcache::header(@_) }
 
 $t->start_nginx($t->location('symcache_hold_timeout 5s;') . <<'EON',
     location /status { symcache_status; }
+    location /limited { symcache_status; limit_except POST { allow all; } }
     location /helper {
         symcache_status; symcache_pass unix:%%DIR%%/page.sock;
     }
@@ -45,7 +46,7 @@ like $page_text, qr{^<!DOCTYPE html>\n<html lang="en">.*</html>\n\z}s,
     'page: whole';
 ok utf8::decode(my $copy = $page_text), 'page: UTF-8';
 is $page_text, $t->get("/$_")->{body}, "page: the same at $_"
-    for 'status?format=html', 'status?refresh=off', 'helper';
+    for 'status?format=html', 'status?refresh=off', 'helper', 'limited';
 unlike $page_text, qr{\bsrc=|href="[^?]|url\(|\bimport\b},
     'page: no other resource';
 like $page_text, qr{<a href="\?format=$_">}, "page: leads to $_"
