@@ -14,6 +14,7 @@
 #define NGX_SYMCACHE_SUSPEND_REST  192
 
 
+static void ngx_symcache_suspend_returned(ngx_http_request_t *r);
 static void ngx_symcache_suspend_reading(ngx_http_request_t *r);
 static void ngx_symcache_suspend_abandon(ngx_symcache_ctx_t *ctx);
 
@@ -21,11 +22,16 @@ static void ngx_symcache_suspend_abandon(ngx_symcache_ctx_t *ctx);
 ngx_int_t
 ngx_symcache_suspend(ngx_http_request_t *r)
 {
-    if (!r->discard_body) {
-        r->read_event_handler = ngx_symcache_suspend_reading;
-    }
-
+    r->read_event_handler = ngx_symcache_suspend_reading;
     r->write_event_handler = ngx_http_request_empty_handler;
+
+    if (r->discard_body) {
+        r->write_event_handler = ngx_symcache_suspend_returned;
+
+        if (ngx_http_post_request(r, NULL) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
 
     if (r->connection->read->ready) {
         ngx_post_event(r->connection->read, &ngx_posted_events);
@@ -33,6 +39,20 @@ ngx_symcache_suspend(ngx_http_request_t *r)
     }
 
     return ngx_handle_read_event(r->connection->read, 0);
+}
+
+
+/*
+ * When the content handler has returned, nginx sets a read handler of its own
+ * for the rest of a discarded body, and one that ignores the client after that.
+ * This is called later, and sets ours again.
+ */
+
+static void
+ngx_symcache_suspend_returned(ngx_http_request_t *r)
+{
+    r->read_event_handler = ngx_symcache_suspend_reading;
+    r->write_event_handler = ngx_http_request_empty_handler;
 }
 
 
@@ -45,13 +65,35 @@ ngx_symcache_suspend(ngx_http_request_t *r)
 static void
 ngx_symcache_suspend_reading(ngx_http_request_t *r)
 {
+    ngx_event_t         *rev;
     ngx_symcache_ctx_t  *ctx;
 
+    rev = r->connection->read;
     ctx = ngx_http_get_module_ctx(r, ngx_symcache_module);
 
     r->main->count++;
 
-    ngx_http_test_reading(r);
+    if (!r->discard_body) {
+        ngx_http_test_reading(r);
+
+    } else {
+        ngx_http_discarded_request_body_handler(r);
+
+        /* lingering_time stays set if the request has been finalized */
+
+        if (!r->discard_body && r->lingering_time == 0) {
+
+            /* the body has ended, and the client may have gone with it */
+
+            r->read_event_handler = ngx_symcache_suspend_reading;
+
+            if (rev->timer_set) {
+                ngx_del_timer(rev);
+            }
+
+            ngx_post_event(rev, &ngx_posted_events);
+        }
+    }
 
     if (ctx && ctx != ngx_http_get_module_ctx(r, ngx_symcache_module)) {
         ngx_symcache_suspend_abandon(ctx);

@@ -186,6 +186,23 @@ is $t->read_response($held[0])->{status}, 200, 'the last one is answered';
 undef $c;
 unmake();
 
+# a client that goes away after its body, which is discarded meanwhile
+
+for ([ 'Content-Length: 1', 'x' ], [ 'Content-Length: 2', 'x' ],
+     [ 'Transfer-Encoding: chunked', "1\r\nx\r\n0\r\n\r\n" ]) {
+    my ($header, $sent) = @$_;
+    my $n = () = held_log() =~ /^499 /mg;
+    $s = gated(sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'x' }) });
+    my $client = $t->hold('3.1.0', $header);
+    requests($s, 1);
+    syswrite $client, $sent;
+    close $client;
+    $t->wait_until("noticed: $header", sub {
+        (() = held_log() =~ /^499 /mg) == $n + 1;
+    });
+    pass "a client that goes away with its body: $header, $sent";
+}
+
 # all go away: the helper's connection is closed, nothing is left
 
 $s = $t->helper_says(sub {
