@@ -37,12 +37,12 @@ enum config_flag {
 };
 
 /* Stores the value of item at `at`.  Returns 0, or -1 with error set. */
-typedef int (*config_read_fn)(struct config_reader *r, const cJSON *item,
-                              const struct config_field *field, void *at);
+typedef int config_read_fn(struct config_reader *r, const cJSON *item,
+                           const struct config_field *field, void *at);
 
 struct config_field {
     const char *key;
-    config_read_fn read;
+    config_read_fn *read;
     size_t offset; /* of the value, in the struct that the object fills */
     uint64_t min;
     uint64_t max;
@@ -92,37 +92,25 @@ int config_word(struct config_reader *r, const cJSON *item,
 /* Checks a name that is used in URLs and paths: letters, digits and "._-". */
 int config_name(struct config_reader *r, const cJSON *item, const char *name);
 
-int config_string(struct config_reader *r, const cJSON *item,
-                  const struct config_field *field, void *at); /* char * */
+config_read_fn config_string; /* char * */
 /* An http or https URL, without a slash at its end; char * */
-int config_url(struct config_reader *r, const cJSON *item,
-               const struct config_field *field, void *at);
+config_read_fn config_url;
 /* A path to append to a URL: "a b/" becomes "/a%20b", "/" becomes ""; char * */
-int config_url_path(struct config_reader *r, const cJSON *item,
-                    const struct config_field *field, void *at);
-int config_path(struct config_reader *r, const cJSON *item,
-                const struct config_field *field, void *at); /* char * */
+config_read_fn config_url_path;
+config_read_fn config_path; /* char * */
 /* "unix:/path" or "address:port", as listener_open() takes it; char * */
-int config_listen(struct config_reader *r, const cJSON *item,
-                  const struct config_field *field, void *at);
-int config_listen_unix(struct config_reader *r, const cJSON *item,
-                       const struct config_field *field, void *at);
+config_read_fn config_listen;
+config_read_fn config_listen_unix;
 /* A key that is read before or after all others. */
-int config_read_apart(struct config_reader *r, const cJSON *item,
-                      const struct config_field *field, void *at);
-int config_bool(struct config_reader *r, const cJSON *item,
-                const struct config_field *field, void *at);
-int config_count(struct config_reader *r, const cJSON *item,
-                 const struct config_field *field, void *at); /* unsigned */
+config_read_fn config_read_apart;
+config_read_fn config_bool;
+config_read_fn config_count; /* unsigned */
 /* "90s", "1h30m", "7d"; seconds as unsigned */
-int config_duration(struct config_reader *r, const cJSON *item,
-                    const struct config_field *field, void *at);
+config_read_fn config_duration;
 /* "512k", "15g"; bytes as uint64_t */
-int config_size(struct config_reader *r, const cJSON *item,
-                const struct config_field *field, void *at);
+config_read_fn config_size;
 /* "3.1.0", at least 1.0.0; symcache_version_t */
-int config_version(struct config_reader *r, const cJSON *item,
-                   const struct config_field *field, void *at);
+config_read_fn config_version;
 
 /* Wipes and frees the texts that these fields have read with config_string(),
  * config_path(), config_url(), config_url_path() and config_secret(). */

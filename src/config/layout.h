@@ -40,12 +40,9 @@ enum layout_form {
 enum source_casing { CASING_DEFAULT, CASING_LOWER, CASING_UPPER };
 
 /* Each is a config_read_fn that fills a struct source_config at `at`. */
-int config_layout(struct config_reader *r, const cJSON *item,
-                  const struct config_field *field, void *at);
-int config_casing(struct config_reader *r, const cJSON *item,
-                  const struct config_field *field, void *at);
-int config_forms(struct config_reader *r, const cJSON *item,
-                 const struct config_field *field, void *at);
+config_read_fn config_layout;
+config_read_fn config_casing;
+config_read_fn config_forms;
 
 /* Checks that the layout has the forms, when the whole source has been read. */
 int config_layout_check(struct config_reader *r, const cJSON *item,

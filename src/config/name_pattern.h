@@ -25,8 +25,7 @@ struct patterns_config {
 
 /* A config_read_fn for one PCRE2 pattern or a list of them, which fills a
  * struct patterns_config. */
-int config_patterns(struct config_reader *r, const cJSON *item,
-                    const struct config_field *field, void *at);
+config_read_fn config_patterns;
 
 /*
  * Returns whether any of the patterns matches a text, ignoring case.  A pattern

@@ -52,8 +52,7 @@ struct source_config {
 };
 
 /* A config_read_fn that fills the sources of the reader's config. */
-int config_sources(struct config_reader *r, const cJSON *item,
-                   const struct config_field *field, void *at);
+config_read_fn config_sources;
 
 /*
  * Adds a source that another section stands for.  item describes it as in

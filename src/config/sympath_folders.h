@@ -22,8 +22,7 @@ struct config_sympath {
 };
 
 /* A config_read_fn that only checks that the value is a text. */
-int config_sympath_value(struct config_reader *r, const cJSON *item,
-                         const struct config_field *field, void *at);
+config_read_fn config_sympath_value;
 
 /* Reads "value" of the source item.  Returns 0, or -1 with error set. */
 int config_sympath_read(struct config_reader *r, const cJSON *item,

@@ -44,10 +44,8 @@ struct tier_config {
 
 /* Readers as of field.h, for "tiers" and for the "tier" of a store, which is a
  * struct tier_config *.  Both do nothing where sources are not read. */
-int config_tiers(struct config_reader *r, const cJSON *item,
-                 const struct config_field *field, void *at);
-int config_store_tier(struct config_reader *r, const cJSON *item,
-                      const struct config_field *field, void *at);
+config_read_fn config_tiers;
+config_read_fn config_store_tier;
 
 /* Bytes of one PUT at Amazon. */
 #define CONFIG_TIER_OBJECT_MAX (5ull * 1024 * 1024 * 1024)

@@ -52,8 +52,7 @@ struct transcoder_config {
 };
 
 /* A config_read_fn that fills the transcoders of a struct store_config. */
-int config_transcoders(struct config_reader *r, const cJSON *item,
-                       const struct config_field *field, void *at);
+config_read_fn config_transcoders;
 
 void config_transcoder_clear(struct transcoder_config *transcoder);
 

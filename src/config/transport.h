@@ -81,16 +81,11 @@ struct transport_config {
                               next number, in this configuration or another */
 };
 
-int config_headers(struct config_reader *r, const cJSON *item,
-                   const struct config_field *field, void *at);
-int config_auth(struct config_reader *r, const cJSON *item,
-                const struct config_field *field, void *at);
-int config_tls(struct config_reader *r, const cJSON *item,
-               const struct config_field *field, void *at);
-int config_proxy(struct config_reader *r, const cJSON *item,
-                 const struct config_field *field, void *at);
-int config_http_version(struct config_reader *r, const cJSON *item,
-                        const struct config_field *field, void *at);
+config_read_fn config_headers;
+config_read_fn config_auth;
+config_read_fn config_tls;
+config_read_fn config_proxy;
+config_read_fn config_http_version;
 
 /* Gives a transport that was read its id, and refuses keys that contradict each
  * other; item is the source.  Returns 0, or -1 with error set. */

@@ -67,8 +67,7 @@ struct uploads_config {
 };
 
 /* A config_read_fn that fills a struct uploads_config. */
-int config_uploads(struct config_reader *r, const cJSON *item,
-                   const struct config_field *field, void *at);
+config_read_fn config_uploads;
 
 /*
  * Adds the sources that the section stands for to the reader's config.  To be
