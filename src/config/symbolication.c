@@ -556,10 +556,12 @@ bool config_same_tenants(const struct symbolicator_config *a,
 
 bool tenants_may_reach(const struct tenants_config *config, const char *url)
 {
-    const char *host = strstr(url, "://");
+    const char *host = strchr(url, ':');
     size_t i, n;
 
-    if (host == NULL) {
+    /* libcurl takes "http:/a/" for "http://a/", so what is not written in full
+     * may have another host than the one after "://" */
+    if (host == NULL || strncmp(host, "://", 3) != 0) {
         return false;
     }
     host += 3;

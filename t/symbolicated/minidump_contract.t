@@ -206,6 +206,13 @@ like any("http://localhost:@{[$storage->port]}/dump")->{answer}{message},
     qr/^download failed: .*reserved/, 'a host of this machine';
 like any('http://127.0.0.1:1/dump')->{answer}{message}, qr/reserved/,
     'that is not listed';
+for my $slash ('/', '///') {
+    my $asked = $storage->requests;
+    like any("http:${slash}localhost:@{[$storage->port]}/dump?://STORAGE/")
+        ->{answer}{message}, qr/^download failed: .*reserved/,
+        "http:$slash and another host, with a listed one behind it";
+    is scalar($storage->requests), $asked, '... is not asked';
+}
 like any('ftp://STORAGE/dump')->{answer}{message}, qr/^download failed: /,
     'another scheme';
 my $r = any('http://STORAGE/dump', symbolicate => {
