@@ -1,0 +1,127 @@
+#!/usr/bin/env perl
+
+# Names whose addresses change: what resolves to a public address first and to
+# this machine later, or to both, in every form that a resolver has for it.  The
+# DNS server is the test's, in a network of its own.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use IO::Socket::INET;
+use JSON::PP ();
+use Socket qw(AF_INET6 inet_aton inet_pton);
+use Test::Network;
+use Test::More;
+use Test::ScriptedServer;
+use Test::SourceCase;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $crash = $t->read_file($t->data('pdb/crash.pdb'));
+my ($public, $refusing) = ('11.1.1.1', '11.1.1.2');
+Test::Network::ip(qw(addr add), "$public/32", qw(dev lo));
+Test::Network::ip(qw(route add prohibit), "$refusing/32");
+
+# --- a DNS server: name => addresses of the first answer, of the next ones
+
+sub a { map { [1, inet_aton($_)] } @_ }
+sub aaaa { map { [28, inet_pton(AF_INET6, $_)] } @_ }
+my %name = (
+    public => [[a($public)]],
+    later => [[a($public)], [a('127.0.0.1')]],
+    both => [[a($refusing, '127.0.0.1')]],
+    mapped => [[aaaa('::ffff:127.0.0.1')]],
+    loop6 => [[aaaa('::1')]],
+    linklocal => [[aaaa('fe80::1')]],
+    sixtofour => [[aaaa('2002:7f00:1::')]],
+    translated => [[aaaa('64:ff9b::127.0.0.1')]],
+    zero => [[a('0.0.0.0')]],
+    unspecified => [[aaaa('::')]],
+    localhost => [[a('127.0.0.1')]],
+    private => [[a('10.0.0.100')]],
+);
+my $dns = IO::Socket::INET->new(LocalAddr => '127.0.0.1:53', Proto => 'udp') or die "DNS: $!";
+my $resolver = fork() // die "fork: $!";
+if ($resolver == 0) {
+    my %asked;
+    while (1) {
+        $dns->recv(my $question, 4096) // next;
+        my ($id, $labels, $type) = unpack 'n x10 (C/a)2 @12', $question;
+        my ($at, @labels) = (12);
+        while (my $n = ord substr $question, $at, 1) {
+            push @labels, substr $question, $at + 1, $n;
+            $at += $n + 1;
+        }
+        $type = unpack 'n', substr $question, $at + 1, 2;
+        my $of = $name{ lc $labels[0] };
+        my $list = [];
+        if ($of) {
+            my $n = $asked{ lc $labels[0] }{$type}++;
+            $list = $of->[$n] // $of->[-1];
+        }
+        my @answers = grep { $_->[0] == $type } @$list;
+        $dns->send(pack('n6', $id, 0x8580 | ($of ? 0 : 3), 1, scalar @answers, 0, 0)
+            . substr($question, 12, $at - 7)
+            . join '', map { pack 'n n n N n/a*', 0xc00c, $type, 1, 0, $_->[1] } @answers);
+    }
+}
+$t->write_file('resolv.conf', "nameserver 127.0.0.1\noptions attempts:1 timeout:2\n");
+$t->write_file('nsswitch.conf', "hosts: dns\n");
+system('mount', '--bind', $t->path($_), "/etc/$_") == 0 or die "mount: $?"
+    for 'resolv.conf', 'nsswitch.conf';
+
+# --- a server at all addresses, which notes by which one it was reached
+
+my $server = Test::ScriptedServer->new(log => $t->path('requests'), address => '0.0.0.0', script => sub {
+    my ($c, $req) = @_;
+    my ($name) = $req->{headers}{host} =~ /^([^.:]*)/;
+    open my $fh, '>>', $t->path('reached') or die $!;
+    syswrite $fh, "$name at " . $c->{fh}->sockhost . "\n";
+    return $c->reset if $name eq 'later';
+    my ($to) = $req->{path} =~ /to-(\w+)\.pdb/;
+    return $to ? $c->reply(302, { Location => "http://$to.test:" . $c->{fh}->sockport . '/x' }, '')
+               : $c->reply(200, {}, $crash);
+});
+my $port = $server->port;
+sub reached { grep { !/^public at \Q$public\E$/ } split /\n/, $t->read_file('reached') // '' }
+
+my %hosts = map { $_ => "$_.test" } keys %name;
+$hosts{"${_}dot"} = "$_.test." for 'zero', 'both';
+$hosts{localhost} = 'localhost.';
+my $c = Test::SourceCase->new($t, limits => { attempts => 2, breaker_failures => 1000 }, sources => {
+    map { $_ => { type => 'http', url => "http://$hosts{$_}:$port", layout => 'symstore',
+                  forms => ['plain'], only => $_ eq 'public' ? '^(to-\w+|public)\.pdb$' : "^$_\\.pdb\$" } }
+    keys %hosts });
+sub details {
+    my ($name) = @_;
+    my $r = $c->ask("$name.pdb");
+    return ($r->{status}, grep { /reserved/ } map { $_->[2] } @{ $r->{places} });
+}
+
+$c->found('public.pdb', 'a name with a public address');
+$c->found('to-public.pdb', 'a redirect to it');
+is_deeply [reached()], [], 'at this address' or diag $t->read_file('reached');
+
+for my $name (sort grep { !/^(?:public|later)$/ } keys %hosts) {
+    my ($status, @reserved) = details($name);
+    is $status, 503, "$hosts{$name}: not taken";
+    ok @reserved || $name =~ /^both/, '... as its address is reserved';
+    is_deeply [reached()], [], '... and not asked';
+}
+for my $name (sort grep { !/dot$|^(?:public|later)$/ } keys %hosts) {
+    my ($status) = details("to-$name");
+    is $status, 503, "a redirect to $name.test: not taken";
+    is_deeply [reached()], [], '... and not asked';
+}
+my ($status, @reserved) = details('later');
+is $status, 503, 'a name that had another address when it was asked again';
+ok @reserved, '... as that is reserved';
+is_deeply [grep { / at 127/ } reached()], [], '... and was not asked';
+is scalar(grep { $_ eq "later at $public" } reached()), 1, '... unlike the first one';
+
+$t->finish;
+kill 'KILL', $resolver;
+waitpid $resolver, 0;
+done_testing;
