@@ -34,7 +34,7 @@ my $config = $t->default_config('http://127.0.0.1:1');
 $config->{sources} = { upstream => { type => 'filesystem',
     path => $t->symbol_store('sym') } };
 # one thread: each remembers for itself that nobody listened
-$config->{symbolication} = { threads => 1, mozilla => { wait => '1s' } };
+$config->{symbolication} = { threads => 1, mozilla => { wait => '1s', code => JSON::PP::true() } };
 mkdir $t->path('store');
 $t->start_symbolicated($config);
 
@@ -74,7 +74,8 @@ my %say = (
 my $script = sub {
     my ($c, $req) = @_;
     return $c->close if $req->{path} ne '/v1/lookups';
-    $say{ $t->read_file('say') }->($c);
+    my $what = $t->read_file('say');
+    $say{$what} ? $say{$what}->($c) : $c->send($head . $what);
     $c->close unless $c->{closed};
 };
 my $liar = Test::ScriptedServer->new(unix => $t->helper_socket,
@@ -90,6 +91,31 @@ for my $what (sort keys %say) {
     is asked(), $before + 1, 'and was asked';
 }
 
+# --- a program: a line of the log says why it is not available
+
+sub asm {
+    my $r = $t->post($t->symbolicated_socket, '/asm/v1', $json->encode({
+        debugName => 'crash.pdb', debugId => $key, startAddress => '0x0', size => '0x10' }));
+    return "$r->{status} " . $json->decode($r->{body})->{error};
+}
+sub asm_lines { my @lines = $t->symbolicated_log =~ /( protocol=asm .*)/g; return @lines }
+my $retry = '503 the program could not be had, please try again';
+my $code = "codecache:$crash of store default";
+for (['503 60 error', $retry, 'symcached answered 503 error, and tries again in 60 s'],
+     ['503 5 ' . 'x' x 60, $retry,
+      'symcached answered 503 ' . 'x' x 31 . ', and tries again in 5 s'],
+     ['202 1', $retry, 'symcached works on it, and goes on'],
+     ['200 0', $retry, 'symcached has it, and it is not there'],
+     ['xyz', $retry, 'symcached did not answer'],
+     ['404 0 notfound', '200 the program of the module is not to be had here', undef]) {
+    my ($line, $answer, $why) = @$_;
+    $t->write_file('say', "0 404 0 notfound\n1 $line\n");
+    my $before = () = asm_lines();
+    is asm(), $answer, "a program: $line";
+    $t->wait_until('the log has it', sub { asm_lines() > $before });
+    my $last = (asm_lines())[-1];
+    is $last =~ / failure=(.*)$/ ? $1 : undef, $why && "$code: $why", '... and the log says why';
+}
 # what is on disk needs nobody
 
 $t->fill_store('store', $t->data('pdb/crash.pdb'));

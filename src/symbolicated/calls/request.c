@@ -30,8 +30,7 @@
 /* The same of the values of a request. */
 #define VALUES_KEPT 65536
 
-/* Longer reports of a worker, of some thousands of frames, are not read in the
- * loop. */
+/* Longer reports of a worker, of thousands of frames, are read in a thread. */
 #define SAID_LARGE (256 * 1024)
 
 #define BROKEN_TRIES 3
@@ -81,6 +80,7 @@ void request_free(struct request *r)
         pending_poll_end(&r->poll);
     }
     if (r->call != NULL) {
+        free(r->call->failure);
         r->call->free(r->call);
     }
     settings_unref(r->settings);

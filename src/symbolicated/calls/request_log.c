@@ -10,7 +10,7 @@
 #include "base/decimal.h"
 #include "base/log.h"
 
-#define LINE_MAX_BYTES 256
+#define LINE_MAX_BYTES 1024
 #define FLUSH_MS 100
 #define WHAT_MAX 64 /* of which a line is */
 
@@ -132,6 +132,10 @@ static void print_line(struct request_log_line *line, const char *what,
     if (call != NULL && call->left_out != NULL) {
         add_to_line(line, " left_out=");
         add_to_line(line, call->left_out);
+    }
+    if (call != NULL && call->failure != NULL) {
+        add_to_line(line, " failure=");
+        add_to_line(line, call->failure);
     }
     line->text[line->size] = '\0';
 }

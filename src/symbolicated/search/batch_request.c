@@ -34,7 +34,7 @@ static void end_batch(struct batch_request *ask, struct batch_reply *replies,
 
     for (i = 0; i < ask->n; i++) {
         if (!ask->is_answered[i]) {
-            replies[n++] = (struct batch_reply){i, answer, 0};
+            replies[n++] = (struct batch_reply){.i = i, .answer = answer};
         }
     }
     batch_cancel(ask);
@@ -77,6 +77,8 @@ static bool read_line(struct batch_request *ask, const char *line,
     reply->i = i;
     reply->answer = judge_status(status, reason);
     reply->valid = seconds;
+    reply->status = status;
+    snprintf(reply->reason, sizeof(reply->reason), "%s", reason);
     return true;
 }
 

@@ -26,6 +26,8 @@ enum batch_answer {
     BATCH_NOBODY /* symcached cannot be reached */
 };
 
+#define BATCH_REASON_MAX 31
+
 /* What is asked for; read by batch_start() only. */
 struct batch_key {
     const char *store;
@@ -39,6 +41,8 @@ struct batch_reply {
     size_t i; /* of the key, in the order of the question */
     enum batch_answer answer;
     unsigned valid; /* for so many seconds it stays the same; 0: not known */
+    unsigned status; /* FAILED: what symcached said; 0: nothing */
+    char reason[BATCH_REASON_MAX + 1]; /* the same, cut off */
 };
 
 struct batch_request;

@@ -3,6 +3,9 @@
  */
 #include "search.h"
 
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
@@ -19,6 +22,7 @@
 
 static void seek_go_on(struct seek *seek);
 static void seek_ask(struct seek *seek);
+static void stop_seeks(struct search *search, const char *why);
 static void search_go_on(void *arg);
 
 static const char *store_name(const struct search *search, size_t store)
@@ -28,8 +32,49 @@ static const char *store_name(const struct search *search, size_t store)
                : search->settings->symbolication->stores[store]->name;
 }
 
+/* Notes for the log why a module fails, if none has failed before. */
+__attribute__((format(printf, 2, 3))) static void
+note_failure(const struct seek *seek, const char *format, ...)
+{
+    struct search *search = seek->search;
+    struct api_call *call = search->call;
+    char key[SYMCACHE_KEY_TEXT_MAX + 1], why[256];
+    va_list args;
+
+    if (call->failure != NULL) {
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    symcache_key_print(key, &seek->wanted->key);
+    if (asprintf(&call->failure, "%s of store %s: %s", key,
+                 search->nstores > seek->store
+                     ? store_name(search, seek->store)
+                     : "-",
+                 why) < 0) {
+        call->failure = NULL;
+    }
+    search->failed = seek;
+}
+
+/* The module has not failed after all: another store had it, or was sure. */
+static void forget_failure(const struct seek *seek)
+{
+    struct search *search = seek->search;
+
+    if (search->failed == seek) {
+        search->failed = NULL;
+        free(search->call->failure);
+        search->call->failure = NULL;
+    }
+}
+
 static void seek_end(struct seek *seek, enum api_module_state state)
 {
+    if (state < API_MODULE_FAILED) {
+        forget_failure(seek);
+    }
     seek->step = SEEK_ENDED;
     seek->wanted->state = state;
     seek->wanted->usec = (unsigned)(clock_usec() - seek->search->started);
@@ -200,7 +245,10 @@ static void seek_seen(struct seek *seek, const struct search_disk_lookup *look)
     if (look->sight.module != NULL) {
         seek_found(seek, module_ref(look->sight.module));
     } else if (look->sight.error != 0 || seek->step == SEEK_ASK) {
-        seek_next(seek, API_MODULE_FAILED); /* published, and gone again */
+        note_failure(seek, "%s", look->sight.error != 0
+                                     ? strerror(look->sight.error)
+                                     : "symcached has it, and it is not there");
+        seek_next(seek, API_MODULE_FAILED);
     } else if (seek->search->call->tenant != NULL) {
         seek_ask(seek);
     } else {
@@ -300,6 +348,7 @@ static void seek_answered(struct seek *seek, const struct batch_reply *reply)
         search->to_look++;
         break;
     case BATCH_NOBODY:
+        note_failure(seek, "symcached cannot be reached");
         seek_end(seek, search->call->tenant != NULL
                            ? API_MODULE_FAILED
                            : worst_without_symcached(seek));
@@ -314,9 +363,17 @@ static void seek_answered(struct seek *seek, const struct batch_reply *reply)
         seek_absent(seek, API_MODULE_MALFORMED, reply->valid);
         break;
     case BATCH_PENDING:
+        note_failure(seek, "symcached works on it, and goes on");
         seek_next(seek, API_MODULE_LATE);
         break;
     case BATCH_FAILED:
+        if (reply->status == 0) {
+            note_failure(seek, "symcached did not answer");
+        } else {
+            note_failure(seek,
+                         "symcached answered %u %s, and tries again in %u s",
+                         reply->status, reply->reason, reply->valid);
+        }
         seek_next(seek, API_MODULE_FAILED);
         break;
     }
@@ -508,6 +565,7 @@ static void seek_go_on(struct seek *seek)
         seek->wanted->missed = true;
         seek->store = seek->unsure ? 0 : n;
         if (seek->unsure && reachability_is_paused(search->started / 1000)) {
+            note_failure(seek, "symcached could not be reached a moment ago");
             seek->worst = worst_without_symcached(seek);
             seek->store = n;
         }
@@ -531,7 +589,7 @@ static void search_begin(struct search *search)
         rc = search_batch_start(search, &at);
     }
     if (rc != 0) {
-        search_stop(search);
+        stop_seeks(search, strerror(errno));
     }
     search_why(search);
 }
@@ -581,6 +639,7 @@ static void on_tenant(void *arg, enum symcached_client_news news,
         if (seek->step == SEEK_TENANT && search->tenant != NULL) {
             seek_go_on(seek);
         } else if (seek->step == SEEK_TENANT) {
+            note_failure(seek, "symcached gave no stores for the request");
             seek_end(seek, API_MODULE_FAILED);
         }
     }
@@ -658,7 +717,7 @@ bool search_run(struct search *search)
                        search->call->tenant, search->call->tenant_size,
                        on_tenant, search);
         if (search->exchange == NULL) {
-            search_stop(search);
+            stop_seeks(search, strerror(errno));
         }
     }
     search_begin(search);
@@ -680,7 +739,7 @@ bool search_is_looking(const struct search *search)
     return search->disk_lookups != NULL;
 }
 
-void search_stop(struct search *search)
+static void stop_seeks(struct search *search, const char *why)
 {
     struct search_batch *batch;
     struct search_disk_lookups *disk_lookups;
@@ -705,11 +764,18 @@ void search_stop(struct search *search)
     for (i = 0; i < search->round->nmodules; i++) {
         seek = &search->seeks[i];
         seek->to_look = seek->to_ask = false;
-        if (seek->step != SEEK_ENDED) {
-            seek_end(seek, seek->step == SEEK_WHY ? seek->settled
-                                                  : API_MODULE_LATE);
+        if (seek->step == SEEK_WHY) {
+            seek_end(seek, seek->settled);
+        } else if (seek->step != SEEK_ENDED) {
+            note_failure(seek, "%s", why);
+            seek_end(seek, API_MODULE_LATE);
         }
     }
+}
+
+void search_stop(struct search *search)
+{
+    stop_seeks(search, "nothing was known of it in time");
 }
 
 void search_free(struct search *search)

@@ -65,6 +65,7 @@ struct search {
     uint64_t begun;   /* microseconds: when the call was */
     uint64_t started; /* microseconds: when this round was */
     size_t open;      /* seeks that have not ended */
+    const struct seek *failed; /* that call->failure is of, or NULL */
     size_t to_look;
     size_t to_ask;
     struct search_disk_lookups *disk_lookups; /* the newest */
