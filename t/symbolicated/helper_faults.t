@@ -116,6 +116,10 @@ for (['503 60 error', $retry, 'symcached answered 503 error, and tries again in 
     my $last = (asm_lines())[-1];
     is $last =~ / failure=(.*)$/ ? $1 : undef, $why && "$code: $why", '... and the log says why';
 }
+$t->write_file('say', "0 503 60 error\n1 404 0 notfound\n");
+is asm(), '200 the program of the module is not to be had here',
+    'names that are not available do not matter without a program';
+
 # what is on disk needs nobody
 
 $t->fill_store('store', $t->data('pdb/crash.pdb'));

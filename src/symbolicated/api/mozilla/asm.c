@@ -98,8 +98,8 @@ static enum api_next begin_work(const struct asm_call *call,
         return API_WORKS;
     }
     for (i = 0; i < call->base.first.nmodules; i++) {
-        if (call->modules[i].state == API_MODULE_FAILED ||
-            call->modules[i].state == API_MODULE_LATE) {
+        if (call->modules[i].key.kind == SYMCACHE_KIND_CODECACHE &&
+            call->modules[i].state >= API_MODULE_FAILED) {
             return mozilla_refuse(reply, 503,
                                   "the program could not be had, please try "
                                   "again");
