@@ -14,7 +14,7 @@
 struct attempt_log;
 struct attempt_logs;
 
-/* id as id_print() writes it; NULL when out of memory. */
+/* id as store_key_print() writes it; NULL when out of memory. */
 struct attempt_log *attempt_log_new(const char *id);
 void attempt_log_free(struct attempt_log *attempt_log);
 const char *attempt_log_id(const struct attempt_log *attempt_log);

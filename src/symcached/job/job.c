@@ -48,14 +48,14 @@ symcache_kind_e job_kind_of_id(const symcache_key_t *key)
                : (symcache_kind_e)key->kind;
 }
 
-void job_print_id(char id[ID_MAX], const char *store,
+void job_print_id(char id[STORE_KEY_MAX], const char *store,
                   const symcache_key_t *key)
 {
     symcache_key_t original;
 
     symcache_key_copy(&original, key);
     original.kind = (uint8_t)job_kind_of_id(key);
-    id_print(id, store, &original);
+    store_key_print(id, store, &original);
 }
 
 struct job *job_new(struct scheduler *scheduler,
@@ -66,7 +66,7 @@ struct job *job_new(struct scheduler *scheduler,
     size_t len = offsetof(struct job, key.name) + key->name_len + 1;
     bool other_case = strcmp(name, key->name) != 0;
     struct job *job = calloc(1, len + (other_case ? strlen(name) + 1 : 0));
-    char id[ID_MAX];
+    char id[STORE_KEY_MAX];
 
     if (job == NULL) {
         return NULL;

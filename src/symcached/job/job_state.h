@@ -41,7 +41,7 @@
 #include <sys/queue.h>
 #include <sys/stat.h>
 #include "base/clock.h"
-#include "base/id.h"
+#include "base/store_key.h"
 #include "base/workdir.h"
 #include "config/config.h"
 #include "metrics/metrics.h"
@@ -271,7 +271,7 @@ static inline const char *job_hints(const struct job *job)
 symcache_kind_e job_kind_of_id(const symcache_key_t *key);
 
 /* Writes the job_id() of the job that looks for the original of a key. */
-void job_print_id(char id[ID_MAX], const char *store,
+void job_print_id(char id[STORE_KEY_MAX], const char *store,
                   const symcache_key_t *key);
 
 /* What a job is begun for.  Nothing of it need outlive the call but store and

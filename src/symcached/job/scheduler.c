@@ -298,7 +298,7 @@ struct job *scheduler_find(const struct scheduler *scheduler,
                            const symcache_key_t *key)
 {
     struct job *job;
-    char id[ID_MAX];
+    char id[STORE_KEY_MAX];
     uint64_t hash;
     size_t at = 0;
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/id.h"
+#include "base/store_key.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "proto/header.h"
@@ -66,7 +66,7 @@ static struct job *get_job(struct scheduler *scheduler,
                            struct scheduler_answer *answer)
 {
     const struct store_config *store = lookup->store;
-    char id[ID_MAX];
+    char id[STORE_KEY_MAX];
     struct job *job;
 
     answer->kind = SCHEDULER_BUSY;
@@ -82,7 +82,7 @@ static struct job *get_job(struct scheduler *scheduler,
     job = same_module_job_or_own(scheduler, store, lookup->key, lookup->hints);
     if (job == NULL && decision->unseen != 0) {
         /* what may be on disk is neither made again nor called absent */
-        id_print(id, store->name, lookup->key);
+        store_key_print(id, store->name, lookup->key);
         log_error(0, "lookup %s: answered 503, %s", id, decision->entry.text);
         answer->reason = "error";
         answer->text = decision->entry.text;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "base/id.h"
+#include "base/store_key.h"
 #include "scheduler_state.h"
 #include "same_module_job.h"
 #include "symcached/store/store.h"
@@ -307,7 +307,7 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
     cJSON *object = cJSON_CreateObject(), *list = NULL, *tier = NULL;
     const struct job *running;
     const struct attempt_log *attempt_log;
-    char id[ID_MAX], text[SYMCACHE_ID_TEXT_MAX + 1];
+    char id[STORE_KEY_MAX], text[SYMCACHE_ID_TEXT_MAX + 1];
 
     job_print_id(id, store->name, key);
     symcache_id_print(text, key);

@@ -15,7 +15,7 @@
 #include <strings.h>
 #include <sys/queue.h>
 #include <unistd.h>
-#include "base/id.h"
+#include "base/store_key.h"
 #include "base/hash_table.h"
 #include "absences.h"
 #include "entry_file.h"
@@ -27,7 +27,8 @@
 #define ERRORS_MAX 10000
 
 #define FAILURE_ID_MAX \
-    (ID_MAX + SYMCACHE_HINTS_MAX + SYMCACHE_NAME_MAX + sizeof("?  ") + 16)
+    (STORE_KEY_MAX + SYMCACHE_HINTS_MAX + SYMCACHE_NAME_MAX +                 \
+     sizeof("?  ") + 16)
 
 struct negcache_error {
     TAILQ_ENTRY(negcache_error) age;
@@ -166,7 +167,7 @@ static void print_id(char id[FAILURE_ID_MAX], const struct store_config *store,
     int n;
 
     symcache_path_file(relative, key, version, SYMCACHE_FILE_ABSENT);
-    n = snprintf(id, ID_MAX, "%.64s/%s", store->name, relative);
+    n = snprintf(id, STORE_KEY_MAX, "%.64s/%s", store->name, relative);
     if (hints != NULL) {
         snprintf(id + n, FAILURE_ID_MAX - (size_t)n, "?%s %s %016" PRIx64,
                  hints, name, store->fingerprint);
@@ -595,7 +596,7 @@ static bool is_section_of(const struct negcache_error *f, const char *store,
 static unsigned forget_errors(struct negcache *negcache, const char *prefix,
                               const symcache_key_t *key)
 {
-    char store[ID_MAX + 1];
+    char store[STORE_KEY_MAX + 1];
     struct negcache_error *f, *next;
     size_t len = strlen(prefix);
     unsigned n = 0;
@@ -647,7 +648,8 @@ unsigned negcache_forget(struct negcache *negcache,
                          const struct store_config *store,
                          const symcache_key_t *key, bool has_id)
 {
-    char path[PATH_MAX], folder[SYMCACHE_PATH_MAX + 1], prefix[ID_MAX + 1];
+    char path[PATH_MAX], folder[SYMCACHE_PATH_MAX + 1];
+    char prefix[STORE_KEY_MAX + 1];
     symcache_key_t each = *key;
     struct dirent *entry;
     unsigned n;
