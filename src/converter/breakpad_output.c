@@ -14,13 +14,13 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory_output.h"
 #include "debuginfo/cfi.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/supplement.h"
 #include "input_format.h"
-#include "memory_output.h"
 #include "symbolication/symbolication.h"
 
 #define DEPTH_MAX 256 /* of inlined calls; deeper ones are left out */

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_output.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/symbfile/symbfile.h"
 #include "input_format.h"
-#include "memory_output.h"
 
 /* What a SymCache of an ELF file has left out of its addresses. */
 static uint64_t base_of(const uint8_t *data, size_t size)

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
+#include "base/memory_output.h"
 #include "debuginfo/proguard/proguard.h"
 #include "symbolication/jvm/jvm.h"
 #include "symcachectl/command.h"
@@ -150,29 +150,10 @@ static int find_mapping(const char *folder, const char *trace, size_t size,
 
 #define TRACE_MAX (256u << 20)
 
-/* What was read or made, in memory. */
-struct bytes {
-    char *data;
-    size_t size;
-    size_t room;
-};
-
 static struct output output;
 
-static int append_text(void *context, const void *data, size_t size)
-{
-    struct bytes *bytes = context;
-
-    if (array_need(&bytes->data, &bytes->room, bytes->size + size, 1) != 0) {
-        return -1;
-    }
-    memcpy(bytes->data + bytes->size, data, size);
-    bytes->size += size;
-    return 0;
-}
-
 /* Reads the trace while that is still allowed. */
-static int read_trace(const char *file, struct bytes *bytes)
+static int read_trace(const char *file, struct memory_output *bytes)
 {
     FILE *f = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
     char piece[65536];
@@ -182,7 +163,8 @@ static int read_trace(const char *file, struct bytes *bytes)
         return command_fail(COMMAND_IO, file, strerror(errno));
     }
     while ((n = fread(piece, 1, sizeof(piece), f)) > 0) {
-        if (bytes->size + n > TRACE_MAX || append_text(bytes, piece, n) != 0) {
+        if (bytes->size + n > TRACE_MAX ||
+            memory_output_write(bytes, piece, n) != 0) {
             return command_fail(COMMAND_IO, file, "is too large");
         }
     }
@@ -198,8 +180,8 @@ static int read_trace(const char *file, struct bytes *bytes)
 static int open_mapping(const char *file, struct proguardcache_reader *reader)
 {
     struct input_bytes input;
-    struct bytes made = {NULL, 0, 0};
-    const struct symc_sink sink = {append_text, &made};
+    struct memory_output made = {NULL, 0, 0};
+    const struct symc_sink sink = {memory_output_write, &made};
     struct failure failure = {FAILURE_NONE, ""};
     char error[256];
 
@@ -216,7 +198,7 @@ static int open_mapping(const char *file, struct proguardcache_reader *reader)
         if (proguard_convert(input.data, input.size, &sink, &failure) != 0) {
             return command_fail(COMMAND_FOREIGN, file, failure.text);
         }
-        input.data = (uint8_t *)made.data;
+        input.data = made.data;
         input.size = made.size;
     }
     return proguardcache_reader_open(reader, input.data, input.size, error,
@@ -249,13 +231,13 @@ int retrace_show(const char *mapping, const char *file)
 {
     const struct jvm_output_text to = {print_retraced, &output};
     struct proguardcache_reader reader;
-    struct bytes trace = {NULL, 0, 0};
+    struct memory_output trace = {NULL, 0, 0};
     char found[PATH_MAX];
     struct stat st;
     int rc = read_trace(file, &trace);
 
     if (rc == COMMAND_OK && stat(mapping, &st) == 0 && S_ISDIR(st.st_mode)) {
-        rc = find_mapping(mapping, trace.data, trace.size, found);
+        rc = find_mapping(mapping, (char *)trace.data, trace.size, found);
         mapping = found;
     }
     if (rc == COMMAND_OK) {
@@ -264,7 +246,7 @@ int retrace_show(const char *mapping, const char *file)
     if (rc == COMMAND_OK) {
         output_init(&output, STDOUT_FILENO);
         if (trace.size > 0 &&
-            jvm_retrace(&reader, trace.data, trace.size, &to) != 0) {
+            jvm_retrace(&reader, (char *)trace.data, trace.size, &to) != 0) {
             rc = command_fail(COMMAND_IO, file, "out of memory");
         }
         rc = output_finish(&output, rc);

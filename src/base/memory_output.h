@@ -3,8 +3,8 @@
  *
  * An output that stays in memory.
  */
-#ifndef CONVERTER_MEMORY_OUTPUT_H
-#define CONVERTER_MEMORY_OUTPUT_H
+#ifndef BASE_MEMORY_OUTPUT_H
+#define BASE_MEMORY_OUTPUT_H
 
 #include <stddef.h>
 #include <stdint.h>

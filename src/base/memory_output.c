@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/array.h"
+#include "array.h"
 
 int memory_output_write(void *context, const void *data, size_t size)
 {
