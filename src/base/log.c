@@ -92,8 +92,7 @@ int log_open(const char *file)
     return 0;
 }
 
-/* lines --------------------------------------------------------------------
- */
+/* lines ------------------------------------------------------------------- */
 
 /* Appends a text, which is mended, and whose control characters become \xNN.
  * Returns the new length. */
@@ -205,8 +204,7 @@ put_line(enum log_level level, int errnum, const char *format, ...)
     put(line, len);
 }
 
-/* the thread ---------------------------------------------------------------
- */
+/* the thread -------------------------------------------------------------- */
 
 static void write_one(const struct log_line *line, unsigned lost)
 {

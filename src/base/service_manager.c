@@ -116,8 +116,7 @@ void service_start(void)
     unsetenv("LISTEN_FDNAMES");
 }
 
-/* sockets -------------------------------------------------------------------
- */
+/* sockets ----------------------------------------------------------------- */
 
 static bool is_same(const struct sockaddr *a, const struct sockaddr *b)
 {
@@ -160,8 +159,7 @@ void service_close_rest(void)
     }
 }
 
-/* messages ------------------------------------------------------------------
- */
+/* messages ---------------------------------------------------------------- */
 
 /*
  * Errors are ignored: what the manager then does is up to it.  Only a signal

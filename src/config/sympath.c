@@ -93,8 +93,7 @@ static bool starts_with(const char *text, const char *word)
     return strncasecmp(text, word, strlen(word)) == 0;
 }
 
-/* places ------------------------------------------------------------------
- */
+/* places ------------------------------------------------------------------ */
 
 /* Returns whether a "%" begins an escape in a URL, such as "%20", and not the
  * name of a variable. */
@@ -232,8 +231,7 @@ static int add_part(struct sympath *path, const struct sympath_text *at,
     return 0;
 }
 
-/* elements ----------------------------------------------------------------
- */
+/* elements ---------------------------------------------------------------- */
 
 /* Adds the stores after "srv*".  All but the last are caches of the last one.
  */

@@ -207,8 +207,7 @@ static void find_image(const struct conversion *c, struct supplement *s)
     }
 }
 
-/* split DWARF ----------------------------------------------------------------
- */
+/* split DWARF ------------------------------------------------------------- */
 
 #define FILES_MAX 16384 /* a process may have 65,530 mappings */
 

@@ -8,8 +8,7 @@
 
 #define NUMBER 24 /* characters of a number, with what is before it */
 
-/* text -----------------------------------------------------------------------
- */
+/* text -------------------------------------------------------------------- */
 
 static int flush_text(struct cfi *cfi)
 {
@@ -132,8 +131,7 @@ static int put_win(struct cfi *cfi, uint64_t type, uint64_t start,
                : put_word(cfi, win->allocates_base_pointer ? " 0 1" : " 0 0");
 }
 
-/* records --------------------------------------------------------------------
- */
+/* records ----------------------------------------------------------------- */
 
 static int check_status(struct cfi *cfi, enum symc_status status)
 {
@@ -267,8 +265,7 @@ int cfi_win(struct cfi *cfi, uint64_t type, uint64_t start, uint32_t size,
                                                  *win, program, program_size));
 }
 
-/* the file -------------------------------------------------------------------
- */
+/* the file ---------------------------------------------------------------- */
 
 static int finish_result(struct cfi *cfi, struct debuginfo_result *result)
 {

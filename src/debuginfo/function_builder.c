@@ -9,8 +9,7 @@
 #include "base/array.h"
 #include "base/sort.h"
 
-/* nesting of inlined ranges --------------------------------------------------
- */
+/* nesting of inlined ranges ----------------------------------------------- */
 
 static bool is_before(const struct inlined_range *a,
                       const struct inlined_range *b)
@@ -242,8 +241,7 @@ static int nest_all(struct function_builder *b, struct failure *failure)
     return 0;
 }
 
-/* splitting lines where inlined code begins and ends -------------------------
- */
+/* splitting lines where inlined code begins and ends ---------------------- */
 
 static int add_piece(struct line_pieces *to, const struct symc_line *line,
                      uint32_t owner)
@@ -490,8 +488,7 @@ static int build_tree(struct function_builder *b, struct inlinee_name *names)
     return build_function(b, names) != 0 ? -1 : sort_pieces(b);
 }
 
-/* the builder ----------------------------------------------------------------
- */
+/* the builder ------------------------------------------------------------- */
 
 void function_builder_begin(struct function_builder *b, uint64_t address,
                             uint64_t size, const struct symc_name *name)

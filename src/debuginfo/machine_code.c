@@ -63,8 +63,7 @@ void code_free(struct code *code)
     free(code->marks);
 }
 
-/* a CodeCache --------------------------------------------------------------
- */
+/* a CodeCache ------------------------------------------------------------- */
 
 static int compare_parts(const void *a, const void *b)
 {

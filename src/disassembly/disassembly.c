@@ -48,8 +48,7 @@ struct run {
     char room[DEMANGLE_ROOM];
 };
 
-/* names --------------------------------------------------------------------
- */
+/* names ------------------------------------------------------------------- */
 
 /* Finds the function at an address.  Those of Thumb code may have an odd one
  * as their first. */
@@ -96,8 +95,7 @@ static void name_target(struct run *r, uint64_t target, char *text,
     }
 }
 
-/* instructions -------------------------------------------------------------
- */
+/* instructions ------------------------------------------------------------ */
 
 /* Does the instruction go to an address that stands in it?  It is the last
  * operand of all processors. */
@@ -250,8 +248,7 @@ static void write_all(struct run *r)
     json_write_close(w, '}');
 }
 
-/* the range ----------------------------------------------------------------
- */
+/* the range --------------------------------------------------------------- */
 
 /* Finds how far to go.  The function's end counts if it is behind the size. */
 static uint32_t length_of(struct run *r)

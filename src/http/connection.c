@@ -61,8 +61,7 @@ void http_connection_watch(struct http_connection *c, short what)
     c->watched = what;
 }
 
-/* input ---------------------------------------------------------------------
- */
+/* input ------------------------------------------------------------------- */
 
 /* Returns false if all connections would have too much together. */
 static bool count_input(struct http_connection *c, size_t room)
@@ -123,8 +122,7 @@ static bool keep_input(struct http_connection *c, struct http_input *in)
     return count_input(c, c->input->room);
 }
 
-/* life ----------------------------------------------------------------------
- */
+/* life -------------------------------------------------------------------- */
 
 void http_connection_free(struct http_connection *c)
 {
@@ -220,8 +218,7 @@ static void flush_output(struct http_connection *c)
     }
 }
 
-/* answers -------------------------------------------------------------------
- */
+/* answers ----------------------------------------------------------------- */
 
 /*
  * Sends what is there, from outside take_input().  Further steps run in a turn
@@ -288,8 +285,7 @@ static void refuse_request(struct http_connection *c, int status)
     http_reply(&c->request, &reply);
 }
 
-/* requests ------------------------------------------------------------------
- */
+/* requests ---------------------------------------------------------------- */
 
 /* Returns 1 when the head is read, 0 when there is not all of it, or a status,
  * negated. */
@@ -479,8 +475,7 @@ static void take_input(struct http_connection *c, struct http_input *in)
     settle_request(c, in);
 }
 
-/* events --------------------------------------------------------------------
- */
+/* events ------------------------------------------------------------------ */
 
 /* Makes room for the rest of a request.  Returns false if there is none. */
 static bool grow_buffer(struct http_connection *c)

@@ -58,8 +58,7 @@ static void on_request(struct http_request *request, void *arg)
     }
 }
 
-/* life ----------------------------------------------------------------------
- */
+/* life -------------------------------------------------------------------- */
 
 static void on_trim(evutil_socket_t fd, short what, void *arg)
 {

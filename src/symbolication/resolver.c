@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include "base/array.h"
 
-
 /* Places whose memory is fetched together. */
 #define PREFETCHED 128
 

@@ -188,8 +188,7 @@ CURLcode(curl_easy_getinfo)(CURL *easy, CURLINFO info, ...)
     return code;
 }
 
-/* unpacking and hashing ------------------------------------------------------
- */
+/* unpacking and hashing --------------------------------------------------- */
 
 static void *isal_library, *lzma_library, *minizip_library, *nettle_library,
     *z_library, *zstd_library;

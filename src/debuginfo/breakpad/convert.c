@@ -104,8 +104,7 @@ static struct symc_name name_of(const struct fields *f)
     return name;
 }
 
-/* files and origins ----------------------------------------------------------
- */
+/* files and origins ------------------------------------------------------- */
 
 static int add_source(struct breakpad_convert *c, const struct span *path)
 {
@@ -183,8 +182,7 @@ static int take_origin(struct breakpad_convert *c, struct span *line)
                : add_name(c, &name);
 }
 
-/* functions ------------------------------------------------------------------
- */
+/* functions --------------------------------------------------------------- */
 
 static int end_function(struct breakpad_convert *c)
 {
@@ -275,8 +273,7 @@ static int take_line(struct breakpad_convert *c, struct span *span)
     return function_builder_line(&c->builder, &line) == 0 ? 0 : no_memory(c);
 }
 
-/* publics --------------------------------------------------------------------
- */
+/* publics ----------------------------------------------------------------- */
 
 static int note_public(struct breakpad_convert *c, const struct span *line)
 {
@@ -320,8 +317,7 @@ static int take_publics(struct breakpad_convert *c)
     return 0;
 }
 
-/* the file -------------------------------------------------------------------
- */
+/* the file ---------------------------------------------------------------- */
 
 /* Reads a record outside of functions.  Unknown ones are skipped. */
 static int take_outside(struct breakpad_convert *c, struct span *line)

@@ -32,8 +32,7 @@ static int damaged(struct dwarf_walk *w, uint64_t offset, const char *what)
     return dwarf_damaged(w->reader, DWARF_INFO, offset, what);
 }
 
-/* ranges of an entry ---------------------------------------------------------
- */
+/* ranges of an entry ------------------------------------------------------ */
 
 /* Reads an address of an entry.  Returns 1, 0 if it has none, or -1 if it is
  * of the wrong form, or missing. */
@@ -112,8 +111,7 @@ static int read_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
                                   range.end);
 }
 
-/* open entries ---------------------------------------------------------------
- */
+/* open entries ------------------------------------------------------------ */
 
 static struct dwarf_open_entry *open_entry(struct dwarf_walk *w, int64_t depth)
 {
@@ -314,8 +312,7 @@ static int open_function(struct dwarf_walk *w, int64_t depth,
     return 0;
 }
 
-/* inlined calls --------------------------------------------------------------
- */
+/* inlined calls ----------------------------------------------------------- */
 
 /* Adds an inlined range to the function's range in which it begins.  Outside
  * of all of them it is dropped. */
@@ -396,8 +393,7 @@ static int open_inlinee(struct dwarf_walk *w, int64_t depth,
     return 0;
 }
 
-/* closing functions ----------------------------------------------------------
- */
+/* closing functions ------------------------------------------------------- */
 
 /* A row goes on from one function into the next one if both have the same line
  * there.  The "symbolic" library drops it in the second. */
@@ -504,8 +500,7 @@ static int close_entries(struct dwarf_walk *w, int64_t depth)
     return 0;
 }
 
-/* the walk -------------------------------------------------------------------
- */
+/* the walk ---------------------------------------------------------------- */
 
 /* Which entries can be skipped. */
 static unsigned place_of(const struct dwarf_walk *w)

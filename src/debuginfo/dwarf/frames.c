@@ -46,8 +46,7 @@ struct dwarf_frames_reader {
     struct frame_rule said[FRAME_REGISTERS + 1];
 };
 
-/* addresses ------------------------------------------------------------------
- */
+/* addresses --------------------------------------------------------------- */
 
 static uint64_t mask(uint64_t address, uint8_t size)
 {
@@ -124,8 +123,7 @@ static bool read_address(const void *context, const struct frame_cie *cie,
     return !c->failed;
 }
 
-/* entries --------------------------------------------------------------------
- */
+/* entries ----------------------------------------------------------------- */
 
 struct dwarf_frames_entry {
     uint64_t offset;
@@ -265,8 +263,7 @@ static bool read_cie(const struct dwarf_frames_reader *r,
     return !c.failed;
 }
 
-/* rules ----------------------------------------------------------------------
- */
+/* rules ------------------------------------------------------------------- */
 
 static bool is_same(const struct frame_rule *a, const struct frame_rule *b)
 {
@@ -429,8 +426,7 @@ static int write_row(struct dwarf_frames_reader *r, uint64_t start,
     return write_changes(r, &changes);
 }
 
-/* functions ------------------------------------------------------------------
- */
+/* functions --------------------------------------------------------------- */
 
 static int damaged(struct dwarf_frames_reader *r, uint64_t offset,
                    const char *what)

@@ -63,8 +63,7 @@ static void reset(struct line_program_machine *m)
     m->is_removed = false;
 }
 
-/* collecting rows ------------------------------------------------------------
- */
+/* collecting rows --------------------------------------------------------- */
 
 static int end_sequence(struct line_program_machine *m, uint64_t end)
 {
@@ -330,8 +329,7 @@ static int run_standard(struct line_program_machine *m, unsigned opcode)
     return !m->c.failed;
 }
 
-/* the instructions that nearly all programs consist of ------------------------
- */
+/* the instructions that nearly all programs consist of -------------------- */
 
 /* Registers and the last row, while only usual instructions are run. */
 struct usual {

@@ -31,8 +31,7 @@ void dwarf_lines_free(struct dwarf_lines *l)
     memset(l, 0, sizeof(*l));
 }
 
-/* headers --------------------------------------------------------------------
- */
+/* headers ----------------------------------------------------------------- */
 
 static int add_directory(struct dwarf_lines *l, const struct dwarf_value *name)
 {

@@ -27,8 +27,7 @@ void dwarf_names_free(struct dwarf_names *n)
     memset(n, 0, sizeof(*n));
 }
 
-/* sources --------------------------------------------------------------------
- */
+/* sources ----------------------------------------------------------------- */
 
 static int add_source(struct dwarf_sources *f, const struct symc_text *comp,
                       const struct symc_text *directory,
@@ -112,8 +111,7 @@ int dwarf_sources_add(struct dwarf_sources *f, struct dwarf_reader *d,
     return add_source(f, &comp_dir, &texts[0], &texts[1]);
 }
 
-/* names ----------------------------------------------------------------------
- */
+/* names ------------------------------------------------------------------- */
 
 static int allocate_slots(struct dwarf_names *n, size_t num_slots)
 {

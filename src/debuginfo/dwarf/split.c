@@ -33,8 +33,7 @@ static enum dwarf_section_name section_of(uint32_t number)
     }
 }
 
-/* opening --------------------------------------------------------------------
- */
+/* opening ----------------------------------------------------------------- */
 
 /* Adds the place of a unit, unless there is one with this id.  Returns 0, or
  * -1 if memory runs out. */
@@ -194,8 +193,7 @@ void dwarf_splits_free(struct dwarf_splits *s)
     memset(s, 0, sizeof(*s));
 }
 
-/* finding --------------------------------------------------------------------
- */
+/* finding ----------------------------------------------------------------- */
 
 /* Where a section has the part of the unit of a row. */
 static uint64_t part_of(const struct dwarf_split_file *f, uint32_t row,
@@ -280,8 +278,7 @@ int dwarf_splits_end(struct dwarf_splits *s, struct failure *failure)
     return rc;
 }
 
-/* names ----------------------------------------------------------------------
- */
+/* names ------------------------------------------------------------------- */
 
 /* Adds the path of the file of a unit.  Returns how many bytes were written:
  * 0 without one, or without room for it. */

@@ -52,8 +52,7 @@ static uint8_t language_number(uint64_t code)
     return 0;
 }
 
-/* headers --------------------------------------------------------------------
- */
+/* headers ----------------------------------------------------------------- */
 
 static bool is_address_size(unsigned size)
 {
@@ -225,8 +224,7 @@ struct dwarf_unit *dwarf_unit_at(struct dwarf_reader *d, uint64_t offset)
     return u != NULL && offset == u->start ? u : NULL;
 }
 
-/* tables of abbreviations ----------------------------------------------------
- */
+/* tables of abbreviations ------------------------------------------------- */
 
 void dwarf_units_forget(struct dwarf_reader *d)
 {
@@ -304,8 +302,7 @@ static int find_table(struct dwarf_reader *d, struct dwarf_unit *u)
                : failure_memory(d->failure);
 }
 
-/* root entries ---------------------------------------------------------------
- */
+/* root entries ------------------------------------------------------------ */
 
 /* The values used from a root entry.  If an attribute occurs twice, the first
  * language, producer and ranges count; for all others, the last one counts. */

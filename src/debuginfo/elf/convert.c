@@ -117,8 +117,7 @@ struct conversion {
     uint8_t *packed;              /* the file of .gnu_debugdata, or NULL */
 };
 
-/* sections -------------------------------------------------------------------
- */
+/* sections ---------------------------------------------------------------- */
 
 static bool wait_for_bytes(void *inflation, size_t size)
 {
@@ -170,8 +169,7 @@ static int take_section(struct conversion *c, enum dwarf_section_name name)
     return 0;
 }
 
-/* symbols --------------------------------------------------------------------
- */
+/* symbols ----------------------------------------------------------------- */
 
 /* Adds the functions of a table of a file. */
 static int add_symbols(struct conversion *c, const struct elf_file *file,
@@ -280,8 +278,7 @@ static int read_symbols(struct conversion *c)
                : symbol_list_end(&c->symbols, c->failure);
 }
 
-/* the file -------------------------------------------------------------------
- */
+/* the file ---------------------------------------------------------------- */
 
 static int take_sections(struct conversion *c)
 {

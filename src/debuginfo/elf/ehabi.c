@@ -62,8 +62,7 @@ static uint32_t follow_offset(uint32_t word, uint32_t address)
     return address + ((word & 0x7fffffff) | (word & 0x40000000) << 1);
 }
 
-/* instructions ---------------------------------------------------------------
- */
+/* instructions ------------------------------------------------------------ */
 
 static bool next_byte(struct code *code, uint32_t *byte)
 {
@@ -207,8 +206,7 @@ static bool run_code(struct state *s, struct code *code)
     return true;
 }
 
-/* tables ---------------------------------------------------------------------
- */
+/* tables ------------------------------------------------------------------ */
 
 /* Finds the instructions at an address of .ARM.extab.  After a personality
  * routine they are as compilers of C++ place them. */
@@ -262,8 +260,7 @@ static bool find_code(const struct ehabi_reader *r, const uint8_t *entry,
     return word >> 24 == 0x80;
 }
 
-/* records --------------------------------------------------------------------
- */
+/* records ----------------------------------------------------------------- */
 
 static int write_slot(const struct ehabi_reader *r,
                       const struct cfi_register *reg, struct ehabi_slot slot,

@@ -152,8 +152,7 @@ bool elf_strings_get(const struct elf_strings *strings, uint64_t offset,
     return true;
 }
 
-/* reading, in the order of the reference -------------------------------------
- */
+/* reading, in the order of the reference ---------------------------------- */
 
 static const char *open_header(struct elf_file *f)
 {
@@ -394,8 +393,7 @@ const char *elf_file_open(struct elf_file *f, const uint8_t *data, size_t size)
     return NULL;
 }
 
-/* finding parts ---------------------------------------------------------------
- */
+/* finding parts ----------------------------------------------------------- */
 
 /* Compares no more than the name: others may be as long as the file. */
 static bool is_named(const struct elf_strings *names,
@@ -516,8 +514,7 @@ bool elf_file_is_low(const struct elf_file *f)
     return true;
 }
 
-/* build id --------------------------------------------------------------------
- */
+/* build id ---------------------------------------------------------------- */
 
 static uint64_t align(uint64_t n, uint64_t alignment)
 {

@@ -146,8 +146,7 @@ static bool inflate_whole(const struct compressed *c, uint8_t *out,
     return rc == 0;
 }
 
-/* all others -----------------------------------------------------------------
- */
+/* all others -------------------------------------------------------------- */
 
 /* zlib counts in 32 bits, so it gets large buffers in parts. */
 static uInt part_size(uint64_t left)
@@ -251,8 +250,7 @@ int elf_inflate(const struct elf_file *f, const struct elf_bytes *section,
     return 1;
 }
 
-/* in the background ----------------------------------------------------------
- */
+/* in the background ------------------------------------------------------- */
 
 #define LEAST (256u << 10) /* compressed: a millisecond */
 

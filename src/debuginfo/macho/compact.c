@@ -69,8 +69,7 @@ static uint32_t u32(const struct compact_unwind_reader *r, const uint8_t *p)
     return byte_order_32(p, r->compact->is_big);
 }
 
-/* rules ----------------------------------------------------------------------
- */
+/* rules ------------------------------------------------------------------- */
 
 /* Says that a register is saved so many words from the CFA. */
 static int rule_saved(struct compact_unwind_reader *r,
@@ -262,8 +261,7 @@ static int write_entry(struct compact_unwind_reader *r,
                : write_rules(r, entry->encoding);
 }
 
-/* pages ----------------------------------------------------------------------
- */
+/* pages ------------------------------------------------------------------- */
 
 /* Iterates over the entries of all pages. */
 struct pages {

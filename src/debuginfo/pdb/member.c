@@ -114,8 +114,7 @@ struct member_number member_take_number(struct bytes *b)
     }
 }
 
-/* writing; nothing is written if text is NULL --------------------------------
- */
+/* writing; nothing is written if text is NULL ----------------------------- */
 
 static void put(struct text *text, const char *data, size_t size)
 {

@@ -38,8 +38,7 @@ static int check_status(struct sources *s, enum symc_status status)
     return failure_writer(s->failure, status);
 }
 
-/* Source Link ---------------------------------------------------------------
- */
+/* Source Link ------------------------------------------------------------- */
 
 /* Without a byte order mark, and the zeros that fill the end up. */
 static void strip_text(const uint8_t **text, uint32_t *size)
@@ -104,8 +103,7 @@ static int add_links(struct sources *s)
     return rc;
 }
 
-/* the source server ---------------------------------------------------------
- */
+/* the source server ------------------------------------------------------- */
 
 static int add_file(struct sources *s, size_t entry, uint32_t *files)
 {

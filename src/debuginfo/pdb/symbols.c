@@ -139,8 +139,7 @@ static unsigned deeds_of(uint32_t kind)
     return kind < NUM_KINDS ? deeds[kind] : 0;
 }
 
-/* trees ----------------------------------------------------------------------
- */
+/* trees ------------------------------------------------------------------- */
 
 static void add_child(struct pdb_symbols *s, uint32_t parent, uint32_t child)
 {
@@ -254,8 +253,7 @@ static int keep_text(struct pdb_symbols *s, struct symc_name *to)
     return 0;
 }
 
-/* procedures -----------------------------------------------------------------
- */
+/* procedures -------------------------------------------------------------- */
 
 static int read_name(uint32_t kind, const uint8_t *p, uint32_t size,
                      struct procedure *procedure)

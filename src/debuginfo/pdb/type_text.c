@@ -146,8 +146,7 @@ void type_text_unknown(struct type_names *s)
     text_add_number(&s->text, "<unimplemented type kind 0x%llx>", s->number);
 }
 
-/* sizes, for the dimensions of arrays --------------------------------------
- */
+/* sizes, for the dimensions of arrays ------------------------------------- */
 
 static uint64_t size_of(struct type_names *s, uint32_t index,
                         const struct leaf *leaf, unsigned depth);
@@ -197,8 +196,7 @@ static uint64_t size_of(struct type_names *s, uint32_t index,
     }
 }
 
-/* arguments ------------------------------------------------------------------
- */
+/* arguments --------------------------------------------------------------- */
 
 static enum type_text_status put_arguments(struct type_names *s,
                                            const struct leaf *list,
@@ -388,8 +386,7 @@ enum type_text_status type_text_method(struct type_names *s,
     return TYPE_TEXT_OK;
 }
 
-/* pointers -------------------------------------------------------------------
- */
+/* pointers ---------------------------------------------------------------- */
 
 static void put_levels(struct type_names *s, const struct levels *levels,
                        int space_first)
@@ -507,8 +504,7 @@ static enum type_text_status put_pointer(struct type_names *s,
     }
 }
 
-/* other types ----------------------------------------------------------------
- */
+/* other types ------------------------------------------------------------- */
 
 static enum type_text_status
 put_array(struct type_names *s, const struct leaf *array, unsigned depth)

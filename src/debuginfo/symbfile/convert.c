@@ -57,8 +57,7 @@ static int no_memory(struct symbfile_convert *c)
     return failure_memory(c->failure);
 }
 
-/* sources and names ---------------------------------------------------------
- */
+/* sources and names ------------------------------------------------------- */
 
 static int add_source(struct symbfile_convert *c,
                       const struct symc_string *path)
@@ -150,8 +149,7 @@ static int end_function(struct symbfile_convert *c)
                                 c->failure);
 }
 
-/* lines ---------------------------------------------------------------------
- */
+/* lines ------------------------------------------------------------------- */
 
 static int add_line(struct symbfile_convert *c, uint64_t from, uint64_t to,
                     uint32_t source, uint32_t number)
@@ -210,8 +208,7 @@ static int advance_ranges(struct symbfile_convert *c, uint64_t to)
     return 0;
 }
 
-/* groups --------------------------------------------------------------------
- */
+/* groups ------------------------------------------------------------------ */
 
 /* Opens a range below those of its depth and deeper that are still open: the
  * one that began first counts, as for the function builder. */
@@ -342,8 +339,7 @@ static int add_pad(struct symbfile_convert *c, const struct symbfile_record *r)
     return 0;
 }
 
-/* the file ------------------------------------------------------------------
- */
+/* the file ---------------------------------------------------------------- */
 
 /* Removes what says nothing: empty ranges, and pads next to ranges. */
 static int select_entries(struct symbfile_convert *c)

@@ -69,8 +69,7 @@ void symbfile_reader_free(struct symbfile_reader *r)
     free(r->frames);
 }
 
-/* fields --------------------------------------------------------------------
- */
+/* fields ------------------------------------------------------------------ */
 
 static uint64_t offset_of(const struct symbfile_reader *r, const uint8_t *p)
 {
@@ -180,8 +179,7 @@ static uint64_t zigzag(uint64_t value)
     return value >> 1 ^ (0 - (value & 1));
 }
 
-/* messages ------------------------------------------------------------------
- */
+/* messages ---------------------------------------------------------------- */
 
 static int read_strings(struct symbfile_reader *r, struct protobuf message)
 {
@@ -407,8 +405,7 @@ static int read_pad(struct symbfile_reader *r, struct protobuf message,
                : make_frames(r, record);
 }
 
-/* the container -------------------------------------------------------------
- */
+/* the container ----------------------------------------------------------- */
 
 /* Reads the prefixes of a record, whose message follows. */
 static int next_payload(struct symbfile_reader *r, uint64_t *type,

@@ -42,8 +42,7 @@ struct symbfile_item {
     struct item_frame *frames;
 };
 
-/* bytes ---------------------------------------------------------------------
- */
+/* bytes ------------------------------------------------------------------- */
 
 static int flush_piece(struct symbfile_writer *w)
 {
@@ -121,8 +120,7 @@ static bool put_address(const struct symbfile_writer *w, pb_ostream_t *s,
                                                       : -(int64_t)size);
 }
 
-/* messages ------------------------------------------------------------------
- */
+/* messages ---------------------------------------------------------------- */
 
 typedef bool put_message(const struct symbfile_writer *w, pb_ostream_t *s,
                          const struct symbfile_item *item);
@@ -282,8 +280,7 @@ static int put_record(struct symbfile_writer *w, uint32_t type,
                : -1; /* on_bytes() has set the failure */
 }
 
-/* records -------------------------------------------------------------------
- */
+/* records ----------------------------------------------------------------- */
 
 int symbfile_writer_begin(struct symbfile_writer *w,
                           const struct symc_sink *sink,

@@ -4,7 +4,6 @@
 
 #include "string.h"
 
-
 #include "base/utf8.h"
 #include "format.h"
 

@@ -12,8 +12,7 @@
 
 static const char too_large[] = "a number is too large";
 
-/* scanning -----------------------------------------------------------------
- */
+/* scanning ---------------------------------------------------------------- */
 
 struct cursor {
     const char *p;
@@ -128,8 +127,7 @@ bool line_number(struct apple_text text, uint32_t *number)
     return true;
 }
 
-/* threads ------------------------------------------------------------------
- */
+/* threads ----------------------------------------------------------------- */
 
 bool parse_thread_line(struct apple_text line, struct apple_thread *thread,
                        line_error *error)
@@ -250,8 +248,7 @@ bool parse_register(struct apple_text *rest, struct apple_register *found,
     return false;
 }
 
-/* frames -------------------------------------------------------------------
- */
+/* frames ------------------------------------------------------------------ */
 
 /* Does a line go on with blanks, an address, and blanks? */
 static bool take_address(struct cursor *c, uint64_t *address,
@@ -377,8 +374,7 @@ bool parse_frame_line(struct apple_text line, struct apple_frame *frame,
     return true;
 }
 
-/* images -------------------------------------------------------------------
- */
+/* images ------------------------------------------------------------------ */
 
 bool parse_uuid(struct apple_text text, uint8_t uuid[16])
 {
@@ -523,8 +519,7 @@ bool parse_image_line(struct apple_text line, bool is_lenient,
     return true;
 }
 
-/* time ---------------------------------------------------------------------
- */
+/* time -------------------------------------------------------------------- */
 
 /* Days from 1970-01-01 to a day of the Gregorian calendar, whose year begins
  * in March here: then the leap day is the last of a year. */

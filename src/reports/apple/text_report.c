@@ -45,8 +45,7 @@ static void need_memory(struct text_report_reader *r, bool has_memory)
     }
 }
 
-/* the head -----------------------------------------------------------------
- */
+/* the head ---------------------------------------------------------------- */
 
 static const char *const header_names[APPLE_HEADERS] = {
     [APPLE_CODE_TYPE] = "Code Type",
@@ -113,8 +112,7 @@ static void read_header(struct text_report_reader *r, struct apple_text line)
     }
 }
 
-/* threads ------------------------------------------------------------------
- */
+/* threads ----------------------------------------------------------------- */
 
 static void begin_thread(struct text_report_reader *r,
                          const struct apple_thread *thread)
@@ -221,8 +219,7 @@ static void read_image(struct text_report_reader *r, struct apple_text line)
     need_memory(r, apple_add_image(report, &image));
 }
 
-/* lines --------------------------------------------------------------------
- */
+/* lines ------------------------------------------------------------------- */
 
 /* Lines that begin a part, in whatever part they occur. */
 static bool begin_state(struct text_report_reader *r, struct apple_text line)

@@ -40,8 +40,7 @@ static void write_code(struct minidump *dump, const char *before,
     }
 }
 
-/* Windows --------------------------------------------------------------------
- */
+/* Windows ----------------------------------------------------------------- */
 
 static const char *exception_name(uint32_t code)
 {
@@ -121,8 +120,7 @@ bool minidump_last_error(const struct minidump *dump, size_t thread,
     return true;
 }
 
-/* Linux ----------------------------------------------------------------------
- */
+/* Linux ------------------------------------------------------------------- */
 
 static void unix_signal(struct minidump *dump)
 {
@@ -154,8 +152,7 @@ static void unix_signal(struct minidump *dump)
     }
 }
 
-/* Apple ----------------------------------------------------------------------
- */
+/* Apple ------------------------------------------------------------------- */
 
 static void mach_resource(struct minidump *dump, uint32_t type,
                           const char *name)

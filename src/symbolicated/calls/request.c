@@ -43,8 +43,7 @@ static void on_flush(evutil_socket_t fd, short what, void *arg)
     request_log_flush(arg);
 }
 
-/* the answer ----------------------------------------------------------------
- */
+/* the answer -------------------------------------------------------------- */
 
 void request_stop_waiting(struct request *r)
 {
@@ -577,8 +576,7 @@ void request_context_stop(struct request_context *context)
     }
 }
 
-/* the request ---------------------------------------------------------------
- */
+/* the request ------------------------------------------------------------- */
 
 static const char *find_header(const struct api_request *api, const char *name)
 {

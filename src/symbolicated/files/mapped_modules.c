@@ -241,8 +241,7 @@ static bool is_thrashing(struct mapped_modules *mapped, uint64_t now)
     return true;
 }
 
-/* without the mutex --------------------------------------------------------
- */
+/* without the mutex ------------------------------------------------------- */
 
 size_t mapped_modules_allowed(void)
 {

@@ -165,8 +165,7 @@ struct tenant *tenant_open(const struct settings *settings,
     return tenant;
 }
 
-/* hints --------------------------------------------------------------------
- */
+/* hints ------------------------------------------------------------------- */
 
 /* Is a name, up to ":", one of the sources of a store? */
 static bool has_source(const char *sources, const char *name)

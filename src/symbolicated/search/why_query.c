@@ -156,8 +156,7 @@ static void take_page(struct why_query_question *q, struct evbuffer *page)
     }
 }
 
-/* the queue ----------------------------------------------------------------
- */
+/* the queue --------------------------------------------------------------- */
 
 /* Goes to the next store that is asked about, from one on.  Returns whether
  * there is one. */

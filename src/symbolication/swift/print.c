@@ -19,8 +19,7 @@ void swift_print_kids(struct swift_printer *p, swift_ref ref,
     }
 }
 
-/* contexts -----------------------------------------------------------------
- */
+/* contexts ---------------------------------------------------------------- */
 
 /* Does a context stand in front of a name, and not after it? */
 static bool is_in_front(struct swift_printer *p, swift_ref ref)
@@ -56,8 +55,7 @@ void swift_print_behind(struct swift_printer *p, swift_ref context)
     }
 }
 
-/* entities -----------------------------------------------------------------
- */
+/* entities ---------------------------------------------------------------- */
 
 static void print_thunk(struct swift_printer *p, swift_ref ref)
 {
@@ -295,8 +293,7 @@ static void print_attribute(struct swift_printer *p, swift_ref ref)
     }
 }
 
-/* all ----------------------------------------------------------------------
- */
+/* all --------------------------------------------------------------------- */
 
 static void print_entity(struct swift_printer *p, swift_ref ref)
 {

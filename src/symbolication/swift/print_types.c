@@ -3,8 +3,7 @@
  */
 #include "print.h"
 
-/* types --------------------------------------------------------------------
- */
+/* types ------------------------------------------------------------------- */
 
 static void print_element(struct swift_printer *p, swift_ref ref)
 {
@@ -234,8 +233,7 @@ static void print_around(struct swift_printer *p, swift_ref ref)
     put_text(p, node->behind);
 }
 
-/* lowered types ------------------------------------------------------------
- */
+/* lowered types ----------------------------------------------------------- */
 
 static const char *attribute_text(char letter, bool is_first)
 {

@@ -52,8 +52,7 @@ enum container_kind container_sniff(int fd)
                : CONTAINER_NONE;
 }
 
-/* in the child --------------------------------------------------------------
- */
+/* in the child ------------------------------------------------------------ */
 
 static void put_bytes(int fd, const void *data, size_t size)
 {
@@ -207,8 +206,7 @@ static _Noreturn void unpack_in_child(int in, size_t size,
     _exit(0);
 }
 
-/* in the parent -------------------------------------------------------------
- */
+/* in the parent ----------------------------------------------------------- */
 
 static bool get_bytes(int fd, void *data, size_t size)
 {

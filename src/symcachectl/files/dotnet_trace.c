@@ -120,8 +120,7 @@ void trace_free(struct trace *trace)
     memset(trace, 0, sizeof(*trace));
 }
 
-/* assemblies -----------------------------------------------------------------
- */
+/* assemblies -------------------------------------------------------------- */
 
 /* Opens the file of an assembly.  Its name comes from the text, and is never
  * more than a name.  Returns -1 with errno. */
@@ -181,8 +180,7 @@ static bool identify_image(const char *images, const char *name,
     return wrong == NULL;
 }
 
-/* the request ----------------------------------------------------------------
- */
+/* the request ------------------------------------------------------------- */
 
 /* The age of its debug id is the stamp, by which the layout "unified" has the
  * file. */
@@ -235,8 +233,7 @@ char *trace_request(const struct trace *trace, const char *images)
     return cjson_finish(root);
 }
 
-/* the answer -----------------------------------------------------------------
- */
+/* the answer -------------------------------------------------------------- */
 
 /* Does a text begin with a character that may go to a terminal as it is? */
 static size_t plain_control(const char *text)

@@ -80,8 +80,7 @@ static bool next_line(struct symc_string *rest, struct symc_string *whole,
     return true;
 }
 
-/* the request ---------------------------------------------------------------
- */
+/* the request ------------------------------------------------------------- */
 
 /* Returns its frames. */
 static cJSON *add_trace(cJSON *stacks, const struct jvm_line *thrown)
@@ -140,8 +139,7 @@ static char *make_request(void)
     return cjson_finish(root);
 }
 
-/* the answer ----------------------------------------------------------------
- */
+/* the answer -------------------------------------------------------------- */
 
 /* Tabs and ends of lines stay. */
 static void put_line_text(struct symc_string text)

@@ -28,8 +28,7 @@
 static cJSON *walked; /* the dump without names */
 static bool is_json, is_socorro;
 
-/* the answer -----------------------------------------------------------------
- */
+/* the answer -------------------------------------------------------------- */
 
 /* Puts what the walk knows of each thread into the answer with its names. */
 static cJSON *merge_answer(const cJSON *answer)
@@ -87,8 +86,7 @@ static void print_answer(const cJSON *answer)
     cJSON_Delete(object);
 }
 
-/* names ----------------------------------------------------------------------
- */
+/* names ------------------------------------------------------------------- */
 
 /* The request for names: registers and addresses of each thread. */
 static char *make_request(void)

@@ -47,8 +47,7 @@ static void add_hex(cJSON *object, const char *key, uint64_t value)
     add_text(object, key, text);
 }
 
-/* symbols -------------------------------------------------------------------
- */
+/* symbols ----------------------------------------------------------------- */
 
 static const union derived_reader *find_file(struct minidump_json *w,
                                              const struct minidump_module *m,
@@ -103,8 +102,7 @@ static bool has_function(void *context, size_t module, uint64_t offset)
     return frames.next != SYMC_NONE;
 }
 
-/* the report -----------------------------------------------------------------
- */
+/* the report -------------------------------------------------------------- */
 
 static void on_frame(void *context, const struct stackwalk_frame *frame)
 {

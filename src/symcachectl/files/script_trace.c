@@ -318,8 +318,7 @@ static int print_trace(const struct script_lines *lines, bool is_json,
     return output_finish(&output, found > 0 ? COMMAND_OK : code_of_nothing);
 }
 
-/* a server ------------------------------------------------------------------
- */
+/* a server ---------------------------------------------------------------- */
 
 static struct {
     struct script_lines lines;

@@ -46,8 +46,7 @@ static int symbfile_damaged(const char *file, const struct failure *failure)
                         file, failure->text);
 }
 
-/* make ---------------------------------------------------------------------
- */
+/* make -------------------------------------------------------------------- */
 
 static int write_symbfile(const char *input, const char *output, bool is_pads)
 {
@@ -74,8 +73,7 @@ static int symbfile_make(int argc, char **argv)
     return write_symbfile(argv[0], s.output, s.has_return_pads != 0);
 }
 
-/* push ---------------------------------------------------------------------
- */
+/* push -------------------------------------------------------------------- */
 
 /* Makes both files in a folder and sends them.  Without instructions, which the
  * converter has said, there are ranges only; they are enough. */
@@ -127,8 +125,7 @@ static int push(int argc, char **argv)
     return code;
 }
 
-/* show ---------------------------------------------------------------------
- */
+/* show -------------------------------------------------------------------- */
 
 static void print_place(struct output *out, const struct symc_string *file,
                         uint32_t line)
@@ -224,8 +221,7 @@ static int symbfile_show(int argc, char **argv)
     return output_finish(&s.out, rc);
 }
 
-/* lookup -------------------------------------------------------------------
- */
+/* lookup ------------------------------------------------------------------ */
 
 static void print_frames(uint64_t address)
 {

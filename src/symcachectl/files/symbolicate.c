@@ -30,8 +30,7 @@
 
 #define REQUEST_MAX (55u << 20) /* as symbolicated's own default */
 
-/* printing ------------------------------------------------------------------
- */
+/* printing ---------------------------------------------------------------- */
 
 static void print_place(const cJSON *frame, const char *file, const char *line,
                         const char *after)
@@ -172,8 +171,7 @@ static int judge_answer(const cJSON *answer)
     return named == 0 ? COMMAND_NOT_FOUND : COMMAND_INCOMPLETE;
 }
 
-/* requests ------------------------------------------------------------------
- */
+/* requests ---------------------------------------------------------------- */
 
 /* A request for addresses of one module, which are relative to its image. */
 static char *ask_addresses(const struct identity *identity, int count,

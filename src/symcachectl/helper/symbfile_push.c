@@ -37,8 +37,7 @@ struct request {
     struct short_reply reply;
 };
 
-/* the id -------------------------------------------------------------------
- */
+/* the id ------------------------------------------------------------------ */
 
 /* Adds size bytes of a file from an offset.  Returns false if that fails. */
 static bool add_bytes(struct digest *digest, FILE *file, long offset,
@@ -107,8 +106,7 @@ int symbfile_id(const char *path, char id[SYMBFILE_ID_SIZE])
                    : command_fail(COMMAND_IO, path, strerror((int)i));
 }
 
-/* one part -----------------------------------------------------------------
- */
+/* one part ---------------------------------------------------------------- */
 
 /* libcurl would send a file to its end, even beyond the size that it was
  * given. */

@@ -70,8 +70,7 @@ struct guest_process {
     cJSON *tenants;              /* of the last message, or NULL */
 };
 
-/* its messages -------------------------------------------------------------
- */
+/* its messages ------------------------------------------------------------ */
 
 static void count_growth(const cJSON *message, const char *name,
                          uint64_t *before, enum metric metric)
@@ -116,8 +115,7 @@ cJSON *guest_process_json(const struct guest_process *helper)
     return helper != NULL ? cJSON_Duplicate(helper->tenants, true) : NULL;
 }
 
-/* its life -----------------------------------------------------------------
- */
+/* its life ---------------------------------------------------------------- */
 
 static void drop_report(struct guest_process *helper)
 {
@@ -255,8 +253,7 @@ static void on_restart(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* its socket ---------------------------------------------------------------
- */
+/* its socket -------------------------------------------------------------- */
 
 /* Makes the folder of tenants and the socket in it.  Returns 0, or -1 with a
  * sentence in error. */
@@ -462,8 +459,7 @@ void guest_process_free(struct guest_process *helper)
     free(helper);
 }
 
-/* the other side -----------------------------------------------------------
- */
+/* the other side ---------------------------------------------------------- */
 
 bool guest_options_read(struct guest_options *options, int *argc, char ***argv)
 {

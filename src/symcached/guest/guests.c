@@ -86,8 +86,7 @@ static void print_folder(const struct guests *guests, const char *name,
     snprintf(path, PATH_MAX, "%s/%s", guests->tenants.root, name);
 }
 
-/* a store's life -----------------------------------------------------------
- */
+/* a store's life ---------------------------------------------------------- */
 
 static void guests_changed(struct guests *guests)
 {
@@ -203,8 +202,7 @@ static bool open_guest(struct guests *guests, struct guest *guest,
     return true;
 }
 
-/* asking -------------------------------------------------------------------
- */
+/* asking ------------------------------------------------------------------ */
 
 static const char *text_of(const cJSON *object, const char *name)
 {
@@ -572,8 +570,7 @@ int guests_report(struct guests *guests, int fd)
     return guests->report != NULL ? 0 : -1;
 }
 
-/* all of them --------------------------------------------------------------
- */
+/* all of them ------------------------------------------------------------- */
 
 static bool is_idle(const struct guests *guests,
                     const struct guest_slot *place)

@@ -69,8 +69,7 @@ int guest_slots_add(struct guest_slots *places, struct guest_slot *place,
     return 0;
 }
 
-/* scopes -------------------------------------------------------------------
- */
+/* scopes ------------------------------------------------------------------ */
 
 static struct guest_slots_scope *find_scope(struct guest_slots *places,
                                             const char *name)

@@ -47,8 +47,7 @@ bool kind_has_inputs(symcache_kind_e kind)
     return kind == SYMCACHE_KIND_JSCACHE;
 }
 
-/* in the thread ------------------------------------------------------------
- */
+/* in the thread ----------------------------------------------------------- */
 
 /* Opens the file of an input, the newest one.  Returns -1 if there is none. */
 static int open_file(const struct inputs *inputs, const symcache_key_t *key,
@@ -167,8 +166,7 @@ static void run_copy(void *arg)
     }
 }
 
-/* in the loop --------------------------------------------------------------
- */
+/* in the loop ------------------------------------------------------------- */
 
 static void copy_done(void *arg, bool late)
 {

@@ -319,8 +319,7 @@ bool job_ask_tier(struct job *job);
 /* Begins to look for an original: among the downloads, and at sources. */
 void job_seek_original(struct job *job);
 
-/* job_end.c ----------------------------------------------------------------
- */
+/* job_end.c --------------------------------------------------------------- */
 
 /* Ends and frees the job.  found is one last finding, or 0. */
 void job_end(struct job *job, unsigned found);
@@ -336,8 +335,7 @@ void job_answer_original(struct job *job);
  * answers those who wait for the target. */
 void job_answer_published(struct job *job);
 
-/* source_search.c ----------------------------------------------------------
- */
+/* source_search.c --------------------------------------------------------- */
 
 /* By which ids a source is asked, from one on. */
 struct source_ids job_source_ids(const struct job *job, unsigned first);
@@ -376,8 +374,7 @@ void job_take_target(struct job *job, const char *file);
  * job. */
 bool job_leave_at_source(struct job *job, const char *file);
 
-/* convert_unverified.c -----------------------------------------------------
- */
+/* convert_unverified.c ---------------------------------------------------- */
 
 /* The callback of a lookup: a PDB is there that nobody has read yet. */
 void job_take_unverified(void *arg, const char *here);
@@ -399,8 +396,7 @@ void job_hurry_original(struct job *job);
 /* Goes on with that, when there is a download slot. */
 void job_resume_source(struct job *job);
 
-/* section_search.c ---------------------------------------------------------
- */
+/* section_search.c -------------------------------------------------------- */
 
 /* Makes what a job for a section needs, and nothing for others.  Returns false
  * when out of memory. */

@@ -101,8 +101,7 @@ void forget_malformed_cancel(struct forget_malformed *forget)
     free(forget);
 }
 
-/* the walk -----------------------------------------------------------------
- */
+/* the walk ---------------------------------------------------------------- */
 
 struct forget_malformed_walk {
     time_t since;

@@ -286,8 +286,7 @@ void sentry_files(const struct config *config, bool only_try,
     evhttp_clear_headers(&pairs);
 }
 
-/* artifacts -----------------------------------------------------------------
- */
+/* artifacts --------------------------------------------------------------- */
 
 static void add_bundles(cJSON *list, const char *url, const char *how,
                         const struct artifacts_found *found)

@@ -25,8 +25,7 @@
 
 #define NUMBER_MAX 9007199254740991.0 /* whole numbers of JSON, RFC 8259, 6 */
 
-/* the list ------------------------------------------------------------------
- */
+/* the list ---------------------------------------------------------------- */
 
 /* Reads the body.  Returns NULL with a status and what is wrong. */
 static cJSON *read_json(const struct config *config, const char *body,

@@ -425,8 +425,7 @@ static void layout_print(const struct layout_walk *walk, unsigned variant,
     }
 }
 
-/* walks -------------------------------------------------------------------
- */
+/* walks ------------------------------------------------------------------- */
 
 /* A packed file is told by its name, and files that are named by a build id
  * have none. */

@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-
 /* Would the lookup's owner take a PDB without a look at it? */
 static bool may_offer(const struct lookup *lookup)
 {

@@ -39,8 +39,7 @@ enum { ARG_SCOPE = 2, ARG_RULES, ARG_DOWNLOADS, ARG_STORES };
 /* In place of the kind of a request. */
 #define ELSEWHERE SPACE_REQUEST_KINDS
 
-/* the report ---------------------------------------------------------------
- */
+/* the report -------------------------------------------------------------- */
 
 static cJSON *
 removed_json(const struct evict_pass_count removed[EVICT_REASONS])
@@ -132,8 +131,7 @@ int evict_pass_report(const struct evict_pass *evict_pass, bool dry_run,
     return fflush(f) == 0 ? 0 : -1;
 }
 
-/* the child ----------------------------------------------------------------
- */
+/* the child --------------------------------------------------------------- */
 
 struct child *evict_pass_start(struct event_base *base,
                                const struct config *config,

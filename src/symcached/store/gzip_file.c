@@ -317,8 +317,7 @@ void gzip_files_want(struct gzip_files *gzip_files, const char *root,
     event_active(gzip_files->pump, 0, 0);
 }
 
-/* life ---------------------------------------------------------------------
- */
+/* life -------------------------------------------------------------------- */
 
 struct gzip_files *gzip_files_new(struct event_base *base)
 {

@@ -74,8 +74,7 @@ char *tier_page_url(const struct tier_config *tier, const char *prefix,
                : url;
 }
 
-/* the answer ---------------------------------------------------------------
- */
+/* the answer -------------------------------------------------------------- */
 
 static void refuse_page(struct bucket_page_reading *reading, const char *what)
 {

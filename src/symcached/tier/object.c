@@ -18,7 +18,6 @@
 
 #define MAKER "symcached/" SYMCACHED_VERSION
 
-
 void tier_object_name(char *buf, const char *generation, const char *store,
                       const symcache_key_t *key,
                       const symcache_version_t *version)

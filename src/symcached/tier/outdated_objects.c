@@ -165,8 +165,7 @@ static size_t read_notes(const char *root, struct discarded *list, size_t max,
     return n;
 }
 
-/* the tier -----------------------------------------------------------------
- */
+/* the tier ---------------------------------------------------------------- */
 
 bool tiers_discarded(const struct store_config *store,
                      const symcache_key_t *key,

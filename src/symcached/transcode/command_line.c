@@ -26,8 +26,7 @@ bool command_is_ours(char *const *command)
     return *command != NULL;
 }
 
-/* arguments ----------------------------------------------------------------
- */
+/* arguments --------------------------------------------------------------- */
 
 /* Replaces {pdb} and {out} in one argument.  NULL = out of memory. */
 static char *command_argument(const struct command_paths *paths,
@@ -91,8 +90,7 @@ static int fill_argv(struct command *command, char *const *arguments,
     return command->argv != NULL ? 0 : -1;
 }
 
-/* environment --------------------------------------------------------------
- */
+/* environment ------------------------------------------------------------- */
 
 /* Returns the place of a variable in env: its own, or else the end. */
 static char **command_variable(char **env, const char *name, size_t len)
@@ -176,8 +174,7 @@ static int fill_env(struct command *command,
     return 0;
 }
 
-/* life ---------------------------------------------------------------------
- */
+/* life -------------------------------------------------------------------- */
 
 int command_fill(struct command *command,
                  const struct transcoder_config *transcoder,

@@ -117,8 +117,7 @@ bool transcode_proves(const struct transcoder_config *transcoder)
            command_begins_ours(transcoder->command);
 }
 
-/* the result ---------------------------------------------------------------
- */
+/* the result -------------------------------------------------------------- */
 
 /*
  * These signals end a process for reasons outside of it: a service manager, a
@@ -373,8 +372,7 @@ static void transcode_on_exit(void *arg, struct child_result *child)
     settle(transcode);
 }
 
-/* the start ----------------------------------------------------------------
- */
+/* the start --------------------------------------------------------------- */
 
 /* Makes a folder of the work directory and writes its path. */
 static int transcode_mkdir(const struct transcode *transcode, const char *name,

@@ -60,8 +60,7 @@ struct assemblies {
     char *text; /* that was told last */
 };
 
-/* the file of chunks --------------------------------------------------------
- */
+/* the file of chunks ------------------------------------------------------ */
 
 struct assembly_join {
     char *root;
@@ -248,8 +247,7 @@ void assembly_join(struct upload *u)
     }
 }
 
-/* what becomes of files ------------------------------------------------------
- */
+/* what becomes of files --------------------------------------------------- */
 
 static uint64_t hash_of(const struct assemblies *assemblies,
                         const struct upload_sum *sum)

@@ -72,8 +72,7 @@ static void judge_builds(struct builds *builds,
     }
 }
 
-/* the files ------------------------------------------------------------------
- */
+/* the files --------------------------------------------------------------- */
 
 static struct build_file *find_file(const struct builds *builds,
                                     const char *path)

@@ -67,8 +67,7 @@ static void end_listing(struct bundle_listing *listing, const char *failure)
     listed(arg, failure != NULL ? text : NULL);
 }
 
-/* the lists ----------------------------------------------------------------
- */
+/* the lists --------------------------------------------------------------- */
 
 /* Calls add() with the name of each list.  Returns their number. */
 static size_t each_list(const struct bundle_to_list *note,
@@ -147,8 +146,7 @@ static bool take_lists(struct bundle_listing *listing,
     return true;
 }
 
-/* the other machines -------------------------------------------------------
- */
+/* the other machines ------------------------------------------------------ */
 
 static void on_told(void *arg, const char *untold)
 {
@@ -172,8 +170,7 @@ static void tell_peers(struct bundle_listing *listing)
     }
 }
 
-/* the stores ---------------------------------------------------------------
- */
+/* the stores -------------------------------------------------------------- */
 
 /* Drops what stores know of a list.  Returns false if that must wait. */
 static bool drop_list(const struct bundle_listing *listing, const char *name)
@@ -224,8 +221,7 @@ static void drop_lists(struct bundle_listing *listing)
     event_add(listing->timer, &now);
 }
 
-/* the tier -----------------------------------------------------------------
- */
+/* the tier ---------------------------------------------------------------- */
 
 /* May be called from inside of tier_copy_start(). */
 static void on_shared(void *arg, const struct upload_file *other,
@@ -256,8 +252,7 @@ static void share_list(struct bundle_listing *listing)
     }
 }
 
-/* the index ----------------------------------------------------------------
- */
+/* the index --------------------------------------------------------------- */
 
 static void run_listing(void *arg)
 {

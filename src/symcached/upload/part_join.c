@@ -28,8 +28,7 @@ static void print_folder(char folder[PATH_MAX], const struct upload *u,
              is_try ? "/" UPLOADS_TRY : "", u->request.name, u->request.id);
 }
 
-/* parts that other machines have taken -------------------------------------
- */
+/* parts that other machines have taken ------------------------------------ */
 
 /* Gives the part its name, unless it was uploaded here meanwhile.  Returns 0,
  * or an errno. */
@@ -101,8 +100,7 @@ static void get_part(struct upload *u)
     }
 }
 
-/* all parts ----------------------------------------------------------------
- */
+/* all parts --------------------------------------------------------------- */
 
 static void on_joined(void *arg, enum parts_state state, int errnum,
                       unsigned missing)

@@ -75,8 +75,7 @@ static bool has_bundle(const char *root, const char *sum)
     return access(path, R_OK) == 0;
 }
 
-/* cleaning -----------------------------------------------------------------
- */
+/* cleaning ---------------------------------------------------------------- */
 
 static void clean_folder(const char *root, const char *path)
 {
@@ -115,8 +114,7 @@ void artifacts_clean(const char *root)
     }
 }
 
-/* finding ------------------------------------------------------------------
- */
+/* finding ----------------------------------------------------------------- */
 
 struct artifacts_entry {
     char sum[ARTIFACTS_SUM + 1];
@@ -179,8 +177,7 @@ void artifacts_find(const char *root, const char *folder,
     free(entries);
 }
 
-/* in the tier --------------------------------------------------------------
- */
+/* in the tier ------------------------------------------------------------- */
 
 #define LAST 9999999999999999LL
 #define DIGITS 16

@@ -71,8 +71,7 @@ static void free_call(struct api_call *base)
     free(call);
 }
 
-/* steps --------------------------------------------------------------------
- */
+/* steps ------------------------------------------------------------------- */
 
 static const struct api_module *found_program(const struct asm_call *call,
                                               symcache_kind_e kind)
@@ -163,8 +162,7 @@ static enum api_next asm_step(struct api_call *base, struct api_reply *reply)
     }
 }
 
-/* the request --------------------------------------------------------------
- */
+/* the request ------------------------------------------------------------- */
 
 /* Completes a debug id by what a code id says: a UUID of Apple's is one, and
  * of a build id one is made, as of ELF files. */

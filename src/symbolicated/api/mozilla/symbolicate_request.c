@@ -30,8 +30,7 @@ static void free_call(struct api_call *base)
     free(call);
 }
 
-/* parsing ------------------------------------------------------------------
- */
+/* parsing ----------------------------------------------------------------- */
 
 /* The value of a member, the last if there are several; 0 if there is none. */
 static uint32_t entry_member(const struct json *json, uint32_t object,
@@ -339,8 +338,7 @@ static bool read_jobs(struct mozilla_call *call, uint32_t jobs,
     return true;
 }
 
-/* modules ------------------------------------------------------------------
- */
+/* modules ----------------------------------------------------------------- */
 
 static int compare_entries(const void *a, const void *b)
 {
@@ -448,8 +446,7 @@ static int make_modules(struct mozilla_call *call)
     return 0;
 }
 
-/* beginning ----------------------------------------------------------------
- */
+/* beginning --------------------------------------------------------------- */
 
 /* Room for all that the values of the body can be.  Returns 0, or -1. */
 static int make_room(struct mozilla_call *call)

@@ -46,8 +46,7 @@ struct candidates {
     bool has_failed; /* no memory */
 };
 
-/* outcomes -----------------------------------------------------------------
- */
+/* outcomes ---------------------------------------------------------------- */
 
 static const char *status_phrase(uint64_t status)
 {
@@ -188,8 +187,7 @@ symbolicator_failure(const struct symbolicator_result *result)
     return SYMBOLICATOR_FETCHING_FAILED;
 }
 
-/* the list -----------------------------------------------------------------
- */
+/* the list ---------------------------------------------------------------- */
 
 /* Adds one, whose texts it takes over; NULL counts as no memory. */
 static struct listed_candidate *add_candidate(struct candidates *all,
@@ -603,8 +601,7 @@ static void collect_links(struct candidates *all,
     }
 }
 
-/* the answer ---------------------------------------------------------------
- */
+/* the answer -------------------------------------------------------------- */
 
 static int by_location(const void *a, const void *b)
 {

@@ -154,8 +154,7 @@ static bool is_of(const struct json *json, uint32_t value, size_t max,
     return size > 0 && size <= max;
 }
 
-/* layout -------------------------------------------------------------------
- */
+/* layout ------------------------------------------------------------------ */
 
 /* schema_object() of a member, whose name is in the error. */
 static bool read_member(struct schema_walk *walk, const char *name,
@@ -196,8 +195,7 @@ static bool read_layout(struct schema_walk *walk, struct client_source *own)
     return true;
 }
 
-/* places -------------------------------------------------------------------
- */
+/* places ------------------------------------------------------------------ */
 
 static bool has_origin(const char *scheme, size_t scheme_size,
                        const char *host, size_t host_size)
@@ -263,8 +261,7 @@ static const char *split_url(const struct json *json, uint32_t value,
     return has_origin(text, len, host, own->host_size) ? NULL : "is not a URL";
 }
 
-/* types of sources ---------------------------------------------------------
- */
+/* types of sources -------------------------------------------------------- */
 
 /* Whether headers before one have its name. */
 static bool is_repeated(const struct json *json, uint32_t first, uint32_t i)

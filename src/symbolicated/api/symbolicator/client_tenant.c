@@ -359,8 +359,7 @@ uint32_t client_list_asks(struct client_list *list,
     return asked;
 }
 
-/* candidates ---------------------------------------------------------------
- */
+/* candidates -------------------------------------------------------------- */
 
 uint32_t client_source_find(const struct symbolicator_request *request,
                             const char *name)

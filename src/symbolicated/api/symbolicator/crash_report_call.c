@@ -38,8 +38,7 @@ struct crash_call {
 
 static request_count running[CRASH_KINDS]; /* requests that are posted */
 
-/* answers ------------------------------------------------------------------
- */
+/* answers ----------------------------------------------------------------- */
 
 static enum api_next answer_failed(struct api_reply *reply,
                                    const char *message)
@@ -102,8 +101,7 @@ static enum api_next answer_refused(struct crash_call *call,
     return API_FINISHED;
 }
 
-/* requests -----------------------------------------------------------------
- */
+/* requests ---------------------------------------------------------------- */
 
 /* Members that the client sent with a stored dump come before those that the
  * worker read from the dump.  Returns 0, or -1 without memory. */
@@ -408,8 +406,7 @@ static enum api_next crash_report_step(struct api_call *api,
     }
 }
 
-/* calls --------------------------------------------------------------------
- */
+/* calls ------------------------------------------------------------------- */
 
 static bool crash_report_counts(const struct api_call *api, const char *source)
 {

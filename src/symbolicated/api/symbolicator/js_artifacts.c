@@ -302,8 +302,7 @@ static void note_list(struct js_files *files, struct js_file *file,
     }
 }
 
-/* our own uploads ----------------------------------------------------------
- */
+/* our own uploads --------------------------------------------------------- */
 
 /* Adds the bundles of a list.  Returns false while it is pending. */
 static bool read_list(struct js_files *files, const char *name,
@@ -355,8 +354,7 @@ static bool ask_uploads(struct js_files *files, const char *debug_id,
     return read_list(files, name, "release", &n, file);
 }
 
-/* the source ---------------------------------------------------------------
- */
+/* the source -------------------------------------------------------------- */
 
 /* A source looks for a stem anywhere in names, so the end of a long one will
  * do.  It begins with a character, not inside of one. */
@@ -446,8 +444,7 @@ static void fetch_artifact(struct js_files *files,
     }
 }
 
-/* bundles ------------------------------------------------------------------
- */
+/* bundles ----------------------------------------------------------------- */
 
 /* Takes an entry of a bundle. */
 static void take_entry(const struct js_bundle *bundle,
@@ -579,8 +576,7 @@ static void check_reference(struct js_files *files, struct js_file *file)
     }
 }
 
-/* all of them --------------------------------------------------------------
- */
+/* all of them ------------------------------------------------------------- */
 
 bool js_artifacts_find(struct js_files *files, enum sourcecache_type type,
                        struct symc_string url, const char *debug_id,

@@ -6,8 +6,7 @@
 #include <string.h>
 #include "symbolize.h"
 
-/* reading ------------------------------------------------------------------
- */
+/* reading ----------------------------------------------------------------- */
 
 /* Returns NULL, or what is wrong. */
 static const char *read_addresses(struct symbolize_call *call, uint32_t list,
@@ -118,8 +117,7 @@ bool symbolize_read_line(struct symbolize_call *call)
     return in->error == NULL;
 }
 
-/* writing ------------------------------------------------------------------
- */
+/* writing ----------------------------------------------------------------- */
 
 static void begin_line(struct json_writer *w)
 {

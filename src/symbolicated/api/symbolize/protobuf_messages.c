@@ -14,8 +14,7 @@
 /* The longest varint. */
 #define VARINT_MAX 10
 
-/* reading ------------------------------------------------------------------
- */
+/* reading ----------------------------------------------------------------- */
 
 static const char damaged[] = "the body is not a SymbolizeRequest";
 
@@ -178,8 +177,7 @@ bool symbolize_read_message(struct symbolize_call *call)
     return in->error == NULL;
 }
 
-/* writing ------------------------------------------------------------------
- */
+/* writing ----------------------------------------------------------------- */
 
 /* A message is written first, and what stands before it is moved there. */
 static void begin_message(struct json_writer *w, size_t *at)

@@ -41,8 +41,7 @@ static void symcache_end(struct lookup *lookup, enum source_outcome outcome,
     lookup_end(lookup);
 }
 
-/* the body ----------------------------------------------------------------
- */
+/* the body ---------------------------------------------------------------- */
 
 static void on_validated(void *arg, struct child_result *child)
 {
@@ -145,8 +144,7 @@ static void symcache_received(struct lookup *lookup,
     lookup_set_step(lookup, LOOKUP_VALIDATES, child);
 }
 
-/* the answer --------------------------------------------------------------
- */
+/* the answer -------------------------------------------------------------- */
 
 /* 404 or 503 with Retry-After: the server works on it, or could not tell. */
 static void symcache_later(struct lookup *lookup,
@@ -213,8 +211,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
 }
 
-/* the question ------------------------------------------------------------
- */
+/* the question ------------------------------------------------------------ */
 
 static char *symcache_url(const struct lookup *lookup)
 {
