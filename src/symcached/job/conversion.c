@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "base/async_unlink.h"
 #include "base/log.h"
-#include "inputs.h"
+#include "jscache_inputs.h"
 #include "scheduler_state.h"
 #include "second_original.h"
 #include "symcached/space/space.h"

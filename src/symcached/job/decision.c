@@ -10,7 +10,7 @@
 #include <string.h>
 #include "symcached/upload_index/upload_index.h"
 #include "symcached/source/original_id.h"
-#include "inputs.h"
+#include "jscache_inputs.h"
 #include "source_order.h"
 #include "symcached/store/store.h"
 

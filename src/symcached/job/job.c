@@ -10,7 +10,7 @@
 #include <event2/event.h>
 #include "base/log.h"
 #include "decision.h"
-#include "inputs.h"
+#include "jscache_inputs.h"
 #include "scheduler_state.h"
 #include "source_code.h"
 #include "source_member.h"

@@ -26,7 +26,7 @@
 #include "base/log.h"
 #include "symcached/space/space.h"
 #include "decision.h"
-#include "inputs.h"
+#include "jscache_inputs.h"
 #include "prefetch.h"
 #include "proto/header.h"
 #include "second_original.h"

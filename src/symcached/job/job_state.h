@@ -21,7 +21,7 @@
  *   publication.c         publishes what that made, or a source had
  *   second_original.c     gets the second original of ELF files and PDBs
  *   job_original.c        has its original, or leaves it at its source
- *   inputs.c              takes what is in the store instead of an original
+ *   jscache_inputs.c      takes what is in the store instead of an original
  *   section_search.c      cuts a section out of an ELF file
  *   source_member.c       copies a source file out of a SourceCache
  *   tier_lookup.c         asks the tier of its store, before all that
@@ -165,8 +165,7 @@ struct made {
 /* The run of the transcoder, see transcoder_diagnosis.c. */
 struct run {
     struct transcode *transcode; /* or NULL */
-    struct task
-        *inputs; /* looks for what it is given, see inputs.h; or NULL */
+    struct task *inputs; /* see jscache_inputs.h; or NULL */
     struct canary *canary; /* the transcoder is tried on it; or NULL */
     /* the first transcoder that called the PDB malformed, and its health->lies
      * at that time; another one may run later, on another format */

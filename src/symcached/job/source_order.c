@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "inputs.h"
+#include "jscache_inputs.h"
 #include "symcached/source/layout.h"
 #include "source_member.h"
 #include "symcached/store/store.h"

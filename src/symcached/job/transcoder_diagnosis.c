@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "inputs.h"
+#include "jscache_inputs.h"
 #include "scheduler_state.h"
 #include "base/log.h"
 #include "symcached/store/store.h"

@@ -6,8 +6,8 @@
  * of bundles.  Hints name both; the id of the key is the hash of their
  * digests, so that a wrong one is refused.
  */
-#ifndef SYMCACHED_JOB_INPUTS_H
-#define SYMCACHED_JOB_INPUTS_H
+#ifndef SYMCACHED_JOB_JSCACHE_INPUTS_H
+#define SYMCACHED_JOB_JSCACHE_INPUTS_H
 
 #include <stdbool.h>
 #include "proto/key.h"

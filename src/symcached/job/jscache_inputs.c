@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "inputs.h"
+#include "jscache_inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
