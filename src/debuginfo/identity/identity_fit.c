@@ -168,7 +168,7 @@ static enum identity_fit fits_build_id(const struct file_identity *list,
                                        const struct file_identity **which,
                                        struct text text)
 {
-    char id[2 * SYMCACHE_BUILD_ID_MAX + 1] = "none";
+    char id[2 * SYMCACHE_BUILD_ID_MAX + 1];
     const char *wrong = NULL;
     size_t i;
 
@@ -191,7 +191,8 @@ static enum identity_fit fits_build_id(const struct file_identity *list,
         return say_fit(text, IDENTITY_ANOTHER, wrong);
     }
     hex_print(id, list->build, list->build_len, HEX_LOWER);
-    snprintf(text.at, text.size, "wrong build id: %s", id);
+    snprintf(text.at, text.size, "wrong build id: %s",
+             list->build_len > 0 ? id : "none");
     return IDENTITY_ANOTHER;
 }
 
