@@ -111,6 +111,23 @@ like $t->read_file($log), qr/outcome=error.*, the configuration was reloaded mea
 like $t->helper('GET', '/v1/misses')->{body},
     qr/the configuration was reloaded meanwhile; far: /, 'and the misses';
 
+# what failed is asked again at once, as the operator may have mended it
+
+my $far = $config->{sources}{far} = { type => 'http', url => $up->url };
+$default->{sources} = ['far'];
+reload($config, 'ok');
+my $reserved = $none =~ s/none/reserved/r . '&wait=60';
+like $t->helper('GET', $reserved)->{body}, qr/address is reserved/, 'a failure';
+my $remembered = 'symcached_remembered_total{reason="error"}';
+my $before = $t->metric($remembered);
+is $t->helper('GET', $reserved)->{status}, 503, 'is remembered';
+is $t->metric($remembered), $before + 1, 'so that nothing is asked';
+$far->{internal} = JSON::PP::true();
+reload($config, 'ok');
+is $t->helper('GET', $reserved)->{status}, 404, 'a reload ends that';
+delete $config->{sources}{far};
+$default->{sources} = ['local'];
+
 # another transcoder
 
 $default->{transcoders}[0]{version} = '9.1.0';

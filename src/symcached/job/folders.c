@@ -255,6 +255,7 @@ int scheduler_configure(struct scheduler *scheduler, struct config *config,
         config_unref(scheduler->config);
         scheduler->config = config_ref(config);
         transcoder_healths_reset(scheduler->healths, NULL);
+        negcache_drop_errors(scheduler->negcache);
         tiers_configure(scheduler->tiers, config);
         leave_former(scheduler);
     }

@@ -516,6 +516,18 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
     return -1;
 }
 
+void negcache_drop_errors(struct negcache *negcache)
+{
+    struct negcache_error *f, *next;
+
+    for (f = TAILQ_FIRST(&negcache->by_age); f != NULL; f = next) {
+        next = TAILQ_NEXT(f, age);
+        if (f->reason == NEGCACHE_ERROR) {
+            error_free(negcache, f);
+        }
+    }
+}
+
 void negcache_drop(struct negcache *negcache, const struct store_config *store,
                    const symcache_key_t *key,
                    const symcache_version_t *version)

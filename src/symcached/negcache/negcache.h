@@ -151,6 +151,10 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
  */
 bool negcache_read(int dir, const char *name, struct negcache_entry *entry);
 
+/* Drops every NEGCACHE_ERROR, because what failed may work with another
+ * configuration. */
+void negcache_drop_errors(struct negcache *negcache);
+
 /* Drops the entry of one version, because the file exists now.  An entry that
  * was made with hints is left, because it is not used as long as the file
  * exists. */
