@@ -74,6 +74,17 @@ $perf =~ s/\n\z//;
 $named =~ s/\n\z//;
 is ask($perf)->{body}, $named, 'a last line without an end';
 
+(my $of_windows = $perf) =~ s/\n/\r\n/g;
+(my $named_there = $named) =~ s/(?<!inlined\))\n/\r\n/g;
+is ask($of_windows)->{body}, $named_there, 'ends of lines as Windows has them';
+
+# as an older perf has mappings
+my $older = "$build /usr/bin/app\n"
+    . "app 12/12 1.0: PERF_RECORD_MMAP 12/12: [0x55550000(0x3000) \@ 0]: x /usr/bin/app\n"
+    . "app 13/13 1.0: PERF_RECORD_MMAP 13/13: [0x55552000(0x1000) \@ 0x2000]: x /usr/bin/app\n"
+    . join '', map { "app $_ 1.1: cycles:\t55552000 [unknown] (/usr/bin/app)\n" } '12/12', '13/13';
+is scalar(() = ask($older)->{body} =~ /55552000 run_loop \(/g), 2, 'lines of PERF_RECORD_MMAP';
+
 # another process has the file elsewhere, and a number in the name of a thread
 my $elsewhere = <<"EOS";
 app 30/30 [000]  1.0: PERF_RECORD_MMAP2 30/30: [0x55552010(0x1000) \@ 0x2000 fd:01 12 0]: r-xp /usr/bin/app

@@ -60,6 +60,9 @@ static bool next_line(const struct profile *profile, const char **at,
     line->data = *at;
     line->size = (size_t)((p != NULL ? p : end) - *at);
     line->next = *at = p != NULL ? p + 1 : end;
+    if (line->size > 0 && line->data[line->size - 1] == '\r') {
+        line->size--; /* a system of Windows had the text */
+    }
     return true;
 }
 
@@ -137,7 +140,7 @@ static uint32_t module_of(struct profile *profile, const struct text *text,
 }
 
 /* "PERF_RECORD_MMAP2 1/1: [0x1000(0x2000) @ 0x3000 <BUILD ID>]: r-xp PATH";
- * or "@ 0x3000 fd:01 12 0]". */
+ * or "@ 0x3000 fd:01 12 0]", or of PERF_RECORD_MMAP "@ 0x3000]". */
 static void read_mapping(struct profile *profile, struct text *text,
                          const struct perf_line *line, const char *p)
 {
@@ -152,10 +155,9 @@ static void read_mapping(struct profile *profile, struct text *text,
     }
     p = read_after(p, end, "[0x", &mapping.start);
     p = read_after(p, end, "(0x", &size);
-    p = read_after(p, end, "@ 0x", &mapping.offset);
-    if (p == NULL) {
-        p = find_in_line(line->data, end, "@ 0 ");
-        p = p != NULL ? p + 3 : NULL;
+    p = read_after(p, end, "@ ", &mapping.offset); /* "0", or that of "0x" */
+    if (p != NULL && p < end && *p == 'x') {
+        p = read_hex(p + 1, end, &mapping.offset);
     }
     close = find_in_line(p, end, "]: ");
     if (close == NULL) {
