@@ -52,6 +52,7 @@ struct firefox_document {
     struct profile *profile; /* NULL: it is only written */
     struct json json;
     char *text;
+    uint32_t *libraries; /* their values, of frames that want names */
     bool is_without_memory;
     bool has_tables;
 };
@@ -195,6 +196,7 @@ static void close_document(struct firefox_document *d)
 {
     json_free(&d->json);
     free(d->text);
+    free(d->libraries);
 }
 
 /* reading ------------------------------------------------------------------ */
@@ -216,13 +218,11 @@ static void add_frame(void *arg, const struct tables *tables, uint32_t library,
                       uint64_t address, uint32_t function, uint32_t frame)
 {
     struct firefox_document *d = arg;
-    uint32_t value = tables->libraries + 1, module = PROFILE_NONE, i;
+    uint32_t value, module = PROFILE_NONE;
     struct symc_string id, name, code;
 
     if (library < size_of(d, tables->libraries)) {
-        for (i = 0; i < library; i++) {
-            value = d->json.values[value].end;
-        }
+        value = d->libraries[library];
         id = text_of(d, value, "breakpadId");
         name = text_of(d, value, "debugName");
         code = text_of(d, value, "codeId");
@@ -235,12 +235,28 @@ static void add_frame(void *arg, const struct tables *tables, uint32_t library,
     profile_add_place(d->profile, module, address, PROFILE_REACHES);
 }
 
+/* Returns false without memory. */
+static bool find_libraries(struct firefox_document *d)
+{
+    uint32_t array = json_member(&d->json, 0, "libs"), value = array + 1, i;
+    uint32_t n = array != 0 ? size_of(d, array) : 0;
+
+    d->libraries = calloc((size_t)n + 1, sizeof(d->libraries[0]));
+    for (i = 0; d->libraries != NULL && i < n; i++) {
+        d->libraries[i] = value;
+        value = d->json.values[value].end;
+    }
+    return d->libraries != NULL;
+}
+
 bool firefox_read(struct profile *profile, char error[PROFILE_ERROR])
 {
     struct firefox_document d = {.profile = profile};
     bool is_read = open_document(&d, profile);
 
-    if (is_read) {
+    if (is_read && !find_libraries(&d)) {
+        d.is_without_memory = true;
+    } else if (is_read) {
         take_all(&d, add_frame, &d, NULL);
     }
     profile->is_without_memory |= d.is_without_memory;
