@@ -48,6 +48,14 @@ static const char *skip_blanks(const char *p, const char *end)
     return p;
 }
 
+static const char *cut_blanks(const char *p, const char *end)
+{
+    while (end > p && is_blank(end[-1])) {
+        end--;
+    }
+    return end;
+}
+
 /* Does a text begin so?  Then *p is after it. */
 static bool take_word(const char **p, const char *end, const char *word)
 {
@@ -110,23 +118,25 @@ static void read_line(struct jvm_line *line, const char *p, const char *end)
 }
 
 /* Reads "a.b.c(File:1)", whose parentheses are known; in front of the class
- * there may be a loader and a module, "app//java.base@17/". */
+ * there may be a loader and a module, "app//java.base@17/", and after the
+ * method a blank, as Google's Play Console writes. */
 static bool read_call(struct jvm_line *line, const char *begin, const char *p,
                       const char *open, const char *close, const char *end)
 {
-    const char *dot, *slash;
+    const char *dot, *slash, *name_end = cut_blanks(p, open);
 
-    slash = memrchr(p, '/', (size_t)(open - p));
+    slash = memrchr(p, '/', (size_t)(name_end - p));
     p = slash != NULL ? slash + 1 : p;
-    dot = memrchr(p, '.', (size_t)(open - p));
+    dot = memrchr(p, '.', (size_t)(name_end - p));
     if (dot == NULL || dot == p ||
-        memchr(p, ' ', (size_t)(open - p)) != NULL) {
+        memchr(p, ' ', (size_t)(name_end - p)) != NULL) {
         return false;
     }
     line->kind = JVM_LINE_FRAME;
     line->before = slice_of(begin, p);
     line->class = slice_of(p, dot);
-    line->method = slice_of(dot + 1, open);
+    line->method = slice_of(dot + 1, name_end);
+    line->open = open;
     line->behind = slice_of(close + 1, end);
     read_line(line, open + 1, close);
     return true;
@@ -159,11 +169,10 @@ static bool find_frame(struct jvm_line *line, const char *begin, const char *p,
             (close = memchr(open, ')', (size_t)(end - open))) == NULL) {
             return false;
         }
-        for (name = open; name > p && !is_blank(name[-1]) && name[-1] != '(';
-             name--) {
+        for (name = cut_blanks(p, open);
+             name > p && !is_blank(name[-1]) && name[-1] != '('; name--) {
         }
-        for (at = name; at > p && is_blank(at[-1]); at--) {
-        }
+        at = cut_blanks(p, name);
         if (at < name && at - p >= 2 && memcmp(at - 2, "at", 2) == 0 &&
             (at - p == 2 || !is_name(at[-3])) &&
             read_call(line, begin, name, open, close, end)) {
@@ -259,11 +268,12 @@ static bool next_line(const char **at, const char *end,
 }
 
 /* Is this in the parentheses of a frame?  .NET has parameters there, with
- * their types, or nothing. */
+ * their types, or nothing; JavaScript has a blank before them, and a column
+ * behind the line. */
 static bool is_place(const struct jvm_line *line)
 {
     static const char *const words[] = {"Unknown Source", "Native Method"};
-    const char *begin = line->method.data + line->method.size + 1;
+    const char *begin = line->open + 1, *colon;
     size_t i, size = (size_t)(line->behind.data - 1 - begin);
 
     for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -272,7 +282,11 @@ static bool is_place(const struct jvm_line *line)
             return true; /* Android has a number after it */
         }
     }
-    return size > 0 && memchr(begin, ' ', size) == NULL;
+    colon = memchr(begin, ':', size);
+    return size > 0 && memchr(begin, ' ', size) == NULL &&
+           (line->method.data + line->method.size == line->open ||
+            (colon != NULL && memchr(begin, '/', size) == NULL &&
+             memrchr(begin, ':', size) == colon));
 }
 
 bool jvm_is_trace(const char *text, size_t size)
@@ -346,7 +360,8 @@ static void put_frame(const struct retrace *r, const struct jvm_line *line,
     put_text(r, mapped->class);
     put_trace(r, ".", 1);
     put_text(r, mapped->method);
-    put_trace(r, "(", 1);
+    put_text(r, slice_of(line->method.data + line->method.size,
+                         line->open + 1));
     put_text(r, mapped->file);
     put_text(r, mapped->extension);
     if (mapped->has_line && mapped->line > 0) {

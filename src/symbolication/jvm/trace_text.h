@@ -18,6 +18,7 @@ struct jvm_line {
     struct symc_string before; /* in front of the class */
     struct symc_string class;
     struct symc_string method; /* of a FRAME */
+    const char *open;          /* the same: its first parenthesis */
     bool has_line;             /* the same */
     uint32_t line;
     struct symc_string behind; /* what follows the class of an EXCEPTION, or

@@ -175,6 +175,8 @@ static const cJSON *print_frames(const cJSON *frame, unsigned number,
                                  const struct jvm_line *line,
                                  struct symc_string whole)
 {
+    const char *method_end = line->method.data + line->method.size;
+
     for (; frame != NULL && printable_number(frame, "index") == number;
          frame = frame->next) {
         if (cjson_get(frame, "filename") == NULL) {
@@ -186,7 +188,8 @@ static const cJSON *print_frames(const cJSON *frame, unsigned number,
         printable_put_field(stdout, frame, "module");
         putchar('.');
         printable_put_field(stdout, frame, "function");
-        putchar('(');
+        put_line_text((struct symc_string){
+            method_end, (size_t)(line->open + 1 - method_end)});
         printable_put_field(stdout, frame, "filename");
         if (printable_number(frame, "lineno") > 0) {
             printf(":%.0f", printable_number(frame, "lineno"));
