@@ -61,6 +61,10 @@ for (["    at t.add ($url:1:475)", '    at Cart.add (src/cart.js:9:20)'],
       '    at Cart.add (src/cart.js:9:20)'],
      ["    at f (https://h/js/t%65rser%2Ejs:1:475)",
       '    at Cart.add (src/cart.js:9:20)'],
+     ["    at async f ($url:1:475) {", '    at async Cart.add (src/cart.js:9:20) {'],
+     ["    at $url:1:475 {", '    at Cart.add (src/cart.js:9:20) {'],
+     ['https://h/js/terser.js?x@1:1:475', 'Cart.add@src/cart.js:9:20'],
+     ["f\@https://h/js/terser.js?x\@1:1:475", 'Cart.add@src/cart.js:9:20'],
      ["Nov 28 host app[1]:     at f ($url:1:475)",
       'Nov 28 host app[1]:     at Cart.add (src/cart.js:9:20)'],
      ["Z F at x at async $url:1:475",
@@ -87,6 +91,7 @@ my $text = join '', map { "$_\n" } 'Error: no@place',
     "    at a ($url:99999999999999999999:1)",
     '    at Module.load (node:internal/modules/cjs/loader:1266:32)',
     '    at a (../../etc/passwd:1:1)', 'f@[native code]', '@:1:1', ':1:1',
+    '    at a (node:internal/a:1:1) {', 'https://h/terser.js:1:475 {}',
     '[x] started at 10:20:30', "[x] at 2026/11/28 $url at 10:20:30";
 my ($code, $out, $said) = symbolicate($text, '--maps', "$dir/maps");
 is $out, $text, 'other lines stay as they are';

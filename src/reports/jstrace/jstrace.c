@@ -19,6 +19,14 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
+static const char *cut_blanks(const char *p, const char *end)
+{
+    while (end > p && is_blank(end[-1])) {
+        end--;
+    }
+    return end;
+}
+
 /* Reads ":" and a number of at least 1 from the end of a text back. */
 static bool read_number(const char *begin, const char **end, uint32_t *number)
 {
@@ -122,11 +130,12 @@ static bool find_at(const char *line, const char *p, const char *end,
 
 bool jstrace_read(const char *line, size_t size, struct jstrace_frame *frame)
 {
-    const char *p = line, *end = line + size, *at;
+    const char *p = line, *end = line + size, *at, *function;
 
     memset(frame, 0, sizeof(*frame));
-    while (end > p && is_blank(end[-1])) {
-        end--;
+    end = cut_blanks(p, end);
+    if (end - p > 2 && end[-1] == '{' && is_blank(end[-2])) {
+        end = cut_blanks(p, end - 2); /* Node goes on with properties */
     }
     while (p < end && is_blank(*p)) {
         p++;
@@ -141,11 +150,12 @@ bool jstrace_read(const char *line, size_t size, struct jstrace_frame *frame)
     }
     frame->end = (size_t)(end - line);
     at = end > p ? memchr(p, '@', (size_t)(end - p)) : NULL;
-    if (at != NULL && memchr(at, ' ', (size_t)(end - at)) == NULL) {
-        p = skip_prefix(p, at);
-        frame->begin = (size_t)(p - line);
-        frame->function.data = p;
-        frame->function.size = (size_t)(at - p);
+    function = at != NULL ? skip_prefix(p, at) : NULL;
+    if (at != NULL && memchr(at, ' ', (size_t)(end - at)) == NULL &&
+        memmem(function, (size_t)(at - function), "://", 3) == NULL) {
+        frame->begin = (size_t)(function - line);
+        frame->function.data = function;
+        frame->function.size = (size_t)(at - function);
         return read_place(at + 1, end, frame);
     }
     /* Safari prints functions without a name so */

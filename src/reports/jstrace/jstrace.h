@@ -20,7 +20,7 @@ struct jstrace_text {
 struct jstrace_frame {
     bool has_at;  /* as Chrome prints it, with "at" */
     size_t begin; /* of function and place in the line */
-    size_t end;
+    size_t end;   /* after it may be " {", of Node */
     struct jstrace_text function;
     struct jstrace_text url; /* or a path */
     uint32_t line;           /* from 1 */

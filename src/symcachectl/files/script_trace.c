@@ -204,7 +204,9 @@ static void print_script_line(struct output *output,
         output_text(output, frame->has_at ? " (" : "@");
     }
     print_place(output, line);
-    output_text(output, frame->has_at && is_named(line) ? ")\n" : "\n");
+    output_text(output, frame->has_at && is_named(line) ? ")" : "");
+    print_part(output, line->data + frame->end, line->size - frame->end);
+    output_text(output, "\n");
 }
 
 static void print_why_json(struct output *output, const cJSON *why)
