@@ -349,6 +349,7 @@ static int read_corrections(struct config_reader *r, const cJSON *item,
         [CORRECTION_APPLE_IMAGES] = "apple-images",
         [CORRECTION_APPLE_HEADERS] = "apple-headers",
         [CORRECTION_APPLE_NAMES] = "apple-names",
+        [CORRECTION_APPLE_EXCEPTION] = "apple-exception",
         [CORRECTION_MAP_LINES] = "map-lines",
         [CORRECTION_PDB_LINKS] = "pdb-links"};
     unsigned *corrections = at;

@@ -38,7 +38,8 @@ static unsigned corrections_of(const struct order *order)
     } words[] = {{CRASH_APPLE_REGISTERS, APPLE_STATES},
                  {CRASH_APPLE_IMAGES, APPLE_MAC},
                  {CRASH_APPLE_HEADERS, APPLE_LENIENT},
-                 {CRASH_APPLE_NAMES, APPLE_NAMES}};
+                 {CRASH_APPLE_NAMES, APPLE_NAMES},
+                 {CRASH_APPLE_EXCEPTION, APPLE_EXCEPTION}};
     unsigned set = 0;
     size_t i;
 

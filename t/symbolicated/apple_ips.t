@@ -173,4 +173,24 @@ is_deeply places(report($crash)->{stacktraces}[0]),
     [['unknown_image', '-[Some thing]', undef], ['unknown_image', 'main', 3]],
     'apple-names: on';
 
+# --- what was thrown, in texts
+
+my $exceptions = "Application Specific Information:\nabort() called\n"
+    . "Application Specific Backtrace 1:\n0   App   0x3 throw + 1\n\n"
+    . "Last Exception Backtrace:\n0   App   0x1 rethrow + 12\n1   App   0x2 main + 3\n\n"
+    . "Last Exception Backtrace:\n(0x18000ab 0x1800cd\t0x5)\n\n"
+    . "Thread 0 name:  main\nThread 0 Crashed:\n0   App   0x9 f + 1\n";
+sub stacks { [map { [@$_{qw(thread_id thread_name)}, map { $_->{instruction_addr} } @{ $_->{frames} }] }
+              @{ $_[0]{stacktraces} }] }
+my $lost = report($exceptions);
+is_deeply stacks($lost), [[0, 'main', '0x9']], 'apple-exception: off';
+start('apple-exception');
+my $found = report($exceptions);
+is_deeply stacks($found), [[undef, 'Last Exception Backtrace', '0x3'],
+    [undef, 'Last Exception Backtrace', '0x1', '0x2'],
+    [undef, 'Last Exception Backtrace', '0x18000ab', '0x1800cd', '0x5'],
+    [0, 'main', '0x9']], 'apple-exception: on';
+is $found->{crash_details}, 'abort() called', '... and not in the details';
+like $lost->{crash_details}, qr/Backtrace 1/, '... where it was';
+
 done_testing;

@@ -80,7 +80,8 @@ enum apple_correction {
     APPLE_MAC = 2,     /* images without an architecture */
     APPLE_LENIENT = 4, /* an invalid date, incident id or version does not
                           make the whole report invalid */
-    APPLE_NAMES = 8    /* has_names, also for texts */
+    APPLE_NAMES = 8,   /* has_names, also for texts */
+    APPLE_EXCEPTION = 16 /* "Last Exception Backtrace:" */
 };
 
 /* The system as it is answered. */

@@ -250,6 +250,19 @@ bool parse_register(struct apple_text *rest, struct apple_register *found,
 
 /* frames ------------------------------------------------------------------ */
 
+bool parse_address(struct apple_text *rest, uint64_t *address,
+                   line_error *error)
+{
+    struct cursor c = at(*rest);
+
+    skip_spaces(&c);
+    if (!take_hex(&c, address, error)) {
+        return false;
+    }
+    *rest = between(c.p, c.end);
+    return true;
+}
+
 /* Does a line go on with blanks, an address, and blanks? */
 static bool take_address(struct cursor *c, uint64_t *address,
                          line_error *error)

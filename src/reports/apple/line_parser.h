@@ -26,6 +26,10 @@ bool line_is(struct apple_text line, const char *text);
 bool parse_thread_line(struct apple_text line, struct apple_thread *thread,
                        line_error *error);
 
+/* The next one of "0x180001234 0x180005678". */
+bool parse_address(struct apple_text *rest, uint64_t *address,
+                   line_error *error);
+
 /* "Thread 7 name:  a name   Dispatch queue: a queue". */
 bool parse_thread_name_line(struct apple_text line, uint64_t *id,
                             struct apple_text *name, line_error *error);

@@ -124,10 +124,28 @@ static void begin_thread(struct text_report_reader *r,
     r->state = r->report->num_threads > n ? STATE_THREAD : STATE_HEAD;
 }
 
+/* "(0x180001234 0x180005678)": what was thrown without names, in one line. */
+static void read_bare_frames(struct text_report_reader *r,
+                             struct apple_text line)
+{
+    struct apple_frame frame = {0};
+
+    for (line.data++, line.size--;
+         r->error == NULL && parse_address(&line, &frame.address, &r->error);) {
+        need_memory(r, apple_add_frame(r->report, &frame));
+    }
+}
+
 static void read_frame(struct text_report_reader *r, struct apple_text line)
 {
+    const struct apple_report *report = r->report;
     struct apple_frame frame;
 
+    if (report->threads[report->num_threads - 1].is_exception &&
+        line_starts(line, "(0x")) {
+        read_bare_frames(r, line);
+        return;
+    }
     if (!parse_frame_line(line, &frame, &r->error)) {
         r->state = STATE_HEAD;
         return;
@@ -171,6 +189,9 @@ static void name_threads(struct text_report_reader *r)
     }
     qsort(r->names, r->num_names, sizeof(r->names[0]), compare_names);
     for (i = 0; i < report->num_threads; i++) {
+        if (report->threads[i].is_exception) {
+            continue;
+        }
         for (low = 0, high = r->num_names; low < high;) {
             middle = low + (high - low) / 2;
             if (r->names[middle].id <= report->threads[i].id) {
@@ -225,10 +246,14 @@ static void read_image(struct text_report_reader *r, struct apple_text line)
 static bool begin_state(struct text_report_reader *r, struct apple_text line)
 {
     bool is_lenient = (r->report->corrections & APPLE_STATES) != 0;
-    struct apple_thread thread;
+    struct apple_thread thread = {.is_exception = true};
     struct thread_name name;
 
-    if (line_starts(line, "Binary Images:")) {
+    if ((r->report->corrections & APPLE_EXCEPTION) != 0 &&
+        (line_is(line, "Last Exception Backtrace:") ||
+         line_starts(line, "Application Specific Backtrace "))) {
+        begin_thread(r, &thread);
+    } else if (line_starts(line, "Binary Images:")) {
         r->state = STATE_IMAGES;
     } else if (line_starts(line, "Application Specific Information:")) {
         r->state = STATE_INFORMATION;

@@ -475,6 +475,7 @@ static int write_order(struct crash_call *call, const char *boundary,
         {CORRECTION_APPLE_IMAGES, CRASH_APPLE_IMAGES},
         {CORRECTION_APPLE_HEADERS, CRASH_APPLE_HEADERS},
         {CORRECTION_APPLE_NAMES, CRASH_APPLE_NAMES},
+        {CORRECTION_APPLE_EXCEPTION, CRASH_APPLE_EXCEPTION},
     };
     unsigned wanted = call->config->symbolicator.corrections, set = 0;
     bool has_sources =
