@@ -110,6 +110,9 @@ is $code, 2, '.NET';
 like $err, qr/needs --images/, '... and what it needs';
 is((run("    at f (https://x/a.js:1:2)\n", 'symbolicate', '-'))[1],
     "    at f (https://x/a.js:1:2)\n", 'JavaScript');
+is((run("    at $_\n", 'symbolicate', '-'))[2] =~ /mapping/ ? 'JVM' : 'other',
+    /^a/ ? 'JVM' : 'other', $_)
+    for 'a.b.c (SourceFile:2)', 'a.b.c (Native Method)', 'f.g (a.js:1:2)', 'g.h (/a.js:1)';
 
 $t->finish;
 done_testing;

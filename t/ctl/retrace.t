@@ -146,6 +146,12 @@ is((run(join('', map { "$_\n" } @lines), 'retrace', $t->path('mapping')))[1],
 is((run("at a.a.z\e[1m(X:2)\n", 'retrace', $t->path('mapping')))[1] =~ /\e/, '',
     'no control characters reach the terminal');
 
+# R8's retrace prints methods that overload each other once
+$t->write_file('overloads', "org.Main -> a.a:\n    java.lang.Iterable all(int) -> b\n"
+    . "    java.util.Set all(int) -> b\n    void other() -> b\n");
+is((run("at a.a.b(X:1)\n", 'retrace', $t->path('overloads')))[1],
+    "at org.Main.all(Main.java:1)\n<OR> at org.Main.other(Main.java:1)\n", 'overloaded methods');
+
 # --- a folder of mappings: R8 has an id of one in place of the source file, the
 # first digits of the SHA-256 that is at the begin of the mapping, or all of them
 

@@ -282,10 +282,19 @@ static int compare_alternatives(const void *a, const void *b)
     return c != 0 ? c : (x->place < y->place ? -1 : 1);
 }
 
-/* Sorts frames of which each may be meant. */
+/* Methods that overload each other can have the same line. */
+static bool is_same_place(const struct jvm_mapped *a,
+                          const struct jvm_mapped *b)
+{
+    return is_same(a->class, b->class) && is_same(a->method, b->method) &&
+           is_same(a->file, b->file) && is_same(a->extension, b->extension) &&
+           a->has_line == b->has_line && a->line == b->line;
+}
+
+/* Sorts frames of which each may be meant; of equal ones, one stays. */
 static void sort_alternatives(struct jvm_mapped_frames *frames)
 {
-    size_t i, others = 0;
+    size_t i, n = 0, others = 0;
 
     for (i = 0; i < frames->count; i++) {
         others += !frames->list[i].is_alternative;
@@ -296,8 +305,13 @@ static void sort_alternatives(struct jvm_mapped_frames *frames)
     qsort(frames->list, frames->count, sizeof(*frames->list),
           compare_alternatives);
     for (i = 0; i < frames->count; i++) {
-        frames->list[i].is_alternative = i > 0;
+        if (n == 0 || !is_same_place(&frames->list[i], &frames->list[n - 1])) {
+            frames->list[n] = frames->list[i];
+            frames->list[n].is_alternative = n > 0;
+            n++;
+        }
     }
+    frames->count = n;
 }
 
 /* Compares by the name of the method, and keeps the order of equal ones. */
