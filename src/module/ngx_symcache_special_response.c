@@ -10,6 +10,7 @@
 #include "ngx_symcache.h"
 
 
+static ngx_uint_t ngx_symcache_answer_fault(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_answer_path(ngx_symcache_ctx_t *ctx,
     ngx_http_complex_value_t *prefix, symcache_version_t *version,
     ngx_uint_t escape, ngx_str_t *path);
@@ -73,9 +74,15 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
 
     ctx->status = status;
 
-    /* with symcache_error, there is a front that resets the connection */
+    /*
+     * With symcache_error, there is a front that resets the connection.  That
+     * of a subrequest is its request's, which may get along without it.
+     */
 
-    if (ctx->symbol == SYMCACHE_SYMBOL_BUILD_ID && ctx->conf->error == 0) {
+    if (ctx->symbol == SYMCACHE_SYMBOL_BUILD_ID
+        && ctx->conf->error == 0
+        && r == r->main)
+    {
         return NGX_HTTP_CLOSE;
     }
 
@@ -111,22 +118,35 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
 
-        /* a helper that is busy is well, even if its sources are not */
+        fault = ngx_symcache_answer_fault(ctx);
 
-        fault = ctx->conf->error;
-
-        if (ctx->reply.code == NGX_SYMCACHE_REPLY_DRAINING
-            && ctx->conf->draining != NGX_CONF_UNSET_UINT)
-        {
-            fault = ctx->conf->draining;
-        }
-
-        if (fault && ctx->reply.code != NGX_SYMCACHE_REPLY_BUSY) {
+        if (fault) {
             code = fault;
         }
     }
 
     return ngx_symcache_answer_send(ctx, code, NULL);
+}
+
+
+/* The status of an answer that this machine is at fault for, or 0. */
+
+static ngx_uint_t
+ngx_symcache_answer_fault(ngx_symcache_ctx_t *ctx)
+{
+    /* a helper that is busy is well, even if its sources are not */
+
+    if (ctx->reply.code == NGX_SYMCACHE_REPLY_BUSY) {
+        return 0;
+    }
+
+    if (ctx->reply.code == NGX_SYMCACHE_REPLY_DRAINING
+        && ctx->conf->draining != NGX_CONF_UNSET_UINT)
+    {
+        return ctx->conf->draining;
+    }
+
+    return ctx->conf->error;
 }
 
 

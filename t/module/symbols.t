@@ -44,6 +44,17 @@ $t->start_nginx(<<'EON', http => <<'EOH', listen => $listen);
         symcache_error 502;
     }
     location /alone/ { symcache_symbols %%DIR%%/downloads; }
+    location /mirrored/ {
+        mirror /gone/buildid/abcdef/debuginfo;
+        symcache_symbols %%DIR%%/downloads;
+        symcache_pass unix:%%DIR%%/h.sock;
+    }
+    location /gone/ {
+        internal;
+        symcache_symbols %%DIR%%/downloads;
+        symcache_pass unix:%%DIR%%/gone.sock;
+        symcache_hold_timeout 0;
+    }
     location /other/ {
         symcache_symbols %%DIR%%/$arg_d;
         symcache_store team;
@@ -341,6 +352,17 @@ is $r->{status}, 502, 'the helper is gone, and a front asks another machine';
 is_reset('the helper is gone', '/brief/buildid/' . 'ef' x 20 . '/debuginfo');
 $t->allow_log(qr/connect\(\) to unix/);
 $t->allow_log(qr/symcached/);
+
+# a mirror is no part of the answer
+
+$t->helper_says(sub {
+    $t->wait_until('the mirror has failed', sub {
+        $t->error_log =~ m{connect\(\) to unix:\S+/gone\.sock};
+    });
+    $_[0]->reply(404, { 'X-Symcache-Reason' => 'notfound' });
+});
+is $t->get("/mirrored/app.pdb/${guid}2/app.pdb")->{status}, 404,
+    'a mirror that fails does not reset the connection';
 
 # --- configuration
 
