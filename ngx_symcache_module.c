@@ -600,7 +600,7 @@ ngx_symcache_merge_part(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
     }
 
     if (conf->symbols) {
-        ngx_symcache_symbols_merge(cf, conf);
+        ngx_symcache_symbols_merge(cf);
     }
 }
 
@@ -658,7 +658,7 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
     }
 
     if (conf->symbols) {
-        ngx_symcache_symbols_merge(cf, conf);
+        ngx_symcache_symbols_merge(cf);
     }
 
     return NGX_CONF_OK;

@@ -250,8 +250,7 @@ ngx_int_t ngx_symcache_body_init(ngx_conf_t *cf);
 /* ngx_symcache_symbols.c */
 
 /* Completes the configuration of a location with symcache_symbols. */
-void ngx_symcache_symbols_merge(ngx_conf_t *cf,
-    ngx_symcache_loc_conf_t *conf);
+void ngx_symcache_symbols_merge(ngx_conf_t *cf);
 
 /* Makes a root of the folder of all downloads: that of the store in it. */
 ngx_int_t ngx_symcache_symbols_root(ngx_pool_t *pool, ngx_str_t *store,

@@ -299,6 +299,7 @@ ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
     }
 
     if (ctx->conf->gzip != NGX_SYMCACHE_GZIP_OFF
+        && !ctx->conf->symbols
         && ngx_symcache_gzip(ctx, &of) != NGX_OK)
     {
         return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);

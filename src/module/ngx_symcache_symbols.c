@@ -53,7 +53,7 @@ static ngx_int_t ngx_symcache_symbols_ready(ngx_symcache_ctx_t *ctx);
 
 
 void
-ngx_symcache_symbols_merge(ngx_conf_t *cf, ngx_symcache_loc_conf_t *conf)
+ngx_symcache_symbols_merge(ngx_conf_t *cf)
 {
     ngx_http_core_loc_conf_t  *clcf;
 
@@ -65,7 +65,6 @@ ngx_symcache_symbols_merge(ngx_conf_t *cf, ngx_symcache_loc_conf_t *conf)
      */
 
     clcf->reset_timedout_connection = 1;
-    conf->gzip = NGX_SYMCACHE_GZIP_OFF;
 }
 
 

@@ -54,6 +54,10 @@ $t->start_nginx(<<'EON', http => <<'EOH');
         symcache %%DIR%%/store; symcache_gzip on; gzip_http_version 1.0;
     }
     location /always/ { symcache %%DIR%%/store; symcache_gzip always; }
+    location /original/ {
+        symcache_symbols %%DIR%%/downloads; symcache_gzip always;
+        location /original/always/ { symcache %%DIR%%/store; }
+    }
     location /gunzip/ {
         symcache %%DIR%%/store; symcache_gzip always; gunzip on;
         gzip_vary on;
@@ -196,6 +200,8 @@ for my $accept ([], \@gzip) {
 
 $r = $t->get(uri('gunzip'), @gzip);
 ok $r->{body} eq $gz, 'always, gunzip: the gzip file for who accepts it';
+ok $t->get(uri('original/always'))->{body} eq $gz,
+    'always: inherited from a location of originals, which have none';
 is vary($r), 'Accept-Encoding', 'always, gunzip: Vary once';
 $r = $t->get(uri('gunzip'));
 is $r->{status}, 200, 'always, gunzip: 200 for others';
