@@ -367,7 +367,9 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
      *     conf->pass_off = 0;
      *     conf->status = 0;
      *     conf->aliased = NULL;
+     *     conf->zone_default = 0;
      *     conf->scope = 0;
+     *     conf->absent = 0;
      *     conf->accel = NULL;
      *     conf->redirect = NULL;
      *     conf->elsewhere = 0;
@@ -486,18 +488,21 @@ ngx_symcache_merge_type(ngx_conf_t *cf, ngx_symcache_loc_conf_t *conf)
 
 
 /*
- * A location that is told of no zone has the default one.  There an absence is
- * believed for a second only, because whoever has not thought of a zone would
- * not look for it when a file that has just come to a source is not found.
+ * A location for which no zone is named has the default one.  There an absence
+ * is believed for a second only, because whoever has not thought of a zone
+ * would not look for it when a file that has just come to a source is not
+ * found.
  */
 
 static ngx_int_t
 ngx_symcache_merge_zone(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
     ngx_symcache_loc_conf_t *conf)
 {
-    time_t  absent;
+    if (conf->zone == NGX_CONF_UNSET_PTR) {
+        conf->zone = prev->zone;
+        conf->zone_default = prev->zone_default;
+    }
 
-    ngx_conf_merge_ptr_value(conf->zone, prev->zone, NGX_CONF_UNSET_PTR);
     ngx_conf_merge_sec_value(conf->valid_absent, prev->valid_absent,
                              NGX_CONF_UNSET);
 
@@ -511,23 +516,20 @@ ngx_symcache_merge_zone(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
         return NGX_ERROR;
     }
 
-    if (conf->root == NULL && !conf->status) {
-        return NGX_OK;
-    }
-
-    absent = 60;
-
-    if (conf->zone == NGX_CONF_UNSET_PTR) {
-        absent = 1;
+    if (conf->zone == NGX_CONF_UNSET_PTR && (conf->root || conf->status)) {
 
         conf->zone = ngx_symcache_memory_default(cf);
         if (conf->zone == NULL) {
             return NGX_ERROR;
         }
+
+        conf->zone_default = 1;
     }
 
-    if (conf->valid_absent == NGX_CONF_UNSET) {
-        conf->valid_absent = absent;
+    conf->absent = conf->valid_absent;
+
+    if (conf->absent == NGX_CONF_UNSET) {
+        conf->absent = conf->zone_default ? 1 : 60;
     }
 
     return NGX_OK;

@@ -114,9 +114,11 @@ typedef struct {
     ngx_uint_t                 gzip;        /* NGX_SYMCACHE_GZIP_* */
 
     ngx_shm_zone_t            *zone;
+    ngx_flag_t                 zone_default;  /* none is named */
     uint64_t                   scope;    /* hash of path and store */
     time_t                     valid_present;
-    time_t                     valid_absent;
+    time_t                     valid_absent;  /* as given, or unset */
+    time_t                     absent;   /* the same, or its default here */
     time_t                     valid_pending;
     ngx_uint_t                 valid_given;  /* which kinds, at this level */
 } ngx_symcache_loc_conf_t;

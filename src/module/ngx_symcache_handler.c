@@ -337,7 +337,7 @@ ngx_symcache_handler_replied(ngx_symcache_ctx_t *ctx)
 
         /* the helper may look for it again after this time */
 
-        valid = ctx->conf->valid_absent;
+        valid = ctx->conf->absent;
 
         if (ctx->reply.valid) {
             valid = ngx_min(valid, ctx->reply.valid);

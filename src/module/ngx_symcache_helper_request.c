@@ -96,7 +96,7 @@ ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
 
     ctx->asks++;
 
-    if (ctx->conf->zone && ctx->conf->valid_absent) {
+    if (ctx->conf->zone && ctx->conf->absent) {
         ctx->forgotten = ngx_symcache_zone_forgotten(ctx);
     }
 

@@ -309,7 +309,7 @@ ngx_symcache_symbols_replied(ngx_symcache_ctx_t *ctx)
 
     case NGX_SYMCACHE_REPLY_ABSENT:
 
-        valid = ctx->conf->valid_absent;
+        valid = ctx->conf->absent;
 
         if (ctx->reply.valid) {
             valid = ngx_min(valid, ctx->reply.valid);

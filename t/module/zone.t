@@ -305,29 +305,42 @@ is scalar($s->requests), $n, 'known after the death of a worker';
 
 my $d = Test::ModuleCase->new;
 my @default = (<<'EON', workers => 2);
-    location /s/ { symcache %%DIR%%/store; symcache_pass unix:%%DIR%%/h.sock; }
+    location /s/ {
+        symcache %%DIR%%/store; symcache_pass unix:%%DIR%%/h.sock;
+        location /s/named/ {
+            symcache %%DIR%%/store; symcache_pass unix:%%DIR%%/h.sock;
+            symcache_zone named;
+        }
+    }
     location /status { symcache_status; }
 EON
+my $named = 'symcache_zone named:32k;';
 
 sub default_zone {
     my ($status) = decode_json($d->get('/status?format=json')->{body});
     return @$status{qw(zone size)};
 }
 
-$d->start_nginx(@default);
+$d->start_nginx(@default, http => $named);
 is_deeply [default_zone()], ['symcache', 8 << 20], 'the default zone';
 $s = $d->helper_says(sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'x',
     'X-Symcache-Valid' => 3600 }) });
+my @in_named = ('3.1.0', location => '/s/named', pdb => 'named.pdb');
+$d->get($d->uri(@in_named));
 is $d->get($d->uri('3.1.0'))->{status}, 404, 'absent';
 $d->wait_until('asked again, long before the 60 s of a named zone', sub {
-    $d->get($d->uri('3.1.0')); $s->requests > 1 });
+    $d->get($d->uri('3.1.0'));
+    (grep { $_->{path} =~ /app/ } $s->requests) > 1 });
+$d->get($d->uri(@in_named));
+is scalar(grep { $_->{path} =~ /named/ } $s->requests), 1,
+    'a zone that is named in a nested location has its 60 s';
 $s->stop;
 $d->put('3.1.0', 'x');
 $d->wait_until('it has come', sub {
     $d->get($d->uri('3.1.0'))->{status} == 200 });
 $d->stop_nginx;
 
-$d->start_nginx(@default, http => 'symcache_zone symcache:64k;');
+$d->start_nginx(@default, http => "symcache_zone symcache:64k; $named");
 is_deeply [default_zone()], ['symcache', 64 << 10], 'as it is declared';
 $d->finish;
 
