@@ -15,8 +15,9 @@
 #define NGX_SYMCACHE_DIRCACHE_WAYS  4
 
 /*
- * ctime is compared in seconds.  A folder that was changed in the last seconds
- * is not kept, because another change within the same second would not show.
+ * Not all file systems have ctime in more than seconds.  A folder that was
+ * changed in the last seconds is not kept, because another change within the
+ * same second would not show.
  */
 
 #define NGX_SYMCACHE_DIRCACHE_REST  2
@@ -25,7 +26,7 @@
 typedef struct {
     ngx_file_uniq_t       uniq;
     uint64_t              dev;
-    time_t                ctime;
+    struct timespec       ctime;
     symcache_version_t    versions[NGX_SYMCACHE_VERSIONS];
     uint16_t              n;            /* 0: the entry is unused */
     u_char                gzipped;
@@ -66,7 +67,8 @@ ngx_symcache_dircache_recall(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
 
         if (entry->n
             && ngx_symcache_dircache_is(entry, ctx, fi)
-            && entry->ctime == fi->st_ctime)
+            && entry->ctime.tv_sec == fi->st_ctim.tv_sec
+            && entry->ctime.tv_nsec == fi->st_ctim.tv_nsec)
         {
             ngx_memcpy(ctx->versions, entry->versions,
                        sizeof(entry->versions));
@@ -114,7 +116,7 @@ ngx_symcache_dircache_keep(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
 
     entry->uniq = ngx_file_uniq(fi);
     entry->dev = fi->st_dev;
-    entry->ctime = fi->st_ctime;
+    entry->ctime = fi->st_ctim;
     ngx_memcpy(entry->versions, ctx->versions, sizeof(entry->versions));
     entry->n = ctx->nversions;
     entry->gzipped = ctx->gzipped;
