@@ -312,8 +312,6 @@ ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
 static ngx_int_t
 ngx_symcache_handler_replied(ngx_symcache_ctx_t *ctx)
 {
-    time_t  valid;
-
     switch (ctx->reply.code) {
 
     case NGX_SYMCACHE_REPLY_READY:
@@ -334,16 +332,8 @@ ngx_symcache_handler_replied(ngx_symcache_ctx_t *ctx)
         return ngx_symcache_answer_not_modified(ctx);
 
     case NGX_SYMCACHE_REPLY_ABSENT:
-
-        /* the helper may look for it again after this time */
-
-        valid = ctx->conf->absent;
-
-        if (ctx->reply.valid) {
-            valid = ngx_min(valid, ctx->reply.valid);
-        }
-
-        ngx_symcache_handler_remember(ctx, NGX_SYMCACHE_KEY_ABSENT, valid);
+        ngx_symcache_handler_remember(ctx, NGX_SYMCACHE_KEY_ABSENT,
+                                      ctx->conf->absent);
         return ngx_symcache_answer_absent(ctx);
 
     default: /* a failure never makes a 404 final */

@@ -288,8 +288,6 @@ ngx_symcache_symbols_redirects(ngx_symcache_ctx_t *ctx)
 static ngx_int_t
 ngx_symcache_symbols_replied(ngx_symcache_ctx_t *ctx)
 {
-    time_t  valid;
-
     switch (ctx->reply.code) {
 
     case NGX_SYMCACHE_REPLY_READY:
@@ -308,14 +306,8 @@ ngx_symcache_symbols_replied(ngx_symcache_ctx_t *ctx)
         return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_PENDING);
 
     case NGX_SYMCACHE_REPLY_ABSENT:
-
-        valid = ctx->conf->absent;
-
-        if (ctx->reply.valid) {
-            valid = ngx_min(valid, ctx->reply.valid);
-        }
-
-        ngx_symcache_zone_store(ctx, NGX_SYMCACHE_KEY_ABSENT, valid);
+        ngx_symcache_zone_store(ctx, NGX_SYMCACHE_KEY_ABSENT,
+                                ctx->conf->absent);
         return ngx_symcache_symbols_absent(ctx);
 
     default: /* a failure never makes a 404 */

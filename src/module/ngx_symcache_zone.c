@@ -31,6 +31,8 @@ static ngx_inline ngx_symcache_memory_t *ngx_symcache_zone_memory(
     ngx_symcache_ctx_t *ctx);
 static ngx_symcache_entry_t *ngx_symcache_zone_find(ngx_symcache_sh_t *sh,
     ngx_symcache_ctx_t *ctx, uint32_t hash);
+static void ngx_symcache_zone_fill(ngx_symcache_entry_t *e,
+    ngx_symcache_ctx_t *ctx, uint32_t spelling);
 static ngx_symcache_entry_t *ngx_symcache_zone_add(
     ngx_symcache_memory_t *memory, ngx_symcache_ctx_t *ctx, uint32_t hash);
 static ngx_symcache_entry_t *ngx_symcache_zone_alloc(
@@ -325,6 +327,13 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
     ngx_symcache_entry_t     *e;
     ngx_symcache_memory_t  *memory;
 
+    if (what == NGX_SYMCACHE_KEY_ABSENT && ctx->reply.valid) {
+
+        /* the helper may look for it again after this time */
+
+        valid = ngx_min(valid, ctx->reply.valid);
+    }
+
     memory = ngx_symcache_zone_memory(ctx);
     if (memory == NULL || valid == 0) {
         return;
@@ -371,20 +380,32 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
     if (e) {
         e->what = what;
         e->until = ngx_symcache_zone_now() + (uint32_t) valid;
-        e->u.asked.version = ctx->ask.version;
-        e->u.asked.spelling = spelling;
-        e->retry_after = ngx_min(ctx->reply.retry_after, 65535);
-        e->n = 0;
-        e->gzipped = 0;
-
-        if (what == NGX_SYMCACHE_KEY_PRESENT) {
-            ngx_memcpy(e->u.versions, ctx->versions, sizeof(e->u.versions));
-            e->n = ctx->nversions;
-            e->gzipped = ctx->gzipped;
-        }
+        ngx_symcache_zone_fill(e, ctx, spelling);
     }
 
     ngx_symcache_memory_changed(memory);
+}
+
+
+/* the lock is held */
+
+static void
+ngx_symcache_zone_fill(ngx_symcache_entry_t *e, ngx_symcache_ctx_t *ctx,
+    uint32_t spelling)
+{
+    e->n = 0;
+    e->gzipped = 0;
+    e->retry_after = ngx_min(ctx->reply.retry_after, 65535);
+
+    if (e->what == NGX_SYMCACHE_KEY_PRESENT) {
+        ngx_memcpy(e->u.versions, ctx->versions, sizeof(e->u.versions));
+        e->n = ctx->nversions;
+        e->gzipped = ctx->gzipped;
+        return;
+    }
+
+    e->u.asked.version = ctx->ask.version;
+    e->u.asked.spelling = spelling;
 }
 
 

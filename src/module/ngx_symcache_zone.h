@@ -98,7 +98,10 @@ uint64_t ngx_symcache_zone_scope(ngx_str_t *root,
  */
 ngx_symcache_key_e ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx);
 
-/* Stores the context's versions if PRESENT, else the version asked for. */
+/*
+ * Stores the context's versions if PRESENT, else the version asked for; ABSENT
+ * for no longer than the helper's reply says.
+ */
 void ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
     time_t valid);
 
