@@ -489,8 +489,8 @@ ngx_symcache_merge_type(ngx_conf_t *cf, ngx_symcache_loc_conf_t *conf)
 
 /*
  * A location for which no zone is named has the default one.  There an absence
- * is believed for a second only, because whoever has not thought of a zone
- * would not look for it when a file that has just come to a source is not
+ * is believed for a second only, because an administrator who has configured no
+ * zone would not suspect one when a file that has just come to a source is not
  * found.
  */
 

@@ -242,12 +242,11 @@ ngx_int_t ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
 /* ngx_symcache_body.c */
 
 /* Notes that symcache_body_group_access is on somewhere. */
-
 char *ngx_symcache_body_used(ngx_conf_t *cf, void *post, void *data);
 
-/* Looks at all requests, if it is. */
-
+/* If it is, adds a handler that looks at all requests. */
 ngx_int_t ngx_symcache_body_init(ngx_conf_t *cf);
+
 
 /* ngx_symcache_symbols.c */
 
@@ -443,8 +442,8 @@ void ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,
 /*
  * Asks the helper, which may wait for a running job for so many seconds.  done
  * is called later, with the reply in ctx->reply, unless the request ends before
- * that.  If held, symcache_read_timeout is no limit: the caller sets its own,
- * and ends the question with ngx_symcache_helper_cancel().  NGX_OK or
+ * that.  If held, symcache_read_timeout does not apply: the caller sets its own
+ * limit, and ends the question with ngx_symcache_helper_cancel().  NGX_OK or
  * NGX_ERROR.
  */
 ngx_int_t ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
@@ -452,13 +451,13 @@ ngx_int_t ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
 
 /*
  * Notifies the helper of a request that is served from the store, so that it
- * makes a newer version, or knows that the file is in use.  Nobody waits for
- * the answer.
+ * makes a newer version, or knows that the file is in use.  No request waits
+ * for the answer.
  */
 void ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx);
 
 
-/* a longer page is no valid one, bytes */
+/* bytes; a longer page is invalid */
 
 #define NGX_SYMCACHE_PAGE  262144
 

@@ -23,7 +23,7 @@ typedef ngx_int_t (*ngx_symcache_helper_read_pt)(
 
 struct ngx_symcache_helper_s {
     ngx_symcache_ctx_t          *ctx;
-    ngx_symcache_done_pt         done;        /* NULL: nobody waits */
+    ngx_symcache_done_pt         done;        /* NULL: a notification */
     ngx_event_t                  event;       /* begins it; ends a brief one */
 
     size_t                       size;        /* allocated, with the text */
@@ -61,7 +61,7 @@ struct ngx_symcache_helper_s {
 
 /*
  * Ends the question, with a complete reply or for another reason.  Afterwards
- * the question is gone, and perhaps its request, too.
+ * the question is gone, and its request may be gone as well.
  */
 void ngx_symcache_helper_end(ngx_symcache_helper_t *helper,
     ngx_symcache_reply_e code);

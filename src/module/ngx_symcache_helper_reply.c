@@ -3,7 +3,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Parses the reply of the helper, which comes in pieces of any size.  Only a
- * whole reply counts, so the body is read, too.
+ * whole reply counts, so the body is also read.
  */
 
 

@@ -24,7 +24,7 @@
  * used.  An entry that is marked when it reaches the end of the queue gets a
  * second turn instead of being evicted.  A chain is never longer than
  * NGX_SYMCACHE_ZONE_CHAIN, so that a client that asks for keys with the same
- * hash evicts only keys of that hash, and slows nobody down.
+ * hash evicts only keys of that hash, and does not slow others down.
  *
  * The mutex of the slab pool guards buckets, queue, entries and ring.  While it
  * is held nothing is logged, hashed or allocated from another pool.  Before a
@@ -100,8 +100,8 @@ char *ngx_symcache_memory_declare(ngx_conf_t *cf, ngx_str_t *name,
     size_t size);
 
 /*
- * The zone "symcache" of locations that are told of none: as it is declared, or
- * of eight megabytes.  NULL if there is no memory or the name is taken.
+ * The zone "symcache", of locations that name none: as it is declared, or of
+ * eight megabytes.  NULL if there is no memory or the name is taken.
  */
 ngx_shm_zone_t *ngx_symcache_memory_default(ngx_conf_t *cf);
 

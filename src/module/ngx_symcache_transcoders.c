@@ -232,7 +232,7 @@ ngx_symcache_transcoders_parse(ngx_symcache_transcoders_root_t *tr, u_char *p,
             end = last;
         }
 
-        /* a line that is no version is left out */
+        /* lines that are not versions are skipped */
 
         if (symcache_version_parse((char *) p, end - p,
                                    &tr->versions[tr->n]))

@@ -239,9 +239,9 @@ ngx_symcache_zone_find(ngx_symcache_sh_t *sh, ngx_symcache_ctx_t *ctx,
 ngx_symcache_key_e
 ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
 {
-    uint32_t                  hash, spelling;
-    ngx_symcache_key_e        what;
-    ngx_symcache_entry_t     *e;
+    uint32_t                hash, spelling;
+    ngx_symcache_key_e      what;
+    ngx_symcache_entry_t   *e;
     ngx_symcache_memory_t  *memory;
 
     memory = ngx_symcache_zone_memory(ctx);
@@ -323,8 +323,8 @@ void
 ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
     time_t valid)
 {
-    uint32_t                  hash, spelling;
-    ngx_symcache_entry_t     *e;
+    uint32_t                hash, spelling;
+    ngx_symcache_entry_t   *e;
     ngx_symcache_memory_t  *memory;
 
     if (what == NGX_SYMCACHE_KEY_ABSENT && ctx->reply.valid) {
@@ -370,8 +370,8 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
                   == 0)
     {
         /*
-         * Nobody asks while this entry counts, so it is of another answer that
-         * came in the meantime: the job has ended since it was called running.
+         * No request asks while this entry counts, so another answer has come
+         * in the meantime: the job has ended since it was called running.
          */
 
         e = NULL;
@@ -556,8 +556,8 @@ ngx_symcache_zone_remove(ngx_symcache_memory_t *memory,
 void
 ngx_symcache_zone_forget(ngx_symcache_ctx_t *ctx)
 {
-    uint32_t                  hash;
-    ngx_symcache_entry_t     *e;
+    uint32_t                hash;
+    ngx_symcache_entry_t   *e;
     ngx_symcache_memory_t  *memory;
 
     memory = ngx_symcache_zone_memory(ctx);
@@ -633,8 +633,8 @@ void
 ngx_symcache_zone_report(ngx_shm_zone_t *shm_zone,
     ngx_symcache_report_t *report)
 {
-    ngx_uint_t                i, n;
-    ngx_symcache_sh_t        *sh;
+    ngx_uint_t              i, n;
+    ngx_symcache_sh_t      *sh;
     ngx_symcache_memory_t  *memory;
 
     memory = shm_zone->data;

@@ -24,7 +24,7 @@ typedef struct {
     symcache_version_t   min;          /* symcache_min_version */
     symcache_version_t   exceeds;      /* valid if has_exceeds */
     unsigned             has_exceeds:1;
-    unsigned             reads_file:1; /* itself: it sends it to nobody */
+    unsigned             reads_file:1; /* itself, and does not send it */
 } symcache_ask_t;
 
 

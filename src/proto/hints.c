@@ -508,10 +508,6 @@ symcache_hint_is_checksum(const char *value, size_t len)
     return p == last;
 }
 
-
-/* One text for each id, so that all clients with that id wait for the same
- * job. */
-
 static int
 symcache_hint_is_code_file(const char *value, size_t len)
 {
@@ -519,6 +515,9 @@ symcache_hint_is_code_file(const char *value, size_t len)
 
     return symcache_name_parse(value, len, &key) == SYMCACHE_OK;
 }
+
+/* One text for each id, so that all clients with that id wait for the same
+ * job. */
 
 static int
 symcache_hint_is_code_id(const char *value, size_t len)

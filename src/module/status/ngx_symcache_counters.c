@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The report of a zone as text: counters, and for JSON the latest requests
- * without a file, too.
+ * The report of a zone as text: counters, and in JSON also the latest requests
+ * without a file.
  */
 
 
