@@ -232,7 +232,26 @@ is $m2->read_response($s)->{status}, 200, 'is found before one gives up';
 is ask($m2, 'executable', $late[0]), 200, 'and by its own name';
 
 SKIP: {
-    $clock or skip Test::Clock::why(), 5;
+    $clock or skip Test::Clock::why(), 12;
+
+    # the folder shows that there are uploads with this id before it shows them
+    my $slow = elf();
+    my @slow = ('executable', "slow.so/buildid-$slow->{build}");
+    my ($seen, $unseen) = map { $m1->path($_) } 'uploads/slow.so', 'unseen';
+    is $u->put("slow.so/elf-buildid-$slow->{build}/slow.so", $slow->{program})->{status}, 201,
+        'a program at the other machine';
+    rename $seen, $unseen or die $!;
+    is ask($m2, @slow), 404, '... which this one does not see yet';
+    rename $unseen, $seen or die $!;
+    my $r = $m2->helper('GET', "/v1/executable/default/$slow[1]?version=1.0.0");
+    is $r->{status}, 404, '... is absent';
+    cmp_ok Test::Symcache::header($r, 'X-Symcache-Valid'), '<=', 90, '... for no longer than a share is late';
+    $clock->set(100);
+    is ask($m2, @slow), 200, '... and found then';
+    is ask($m2, 'debuginfo', $slow[1]), 404, 'another file of this id';
+    $r = $m2->helper('GET', "/v1/debuginfo/default/$slow[1]?version=1.0.0");
+    cmp_ok Test::Symcache::header($r, 'X-Symcache-Valid'), '>', 90, '... is absent for the usual time';
+
     $clock->set(1800);    # ahead of the folder's
     my $next = elf();
     my @next = map { ['executable', "$_/buildid-$next->{build}"] }

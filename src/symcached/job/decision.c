@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include "symcached/upload_index/upload_index.h"
 #include "symcached/source/original_id.h"
 #include "jscache_inputs.h"
@@ -17,6 +18,11 @@
 /* Short, since what depends on the configuration may change at a reload.
  */
 #define CONFIG_SECONDS 60
+
+/* For so long another machine may not see a new file in a folder that both
+ * mount, although it sees one in another folder: NFS keeps what it knows of a
+ * folder for a minute (acdirmax of nfs(5)). */
+#define SHARE_SECONDS 90
 
 /* Returns the transcoder that makes the newest version this client reads. */
 static const struct transcoder_config *
@@ -86,6 +92,16 @@ int64_t decision_uploads_changed(const struct store_config *store,
     return newest;
 }
 
+/* When the entry ends that a machine may have made while it saw that there were
+ * uploads, and not yet all of them; or 0: it was made later than that. */
+static time_t early_until(const struct negcache_entry *entry)
+{
+    time_t until =
+        (time_t)(entry->uploads_changed / 1000000000) + SHARE_SECONDS;
+
+    return entry->uploads_changed > 0 && entry->since < until ? until : 0;
+}
+
 /*
  * Was a file with an id of the key uploaded since the entry was made, by
  * whatever name?  By its own name the entry would have been dropped, but for
@@ -103,7 +119,8 @@ static bool is_outdated(const struct store_config *store,
     }
     changed = decision_uploads_changed(store, config, key, hints);
     if (entry->uploads_changed != NEGCACHE_NO_UPLOADS) {
-        return changed > entry->uploads_changed;
+        return changed > entry->uploads_changed ||
+               (early_until(entry) != 0 && early_until(entry) <= time(NULL));
     }
     /* without it: what is malformed, and entries of former releases */
     return changed > 0 && changed / 1000000000 >= entry->since;
@@ -137,6 +154,7 @@ void decision_make(struct decision *decision, struct negcache *negcache,
     const symcache_version_t *made;
     bool in_store = !symcache_key_is_download(key);
     bool alone;
+    time_t until, now = time(NULL);
     int i, n;
 
     decision->transcoder =
@@ -175,6 +193,10 @@ void decision_make(struct decision *decision, struct negcache *negcache,
         !is_outdated(store, config, key, hints, &decision->entry)) {
         /* no newer version can be made now: decide by what is on disk */
         decision->negative = true;
+        until = early_until(&decision->entry);
+        if (until != 0 && until - now < decision->entry.valid) {
+            decision->entry.valid = (unsigned)(until - now);
+        }
         decision->what = symcache_answer(ask, best, NULL);
         if (in_store && n == 0 && !alone) {
             negcache_set_alone(negcache, store, key, made);
