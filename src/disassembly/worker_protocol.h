@@ -5,8 +5,8 @@
  *
  * The order's text is that of disassembly_order_print(); its body does not
  * count.  A worker asks once, and is given the module's CodeCache and SymCache
- * by these indexes.  Its result is the whole answer; if it refuses, its text
- * is a sentence for the client.
+ * by these indexes.  Its result is the whole answer; if it refuses, with one of
+ * these reasons, its text is a sentence for the client.
  */
 #ifndef DISASSEMBLY_WORKER_PROTOCOL_H
 #define DISASSEMBLY_WORKER_PROTOCOL_H
@@ -20,6 +20,11 @@
 #define DISASSEMBLY_QUESTION "files"
 
 enum disassembly_file { DISASSEMBLY_CODE, DISASSEMBLY_NAMES };
+
+enum disassembly_refusal {
+    DISASSEMBLY_REFUSED = 1,
+    DISASSEMBLY_LACKS_CODE /* it was not given the CodeCache */
+};
 
 struct disassembly_order {
     uint32_t start;

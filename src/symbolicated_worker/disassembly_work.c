@@ -43,8 +43,7 @@ void disassembly_work(const struct work_body *body)
     struct disassembly_files files = {.has_code = false};
     struct disassembly d = {.code = &files.code};
     struct json_writer w = {0};
-    char error[DISASSEMBLY_ERROR] = "the module's machine code is not to be "
-                                    "had";
+    char error[DISASSEMBLY_ERROR] = "";
 
     if (!disassembly_order_read(&d.order, body->text)) {
         exit(1);
@@ -55,9 +54,11 @@ void disassembly_work(const struct work_body *body)
     d.names = files.has_names ? &files.names : NULL;
     linkage_by(linkage_demangle_here); /* as this process has nothing */
     linkage_begin();
-    if (!files.has_code || !disassemble(&d, &w, error)) {
+    if (!files.has_code) {
+        work_refuse(body->service, DISASSEMBLY_LACKS_CODE);
+    } else if (!disassemble(&d, &w, error)) {
         work_say(body->service, error, strlen(error));
-        work_refuse(body->service, 1);
+        work_refuse(body->service, DISASSEMBLY_REFUSED);
     } else if (w.has_failed) {
         exit(1); /* no memory */
     } else {

@@ -179,16 +179,26 @@ my $config = { stores => { default => { root => $t->path('store'),
     sources => { local => { type => 'filesystem', layout => 'unified',
             path => $t->path('symbols') },
         images => { type => 'filesystem', path => $t->path('images') } },
-    symbolication => { mozilla => { code => $true, code_size => '4k' } } };
+    # one thread, which keeps two workers ready
+    symbolication => { threads => 1, mozilla => { code => $true, code_size => '4k' } } };
 local $ENV{PATH} = $t->program('') . ":$ENV{PATH}";
 $t->start_symcached($config);
 $t->start_symbolicated($config);
 my ($front) = Test::Front::start($t, 'rate=20r/s' => 'rate=1000r/s');
 
-sub ask {
+sub ask_once {
     my (%request) = @_;
     delete $request{$_} for grep { !defined $request{$_} } keys %request;
     return $t->post($front, '/asm/v1', $json->encode(\%request), @firefox);
+}
+# As a client: a disk on which a file is published may be busy for longer than
+# an answer waits.
+sub ask {
+    my (@request) = @_;
+    my $r;
+    $t->wait_until('an answer that is not 503',
+        sub { $r = ask_once(@request); $r->{status} != 503 }, 120);
+    return $r;
 }
 sub answer {
     my ($name, $start, $size, @more) = @_;
@@ -373,6 +383,43 @@ is outcome(ask(name => 'firefox.exe', codeId => $code_id =~ tr/0-9/1-90/r, start
     'but not by another one';
 is outcome(ask(name => 'libmozglue.dylib', codeId => '4C4C44F955553144A1E167ACCB9D173C',
         startAddress => '0x973c', size => '0x4')), '200 1', 'by name and UUID';
+
+# --- a file that is replaced while a worker, which then asks for it, is stopped
+
+sub children {
+    my ($parent) = @_;
+    open my $c, '<', "/proc/$parent/task/$parent/children" or return;
+    return split ' ', <$c> // '';
+}
+sub bodies { $t->symbolicated_metric('symbolicated_bodies_total') // 0 }
+SKIP: {
+    my ($spawner) = children($t->{symbolicated});
+    skip 'this kernel does not list children', 3 if !$spawner;
+    my @workers;
+    $t->wait_until('two workers are ready, and the process they are copies of', sub {
+        @workers = children($spawner);
+        return @workers == 3 && $t->symbolicated_metric('symbolicated_workers') == 2;
+    });
+    my %request = (debugName => 'prog', debugId => $ids{prog}, codeId => $builds{prog},
+        startAddress => $start, size => $size);
+    my ($code) = glob $t->path("store/prog/$ids{prog}/*.codecache");
+    my $before = bodies();
+    kill 'STOP', @workers;
+    my $body = $json->encode(\%request);
+    my $s = Test::Symcache::connect_to($t->symbolicated_socket) or die $!;
+    print $s Test::Symcache::request_text('POST', '/asm/v1', @firefox,
+        'Content-Length: ' . length $body), $body;
+    $s->flush;
+    $t->wait_until('a worker is to read it', sub { bodies() > $before });
+    spew("$code.new", slurp($code));
+    rename "$code.new", $code or die "$code: $!";
+    kill 'CONT', @workers;
+    is outcome($t->read_response($s, 'POST')), '503 the program could not be had, please try again',
+        'a file that is replaced meanwhile';
+    like $t->symbolicated_log, qr/\[warn\].* module file=\S*prog\S*codecache cannot be given to a worker \(\d+: Stale/,
+        '... so the log says';
+    is outcome(ask_once(%request)), $whole, '... and the next request has it';
+}
 
 # --- limits, and what is refused
 

@@ -5,10 +5,12 @@
  */
 #include "search.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/log.h"
 #include "search_state.h"
 
 bool search_is_broken(struct search *search)
@@ -71,7 +73,12 @@ int search_open(const struct search *search, const struct api_module *module)
         (fstat(fd, &st) != 0 || st.st_ino != file->inode ||
          st.st_dev != file->device || (size_t)st.st_size != file->size)) {
         close(fd);
-        return -1;
+        fd = -1;
+        errno = ESTALE;
+    }
+    if (fd == -1) {
+        log_warn(errno, "module file=%s cannot be given to a worker",
+                 file->path);
     }
     return fd;
 }

@@ -87,6 +87,12 @@ static const struct api_module *found_program(const struct asm_call *call,
     return NULL;
 }
 
+static enum api_next refuse_for_now(struct api_reply *reply)
+{
+    return mozilla_refuse(reply, 503,
+                          "the program could not be had, please try again");
+}
+
 /* Begins the work, if there is code. */
 static enum api_next begin_work(const struct asm_call *call,
                                 struct api_reply *reply)
@@ -99,9 +105,7 @@ static enum api_next begin_work(const struct asm_call *call,
     for (i = 0; i < call->base.first.nmodules; i++) {
         if (call->modules[i].key.kind == SYMCACHE_KIND_CODECACHE &&
             call->modules[i].state >= API_MODULE_FAILED) {
-            return mozilla_refuse(reply, 503,
-                                  "the program could not be had, please try "
-                                  "again");
+            return refuse_for_now(reply);
         }
     }
     return mozilla_refuse(reply, 200,
@@ -151,6 +155,9 @@ static enum api_next asm_step(struct api_call *base, struct api_reply *reply)
     case API_WORK_ENDED:
         return answer_asm(call, reply);
     case API_WORK_REFUSED:
+        if (call->work.detail == DISASSEMBLY_LACKS_CODE) {
+            return refuse_for_now(reply); /* it was replaced meanwhile */
+        }
         return mozilla_refuse(reply, 200,
                               call->work.said != NULL ? call->work.said : "");
     case API_WORK_LATE:
