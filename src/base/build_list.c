@@ -109,14 +109,17 @@ static void remove_parent(char *path)
     (void)rmdir(path);
 }
 
-void build_list_remove(const char *root, const struct build_labels *labels)
+int build_list_remove(const char *root, const struct build_labels *labels)
 {
     char path[PATH_MAX];
 
     build_list_path(path, root, labels);
-    (void)unlink(path);
+    if (unlink(path) != 0 && errno != ENOENT) {
+        return -1;
+    }
     remove_parent(path);
     remove_parent(path);
+    return 0;
 }
 
 /* one list ---------------------------------------------------------------- */

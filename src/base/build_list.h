@@ -76,8 +76,9 @@ char *build_list_read(const char *root, const struct build_labels *labels,
 /* The next path of such a text, or NULL.  *at is 0 before the first call. */
 const char *build_list_next(const char *text, size_t size, size_t *at);
 
-/* Removes a list, and its folders if they are empty then. */
-void build_list_remove(const char *root, const struct build_labels *labels);
+/* Removes a list, and its folders if they are empty then.  Returns -1 with
+ * errno if it is still there. */
+int build_list_remove(const char *root, const struct build_labels *labels);
 
 /* Patterns with "*" and "?" for labels, as in base/glob.h; NULL matches all. */
 struct build_pattern {

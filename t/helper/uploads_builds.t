@@ -278,4 +278,18 @@ out('forget', '--product', 'q', '--build', '[23]', @admin);
 ok !has(61) && !has(62) && !-e "$root/.try/" . path(63), 'several builds';
 is ctl('builds', '--product', 'q')->{code}, 1, 'none is left';
 
+# whose files stay for another build, and whose list this user may not remove
+put(64, "?product=r&branch=main&build=$_") for 1, 2;
+chmod 0555, "$root/.builds/r/main";
+SKIP: {
+    local $ctl->{wrapper} = $> == 0
+        ? [qw(setpriv --bounding-set=-dac_override)] : undef;
+    skip 'no setpriv, or no capability to drop', 3
+        if $ctl->{wrapper} && $ctl->run('--version')->{code} != 0;
+    $ctl->is(ctl('forget', '--product', 'r', '--build', 1, @admin), 3, undef,
+        qr{\.builds/r/main/1: Permission denied\n}, 'no right to forget');
+}
+chmod 0755, "$root/.builds/r/main";
+ok -e "$root/.builds/r/main/1", 'the build is still there';
+
 done_testing;

@@ -252,8 +252,10 @@ static int forget(const struct settings *settings, struct paths *handled,
         one = remove(settings, text);
         code = one > code ? one : code;
     }
-    if (code == COMMAND_OK) {
-        build_list_remove(tree, labels);
+    if (code == COMMAND_OK && build_list_remove(tree, labels) != 0) {
+        one = errno;
+        build_list_path(text, tree, labels);
+        code = command_fail(COMMAND_IO, text, strerror(one));
     }
     return code;
 }

@@ -221,7 +221,10 @@ size_t builds_remove(const struct builds *builds)
             st.st_mtime != build->last) {
             continue;
         }
-        build_list_remove(builds->root, &build->labels);
+        if (build_list_remove(builds->root, &build->labels) != 0) {
+            log_warn(errno, "\"%s\" cannot be removed", path);
+            continue;
+        }
         log_info(0, "clean uploads product=%s branch=%s build=%s removed",
                  build->labels.product, build->labels.branch,
                  build->labels.build);
