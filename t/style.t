@@ -284,6 +284,8 @@ my %long = (
         'one clock and one store, and every rule of what is known of a key',
     'src/symbolicated/search/search.c' =>
         'the steps of a seek, which each lead to any other one',
+    'src/symcached/negcache/negcache.c' =>
+        'one table of reasons, and each place where entries are kept',
     'src/symcached/guest/guests.c' => 'one table of stores, and who may have one',
     'src/symcached/server/server.c' => 'a page each, and their table',
 );

@@ -33,6 +33,7 @@
     X(NEGCACHE_MALFORMED, "symcached_remembered_total",                       \
       "reason=\"malformed\"", "")                                             \
     X(NEGCACHE_ERROR, "symcached_remembered_total", "reason=\"error\"", "")   \
+    X(NEGCACHE_LOOP, "symcached_remembered_total", "reason=\"loop\"", "")     \
     X(NEGCACHE_UNCHANGED, "symcached_remembered_total",                       \
       "reason=\"unchanged\"", "")                                             \
     X(OUTDATED_TIME, "symcached_outdated_total", "why=\"time\"",              \
@@ -73,6 +74,7 @@
     X(JOB_MALFORMED, "symcached_jobs_finished_total",                         \
       "outcome=\"malformed\"", "")                                            \
     X(JOB_ERROR, "symcached_jobs_finished_total", "outcome=\"error\"", "")    \
+    X(JOB_LOOP, "symcached_jobs_finished_total", "outcome=\"loop\"", "")      \
     X(JOB_UNCHANGED, "symcached_jobs_finished_total",                         \
       "outcome=\"unchanged\"", "")                                            \
     X(JOB_STOPPED, "symcached_jobs_finished_total", "outcome=\"stopped\"",    \

@@ -11,6 +11,8 @@
 
 
 static ngx_uint_t ngx_symcache_answer_fault(ngx_symcache_ctx_t *ctx);
+static void ngx_symcache_answer_reason(ngx_symcache_ctx_t *ctx,
+    ngx_str_t *value);
 static ngx_int_t ngx_symcache_answer_path(ngx_symcache_ctx_t *ctx,
     ngx_http_complex_value_t *prefix, symcache_version_t *version,
     ngx_uint_t escape, ngx_str_t *path);
@@ -108,7 +110,7 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
     /* tells a helper that asks here not to wait, as no job runs */
 
     if (status == NGX_SYMCACHE_ERROR) {
-        ngx_str_set(&value, "error");
+        ngx_symcache_answer_reason(ctx, &value);
 
         if (ngx_symcache_answer_header(r, SYMCACHE_HEADER_REASON,
                                        sizeof(SYMCACHE_HEADER_REASON) - 1,
@@ -147,6 +149,22 @@ ngx_symcache_answer_fault(ngx_symcache_ctx_t *ctx)
     }
 
     return ctx->conf->error;
+}
+
+
+/* Of the helper's reasons, others only have to know that it left them out. */
+
+static void
+ngx_symcache_answer_reason(ngx_symcache_ctx_t *ctx, ngx_str_t *value)
+{
+    ngx_str_set(value, SYMCACHE_REASON_LOOP);
+
+    if (ctx->reply.code != NGX_SYMCACHE_REPLY_BUSY
+        || ctx->reason.len != value->len
+        || ngx_strncmp(ctx->reason.data, value->data, value->len) != 0)
+    {
+        ngx_str_set(value, "error");
+    }
 }
 
 

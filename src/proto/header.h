@@ -42,6 +42,10 @@
 /* The reason of a 503: the helper has no store of that symcache_store. */
 #define SYMCACHE_REASON_STORE         "unknown-store"
 
+/* The reason of a 503: it is absent, unless a server has it through which the
+ * question came, by its SYMCACHE_HEADER_VIA. */
+#define SYMCACHE_REASON_LOOP          "loop"
+
 /* The longest wait= in seconds that the helper accepts. */
 #define SYMCACHE_WAIT_MAX             86400
 

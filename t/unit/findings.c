@@ -19,6 +19,7 @@
 #define DOUBTED FINDING_DOUBTED
 #define FORMAT FINDING_WRONG_FORMAT
 #define UNREADABLE FINDING_UNREADABLE
+#define LOOP FINDING_LOOP
 #define OUTDATED FINDING_OUTDATED
 #define FORGOTTEN FINDING_FORGOTTEN
 #define PUBLISHED FINDING_PUBLISHED
@@ -26,8 +27,8 @@
 #define STOPPED FINDING_STOPPED
 
 static const char *const names[] = {"published", "notfound", "wrong-format",
-                                    "malformed", "error",    "unchanged",
-                                    "stopped"};
+                                    "malformed", "error",    "loop",
+                                    "unchanged", "stopped"};
 
 struct row {
     unsigned findings;
@@ -69,6 +70,14 @@ static const struct row rows[] = {
     {ALL | UNREADABLE | NOT_NEWER, JOB_UNCHANGED, JOB_UNCHANGED},
     {ALL | UNREADABLE | UNSURE, JOB_ERROR, JOB_ERROR},
     {UNREADABLE, JOB_ERROR, JOB_ERROR},
+
+    /* one left out servers that wait for this, the others had none */
+    {ALL | LOOP, JOB_LOOP, JOB_LOOP},
+    {ALL | LOOP | FORMAT, JOB_LOOP, JOB_LOOP},
+    {ALL | LOOP | MALFORMED, JOB_LOOP, JOB_LOOP},
+    {ALL | LOOP | NOT_NEWER, JOB_LOOP, JOB_LOOP},
+    {ALL | LOOP | UNSURE, JOB_ERROR, JOB_ERROR},
+    {LOOP, JOB_ERROR, JOB_ERROR},
 
     /* who was not asked has not said no */
     {0, JOB_ERROR, JOB_ERROR},
@@ -129,11 +138,11 @@ static void absence(void **state)
 {
     const unsigned against = UNSURE | NOT_NEWER | NOT_BETTER | DOUBTED |
                              OUTDATED | FORGOTTEN | PUBLISHED | FAILED |
-                             STOPPED;
+                             STOPPED | LOOP;
     enum job_outcome outcome;
     unsigned findings;
 
-    for (findings = 0; findings < 2 * UNREADABLE; findings++) {
+    for (findings = 0; findings < 2 * LOOP; findings++) {
         outcome = findings_outcome(findings, JOB_FOR_LOOKUP);
         assert_int_equal(outcome == JOB_NOTFOUND ||
                              outcome == JOB_MALFORMED ||

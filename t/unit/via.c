@@ -86,6 +86,30 @@ static void joins(void **state)
     assert_in_range(strlen(to), VIA_MAX - 18, VIA_MAX - 1);
 }
 
+static void has_all(void **state)
+{
+    assert_true(via_has_all(A ", " B, B "," A));
+    assert_true(via_has_all(A ", " B, B));
+    assert_true(via_has_all("", ""));
+    assert_false(via_has_all(A, A ", " B));
+    assert_false(via_has_all("", A));
+    assert_false(via_has_all(A "0", A));
+}
+
+/* the question with the smallest id goes on, by whatever way it comes */
+static void goes_on(void **state)
+{
+#define LEAST "0000000000000000"
+#define LAST "ffffffffffffffff"
+    assert_true(via_goes_on("", "s", LEAST));
+    assert_true(via_goes_on(A, "s", LAST ", " LEAST));
+    assert_true(via_goes_on(LEAST, "s", A ", " LEAST));
+    assert_false(via_goes_on("", "s", ""));
+    assert_false(via_goes_on("", "s", LAST));
+    assert_false(via_goes_on(LAST ", " LEAST, "s", A));
+    assert_false(via_goes_on(LEAST, "s", ""));
+}
+
 /* what a client can make of a list does not keep the next one from it */
 static void fits_the_next(void **state)
 {
@@ -106,6 +130,8 @@ int main(void)
         cmocka_unit_test(sees_itself),
         cmocka_unit_test(takes_nothing_else),
         cmocka_unit_test(joins),
+        cmocka_unit_test(has_all),
+        cmocka_unit_test(goes_on),
         cmocka_unit_test(fits_the_next),
     };
 

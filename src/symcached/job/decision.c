@@ -11,6 +11,7 @@
 #include <time.h>
 #include "symcached/upload_index/upload_index.h"
 #include "symcached/source/original_id.h"
+#include "symcached/source/via_header.h"
 #include "jscache_inputs.h"
 #include "source_order.h"
 #include "symcached/store/store.h"
@@ -126,6 +127,24 @@ static bool is_outdated(const struct store_config *store,
     return changed > 0 && changed / 1000000000 >= entry->since;
 }
 
+/* Has a question come through all servers of a list that was left out? */
+static bool applies_to(const struct negcache_entry *entry, const char *via)
+{
+    char lists[NEGCACHE_TEXT_MAX], *save, *list;
+
+    if (entry->reason != NEGCACHE_LOOP) {
+        return true;
+    }
+    snprintf(lists, sizeof(lists), "%s", entry->text);
+    for (list = strtok_r(lists, ";", &save); list != NULL;
+         list = strtok_r(NULL, ";", &save)) {
+        if (via_has_all(via, list)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Where no source has a file, in any of its forms, none has it packed;
  * but gzip is no form of other files than Breakpad's. */
 static bool find_unpacked(struct decision *decision, struct negcache *negcache,
@@ -147,7 +166,7 @@ static bool find_unpacked(struct decision *decision, struct negcache *negcache,
 void decision_make(struct decision *decision, struct negcache *negcache,
                    const struct store_config *store,
                    const struct config *config, const symcache_key_t *key,
-                   const char *name, const char *hints,
+                   const char *name, const char *hints, const char *via,
                    const symcache_ask_t *ask)
 {
     symcache_version_t versions[STORE_VERSIONS_MAX], *best = NULL;
@@ -190,6 +209,7 @@ void decision_make(struct decision *decision, struct negcache *negcache,
                        &decision->entry) ||
          find_unpacked(decision, negcache, store, config, key, name, hints)) &&
         (best != NULL || !negcache_rules[decision->entry.reason].needs_file) &&
+        applies_to(&decision->entry, via) &&
         !is_outdated(store, config, key, hints, &decision->entry)) {
         /* no newer version can be made now: decide by what is on disk */
         decision->negative = true;

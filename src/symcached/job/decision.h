@@ -33,7 +33,7 @@ int64_t decision_uploads_changed(const struct store_config *store,
 void decision_make(struct decision *d, struct negcache *negcache,
                    const struct store_config *store,
                    const struct config *config, const symcache_key_t *key,
-                   const char *name, const char *hints,
+                   const char *name, const char *hints, const char *via,
                    const symcache_ask_t *ask);
 
 /*

@@ -25,6 +25,9 @@ enum job_outcome findings_outcome(unsigned findings, enum job_purpose purpose)
     if ((findings & FINDINGS_OPEN) || !(findings & FINDING_EXHAUSTED)) {
         return JOB_ERROR;
     }
+    if (findings & FINDING_LOOP) {
+        return JOB_LOOP;
+    }
     if ((findings & FINDING_NOT_NEWER) || purpose_has_file(purpose)) {
         return JOB_UNCHANGED;
     }

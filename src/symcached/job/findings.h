@@ -25,6 +25,8 @@ enum finding {
     FINDING_UNREADABLE = 1 << 12,   /* one has it, in a form that nothing here
                                        can read */
 
+    FINDING_LOOP = 1 << 13, /* one has left out servers that wait for this */
+
     /* from its transcoder */
     FINDING_MALFORMED = 1 << 4, /* it failed on what a source had */
     FINDING_DOUBTED = 1 << 5,   /* ... and is not believed any more */
@@ -65,6 +67,8 @@ enum job_outcome {
     JOB_WRONG_FORMAT, /* of it, another kind is made: negative entry */
     JOB_MALFORMED, /* it cannot be read: negative entry */
     JOB_ERROR,     /* could not be told: remembered for a short time */
+    JOB_LOOP,      /* absent, but for the servers that wait for it: remembered
+                      for their questions */
     JOB_UNCHANGED, /* nothing newer, or better, than what is on disk */
     JOB_STOPPED    /* says nothing about the key */
 };

@@ -58,6 +58,21 @@ void job_print_id(char id[STORE_KEY_MAX], const char *store,
     store_key_print(id, store, &original);
 }
 
+/* Few jobs have such a list: it is allocated. */
+static bool add_via(struct job *job, const char *via)
+{
+    if (via[0] != '\0' && job->via == NULL) {
+        job->via = calloc(1, VIA_MAX);
+        if (job->via == NULL) {
+            return false;
+        }
+    }
+    if (job->via != NULL) {
+        via_join(job->via, via);
+    }
+    return true;
+}
+
 struct job *job_new(struct scheduler *scheduler,
                     const struct job_request *request)
 {
@@ -86,7 +101,8 @@ struct job *job_new(struct scheduler *scheduler,
     job->attempt_log = attempt_log_new(id);
     job->hints = hints[0] != '\0' ? strdup(hints) : NULL;
     if (job->attempt_log == NULL || !section_new(job) ||
-        (hints[0] != '\0' && job->hints == NULL)) {
+        (hints[0] != '\0' && job->hints == NULL) ||
+        !add_via(job, request->via)) {
         attempt_log_free(job->attempt_log);
         section_free(job);
         free(job->hints);
@@ -122,11 +138,8 @@ void job_free(struct job *job)
 
 void job_join_via(struct job *job, const char *via)
 {
-    if (via[0] != '\0' && job->via == NULL) {
-        job->via = calloc(1, VIA_MAX);
-    }
-    if (job->via != NULL) {
-        via_join(job->via, via);
+    if (via_goes_on(job_via(job), job->store->name, via)) {
+        (void)add_via(job, via);
     }
 }
 

@@ -39,6 +39,7 @@ static const char *const outcome_names[] = {
     [JOB_PUBLISHED] = "published", [JOB_NOTFOUND] = "notfound",
     [JOB_WRONG_FORMAT] = "wrong-format",
     [JOB_MALFORMED] = "malformed", [JOB_ERROR] = "error",
+    [JOB_LOOP] = "loop",
     [JOB_UNCHANGED] = "unchanged", [JOB_STOPPED] = "stopped",
 };
 
@@ -48,6 +49,7 @@ static const enum metric outcome_metrics[] = {
     [JOB_WRONG_FORMAT] = METRIC_JOB_WRONG_FORMAT,
     [JOB_MALFORMED] = METRIC_JOB_MALFORMED,
     [JOB_ERROR] = METRIC_JOB_ERROR,
+    [JOB_LOOP] = METRIC_JOB_LOOP,
     [JOB_UNCHANGED] = METRIC_JOB_UNCHANGED,
     [JOB_STOPPED] = METRIC_JOB_STOPPED,
 };
@@ -164,6 +166,8 @@ static enum negcache_reason reason_of(enum job_outcome outcome)
         return NEGCACHE_WRONG_FORMAT;
     case JOB_MALFORMED:
         return NEGCACHE_MALFORMED;
+    case JOB_LOOP:
+        return NEGCACHE_LOOP;
     case JOB_UNCHANGED:
         return NEGCACHE_UNCHANGED;
     default:
@@ -187,7 +191,8 @@ static void add_negative(struct job *job, enum negcache_reason reason,
     }
     if (negcache_add(job->scheduler->negcache, job->store, &job->config->cache,
                      &job->key, job->name, job_hints(job),
-                     &job->target.transcoder->version, reason, job_text(job),
+                     &job->target.transcoder->version, reason,
+                     reason == NEGCACHE_LOOP ? job_via(job) : job_text(job),
                      seconds, job->uploads_changed, tmp) != 0) {
         log_crit(errno, "job %s: negative entry not written", job_id(job));
     }
@@ -242,7 +247,8 @@ static void note_miss(struct job *job, enum job_outcome outcome)
     char looked[NEGCACHE_TEXT_MAX] = "", key[SYMCACHE_KEY_TEXT_MAX + 1];
     size_t n = 0;
 
-    if (outcome == JOB_PUBLISHED || outcome == JOB_STOPPED) {
+    if (outcome == JOB_PUBLISHED || outcome == JOB_STOPPED ||
+        outcome == JOB_LOOP) {
         return;
     }
     if (explained_by_attempts(job, outcome)) {
@@ -324,6 +330,7 @@ static bool needs_another(const struct job *job, enum job_outcome outcome,
            (outcome == JOB_PUBLISHED && is_as_wanted(&job->target)) ||
            job->target.transcoder != d->transcoder ||
            strcmp(w->hints, job_hints(job)) != 0 ||
+           (outcome == JOB_LOOP && !via_has_all(w->via, job_via(job))) ||
            ((outcome == JOB_NOTFOUND || outcome == JOB_WRONG_FORMAT) &&
             strcmp(w->name, job->name) != 0);
 }
@@ -380,6 +387,7 @@ static bool start_another(struct job *job, const symcache_key_t *key,
                                       .key = key,
                                       .name = w->name,
                                       .hints = w->hints,
+                                      .via = w->via,
                                       .purpose = JOB_FOR_LOOKUP};
 
         next = scheduler_start(scheduler, &request, &reason);
@@ -387,9 +395,9 @@ static bool start_another(struct job *job, const symcache_key_t *key,
             return false;
         }
         hand_over(job, next);
+    } else {
+        job_join_via(next, w->via);
     }
-    /* each waiter of the ended job may wait for the next one */
-    job_join_via(next, job->via != NULL ? job->via : "");
     waiter_join(w, next);
     return true;
 }
@@ -421,7 +429,7 @@ static void answer_waiter(struct job *job, enum job_outcome outcome,
     symcache_key_copy(&key, &job->key);
     key.kind = (uint8_t)w->kind;
     decision_make(&d, scheduler->negcache, job->store, scheduler->config, &key,
-                  w->name, w->hints, &w->ask);
+                  w->name, w->hints, w->via, &w->ask);
     if (decision_answer(&d, job->store, &key, &a)) {
         a.key = &key;
         note_missing(w, &key, &a);
@@ -458,7 +466,7 @@ static void answer_hits(struct job *job, const symcache_key_t *key)
             continue;
         }
         decision_make(&d, scheduler->negcache, job->store, scheduler->config,
-                      key, w->name, w->hints, &w->ask);
+                      key, w->name, w->hints, w->via, &w->ask);
         if (d.what == SYMCACHE_ANSWER_HIT &&
             decision_answer(&d, job->store, key, &a)) {
             a.key = key;

@@ -192,7 +192,8 @@ struct job {
     struct config *config; /* reference: what the job began with */
     const struct store_config *store;
     const char *name; /* the key's, as the first who asked spelled it */
-    char *via;   /* ids of those who wait for it (via_header.h), or NULL */
+    char *via;   /* ids of servers that wait for it (via_header.h), of which
+                    its sources may be some; or NULL */
     char *hints; /* of the first who asked, see proto/hints.h; or NULL */
     enum job_purpose purpose;
     enum job_state state;
@@ -258,6 +259,11 @@ static inline const char *job_id(const struct job *job)
     return attempt_log_id(job->attempt_log);
 }
 
+static inline const char *job_via(const struct job *job)
+{
+    return job->via != NULL ? job->via : "";
+}
+
 static inline const char *job_hints(const struct job *job)
 {
     return job->hints != NULL ? job->hints : "";
@@ -281,6 +287,7 @@ struct job_request {
     const symcache_key_t *key;
     const char *name;  /* the key's, as who asks spells it */
     const char *hints; /* see proto/hints.h; or "" */
+    const char *via;   /* see via_header.h; or "" */
     enum job_purpose purpose;
     size_t better; /* sources from which a better file may come, the first
                       ones of the order; of jobs for a better file */
@@ -301,7 +308,8 @@ void job_begin(struct job *job, size_t better);
 void job_set_state(struct job *job, enum job_state state);
 const char *job_state_name(enum job_state state);
 
-/* Adds the ids of a request that waits for the job. */
+/* A request waits for the job: adds its ids, if its sources have to hear of
+ * them (via_goes_on()). */
 void job_join_via(struct job *job, const char *via);
 
 /* Replaces the job's text. */

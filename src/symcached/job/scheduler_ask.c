@@ -72,7 +72,7 @@ static struct job *get_job(struct scheduler *scheduler,
     answer->kind = SCHEDULER_BUSY;
     if (via_loops(lookup->via, store->name)) {
         metrics_add(METRIC_LOOP_REFUSED, 1);
-        answer->reason = "loop";
+        answer->reason = SYMCACHE_REASON_LOOP;
         answer->text = "the request came through this helper already";
         answer->seconds = LOOP_SECONDS;
         return NULL;
@@ -100,14 +100,14 @@ static struct job *get_job(struct scheduler *scheduler,
                                       .key = lookup->key,
                                       .name = lookup->name,
                                       .hints = lookup->hints,
+                                      .via = lookup->via,
                                       .purpose = JOB_FOR_LOOKUP};
 
         job = scheduler_start(scheduler, &request, &answer->reason);
+    } else if (job != NULL) {
+        job_join_via(job, lookup->via);
     }
     if (job != NULL) {
-        /* the job gets the ids of all who wait for it, so that two helpers
-         * that wait for each other notice */
-        job_join_via(job, lookup->via);
         answer->kind = SCHEDULER_PENDING;
         answer->seconds = WAITER_PENDING_SECONDS;
     }
@@ -134,7 +134,7 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
 
     decision_make(&decision, scheduler->negcache, lookup->store,
                   scheduler->config, lookup->key, lookup->name, lookup->hints,
-                  lookup->ask);
+                  lookup->via, lookup->ask);
     if (decision.negative) {
         metrics_add(negcache_rules[decision.entry.reason].metric, 1);
     }

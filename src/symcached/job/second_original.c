@@ -349,7 +349,7 @@ static void seek_second(struct job *job)
                                       .key = &key,
                                       .name = key.name,
                                       .ask = &ask,
-                                      .via = job->via != NULL ? job->via : "",
+                                      .via = job_via(job),
                                       .hints = sources_of(job),
                                       .wait =
                                           job->config->limits.download_time};

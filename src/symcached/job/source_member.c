@@ -192,7 +192,7 @@ bool source_member_begin(struct job *job)
                                       .key = &key,
                                       .name = key.name,
                                       .ask = &ask,
-                                      .via = job->via != NULL ? job->via : "",
+                                      .via = job_via(job),
                                       .hints = hints,
                                       .wait =
                                           job->config->limits.download_time};

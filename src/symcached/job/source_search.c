@@ -404,6 +404,8 @@ static bool is_done(struct job *job, enum source_outcome outcome)
         job->order.is_unsure |= outcome != SOURCE_UNUSABLE;
         /* even an unusable answer does not prove that the file is absent */
         job->findings |= FINDING_UNSURE;
+    } else if (job->symcache.is_loop) {
+        job->findings |= FINDING_LOOP;
     } else if (job->symcache.not_newer) {
         job->findings |= FINDING_NOT_NEWER;
     } else {
@@ -500,7 +502,7 @@ static struct lookup *begin_lookup(struct job *job)
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
 
     memset(symcache, 0, sizeof(*symcache));
-    symcache->via = job->via != NULL ? job->via : "";
+    symcache->via = job_via(job);
     symcache->store = job->store->name;
     symcache->has_exceeds =
         order->has_on_disk && version != NULL &&

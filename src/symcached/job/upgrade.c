@@ -18,7 +18,6 @@ bool upgrade_start(struct scheduler *scheduler,
                    enum job_purpose purpose, size_t better)
 {
     struct job_request request;
-    struct job *job;
     const char *reason;
 
     if (scheduler->draining ||
@@ -38,13 +37,10 @@ bool upgrade_start(struct scheduler *scheduler,
                                    .key = lookup->key,
                                    .name = lookup->name,
                                    .hints = lookup->hints,
+                                   .via = lookup->via,
                                    .purpose = purpose,
                                    .better = better};
-    job = scheduler_start(scheduler, &request, &reason);
-    if (job != NULL) {
-        job_join_via(job, lookup->via);
-    }
-    return job != NULL;
+    return scheduler_start(scheduler, &request, &reason) != NULL;
 }
 
 /* Would our converter write the file better today? */

@@ -183,7 +183,8 @@ static struct waiter *make_waiter(struct scheduler *scheduler,
                                   const struct scheduler_lookup *lookup)
 {
     size_t len = strlen(lookup->name) + 1, size = strlen(lookup->hints) + 1;
-    struct waiter *w = calloc(1, sizeof(*w) + len + size);
+    size_t via_size = strlen(lookup->via) + 1;
+    struct waiter *w = calloc(1, sizeof(*w) + len + size + via_size);
 
     if (w != NULL) {
         w->scheduler = scheduler;
@@ -192,6 +193,7 @@ static struct waiter *make_waiter(struct scheduler *scheduler,
         w->ask = *lookup->ask;
         memcpy(w->name, lookup->name, len);
         w->hints = memcpy(w->name + len, lookup->hints, size);
+        w->via = memcpy(w->name + len + size, lookup->via, via_size);
     }
     return w;
 }

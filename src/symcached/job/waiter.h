@@ -26,6 +26,7 @@ struct waiter {
     scheduler_answer_fn fn; /* or NULL: nobody is to be told */
     void *arg;
     const char *hints; /* behind the name, see proto/hints.h */
+    const char *via; /* behind that, see via_header.h */
     char name[]; /* the key's, as it was asked for */
 };
 

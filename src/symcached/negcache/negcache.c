@@ -20,6 +20,7 @@
 #include "absences.h"
 #include "entry_file.h"
 #include "symcached/store/store.h"
+#include "proto/header.h"
 #include "proto/hints.h"
 #include "proto/path.h"
 
@@ -80,6 +81,12 @@ const struct negcache_rule negcache_rules[NEGCACHE_REASONS] = {
             .name = "error",
             .life = offsetof(struct cache_config, retry_errors_after),
             .metric = METRIC_NEGCACHE_ERROR,
+        },
+    [NEGCACHE_LOOP] =
+        {
+            .name = SYMCACHE_REASON_LOOP,
+            .life = offsetof(struct cache_config, retry_errors_after),
+            .metric = METRIC_NEGCACHE_LOOP,
         },
     [NEGCACHE_UNCHANGED] =
         {
@@ -484,6 +491,29 @@ static void note_entry(struct negcache *negcache,
     TAILQ_INSERT_TAIL(&negcache->by_age, f, age);
 }
 
+/* Adds a list of servers to those of which the entry knows, whose time it
+ * keeps: questions of several servers can be under way. */
+static void note_loop(struct negcache *negcache,
+                      const struct store_config *store,
+                      const symcache_key_t *key, const char *name,
+                      const char *hints, const symcache_version_t *version,
+                      const char *via, unsigned seconds)
+{
+    char lists[NEGCACHE_TEXT_MAX];
+    struct negcache_entry former;
+    size_t n;
+
+    n = (size_t)snprintf(lists, sizeof(lists), "%s", via);
+    if (find_error(negcache, store, key, name, hints, version, &former) &&
+        former.reason == NEGCACHE_LOOP &&
+        n + strlen(former.text) + sizeof("; ") <= sizeof(lists)) {
+        snprintf(lists + n, sizeof(lists) - n, "; %s", former.text);
+        seconds = former.valid;
+    }
+    note_entry(negcache, store, key, name, hints, version, NEGCACHE_LOOP,
+               lists, seconds, NEGCACHE_NO_UPLOADS);
+}
+
 int negcache_add(struct negcache *negcache, const struct store_config *store,
                  const struct cache_config *cache, const symcache_key_t *key,
                  const char *name, const char *hints,
@@ -493,6 +523,11 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
 {
     int saved;
 
+    if (reason == NEGCACHE_LOOP) {
+        note_loop(negcache, store, key, name, hints, version, text,
+                  negcache_life(reason, cache));
+        return 0;
+    }
     /* sections are found by their build id when a file with it comes: on disk,
      * each would lie in a folder of its own name */
     if (!negcache_rules[reason].on_disk ||
@@ -522,7 +557,7 @@ void negcache_drop_errors(struct negcache *negcache)
 
     for (f = TAILQ_FIRST(&negcache->by_age); f != NULL; f = next) {
         next = TAILQ_NEXT(f, age);
-        if (f->reason == NEGCACHE_ERROR) {
+        if (f->reason == NEGCACHE_ERROR || f->reason == NEGCACHE_LOOP) {
             error_free(negcache, f);
         }
     }

@@ -45,6 +45,9 @@ enum negcache_reason {
     NEGCACHE_MALFORMED, /* the transcoder failed on the PDB, or nothing can
                            read what a source has */
     NEGCACHE_ERROR,     /* could not be told */
+    NEGCACHE_LOOP,      /* absent, but for certain servers; holds for their
+                           questions.  The text has their ids (via_header.h),
+                           lists with "; " between */
     NEGCACHE_UNCHANGED, /* nothing newer than what is on disk */
     NEGCACHE_REASONS
 };
@@ -151,8 +154,8 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
  */
 bool negcache_read(int dir, const char *name, struct negcache_entry *entry);
 
-/* Drops every NEGCACHE_ERROR, because what failed may work with another
- * configuration. */
+/* Drops every NEGCACHE_ERROR and NEGCACHE_LOOP, because another configuration
+ * may have other answers. */
 void negcache_drop_errors(struct negcache *negcache);
 
 /* Drops the entry of one version, because the file exists now.  An entry that

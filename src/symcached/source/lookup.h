@@ -45,6 +45,8 @@ struct source_symcache {
     const char *store;          /* whose id is put behind them; likewise */
     symcache_version_t version; /* after FOUND: of the file */
     bool not_newer; /* after NOT_FOUND: it has nothing that exceeds it */
+    bool is_loop;   /* after NOT_FOUND: it has left out servers of via, which
+                       may have it */
 };
 
 /*

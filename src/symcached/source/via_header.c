@@ -66,6 +66,42 @@ bool via_loops(const char *list, const char *store)
     return has_via(list, via_self(self, store), VIA_ID);
 }
 
+bool via_has_all(const char *list, const char *ids)
+{
+    const char *id;
+    size_t len;
+
+    while ((id = next_via(&ids, &len)) != NULL) {
+        if (!has_via(list, id, len)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The smallest id of a list that via_loops() has seen, or least. */
+static const char *least_via(const char *list, const char *least)
+{
+    const char *id;
+    size_t len;
+
+    while ((id = next_via(&list, &len)) != NULL) {
+        if (least == NULL || memcmp(id, least, VIA_ID) < 0) {
+            least = id;
+        }
+    }
+    return least;
+}
+
+bool via_goes_on(const char *list, const char *store, const char *more)
+{
+    char self[VIA_ID + 1];
+    const char *least = least_via(more, NULL);
+
+    return least != NULL &&
+           memcmp(least, least_via(list, via_self(self, store)), VIA_ID) <= 0;
+}
+
 /* Takes the id at p out of a list that via_join() has made. */
 static void drop_via(char *list, char *p)
 {

@@ -23,6 +23,18 @@ const char *via_self(char id[VIA_ID + 1], const char *store);
  * in it. */
 bool via_loops(const char *list, const char *store);
 
+/* Has a list all ids of another one? */
+bool via_has_all(const char *list, const char *ids);
+
+/*
+ * Does a job of the store, which has the ids of list, have to be told of a
+ * question that waits for it, with the ids of more?  Of servers that wait for
+ * each other in a circle one has the smallest id, and its question goes round,
+ * until it comes to a server that is on its way.  If all questions did, all
+ * would be answered without the others.
+ */
+bool via_goes_on(const char *list, const char *store, const char *more);
+
 /*
  * Puts the ids of more at the end of to, which has VIA_MAX bytes.  If there is
  * no room, the first ids are dropped: a client may send as many as it likes,

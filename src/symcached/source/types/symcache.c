@@ -146,12 +146,32 @@ static void symcache_received(struct lookup *lookup,
 
 /* the answer -------------------------------------------------------------- */
 
+/*
+ * The server has left out those on the way of the question, of which we are
+ * one: if there is no other, it has none, since what we have is not its matter.
+ */
+static void symcache_loop(struct lookup *lookup,
+                          const struct fetch_response *answer)
+{
+    const struct question *question = lookup->state;
+    char detail[96];
+
+    lookup->symcache->is_loop = strlen(question->via) > VIA_ID;
+    snprintf(detail, sizeof(detail), "%ld, %s", answer->status,
+             answer->reason);
+    symcache_end(lookup, SOURCE_NOT_FOUND, detail);
+}
+
 /* 404 or 503 with Retry-After: the server works on it, or could not tell. */
 static void symcache_later(struct lookup *lookup,
                            const struct fetch_response *answer)
 {
     char detail[128];
 
+    if (strcmp(answer->reason, SYMCACHE_REASON_LOOP) == 0) {
+        symcache_loop(lookup, answer);
+        return;
+    }
     if (lookup->received.retry_after == 0) {
         lookup->received.retry_after = answer->retry_after;
     }
