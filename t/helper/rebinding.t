@@ -32,6 +32,7 @@ my %name = (
     public => [[a($public)]],
     later => [[a($public)], [a('127.0.0.1')]],
     both => [[a($refusing, '127.0.0.1')]],
+    last => [[a((map { "127.0.0.$_" } 1 .. 24), $public)]],
     mapped => [[aaaa('::ffff:127.0.0.1')]],
     loop6 => [[aaaa('::1')]],
     linklocal => [[aaaa('fe80::1')]],
@@ -90,7 +91,7 @@ sub reached { grep { !/^public at \Q$public\E$/ } split /\n/, $t->read_file('rea
 my %hosts = map { $_ => "$_.test" } keys %name;
 $hosts{"${_}dot"} = "$_.test." for 'zero', 'both';
 $hosts{localhost} = 'localhost.';
-my $c = Test::SourceCase->new($t, limits => { attempts => 2, breaker_failures => 1000 }, sources => {
+my $c = Test::SourceCase->new($t, limits => { attempts => 2, breaker_failures => 1000, connect_time => '3s' }, sources => {
     map { $_ => { type => 'http', url => "http://$hosts{$_}:$port", layout => 'symstore',
                   forms => ['plain'], only => $_ eq 'public' ? '^(to-\w+|public)\.pdb$' : "^$_\\.pdb\$" } }
     keys %hosts });
@@ -103,14 +104,18 @@ sub details {
 $c->found('public.pdb', 'a name with a public address');
 $c->found('to-public.pdb', 'a redirect to it');
 is_deeply [reached()], [], 'at this address' or diag $t->read_file('reached');
+$c->found('last.pdb', 'a name with reserved addresses before it');
+is_deeply [reached()], ["last at $public"], 'which are passed over'
+    or diag $t->read_file('reached');
+unlink $t->path('reached');
 
-for my $name (sort grep { !/^(?:public|later)$/ } keys %hosts) {
+for my $name (sort grep { !/^(?:public|later|last)$/ } keys %hosts) {
     my ($status, @reserved) = details($name);
     is $status, 503, "$hosts{$name}: not taken";
     ok @reserved || $name =~ /^both/, '... as its address is reserved';
     is_deeply [reached()], [], '... and not asked';
 }
-for my $name (sort grep { !/dot$|^(?:public|later)$/ } keys %hosts) {
+for my $name (sort grep { !/dot$|^(?:public|later|last)$/ } keys %hosts) {
     my ($status) = details("to-$name");
     is $status, 503, "a redirect to $name.test: not taken";
     is_deeply [reached()], [], '... and not asked';

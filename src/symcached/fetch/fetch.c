@@ -260,6 +260,7 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
         if (!fetch->connects) {
             stops(fetch, FETCH_STOP_RESERVED, FETCH_RESERVED);
         }
+        fetcher_go_on(&fetch->slot);
         return CURL_SOCKET_BAD;
     }
     fetch->connects = true;

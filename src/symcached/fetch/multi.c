@@ -32,6 +32,7 @@ struct fetcher_pool {
     struct fetcher *fetcher;
     CURLM *multi;
     struct event *timer;
+    struct event *go_on; /* see fetcher_go_on() */
     unsigned long long transport; /* its id */
     bool credentials;
     unsigned transfers;
@@ -102,6 +103,17 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     collect(pool);
 }
 
+static void on_go_on(evutil_socket_t fd, short what, void *arg)
+{
+    struct fetcher_pool *pool = arg;
+    int running;
+
+    (void)fd;
+    (void)what;
+    curl_multi_perform(pool->multi, &running);
+    collect(pool);
+}
+
 static int set_timer(CURLM *multi, long ms, void *arg)
 {
     struct fetcher_pool *pool = arg;
@@ -168,6 +180,9 @@ static void pool_free(struct fetcher_pool *pool)
     if (pool->timer != NULL) {
         event_free(pool->timer);
     }
+    if (pool->go_on != NULL) {
+        event_free(pool->go_on);
+    }
     free(pool);
 }
 
@@ -188,7 +203,8 @@ static struct fetcher_pool *pool_new(struct fetcher *fetcher,
     pool->credentials = credentials;
     pool->multi = curl_multi_init();
     pool->timer = evtimer_new(fetcher->base, on_timer, pool);
-    if (pool->multi == NULL || pool->timer == NULL) {
+    pool->go_on = evtimer_new(fetcher->base, on_go_on, pool);
+    if (pool->multi == NULL || pool->timer == NULL || pool->go_on == NULL) {
         pool_free(pool);
         return NULL;
     }
@@ -317,6 +333,13 @@ int fetcher_add(struct fetcher *fetcher, CURL *easy, struct fetcher_slot *slot,
     }
     slot->pool = pool;
     return 0;
+}
+
+void fetcher_go_on(struct fetcher_slot *slot)
+{
+    static const struct timeval at_once;
+
+    evtimer_add(slot->pool->go_on, &at_once);
 }
 
 void fetcher_remove(struct fetcher_slot *slot, CURL *easy)

@@ -43,6 +43,13 @@ struct hosts *fetcher_hosts(const struct fetcher *fetcher);
 int fetcher_add(struct fetcher *fetcher, CURL *easy, struct fetcher_slot *slot,
                 const struct transport_config *transport, bool credentials);
 
+/*
+ * Takes all transfers of this one's pool on from the loop.  The libcurl of
+ * Debian 12 does not go on by itself after an address that was refused in
+ * CURLOPT_OPENSOCKETFUNCTION, but when the next of its timers is over.
+ */
+void fetcher_go_on(struct fetcher_slot *slot);
+
 /* Ends a transfer that has not ended. */
 void fetcher_remove(struct fetcher_slot *slot, CURL *easy);
 
