@@ -30,7 +30,7 @@ $t->write_file('cert.pem', $t->read_file('server.pem'));
 
 my ($http, $https) = map { Test::Symcache::free_port() } 1, 2;
 $t->write_file("sym/$_.pdb/$id/$_.pdb",
-               $t->read_file($t->data('pdb/crash.pdb'))) for qw(plain kept);
+               $t->read_file($t->data('pdb/crash.pdb'))) for qw(plain kept before after again);
 $t->start_nginx('', load => 0, http => <<"CONF",
     server { listen 127.0.0.1:$http; root %%DIR%%/sym;
              location /up.pdb/ {
@@ -74,6 +74,25 @@ $c = case("http://localhost:$http", %trust);
 $c->found('up.pdb', 'a redirect from http to https');
 $c->undecided('updown.pdb', 'failed', qr/https to http/,
               'a redirect from http to https and back');
+
+# --- a file of authorities that is replaced counts from the next reload on, on
+# connections that were kept, too
+
+my $ca = $t->write_file('ca.pem', $t->read_file('server.pem'));
+make_certificate('other.key', 'other.pem');
+$t->stop_symcached;
+$c = Test::SourceCase->new($t, sources => { up => {
+    type => 'http', url => "https://localhost:$https", layout => 'symstore',
+    internal => JSON::PP::true(), tls => { ca => $ca },
+} });
+$c->found('before.pdb', 'an authority of the source');
+$t->write_file('ca.pem', $t->read_file('other.pem'));
+$t->reload_symcached($c->{config});
+$c->undecided('after.pdb', 'failed', qr/certificate/i,
+              'another one is in its place');
+$t->write_file('ca.pem', $t->read_file('server.pem'));
+$t->reload_symcached($c->{config});
+$c->found('again.pdb', 'the first one is back');
 
 # --- the server's certificate is another one from now on
 
