@@ -22,6 +22,7 @@ my $key = "crash.pdb/$Test::Symcache::key{'crash.pdb'}";
 my ($access, $secret) = ('AKIDexample', 'se/cr+et=');
 my $s3 = Test::S3->new($t, region => 'eu-west-1', page => 2,
     secrets => { $access => $secret });
+Test::S3::has_plus();
 my %bucket = (type => 's3', bucket => 'sym.bols', region => 'eu-west-1',
     prefix => 'fle et', endpoint => $s3->url, lifetime => '30d',
     path_style => JSON::PP::true(), access_key => $access,

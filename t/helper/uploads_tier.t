@@ -32,6 +32,7 @@ sub other { my $x = $pdb; substr $x, -1, 1, chr(1 ^ ord substr $x, -1); $x }
 my ($access, $secret, $mac) = ('AKIDexample', 'se/cr+et=', 'm' x 32);
 my $s3 = Test::S3->new($t, region => 'eu-west-1',
     secrets => { $access => $secret });
+Test::S3::has_plus();
 my %s3 = (type => 's3', bucket => 'sym', region => 'eu-west-1', prefix => 'p',
     endpoint => $s3->url, path_style => JSON::PP::true(),
     access_key => $access, secret_key => $secret, mac_key => $mac);

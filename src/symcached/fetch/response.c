@@ -18,6 +18,11 @@
  * memory, takes 300 KiB of a header, and trailers without a limit. */
 #define FETCH_RESPONSE_LINES (512 * 1024)
 
+/* Since 8.3.0 (curl's pull request 11756) libcurl takes a stream of HTTP/2 that
+ * is reset without an error for one that has ended: without a length, nothing
+ * tells then whether a body is whole. */
+#define RESPONSE_RESET_ENDS 0x080300
+
 /* Texts are ended and not set to zero: they are 8 KB, most of them empty. */
 void fetch_response_clear(struct fetch_response *answer)
 {
@@ -35,6 +40,7 @@ void fetch_response_clear(struct fetch_response *answer)
     answer->bytes = 0;
     answer->lines_size = 0;
     answer->whole = answer->again = answer->framed = answer->verified = false;
+    answer->may_be_reset = false;
     answer->length = -1;
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         texts[i][0] = '\0';
@@ -225,6 +231,18 @@ static bool type_is_page(const char *type)
     return false;
 }
 
+/* Can its end be a reset of its stream, too? */
+static bool response_may_be_reset(const struct fetch_response *answer,
+                                  CURL *easy)
+{
+    long version = 0;
+
+    curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version);
+    return version >= CURL_HTTP_VERSION_2_0 && answer->length < 0 &&
+           curl_version_info(CURLVERSION_NOW)->version_num >=
+               RESPONSE_RESET_ENDS;
+}
+
 bool fetch_response_is_whole(const struct fetch_response *answer, char *detail,
                              size_t size)
 {
@@ -237,7 +255,8 @@ bool fetch_response_is_whole(const struct fetch_response *answer, char *detail,
     } else if (answer->range[0] != '\0') {
         snprintf(detail, size, "200 with a part: Content-Range \"%s\"",
                  answer->range);
-    } else if (!answer->framed && !answer->verified) {
+    } else if ((!answer->framed || answer->may_be_reset) &&
+               !answer->verified) {
         snprintf(detail, size,
                  "200 without a length, so its end is not known");
     } else {
@@ -261,6 +280,7 @@ void fetch_response_end(struct fetch_response *answer, CURL *easy)
     }
     answer->retry_after = seconds > 0 ? (unsigned)seconds : 0;
     answer->framed = fetch_response_framed(answer, easy);
+    answer->may_be_reset = response_may_be_reset(answer, easy);
 }
 
 int fetch_response_version(const char *type, symcache_version_t *version)

@@ -31,6 +31,8 @@ struct fetch_response {
     bool again;           /* Retry-After was sent, with any value */
     bool moved;           /* there was a redirect on the way */
     bool framed; /* a body that was cut off can be told from a complete one */
+    bool may_be_reset; /* it is not, if its stream of HTTP/2 was reset without
+                          an error */
     int64_t length;       /* Content-Length; -1 = none */
     char type[FETCH_RESPONSE_TYPE];       /* Content-Type */
     char moved_type[FETCH_RESPONSE_TYPE]; /* of the last redirect */

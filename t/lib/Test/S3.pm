@@ -20,7 +20,9 @@ use parent 'Test::ScriptedServer';
 use Digest::SHA qw(sha256_hex);
 use JSON::PP ();
 use POSIX ();
+use Test::More ();
 use Test::SigV4;
+use Test::Symcache;
 use Time::HiRes qw(sleep);
 
 sub new {
@@ -101,6 +103,23 @@ sub put {
     return $c->reply(200, { ETag => save($self, $path, $h, $body) }, '');
 }
 
+# libcurl 8.14.0 to 8.18.0 signs a plus sign in a query as a blank, in whatever
+# form it is there (curl's issue 20543).  With them this is a server whose tokens
+# and ids have none.
+my $plus = do {
+    my $version = Test::Symcache::libcurl();
+    $version < 0x080e00 || $version >= 0x081300 ? '+' : '';
+};
+
+# For tests that mean such tokens or ids: a skip says that they have none.
+sub has_plus {
+    SKIP: {
+        Test::More::skip('libcurl 8.14.0 to 8.18.0 signs a plus sign in a '
+            . 'query wrongly', 1) if !$plus;
+        Test::More::pass('tokens and ids have a plus sign');
+    }
+}
+
 # --- uploads in parts: kept in a folder beside the objects until they are
 # completed.  An id has what needs an escape in a query.
 
@@ -111,7 +130,7 @@ sub unfinished { scalar(() = glob "$_[0]{objects}.parts/*.head") }
 
 sub begin_parts {
     my ($self, $c, $path, $h) = @_;
-    my $id = 'up/+=' . unpack 'H*', pack 'd', Time::HiRes::time();
+    my $id = "up/$plus=" . unpack 'H*', pack 'd', Time::HiRes::time();
     my %keep = map { $_ => $h->{$_} }
         grep { /^(?:x-amz-meta-|content-type)/ } keys %$h;
     mkdir "$self->{objects}.parts";
@@ -184,7 +203,7 @@ sub list {
     my $url = ($q{'encoding-type'} // '') eq 'url';
     my $key = !$url ? $xml : sub {
         $_[0] =~ s{([^\w./ -])}{sprintf '%%%02X', ord $1}ager =~ tr/ /+/r };
-    my $from = pack 'H*', ($q{'continuation-token'} // '') =~ s{^\+/=}{}r;
+    my $from = pack 'H*', ($q{'continuation-token'} // '') =~ s{^\+?/=}{}r;
     my $max = $self->{check}{page} // 1000;
     my @names = grep { index($_, $q{prefix}) == 0 && $_ gt $from }
         names($self, $bucket);
@@ -200,7 +219,7 @@ sub list {
             . POSIX::strftime('%Y-%m-%dT%H:%M:%S.000Z', gmtime $st[9])
             . "</LastModified><Size>$st[7]</Size></Contents>" } @names)
         . ($url ? '<EncodingType>url</EncodingType>' : '')
-        . ($more ? '<NextContinuationToken>+/=' . unpack('H*', $names[-1])
+        . ($more ? "<NextContinuationToken>$plus/=" . unpack('H*', $names[-1])
             . '</NextContinuationToken>' : '') . '</ListBucketResult>');
 }
 

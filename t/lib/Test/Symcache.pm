@@ -690,6 +690,13 @@ sub default_locations {
         " } ['poll', '3.1.0'], ['hold', '65535.65535.65535'];
 }
 
+# The version of libcurl, as LIBCURL_VERSION_NUM has it: of the command, which is
+# linked with the same one.
+sub libcurl {
+    return qx(curl --version) =~ m{ libcurl/(\d+)\.(\d+)\.(\d+)}
+        ? $1 << 16 | $2 << 8 | $3 : 0;
+}
+
 # A port of 127.0.0.1 that was free a moment ago.  It is below those from which
 # the kernel takes the ports of other tests' connections meanwhile.
 sub free_port {
