@@ -146,6 +146,12 @@ is((run(join('', map { "$_\n" } @lines), 'retrace', $t->path('mapping')))[1],
 is((run("at a.a.z\e[1m(X:2)\n", 'retrace', $t->path('mapping')))[1] =~ /\e/, '',
     'no control characters reach the terminal');
 
+# the file of what R8 itself has made
+$t->write_file('synthetic', "org.Main\$\$ExternalSyntheticLambda0 -> a.a:\n"
+    . "# {\"id\":\"sourceFile\",\"fileName\":\"R8\$\$SyntheticClass\"}\n    1:1:void run():0:0 -> b\n");
+is((run("at a.a.b(X:2)\n", 'retrace', $t->path('synthetic')))[1],
+    "at org.Main\$\$ExternalSyntheticLambda0.b(R8\$\$SyntheticClass:2)\n", 'R8$$SyntheticClass');
+
 # R8's retrace prints methods that overload each other once
 $t->write_file('overloads', "org.Main -> a.a:\n    java.lang.Iterable all(int) -> b\n"
     . "    java.util.Set all(int) -> b\n    void other() -> b\n");

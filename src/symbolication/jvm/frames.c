@@ -168,7 +168,7 @@ static void set_file(const struct remap *r, struct symc_string file,
 
     if (file.data == NULL) {
         make_file(r, out->class, out);
-    } else if (is_same(file, synthetic)) {
+    } else if (!r->is_retrace && is_same(file, synthetic)) {
         out->file = before_dollar(last_part(out->class));
     } else {
         out->file = file;
