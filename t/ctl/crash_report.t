@@ -125,6 +125,10 @@ $ctl->is($ctl->run('symbolicate', $t->write_file('bad.crash',
     "Binary Images:\n 0x2 - 0x1 App arm64  <$id> /App\n")), 4, undef,
     qr/bad\.crash: line 2: an image ends before it begins/,
     'a report that cannot be read');
+$ctl->is($ctl->run('symbolicate', $t->write_file('spindump.txt',
+    "Date/Time: x\nHeaviest stack for the main thread:\n  10  start + 4 (dyld + 8) [0x18b1]\n\n"
+    . "Binary Images:\n 0x1 - 0x2 com.a (1) <$id> /App\n")), 4, undef,
+    qr/spindump\.txt: there are images but no thread/, 'a spindump');
 $ctl->is($ctl->run('symbolicate', $t->write_file('other', "Process: x\n")), 2,
     undef, qr/other: not a request .* crash report/, 'something else');
 $ctl->is($ctl->run('symbolicate', @socket, '--url', 'http://x', 'x'), 2, undef,

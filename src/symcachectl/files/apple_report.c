@@ -44,6 +44,11 @@ static int read_in_child(void *arg, FILE *out)
     if (apple_read(&parsed, text->data, text->size, SIZE_MAX, ~0u) != 0) {
         return command_fail(COMMAND_FOREIGN, text->file, parsed.error);
     }
+    if (parsed.num_threads == 0 && parsed.num_images > 0) {
+        return command_fail(COMMAND_FOREIGN, text->file,
+                            "there are images but no thread of a crash "
+                            "report; spindumps are not supported");
+    }
     if (parsed.cut != NULL) {
         fprintf(stderr, "%s: not all %s are read\n", text->file, parsed.cut);
     }
