@@ -94,6 +94,11 @@ my $named_last = quickly('fifty thousand libraries, whose last has the code',
     . join(',', (0x2000) x $n) . ']},"resourceTable":{"lib":[49999]}}]}');
 like $named_last, qr/"name":\[(?:$n,){10}.*"run_loop"|"run_loop".*"name":\[(?:$n,){10}/,
     '... and each function has its name';
+my $code = join '', (map { sprintf "app 1/1 1.0: PERF_RECORD_MMAP2 1/1: [0x%x(0x1000) \@ 0 "
+                          . "00:00 0 0]: rwxp //anon\n", 0x1000 * $_ } 1 .. 50_000),
+    "app 1/1 1.0: cycles:\n", "\t1000 [unknown] (//anon)\n" x 200_000;
+is quickly('code that was made while the program ran, mapped fifty thousand times', $code),
+    $code, '... stays without names';
 sub field_of { grep { $_->[0] == $_[1] } fields($_[0]) }
 $t->finish;
 done_testing;

@@ -283,20 +283,25 @@ static bool read_frame(const struct perf_line *line, struct frame *frame)
 static uint32_t place_frame(struct profile *profile, const struct text *text,
                             struct frame *frame)
 {
-    const struct profile_mapping *mapping = profile_mappings_find(
-        &text->mappings, frame->path, text->process, frame->address);
-    uint32_t module;
+    uint32_t module = profile_mappings_module(&text->mappings, frame->path);
+    const struct profile_mapping *mapping;
 
+    if (module == PROFILE_NONE) {
+        module = module_of(profile, text, frame->path,
+                           (struct symc_string){"", 0});
+    }
+    if (module == PROFILE_NONE) {
+        return PROFILE_NONE; /* as "//anon", which is mapped most often */
+    }
+    mapping = profile_mappings_find(&text->mappings, frame->path,
+                                    text->process, frame->address);
     if (mapping != NULL) {
         frame->address = profile_relative(&text->mappings, mapping,
                                           frame->address, &frame->reach);
         return mapping->module;
     }
     frame->reach = 0;
-    module = profile_mappings_module(&text->mappings, frame->path);
-    return module != PROFILE_NONE ? module
-                                  : module_of(profile, text, frame->path,
-                                              (struct symc_string){"", 0});
+    return module;
 }
 
 /* Takes a line.  Returns the module of its frame if that wants a name. */
