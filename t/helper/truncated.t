@@ -169,6 +169,19 @@ like why('default', 'symcache', 'a.dll', $pe_id), qr/cut off/, '... is cut off';
 $t->write_file("pe/" . unified($pe_id, 'debuginfo'), $pe);
 $t->wait_until('the whole file is used', sub { made() == 200 });
 
+# one from which a tool took symbols and names away needs none
+
+my $bare = fixture('pe/mingw-5.dll');
+my $header = unpack 'x60 V', $bare;
+my ($stamp, $size) = (unpack('V', substr $bare, $header + 8), unpack 'V', substr $bare, $header + 80);
+my $code_id = sprintf '%08X%x', $stamp, $size;
+substr $bare, $header + 12, 8, "\0" x 8;
+$t->write_file("images/bare.dll/$code_id/bare.dll", $bare);
+$t->stop_symcached;
+$config->{sources}{folder} = { type => 'filesystem', path => $t->path('images'), layout => 'symstore' };
+$t->start_symcached($config);
+is +(split / /, ask('default', 'executable', 'bare.dll', $code_id))[0], 200, 'a PE image without a table of names';
+
 $t->stop_symcached;
 if ($python) {
     kill 'TERM', $python;

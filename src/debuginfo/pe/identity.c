@@ -189,13 +189,15 @@ static bool is_companion(const struct pe_image *image)
     return has_code;
 }
 
-/* Are the long names of sections in the file?  They are behind all of them. */
+/* Are the long names of sections in the file, behind all of them, if there are
+ * any? */
 static bool has_strings(const struct pe_image *image)
 {
     const uint8_t *size = pe_image_at(image, image->strings, 4);
 
-    return size != NULL &&
-           pe_image_at(image, image->strings, le32(size)) != NULL;
+    return image->strings == 0 ||
+           (size != NULL &&
+            pe_image_at(image, image->strings, le32(size)) != NULL);
 }
 
 /* Does the file end before its sections do, or the names of these?  What they
