@@ -11,6 +11,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use JSON::PP ();
 use Test::More;
+use Test::Clock;
 use Test::S3;
 use Test::SigV4;
 use Test::Symcache;
@@ -169,6 +170,22 @@ $s3->fail('');
 $t->start_symcached(config('other', %redirect));
 waitpid $pid, 0;
 is $? >> 8, 0, 'and the client has its answer';
+
+# --- a clock that is wrong by hours, and right again
+
+SKIP: {
+    my $clock = Test::Clock->new($t) or skip Test::Clock::why(), 6;
+    for my $hours (3, -3) {
+        forget_all();
+        $clock->set(0);
+        $t->stop_symcached;
+        $t->start_symcached(config('other', %redirect), env => $clock->env);
+        is((ask($path))[0], 302, 'a clock that is right');
+        $clock->set(3600 * $hours);
+        is((ask($path, '--max-time 20'))[0], 503, "$hours hours: no URL that is not valid");
+        ok !-e "$dir/downloads/default/$path", '... and nothing in its place';
+    }
+}
 
 # --- the machine that has the file itself, and one without the key
 
