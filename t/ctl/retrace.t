@@ -152,6 +152,20 @@ $t->write_file('synthetic', "org.Main\$\$ExternalSyntheticLambda0 -> a.a:\n"
 is((run("at a.a.b(X:2)\n", 'retrace', $t->path('synthetic')))[1],
     "at org.Main\$\$ExternalSyntheticLambda0.b(R8\$\$SyntheticClass:2)\n", 'R8$$SyntheticClass');
 
+# a line in no range is of the methods that have none
+$t->write_file('ranges', "org.Main -> a.a:\n    1:2:void ranged():10:11 -> b\n    void bare() -> b\n"
+    . "    1:2:void ranged():10:11 -> c\n    void first() -> c\n    void second(int) -> c\n"
+    . "    1:2:void ranged():10:11 -> d\n    void at():5 -> d\n    1:2:void ranged():10:11 -> e\n");
+is((run(join('', map { "at a.a.$_(X:9)\n" } 'b' .. 'e') . "at a.a.b(X:2)\n", 'retrace',
+        $t->path('ranges')))[1], <<'EOT', 'lines in no range');
+at org.Main.bare(Main.java:9)
+at org.Main.first(Main.java:9)
+<OR> at org.Main.second(Main.java:9)
+at org.Main.at(Main.java:5)
+at org.Main.e(Main.java:9)
+at org.Main.ranged(Main.java:11)
+EOT
+
 # R8's retrace prints methods that overload each other once
 $t->write_file('overloads', "org.Main -> a.a:\n    java.lang.Iterable all(int) -> b\n"
     . "    java.util.Set all(int) -> b\n    void other() -> b\n");

@@ -470,6 +470,22 @@ static bool add_ranged(struct remap *r, struct proguardcache_member *m)
     return add_mapped(r, &mapped);
 }
 
+/* Adds the members without a range, of which a line in no range is for R8's
+ * retrace.  Returns false if there is none. */
+static bool add_without_range(struct remap *r)
+{
+    struct proguardcache_member m;
+    bool goes_on = true;
+    uint32_t i;
+
+    for (i = 0; goes_on && i < r->slice.count && member_at(r, i, &m); i++) {
+        if (is_base(&m) && !is_set(m.lines[0])) {
+            goes_on = add_base(r, &m);
+        }
+    }
+    return r->out->count > 0;
+}
+
 static void map_line(struct remap *r)
 {
     const bool ranged = has_member(r, false);
@@ -486,7 +502,7 @@ static void map_line(struct remap *r)
             goes_on = add_ranged(r, &m);
         }
     }
-    if (!is_found) {
+    if (!is_found && !(r->is_retrace && add_without_range(r))) {
         add_class_only(r);
     }
 }
