@@ -33,6 +33,7 @@ sub found {
 my $config = $t->default_config('http://127.0.0.1:1');
 $config->{sources} = { upstream => { type => 'filesystem',
     path => $t->symbol_store('sym') } };
+$config->{cache} = { clean_every => '1s' };
 # one thread: each remembers for itself that nobody listened
 $config->{symbolication} = { threads => 1, mozilla => { wait => '1s', code => JSON::PP::true() } };
 mkdir $t->path('store');
@@ -159,6 +160,9 @@ waitpid $pid, 0;
 delete $t->{helper};
 $t->start_symcached;
 $t->wait_until('and there again', sub { found($basic)->{$basic} });
+$t->wait_until('a pass of cleaning has removed what the killed one left', sub {
+    2 == (() = glob $t->path('{store,downloads}/.tmp/run-*'));
+});
 
 $t->finish;
 done_testing;
