@@ -40,6 +40,9 @@ note_failure(const struct seek *seek, const char *format, ...)
     struct api_call *call = search->call;
     char key[SYMCACHE_KEY_TEXT_MAX + 1], why[256];
     va_list args;
+    /* a tenant that is not ready has no stores yet */
+    bool has_store = seek->store < search->nstores &&
+                     (call->tenant == NULL || search->tenant != NULL);
 
     if (call->failure != NULL) {
         return;
@@ -49,10 +52,7 @@ note_failure(const struct seek *seek, const char *format, ...)
     va_end(args);
     symcache_key_print(key, &seek->wanted->key);
     if (asprintf(&call->failure, "%s of store %s: %s", key,
-                 search->nstores > seek->store
-                     ? store_name(search, seek->store)
-                     : "-",
-                 why) < 0) {
+                 has_store ? store_name(search, seek->store) : "-", why) < 0) {
         call->failure = NULL;
     }
     search->failed = seek;
