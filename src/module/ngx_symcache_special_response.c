@@ -201,12 +201,22 @@ ngx_int_t
 ngx_symcache_answer_redirect(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version)
 {
+    size_t     i;
     ngx_str_t  url;
 
     if (ngx_symcache_answer_path(ctx, ctx->conf->redirect, version, 1, &url)
         != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    /* by a capture, or $uri, the client could add headers to the answer */
+
+    for (i = 0; i < url.len; i++) {
+        if (url.data[i] < ' ' || url.data[i] == 0x7f) {
+            return ngx_symcache_answer_bad(ctx, NGX_HTTP_BAD_REQUEST,
+                                     "The URI has control characters\n");
+        }
     }
 
     ngx_symcache_file_type(ctx, version);

@@ -47,6 +47,10 @@ $t->start_nginx(<<'EON', http => <<'EOH');
         location /host/off/ { symcache %%DIR%%/store; symcache_redirect off; }
         location /host/accel/ { symcache %%DIR%%/store; symcache_accel /files; }
     }
+    location ~ ^/capture/(?<at>[^/]+)/ {
+        symcache %%DIR%%/store;
+        symcache_redirect https://cdn.example/$at;
+    }
 EON
     log_format vars '$status $symcache_status $symcache_version $symcache_key';
     access_log %%DIR%%/vars.log vars;
@@ -97,6 +101,13 @@ is $t->http($t->nginx_socket, 'HEAD', uri('redirect'))->{status}, 302,
 logged(qr{^302 HIT 3\.1\.0 \Q$key\E$}m, '302: variables');
 is h($t->get(uri('host') . '?host=a.b'), 'Location'),
     "https://a.b/sym/$rel", '302: a variable';
+is h($t->get(uri('capture/sym')), 'Location'), "https://cdn.example/sym/$rel",
+    '302: a part of the URI';
+for my $control (qw(%0d%0aX-Evil:1 %0a %7f)) {
+    $r = $t->get(uri("capture/a$control"));
+    is $r->{status}, 400, "302: none with $control in it";
+    is h($r, $_), undef, "- nor a header $_" for qw(X-Evil Location);
+}
 is $t->get(uri('host/off'))->{body}, 'content', 'off in an inner location';
 is h($t->get(uri('host/accel')), 'X-Sent-By'), 'files',
     'and the other one in it';
