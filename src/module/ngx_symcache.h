@@ -214,6 +214,7 @@ struct ngx_symcache_ctx_s {
     unsigned                   above:1;   /* exceeds stands for ask.min */
     unsigned                   newer:1;   /* and the client sent one, too */
     unsigned                   missed:2;  /* reported files, not found */
+    unsigned                   gone:1;    /* a file that was named */
     unsigned                   redirects:1;  /* the client may be sent away */
     unsigned                   symbol:3;  /* a symcache_symbol_e */
 

@@ -155,7 +155,7 @@ ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx)
 
     ngx_symcache_transcoders_best(ctx);
 
-    for ( ;; ) {
+    for ( ;; known = NGX_SYMCACHE_KEY_UNKNOWN) {
 
         if (ngx_symcache_handler_best(ctx, known, limit) != NGX_OK) {
             return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
@@ -179,6 +179,7 @@ ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx)
         /* the file has been removed since: go on as if it had never existed */
 
         ngx_symcache_zone_forget(ctx);
+        ctx->gone = 1;
 
         /* the zone is older than the folder, where a newer one may be */
 
@@ -186,8 +187,6 @@ ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx)
             below = ctx->best;
             limit = &below;
         }
-
-        known = NGX_SYMCACHE_KEY_UNKNOWN;
     }
 
     if (answer == SYMCACHE_ANSWER_NOT_MODIFIED && ctx->transcoders_known) {
@@ -234,7 +233,10 @@ ngx_symcache_handler_known(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known)
 }
 
 
-/* Finds the best version among those that the zone knows, or on disk. */
+/*
+ * Finds the best version among those that the zone knows, or on disk.  A folder
+ * from which a file is gone is not stored: another one may be about to come.
+ */
 
 static ngx_int_t
 ngx_symcache_handler_best(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known,
@@ -251,7 +253,7 @@ ngx_symcache_handler_best(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known,
         return NGX_ERROR;
     }
 
-    if (below == NULL) {
+    if (!ctx->gone) {
         ngx_symcache_zone_store(ctx, NGX_SYMCACHE_KEY_PRESENT,
                                 ctx->conf->valid_present);
     }

@@ -177,6 +177,9 @@ $t->put('3.2.0', 'two', root => 'disk');
 unlink $t->path("disk/$key/app.pdb-v3.1.0.symcache") or die;
 is $t->get($t->uri('3.9.0', location => '/disk'))->{body}, 'two',
     'replaced: the new one at once, and no 404';
+$t->put('3.3.0', 'three', root => 'disk');
+is $t->get($t->uri('3.9.0', location => '/disk'))->{body}, 'three',
+    'and the next one, as the folder is read again';
 
 my $brief = "brief2.pdb/${Test::ModuleCase::guid}1A";
 $t->put('3.1.0', 'one', key => $brief);
