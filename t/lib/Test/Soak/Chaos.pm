@@ -175,10 +175,18 @@ sub do_child {
     }
 }
 
-# Not for as long as anything has time.
+sub command_line {
+    my ($pid) = @_;
+    open my $fh, '<', "/proc/$pid/cmdline" or return '';
+    return <$fh> // '';
+}
+
+# Not for as long as anything has time.  One that has not begun its program yet
+# is left alone: it may be a vfork(), for which its parent waits.
 sub do_child_stopped {
     my ($self) = @_;
     my $pid = $self->a_child or return;
+    return if command_line($pid) eq command_line(parent($pid));
     kill 'STOP', $pid or return;
     $self->note('child STOP');
     $self->later(rand 0.7, sub { kill 'CONT', $pid });
