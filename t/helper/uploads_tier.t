@@ -264,6 +264,18 @@ machine({ %folder, read_only => JSON::PP::true() });
 is put($path, $pdb)->{status}, 201, 'a folder that is only read';
 ok !-e "$dir/tier/uploads/$path", 'has nothing';
 
+# --- stopped while the tier does not say that an upload is gone
+
+machine(\%s3);
+is put($path, $pdb)->{status}, 200, 'the tier still has it';
+requests();
+$s3->fail('silent');
+my $held = $t->open_http("$u->{dir}/a.sock", 'POST', "/v1/discard/$path",
+                         'Content-Length: 0');
+$t->wait_until('the tier is asked', sub { requests() ne '' });
+is $t->stop_symcached, 0, 'stopped all the same';
+$s3->fail('');
+
 # --- a program is found by its build id alone, whose name nobody has to know
 
 my $build = '0123456789abcdef0123456789abcdef01234567';

@@ -796,6 +796,8 @@ void server_free(struct server *server)
     if (server == NULL) {
         return;
     }
+    /* what is left answers its requests, which go with the endpoints */
+    uploads_free(server->uploads);
     endpoint_free(server->lookups);
     endpoint_free(server->admin);
     endpoint_free(server->upload);
@@ -803,7 +805,6 @@ void server_free(struct server *server)
         event_free(server->drain);
     }
     one_time_fetch_free(server->once);
-    uploads_free(server->uploads);
     symuploads_free(server->symuploads);
     tecken_free(server->tecken);
     pyroscope_free(server->pyroscope);
