@@ -79,10 +79,11 @@ ngx_symcache_suspend_reading(ngx_http_request_t *r)
     } else {
         ngx_http_discarded_request_body_handler(r);
 
-        /* lingering_time stays set if the request has been finalized */
+        /* nginx has a write handler of its own when it ends the request */
 
-        if (!r->discard_body && r->lingering_time == 0) {
-
+        if (!r->discard_body
+            && r->write_event_handler == ngx_http_request_empty_handler)
+        {
             /* the body has ended, and the client may have gone with it */
 
             r->read_event_handler = ngx_symcache_suspend_reading;
