@@ -213,6 +213,45 @@ $t{b}->write_file('sign', '');
 is_deeply [map { answer($t{b}->read_response($_)) } @both],
     ['503 again', '200'], 'whoever waits for the same job finds it as well';
 
+# --- two servers wait for c, and c for them
+
+# Each answers as a server does that waits for c: that it works on it, until a
+# question comes by its own way, or by that of one that goes before it.
+my @ids = map { sprintf '%016d', $_ } 1 .. 2;
+my @peers = map {
+    my $ids = join '|', @ids[0 .. $_];
+    Test::ScriptedServer->new(log => $t{c}->path("peer$_"), script => sub {
+        my ($c, $req) = @_;
+        my $loop = $req->{headers}{'x-symcache-via'} =~ /$ids/;
+        $c->reply(404, { 'Retry-After' => $loop ? 60 : 1,
+            $loop ? ('X-Symcache-Reason' => 'loop') : () }, '');
+    });
+} 0 .. 1;
+$t{c}->stop_symcached;
+my $config = $t{c}->default_config('http://127.0.0.1');
+$config->{sources} = { map { ("p$_" => { type => 'symcache',
+    version => '9.0.0', url => $peers[$_]->url,
+    internal => JSON::PP::true() }) } 0 .. 1 };
+$config->{stores}{default}{sources} = [qw(p0 p1)];
+$t{c}->start_symcached($config);
+$name = name();
+my $client = $t{c}->open_http($t{c}->nginx_socket, 'GET', path($name));
+my %said;
+for my $job (1 .. 3) {
+    $t{c}->wait_until('c asks for itself', sub {
+        $job <= grep { $_->{headers}{'x-symcache-via'} =~ /^[0-9a-f]{16}$/ }
+                    $peers[0]->requests;
+    });
+    for my $id (reverse @ids) {
+        my $r = $t{c}->get(path($name, 'poll'), "X-Symcache-Via: $id");
+        $said{$id} = Test::Symcache::header($r, 'X-Symcache-Reason');
+    }
+    last if defined $said{$ids[0]};
+}
+is $said{$ids[0]}, 'loop', 'the first one hears that nobody else has it';
+close $client;
+$_->stop for @peers;
+
 $slow->stop;
 $_->finish for @t{@names};
 done_testing;

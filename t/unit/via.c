@@ -96,18 +96,25 @@ static void has_all(void **state)
     assert_false(via_has_all(A "0", A));
 }
 
-/* the question with the smallest id goes on, by whatever way it comes */
-static void goes_on(void **state)
+/* of ways, the first one goes on: by the ids, with the store's at its end */
+static void precedes(void **state)
 {
 #define LEAST "0000000000000000"
 #define LAST "ffffffffffffffff"
-    assert_true(via_goes_on("", "s", LEAST));
-    assert_true(via_goes_on(A, "s", LAST ", " LEAST));
-    assert_true(via_goes_on(LEAST, "s", A ", " LEAST));
-    assert_false(via_goes_on("", "s", ""));
-    assert_false(via_goes_on("", "s", LAST));
-    assert_false(via_goes_on(LAST ", " LEAST, "s", A));
-    assert_false(via_goes_on(LEAST, "s", ""));
+    assert_true(via_precedes(LEAST, "", "s"));
+    assert_true(via_precedes(A, B, "s"));
+    assert_true(via_precedes(A, A ", " B, "s"));
+    assert_true(via_precedes(A ", " LEAST, A, "s"));
+    assert_true(via_precedes(A "," LEAST, A ", " B, "s"));
+    assert_true(via_precedes(A ", " LAST, B, "s"));
+    assert_false(via_precedes("", "", "s"));
+    assert_false(via_precedes("", A, "s"));
+    assert_false(via_precedes(", ", A, "s"));
+    assert_false(via_precedes(LAST, "", "s"));
+    assert_false(via_precedes(A, A, "s"));
+    assert_false(via_precedes(A "," B, A ", " B, "s"));
+    assert_false(via_precedes(A ", " LAST, A, "s"));
+    assert_false(via_precedes(B, A ", " LAST, "s"));
 }
 
 /* what a client can make of a list does not keep the next one from it */
@@ -131,7 +138,7 @@ int main(void)
         cmocka_unit_test(takes_nothing_else),
         cmocka_unit_test(joins),
         cmocka_unit_test(has_all),
-        cmocka_unit_test(goes_on),
+        cmocka_unit_test(precedes),
         cmocka_unit_test(fits_the_next),
     };
 

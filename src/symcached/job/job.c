@@ -59,17 +59,19 @@ void job_print_id(char id[STORE_KEY_MAX], const char *store,
 }
 
 /* Few jobs have such a list: it is allocated. */
-static bool add_via(struct job *job, const char *via)
+static bool set_via(struct job *job, const char *via)
 {
-    if (via[0] != '\0' && job->via == NULL) {
-        job->via = calloc(1, VIA_MAX);
+    if (via[0] == '\0') {
+        return true;
+    }
+    if (job->via == NULL) {
+        job->via = malloc(VIA_MAX);
         if (job->via == NULL) {
             return false;
         }
     }
-    if (job->via != NULL) {
-        via_join(job->via, via);
-    }
+    job->via[0] = '\0';
+    via_join(job->via, via);
     return true;
 }
 
@@ -102,7 +104,7 @@ struct job *job_new(struct scheduler *scheduler,
     job->hints = hints[0] != '\0' ? strdup(hints) : NULL;
     if (job->attempt_log == NULL || !section_new(job) ||
         (hints[0] != '\0' && job->hints == NULL) ||
-        !add_via(job, request->via)) {
+        !set_via(job, request->via)) {
         attempt_log_free(job->attempt_log);
         section_free(job);
         free(job->hints);
@@ -136,10 +138,16 @@ void job_free(struct job *job)
     free(job);
 }
 
+/* Clients can send ways without end, each before the former one. */
+#define VIA_CHANGES_MAX 64
+
 void job_join_via(struct job *job, const char *via)
 {
-    if (via_goes_on(job_via(job), job->store->name, via)) {
-        (void)add_via(job, via);
+    if (job->via_changes < VIA_CHANGES_MAX &&
+        via_precedes(via, job_via(job), job->store->name) &&
+        set_via(job, via)) {
+        job->via_changes++;
+        job_tell_sources(job);
     }
 }
 

@@ -192,8 +192,8 @@ struct job {
     struct config *config; /* reference: what the job began with */
     const struct store_config *store;
     const char *name; /* the key's, as the first who asked spelled it */
-    char *via;   /* ids of servers that wait for it (via_header.h), of which
-                    its sources may be some; or NULL */
+    char *via;   /* the way of the question that its sources hear of
+                    (via_header.h); or NULL: only clients have asked */
     char *hints; /* of the first who asked, see proto/hints.h; or NULL */
     enum job_purpose purpose;
     enum job_state state;
@@ -205,6 +205,9 @@ struct job {
     bool is_unlikely;  /* what is left to ask no source has ever had */
     bool waits_behind; /* in the queue of those, while it waits for a slot */
     bool is_beyond;    /* it has asked for files of its sibling */
+    bool via_is_new;   /* its source has been asked with a former one */
+    bool loop_is_old;  /* and so has one that has left out servers */
+    uint8_t via_changes;
     unsigned nwaiters; /* with a client */
     char *text;        /* says what went wrong, see job_say(); or NULL */
     struct attempt_log *attempt_log;
@@ -308,8 +311,8 @@ void job_begin(struct job *job, size_t better);
 void job_set_state(struct job *job, enum job_state state);
 const char *job_state_name(enum job_state state);
 
-/* A request waits for the job: adds its ids, if its sources have to hear of
- * them (via_goes_on()). */
+/* A request waits for the job: takes its way, if it goes before that which the
+ * job has (via_precedes()). */
 void job_join_via(struct job *job, const char *via);
 
 /* Replaces the job's text. */
@@ -352,6 +355,10 @@ bool job_may_ask(struct job *job);
 
 /* Asks the next source; call it when there is a download slot. */
 void job_ask_source(struct job *job);
+
+/* The job has another list of servers now: a SymCache server is asked again
+ * with it, but not before the next turn of the event loop. */
+void job_tell_sources(struct job *job);
 
 /* Leaves the source that is being asked and is silent for the next one. */
 void job_pass_over(struct job *job);

@@ -188,14 +188,25 @@ static bool uploads_have_changed(struct job *job)
     return job->uploads_changed > before;
 }
 
+/* Is the file absent but for servers of which some are not to be left out any
+ * more? */
+static bool has_old_loop(const struct job *job)
+{
+    return job->loop_is_old && job->kept_work == NULL &&
+           findings_outcome(job->findings | FINDING_EXHAUSTED, job->purpose) ==
+               JOB_LOOP;
+}
+
 static void sources_exhausted(struct job *job)
 {
     if ((job->findings & FINDING_FORGOTTEN) ||
-        (job->findings == 0 && uploads_have_changed(job))) {
+        (job->findings == 0 && uploads_have_changed(job)) ||
+        has_old_loop(job)) {
         /* there may be something new, as an operator may have said: ask all
          * again */
         job_drop_kept(job);
         job->findings = 0;
+        job->loop_is_old = false;
         job->reach = job->reach == JOB_ASKED_OWN   ? JOB_ASKS_OWN
                      : job->reach == JOB_ASKS_REST ? JOB_ASKS_ALL
                                                    : job->reach;
@@ -353,33 +364,55 @@ static bool waited_enough(const struct job *job)
     return clock_since(job->pending) >= seconds * 1000;
 }
 
-static void on_again(evutil_socket_t fd, short events, void *arg);
+static void on_again(evutil_socket_t fd, short events, void *arg)
+{
+    struct job *job = arg;
+
+    if (job->state == JOB_WAITS_UPSTREAM) {
+        job_set_state(job, JOB_WAITS_SOURCE);
+    } else if (job->via_is_new && job->state == JOB_IN_SOURCE &&
+               job->lookup != NULL && !source_receives(job->lookup) &&
+               config_source_is_ready_made(job->source, &job->key)) {
+        source_cancel(job->lookup);
+        job->lookup = NULL;
+        job_ask_source(job);
+    }
+}
+
+/* Returns false when out of memory. */
+static bool ask_again_in(struct job *job, long seconds)
+{
+    struct timeval delay = {.tv_sec = seconds};
+
+    if (job->again == NULL) {
+        job->again = evtimer_new(job->scheduler->base, on_again, job);
+    }
+    return job->again != NULL && evtimer_add(job->again, &delay) == 0;
+}
+
+void job_tell_sources(struct job *job)
+{
+    job->via_is_new = true;
+    job->loop_is_old |= (job->findings & FINDING_LOOP) != 0;
+    (void)ask_again_in(job, 0);
+}
 
 /* Leaves the slot to others until it is time to ask the same source again. */
 static void wait_for_upstream(struct job *job)
 {
-    struct timeval delay = {.tv_sec = job->again_after};
+    long seconds = job->again_after;
 
-    if (delay.tv_sec < 1) {
-        delay.tv_sec = 1;
-    } else if (delay.tv_sec > AGAIN_MAX) {
-        delay.tv_sec = AGAIN_MAX;
+    if (seconds < 1) {
+        seconds = 1;
+    } else if (seconds > AGAIN_MAX) {
+        seconds = AGAIN_MAX;
     }
     job_leave_sources(job);
-    if (job->again == NULL) {
-        job->again = evtimer_new(job->scheduler->base, on_again, job);
-    }
-    if (job->again == NULL) {
+    if (!ask_again_in(job, job->via_is_new ? 0 : seconds)) {
         job_fail(job, ENOMEM, "the source cannot be asked again");
         return;
     }
-    evtimer_add(job->again, &delay);
     job_set_state(job, JOB_WAITS_UPSTREAM);
-}
-
-static void on_again(evutil_socket_t fd, short events, void *arg)
-{
-    job_set_state(arg, JOB_WAITS_SOURCE);
 }
 
 /* Returns false if the source is asked again later, and the job waits. */
@@ -406,6 +439,7 @@ static bool is_done(struct job *job, enum source_outcome outcome)
         job->findings |= FINDING_UNSURE;
     } else if (job->symcache.is_loop) {
         job->findings |= FINDING_LOOP;
+        job->loop_is_old |= job->via_is_new;
     } else if (job->symcache.not_newer) {
         job->findings |= FINDING_NOT_NEWER;
     } else {
@@ -503,6 +537,7 @@ static struct lookup *begin_lookup(struct job *job)
 
     memset(symcache, 0, sizeof(*symcache));
     symcache->via = job_via(job);
+    job->via_is_new = false;
     symcache->store = job->store->name;
     symcache->has_exceeds =
         order->has_on_disk && version != NULL &&

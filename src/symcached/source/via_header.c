@@ -79,27 +79,24 @@ bool via_has_all(const char *list, const char *ids)
     return true;
 }
 
-/* The smallest id of a list that via_loops() has seen, or least. */
-static const char *least_via(const char *list, const char *least)
+bool via_precedes(const char *way, const char *other, const char *store)
 {
-    const char *id;
-    size_t len;
-
-    while ((id = next_via(&list, &len)) != NULL) {
-        if (least == NULL || memcmp(id, least, VIA_ID) < 0) {
-            least = id;
-        }
-    }
-    return least;
-}
-
-bool via_goes_on(const char *list, const char *store, const char *more)
-{
+    const char *first = way, *second = other, *a, *b;
     char self[VIA_ID + 1];
-    const char *least = least_via(more, NULL);
+    bool is_any = false;
+    size_t len, n;
+    int cmp;
 
-    return least != NULL &&
-           memcmp(least, least_via(list, via_self(self, store)), VIA_ID) <= 0;
+    while ((a = next_via(&first, &len)) != NULL) {
+        b = next_via(&second, &n);
+        cmp = memcmp(a, b != NULL ? b : via_self(self, store), VIA_ID);
+        if (cmp != 0 || b == NULL) {
+            return cmp < 0;
+        }
+        is_any = true;
+    }
+    /* the same way is no news */
+    return is_any && next_via(&second, &n) != NULL;
 }
 
 /* Takes the id at p out of a list that via_join() has made. */

@@ -27,13 +27,16 @@ bool via_loops(const char *list, const char *store);
 bool via_has_all(const char *list, const char *ids);
 
 /*
- * Does a job of the store, which has the ids of list, have to be told of a
- * question that waits for it, with the ids of more?  Of servers that wait for
- * each other in a circle one has the smallest id, and its question goes round,
- * until it comes to a server that is on its way.  If all questions did, all
- * would be answered without the others.
+ * Does a question that came by one way go before the questions of a store that
+ * came by another one?  The order is that of the ids, one after another, with
+ * the store's own at the end of its way.
+ *
+ * Of servers that wait for each other in a circle, one has the first way in
+ * this order.  Those that it waits for take its way for theirs, and so on, till
+ * it comes to a server that is on it.  If all questions went on, all would be
+ * answered without the others.
  */
-bool via_goes_on(const char *list, const char *store, const char *more);
+bool via_precedes(const char *way, const char *other, const char *store);
 
 /*
  * Puts the ids of more at the end of to, which has VIA_MAX bytes.  If there is
