@@ -24,7 +24,8 @@ MODDIR  ?= /usr/lib/nginx/modules
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 JOBS    ?= 2
 
-CSTD     = -std=c11
+# C11 has no implicit declarations, which older compilers only warn of
+CSTD     = -std=c11 -Werror=implicit-function-declaration
 WARN     = -W -Wall -Wextra -Wpointer-arith -Wshadow -Wstrict-prototypes \
            -Wvla -Wno-unused-parameter $(WERROR)
 # nanopb's headers are in a folder of their own in later distributions

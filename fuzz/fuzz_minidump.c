@@ -10,6 +10,7 @@
 
 #include "base/utf8.h"
 #include "debuginfo/breakpad/breakpad.h"
+#include "debuginfo/cfi.h"
 #include "reports/minidump/minidump.h"
 
 #define FRAMES 64
