@@ -33,7 +33,7 @@ struct workdir {
     int lock;                /* flock on path, while the process lives */
 };
 
-int workdir_make_path(const char *path)
+static int make_path(const char *path)
 {
     char buf[PATH_MAX];
     size_t len = strlen(path);
@@ -60,6 +60,21 @@ int workdir_make_path(const char *path)
         return -1;
     }
     return 0;
+}
+
+int workdir_make_path(const char *path)
+{
+    int tries;
+
+    for (tries = 0; tries < 10; tries++) {
+        if (make_path(path) == 0) {
+            return 0;
+        }
+        if (errno != ENOENT) {
+            return -1;
+        }
+    }
+    return -1;
 }
 
 /* Gives us the rights to a directory of ours that a transcoder has taken. */

@@ -42,7 +42,8 @@ int workdir_make(struct workdir *workdir, char *buf);
  */
 int workdir_file(struct workdir *workdir, char *buf);
 
-/* Like "mkdir -p".  Returns 0, or -1 with errno. */
+/* Like "mkdir -p", also while a cleaner removes empty directories.  Returns 0,
+ * or -1 with errno. */
 int workdir_make_path(const char *path);
 
 /* Like "rm -rf" of one path.  Symbolic links are not followed. */

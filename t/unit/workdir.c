@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Removal of what a hostile transcoder may leave in a work folder.
+ * Removal of what a hostile transcoder may leave in a work folder, and folders
+ * that a cleaner removes while they are made.
  */
 
 #include <stdarg.h>
@@ -21,6 +22,21 @@
 
 #define LEVELS 2000
 #define DESCRIPTORS 64
+
+/* In place of libc's: how many of the directories are removed at once, as a
+ * cleaner does that finds them empty. */
+static int cleaned;
+
+int mkdir(const char *path, mode_t mode)
+{
+    int rc = (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+
+    if (rc == 0 && cleaned > 0) {
+        cleaned--;
+        assert_int_equal(rmdir(path), 0);
+    }
+    return rc;
+}
 
 /* Makes a directory in the current one, and goes there. */
 static void enter(const char *name)
@@ -157,12 +173,33 @@ static void removes_stale_folders(void **state)
     workdir_remove(root);
 }
 
+static void makes_cleaned_folders(void **state)
+{
+    char root[] = "/tmp/symcache-workdir.XXXXXX", name[64], id[64];
+
+    assert_non_null(mkdtemp(root));
+    snprintf(name, sizeof(name), "%s/a.pdb", root);
+    snprintf(id, sizeof(id), "%s/1", name);
+    cleaned = 2;
+    assert_int_equal(workdir_make_path(id), 0);
+    assert_int_equal(cleaned, 0);
+    assert_int_equal(access(id, F_OK), 0);
+    workdir_remove(name);
+
+    /* what leads to nothing is never made */
+    assert_int_equal(symlink("none", name), 0);
+    assert_int_equal(workdir_make_path(id), -1);
+    assert_int_equal(errno, ENOENT);
+    workdir_remove(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(removes_deep_folders),
         cmocka_unit_test(removes_closed_folders),
         cmocka_unit_test(removes_stale_folders),
+        cmocka_unit_test(makes_cleaned_folders),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
