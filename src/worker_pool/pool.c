@@ -668,6 +668,9 @@ void work_send_files(struct work *work,
     struct sending sending = {.work = work};
     size_t i;
 
+    if (work->is_dead) {
+        return; /* since it asked: its timer tells of it */
+    }
     work->has_news = false;
     wait_for_worker(work);
     for (i = 0; i < n; i++) {

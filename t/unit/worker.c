@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -163,6 +164,7 @@ struct result {
     struct work *work;
     enum work_news news;
     bool is_over;
+    bool is_late; /* its files come when its worker has died */
     unsigned asked;
     unsigned opened;
     char *text;
@@ -208,7 +210,9 @@ static void on_news(void *arg, enum work_news news)
 
     if (news == WORK_WANTS) {
         result->asked++;
-        give(result);
+        if (!result->is_late) {
+            give(result);
+        }
         return;
     }
     result->news = news;
@@ -344,6 +348,39 @@ static void test_lost(void **state)
         expect("lost", bodies[i], WORK_DIED, NULL);
     }
     expect("lost", "echo", WORK_ENDED, ">|echo");
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *arg)
+{
+    struct result *result = arg;
+
+    if (result->work != NULL && result->is_late &&
+        atomic_load(&counts.died) > 0) {
+        result->is_late = false;
+        give(result);
+    }
+}
+
+/* One that has died meanwhile is given no files, in the turn of the loop before
+ * the one that tells of it. */
+static void test_late_files(void **state)
+{
+    struct result result = {0};
+    int fd = eventfd(1, EFD_CLOEXEC);
+    struct event *turn =
+        event_new(base, fd, EV_READ | EV_PERSIST, on_turn, &result);
+
+    atomic_store(&counts.died, 0);
+    start(&result, "late", "lie 3\nabort", 60000);
+    result.is_late = true;
+    assert_int_equal(event_add(turn, NULL), 0);
+    finish(&result);
+    assert_int_equal(result.asked, 1);
+    assert_false(result.is_late);
+    assert_int_equal(result.opened, 0);
+    assert_int_equal(result.news, WORK_DIED);
+    event_free(turn);
+    close(fd);
 }
 
 static void test_hang(void **state)
@@ -498,7 +535,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_domain), cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_spool),      cmocka_unit_test(test_refuse),
-        cmocka_unit_test(test_lost),       cmocka_unit_test(test_hang),
+        cmocka_unit_test(test_lost),       cmocka_unit_test(test_late_files),
+        cmocka_unit_test(test_hang),
         cmocka_unit_test(test_cancelled),  cmocka_unit_test(test_files),
         cmocka_unit_test(test_held),
         cmocka_unit_test(test_rights),     cmocka_unit_test(test_mutations),
