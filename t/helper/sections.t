@@ -7,9 +7,11 @@
 use strict;
 use warnings;
 
+use File::Path qw(remove_tree);
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use IO::Compress::Gzip qw(gzip);
+use IO::Select;
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
@@ -90,6 +92,9 @@ mkdir $t->path($_) for qw(folder tree bad);
 $config->{stores}{both} = { root => $t->path('stores/both'),
     transcoders => $config->{stores}{default}{transcoders},
     sources => ['folder', 'server'] };
+$config->{stores}{ahead} = { root => $t->path('stores/ahead'),
+    transcoders => $config->{stores}{default}{transcoders},
+    sources => ['bucket', 'tree'] };
 $t->start_symcached($config);
 
 sub escape {
@@ -199,6 +204,48 @@ my @many = map { $t->open_http($t->helper_socket, 'GET',
     ('2edynsym') x 8, ('2edynstr') x 8;
 is_deeply [ map { $t->read_response($_)->{status} } @many ], [ (200) x 16 ],
     'many at once';
+
+# --- one that is cut for longer than limits.look_ahead_after
+
+sub cutter {
+    open my $fh, '<', "/proc/$t->{helper}/task/$t->{helper}/children"
+        or return;
+    for my $pid (split ' ', <$fh> // '') {
+        return $pid if ($t->read_file("/proc/$pid/cmdline") // '')
+            =~ /\0--unpack(?:\0[^\0]*){3}\0[^\0]*debug_info\0\z/;
+    }
+    return;
+}
+
+# Begins and holds the process that cuts; it may be through before that.
+sub held {
+    return $t->wait_until('a cut that can be held', sub {
+        remove_tree($t->path('downloads/ahead'));
+        my $s = $t->open_http($t->helper_socket, 'GET', '/v1/section/ahead/'
+            . "%252edebug_info/buildid-$build?version=1.0.0&wait=60");
+        my ($answer, $pid) = IO::Select->new($s);
+        $pid = cutter() until $pid || $answer->can_read(0);
+        if ($pid && kill('STOP', $pid)) {
+            $t->wait_until('it is held', sub {
+                ($t->read_file("/proc/$pid/stat") // ') X ') =~ /\) [TXZ] /;
+            });
+            return [$s, $pid]
+                if ($t->read_file("/proc/$pid/stat") // '') =~ /\) T /;
+        }
+        $t->read_response($s);
+        return;
+    });
+}
+
+my ($cut, $pid) = @{ held() };
+my $since = time;
+$t->wait_until('two seconds', sub { time - $since > 2 });
+kill 'CONT', $pid;
+my $r = $t->read_response($cut);
+is $r->{status}, 200, 'a section that is cut while a source could be asked';
+is $t->read_file('downloads/ahead/'
+    . Test::Symcache::header($r, 'X-Symcache-Path')), $section{'.debug_info'},
+    '- and its bytes';
 
 # --- more sections than the header can count
 

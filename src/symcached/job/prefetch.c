@@ -110,6 +110,9 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     struct job *job = arg;
     const struct source_config *next;
 
+    if (job->lookup == NULL) {
+        return; /* its file is cut; the next lookup is watched anew */
+    }
     if (source_receives(job->lookup)) {
         /* this source probably has it, so the other transfer is not needed */
         cancel_prefetch(job);
