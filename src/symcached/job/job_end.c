@@ -347,9 +347,11 @@ static bool looks_further(const struct job *job)
  * The next job continues where this one ended: it does not ask sources again
  * that had no such original, and it reports their answers.  This holds only if
  * it is for a SymCache: jobs for other kinds look for a portable PDB at more
- * places, because that has a second age and can lie in an image.
+ * places, because that has a second age and can lie in an image.  And it holds
+ * only if all sources were asked, in all spellings, for whatever it can use.
  */
-static void hand_over(struct job *job, struct job *next)
+static void hand_over(struct job *job, enum job_outcome outcome,
+                      struct job *next)
 {
     struct attempt_log *attempt_log = next->attempt_log;
 
@@ -359,7 +361,9 @@ static void hand_over(struct job *job, struct job *next)
         strcmp(job_hints(job), job_hints(next)) != 0) {
         return;
     }
-    if (!looks_further(next) || next->key.kind == job->key.kind) {
+    if (outcome == JOB_NOTFOUND &&
+        (next->order.formats & ~job->order.formats) == 0 &&
+        (!looks_further(next) || next->key.kind == job->key.kind)) {
         next->order.absent = job->order.absent;
         next->uploads_changed = job->uploads_changed;
     }
@@ -370,8 +374,9 @@ static void hand_over(struct job *job, struct job *next)
 }
 
 /* Makes the waiter wait for another job.  Returns false if there is none. */
-static bool start_another(struct job *job, const symcache_key_t *key,
-                          struct waiter *w, const struct decision *d)
+static bool start_another(struct job *job, enum job_outcome outcome,
+                          const symcache_key_t *key, struct waiter *w,
+                          const struct decision *d)
 {
     struct scheduler *scheduler = job->scheduler;
     const char *reason;
@@ -394,7 +399,7 @@ static bool start_another(struct job *job, const symcache_key_t *key,
         if (next == NULL) {
             return false;
         }
-        hand_over(job, next);
+        hand_over(job, outcome, next);
     } else {
         job_join_via(next, w->via);
     }
@@ -438,7 +443,7 @@ static void answer_waiter(struct job *job, enum job_outcome outcome,
     }
 
     another = d.unseen != 0 || needs_another(job, outcome, w, &d);
-    if (another && d.unseen == 0 && start_another(job, &key, w, &d)) {
+    if (another && d.unseen == 0 && start_another(job, outcome, &key, w, &d)) {
         return;
     }
 
