@@ -62,13 +62,15 @@ put('both', 'a');
 put('both', 'common.debug');
 put('one', 'a');
 
+# With one run at a time, as a job that converts twice must not wait for itself.
 my %config = (sources => {}, stores => {});
 for my $name ('both', 'one') {
     $config{sources}{$name} = { type => 'filesystem', layout => 'ssqp',
         path => $t->path($name) };
     $config{stores}{$name} = { root => $t->path("stores/$name"),
         sources => [$name], transcoders => [{ version => '9.0.0',
-            inputs => ['elf'], command => ['pdb2symcache', '-pdb', '{pdb}'] }] };
+            parallel => 1, inputs => ['elf'],
+            command => ['pdb2symcache', '-pdb', '{pdb}'] }] };
 }
 $config{stores}{like} = { %{ $config{stores}{both} },
     root => $t->path('stores/like'), transcoders => [{ version => '9.0.0',

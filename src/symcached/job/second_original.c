@@ -391,6 +391,7 @@ bool job_wants_second(struct job *job, const struct transcode_result *result)
         job_leave_second(job);
         return false;
     }
+    job_leaves_run(job); /* others may run, and this one again */
     job_set_state(job, JOB_WAITS_UPSTREAM);
     seek_second(job);
     return true;
