@@ -85,10 +85,11 @@ sub place {
 
 # "200", "404 malformed", "503 error"
 sub ask {
-    my ($name, $wait) = @_;
+    my ($name, $wait, $hints) = @_;
     place($name);
     my $r = $t->helper('GET', "/v1/symcache/default/$name.pdb/$id"
-                       . '?version=9.0.0&wait=' . ($wait // 60));
+                       . '?version=9.0.0&wait=' . ($wait // 60)
+                       . ($hints // ''));
     return $r if $wait;
     return join ' ', $r->{status}, header($r, 'X-Symcache-Reason') // ();
 }
@@ -213,6 +214,30 @@ like detail('f4')->{reason}, qr/left alone, it failed: exit code 3: no prefix/,
 like detail('f5')->{failure}, qr/exit code 3/, 'why: of any key';
 cmp_ok detail('f5')->{not_run_for}, '<=', 50, 'why: for how long';
 ok -e "$dir/downloads/default/f4.pdb/$id/f4.pdb", 'the PDB waits there';
+
+# of a client that says more than the key, too
+{
+    my $more = '&code_file=f.exe&code_id=5AB38077111000';
+    start($broken);
+    is ask("f$_", undef, $more), '404 malformed', "with hints, file $_"
+        for 1, 2;
+    is absent(), '', 'which is no entry of the key';
+    is ask('f3', undef, $more), '503 error', 'the third time it is not believed';
+    is ask("f$_", undef, $more), '503 error', "and file $_ is taken back"
+        for 1, 2;
+    is metric('symcached_malformed_taken_back_total'), 2, 'counted';
+    isnt +(stat "$dir/store/.forgotten")[7] // 0, 0, 'nginx is told';
+
+    start($picky);
+    is ask('bad1', undef, $more), '404 malformed', 'a bad file, with hints';
+    how('');
+    is ask('bad1', undef, $more), '404 malformed', 'the transcoder is mended';
+    like $t->helper('POST', '/v1/forget/default?malformed_since=1h')->{body},
+        qr/"forgotten":\s*1\b/, 'and an operator has it tried again';
+    is ask('bad1', undef, $more), '200', 'which helps';
+    start($broken);
+    ask("f$_") for 1 .. 4;
+}
 
 # a reload begins anew, and so does a restart
 how($picky);

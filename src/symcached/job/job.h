@@ -164,10 +164,12 @@ bool scheduler_discard(struct scheduler *scheduler,
 
 /*
  * The transcoders of a store have been repaired: their former failures no
- * longer count, and failures in jobs that run now are not believed.
+ * longer count, and failures in jobs that run now are not believed.  Drops the
+ * malformed entries in memory since then, and returns their number.
  */
-void scheduler_forget_transcoders(struct scheduler *scheduler,
-                                  const struct store_config *store);
+unsigned scheduler_forget_transcoders(struct scheduler *scheduler,
+                                      const struct store_config *store,
+                                      time_t since);
 
 struct scheduler_gauges {
     unsigned long begun; /* jobs, since the start */

@@ -529,8 +529,9 @@ bool scheduler_discard(struct scheduler *scheduler,
     return done;
 }
 
-void scheduler_forget_transcoders(struct scheduler *scheduler,
-                                  const struct store_config *store)
+unsigned scheduler_forget_transcoders(struct scheduler *scheduler,
+                                      const struct store_config *store,
+                                      time_t since)
 {
     struct job *job;
 
@@ -544,6 +545,7 @@ void scheduler_forget_transcoders(struct scheduler *scheduler,
             job->findings |= FINDING_FORGOTTEN;
         }
     }
+    return negcache_forget_malformed(scheduler->negcache, store, since);
 }
 
 struct tiers *scheduler_get_tiers(const struct scheduler *scheduler)

@@ -183,8 +183,12 @@ static unsigned take_back(const struct job *job,
     size_t i;
 
     for (i = 0; i < health->nrow; i++) {
-        n += negcache_take_back(job->store, &health->row[i].key,
-                                &health->row[i].version);
+        n += negcache_take_back(job->scheduler->negcache, job->store,
+                                &health->row[i].key, &health->row[i].version);
+    }
+    if (n > 0 && store_tell_forgotten(job->store->root) != 0) {
+        log_error(errno, "store=%s: nginx cannot be told what was forgotten",
+                  job->store->name);
     }
     return n;
 }

@@ -581,16 +581,49 @@ void negcache_drop(struct negcache *negcache, const struct store_config *store,
     }
 }
 
-bool negcache_take_back(const struct store_config *store,
+/* Drops what is malformed of the entries in memory that begin with a prefix. */
+static unsigned drop_malformed(struct negcache *negcache, const char *prefix,
+                               time_t since)
+{
+    struct negcache_error *f, *next;
+    unsigned n = 0;
+
+    for (f = TAILQ_FIRST(&negcache->by_age); f != NULL; f = next) {
+        next = TAILQ_NEXT(f, age);
+        if (f->reason == NEGCACHE_MALFORMED && f->since >= since &&
+            strncmp(f->id, prefix, strlen(prefix)) == 0) {
+            error_free(negcache, f);
+            n++;
+        }
+    }
+    return n;
+}
+
+bool negcache_take_back(struct negcache *negcache,
+                        const struct store_config *store,
                         const symcache_key_t *key,
                         const symcache_version_t *version)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], id[FAILURE_ID_MAX];
     struct written found;
+    bool was_there;
 
+    print_id(id, store, key, "", NULL, version);
+    was_there = drop_malformed(negcache, id, 0) > 0;
     entry_path(path, store, key, version);
-    return entry_read(AT_FDCWD, path, &found) &&
-           found.entry.reason == NEGCACHE_MALFORMED && unlink(path) == 0;
+    return (entry_read(AT_FDCWD, path, &found) &&
+            found.entry.reason == NEGCACHE_MALFORMED && unlink(path) == 0) ||
+           was_there;
+}
+
+unsigned negcache_forget_malformed(struct negcache *negcache,
+                                   const struct store_config *store,
+                                   time_t since)
+{
+    char prefix[STORE_KEY_MAX];
+
+    snprintf(prefix, sizeof(prefix), "%.64s/", store->name);
+    return drop_malformed(negcache, prefix, since);
 }
 
 bool negcache_hints_name(const char *hints, const symcache_key_t *key)

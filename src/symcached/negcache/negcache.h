@@ -166,12 +166,20 @@ void negcache_drop(struct negcache *negcache, const struct store_config *store,
                    const symcache_version_t *version);
 
 /*
- * Removes the entry from disk if it is a malformed entry, which turned out to
- * be the transcoder's fault.  Returns true if there was one.
+ * Removes the malformed entries of a key, which turned out to be the
+ * transcoder's fault: from disk, and from memory with whatever hints.  Returns
+ * true if there was one.
  */
-bool negcache_take_back(const struct store_config *store,
+bool negcache_take_back(struct negcache *negcache,
+                        const struct store_config *store,
                         const symcache_key_t *key,
                         const symcache_version_t *version);
+
+/* Drops from memory what was called malformed in a store since then.  Returns
+ * the number of entries; forget_malformed.h has those on disk. */
+unsigned negcache_forget_malformed(struct negcache *negcache,
+                                   const struct store_config *store,
+                                   time_t since);
 
 /*
  * Do the hints of a client name the build id of the key as the module's code

@@ -65,6 +65,7 @@ struct server {
     struct forget_malformed *forget;
     struct evhttp_request *forgetting; /* the request that waits for it */
     char forgets[65];                  /* its store */
+    unsigned forgot; /* entries in memory */
     time_t started;
     const char *config_stale; /* see server_config_stale() */
     void (*done)(void *arg);
@@ -192,6 +193,7 @@ static void on_forgotten(void *arg, unsigned long n, const char *error)
 
     s->forget = NULL;
     s->forgetting = NULL;
+    n += s->forgot;
     if (error == NULL) {
         log_info(0, "forget store=%s entries=%lu", s->forgets, n);
         reply_forgotten(req, n);
@@ -236,7 +238,8 @@ static void forget_malformed(struct server *s, struct url_path *t,
     }
     s->forgetting = req;
     snprintf(s->forgets, sizeof(s->forgets), "%s", t->store->name);
-    scheduler_forget_transcoders(scheduler_of(s, t), t->store);
+    s->forgot =
+        scheduler_forget_transcoders(scheduler_of(s, t), t->store, since);
     log_info(0, "forget store=%s malformed_since=%lld", s->forgets,
              (long long)since);
 }
