@@ -7,7 +7,9 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use JSON::PP ();
 use Test::More;
+use Test::ScriptedServer;
 use Test::Symcache;
 
 plan skip_all => 'needs prlimit(1)'
@@ -52,6 +54,32 @@ my %status;
 $status{$t->read_response($_)->{status}}++ for @held;
 is_deeply \%status, { 200 => 511 }, 'all are answered';
 is $t->runs, 1, 'by one run';
+
+# --- none for a connection to a source
+
+my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
+    my ($c) = @_;
+    $t->wait_until('open', sub { -e $t->path('open') });
+    $c->reply(404, { Connection => 'close' }, '');
+    $c->{closed} = 1;
+});
+$t->stop_symcached;
+$config = $t->default_config($web->url, cache => { retry_errors_after => '1s' });
+$config->{limits} = { breaker_failures => 2, downloads_per_host => 2 };
+$pid = $t->start_symcached($config);
+my @waiting = map { $t->open_http($t->helper_socket, 'GET',
+    "/v1/symcache/default/a$_.pdb/$id?version=9.0.0&wait=60") } 1 .. 4;
+$t->wait_until('two are asked for', sub { (() = $web->requests) >= 2 });
+$t->wait_until('all wait', sub { $t->metric('symcached_waiters') == 4 });
+system('prlimit', "--pid=$pid", '--nofile=5:') == 0 or die;
+$t->write_file('open', '');
+my @last = map { $t->read_response($_) } @waiting;
+is_deeply [map { $_->{status} } @last], [(503) x 4],
+    'no descriptor for a socket: not known';
+like $last[0]{body}, qr/failed here \(socket: Too many open files\)/, 'it is said why';
+system('prlimit', "--pid=$pid", '--nofile=1000:') == 0 or die;
+is $t->helper_json('/v1/sources')->{sources}[0]{host}{breaker}, 'closed',
+    'the host is not blamed';
 
 $t->finish;
 done_testing;

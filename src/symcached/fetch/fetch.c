@@ -8,6 +8,7 @@
  */
 #include "fetch.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ enum fetch_step {
 enum fetch_stop {
     FETCH_GOES_ON,
     FETCH_STOP_RESERVED, /* the address is a reserved one */
+    FETCH_STOP_SOCKET,   /* this machine has none to give */
     FETCH_STOP_BODY,     /* body_file.problem says why */
     FETCH_STOP_PAGE,     /* we have read enough of an error page */
     FETCH_STOP_SILENCE,  /* nothing arrived in time, or too little */
@@ -253,6 +255,8 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
 {
     struct fetch *fetch = arg;
     const struct transport_config *transport = fetch->request.transport;
+    char text[128];
+    int fd;
 
     /* a proxy's own address is in the configuration */
     if (transport->proxy == NULL && address_reserved(&address->addr) &&
@@ -268,8 +272,14 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
     /* What libcurl says of a kept connection that has died stays here, and
      * nothing that it says of the new one is added. */
     fetch->error[0] = '\0';
-    return socket(address->family, address->socktype | SOCK_CLOEXEC,
-                  address->protocol);
+    fd = socket(address->family, address->socktype | SOCK_CLOEXEC,
+                address->protocol);
+    if (fd < 0 && errno != EAFNOSUPPORT) {
+        /* to libcurl this is a server that cannot be reached */
+        snprintf(text, sizeof(text), "socket: %s", strerror(errno));
+        stops(fetch, FETCH_STOP_SOCKET, text);
+    }
+    return fd;
 }
 
 /* hops -------------------------------------------------------------------- */
@@ -470,6 +480,9 @@ static void judge_error(struct fetch *fetch, CURLcode code,
         break;
     case FETCH_STOP_RESERVED:
         classify_say(class, SOURCE_FAILED, false, fetch->reason);
+        break;
+    case FETCH_STOP_SOCKET:
+        classify_say(class, SOURCE_FAILED_HERE, true, fetch->reason);
         break;
     }
 }
