@@ -88,6 +88,8 @@ sub object {
     if ($name =~ /^region/)   { return refuse($c, 301, 'PermanentRedirect') }
     if ($name =~ /^moved/)    { return $c->reply(307, { Location =>
         'http://localhost:' . $c->{fh}->sockport . '/elsewhere' }, '') }
+    if ($name =~ /^astray/)   { return $c->reply(307, { Location =>
+        'http://localhost:' . $c->{fh}->sockport . '/other/object' }, '') }
     return refuse($c, 404, 'NoSuchKey')
         unless $objects{$name} && lc $key_id eq lc $id && $form eq $name;
     return $c->reply(200, { 'Content-Type' => 'binary/octet-stream' }, $pdb);
@@ -214,6 +216,8 @@ $r = $c->found('moved.pdb', 'a redirect is followed');
 my ($moved) = grep { $_->{uri} eq '/elsewhere' } $s3->requests;
 ok !grep(/^(authorization|x-amz-)/, keys %{ $moved->{headers} }),
     'without the signature' or diag explain $moved;
+$c->undecided('astray.pdb', 'failed', qr/^404 NoSuchBucket/,
+    'one to a bucket that is not there: no final answer');
 
 $c = case('open');
 $c->found('public.pdb', 'no keys: a public bucket');

@@ -133,7 +133,7 @@ static enum source_outcome judge_bucket(struct lookup *lookup,
     char code[HTTP_CODE];
 
     snprintf(detail, size, "%s", result->detail);
-    if (answer->status < 300 || answer->moved) {
+    if (answer->status < 300 || (answer->moved && answer->status != 404)) {
         bucket->has_answered |= result->outcome == SOURCE_FOUND;
         return result->outcome;
     }
@@ -154,7 +154,7 @@ static enum source_outcome judge_bucket(struct lookup *lookup,
         if (strcmp(code, "NoSuchKey") != 0) {
             return SOURCE_FAILED;
         }
-        bucket->has_answered = true;
+        bucket->has_answered |= !answer->moved;
         return result->outcome;
     case 403:
         if (strcmp(code, "AccessDenied") != 0 || !bucket->denied_is_absent) {
