@@ -131,6 +131,9 @@ for my $file ('a.whole', 'b.whole', 'a', 'b') {
     cmp_ok $n, '>', 1000, "$file: names at $n addresses";
     # binutils takes the symbol of the part where its line table has a gap
     @other = grep { !/: main\n not main\.cold\n/ } @other;
+    # and 2.42, asked for the first time about an inlined call, may name the
+    # caller twice
+    @other = grep { !/: printf\nmain\n not main\nmain\n/ } @other;
     is scalar @other, 0, "$file: are those of addr2line"
         or diag @other[0 .. ($#other > 3 ? 3 : $#other)];
 }
