@@ -264,6 +264,7 @@ SKIP: {
     $ctl->is($ctl->run('jobs', '--socket', 'unix:' . $t->path('closed/s')), 3,
         undef, qr/cannot connect: Permission denied\nonly root may, and users /,
         'a socket of others');
+    chmod 0700, $t->path('closed');
 }
 
 for ([3, qr/\Q${\$t->path('none')}\E: cannot connect: No such file.*\n.*running there\?/,
