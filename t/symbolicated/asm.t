@@ -325,7 +325,7 @@ sub compare {
     my %other;
     for (@list) {
         my $here = ($at{ $_->[0] } // '') =~ s/ .*//r;
-        $here = 'mov' if $here =~ /^mov[zn]$/ && $_->[2] eq 'mov';    # its forms
+        $here = 'mov' if $here =~ /^(?:mov[zn]|ins)$/ && $_->[2] eq 'mov';    # its forms
         next if $_->[2] =~ /^\./ && $here eq '.byte';    # data in between
         $other{"$_->[2] is $here"}++ if $here ne $_->[2];
     }
