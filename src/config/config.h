@@ -19,7 +19,7 @@
 #include "original_format.h"
 #include "secret_field.h"
 #include "source_config.h"
-#include "source_type.h"
+#include "source_type_keys.h"
 #include "store_config.h"
 #include "symbolication.h"
 #include "tier.h"

@@ -17,7 +17,7 @@
 #include "layout.h"
 #include "location_map.h"
 #include "name_pattern.h"
-#include "source_type.h"
+#include "source_type_keys.h"
 #include "transport.h"
 
 struct tier_config;

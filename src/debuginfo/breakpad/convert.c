@@ -15,7 +15,7 @@
 #include "base/array.h"
 #include "base/hash_table.h"
 #include "debuginfo/function_builder.h"
-#include "debuginfo/source_path.h"
+#include "debuginfo/source_path_split.h"
 #include "identity.h"
 #include "debuginfo/supplement.h"
 #include "derived/symcache/symcache.h"

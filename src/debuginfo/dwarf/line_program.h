@@ -6,7 +6,7 @@
 #ifndef DEBUGINFO_DWARF_LINE_PROGRAM_H
 #define DEBUGINFO_DWARF_LINE_PROGRAM_H
 
-#include "lines.h"
+#include "line_header.h"
 
 /* Runs the program, unless that was done.  An error ends it, which is no
  * failure.  Returns 0, or -1 with failure set if memory or work runs out. */

@@ -11,7 +11,7 @@
 
 #include "debuginfo/function_builder.h"
 #include "entry.h"
-#include "lines.h"
+#include "line_header.h"
 #include "unit.h"
 
 struct dwarf_sources {

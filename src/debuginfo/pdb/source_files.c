@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "debuginfo/source_path.h"
+#include "debuginfo/source_path_split.h"
 #include "derived/symcache/symcache.h"
 
 #define OVERLAP 4 /* how many paths may share a byte of /names, on average */

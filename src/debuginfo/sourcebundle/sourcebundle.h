@@ -11,7 +11,7 @@
 
 #include "identity.h"
 #include "manifest.h"
-#include "scripts.h"
+#include "script_check.h"
 
 /* All texts of a bundle. */
 #define SOURCEBUNDLE_TEXTS_MAX ((uint64_t)1 << 30)

@@ -17,7 +17,7 @@
 #include "base/array.h"
 #include "base/hash_table.h"
 #include "debuginfo/function_builder.h"
-#include "debuginfo/source_path.h"
+#include "debuginfo/source_path_split.h"
 #include "search.h"
 
 /* Ranges that are open at an address; real files have some dozens. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "inline_chain.h"
+#include "from_symcache_chain.h"
 #include "writer.h"
 
 /* Lines of one record: so its payload stays below 16 MiB. */

@@ -12,7 +12,7 @@
 
 #include <capstone/capstone.h>
 
-#include "inline_chain.h"
+#include "from_symcache_chain.h"
 #include "writer.h"
 
 struct pads {

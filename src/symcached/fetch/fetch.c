@@ -17,7 +17,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "multi.h"
+#include "curl_multi.h"
 #include "host.h"
 #include "metrics/metrics.h"
 #include "base/origin.h"
@@ -247,9 +247,9 @@ static bool gets_credentials(const struct fetch *fetch)
     return fetch->request.credentials && !fetch->cross_origin;
 }
 
-/* For a kept connection this was asked, by the same rule, see multi.h.  A name
- * may have several addresses: a reserved one is the reason only if there was
- * no other to try. */
+/* For a kept connection this was asked, by the same rule, see curl_multi.h.  A
+ * name may have several addresses: a reserved one is the reason only if there
+ * was no other to try. */
 static curl_socket_t on_connect(void *arg, curlsocktype purpose,
                                 struct curl_sockaddr *address)
 {

@@ -16,7 +16,7 @@
 
 #include "base/digest_attribute.h"
 #include "base/fd_write.h"
-#include "base/js_id.h"
+#include "base/jscache_id.h"
 #include "base/task.h"
 #include "proto/hints.h"
 #include "scheduler_state.h"
@@ -159,7 +159,8 @@ static void run_copy(void *arg)
     if (inputs->wrong != NULL) {
         return;
     }
-    js_id(inputs->id, digests[SCRIPT], inputs->has_map ? digests[MAP] : NULL);
+    jscache_id(inputs->id, digests[SCRIPT],
+               inputs->has_map ? digests[MAP] : NULL);
     if (stat(inputs->paths[SCRIPT], &inputs->script) != 0) {
         inputs->errnum = errno;
         inputs->wrong = "the script is gone";

@@ -105,8 +105,8 @@ void tecken_page(struct tecken *tecken, const struct config *config,
  *   POST organizations/<org>/artifactbundle/assemble
  *                                              a bundle of scripts, likewise
  *   GET  projects/<org>/<project>/artifact-lookup
- *                                              bundles, see sentry_files.h
- *   GET  projects/<org>/<project>/files/dsyms  files, see sentry_files.h
+ *                                              bundles, see sentry_download.h
+ *   GET  projects/<org>/<project>/files/dsyms  files, see sentry_download.h
  *
  * The names of organization and project count for nothing: there is one store
  * of uploads.  Errors are {"detail": ...}.

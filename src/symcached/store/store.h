@@ -18,7 +18,7 @@
 #include "proto/path.h"
 #include "proto/version.h"
 #include "clean_command.h"
-#include "evict.h"
+#include "evict_schedule.h"
 #include "evict_process.h"
 #include "file_digest.h"
 #include "gzip_file.h"

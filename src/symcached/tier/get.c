@@ -30,7 +30,7 @@
 #include "symcached/store/store.h"
 #include "symcached/transcode/transcode.h"
 #include "call.h"
-#include "checksum.h"
+#include "sha256_task.h"
 #include "stored_time.h"
 
 #define GETS 16 /* at a time, with their checks */

@@ -29,7 +29,7 @@
 #include "metrics/metrics.h"
 #include "symcached/store/store.h"
 #include "call.h"
-#include "checksum.h"
+#include "sha256_task.h"
 #include "outdated_objects.h"
 #include "stored_time.h"
 

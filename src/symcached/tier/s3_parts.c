@@ -22,7 +22,7 @@
 #include "base/percent.h"
 #include "base/task.h"
 #include "config/config.h"
-#include "checksum.h"
+#include "sha256_task.h"
 #include "s3_headers.h"
 
 #define ID_MAX 512 /* bytes of the id of an upload */

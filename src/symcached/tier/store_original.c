@@ -27,7 +27,7 @@
 #include "base/task.h"
 #include "metrics/metrics.h"
 #include "call.h"
-#include "checksum.h"
+#include "sha256_task.h"
 
 /* A failed precondition means that another machine wrote the object first; if
  * it is then gone, another machine removed it.  Look again so many times. */

@@ -9,7 +9,7 @@
 
 #include "base/artifact_list.h"
 #include "base/hex.h"
-#include "base/js_id.h"
+#include "base/jscache_id.h"
 #include "base/url_id.h"
 #include "proto/hints.h"
 #include "proto/properties.h"
@@ -252,7 +252,7 @@ const struct api_module *js_files_cache(struct js_files *files,
         return &none; /* on a file system without extended attributes */
     }
     memset(&key, 0, sizeof(key));
-    js_id(key.build, digests[0], digests[1]);
+    jscache_id(key.build, digests[0], digests[1]);
     hex_print(key.name, key.build, 1, HEX_LOWER);
     key.name_len = 2;
     key.kind = SYMCACHE_KIND_JSCACHE;

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "source_type.h"
+#include "source_type_keys.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "multi.h"
+#include "curl_multi.h"
 
 #include <event2/event.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "send.h"
+#include "send_request.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "multi.h"
+#include "curl_multi.h"
 #include "transport.h"
 
 #define SEND_ANSWER 65536 /* bytes of an answer's body that are taken */

@@ -10,8 +10,8 @@
  * The id of a file is its path below "uploads.root", so it does not change its
  * meaning.
  */
-#ifndef SYMCACHED_SERVER_SENTRY_FILES_H
-#define SYMCACHED_SERVER_SENTRY_FILES_H
+#ifndef SYMCACHED_SERVER_SENTRY_DOWNLOAD_H
+#define SYMCACHED_SERVER_SENTRY_DOWNLOAD_H
 
 #include <stdbool.h>
 

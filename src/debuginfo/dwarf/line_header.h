@@ -4,8 +4,8 @@
  * Line number programs (DWARF 5, section 6.2): which source file and line each
  * address is from.
  */
-#ifndef DEBUGINFO_DWARF_LINES_H
-#define DEBUGINFO_DWARF_LINES_H
+#ifndef DEBUGINFO_DWARF_LINE_HEADER_H
+#define DEBUGINFO_DWARF_LINE_HEADER_H
 
 #include "reader.h"
 

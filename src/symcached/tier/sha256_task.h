@@ -4,8 +4,8 @@
  * The SHA-256 of files in a thread of its own, since they may be large, and
  * disks slow.
  */
-#ifndef SYMCACHED_TIER_CHECKSUM_H
-#define SYMCACHED_TIER_CHECKSUM_H
+#ifndef SYMCACHED_TIER_SHA256_TASK_H
+#define SYMCACHED_TIER_SHA256_TASK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "inline_chain.h"
+#include "from_symcache_chain.h"
 
 #include <ctype.h>
 #include <string.h>

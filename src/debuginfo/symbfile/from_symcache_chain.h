@@ -3,8 +3,8 @@
  *
  * The functions at one location of a SymCache, as a symbfile has them.
  */
-#ifndef DEBUGINFO_SYMBFILE_INLINE_CHAIN_H
-#define DEBUGINFO_SYMBFILE_INLINE_CHAIN_H
+#ifndef DEBUGINFO_SYMBFILE_FROM_SYMCACHE_CHAIN_H
+#define DEBUGINFO_SYMBFILE_FROM_SYMCACHE_CHAIN_H
 
 #include "base/arena.h"
 #include "debuginfo/failure.h"

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "sentry_files.h"
+#include "sentry_download.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>

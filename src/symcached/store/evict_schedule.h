@@ -5,8 +5,8 @@
  * becomes metrics.  The first one, right after the start, only removes what
  * killed processes have left.
  */
-#ifndef SYMCACHED_STORE_EVICT_H
-#define SYMCACHED_STORE_EVICT_H
+#ifndef SYMCACHED_STORE_EVICT_SCHEDULE_H
+#define SYMCACHED_STORE_EVICT_SCHEDULE_H
 
 #include <cjson/cJSON.h>
 #include "config/config.h"

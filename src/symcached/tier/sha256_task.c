@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "checksum.h"
+#include "sha256_task.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "lines.h"
+#include "line_header.h"
 
 #include <stdlib.h>
 #include <string.h>

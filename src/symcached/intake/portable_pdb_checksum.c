@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "checksum.h"
+#include "portable_pdb_checksum.h"
 
 #include <nettle/nettle-meta.h>
 #include <nettle/sha1.h>

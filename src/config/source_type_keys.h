@@ -5,8 +5,8 @@
  * at it begins.  The types themselves are in the room of lookups, one file
  * each; docs/internals/adding-a-source.md tells how to add one.
  */
-#ifndef CONFIG_SOURCE_TYPE_H
-#define CONFIG_SOURCE_TYPE_H
+#ifndef CONFIG_SOURCE_TYPE_KEYS_H
+#define CONFIG_SOURCE_TYPE_KEYS_H
 
 #include "field.h"
 

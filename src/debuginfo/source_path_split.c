@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "source_path.h"
+#include "source_path_split.h"
 
 #include <stdbool.h>
 

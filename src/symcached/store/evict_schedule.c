@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "evict.h"
+#include "evict_schedule.h"
 
 #include <errno.h>
 #include <inttypes.h>

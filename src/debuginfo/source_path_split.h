@@ -3,8 +3,8 @@
  *
  * Splits paths of source files of any system like the "symbolic" library does.
  */
-#ifndef DEBUGINFO_SOURCE_PATH_H
-#define DEBUGINFO_SOURCE_PATH_H
+#ifndef DEBUGINFO_SOURCE_PATH_SPLIT_H
+#define DEBUGINFO_SOURCE_PATH_SPLIT_H
 
 #include <stdint.h>
 

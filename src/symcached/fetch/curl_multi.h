@@ -9,8 +9,8 @@
  * authenticated on it.  So connections are kept in pools, a multi handle each,
  * and a pool serves only transfers that have all of this in common.
  */
-#ifndef SYMCACHED_FETCH_MULTI_H
-#define SYMCACHED_FETCH_MULTI_H
+#ifndef SYMCACHED_FETCH_CURL_MULTI_H
+#define SYMCACHED_FETCH_CURL_MULTI_H
 
 #include <curl/curl.h>
 #include <stdbool.h>

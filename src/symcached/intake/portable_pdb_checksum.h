@@ -5,8 +5,8 @@
  * with zeros for the 20 bytes of its id (PE/COFF addendum of Portable PDB,
  * "PDB Checksum Debug Directory Entry").
  */
-#ifndef SYMCACHED_INTAKE_CHECKSUM_H
-#define SYMCACHED_INTAKE_CHECKSUM_H
+#ifndef SYMCACHED_INTAKE_PORTABLE_PDB_CHECKSUM_H
+#define SYMCACHED_INTAKE_PORTABLE_PDB_CHECKSUM_H
 
 #include <stdbool.h>
 #include <stddef.h>

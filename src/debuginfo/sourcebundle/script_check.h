@@ -3,8 +3,8 @@
  *
  * Whether the scripts and source maps of a bundle can be used.
  */
-#ifndef DEBUGINFO_SOURCEBUNDLE_SCRIPTS_H
-#define DEBUGINFO_SOURCEBUNDLE_SCRIPTS_H
+#ifndef DEBUGINFO_SOURCEBUNDLE_SCRIPT_CHECK_H
+#define DEBUGINFO_SOURCEBUNDLE_SCRIPT_CHECK_H
 
 #include <stddef.h>
 #include <stdint.h>

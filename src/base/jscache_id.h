@@ -4,8 +4,8 @@
  * The id of what is made of a script and its source map, which is the hash of a
  * key (proto/key.h).
  */
-#ifndef BASE_JS_ID_H
-#define BASE_JS_ID_H
+#ifndef BASE_JSCACHE_ID_H
+#define BASE_JSCACHE_ID_H
 
 #include <stdint.h>
 
@@ -15,7 +15,7 @@
  * The SHA-256 of the SHA-256 of the script and of that of the map; or, if the
  * script has its map in itself (map is NULL), of the former and "embedded".
  */
-void js_id(uint8_t id[JS_ID_SIZE], const uint8_t script[JS_ID_SIZE],
+void jscache_id(uint8_t id[JS_ID_SIZE], const uint8_t script[JS_ID_SIZE],
            const uint8_t *map);
 
 #endif

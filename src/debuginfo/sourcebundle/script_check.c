@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "scripts.h"
+#include "script_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 #include "config/config.h"
 #include "http/http.h"
 #include "symcached/upload/upload.h"
-#include "sentry_files.h"
+#include "sentry_download.h"
 #include "upload_labels.h"
 #include "upload_page.h"
 #include "url_path.h"

@@ -1,12 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "js_id.h"
+#include "jscache_id.h"
 
 #include <nettle/sha2.h>
 #include <string.h>
 
-void js_id(uint8_t id[JS_ID_SIZE], const uint8_t script[JS_ID_SIZE],
+void jscache_id(uint8_t id[JS_ID_SIZE], const uint8_t script[JS_ID_SIZE],
            const uint8_t *map)
 {
     static const char embedded[] = "embedded";
