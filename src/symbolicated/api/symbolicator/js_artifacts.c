@@ -9,7 +9,6 @@
 
 #include "base/artifact_list.h"
 #include "base/percent.h"
-#include "js_file_requests.h"
 #include "proto/url.h"
 #include "schema.h"
 #include "symbolication/js/js.h"
@@ -167,15 +166,15 @@ static void add_bundle(struct js_files *files, struct symc_string uri,
         (bundle = js_take(files, sizeof(*bundle))) == NULL) {
         return;
     }
-    want = files->has_source ? js_file_request_bundle(files, url)
-                             : js_file_request_upload(files, url);
-    module = js_file_request_module(want);
+    want = files->has_source ? js_want_bundle(files, url)
+                             : js_want_upload(files, url);
+    module = js_want_module(want);
     *bundle = (struct js_bundle){
         .next = *at,
         .uri = uri,
         .resolved_with = how,
         .module = module,
-        .is_pending = js_file_request_is_pending(want),
+        .is_pending = js_want_is_pending(want),
     };
     if (module != NULL && module->state == API_MODULE_FOUND) {
         bundle->reader = &module->reader->sourcecache;
@@ -298,7 +297,7 @@ static void note_list(struct js_files *files, struct js_file *file,
                           .what = "list",
                           .key = {copy, key.size},
                           .answer = want == NULL ? "refused: too long" : NULL,
-                          .module = js_file_request_module(want)});
+                          .module = js_want_module(want)});
     }
 }
 
@@ -308,12 +307,12 @@ static void note_list(struct js_files *files, struct js_file *file,
 static bool read_list(struct js_files *files, const char *name,
                       const char *how, size_t *n, struct js_file *file)
 {
-    struct js_want *want = js_file_request_list(files, name);
+    struct js_want *want = js_want_list(files, name);
     struct js_file list = {0};
     struct symc_string sum, uri;
     const char *p, *end, *line;
 
-    js_file_request_take(&list, want);
+    js_want_take(&list, want);
     note_list(files, file, (struct symc_string){name, strlen(name)}, want);
     if (list.state != JS_FILE_FOUND) {
         return list.state != JS_FILE_PENDING;
@@ -400,11 +399,11 @@ static bool ask_source(struct js_files *files, struct symc_string url,
                add_value(list, "debug_id",
                          (struct symc_string){debug_id, strlen(debug_id)}));
     if (is_good) {
-        want = js_file_request_url(files,
-                                   (struct symc_string){list, strlen(list)},
-                                   true, false, &since);
+        want = js_want_url(files,
+                           (struct symc_string){list, strlen(list)},
+                           true, false, &since);
     }
-    js_file_request_take(&answer, want);
+    js_want_take(&answer, want);
     note_list(files, file, (struct symc_string){list, strlen(list)}, want);
     if (answer.state == JS_FILE_FOUND) {
         add_list(files, answer.text);
@@ -430,14 +429,14 @@ static void fetch_artifact(struct js_files *files,
     file->reference = artifact->reference;
     file->uri = artifact->uri;
     file->resolved_with = artifact->resolved_with;
-    want = js_file_request_url(files, artifact->url, false, false, &since);
-    js_file_request_take(file, want);
+    want = js_want_url(files, artifact->url, false, false, &since);
+    js_want_take(file, want);
     js_files_note(
         files, file,
         &(struct js_asked){.what = "file",
                            .key = artifact->url,
                            .answer = want == NULL ? "refused: its URL" : NULL,
-                           .module = js_file_request_module(want)});
+                           .module = js_want_module(want)});
     if (file->state == JS_FILE_FOUND && file->text.size == 0 &&
         !artifact->has_headers) {
         file->state = JS_FILE_MISSING;
