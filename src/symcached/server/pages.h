@@ -91,8 +91,16 @@ void pyroscope_page(struct pyroscope *pyroscope, const struct config *config,
 /* Is this one of these pages? */
 bool tecken_has(const struct url_path *path, struct evhttp_request *req);
 
+/* Answers {"error": text}, which clients of Tecken print. */
+void tecken_reply_error(struct evhttp_request *req, int status,
+                        const char *text);
+
 void tecken_page(struct tecken *tecken, const struct config *config,
                  const struct url_path *path, struct evhttp_request *req);
+
+/* Answers {"detail": detail}, which clients of Sentry print. */
+void sentry_reply_error(struct evhttp_request *req, int status,
+                        const char *detail);
 
 /*
  * The pages by which Sentry's clients upload, below /v1/sentry, for which
@@ -109,7 +117,7 @@ void tecken_page(struct tecken *tecken, const struct config *config,
  *   GET  projects/<org>/<project>/files/dsyms  files, see sentry_download.h
  *
  * The names of organization and project count for nothing: there is one store
- * of uploads.  Errors are {"detail": ...}.
+ * of uploads.
  */
 void sentry_page(struct uploads *uploads, const struct config *config,
                  const struct url_path *path, const char *query,

@@ -21,6 +21,7 @@
 #include "http/http.h"
 #include "symcached/upload_index/upload_index.h"
 #include "symcached/upload/upload.h"
+#include "pages.h"
 
 #define FILES_MAX 20
 
@@ -37,15 +38,6 @@ struct list {
     char root[PATH_MAX];
     cJSON *files;
 };
-
-static void answer_error(struct evhttp_request *req, int status,
-                         const char *detail)
-{
-    cJSON *object = cJSON_CreateObject();
-
-    cJSON_AddStringToObject(object, "detail", detail);
-    reply_object(req, status, object);
-}
 
 /* lists -------------------------------------------------------------------- */
 
@@ -258,7 +250,7 @@ static void answer_file(const struct config *config, bool only_try,
     snprintf(path, sizeof(path), "%.2000s/%.2000s", config->uploads.root,
              below);
     if (!is_path(id) || lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
-        answer_error(req, 404, "The requested resource does not exist");
+        sentry_reply_error(req, 404, "The requested resource does not exist");
         return;
     }
     percent_encode_path(stpcpy(location, SENTRY_FILES_LOCATION), below);
@@ -274,7 +266,7 @@ void sentry_files(const struct config *config, bool only_try,
     const char *id;
 
     if (evhttp_parse_query_str(query != NULL ? query : "", &pairs) != 0) {
-        answer_error(req, 400, "the query cannot be read");
+        sentry_reply_error(req, 400, "the query cannot be read");
         return;
     }
     id = evhttp_find_header(&pairs, "id");
@@ -318,7 +310,7 @@ void sentry_artifacts(const struct config *config, bool only_try,
     cJSON *list;
 
     if (evhttp_parse_query_str(query != NULL ? query : "", &pairs) != 0) {
-        answer_error(req, 400, "the query cannot be read");
+        sentry_reply_error(req, 400, "the query cannot be read");
         return;
     }
     sum = evhttp_find_header(&pairs, "download");

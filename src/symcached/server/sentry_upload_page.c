@@ -43,8 +43,8 @@ struct chunk_page {
 
 /* answers ---------------------------------------------------------------- */
 
-static void answer_error(struct evhttp_request *req, int status,
-                         const char *detail)
+void sentry_reply_error(struct evhttp_request *req, int status,
+                        const char *detail)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -342,22 +342,22 @@ static cJSON *read_body(const struct config *config,
                           : -1;
 
     if (fd < 0) {
-        answer_error(req, status, error);
+        sentry_reply_error(req, status, error);
         return NULL;
     }
     text = malloc(BODY_MAX + 1);
     n = text != NULL ? pread(fd, text, BODY_MAX + 1, 0) : -1;
     close(fd);
     if (n > (ssize_t)BODY_MAX) {
-        answer_error(req, 413, "the request is too large");
+        sentry_reply_error(req, 413, "the request is too large");
     } else if (n < 0) {
-        answer_error(req, 503, "the request cannot be read");
+        sentry_reply_error(req, 503, "the request cannot be read");
     } else {
         json = cJSON_ParseWithLength(text, (size_t)n);
         if (!cJSON_IsObject(json) || cJSON_GetArraySize(json) > FILES_MAX) {
-            answer_error(req, 400,
+            sentry_reply_error(req, 400,
                          "the request is not a JSON object of at most 10000 "
-                         "files");
+                               "files");
             cJSON_Delete(json);
             json = NULL;
         }
@@ -373,7 +373,7 @@ static bool read_labels(struct evhttp_request *req,
     const char *wrong = upload_labels_read(req, &request->labels);
 
     if (wrong != NULL) {
-        answer_error(req, 400, wrong);
+        sentry_reply_error(req, 400, wrong);
     }
     return wrong == NULL;
 }
@@ -492,7 +492,7 @@ static void on_chunks(void *arg, const struct upload_result *result)
         log_info(0, "upload user=%s status=%d %s: %s", page->user,
                  result->status, page->is_mappings ? "mappings" : "chunks",
                  result->text);
-        answer_error(page->req, result->status, result->text);
+        sentry_reply_error(page->req, result->status, result->text);
     } else if (page->is_mappings) {
         answer_mappings(page->req, result);
     } else {
@@ -524,12 +524,12 @@ static void take_form(struct uploads *uploads, const struct config *config,
         wrong = "files come as multipart/form-data";
     }
     if (wrong != NULL) {
-        answer_error(req, 400, wrong);
+        sentry_reply_error(req, 400, wrong);
         return;
     }
     page = calloc(1, sizeof(*page));
     if (page == NULL) {
-        answer_error(req, 503, "out of memory");
+        sentry_reply_error(req, 503, "out of memory");
         return;
     }
     page->req = req;
@@ -558,7 +558,8 @@ static void answer_release(const struct config *config,
     }
     version = text_of(asked, "version");
     if (version == NULL || !is_short(version)) {
-        answer_error(req, 400, "the release has no version, or a long one");
+        sentry_reply_error(req, 400,
+                           "the release has no version, or a long one");
     } else {
         gmtime_r(&now, &tm);
         strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
@@ -662,7 +663,7 @@ void sentry_page(struct uploads *uploads, const struct config *config,
         status = check_token(config, req, user, &only_try, &wrong);
     }
     if (status != 0) {
-        answer_error(req, status, wrong);
+        sentry_reply_error(req, status, wrong);
         return;
     }
     switch (page) {

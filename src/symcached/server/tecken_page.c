@@ -16,40 +16,33 @@
 #include "pages.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <event2/http.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include "base/build_list.h"
-#include "base/clock.h"
-#include "base/disk_full.h"
-#include "base/log.h"
 #include "base/task.h"
 #include "config/config.h"
 #include "http/http.h"
 #include "upload_labels.h"
-#include "symcached/space/space.h"
 #include "symcached/upload/upload.h"
-#include "tecken_files.h"
+#include "tecken_file_list.h"
+#include "tecken_piece.h"
 #include "tecken_session.h"
 #include "upload_page.h"
 #include "url_path.h"
 
 #define RETRY_SECONDS "15"
-
-#define PIECE_SECONDS 600
+#define COMPARE_SECONDS 600
 
 /* A token does not expire: the year 2100. */
 #define TOKEN_EXPIRES 4102444800
 
 /* answers ------------------------------------------------------------------ */
 
-static void answer_error(struct evhttp_request *req, int status,
-                         const char *text)
+void tecken_reply_error(struct evhttp_request *req, int status,
+                        const char *text)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -181,7 +174,7 @@ static void on_looked(void *arg, bool late)
     size_t i;
 
     if (late) {
-        answer_error(upload->req, 503, "the disk does not answer");
+        tecken_reply_error(upload->req, 503, "the disk does not answer");
         return;
     }
     tecken_sessions_expire(upload->tecken);
@@ -216,7 +209,7 @@ static void begin_upload(struct tecken *tecken, const struct config *config,
     int status = 503;
 
     if (upload == NULL) {
-        answer_error(req, 503, "out of memory");
+        tecken_reply_error(req, 503, "out of memory");
         return;
     }
     upload->tecken = tecken;
@@ -236,220 +229,13 @@ static void begin_upload(struct tecken *tecken, const struct config *config,
     }
     if (wrong == NULL && task_start(evhttp_connection_get_base(
                                         evhttp_request_get_connection(req)),
-                                    PIECE_SECONDS, &calls, upload) == NULL) {
-        answer_error(req, 503, "no thread to look at files");
+                                    COMPARE_SECONDS, &calls, upload) == NULL) {
+        tecken_reply_error(req, 503, "no thread to look at files");
         return; /* the upload has been freed */
     }
     if (wrong != NULL) {
-        answer_error(req, status, wrong);
+        tecken_reply_error(req, status, wrong);
         free_upload(upload);
-    }
-}
-
-/* a piece of a file -------------------------------------------------------- */
-
-struct tecken_piece {
-    struct tecken_session *session;
-    int in;
-    int out;
-    uint64_t at;
-    uint64_t size;
-    int errnum;
-    struct config *config; /* reference */
-};
-
-static void copy_piece(void *arg)
-{
-    struct tecken_piece *piece = arg;
-
-    piece->errnum = tecken_copy(
-        piece->in, piece->out, piece->at, piece->size,
-        disk_space_kept(piece->out, &piece->config->cache));
-}
-
-static void drop_piece(void *arg)
-{
-    struct tecken_piece *piece = arg;
-
-    close(piece->in);
-    close(piece->out);
-    config_unref(piece->config);
-    free(piece);
-}
-
-/* The client can send the piece again; or all of them, as a thread that is late
- * may still write to the file. */
-static void refuse_piece(const struct tecken_piece *piece, bool late,
-                         struct evhttp_request *req)
-{
-    struct tecken_session *session = piece->session;
-    bool is_full = !late && disk_is_full(piece->errnum);
-    char text[256];
-
-    snprintf(text, sizeof(text), "the piece cannot be kept: %s",
-             late      ? "the disk does not answer"
-             : is_full ? DISK_SPACE_NONE
-                       : strerror(piece->errnum));
-    log_error(0,
-              "upload user=%s file=%s bytes=%" PRIu64 "-%" PRIu64
-              ": %s; the client can send it again",
-              session->user, session->path, piece->at,
-              piece->at + piece->size - 1, text);
-    if (late) {
-        tecken_session_drop_file(session);
-    }
-    answer_error(req, is_full ? 507 : 503, text);
-}
-
-static void on_copied(void *arg, bool late)
-{
-    const struct tecken_piece *piece = arg;
-    struct tecken_session *session = piece->session;
-    struct evhttp_request *req = session->req;
-    char range[48];
-
-    session->task = NULL;
-    session->req = NULL;
-    if (late || piece->errnum != 0) {
-        refuse_piece(piece, late, req);
-        return;
-    }
-    session->got = piece->at + piece->size;
-    snprintf(range, sizeof(range), "bytes=0-%" PRIu64, session->got - 1);
-    reply_header(req, "Range", range);
-    reply_empty(req, 308);
-}
-
-static void on_done(void *arg, const struct upload_result *result)
-{
-    struct tecken_session *session = arg;
-    struct evhttp_request *req = session->req;
-    cJSON *object;
-    char size[24];
-
-    session->req = NULL;
-    if (result->status >= 300) {
-        log_info(0, "upload user=%s status=%d file=%s %s", session->user,
-                 result->status, session->path, result->text);
-        answer_error(req, result->status, result->text);
-        return; /* it may be sent again */
-    }
-    snprintf(size, sizeof(size), "%" PRIu64, result->files[0].size);
-    object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "name", session->path);
-    cJSON_AddStringToObject(object, "size", size);
-    cJSON_AddStringToObject(object, "md5Hash", "");
-    reply_object(req, 200, object);
-    tecken_session_forget(session);
-}
-
-/* All of the file is in the body, or in the session's file. */
-static void take_file(struct tecken_session *session,
-                      const struct config *config, const char *body,
-                      struct evhttp_request *req)
-{
-    const struct upload_request request = {
-        .name = session->parts[0],
-        .id = session->parts[1],
-        .file = session->parts[2],
-        .body = body,
-        .body_fd = body == NULL ? session->fd : -1,
-        .replace = config->uploads.replace,
-        .only_try = session->only_try,
-        .labels = session->labels};
-
-    session->req = req;
-    uploads_take(session->tecken->uploads, &request, on_done, session);
-}
-
-/* The last piece has been copied, like the others. */
-static void on_last(void *arg, bool late)
-{
-    const struct tecken_piece *piece = arg;
-    struct tecken_session *session = piece->session;
-    struct evhttp_request *req = session->req;
-
-    session->task = NULL;
-    if (late || piece->errnum != 0) {
-        on_copied(arg, late);
-        return;
-    }
-    session->got = piece->at + piece->size;
-    take_file(session, piece->config, NULL, req);
-}
-
-static void take_piece(struct tecken_session *session,
-                       const struct config *config,
-                       const struct tecken_range *range, const char *body,
-                       struct evhttp_request *req)
-{
-    static const struct task_calls calls[2] = {
-        {copy_piece, on_copied, drop_piece}, {copy_piece, on_last, drop_piece}};
-    struct tecken_piece *piece;
-    char error[256];
-    int status, in, rc;
-
-    in = tecken_open_body(config, body, range, &status, error, sizeof(error));
-    if (in < 0) {
-        answer_error(req, status, error);
-        return;
-    }
-    rc = tecken_session_open_file(session, config);
-    piece = rc == 0 ? calloc(1, sizeof(*piece)) : NULL;
-    if (piece == NULL || (piece->out = dup(session->fd)) < 0) {
-        free(piece);
-        close(in);
-        answer_error(req, 503, rc == EBUSY ? "too many uploads at a time"
-                                           : strerror(rc != 0 ? rc : ENOMEM));
-        return;
-    }
-    piece->session = session;
-    piece->config = config_ref((struct config *)config);
-    piece->in = in;
-    piece->at = range->first;
-    piece->size = range->size;
-    session->req = req;
-    session->task = task_start(
-        evhttp_connection_get_base(evhttp_request_get_connection(req)),
-        PIECE_SECONDS, &calls[range->first + range->size == range->total],
-        piece);
-    if (session->task == NULL) {
-        session->req = NULL;
-        answer_error(req, 503, "no thread to store the piece");
-    }
-}
-
-static void take_upload(struct tecken_session *session,
-                        const struct config *config,
-                        struct evhttp_request *req)
-{
-    struct evkeyvalq *headers = evhttp_request_get_input_headers(req);
-    const char *body = evhttp_find_header(headers, UPLOAD_HEADER_BODY);
-    struct tecken_range range;
-    const char *wrong = tecken_range_read(
-        evhttp_find_header(headers, "Content-Range"), &range);
-    char text[48];
-
-    session->used = clock_ms();
-    if (session->req != NULL) {
-        answer_error(req, 409, "it is being sent already");
-    } else if (wrong != NULL) {
-        answer_error(req, 400, wrong);
-    } else if (range.total > config->uploads.max_size) {
-        answer_error(req, 413, "the file is larger than \"uploads.max_size\"");
-    } else if (range.size == 0 || range.first != session->got) {
-        /* where it goes on, also if it asks for that */
-        if (session->got > 0) {
-            snprintf(text, sizeof(text), "bytes=0-%" PRIu64, session->got - 1);
-            reply_header(req, "Range", text);
-        }
-        reply_empty(req, 308);
-    } else if (body == NULL) {
-        answer_error(req, 400, "the request has no body");
-    } else if (range.size == range.total) {
-        take_file(session, config, body, req);
-    } else {
-        take_piece(session, config, &range, body, req);
     }
 }
 
@@ -479,9 +265,9 @@ void tecken_page(struct tecken *tecken, const struct config *config,
                       : NULL;
         if (session == NULL ||
             evhttp_request_get_command(req) != EVHTTP_REQ_PUT) {
-            answer_error(req, 404, "no such upload is begun");
+            tecken_reply_error(req, 404, "no such upload is begun");
         } else {
-            take_upload(session, config, req);
+            tecken_piece_take(session, config, req);
         }
         return;
     }
@@ -491,7 +277,7 @@ void tecken_page(struct tecken *tecken, const struct config *config,
         status = check_token(config, req, user, &only_try, &wrong);
     }
     if (status != 0) {
-        answer_error(req, status, wrong);
+        tecken_reply_error(req, status, wrong);
     } else if (strcmp(path->segments[2], "v2") == 0) {
         begin_upload(tecken, config, user, only_try, req);
     } else {

@@ -29,6 +29,7 @@
 #include "symcached/upload_index/upload_index.h"
 #include "symcached/upload/upload.h"
 #include "upload_labels.h"
+#include "pages.h"
 #include "url_path.h"
 
 #define HEADER_NUGET "X-NuGet-ApiKey"
@@ -55,16 +56,6 @@ static void print_time(char text[40], const struct timespec *at)
     strftime(text, 40, "%Y-%m-%dT%H:%M:%S+00:00", &tm);
 }
 
-/* {"error": "..."}, which clients of Tecken print. */
-static void reply_tecken(struct evhttp_request *req, int status,
-                         const char *text)
-{
-    cJSON *object = cJSON_CreateObject();
-
-    cJSON_AddStringToObject(object, "error", text);
-    reply_object(req, status, object);
-}
-
 static void answer_error(const struct upload_page *page, int status,
                          const char *text)
 {
@@ -79,14 +70,14 @@ static void answer_error(const struct upload_page *page, int status,
     while (words[i].status != 0 && words[i].status != status) {
         i++;
     }
+    if (page->is_form) {
+        tecken_reply_error(page->req, status, text);
+        return;
+    }
     if (status == 503 || status == 507) {
         reply_header(page->req, "Retry-After", RETRY_SECONDS);
     }
-    if (page->is_form) {
-        reply_tecken(page->req, status, text);
-    } else {
-        reply_error(page->req, status, words[i].word, text);
-    }
+    reply_error(page->req, status, words[i].word, text);
 }
 
 static void add_skipped(cJSON *array, const struct upload_file *file)

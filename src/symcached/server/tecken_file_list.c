@@ -1,10 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "tecken_files.h"
+#include "tecken_file_list.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -15,7 +14,6 @@
 #include "base/control.h"
 #include "config/config.h"
 #include "proto/key.h"
-#include "symcached/space/space.h"
 #include "symcached/upload/upload.h"
 #include "upload_page.h"
 
@@ -226,98 +224,4 @@ void tecken_files_compare(struct tecken_files *files)
         close(fd);
     }
     free(buffer);
-}
-
-/* pieces ------------------------------------------------------------------- */
-
-/* Reads a number and what follows it.  Returns the place behind that, or
- * NULL. */
-static const char *read_number(const char *p, uint64_t *number, char after)
-{
-    char *end;
-
-    if (*p < '0' || *p > '9') {
-        return NULL;
-    }
-    errno = 0;
-    *number = strtoull(p, &end, 10);
-    if (errno != 0 || *number > (uint64_t)INT64_MAX || *end != after) {
-        return NULL;
-    }
-    return after != '\0' ? end + 1 : end;
-}
-
-const char *tecken_range_read(const char *text, struct tecken_range *range)
-{
-    static const char wrong[] = "Content-Range must be \"bytes "
-                                "<first>-<last>/<size>\"";
-    static const char unit[] = "bytes ";
-    const char *p = text;
-    uint64_t last;
-
-    memset(range, 0, sizeof(*range));
-    if (text == NULL || strncmp(text, unit, sizeof(unit) - 1) != 0) {
-        return wrong;
-    }
-    p += sizeof(unit) - 1;
-    if (strncmp(p, "*/", 2) == 0) {
-        return read_number(p + 2, &range->total, '\0') != NULL ? NULL : wrong;
-    }
-    p = read_number(p, &range->first, '-');
-    p = p != NULL ? read_number(p, &last, '/') : NULL;
-    p = p != NULL ? read_number(p, &range->total, '\0') : NULL;
-    if (p == NULL || last < range->first || last >= range->total) {
-        return wrong;
-    }
-    range->size = last - range->first + 1;
-    return NULL;
-}
-
-int tecken_open_body(const struct config *config, const char *path,
-                     const struct tecken_range *range, int *status,
-                     char *error, size_t size)
-{
-    int fd =
-        nginx_body_file_open(config->uploads.spool, path, status, error, size);
-    struct stat st;
-
-    if (fd >= 0 &&
-        (fstat(fd, &st) != 0 || (uint64_t)st.st_size != range->size)) {
-        close(fd);
-        *status = 400;
-        snprintf(error, size, "the body is not as long as Content-Range says");
-        return -1;
-    }
-    return fd;
-}
-
-/* The kernel does it where both are on one file system, without blocks of its
- * own where that can share them. */
-int tecken_copy(int in, int out, uint64_t at, uint64_t size, uint64_t keep)
-{
-    struct limited_writer writer = {.fd = out, .max = size, .keep = keep};
-    char *buffer = malloc(BUFFER);
-    ssize_t n;
-    size_t copied;
-
-    if (buffer == NULL || lseek(out, (off_t)at, SEEK_SET) < 0) {
-        free(buffer);
-        return errno;
-    }
-    do {
-        copied = limited_writer_copy(&writer, in, size - writer.written);
-    } while (copied > 0 && writer.written < size);
-    while (writer.error == 0 && writer.written < size) {
-        n = read(in, buffer, BUFFER);
-        if (n > 0) {
-            (void)limited_writer_write(&writer, buffer, (size_t)n);
-        } else if (n == 0 || errno != EINTR) {
-            writer.error = n == 0 ? EIO : errno;
-        }
-    }
-    free(buffer);
-    if (writer.error == 0 && lseek(out, 0, SEEK_SET) < 0) {
-        return errno;
-    }
-    return writer.error;
 }
