@@ -13,11 +13,6 @@
 
 #include "attribute_value.h"
 
-enum {
-    DW_TAG_inlined_subroutine = 0x1d,
-    DW_TAG_subprogram = 0x2e
-};
-
 struct dwarf_attribute {
     uint16_t name;
     uint16_t form;

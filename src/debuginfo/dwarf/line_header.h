@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Line number programs (DWARF 5, section 6.2): which source file and line each
- * address is from.
+ * Headers of line number programs (DWARF 5, section 6.2.4): the files that the
+ * rows of a program are of.
  */
 #ifndef DEBUGINFO_DWARF_LINE_HEADER_H
 #define DEBUGINFO_DWARF_LINE_HEADER_H
@@ -69,13 +69,6 @@ struct dwarf_lines {
 int dwarf_lines_open(struct dwarf_reader *reader,
                      const struct dwarf_unit *unit, uint64_t offset,
                      bool is_unused, struct dwarf_lines *lines);
-
-/* Finds the rows of a range of addresses.  They are all of one sequence: the
- * first that has code in the range.  Sets *first and returns their number;
- * *sequence is where they are. */
-size_t dwarf_lines_find(const struct dwarf_lines *lines, uint64_t begin,
-                        uint64_t end, const struct dwarf_sequence **sequence,
-                        size_t *first);
 
 /* Finds a file by its number.  Sets the values of its name and directory,
  * which may be of no string.  Returns false if there is none. */

@@ -519,3 +519,47 @@ int dwarf_lines_run(struct dwarf_reader *d, struct dwarf_lines *l)
     l->has_rows = true;
     return 0;
 }
+
+/* Returns how many of n rows are before an address. */
+static size_t rows_before(const struct dwarf_row *rows, size_t n,
+                          uint64_t address)
+{
+    size_t low = 0, middle;
+
+    while (low < n) {
+        middle = low + (n - low) / 2;
+        if (rows[middle].address < address) {
+            low = middle + 1;
+        } else {
+            n = middle;
+        }
+    }
+    return low;
+}
+
+size_t dwarf_lines_find(const struct dwarf_lines *l, uint64_t begin,
+                        uint64_t end, const struct dwarf_sequence **sequence,
+                        size_t *first)
+{
+    size_t low = 0, high = l->num_sequences, middle;
+    const struct dwarf_sequence *s;
+    const struct dwarf_row *rows;
+
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        if (l->sequences[middle].highest > begin) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    if (low == l->num_sequences || l->sequences[low].start >= end) {
+        return 0;
+    }
+    *sequence = s = &l->sequences[low];
+    rows = l->rows + s->first;
+    low = rows_before(rows, s->count, begin);
+    low -= low > 0 && (low == s->count || rows[low].address != begin);
+    *first = s->first + low;
+    return rows_before(rows + low, s->count - low, end);
+}
