@@ -12,6 +12,7 @@
 #include "base/workdir.h"
 #include "evict_pass.h"
 #include "evict_process.h"
+#include "evict_report.h"
 
 #define BAR 30 /* columns */
 
@@ -145,8 +146,8 @@ static int run_pass(const struct config *config,
         fputs("\r\033[K", stderr);
     }
     if (options->json) {
-        evict_pass_report(evict_pass, options->dry_run, clock_since(began),
-                          stdout);
+        evict_report_write(evict_pass, options->dry_run, clock_since(began),
+                           stdout);
     } else {
         print_summary(evict_pass, options->unknown, options->dry_run);
     }

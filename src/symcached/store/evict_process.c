@@ -11,10 +11,10 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <cjson/cJSON.h>
 
 #include "base/clock.h"
 #include "evict_pass.h"
+#include "evict_report.h"
 #include "base/workdir.h"
 
 /* A pass takes seconds.  While one hangs, the next does not begin. */
@@ -38,98 +38,6 @@ enum { ARG_SCOPE = 2, ARG_RULES, ARG_DOWNLOADS, ARG_STORES };
 
 /* In place of the kind of a request. */
 #define ELSEWHERE SPACE_REQUEST_KINDS
-
-/* the report -------------------------------------------------------------- */
-
-static cJSON *
-removed_json(const struct evict_pass_count removed[EVICT_REASONS])
-{
-    cJSON *object = cJSON_CreateObject(), *item;
-    int i;
-
-    for (i = 0; i < EVICT_REASONS; i++) {
-        item = cJSON_AddObjectToObject(
-            object, evict_pass_reason_name((enum evict_pass_reason)i));
-        cJSON_AddNumberToObject(item, "files", (double)removed[i].files);
-        cJSON_AddNumberToObject(item, "bytes", (double)removed[i].bytes);
-    }
-    return object;
-}
-
-static cJSON *tree_json(const struct evict_tree *tree)
-{
-    cJSON *object = cJSON_CreateObject();
-
-    cJSON_AddStringToObject(object, "store", tree->store);
-    cJSON_AddStringToObject(object, "kind",
-                            tree->downloads ? "downloads" : "symcache");
-    cJSON_AddStringToObject(object, "path", tree->path);
-    cJSON_AddNumberToObject(object, "files", (double)tree->kept.files);
-    cJSON_AddNumberToObject(object, "bytes", (double)tree->kept.bytes);
-    cJSON_AddItemToObject(object, "removed", removed_json(tree->removed));
-    cJSON_AddNumberToObject(object, "failed", (double)tree->failed);
-    cJSON_AddNumberToObject(object, "future", (double)tree->future);
-    cJSON_AddNumberToObject(object, "ahead", (double)tree->ahead);
-    cJSON_AddNumberToObject(object, "doubted", (double)tree->doubted);
-    cJSON_AddNumberToObject(object, "clock_error", tree->clock_error);
-    return object;
-}
-
-static cJSON *disk_space_json(const struct evict_pass_space *space)
-{
-    cJSON *object = cJSON_CreateObject();
-    char device[32];
-
-    snprintf(device, sizeof(device), "%" PRIu64, (uint64_t)space->device);
-    cJSON_AddStringToObject(object, "device", device);
-    cJSON_AddStringToObject(object, "path", space->path);
-    cJSON_AddNumberToObject(object, "claim",
-                            (double)space->share[SPACE_ANNOUNCED]);
-    cJSON_AddNumberToObject(object, "body",
-                            (double)space->share[SPACE_ARRIVED]);
-    cJSON_AddBoolToObject(object, "refused", space->refused);
-    return object;
-}
-
-int evict_pass_report(const struct evict_pass *evict_pass, bool dry_run,
-                      unsigned ms, FILE *f)
-{
-    struct evict_pass_count removed[EVICT_REASONS];
-    const struct evict_tree *trees;
-    const struct evict_pass_space *spaces;
-    cJSON *object = cJSON_CreateObject(), *array;
-    uint64_t failed;
-    char *text;
-    size_t i, n;
-
-    evict_pass_removed(evict_pass, removed, &failed);
-    cJSON_AddBoolToObject(object, "dry_run", dry_run);
-    cJSON_AddNumberToObject(object, "ms", ms);
-    cJSON_AddNumberToObject(object, "failed", (double)failed);
-    cJSON_AddItemToObject(object, "removed", removed_json(removed));
-    array = cJSON_AddArrayToObject(object, "trees");
-    trees = evict_trees(evict_pass, &n);
-    for (i = 0; i < n; i++) {
-        if (trees[i].path[0] != '\0') {
-            cJSON_AddItemToArray(array, tree_json(&trees[i]));
-        }
-    }
-    array = cJSON_AddArrayToObject(object, "rooms");
-    spaces = evict_pass_spaces(evict_pass, &n);
-    for (i = 0; i < n; i++) {
-        cJSON_AddItemToArray(array, disk_space_json(&spaces[i]));
-    }
-
-    text = cJSON_PrintUnformatted(object);
-    cJSON_Delete(object);
-    if (text == NULL) {
-        errno = ENOMEM;
-        return -1;
-    }
-    fprintf(f, "%s\n", text);
-    free(text);
-    return fflush(f) == 0 ? 0 : -1;
-}
 
 /* the child --------------------------------------------------------------- */
 
@@ -248,7 +156,8 @@ int evict_pass_main(int argc, char **argv)
     evict_pass_run(evict_pass, NULL, NULL);
     report = fdopen(REPORT_FD, "w");
     if (report == NULL ||
-        evict_pass_report(evict_pass, false, clock_since(began), report) != 0) {
+        evict_report_write(evict_pass, false, clock_since(began), report) !=
+            0) {
         return say_progress(strerror(errno));
     }
     evict_pass_free(evict_pass);

@@ -6,7 +6,6 @@
 #ifndef SYMCACHED_STORE_EVICT_PROCESS_H
 #define SYMCACHED_STORE_EVICT_PROCESS_H
 
-#include <stdio.h>
 #include <sys/types.h>
 #include "child/child.h"
 #include "config/config.h"
@@ -38,12 +37,6 @@ struct child *evict_pass_start(struct event_base *base,
                                const struct space_request *request,
                                const struct evict_life *life, int report,
                                child_done_fn done, void *arg);
-
-struct evict_pass;
-
-/* Writes what a pass has done as JSON.  Returns 0, or -1 with errno. */
-int evict_pass_report(const struct evict_pass *evict_pass, bool dry_run,
-                      unsigned ms, FILE *f);
 
 /* The child: main() of "symcached --evict ...". */
 int evict_pass_main(int argc, char **argv);

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,7 +19,7 @@
 #include "metrics/metrics.h"
 #include "symcached/space/space.h"
 #include "evict_process.h"
-#include "base/uptime.h"
+#include "evict_report.h"
 
 /* Seconds until the first pass, so that a helper that is restarted often
  * cleans as well. */
@@ -31,12 +30,6 @@
 
 /* Seconds for which the last pass's refusal of a request is believed. */
 #define REFUSED_SECONDS 600
-
-#define REPORT_MAX (1024 * 1024)
-
-/* Gauges of each store; the names are API. */
-#define STORE_FILES "symcached_store_files"
-#define STORE_BYTES "symcached_store_bytes"
 
 struct evict {
     struct event_base *base;
@@ -96,194 +89,13 @@ static void schedule_next(struct evict *evict)
                              : evict->config->cache.clean_every);
 }
 
-/* the report ------------------------------------------------------------ */
-
-static double report_number(const cJSON *object, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItem(object, name);
-
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
-static void count_removed(const cJSON *removed, double *files, double *bytes)
-{
-    static const struct {
-        const char *reason;
-        enum metric files;
-        enum metric bytes;
-    } metrics[] = {
-        {"unused", METRIC_CLEANED_UNUSED, METRIC_CLEANED_UNUSED_BYTES},
-        {"expired", METRIC_CLEANED_EXPIRED, METRIC_CLEANED_EXPIRED_BYTES},
-        {"max_size", METRIC_CLEANED_SIZE, METRIC_CLEANED_SIZE_BYTES},
-        {"min_free", METRIC_CLEANED_FREE, METRIC_CLEANED_FREE_BYTES},
-    };
-    const cJSON *item;
-    size_t i;
-
-    *files = *bytes = 0;
-    for (i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
-        item = cJSON_GetObjectItem(removed, metrics[i].reason);
-        *files += report_number(item, "files");
-        *bytes += report_number(item, "bytes");
-        metrics_add(metrics[i].files, (uint64_t)report_number(item, "files"));
-        metrics_add(metrics[i].bytes, (uint64_t)report_number(item, "bytes"));
-    }
-}
-
-/* The downloads of a store that was removed are cleaned as long as there
- * are any. */
-static bool is_shown(const struct config *config, const char *store,
-                     const char *kind)
-{
-    return strcmp(kind, "downloads") == 0 ||
-           config_store(config, store, strlen(store)) != NULL;
-}
-
-static void show_tree(const struct config *config, const cJSON *tree)
-{
-    const char *store =
-        cJSON_GetStringValue(cJSON_GetObjectItem(tree, "store"));
-    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItem(tree, "kind"));
-    char labels[128];
-
-    if (store == NULL || kind == NULL || !is_shown(config, store, kind)) {
-        return;
-    }
-    snprintf(labels, sizeof(labels), "store=\"%.64s\",kind=\"%.16s\"", store,
-             kind);
-    metrics_show(STORE_FILES, labels,
-                 "Files of a store, when it was cleaned last.",
-                 report_number(tree, "files"));
-    metrics_show(STORE_BYTES, labels, "Their bytes.",
-                 report_number(tree, "bytes"));
-}
-
-/* Shows the last pass's report for the stores that still exist. */
-static void show_trees(const struct evict *evict)
-{
-    const cJSON *tree;
-
-    metrics_hide(STORE_FILES);
-    metrics_hide(STORE_BYTES);
-    cJSON_ArrayForEach(tree, cJSON_GetObjectItem(evict->last, "trees"))
-    {
-        show_tree(evict->config, tree);
-    }
-}
-
-/* Logs jumps of the clock, times in which no helper was running, and a clock
- * that cannot be kept. */
-static void say_clock(const cJSON *tree)
-{
-    const char *store =
-        cJSON_GetStringValue(cJSON_GetObjectItem(tree, "store"));
-    double ahead = report_number(tree, "ahead"),
-           doubted = report_number(tree, "doubted");
-    double future = report_number(tree, "future");
-    double error = report_number(tree, "clock_error");
-
-    if (error > 0) {
-        log_error((int)error,
-                  "clean: \"%s/" UPTIME_FILE "\" cannot be written: until it "
-                  "can, unused files of store \"%s\" are kept for too long",
-                  cJSON_GetStringValue(cJSON_GetObjectItem(tree, "path")),
-                  store);
-    }
-    if (ahead > 0) {
-        log_warn(0,
-                 "clean: store \"%s\": since it was cleaned last the clock "
-                 "went on by %.0f s more than symcached ran: that time counts "
-                 "for no file",
-                 store, ahead);
-    } else if (ahead < 0) {
-        log_warn(0, "clean: store \"%s\": the clock went back by %.0f s",
-                 store, -ahead);
-    }
-    if (doubted > 0) {
-        log_warn(0,
-                 "clean: store \"%s\": by the clock no file was used for "
-                 "%.0f s, and nothing says that symcached ran meanwhile: that "
-                 "time counts for no file",
-                 store, doubted);
-    }
-    if (future > 0) {
-        log_warn(0,
-                 "clean: store \"%s\": by the clock %.0f files were used in "
-                 "the future: that counts as now",
-                 store, future);
-    }
-}
-
-static void take_report(const struct config *config, const cJSON *report)
-{
-    const cJSON *tree;
-    double files, bytes, stored = 0;
-
-    cJSON_ArrayForEach(tree, cJSON_GetObjectItem(report, "trees"))
-    {
-        say_clock(tree);
-        stored += report_number(tree, "bytes");
-    }
-    total_stored(&config->cache, (uint64_t)stored);
-
-    count_removed(cJSON_GetObjectItem(report, "removed"), &files, &bytes);
-    metrics_show("symcached_clean_seconds", "",
-                 "How long the last pass of cleaning took.",
-                 report_number(report, "ms") / 1000);
-    metrics_show("symcached_clean_failed", "",
-                 "Files that the last pass could not remove, and folders that "
-                 "it could not read.",
-                 report_number(report, "failed"));
-
-    if (report_number(report, "failed") > 0) {
-        log_warn(0, "clean: %.0f files or folders cannot be removed or read",
-                 report_number(report, "failed"));
-    }
-    if (files > 0) {
-        log_info(0, "clean files=%.0f bytes=%.0f ms=%.0f", files, bytes,
-                 report_number(report, "ms"));
-    }
-}
-
-/* Returns NULL if there is no report. */
-static cJSON *read_report(int fd)
-{
-    char *text = malloc(REPORT_MAX);
-    cJSON *report = NULL;
-    ssize_t n;
-
-    n = text != NULL ? pread(fd, text, REPORT_MAX, 0) : -1;
-    if (n > 0) {
-        report = cJSON_ParseWithLength(text, (size_t)n);
-    }
-    free(text);
-    return report;
-}
-
 /* requests ---------------------------------------------------------------- */
-
-/* The last pass's report about the file system of the request, or NULL. */
-static const cJSON *disk_space_of(const struct evict *evict,
-                                  const struct space_request *request)
-{
-    const cJSON *space, *name;
-    char device[32];
-
-    snprintf(device, sizeof(device), "%" PRIu64, (uint64_t)request->device);
-    cJSON_ArrayForEach(space, cJSON_GetObjectItem(evict->last, "rooms"))
-    {
-        name = cJSON_GetObjectItem(space, "device");
-        if (cJSON_IsString(name) && strcmp(name->valuestring, device) == 0) {
-            return space;
-        }
-    }
-    return NULL;
-}
 
 static double share_of(const cJSON *space, const struct space_request *request)
 {
-    return report_number(space,
-                         request->kind == SPACE_ANNOUNCED ? "claim" : "body");
+    return evict_report_number(space,
+                               request->kind == SPACE_ANNOUNCED ? "claim"
+                                                                : "body");
 }
 
 /* Logs one line after each pass, however many requests are refused. */
@@ -307,7 +119,7 @@ static void say_refused(struct evict *evict, const cJSON *space,
 /* Would a pass refuse the request, as far as is known? */
 static bool is_refused(struct evict *evict, const struct space_request *request)
 {
-    const cJSON *space = disk_space_of(evict, request);
+    const cJSON *space = evict_report_space(evict->last, request);
     const struct space_request *before = &evict->refused;
 
     if (space == NULL || clock_since(evict->ended) >= REFUSED_SECONDS * 1000 ||
@@ -324,7 +136,7 @@ static bool is_refused(struct evict *evict, const struct space_request *request)
  * smaller requests get their turn. */
 static void judge_asked(struct evict *evict)
 {
-    const cJSON *space = disk_space_of(evict, &evict->asked);
+    const cJSON *space = evict_report_space(evict->last, &evict->asked);
 
     evict->said = false;
     memset(&evict->refused, 0, sizeof(evict->refused));
@@ -352,15 +164,15 @@ static void on_passed(void *arg, struct child_result *result)
     }
 
     if (ok) {
-        report = read_report(evict->report);
+        report = evict_report_read(evict->report);
     }
     if (report != NULL) {
         metrics_add(METRIC_CLEAN_PASSES, 1);
         evict->life.noted = evict->started;
-        take_report(evict->config, report);
+        evict_report_take(evict->config, report);
         cJSON_Delete(evict->last);
         evict->last = report;
-        show_trees(evict);
+        evict_report_show(evict->last, evict->config);
         judge_asked(evict);
     } else {
         metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
@@ -453,8 +265,8 @@ void evict_add_sizes(const struct evict *evict, cJSON *object)
         if (store[0] == '\0' ? downloads
                              : !downloads && strcmp(report_text(tree, "store"),
                                                     store) == 0) {
-            files += report_number(tree, "files");
-            bytes += report_number(tree, "bytes");
+            files += evict_report_number(tree, "files");
+            bytes += evict_report_number(tree, "bytes");
             counted = (double)(time(NULL) -
                                (time_t)(clock_since(evict->ended) / 1000));
         }
@@ -498,7 +310,7 @@ void evict_configure(struct evict *evict, struct config *config)
     config_ref(config);
     config_unref(evict->config);
     evict->config = config;
-    show_trees(evict);
+    evict_report_show(evict->last, evict->config);
     /* Otherwise a pass is running, and sets the timer when it ends. */
     bring_nearer(evict, config->cache.clean_every);
 }
