@@ -9,7 +9,7 @@
 #ifndef DEBUGINFO_DWARF_BATCH_H
 #define DEBUGINFO_DWARF_BATCH_H
 
-#include "sources.h"
+#include "sources_and_names.h"
 
 /* A function, and which inlined ranges and lines of its batch it has. */
 struct dwarf_function {

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "sources.h"
+#include "sources_and_names.h"
 
 #include <stdlib.h>
 #include <string.h>

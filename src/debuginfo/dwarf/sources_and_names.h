@@ -6,8 +6,8 @@
  * units before it stay until the owner sets the number of sources and the
  * count of names to 0.
  */
-#ifndef DEBUGINFO_DWARF_SOURCES_H
-#define DEBUGINFO_DWARF_SOURCES_H
+#ifndef DEBUGINFO_DWARF_SOURCES_AND_NAMES_H
+#define DEBUGINFO_DWARF_SOURCES_AND_NAMES_H
 
 #include "debuginfo/function_builder.h"
 #include "entry.h"
