@@ -20,7 +20,7 @@
 #include "cleaning.h"
 #include "guest_store.h"
 #include "metrics/metrics.h"
-#include "slots.h"
+#include "guest_slots.h"
 #include "guests_report.h"
 #include "symcached/tier/tier.h"
 
@@ -49,7 +49,7 @@
 #define NEVER ULONG_MAX
 
 struct guest {
-    struct guest_slot place;
+    struct guest_slot slot;
     struct guest_store *store;   /* NULL: it has not been asked for since the
                                     start, or not for long */
     char scope[SCOPE_SHOWN + 1]; /* to be shown, of who asked first */
@@ -67,7 +67,7 @@ struct guests {
     struct cleaning *cleaning;
     struct guests_report *report; /* or NULL */
     struct guests_counts counts;
-    struct guest_slots places;
+    struct guest_slots slots;
     unsigned open;   /* stores that are not closed */
     unsigned most_open; /* of them, until they are closed sooner */
     uint64_t wanted; /* clock_ms() when last all were to make room; or 0 */
@@ -113,16 +113,16 @@ static void remove_guest(struct guests *guests, struct guest *guest,
     static unsigned removed;
     char path[PATH_MAX], aside[PATH_MAX];
 
-    log_info(0, "tenant %s removed: %s", guest->place.name, why);
+    log_info(0, "tenant %s removed: %s", guest->slot.name, why);
     metrics_add(METRIC_TENANTS_REMOVED, 1);
     guests->counts.removed++;
     close_store(guests, guest);
-    print_folder(guests, guest->place.name, path);
+    print_folder(guests, guest->slot.name, path);
     snprintf(aside, sizeof(aside), "%.200s-%u", path, removed++);
     if (rename(path, aside) == 0) {
         async_unlink_add(aside);
     }
-    guest_slots_remove(&guests->places, &guest->place);
+    guest_slots_remove(&guests->slots, &guest->slot);
     free(guest);
     guests_changed(guests);
 }
@@ -132,7 +132,7 @@ static struct guest *add_guest(struct guests *guests, const char *name)
     struct guest *guest = calloc(1, sizeof(*guest));
 
     if (guest != NULL &&
-        guest_slots_add(&guests->places, &guest->place, name) != 0) {
+        guest_slots_add(&guests->slots, &guest->slot, name) != 0) {
         free(guest);
         return NULL;
     }
@@ -152,13 +152,13 @@ static bool is_at_rest(const struct guest *guest)
  * many stay open as usual.  What is shared is none of them. */
 static void close_excess(struct guests *guests)
 {
-    struct guest_slot *place;
+    struct guest_slot *slot;
     struct guest *guest;
     unsigned n = 0;
 
-    TAILQ_FOREACH(place, &guests->places.own, by_use)
+    TAILQ_FOREACH(slot, &guests->slots.own, by_use)
     {
-        guest = (struct guest *)place;
+        guest = (struct guest *)slot;
         if (guest->store != NULL && ++n > guests->most_open &&
             is_at_rest(guest)) {
             close_store(guests, guest);
@@ -183,13 +183,13 @@ static bool open_guest(struct guests *guests, struct guest *guest,
     if (guests->open / 2 >= guests->most_open) {
         close_excess(guests);
     }
-    print_folder(guests, guest->place.name, folder);
+    print_folder(guests, guest->slot.name, folder);
     guest->store =
-        guest_store_open(&guests->context, &with, folder, guest->place.name,
+        guest_store_open(&guests->context, &with, folder, guest->slot.name,
                          group->sources, NULL, error, sizeof(error), is_wrong);
     *detail = *is_wrong ? "the sources cannot be used" : error;
     if (guest->store == NULL) {
-        log_warn(0, "tenant %s cannot be started: %s", guest->place.name,
+        log_warn(0, "tenant %s cannot be started: %s", guest->slot.name,
                  error);
         return false;
     }
@@ -300,9 +300,9 @@ static bool use_guest(struct guests *guests, struct guest *guest,
     if (turn != NULL) {
         conversion_slot_move(turn, NULL); /* its scope may go */
     }
-    rc = guest_slots_use(&guests->places, &guest->place, scope_name);
-    if (turn != NULL && guest->place.scope != NULL) {
-        conversion_slot_move(turn, &guest->place.scope->party);
+    rc = guest_slots_use(&guests->slots, &guest->slot, scope_name);
+    if (turn != NULL && guest->slot.scope != NULL) {
+        conversion_slot_move(turn, &guest->slot.scope->party);
     }
     return rc == 0;
 }
@@ -313,11 +313,11 @@ static void close_if_gone(struct guests *guests, struct guest *guest)
 {
     char folder[PATH_MAX], path[PATH_MAX];
 
-    print_folder(guests, guest->place.name, folder);
+    print_folder(guests, guest->slot.name, folder);
     snprintf(path, sizeof(path), "%.4000s/store", folder);
     if (guest->store != NULL && access(path, F_OK) != 0 && errno == ENOENT) {
         log_warn(errno, "tenant %s: somebody has removed %s",
-                 guest->place.name, path);
+                 guest->slot.name, path);
         close_store(guests, guest);
     }
 }
@@ -338,7 +338,7 @@ static struct guest *find_or_add(struct guests *guests,
             0) {
         return NULL;
     }
-    guest = (struct guest *)guest_slots_find(&guests->places, name);
+    guest = (struct guest *)guest_slots_find(&guests->slots, name);
     if (guest != NULL) {
         close_if_gone(guests, guest);
     }
@@ -362,17 +362,17 @@ static struct guest *find_or_add(struct guests *guests,
     if (!use_guest(guests, guest, scope_name)) {
         return NULL;
     }
-    while ((excess = guest_slots_excess(&guests->places, &guest->place)) !=
+    while ((excess = guest_slots_excess(&guests->slots, &guest->slot)) !=
            NULL) {
         remove_guest(guests, (struct guest *)excess,
                      excess->scope != NULL &&
-                             excess->scope == guest->place.scope
+                             excess->scope == guest->slot.scope
                          ? "the scope has more than a quarter of "
                            "\"tenants.count\""
                          : "there are more than \"tenants.count\"");
     }
     if (is_new) {
-        log_info(0, "tenant %s started, %u of %u", name, guests->places.count,
+        log_info(0, "tenant %s started, %u of %u", name, guests->slots.count,
                  guests->tenants.count);
     }
     return guest;
@@ -385,7 +385,7 @@ static void add_answer(cJSON *array, const struct guest *guest,
     const cJSON *source;
 
     cJSON_AddItemToArray(array, item);
-    cJSON_AddStringToObject(item, "name", guest->place.name);
+    cJSON_AddStringToObject(item, "name", guest->slot.name);
     names = cJSON_AddArrayToObject(item, "sources");
     cJSON_ArrayForEach(source, group->sources)
     {
@@ -402,7 +402,7 @@ static bool ask_all(struct guests *guests, const struct group *groups,
     bool is_wrong = false;
     size_t i;
 
-    guest_slots_begin(&guests->places);
+    guest_slots_begin(&guests->slots);
     for (i = 0; i < n; i++) {
         guest = find_or_add(guests, &groups[i], scope, detail, &is_wrong);
         if (guest == NULL) {
@@ -444,12 +444,12 @@ cJSON *guests_ask(struct guests *guests, const char *text, size_t size,
 struct scheduler *guests_find(struct guests *guests, const char *name)
 {
     struct guest *guest =
-        (struct guest *)guest_slots_find(&guests->places, name);
+        (struct guest *)guest_slots_find(&guests->slots, name);
 
     if (guest == NULL || guest->store == NULL) {
         return NULL;
     }
-    guest_slots_touch(&guests->places, &guest->place);
+    guest_slots_touch(&guests->slots, &guest->slot);
     return guest->store->scheduler;
 }
 
@@ -466,24 +466,24 @@ static double unix_time(uint64_t ms)
 static const struct guest *next_open(const struct guests *guests,
                                      const struct guest *guest)
 {
-    const struct guest_slot *place = guest != NULL
-                                         ? TAILQ_NEXT(&guest->place, by_use)
-                                         : TAILQ_FIRST(&guests->places.own);
-    bool is_shared = guest != NULL && guest->place.is_shared;
+    const struct guest_slot *slot = guest != NULL
+                                        ? TAILQ_NEXT(&guest->slot, by_use)
+                                        : TAILQ_FIRST(&guests->slots.own);
+    bool is_shared = guest != NULL && guest->slot.is_shared;
 
     for (;;) {
-        if (place == NULL && is_shared) {
+        if (slot == NULL && is_shared) {
             return NULL;
         }
-        if (place == NULL) {
-            place = TAILQ_FIRST(&guests->places.shared);
+        if (slot == NULL) {
+            slot = TAILQ_FIRST(&guests->slots.shared);
             is_shared = true;
             continue;
         }
-        if (((const struct guest *)place)->store != NULL) {
-            return (const struct guest *)place;
+        if (((const struct guest *)slot)->store != NULL) {
+            return (const struct guest *)slot;
         }
-        place = TAILQ_NEXT(place, by_use);
+        slot = TAILQ_NEXT(slot, by_use);
     }
 }
 
@@ -498,12 +498,12 @@ cJSON *guests_json(const struct guests *guests)
              guests->tenants.root);
     while (n++ < SHOWN_MAX && (guest = next_open(guests, guest)) != NULL) {
         item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "name", guest->place.name);
+        cJSON_AddStringToObject(item, "name", guest->slot.name);
         cJSON_AddStringToObject(item, "scope", guest->scope);
         cJSON_AddStringToObject(item, "listen", address);
         cJSON_AddNumberToObject(item, "sources", guest->nsources);
         cJSON_AddNumberToObject(item, "started", unix_time(guest->started));
-        cJSON_AddNumberToObject(item, "asked", unix_time(guest->place.asked));
+        cJSON_AddNumberToObject(item, "asked", unix_time(guest->slot.asked));
         cJSON_AddItemToArray(array, item);
     }
     return array;
@@ -522,7 +522,7 @@ cJSON *guests_jobs(const struct guests *guests)
             continue;
         }
         item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "name", guest->place.name);
+        cJSON_AddStringToObject(item, "name", guest->slot.name);
         cJSON_AddStringToObject(item, "scope", guest->scope);
         cJSON_AddItemToObject(item, "jobs", jobs);
         cJSON_AddItemToArray(array, item);
@@ -542,7 +542,7 @@ void guests_add(const struct guests *guests, cJSON *array,
         more = get(guest->store->scheduler);
         while ((item = cJSON_DetachItemFromArray(more, 0)) != NULL) {
             if (!cJSON_HasObjectItem(item, "store")) {
-                cJSON_AddStringToObject(item, "store", guest->place.name);
+                cJSON_AddStringToObject(item, "store", guest->slot.name);
             }
             cJSON_AddItemToArray(array, item);
         }
@@ -573,10 +573,10 @@ int guests_report(struct guests *guests, int fd)
 /* all of them ------------------------------------------------------------- */
 
 static bool is_idle(const struct guests *guests,
-                    const struct guest_slot *place)
+                    const struct guest_slot *slot)
 {
-    return place != NULL &&
-           clock_ms() - place->asked > (uint64_t)guests->tenants.idle * 1000;
+    return slot != NULL &&
+           clock_ms() - slot->asked > (uint64_t)guests->tenants.idle * 1000;
 }
 
 /* Cleans stores that have had jobs, and closes unused ones. */
@@ -589,7 +589,7 @@ static void look_at(struct guests *guests, struct guest *guest)
         guest->cleaned = g.begun;
         cleaning_add(guests->cleaning, guest->store->config);
     } else if (is_at_rest(guest) &&
-               clock_ms() - guest->place.asked >
+               clock_ms() - guest->slot.asked >
                    (guests->open > guests->most_open ? OPEN_SHORT_MS
                                                      : OPEN_MS)) {
         close_store(guests, guest);
@@ -600,12 +600,12 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     static const struct timeval every = {.tv_sec = LOOK_SECONDS};
     struct guests *guests = arg;
-    struct guest_slot *place;
+    struct guest_slot *slot;
     const struct guest *guest, *next;
 
-    while ((place = guest_slots_oldest(&guests->places)) != NULL &&
-           is_idle(guests, place)) {
-        remove_guest(guests, (struct guest *)place, "unused");
+    while ((slot = guest_slots_oldest(&guests->slots)) != NULL &&
+           is_idle(guests, slot)) {
+        remove_guest(guests, (struct guest *)slot, "unused");
     }
     for (guest = next_open(guests, NULL); guest != NULL; guest = next) {
         next = next_open(guests, guest);
@@ -618,15 +618,15 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
  * asked for the longest.  Returns false if there is none. */
 static bool remove_closed(struct guests *guests)
 {
-    unsigned n = (guests->places.count - guests->open) / CLOSED_PART + 1;
-    struct guest_slot *place, *before;
+    unsigned n = (guests->slots.count - guests->open) / CLOSED_PART + 1;
+    struct guest_slot *slot, *before;
     bool is_some = false;
 
-    for (place = TAILQ_LAST(&guests->places.own, places_list);
-         place != NULL && n > 0; place = before) {
-        before = TAILQ_PREV(place, places_list, by_use);
-        if (((struct guest *)place)->store == NULL) {
-            remove_guest(guests, (struct guest *)place,
+    for (slot = TAILQ_LAST(&guests->slots.own, slot_list);
+         slot != NULL && n > 0; slot = before) {
+        before = TAILQ_PREV(slot, slot_list, by_use);
+        if (((struct guest *)slot)->store == NULL) {
+            remove_guest(guests, (struct guest *)slot,
                          "the disk has no room for others");
             is_some = true;
             n--;
@@ -637,15 +637,15 @@ static bool remove_closed(struct guests *guests)
 
 /* Has the stores of a list make room, those first that nobody has asked for
  * the longest. */
-static void make_space(struct guests *guests, struct places_list *list,
+static void make_space(struct guests *guests, struct slot_list *list,
                       const struct space_request *request)
 {
-    struct guest_slot *place;
+    struct guest_slot *slot;
     struct guest *guest;
 
-    TAILQ_FOREACH_REVERSE(place, list, places_list, by_use)
+    TAILQ_FOREACH_REVERSE(slot, list, slot_list, by_use)
     {
-        guest = (struct guest *)place;
+        guest = (struct guest *)slot;
         if (guest->store != NULL) {
             cleaning_make_space(guests->cleaning, guest->store->config,
                                request);
@@ -663,8 +663,8 @@ static void on_space_wanted(void *arg, const struct space_request *request)
     }
     guests->wanted = clock_ms();
     if (!remove_closed(guests)) {
-        make_space(guests, &guests->places.own, request);
-        make_space(guests, &guests->places.shared, request);
+        make_space(guests, &guests->slots.own, request);
+        make_space(guests, &guests->slots.shared, request);
     }
 }
 
@@ -698,7 +698,7 @@ static const struct store_config *find_store(void *arg, const char *name)
 {
     const struct guests *guests = arg;
     const struct guest *guest =
-        (const struct guest *)guest_slots_find(&guests->places, name);
+        (const struct guest *)guest_slots_find(&guests->slots, name);
 
     return guest != NULL && guest->store != NULL
                ? &guest->store->config->stores[0]
@@ -751,7 +751,7 @@ struct guests *guests_new(struct event_base *base, struct tiers *tiers,
     guests->config = config_ref(config);
     guests->tenants = *tenants;
     guests->context.tier = tenants->tier;
-    guest_slots_init(&guests->places, tenants->count);
+    guest_slots_init(&guests->slots, tenants->count);
     if (start_guests(guests) != 0) {
         errnum = errno;
         guests_free(guests);
@@ -773,7 +773,7 @@ void guests_stop(struct guests *guests)
 
 void guests_free(struct guests *guests)
 {
-    struct guest_slot *place;
+    struct guest_slot *slot;
 
     if (guests == NULL) {
         return;
@@ -781,11 +781,11 @@ void guests_free(struct guests *guests)
     disk_space_watch(NULL, NULL);
     guests_stop(guests);
     tiers_find_stores(guests->context.tiers, NULL, NULL);
-    while ((place = guest_slots_oldest(&guests->places)) != NULL) {
-        guest_slots_remove(&guests->places, place);
-        free(place);
+    while ((slot = guest_slots_oldest(&guests->slots)) != NULL) {
+        guest_slots_remove(&guests->slots, slot);
+        free(slot);
     }
-    guest_slots_clear(&guests->places);
+    guest_slots_clear(&guests->slots);
     guests_report_free(guests->report);
     cleaning_free(guests->cleaning);
     conversion_slots_free(guests->context.turns);

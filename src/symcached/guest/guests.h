@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The stores that the guest helper has, and the places for them.
+ * The stores that the guest helper has, and the slots for them.
  *
  * A list of sources is split: each source that is public has a store of its
  * own, which is the same for all scopes; the others of a list together have
@@ -10,7 +10,7 @@
  * credentials.
  *
  * There are at most so many stores as the configuration says; for another one
- * the one goes that was not asked for the longest.  It takes a place of the
+ * the one goes that was not asked for the longest.  It takes a slot of the
  * scope that asked for it, until another scope asks for it as well; a scope
  * has at most a quarter, and drives out its own stores when it has more.
  * Stores that several scopes have asked for are counted by themselves.  So a
