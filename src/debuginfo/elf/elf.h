@@ -9,9 +9,9 @@
 #include "debuginfo/format.h"
 
 #include "altlink.h"
+#include "file.h"
 #include "identity.h"
 #include "instructions.h"
-#include "section.h"
 #include "split_files.h"
 
 /* Converts an ELF file in memory to a SymCache: functions from its DWARF, and

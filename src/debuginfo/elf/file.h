@@ -167,4 +167,13 @@ bool elf_file_is_cut(const struct elf_file *file);
 /* Returns the build id, or one with data NULL.  It may be empty. */
 struct elf_bytes elf_file_build_id(const struct elf_file *file);
 
+/*
+ * Finds where the first section of that name lies, as debuginfod serves it:
+ * compressed or not.  Returns NULL, or why the file cannot give it: of a debug
+ * file, the sections of the program have a name and no bytes.
+ */
+const char *elf_section_find(const uint8_t *data, size_t size,
+                             const char *name, uint64_t *offset,
+                             uint64_t *length);
+
 #endif

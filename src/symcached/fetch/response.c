@@ -10,7 +10,6 @@
 
 #include "proto/header.h"
 #include "proto/properties.h"
-#include "response_header.h"
 
 #define FETCH_RESPONSE_RETRY_AFTER 600 /* seconds at most */
 
@@ -22,6 +21,30 @@
  * is reset without an error for one that has ended: without a length, nothing
  * tells then whether a body is whole. */
 #define RESPONSE_RESET_ENDS 0x080300
+
+/*
+ * If line is "name: value", as libcurl hands it over, writes value to buf, cut
+ * to size, with "?" for each byte outside printable ASCII, and returns true.
+ */
+static bool read_value(const char *line, size_t len, const char *name,
+                       char *buf, size_t size)
+{
+    size_t n = strlen(name), i = 0;
+
+    if (len <= n || strncasecmp(line, name, n) != 0 || line[n] != ':') {
+        return false;
+    }
+    for (n++; n < len && (line[n] == ' ' || line[n] == '\t'); n++) {
+    }
+    while (len > n && (unsigned char)line[len - 1] <= ' ') {
+        len--;
+    }
+    for (; n < len && i + 1 < size; n++) {
+        buf[i++] = line[n] >= ' ' && line[n] < 0x7f ? line[n] : '?';
+    }
+    buf[i] = '\0';
+    return true;
+}
 
 /* Texts are ended and not set to zero: they are 8 KB, most of them empty. */
 void fetch_response_clear(struct fetch_response *answer)
@@ -54,7 +77,7 @@ static void fetch_response_digest(const char *line, size_t len,
 {
     char value[1024];
 
-    if (response_header_value(line, len, name, value, sizeof(value))) {
+    if (read_value(line, len, name, value, sizeof(value))) {
         (void)symcache_digest_read(value, strlen(value), text);
     }
 }
@@ -78,7 +101,7 @@ static void fetch_response_meta(struct fetch_response *answer, const char *line,
     }
     snprintf(name, sizeof(name), "%.*s", (int)(colon - line - (ptrdiff_t)n),
              line + n);
-    if (response_header_value(line + n, len - n, name, value, sizeof(value)) &&
+    if (read_value(line + n, len - n, name, value, sizeof(value)) &&
         used + strlen(name) + strlen(value) + 4 < sizeof(answer->meta)) {
         snprintf(answer->meta + used, sizeof(answer->meta) - used, "%s: %s\n",
                  name, value);
@@ -101,7 +124,7 @@ static void fetch_response_debuginfod(struct fetch_response *answer,
     int n;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (response_header_value(line, len, names[i], value, sizeof(value)) &&
+        if (read_value(line, len, names[i], value, sizeof(value)) &&
             value[0] != '\0' && strstr(answer->debuginfod, names[i]) == NULL) {
             n = snprintf(answer->debuginfod + used, space, "%s: %s\n",
                          names[i], value);
@@ -118,11 +141,11 @@ static void fetch_response_source_map(struct fetch_response *answer,
 {
     char value[FETCH_RESPONSE_SOURCE_MAP];
     bool is_new =
-        response_header_value(line, len, "SourceMap", value, sizeof(value));
+        read_value(line, len, "SourceMap", value, sizeof(value));
 
     if ((is_new || (answer->source_map[0] == '\0' &&
-                    response_header_value(line, len, "X-SourceMap", value,
-                                          sizeof(value)))) &&
+                    read_value(line, len, "X-SourceMap", value,
+                               sizeof(value)))) &&
         strlen(value) < sizeof(value) - 1) {
         memcpy(answer->source_map, value, sizeof(value));
     }
@@ -164,8 +187,8 @@ bool fetch_response_line(struct fetch_response *answer, const char *line,
     }
 
     for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        response_header_value(line, len, lines[i].name, lines[i].value,
-                              lines[i].size);
+        read_value(line, len, lines[i].name, lines[i].value,
+                   lines[i].size);
     }
     fetch_response_meta(answer, line, len);
     fetch_response_source_map(answer, line, len);
