@@ -55,7 +55,10 @@ LIBS_symcached-sandboxed = -lprotobuf-nanopb -lmspack -lminizip -lnettle -lz -lz
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lnettle \
                     -lprotobuf-nanopb -lz -lzstd -lseccomp
 LIBS_symbolicated-worker = -lcapstone -lpcre2-8 -liberty -lprotobuf-nanopb -lz -lzstd -lseccomp
-LIBS_pdb2symcache = -liberty -lprotobuf-nanopb -lisal -llzma -lminizip -lnettle -lz -lzstd -lseccomp
+# each conversion starts it anew: what can be is linked in, which libisal of
+# Debian cannot
+LIBS_pdb2symcache = -liberty -lprotobuf-nanopb -lisal -Wl,-Bstatic -lminizip \
+                    -llzma -lnettle -lz -lzstd -lseccomp -Wl,-Bdynamic
 # the linker leaves out those whose functions are all in on_demand.c
 LIBS_symcachectl  = -liberty -lcjson -lprotobuf-nanopb -lseccomp -Wl,--as-needed \
                     -lisal -llzma -lminizip -lnettle -lz -lzstd
@@ -180,7 +183,7 @@ $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
                    $(B)/libdebuginfo.a $(B)/libsymbolication.a \
                    $(B)/libjson.a $(B)/libderived.a $(B)/libbase.a $(B)/libproto.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
-	    $@ $^ -liberty -lprotobuf-nanopb -lisal -llzma -lminizip -lnettle -lz -lzstd
+	    $@ $^ $(LIBS_pdb2symcache)
 
 # the module, built against the distribution's nginx ---------------------------
 

@@ -54,6 +54,14 @@ for my $library (qw(c capstone pcre2 seccomp z zstd)) {
         "symbolicated-worker: lib$library, linked in or loaded";
 }
 
+for my $library (qw(liblzma libminizip nettle libseccomp zlib libzstd)) {
+    ok grep({ /^$library/ } @{ $depends{pdb2symcache} }),
+        "pdb2symcache: $library, which is linked in";
+}
+unlike scalar(qx(readelf -d $build/pdb2symcache)),
+    qr/\[lib(lzma|minizip|nettle|seccomp|z|zstd)\./,
+    'pdb2symcache: none of them is loaded';
+
 # they are loaded when they are needed, so readelf does not know them
 for my $library (qw(curl capstone isal lzma minizip nettle z zstd)) {
     ok grep({ $library eq "z" ? /^zlib/ : /^lib$library/ } @{ $depends{symcachectl} }),
