@@ -51,12 +51,13 @@ endif
 
 LIBS_symcached    = -levent -lcurl -lcrypto -lnettle -lcjson -lexpat -lpcre2-8 \
                     -lgssapi_krb5 -lprotobuf-nanopb -lzstd -lseccomp
-LIBS_symcached-sandboxed = -lprotobuf-nanopb -lmspack -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lnettle \
                     -lprotobuf-nanopb -lz -lzstd -lseccomp
 LIBS_symbolicated-worker = -lcapstone -lpcre2-8 -liberty -lprotobuf-nanopb -lz -lzstd -lseccomp
-# each conversion starts it anew: what can be is linked in, which libisal of
-# Debian cannot
+# each file starts them anew: what can be is linked in, which libisal of Debian
+# cannot
+LIBS_symcached-sandboxed = -lprotobuf-nanopb -Wl,-Bstatic -lmspack -lminizip \
+                    -lnettle -lz -lzstd -lseccomp -Wl,-Bdynamic
 LIBS_pdb2symcache = -liberty -lprotobuf-nanopb -lisal -Wl,-Bstatic -lminizip \
                     -llzma -lnettle -lz -lzstd -lseccomp -Wl,-Bdynamic
 # the linker leaves out those whose functions are all in on_demand.c

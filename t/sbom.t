@@ -54,13 +54,18 @@ for my $library (qw(c capstone pcre2 seccomp z zstd)) {
         "symbolicated-worker: lib$library, linked in or loaded";
 }
 
-for my $library (qw(liblzma libminizip nettle libseccomp zlib libzstd)) {
-    ok grep({ /^$library/ } @{ $depends{pdb2symcache} }),
-        "pdb2symcache: $library, which is linked in";
+my %linked_in = ('pdb2symcache' => 'liblzma',
+                 'symcached-sandboxed' => 'libmspack');
+for my $program (sort keys %linked_in) {
+    for my $library ($linked_in{$program},
+                     qw(libminizip nettle libseccomp zlib libzstd)) {
+        ok grep({ /^$library/ } @{ $depends{$program} }),
+            "$program: $library, which is linked in";
+    }
+    unlike scalar(qx(readelf -d $build/$program)),
+        qr/\[lib(lzma|minizip|mspack|nettle|seccomp|z|zstd)\./,
+        "$program: none of them is loaded";
 }
-unlike scalar(qx(readelf -d $build/pdb2symcache)),
-    qr/\[lib(lzma|minizip|nettle|seccomp|z|zstd)\./,
-    'pdb2symcache: none of them is loaded';
 
 # they are loaded when they are needed, so readelf does not know them
 for my $library (qw(curl capstone isal lzma minizip nettle z zstd)) {
