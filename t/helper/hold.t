@@ -11,6 +11,7 @@ use lib "$FindBin::Bin/../lib";
 use IO::Socket::INET;
 use Test::More;
 use Test::Symcache;
+use Time::HiRes qw(time);
 
 my $t = Test::Symcache->new;
 my $crash = "/v1/symcache/default/crash.pdb/$Test::Symcache::key{'crash.pdb'}"
@@ -37,10 +38,11 @@ my $pid = $t->start_symcached($c);
 
 # --- answers
 
+my $begin = time;
 my $h = $t->open_http($t->helper_socket, 'GET', "$crash&wait=1",
                       'Connection: keep-alive');
-waiters(1);
 my $r = $t->read_response($h);
+cmp_ok time - $begin, '>', 0.9, 'a hold lasts';
 is $r->{status}, 202, 'a hold that is over';
 is $r->{reason}, 'Accepted', 'with its reason phrase';
 is header($r, 'Retry-After'), 1, 'and headers';

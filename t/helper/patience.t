@@ -68,8 +68,8 @@ my %sources = (
 my $c = Test::SourceCase->new($t, sources => \%sources,
     order => [qw(debug drips first second alive)],
     limits => { first_byte_time => '1h', download_time => '1h',
-                stall_time => '1h', first_byte_patience => '1s',
-                search_time => '2s', breaker_failures => 0 });
+                stall_time => '1h', first_byte_patience => '3s',
+                search_time => '5s', breaker_failures => 0 });
 
 sub path {
     my ($name, $hex) = @_;
@@ -112,7 +112,7 @@ is host('debug')->{breaker}, 'open', 'the host is passed over';
 for (@id[1 .. 4]) {
     $r = lookup('hung', $_);
     is "$r->{status} " . reason($r), '503 error', 'the next library';
-    like $r->{body}, qr/not asked: .*no first byte for 1 s/, 'and why';
+    like $r->{body}, qr/not asked: .*no first byte for 3 s/, 'and why';
 }
 is scalar(() = $server{debug}->requests), $asked, 'the host is not asked';
 

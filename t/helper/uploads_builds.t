@@ -196,7 +196,7 @@ like $t->helper_log, qr{the lists of builds in "[^"]*/\.try/\.builds" cannot be 
     'and logged';
 unlink "$root/.try/.builds" or die $!;
 rename "$dir/builds", "$root/.try/.builds" or die $!;
-is $t->helper('GET', "/v1/breakpad/default/app32/${\ id(32)}?version=1.0.0&wait=5")
+is $t->helper('GET', "/v1/breakpad/default/app32/${\ id(32)}?version=1.0.0&wait=60")
     ->{status}, 404, 'a removed file is not found';
 
 # A rule without an end protects from the other limits; without a rule they

@@ -48,7 +48,7 @@ $t->start_nginx(<<"EON", http => <<"EOH");
         symcache_hold_timeout 1s;
     }
     location /second/ {
-        symcache %%DIR%%/store; symcache_pass backup; symcache_hold_timeout 1s;
+        symcache %%DIR%%/store; symcache_pass backup; symcache_hold_timeout 3s;
     }
     location /short/ {
         symcache %%DIR%%/store; symcache_pass live; symcache_hold_timeout 1s;
@@ -131,9 +131,9 @@ cmp_ok scalar(map { $_->requests } @s), '>', 4 + 2 * 3,
 is answer($t->get(uri('full'))), '503 later',
     'no connection for longer than a hold';
 
-$t->helper_says(sub { $_[0]->wait_for_peer(0.8); $_[0]->close }, unix => $a);
+$t->helper_says(sub { $_[0]->wait_for_peer(0.3); $_[0]->close }, unix => $a);
 $s = $t->helper_says(sub {
-    $_[0]->wait_for_peer(1.3) and return;
+    $_[0]->wait_for_peer(4) and return;
     $t->put('3.1.0', 'late');
     $_[0]->reply(200, { 'X-Symcache-Version' => '3.1.0' });
 }, unix => $b);
@@ -144,7 +144,7 @@ is scalar($s->requests), 1, 'and was asked';
 $t->helper_says(sub {
     my ($c, $req) = @_;
     return $c->reply(202, {}) if !$req->{query}{wait};
-    $c->wait_for_peer(0.2) and return;
+    $c->wait_for_peer(0.05) and return;
     $t->put('3.1.0', 'in time');
     $c->reply(200, { 'X-Symcache-Version' => '3.1.0' });
 }, unix => $a);

@@ -16,7 +16,7 @@ my $pdb = $Test::ModuleCase::pdb;
 
 sub h { Test::Symcache::header(@_) }
 
-$t->start_nginx($t->location('symcache_hold_timeout 30s;
+$t->start_nginx($t->location('symcache_hold_timeout 10m;
                               symcache_read_timeout 1s;
                               symcache_zone z; symcache_valid 0;')
     . <<'EON', http => <<'EOH');
@@ -232,7 +232,6 @@ $begin = time;
 is scalar(grep { $_->{status} == 503 } @held), 5, 'hold timeout: 503';
 is h($held[0], 'Retry-After'), 9, 'hold timeout: symcache_retry_after';
 cmp_ok time - $begin, '>', 0.8, 'not before it';
-cmp_ok time - $begin, '<', 25, 'and not at that of others';
 
 $s = $t->helper_says(sub { $_[0]->reply(202, {}) });
 $r = $t->get($t->uri('3.1.0', location => '/never'));
@@ -250,7 +249,7 @@ $r = $t->ask('3.1.0');
 is $r->{status}, 200, '202 before its time: asked again';
 is scalar($s->requests), 2, 'twice';
 my @wait = map { $_->{query}{wait} } $s->requests;
-is $wait[0], 30, 'first with the whole hold';
+is $wait[0], 600, 'first with the whole hold';
 cmp_ok $wait[1], '<', $wait[0], 'then with what is left of it';
 undef $c;
 unmake();
@@ -267,7 +266,6 @@ my $first = $t->open_http($t->nginx_socket, 'GET',
                           $t->uri('3.1.0', location => '/short'));
 requests($s, 1);
 my $second = $t->hold('3.1.0');
-waiting(2);
 is $t->read_response($first)->{status}, 503, 'the first hold is over';
 requests($s, 2);
 open_gate();

@@ -36,7 +36,7 @@ $t->start_nginx(<<"EON", http => <<"EOH");
     }
     location /timeout/ {
         symcache %%DIR%%/store; symcache_pass pair;
-        symcache_read_timeout 200ms;
+        symcache_read_timeout 1s;
     }
     location /hash/ { symcache %%DIR%%/store; symcache_pass hash; }
     location /front/ {

@@ -19,7 +19,7 @@ $t->start_nginx($t->location('symcache_async_after 9.0.0;') . <<'EON',
     symcache_hold_timeout 5s;
     symcache_async_after 3.0.0;
     location /poll/ {
-        symcache %%DIR%%/store; symcache_pass pair; symcache_read_timeout 200ms;
+        symcache %%DIR%%/store; symcache_pass pair; symcache_read_timeout 1s;
         symcache_next_upstream error timeout invalid_response not_found busy;
     }
     location /one/ { symcache %%DIR%%/store; symcache_pass unix:%%DIR%%/a.sock; }
@@ -120,8 +120,8 @@ for (@faults) {
 
 $t->helper_stops($a);
 @f = asked('poll');
-like $f[2], qr/^-, 0\.\d{3}$/, 'connect time of one that is not there';
-like $f[4], qr/^0\.\d{3}, 0\.\d{3}$/, 'it has a response time';
+like $f[2], qr/^-, \d+\.\d{3}$/, 'connect time of one that is not there';
+like $f[4], qr/^\d+\.\d{3}, \d+\.\d{3}$/, 'it has a response time';
 like $f[5], qr/^0, \d\d/, 'and was sent nothing';
 
 is scalar(asked('dead')), "$at_a, $at_c 502, 502", 'all fail';
