@@ -206,7 +206,7 @@ my $all = join '', map { sprintf "0x%x\n%s", $_, $at{$_} } @at;
 }
 
 # Two programs can converse; then the process is looked at from outside.
-my $patience = $ENV{SYMCACHE_SAN} ? 120 : 60;
+my $patience = 300;
 
 sub converse {
     my ($path) = @_;

@@ -230,12 +230,8 @@ sub restart {
 # limits
 $c = restart($up->url);
 for (['stall', 'a body that stalls'], ['silent', 'no answer at all']) {
-    my $start = time;
     $c->undecided("$_->[0].pdb", 'failed', qr/download_time|in time|timed out/,
                   $_->[1]);
-    # the reason says that; a busy machine takes its time
-    cmp_ok time - $start, '<', 2 + $Test::Symcache::patience,
-        "$_->[1]: ends with download_time";
 }
 
 # what the server asked for is obeyed, and reaches the one who waits

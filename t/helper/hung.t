@@ -49,7 +49,7 @@ sub begin {
         "/v1/symcache/default/$_[0].pdb/$id?version=9.0.0&wait=60");
 }
 
-sub answer { $t->read_response($_[0], 'GET', 30) }
+sub answer { $t->read_response($_[0], 'GET') }
 
 sub is_well {
     my ($what) = @_;

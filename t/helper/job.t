@@ -57,10 +57,8 @@ is $jobs->{jobs}[0]{waiters}, 20, 'with its waiters';
 is $jobs->{jobs}[0]{state}, 'transcoding', 'and its state';
 is $jobs->{jobs}[0]{version}, '9.0.0', 'and the version it makes';
 
-my $start = time;
 $r = lookup($crash, '&wait=1');
 is $r->{status}, 202, 'a wait that ran out is told to ask again';
-cmp_ok time - $start, '<', 20, 'after about its time';
 
 # a client that goes away
 

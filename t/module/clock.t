@@ -40,7 +40,7 @@ for my $hours (1, -1, 24 * 8, -24 * 8) {
     $clock->set(3600 * $hours);
     $t->wait_until("asked, $hours h off", sub { asked_again('/brief') });
     $clock->set(0);
-    ok eval { $t->wait_until('', sub { asked_again('/brief') }, 10) },
+    ok eval { $t->wait_until('', sub { asked_again('/brief') }) },
         "an absence is over in time, though the clock was set by $hours h";
 }
 

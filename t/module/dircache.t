@@ -34,7 +34,7 @@ $t->write_file("store/$both/both.pdb-v1.0.0.ppdbcache", 'of PpdbCache');
 $t->wait_until('the folders are old enough', sub {
     return !grep { time - (stat $t->path("store/$_"))[10] < 4 }
         $both, map { "$_/${guid}1A" } @names;
-}, 20);
+});
 for my $turn (1 .. 3) {
     is scalar(grep { body($_) ne "one $_" } @names), 0, "turn $turn";
     is $t->get("/s/v3.1.0/both.pdb/$guid/4294967295")->{body}, 'of SymCache',

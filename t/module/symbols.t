@@ -88,7 +88,7 @@ sub logged {
     eval { $t->wait_until($what, sub {
         $last = (split /\n/, $t->read_file('s.log') // '')[-1] // '';
         return $last eq $line;
-    }, 10) };
+    }, 60) };
     is $last, $line, $what;
 }
 

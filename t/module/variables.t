@@ -69,7 +69,7 @@ $t->wait_until('.transcoders is read', sub {
     $n++;
     $t->get($t->uri('3.1.0'));
     $t->access_log =~ /STALE/;
-}, 10);
+});
 is logged($t->uri('3.1.0')), qq(200 "STALE" "3.0.9" $vars), 'STALE';
 unlink glob $t->path("store/$key/*");
 

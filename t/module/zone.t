@@ -102,7 +102,7 @@ $n = $s->requests;
 $t->wait_until('X-Symcache-Valid ends', sub {
     $t->get(uri('s', 'brief'));
     return $s->requests > $n;
-}, 10);
+}, 50);
 pass 'X-Symcache-Valid is the limit';
 
 $t->get(uri('short', 'short'));
@@ -110,7 +110,7 @@ $n = $s->requests;
 $t->wait_until('symcache_valid absent ends', sub {
     $t->get(uri('short', 'short'));
     return $s->requests > $n;
-}, 10);
+}, 50);
 pass 'symcache_valid absent ends';
 
 $n = $s->requests;
@@ -186,7 +186,7 @@ $t->put('3.1.0', 'one', key => $brief);
 $t->get(uri('short', 'brief2'));
 $t->put('3.2.0', 'two', key => $brief);
 $t->wait_until('symcache_valid present ends',
-               sub { $t->get(uri('short', 'brief2'))->{body} eq 'two' }, 10);
+               sub { $t->get(uri('short', 'brief2'))->{body} eq 'two' }, 50);
 pass 'symcache_valid present ends';
 
 # more versions than are remembered: always looked up

@@ -66,7 +66,7 @@ sub held {
         @pdbs;
     $during->();
     my @bad = grep { ($_->{status} // 0) != 200 }
-        map { $front->read_response($_, 'GET', 60) } @open;
+        map { $front->read_response($_) } @open;
     is scalar(@bad), 0, "$name: all who are held are answered";
 }
 
@@ -211,7 +211,7 @@ sub equal {
     } @$asked;
     $during->();
     my @bad = grep { ($_->{status} // 0) != 200 }
-        map { $front->read_response($_, 'GET', 60) } @open;
+        map { $front->read_response($_) } @open;
     is scalar(@bad), 0, "$name: all are answered";
 }
 

@@ -336,7 +336,7 @@ sub indexed {
     my $build = 'c0ffee' x 6 . 'c0de';
     my $program = "lib&+.so/elf-buildid-$build/lib&+.so";
     my $asked = sub { $t->helper('GET', "/v1/executable/default/_/buildid-$build"
-        . '?version=1.0.0&wait=60')->{status} };
+        . '?version=1.0.0&wait=600')->{status} };
     $t->write_file('x.c', "int seven(int a) { return a + 7; }\n");
     system("cd $t->{dir} && gcc -shared -nostdlib -Wl,--build-id=0x$build"
         . ' -o x.so x.c') == 0 or BAIL_OUT('gcc');

@@ -133,7 +133,7 @@ sub stop {
 
     # the processes of its connections are nobody's children now; when they
     # are gone, peers have been told
-    my $end = Time::HiRes::time() + 5;
+    my $end = Time::HiRes::time() + 60;
     sleep 0.005 while running_in_group($self->{pid})
         && Time::HiRes::time() < $end;
 
@@ -271,7 +271,7 @@ sub wait_for_peer {
     my ($self, $seconds) = @_;
     my $r = '';
     vec($r, fileno $self->{fh}, 1) = 1;
-    return select $r, undef, undef, $seconds // 60;
+    return select $r, undef, undef, $seconds // 600;
 }
 
 1;

@@ -46,7 +46,7 @@ sub ask {
     my ($self, $name, $key) = @_;
     my $path = 'default/' . escape($name) . '/' . ($key // $id);
     my $r = $self->{t}->helper('GET',
-        "/v1/symcache/$path?version=9.0.0&wait=60");
+        "/v1/symcache/$path?version=9.0.0&wait=600");
     my $why = $self->{t}->helper_json("/v1/why/$path");
     return {
         status => $r->{status},

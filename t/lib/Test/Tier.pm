@@ -85,7 +85,7 @@ sub absent { sprintf 'absent%d.pdb/%s1', ++$_[0]{absent}, 'A' x 32 }
 sub ask {
     my ($self, $key) = @_;
     return $self->{t}->helper('GET',
-        "/v1/symcache/default/$key?version=9.0.0&wait=60")->{status};
+        "/v1/symcache/default/$key?version=9.0.0&wait=600")->{status};
 }
 
 # The status of a lookup by a new machine; before each is started, $prepare is
