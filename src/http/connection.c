@@ -661,6 +661,9 @@ void http_request_watch(struct http_request *request,
 
     c->gone = gone;
     c->arg = arg;
+    if (gone != NULL && c->state == RUNS) {
+        http_connection_watch(c, EV_READ); /* it may have left unwatched */
+    }
 }
 
 void *http_request_take(struct http_request *request)

@@ -99,7 +99,8 @@ const char *http_request_field(const struct http_request *request,
 /*
  * For requests that are answered later: gone is called when the client has
  * closed the connection, and then the request is over.  A client that only says
- * that it sends nothing more is answered.
+ * that it sends nothing more is answered.  With NULL the connection and its
+ * texts stay until the answer, or until it is watched again.
  */
 void http_request_watch(struct http_request *request,
                         void (*gone)(void *arg), void *arg);

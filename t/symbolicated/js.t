@@ -171,6 +171,27 @@ my $large = request({ release => 'r1', stacktraces => [({ frames => [{
 is_deeply [map { $_->{frames}[0]{filename} } @{ $large->{stacktraces} }],
     [('src/money.js') x 3], 'a large script, whose last comment counts'
     or diag explain $large->{errors};
+
+# clients that leave while it is read
+for my $n (1 .. 5) {
+    my $body = $json->encode({ release => 'r1', stacktraces => [{ frames => [({
+        abs_path => 'https://cdn.example.com/js/large.js', lineno => 1,
+        colno => 224 }) x 2000] }],
+        source => { id => 'x', token => 's3cret', url => $s->artifact_lookup } });
+    my $read = () = grep { $_ eq 'artifact large.js' } $s->requests;
+    my $client = Test::Symcache::connect_to($t->symbolicated_socket);
+    print $client Test::Symcache::request_text('POST',
+        "/symbolicate-js?scope=leaves$n", 'Content-Type: application/json',
+        'Content-Length: ' . length $body), $body;
+    $client->flush;
+    $t->wait_until('the script is fetched', sub {
+        $read < grep { $_ eq 'artifact large.js' } $s->requests;
+    });
+    close $client;
+}
+$t->wait_until('no request runs', sub {
+    $t->symbolicated_metric('symbolicated_requests_running') == 0;
+});
 is $t->stop_symbolicated, 0, 'symbolicated stops';
 is $t->stop_symcached, 0, 'symcached stops';
 

@@ -290,6 +290,23 @@ static void gone(void **state)
     assert_false(is_connected(f));
 }
 
+/* Its connection stays while it is not watched: somebody reads its texts. */
+static void gone_unwatched(void **state)
+{
+    struct fixture *f = *state;
+
+    say_text(f, "GET /later HTTP/1.1\r\n" HOST);
+    http_request_watch(f->later, NULL, NULL);
+    disconnect_client(f);
+    wait_for(f, 1);
+    assert_true(is_connected(f));
+    assert_string_equal(f->later->path, "/later");
+    http_request_watch(f->later, on_gone, f);
+    turn(f);
+    assert_int_equal(f->gone, 1);
+    assert_false(is_connected(f));
+}
+
 static void half_closed(void **state)
 {
     struct fixture *f = *state;
@@ -597,6 +614,7 @@ int main(void)
         TEST(too_long),         TEST(not_taken_copies),
         TEST(invited),          TEST(no_room),   TEST(stop),
         TEST(parts),            TEST(parts_end), TEST(parts_not_taken),
+        TEST(gone_unwatched),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -216,10 +216,6 @@ void request_gone(void *arg)
 {
     struct request *r = arg;
 
-    r->is_gone = true;
-    if (r->step != NULL) {
-        return; /* until on_stepped() */
-    }
     r->reply.status = CLIENT_GONE;
     r->record.searched = clock_usec();
     request_log_answer(r->context, &r->record, r->call, &r->reply);
@@ -508,9 +504,7 @@ static void on_stepped(void *arg, enum api_next next,
     r->reply.body = writer;
     r->step = NULL;
     LIST_REMOVE(r, entry);
-    if (r->is_gone) {
-        request_gone(r);
-    } else if (take_step(r, next)) {
+    if (take_step(r, next)) {
         request_go_on(r);
     }
 }
@@ -525,7 +519,8 @@ static bool is_large(const struct request *r)
 }
 
 /* Has a step taken in another thread that would take long here.  Returns false
- * if it is none.  What it reads stays until it ends: its client may go. */
+ * if it is none.  It reads texts of the request, which are its connection's: a
+ * client that goes meanwhile is noticed after it. */
 static bool step_elsewhere(struct request *r)
 {
     r->step = is_large(r)
@@ -536,6 +531,9 @@ static bool step_elsewhere(struct request *r)
         return false;
     }
     request_stop_waiting(r); /* it ends, whatever the time is */
+    if (r->http != NULL) {
+        http_request_watch(r->http, NULL, NULL);
+    }
     LIST_INSERT_HEAD(&r->context->stepping, r, entry);
     return true;
 }

@@ -28,7 +28,6 @@ struct request {
     struct body *body;   /* its work, if a worker does it; or NULL */
     struct event *timer; /* NULL: it does not wait */
     struct step_thread *step; /* in another thread; NULL: there is none */
-    bool is_gone;            /* its client, meanwhile */
     unsigned tries;
     bool is_sending;         /* a part of the answer */
     struct packer *packer;   /* of parts; or NULL */
