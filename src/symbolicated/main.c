@@ -487,6 +487,9 @@ static void finish_daemon(struct symbolicated_daemon *d)
         worker_stop(d->workers.list[i]);
     }
     for (i = 0; i < d->workers.n; i++) {
+        worker_join(d->workers.list[i]);
+    }
+    for (i = 0; i < d->workers.n; i++) {
         worker_free(d->workers.list[i]);
     }
     free(d->workers.list);

@@ -136,13 +136,17 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
+void worker_join(struct worker *w)
+{
+    if (w != NULL && w->started) {
+        pthread_join(w->thread, NULL);
+    }
+}
+
 void worker_free(struct worker *w)
 {
     if (w == NULL) {
         return;
-    }
-    if (w->started) {
-        pthread_join(w->thread, NULL);
     }
     http_server_free(w->http);
     request_context_clear(&w->context);

@@ -41,7 +41,10 @@ void worker_configure(struct worker *worker, struct settings *settings);
 /* Accepts nothing more, answers what it has, and ends, within seconds. */
 void worker_stop(struct worker *worker);
 
-/* Waits for its end.  NULL is allowed. */
+/* Waits for its end.  NULL is allowed, as below. */
+void worker_join(struct worker *worker);
+
+/* When all have ended: any of them may read what another one has counted. */
 void worker_free(struct worker *worker);
 
 /* Whether its loop has turned in the last so many milliseconds, of which a

@@ -234,6 +234,29 @@ for my $n (1 .. 5) {
     is $t->stop_symbolicated, 0, 'and it stops';
 }
 
+# asked for its metrics while it ends: threads that have ended before the one
+# that answers still have their numbers, and none is of memory that was freed
+
+{
+    my $many = 300_000;
+    my $body = qq({"memoryMap": [["crash.pdb", "$key"]], "stacks": [[)
+        . join(',', ('[0,4096]') x $many) . ']]}';
+    $t->start_symbolicated({ %$config, symbolication => { threads => 4,
+        limits => { frames => $many, body_size => '8m' } } },
+        env => { MALLOC_PERTURB_ => 165 });
+    my @kept = map { Test::Symcache::connect_to($t->symbolicated_socket) } 1 .. 16;
+    my $one = Test::Symcache::connect_to($t->symbolicated_socket);
+    print $one Test::Symcache::request_text('POST', '/symbolicate/v5',
+        'Content-Length: ' . length $body), $body;
+    close $one;
+    syswrite $_, Test::Symcache::request_text('GET', '/metrics') for @kept;
+    is $t->stop_symbolicated, 0, 'stops while it is asked for its metrics';
+    my @answers = grep { $_->{complete} } map { $t->read_response($_, 'GET') } @kept;
+    my @wrong = grep {
+        $_->{body} !~ /^symbolicated_frames_total (?:0|$many)$/m } @answers;
+    is scalar(@wrong), 0, 'answers are right' or diag $wrong[0]{body};
+}
+
 # at most so many files at a time
 
 $t->start_symbolicated({ %$config, symbolication => {
