@@ -334,5 +334,39 @@ is ask(lines(question($id, 0x2000)))->{status}, 200, 'clients that go leave noth
 is $t->symbolicated_metric('symbolicated_requests_total{protocol="symbolize",status="5xx"}'),
     0, 'no request has failed';
 
+# A file is cut short when a request has read the last that it needs of it, and
+# before that is sent: another request, which still reads it, notices.
+
+my @many = map { 0x2010 + $_ % 24 } 0 .. 16383;
+sub slow {
+    my ($body) = @_;
+    my $client = Test::Symcache::connect_to($t->symbolicated_socket) or die $!;
+    binmode $client;
+    print $client Test::Symcache::request_text('POST', '/symbolize/v1',
+        'Content-Length: ' . length $body), $body;
+    $client->flush;
+    return $client;
+}
+sub rest {
+    my ($client, $raw) = (@_, '');
+    while (sysread $client, $raw, 1 << 20, length $raw) {}
+    return Test::Symcache::parse_response($raw, 'POST');
+}
+
+my $reader = slow(lines((question($id, @many)) x 4));
+my $last = slow(lines((question($id, @many)) x 4,
+    map { question(sprintf('%08x', $_) . 'ab' x 16, 1) } 1 .. 290));
+my $raw = '';
+my $begun = 4096;    # of the last of four parts, each of which has a question
+while (length $raw < $begun) {
+    sysread $last, $raw, $begun - length $raw, length $raw or die "it ends: $raw";
+    $begun = 3 * hex($1) + 4096 if $raw =~ /\r\n\r\n([0-9a-f]+)\r\n/;
+}
+truncate $symcache, 0 or die $!;
+is rest($reader)->{status}, 200, 'one that reads a file that was cut short';
+(undef, $end) = named(rest($last, $raw)->{body});
+is $end->{counts}{lines}, 294, '... and one that has read it, and goes on';
+ok Test::Symcache::alive($t->{symbolicated}), 'symbolicated lives';
+
 $t->finish;
 done_testing;

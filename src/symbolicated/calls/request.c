@@ -461,12 +461,14 @@ static void let_go(struct request *r)
 
 /*
  * A step was taken.  A file that is cut short while it is read gives nonsense;
- * then the step is taken again, without it.  Returns whether there is a step to
- * take now; if not, the request waits or has been answered.
+ * then the step is taken again, without it; one that lets all go has read none.
+ * Returns whether there is a step to take now; if not, the request waits or has
+ * been answered.
  */
 static bool take_step(struct request *r, enum api_next next)
 {
-    if (r->search != NULL && is_broken(r) && ++r->tries < BROKEN_TRIES) {
+    if (next != API_LETS_GO && r->search != NULL && is_broken(r) &&
+        ++r->tries < BROKEN_TRIES) {
         stats_add(&r->context->stats.cut, 1);
     } else if (next == API_FINISHED) {
         send_reply(r);
