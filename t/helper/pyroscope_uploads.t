@@ -88,6 +88,11 @@ is $t->read_file('uploads/.builds/%/%/9'), "other/elf-buildid-$other/other\n",
     'the build has it';
 is_deeply call('UploadFinished', encode_json({ gnuBuildId => $other }), @json, @basic)->{json}, {},
     'finished';
+ok call('ShouldInitiateUpload', $begin, @json, @basic)->{json}{shouldInitiateUpload},
+    'wanted again without labels, to be kept when the build goes';
+ok call('ShouldInitiateUpload', encode_json({ file => { gnuBuildId => $id, name => 'app',
+    type => 'TYPE_EXECUTABLE_FULL' } }), @json, @basic, 'X-Symcached-Labels: build=9')
+    ->{json}{shouldInitiateUpload}, 'a file without labels is wanted for a build';
 
 # --- what is refused
 

@@ -10,6 +10,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Compress::Zlib qw(memGzip);
+use Digest::MD5 qw(md5_hex);
 use Digest::SHA qw(sha1_hex);
 use JSON::PP ();
 use Test::Ctl;
@@ -127,6 +128,43 @@ ok !-e "$root/.builds/%/%/other", 'whose labels count, and not those of a header
 is $u->request('PUT', '/builds/a%0d%0aX-Symcached-Labels:%20build=x/b/c/symbols/' . path(12),
     sym(12), @Test::Uploads::token)->{status}, 405, 'a line end in it is no label';
 ok !-e "$root/app12", 'and nothing is stored';
+
+# --- what a client would skip
+
+# A file that only a build has goes with it, so one without labels has to send it
+# again; and a build gets a file only by sending it.
+put($_, $_ == 13 ? '?build=skip' : $_ == 14 ? '?expires=1d' : '') for 13 .. 15;
+sub head { Test::Symcache::header($u->request('HEAD', "/symbols/${\ path($_[0])}", '',
+    @Test::Uploads::token, 'Want-Repr-Digest: sha-256=1', @_[1 .. $#_]), 'Repr-Digest') }
+is head(13), undef, 'HEAD of a file of a build: no digest';
+is head(15, labels('build=x')), undef, 'nor with labels';
+isnt head(15), undef, 'but of one that stays';
+sub tecken {
+    my ($n, @headers) = @_;
+    return $u->request('POST', '/upload/v2/', JSON::PP::encode_json({ files => [{
+        key => path($n), size => length sym($n), md5_hash => md5_hex(sym($n)) }] }),
+        'Content-Type: application/json', @Test::Uploads::token, @headers)
+        ->{json}{files}[0]{action}{type};
+}
+is join(' ', map { tecken($_) } 13 .. 15), 'upload upload skip',
+    'Tecken: sent are a file of a build and one that expires';
+is tecken(15, labels('build=x')), 'upload', 'and all with labels';
+sub status {
+    my ($n, $before, @headers) = @_;
+    return $u->request('GET', "$before/symupload/v1/symbols/app$n/${\ id($n)}:checkStatus?$key",
+        '', @headers)->{json}{status};
+}
+is join(' ', map { status($_, '') } 13 .. 15), 'MISSING MISSING FOUND', 'symupload: the same';
+is status(15, $builds), 'MISSING', 'and with labels';
+my $folder = $t->path('once');
+$t->write_file('once/app13.sym', sym(13));
+my $port = $u->start_nginx_on_port;
+is $ctl->run('upload', '--url', "$port/symbols", '--token', '0123456789abcdef0123456789abcdef',
+    $folder)->{out}, "0 stored, 1 skipped, 0 refused, 0 failed, 0 left out\n",
+    'symcachectl upload: the server has it';
+$t->stop_nginx;
+$u->start_nginx;
+isnt head(13), undef, 'and keeps it without its build';
 
 # --- how long they are kept
 

@@ -246,12 +246,14 @@ static struct pyroscope_entry *begin_file(struct pyroscope *pyroscope,
 
 /* calls ------------------------------------------------------------------- */
 
-/* Is a program or debug file with this build id among the uploads?  A file of
- * another name is one more: it may have what the first one has not. */
+/* Is a program or debug file with this build id among the uploads, and would
+ * stay no longer if it was sent once more?  A file of another name is one more:
+ * it may have what the first one has not. */
 static bool is_there(const struct config *config, bool only_try,
-                     const struct pyroscope_file *file)
+                     const struct pyroscope_file *file,
+                     const struct build_labels *labels)
 {
-    char root[2048], folder[SYMSTORE_ID_SIZE];
+    char root[2048], folder[SYMSTORE_ID_SIZE], path[4096];
     struct index_names *names = calloc(1, sizeof(*names));
     bool found = false;
     size_t i;
@@ -269,7 +271,9 @@ static bool is_there(const struct config *config, bool only_try,
                 strcmp(names->list[i].text, file->name) == 0;
     }
     free(names);
-    return found;
+    snprintf(path, sizeof(path), "%s/%s/%s/%s", root, file->name, folder,
+             file->name);
+    return found && upload_is_kept(path, labels);
 }
 
 static void should_initiate(struct pyroscope *pyroscope,
@@ -279,13 +283,17 @@ static void should_initiate(struct pyroscope *pyroscope,
 {
     const struct pyroscope_entry *entry =
         find_upload(pyroscope, call, file->build_id);
+    struct build_labels labels = {.build = ""};
+    const char *wrong = upload_labels_read(call->req, &labels);
 
-    if (file->build_id[0] == '\0') {
+    if (wrong != NULL) {
+        answer_refusal(call->req, 400, wrong);
+    } else if (file->build_id[0] == '\0') {
         answer_wanted(call, false, "a file without a GNU build id is not "
                                    "found again");
     } else if (entry != NULL && entry->state == ENTRY_RUNS) {
         answer_wanted(call, false, "it is being uploaded");
-    } else if (is_there(config, call->only_try, file)) {
+    } else if (is_there(config, call->only_try, file, &labels)) {
         answer_wanted(call, false, "a file of this name with this build id "
                                    "was uploaded already");
     } else if (begin_file(pyroscope, call, file) == NULL) {

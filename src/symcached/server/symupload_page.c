@@ -288,21 +288,38 @@ static void complete_symupload(struct symupload_entry *entry, const char *user,
 
 /* -------------------------------------------------------------------------- */
 
+/* Is an entry of a folder a text, which would stay no longer if it was sent
+ * once more? */
+static bool is_kept_text(const char *folder, const char *name,
+                         const struct build_labels *labels)
+{
+    size_t len = strlen(name);
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%.3000s/%.255s", folder, name);
+    return len > 4 && strcmp(name + len - 4, ".sym") == 0 &&
+           upload_is_kept(path, labels);
+}
+
 /* Is a text of this module there? */
 static void check_status(const struct config *config, bool only_try,
                          const char *name, const char *id,
                          struct evhttp_request *req)
 {
     char path[PATH_MAX], text[SYMCACHE_ID_TEXT_MAX + 1];
+    struct build_labels labels = {.build = ""};
+    const char *wrong = upload_labels_read(req, &labels);
     const struct dirent *entry;
     symcache_key_t key = {.name_len = 0};
     bool is_there = false;
-    size_t len;
     DIR *dir;
 
     if (symcache_name_parse(name, strlen(name), &key) != SYMCACHE_OK ||
         symcache_debug_id_parse(id, strlen(id), &key) != SYMCACHE_OK) {
-        answer_error(req, 400, "the path is .../symbols/<file>/<id>");
+        wrong = "the path is .../symbols/<file>/<id>";
+    }
+    if (wrong != NULL) {
+        answer_error(req, 400, wrong);
         return;
     }
     symcache_id_print(text, &key);
@@ -310,8 +327,7 @@ static void check_status(const struct config *config, bool only_try,
              only_try ? "/" UPLOADS_TRY : "", key.name, text);
     dir = opendir(path);
     while (dir != NULL && !is_there && (entry = readdir(dir)) != NULL) {
-        len = strlen(entry->d_name);
-        is_there = len > 4 && strcmp(entry->d_name + len - 4, ".sym") == 0;
+        is_there = is_kept_text(path, entry->d_name, &labels);
     }
     if (dir != NULL) {
         closedir(dir);

@@ -144,8 +144,7 @@ static cJSON *make_tecken_action(const struct tecken_upload *upload,
         cJSON_AddStringToObject(action, "msg", file->wrong);
         return action;
     }
-    /* the build gets a file only by sending it */
-    if (file->is_there && upload->labels.build[0] == '\0') {
+    if (file->is_there && upload_is_kept(file->there, &upload->labels)) {
         return new_tecken_action("skip");
     }
     session = tecken_session_begin(upload->tecken, upload->user, file->path);

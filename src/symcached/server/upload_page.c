@@ -454,7 +454,8 @@ static bool answer_head(struct upload_page *page, const struct config *config,
         return false;
     }
     add_sunset(page, path);
-    if (want == NULL || !symcache_digest_wanted(want, strlen(want))) {
+    if (want == NULL || !symcache_digest_wanted(want, strlen(want)) ||
+        upload_is_of_builds(path, &request->labels)) {
         reply_head(page, (uint64_t)st.st_size);
         return false;
     }

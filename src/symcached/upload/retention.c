@@ -62,6 +62,18 @@ time_t upload_expires(const char *path)
     return n > 0 ? (time_t)strtoll(text, NULL, 10) : 0;
 }
 
+bool upload_is_of_builds(const char *path, const struct build_labels *labels)
+{
+    return labels->build[0] != '\0' ||
+           lgetxattr(path, SYMCACHE_UPLOAD_LABELLED, NULL, 0) >= 0 ||
+           (errno != ENODATA && errno != ENOTSUP);
+}
+
+bool upload_is_kept(const char *path, const struct build_labels *labels)
+{
+    return upload_expires(path) == 0 && !upload_is_of_builds(path, labels);
+}
+
 int retention_extend(const char *path, unsigned seconds)
 {
     time_t expires = upload_expires(path);

@@ -114,6 +114,15 @@ void uploads_list_changed(struct uploads *uploads, const char *list,
 /* Unix time after which a file that is there is of no use; 0 = never. */
 time_t upload_expires(const char *path);
 
+/* Does sending a file that is there once more change whose it is?  With labels
+ * one more build gets it, and without labels a file that only builds have
+ * stays when they go. */
+bool upload_is_of_builds(const char *path, const struct build_labels *labels);
+
+/* Would a file that is there stay no longer if it was sent once more?  A client
+ * can skip only such files. */
+bool upload_is_kept(const char *path, const struct build_labels *labels);
+
 /* Builds with labels, as of the last pass of cleaning. */
 size_t uploads_builds(const struct uploads *uploads);
 
