@@ -129,6 +129,16 @@ is state_of($sum, '/build/out/crash.pdb', @sums)->{state}, 'ok',
     'one that was removed is made again of its chunks';
 ok -e "$dir/uploads/$path", '... and is there';
 
+# one that another file has replaced meanwhile is not there any more
+my $place = 'libx.so/0123456789ABCDEF0123456789ABCDEF0/libx.so.sym';
+my @texts = map { "MODULE Linux x86_64 0123456789ABCDEF0123456789ABCDEF0 libx.so\nPUBLIC $_ 0 f\n" }
+    1000, 2000;
+for my $text (@texts, $texts[0]) {
+    chunks(packed($text));
+    is state_of(sha1_hex($text), 'libx.so.sym', sha1_hex($text))->{state}, 'ok', 'a text';
+    is $t->read_file("uploads/$place"), $text, '... is there, also when it is sent again';
+}
+
 # --- a mapping of ProGuard, whose UUID is in its name
 
 my $uuid = '5c1d3f3a-0000-4000-8000-0123456789ab';

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/hash_table.h"
 #include "base/hex.h"
@@ -46,7 +48,9 @@ struct assembly_entry {
     bool is_artifacts;
     char *release, *dist;       /* or NULL */
     char *text;                 /* why it failed */
-    struct symstore_path place; /* of one that is done */
+    struct symstore_path place; /* of one that is done, and its file then: */
+    ino_t inode;
+    struct timespec stored;
     struct bundle_listing *listing; /* or NULL */
 };
 
@@ -392,6 +396,17 @@ static void on_noted(void *arg, const char *failure)
     assemblies_next(assemblies);
 }
 
+/* Looks at the file of one that is done.  Returns false if it is not there. */
+static bool look_at_file(const struct assembly_entry *entry, struct stat *st)
+{
+    char path[PATH_MAX], file[PATH_MAX];
+
+    upload_file_path(file, &entry->place, entry->only_try);
+    snprintf(path, sizeof(path), "%.2000s/%.2000s", root_of(entry->assemblies),
+             file);
+    return lstat(path, st) == 0;
+}
+
 /* A bundle is stored: notes the ids by which it is found.  Returns false if
  * that fails. */
 static bool note_bundle(struct assembly_entry *entry, const char *debug_ids)
@@ -428,12 +443,16 @@ static void take_doubts(struct assembly_entry *entry, const char *doubts)
 static void on_done(void *arg, const struct upload_result *result)
 {
     struct assembly_entry *entry = arg;
+    struct stat st = {.st_ino = 0};
 
     if (result->status >= 300 || result->nfiles == 0) {
         end_assembly(entry, result->text != NULL ? result->text : "");
         return;
     }
     entry->place = result->files[0].place;
+    (void)look_at_file(entry, &st);
+    entry->inode = st.st_ino;
+    entry->stored = st.st_mtim;
     if (!entry->is_artifacts) {
         end_assembly(entry, NULL);
         return;
@@ -528,15 +547,14 @@ static int find_missing(const struct assemblies *assemblies,
     return n;
 }
 
-/* A file that was done may have been removed since. */
+/* A file that was done may have been removed or replaced since. */
 static bool is_there(const struct assembly_entry *entry)
 {
-    char path[PATH_MAX], file[PATH_MAX];
+    struct stat st;
 
-    upload_file_path(file, &entry->place, entry->only_try);
-    snprintf(path, sizeof(path), "%.2000s/%.2000s", root_of(entry->assemblies),
-             file);
-    return access(path, F_OK) == 0;
+    return look_at_file(entry, &st) && st.st_ino == entry->inode &&
+           st.st_mtim.tv_sec == entry->stored.tv_sec &&
+           st.st_mtim.tv_nsec == entry->stored.tv_nsec;
 }
 
 static void answer_entry(struct assembly_entry *entry,
