@@ -243,6 +243,21 @@ restart(max_unused_for => '1s', keep => [{ branch => 'release-*' }]);
 $t->wait_until('an unused file goes', sub { !has(51) });
 is join(' ', grep { has($_) } 41 .. 45), '41 42 43 44 45',
     'unused files of a release stay';
+
+# While lists cannot be read, any file may be of such a build.
+put($_, '?build=1&branch=release-9&expires=1s') for 90, 91;
+put(91, '?try=1&build=1&expires=1s');
+my $broken = "$root/.builds/%/x";
+mkdir $broken;
+truncate $t->write_file('uploads/.builds/%/x/1', ''), 200 << 20 or die $!; # too large for a list
+$t->wait_until('a file of a try build expires', sub { !-f "$root/.try/" . path(91) });
+$t->wait_until('lists cannot be read', sub { gauge('symcached_uploads_builds_unread') == 1 });
+ok has(90), 'a file of a build that is kept has not';
+unlink "$broken/1" or die $!;
+rmdir $broken;
+$t->wait_until('lists can be read', sub { gauge('symcached_uploads_builds_unread') == 0 });
+ok has(90), 'and does not, when they can be read';
+
 restart();
 put($_, "?product=p&branch=nightly&build=${\ ($_ - 30)}") for 34, 35;
 age("p/nightly/$_", 1000 - 100 * $_) for 4, 5;

@@ -116,7 +116,7 @@ static struct builds *read_builds(struct cleaner_pass *pass, const char *root)
     } else {
         log_error(errno, "clean: the lists of builds in \"%s/"
                          BUILD_LIST_FOLDER "\" cannot be read: no build "
-                         "is removed", root);
+                         "is removed, nor a file that one may keep", root);
         pass->unread++;
     }
     return builds;
@@ -183,7 +183,11 @@ static void run_cleaner(void *arg)
         index_begin(uploads->root);
     }
     rules.builds = pass->builds[0] = read_builds(pass, uploads->root);
+    if (rules.builds == NULL && uploads->nkeep > 0) {
+        rules.now = 0; /* any file may be of a build that is kept */
+    }
     retention_pass(uploads->root, &rules, &pass->sum);
+    rules.now = pass->is_doubted ? 0 : pass->begun;
     pass->ntry = pass->sum.nfound;
     rules.max_age = uploads->try_max_age;
     rules.is_try = true;
