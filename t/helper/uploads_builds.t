@@ -331,6 +331,16 @@ out('forget', '--product', 'q', '--build', '[23]', @admin);
 ok !has(61) && !has(62) && !-e "$root/.try/" . path(63), 'several builds';
 is ctl('builds', '--product', 'q')->{code}, 1, 'none is left';
 
+# while a list cannot be read, any file could be of its build
+put(64, "?product=r&branch=main&build=$_") for 1, 2;
+truncate "$root/.builds/r/main/2", 200 << 20 or die $!; # too large for a list
+$ctl->is(ctl('forget', '--product', 'r', '--build', 1, @admin), 3, undef,
+    qr{\.builds/r/main/2: File too large\n}, 'a list that cannot be read: 3');
+ok has(64) && -e "$root/.builds/r/main/1", 'and nothing is removed';
+$ctl->is(ctl('forget', '--product', 'r', '--build', 2, @admin), 3, undef,
+    qr{\.builds/r/main/2: File too large\n}, 'nor is a build whose own list it is');
+unlink "$root/.builds/r/main/2" or die $!;
+
 # whose files stay for another build, and whose list this user may not remove
 put(64, "?product=r&branch=main&build=$_") for 1, 2;
 chmod 0555, "$root/.builds/r/main";

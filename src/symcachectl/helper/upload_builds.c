@@ -218,17 +218,35 @@ static bool may_go(const char *root, const char *path)
            errno == ENODATA;
 }
 
-/* Takes note of the files of builds that stay. */
-static void keep_path(struct paths *kept, const char *tree,
-                      const struct build_labels *labels)
+/* A list that is not there is one that has just been removed.  Returns an exit
+ * code. */
+static int no_list(const char *tree, const struct build_labels *labels)
+{
+    char path[PATH_MAX];
+    int num = errno;
+
+    if (num == ENOENT) {
+        return COMMAND_OK;
+    }
+    build_list_path(path, tree, labels);
+    return command_fail(COMMAND_IO, path, strerror(num));
+}
+
+/* Takes note of the files of a build that stays.  Returns an exit code. */
+static int keep_path(struct paths *kept, const char *tree,
+                     const struct build_labels *labels)
 {
     const char *list, *path;
     size_t size, at = 0;
 
     list = read_list(kept, tree, labels, &size);
-    while (list != NULL && (path = build_list_next(list, size, &at)) != NULL) {
+    if (list == NULL) {
+        return no_list(tree, labels);
+    }
+    while ((path = build_list_next(list, size, &at)) != NULL) {
         (void)add_path(kept, path);
     }
+    return COMMAND_OK;
 }
 
 /* Removes the files of a build, and then its list.  handled has the files that
@@ -244,7 +262,10 @@ static int forget(const struct settings *settings, struct paths *handled,
     size_t size, at = 0;
 
     list = read_list(handled, tree, labels, &size);
-    while (list != NULL && (path = build_list_next(list, size, &at)) != NULL) {
+    if (list == NULL) {
+        return no_list(tree, labels);
+    }
+    while ((path = build_list_next(list, size, &at)) != NULL) {
         if (!add_path(handled, path) || !may_go(tree, path)) {
             continue;
         }
@@ -277,10 +298,15 @@ int upload_builds_forget(const struct settings *settings, const char *root,
         if (one != COMMAND_OK) {
             return one;
         }
-        for (j = 0; j < lists.n; j++) {
+        for (j = 0; j < lists.n && one == COMMAND_OK; j++) {
             if (!build_pattern_matches(pattern, &lists.builds[j].labels)) {
-                keep_path(&paths, tree, &lists.builds[j].labels);
+                one = keep_path(&paths, tree, &lists.builds[j].labels);
             }
+        }
+        if (one != COMMAND_OK) { /* it could have any of the files */
+            free_paths(&paths);
+            build_lists_clear(&lists);
+            return one;
         }
         for (j = 0; j < lists.n; j++) {
             if (!build_pattern_matches(pattern, &lists.builds[j].labels)) {
