@@ -199,25 +199,37 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Was the last line cut off, by a full disk or a kill?  Leaves the place at the
+ * end. */
+static bool is_torn(FILE *f)
+{
+    bool is_cut = fseek(f, -1, SEEK_END) == 0 && getc(f) != '\n';
+
+    return fseek(f, 0, SEEK_END) == 0 && is_cut;
+}
+
 /* Writes lines, each of them once.  Returns 0, or an errno. */
 static int write_build_list(const char *path, bool appends, const char **lines,
                             size_t n)
 {
-    FILE *f = fopen(path, appends ? "ae" : "we");
+    FILE *f = fopen(path, appends ? "a+e" : "we");
     size_t i;
     int rc = 0;
 
     if (f == NULL) {
         return errno;
     }
+    if (appends && is_torn(f)) {
+        putc('\n', f); /* or the next path would belong to that line */
+    }
     qsort(lines, n, sizeof(lines[0]), by_text);
-    for (i = 0; i < n; i++) {
-        if (i == 0 || strcmp(lines[i - 1], lines[i]) != 0) {
-            fprintf(f, "%s\n", lines[i]);
+    for (i = 0; i < n && rc == 0; i++) {
+        if ((i == 0 || strcmp(lines[i - 1], lines[i]) != 0) &&
+            fprintf(f, "%s\n", lines[i]) < 0) {
+            rc = errno;
         }
     }
-    rc = ferror(f) ? EIO : 0;
-    return fclose(f) != 0 ? errno : rc;
+    return fclose(f) != 0 && rc == 0 ? errno : rc;
 }
 
 /* Writes the list anew, with what it has and n paths.  Returns 0, or an

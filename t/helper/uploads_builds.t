@@ -54,6 +54,13 @@ is_deeply list('app/%/h%261'), [4], 'by a header; an empty one counts for none';
 put(4, '?try=1&build=t');
 ok -f "$root/.try/.builds/%/%/t", 'a try build is beside its files';
 
+# A full disk or a kill can cut off the end of a list.
+put(16, '?build=torn');
+truncate "$root/.builds/%/%/torn", length(path(16)) - 3 or die $!;
+put($_, '?build=torn') for 17, 18;
+is_deeply list('%/%/torn'), [16, 17, 18], 'the next line of a list that was cut off is whole';
+like $t->read_file('uploads/.builds/%/%/torn'), qr/^\Q${\ path(17)}\E$/m, 'and has its path';
+
 my @bad = (
     ['?branch=x', qr/need the name of a build/, 'no build'],
     ['?build=', qr/1 to 64 bytes/, 'an empty build'],
