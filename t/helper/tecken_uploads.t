@@ -181,6 +181,21 @@ is header($done, 'Retry-After'), 15, 'and when to send it again';
 like $t->helper_log, qr{\[error\] .*user=ci\@example.com file=\Q$key\E bytes=0-399999: the piece cannot be kept: no room.*; the client can send it again},
     'and the log';
 
+# --- a file that has come, and could not be stored
+
+$t->stop_symcached;
+$config = $u->config;
+$config->{uploads}{replace} = JSON::PP::false;
+$t->start_symcached($config);
+$t->write_file("uploads/$text", "$sym\n");
+$url = session(order([spec($text, $sym)]));
+is piece($url, $sym, 0, 10)->{status}, 308, 'a piece of a file, in whose place is another one';
+is piece($url, $sym, 10, length($sym) - 10)->{status}, 409, 'which stays';
+unlink "$dir/uploads/$text" or die $!;
+is piece($url, $sym, 10, length($sym) - 10)->{status}, 200,
+    'when that has gone, the last piece is sent again';
+is $t->read_file("uploads/$text"), $sym, 'and the file is there';
+
 # --- a spool on another file system
 
 SKIP: {

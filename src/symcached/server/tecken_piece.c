@@ -325,6 +325,8 @@ void tecken_piece_take(struct tecken_session *session,
     } else if (range.total > config->uploads.max_size) {
         tecken_reply_error(req, 413,
                            "the file is larger than \"uploads.max_size\"");
+    } else if (session->got > 0 && session->got == range.total) {
+        take_file(session, config, NULL, req); /* it was not taken before */
     } else if (range.size == 0 || range.first != session->got) {
         /* where it goes on, also if it asks for that */
         if (session->got > 0) {
