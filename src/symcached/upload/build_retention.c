@@ -12,6 +12,7 @@
 #include "base/hash_table.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "publication.h"
 
 struct build_file {
     const char *path; /* in a text of a list */
@@ -20,6 +21,7 @@ struct build_file {
 
 struct builds {
     char *root;
+    time_t begun; /* before the lists were read */
     struct build_lists lists;
     enum build_fate *fates; /* of each build */
     char **texts;            /* of each list */
@@ -163,6 +165,7 @@ struct builds *builds_read(const char *root,
         return NULL;
     }
     builds->root = strdup(root);
+    builds->begun = now;
     rc = builds->root != NULL ? read_all(builds, config, now) : ENOMEM;
     if (rc != 0) {
         builds_free(builds);
@@ -208,27 +211,41 @@ enum build_fate builds_judge(const struct builds *builds, const char *path)
     return file != NULL ? file->fate : BUILD_NONE;
 }
 
+/* Removes the list of a build, unless it has changed since it was read: times
+ * of lists are in seconds.  Returns false if it stays. */
+static bool remove_list(const struct builds *builds, const struct build *build)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int rc = 1;
+
+    if (!publication_try_lock()) {
+        return false; /* the next pass tries again */
+    }
+    build_list_path(path, builds->root, &build->labels);
+    if (build->last < builds->begun && stat(path, &st) == 0 &&
+        st.st_mtime == build->last) {
+        rc = build_list_remove(builds->root, &build->labels);
+    }
+    if (rc < 0) {
+        log_warn(errno, "\"%s\" cannot be removed", path);
+    }
+    publication_unlock();
+    return rc == 0;
+}
+
 size_t builds_remove(const struct builds *builds)
 {
     const struct build *build = builds->lists.builds;
-    char path[PATH_MAX];
-    struct stat st;
     size_t i, n = 0;
 
     for (i = 0; i < builds->lists.n; i++, build++) {
-        build_list_path(path, builds->root, &build->labels);
-        if (builds->fates[i] != BUILD_DROPPED || stat(path, &st) != 0 ||
-            st.st_mtime != build->last) {
-            continue;
+        if (builds->fates[i] == BUILD_DROPPED && remove_list(builds, build)) {
+            log_info(0, "clean uploads product=%s branch=%s build=%s removed",
+                     build->labels.product, build->labels.branch,
+                     build->labels.build);
+            n++;
         }
-        if (build_list_remove(builds->root, &build->labels) != 0) {
-            log_warn(errno, "\"%s\" cannot be removed", path);
-            continue;
-        }
-        log_info(0, "clean uploads product=%s branch=%s build=%s removed",
-                 build->labels.product, build->labels.branch,
-                 build->labels.build);
-        n++;
     }
     return n;
 }

@@ -54,6 +54,21 @@ bool upload_index_path(char path[PATH_MAX], const struct symstore_path *place,
     return true;
 }
 
+void publication_lock(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+bool publication_try_lock(void)
+{
+    return pthread_mutex_trylock(&mutex) == 0;
+}
+
+void publication_unlock(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
+
 struct publication *publication_new(const char *root)
 {
     struct publication *publication = calloc(1, sizeof(*publication));

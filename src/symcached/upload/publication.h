@@ -85,6 +85,15 @@ struct upload_file *publication_add(struct publication *publication,
                                     const struct symstore_path *place,
                                     const char *tmp, const char *member);
 
+/* Keeps all publications from changing what is at any place, as other threads
+ * do that look at files and then remove them.  It can take as long as one that
+ * compares files: not for the loop. */
+void publication_lock(void);
+void publication_unlock(void);
+
+/* The same for the loop: returns false where it would have to wait. */
+bool publication_try_lock(void);
+
 /*
  * Publishes in a thread.  done is called once, but never from inside; late
  * means that the disk does not answer.  The publication is freed after that.

@@ -210,6 +210,27 @@ static void index_file(const struct tree_path *parts, int fd,
     }
 }
 
+/* Removes a file that is as it was when it was judged: since then an upload can
+ * have replaced it, or kept it for longer. */
+static bool remove_file(int dir, const struct tree_path *parts, int fd,
+                        const struct stat *judged)
+{
+    struct stat now;
+    bool is_gone;
+
+    publication_lock();
+    is_gone = fstatat(dir, parts->name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+              now.st_ino == judged->st_ino &&
+              memcmp(&now.st_ctim, &judged->st_ctim, sizeof(now.st_ctim)) ==
+                  0 &&
+              unlinkat(dir, parts->name, 0) == 0;
+    if (is_gone) {
+        index_file(parts, fd, judged, false);
+    }
+    publication_unlock();
+    return is_gone;
+}
+
 static void look_at(int dir, const struct tree_path *parts,
                     const struct retention_rules *rules,
                     struct retention_sum *sum)
@@ -233,10 +254,9 @@ static void look_at(int dir, const struct tree_path *parts,
     }
     if (why != RETENTION_KEPT && sum->found != NULL) {
         list_kept(parts, &st, why, sum);
-    } else if (why != RETENTION_KEPT && unlinkat(dir, parts->name, 0) == 0) {
+    } else if (why != RETENTION_KEPT && remove_file(dir, parts, fd, &st)) {
         sum->files++;
         sum->bytes += (uint64_t)st.st_size;
-        index_file(parts, fd, &st, false);
     } else if (why == RETENTION_OF_BUILDS) {
         sum->left++;
     }
