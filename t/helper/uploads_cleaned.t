@@ -100,4 +100,30 @@ for my $case (['', 'sent again', $texts[0]], ['?force=1', 'replaced', $texts[1]]
     is eval { $t->read_file("uploads/$path") }, $second, "$what: and is there";
 }
 
+# --- with a tier, from which files go first, one after the other
+
+mkdir $t->path('tier') or die $!;
+$config->{tiers} = { fleet => { type => 'filesystem', path => $t->path('tier') } };
+$config->{stores}{default}{tier} = 'fleet';
+start();
+sub text { $texts[0] =~ s/libx\.so/$_[0]/r }
+sub path { "$_[0]/$id/$_[0].sym" }
+sub put { my ($name, $query) = @_;
+    $u->put(path($name) . ($query // ''), text($name), @Test::Uploads::token)->{status} }
+sub state_of { my ($name) = @_; join ' ', map { -e $t->path("$_/" . path($name)) ? $_ : () }
+    'uploads', 'tier/uploads' }
+
+my @names = qw(liba libb);
+is put($_, '?expires=1s'), 201, "$_: a file that expires" for @names;
+$t->wait_until('one is being removed', sub { -e $t->path('gate.waits') });
+my ($going) = $t->read_file('gate.waits') =~ m{/(lib[ab])/};
+my ($next) = grep { $_ ne $going } @names;
+like put($next), qr/^20[01]$/, 'the next one is sent again';
+isnt put($going), 200, 'that one is not there';
+$t->write_file('gate', '');
+$t->wait_until('it is sent again', sub { put($going) =~ /^20[01]$/ });
+is put('libc', '?expires=1s'), 201, 'one more expires';
+$t->wait_until('it has been removed', sub { state_of('libc') eq '' });
+is state_of($_), 'uploads tier/uploads', "$_ is there, and in the tier" for $next, $going;
+
 done_testing;

@@ -27,6 +27,7 @@
 #include "retention.h"
 #include "tier_copy.h"
 #include "symcached/job/job.h"
+#include "upload_state.h"
 
 #define FIRST_SECONDS 1
 
@@ -43,7 +44,7 @@
 #define LOOK_SECONDS 10
 
 struct cleaner {
-    struct removals *removals;
+    struct uploads *uploads;
     struct removing *removing; /* what the last pass has found, or NULL */
     struct event_base *base;
     struct scheduler *scheduler;
@@ -288,20 +289,20 @@ static void end_removing(struct removing *removing)
     free(removing);
 }
 
-/* Whether a file was sent again since the pass began, which may have been for a
- * build that the pass does not know. */
+/* Was a file sent again since the pass began, or is it just being sent?  It may
+ * be kept for longer then, or for a build that the pass does not know. */
 static bool is_young(const struct removing *removing,
                      const struct retention_found *found)
 {
+    bool is_try = removing->next >= removing->ntry;
     char path[PATH_MAX];
     struct stat st;
 
     snprintf(path, sizeof(path), "%.1024s/%s%.2000s",
              removing->config->uploads.root,
-             removing->next >= removing->ntry ? UPLOADS_TRY "/" : "",
-             found->path);
-    return found->is_of_builds && lstat(path, &st) == 0 &&
-           st.st_ctime >= removing->begun;
+             is_try ? UPLOADS_TRY "/" : "", found->path);
+    return (lstat(path, &st) == 0 && st.st_ctime >= removing->begun) ||
+           uploads_store(removing->cleaner->uploads, found->path, is_try);
 }
 
 static void remove_next(struct removing *removing)
@@ -311,9 +312,15 @@ static void remove_next(struct removing *removing)
     struct removal_request request = {.is_old = true};
     char *path;
 
+    /* with another configuration, the root or the tier may be another one */
+    if (cleaner == NULL ||
+        scheduler_config(cleaner->scheduler) != removing->config) {
+        removing->sum.left++;
+        removing->next = removing->sum.nfound;
+    }
     while (removing->next < removing->sum.nfound &&
            is_young(removing, found + removing->next)) {
-        removing->sum.left++;
+        removing->sum.left += found[removing->next].is_of_builds;
         removing->next++;
     }
     if (cleaner == NULL || removing->next == removing->sum.nfound) {
@@ -327,7 +334,8 @@ static void remove_next(struct removing *removing)
     request.file = path;
     request.is_try = removing->next >= removing->ntry;
     request.unused_for = found->is_unused ? removing->max_unused_for : 0;
-    removals_start(cleaner->removals, &request, on_removed, removing);
+    removals_start(uploads_removals(cleaner->uploads), &request, on_removed,
+                   removing);
 }
 
 /* Returns false if there is nothing, or no memory. */
@@ -450,7 +458,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
 
 struct cleaner *cleaner_new(struct event_base *base,
                             struct scheduler *scheduler,
-                            struct removals *removals)
+                            struct uploads *uploads)
 {
     struct cleaner *cleaner = calloc(1, sizeof(*cleaner));
 
@@ -459,7 +467,7 @@ struct cleaner *cleaner_new(struct event_base *base,
     }
     cleaner->base = base;
     cleaner->scheduler = scheduler;
-    cleaner->removals = removals;
+    cleaner->uploads = uploads;
     cleaner->began = clock_ms();
     evutil_secure_rng_get_bytes(&cleaner->run, sizeof(cleaner->run));
     cleaner->run |= 1; /* 0 means that there is no helper */

@@ -12,13 +12,14 @@
 
 struct cleaner;
 struct event_base;
-struct removals;
 struct scheduler;
+struct uploads;
 
-/* The first pass begins soon.  Returns NULL when out of memory. */
+/* uploads lives longer, and has its removals.  The first pass begins soon.
+ * Returns NULL when out of memory. */
 struct cleaner *cleaner_new(struct event_base *base,
                             struct scheduler *scheduler,
-                            struct removals *removals);
+                            struct uploads *uploads);
 
 /* How many builds with labels the last pass has left; 0 before the first. */
 size_t cleaner_builds(const struct cleaner *cleaner);

@@ -344,6 +344,31 @@ void removals_start(struct removals *removals,
     remove_there(removal, removal->path, removal->unused_for);
 }
 
+static bool is_same_place(const struct symstore_path *a,
+                          const struct symstore_path *b)
+{
+    return strcmp(a->id, b->id) == 0 && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->file, b->file) == 0;
+}
+
+bool removals_have(const struct removals *removals,
+                   const struct upload_file *files, size_t n, bool is_try)
+{
+    const struct upload_removal *removal;
+    size_t i;
+
+    LIST_FOREACH(removal, &removals->running, entry)
+    {
+        for (i = 0; i < n; i++) {
+            if (removal->is_try == is_try && !removal->is_told &&
+                is_same_place(&removal->file.place, &files[i].place)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 struct removals *removals_new(struct event_base *base,
                               struct scheduler *scheduler,
                               struct peers *peers)

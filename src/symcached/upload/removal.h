@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "debuginfo/identity/identity.h"
+#include "publication.h"
 
 struct event_base;
 struct peers;
@@ -49,6 +50,10 @@ struct removals *removals_new(struct event_base *base,
 void removals_start(struct removals *removals,
                     const struct removal_request *request,
                     removal_done_fn done, void *arg);
+
+/* Is one of these files just being removed, from a tier or here? */
+bool removals_have(const struct removals *removals,
+                   const struct upload_file *files, size_t n, bool is_try);
 
 /* Ends those that run with status 503.  NULL is allowed. */
 void removals_free(struct removals *removals);

@@ -244,6 +244,12 @@ static void share_upload(struct upload *u)
 {
     struct tier_copy *tier_copy;
 
+    /* or the tier could lose what it has just confirmed */
+    if (removals_have(u->uploads->removals, u->publication->files,
+                      u->publication->nfiles, u->result.is_try)) {
+        upload_refuse(u, 503, "a file of this name is just being removed");
+        return;
+    }
     tier_copy =
         tier_copy_start(scheduler_get_tiers(u->uploads->scheduler), u->config,
                         u->publication->files, u->publication->nfiles,
@@ -485,7 +491,7 @@ struct uploads *uploads_new(struct event_base *base,
                             ? removals_new(base, scheduler, uploads->peers)
                             : NULL;
     uploads->cleaner = uploads->removals != NULL
-                           ? cleaner_new(base, scheduler, uploads->removals)
+                           ? cleaner_new(base, scheduler, uploads)
                            : NULL;
     if (uploads->cleaner == NULL || uploads->assemblies == NULL) {
         uploads_free(uploads);
@@ -501,6 +507,35 @@ void uploads_configure(struct uploads *uploads)
 {
     peers_look(uploads->peers);
     recoveries_look(uploads->recoveries);
+}
+
+static bool is_at(const struct symstore_path *place, const char *path)
+{
+    size_t name = strlen(place->name), id = strlen(place->id);
+
+    return strncmp(path, place->name, name) == 0 && path[name] == '/' &&
+           strncmp(path + name + 1, place->id, id) == 0 &&
+           path[name + 1 + id] == '/' &&
+           strcmp(path + name + id + 2, place->file) == 0;
+}
+
+bool uploads_store(const struct uploads *uploads, const char *path,
+                   bool is_try)
+{
+    const struct upload *u;
+    size_t i;
+
+    LIST_FOREACH(u, &uploads->running, entry)
+    {
+        for (i = 0; u->publication != NULL && u->result.is_try == is_try &&
+                    i < u->publication->nfiles;
+             i++) {
+            if (is_at(&u->publication->files[i].place, path)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 struct removals *uploads_removals(const struct uploads *uploads)

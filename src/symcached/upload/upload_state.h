@@ -67,6 +67,10 @@ struct uploads {
  * may have them. */
 void upload_publish(struct upload *u);
 
+/* Does an upload that runs store a file at this path, "<name>/<id>/<file>"? */
+bool uploads_store(const struct uploads *uploads, const char *path,
+                   bool is_try);
+
 /* Answers, and frees the upload. */
 void upload_finish(struct upload *u, int status);
 
