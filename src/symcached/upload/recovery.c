@@ -196,9 +196,9 @@ static bool take_one(struct recoveries *recoveries, const char *root,
         recovery_free(recovery);
         return false;
     }
-    log_info(0, "uploads: a process was killed while it %s %zu files; "
-             "what was known of them is dropped",
-             recovery->files->removes ? "removed" : "stored",
+    log_info(0, "uploads: %s %zu files was broken off; what was known of "
+             "them is dropped",
+             recovery->files->removes ? "removing" : "storing",
              recovery->files->nfiles);
     look_at_files(recovery);
     return compare_digests(recovery);

@@ -47,6 +47,7 @@
 #include "nginx_body_file.h"
 #include "peer_notification.h"
 #include "warm.h"
+#include "write_ahead_log.h"
 
 /* Uploads that are worked on; others are told to come again. */
 #define UPLOADS_MAX 4
@@ -270,7 +271,12 @@ static void on_published(void *arg, bool late)
         upload_refuse(u, 503, "the disk does not answer");
         return;
     }
-    if (p->errnum != 0 || p->conflict != NULL) {
+    if (p->errnum != 0 && !p->compares) {
+        /* some files may have their names: as after a kill */
+        write_ahead_log_leave(p->intent);
+        p->intent = NULL;
+        recoveries_look(u->uploads->recoveries);
+    } else if (p->errnum != 0 || p->conflict != NULL) {
         publication_settled(p);
     }
     if (p->errnum != 0) {

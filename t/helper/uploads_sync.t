@@ -1,0 +1,75 @@
+#!/usr/bin/env perl
+
+# Uploads on a disk that fails when it is synced: what has its name nevertheless is
+# seen.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+use Test::Uploads;
+
+plan skip_all => 'not under a sanitizer' if $Test::Symcache::san;
+my $u = Test::Uploads->new;
+my $t = $u->t;
+my $dir = $t->dir;
+
+# syncfs() fails when the path in $SHIM is there.
+my $shim = $t->path('shim.so');
+$t->write_file('shim.c', <<'C');
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int syncfs(int fd)
+{
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "syncfs");
+    char path[4096] = "";
+    FILE *f = fopen(getenv("SHIM"), "re");
+
+    if (f != NULL && fgets(path, sizeof(path), f) != NULL &&
+        access(path, F_OK) == 0) {
+        fclose(f);
+        errno = EIO;
+        return -1;
+    }
+    if (f != NULL)
+        fclose(f);
+    return real(fd);
+}
+C
+plan skip_all => 'no C compiler'
+    if system('cc', '-shared', '-fPIC', '-w', '-o', $shim, $t->path('shim.c'), '-ldl') != 0;
+$t->stop_symcached;
+$t->start_symcached($u->config, env => { LD_PRELOAD => $shim, SHIM => $t->path('shim') });
+
+# --- a file that has got its name
+
+my $id = $Test::Symcache::key{'crash.pdb'};
+my $path = "crash.pdb/$id/crash.pdb";
+my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
+my $other = $pdb; # the last page is not used
+substr $other, -1, 1, chr(1 ^ ord substr $other, -1);
+sub made { $t->metric('symcached_transcodes_total') }
+sub ask { $t->helper('GET', "/v1/symcache/default/crash.pdb/$id?version=9.0.0&wait=60")->{status} }
+
+is $u->put($path, $pdb, @Test::Uploads::token)->{status}, 201, 'a file';
+is ask(), 200, 'a SymCache is made of it';
+is made(), 1, 'once';
+$t->write_file('shim', "$dir/uploads/.builds/%/%/9");
+is $u->put("$path?force=1&build=9", $other, @Test::Uploads::token)->{status}, 500,
+    'the disk fails after the file was replaced: 500';
+is $t->read_file("uploads/$path"), $other, 'it has its name';
+$t->write_file('shim', '');
+$t->wait_until('what was known of it is dropped', sub {
+    ask() == 200 && made() == 2 });
+pass 'and a SymCache is made of the new one';
+is_deeply [glob "$dir/uploads/.changing/*"], [], 'nothing is left to be done';
+
+done_testing;
