@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 
-# Uploads on a disk that fails when it is synced: what has its name nevertheless is
-# seen.
+# Uploads on a disk that fails when it is synced: what is not known to be on it
+# is not confirmed, and what has its name nevertheless is seen.
 
 use strict;
 use warnings;
@@ -11,6 +11,7 @@ use lib "$FindBin::Bin/../lib";
 use Test::More;
 use Test::Symcache;
 use Test::Uploads;
+use Test::Zip;
 
 plan skip_all => 'not under a sanitizer' if $Test::Symcache::san;
 my $u = Test::Uploads->new;
@@ -71,5 +72,18 @@ $t->wait_until('what was known of it is dropped', sub {
     ask() == 200 && made() == 2 });
 pass 'and a SymCache is made of the new one';
 is_deeply [glob "$dir/uploads/.changing/*"], [], 'nothing is left to be done';
+
+# --- a bundle of scripts, whose lists are written after it has its name
+
+my $bundle = "SYSB\2\0\0\0" . Test::Zip::zip(['manifest.json', <<'JSON'],
+{"files": {"files/_/_/app.js": {"type": "minified_source", "url": "~/app.js"}}}
+JSON
+    ['files/_/_/app.js', "f();\n"]);
+$t->write_file('shim', "$dir/uploads/.artifacts");
+my $state = $u->send_bundle($bundle, version => 'web@1');
+is $state->{state}, 'error', 'lists that may not be on the disk are not confirmed'
+    or diag explain $state;
+$t->write_file('shim', '');
+is $u->send_bundle($bundle, version => 'web@1')->{state}, 'ok', 'sent again, they are';
 
 done_testing;

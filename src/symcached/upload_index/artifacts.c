@@ -51,16 +51,24 @@ static int note_bundle(const char *root, const char *folder, const char *sum)
 
 int artifacts_note(const char *root, const char *sum, const char *lists)
 {
+    int dir = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char folder[ARTIFACT_LIST_SIZE];
     const char *line = lists;
     size_t len;
-    int rc = 0;
+    int rc = dir < 0 ? errno : 0;
 
     while (*line != '\0' && rc == 0) {
         len = strcspn(line, "\n");
         snprintf(folder, sizeof(folder), "%.*s", (int)len, line);
         rc = note_bundle(root, folder, sum);
         line += len + (line[len] == '\n');
+    }
+    /* one call for a thousand entries; without them nobody finds the bundle */
+    if (rc == 0 && syncfs(dir) != 0) {
+        rc = errno;
+    }
+    if (dir >= 0) {
+        close(dir);
     }
     return rc;
 }
