@@ -77,6 +77,9 @@ struct publication *publication_new(const char *root)
         free(publication);
         publication = NULL;
     }
+    if (publication != NULL) {
+        publication->disk = -1;
+    }
     return publication;
 }
 
@@ -92,6 +95,9 @@ void publication_free(struct publication *publication)
         free(publication->files[i].member);
     }
     write_ahead_log_leave(publication->intent);
+    if (publication->disk >= 0) {
+        close(publication->disk);
+    }
     free(publication->conflict);
     free(publication->files);
     free(publication->root);
@@ -106,6 +112,8 @@ struct publication *publication_take_over(struct publication *publication)
         mine->files = publication->files;
         mine->nfiles = publication->nfiles;
         mine->intent = publication->intent;
+        mine->disk = publication->disk;
+        publication->disk = -1;
         publication->files = NULL;
         publication->nfiles = 0;
         publication->intent = NULL;
@@ -333,13 +341,7 @@ static int give_name(const struct publication *p,
 
 static int sync_all(const struct publication *p)
 {
-    int fd = open(p->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 || syncfs(fd) != 0 ? errno : 0;
-
-    if (fd >= 0) {
-        close(fd);
-    }
-    return rc;
+    return syncfs(p->disk) == 0 ? 0 : errno;
 }
 
 /* Compares all files, before the first of them gets its name. */

@@ -44,6 +44,9 @@ struct upload_file {
  */
 struct publication {
     char *root;
+    int disk; /* a folder that was opened before a file was written: the kernel
+                 reports failed writes only to descriptors that are older than
+                 the first report.  Or -1; owned */
     bool replace; /* other bytes that are there */
     bool compares; /* no file gets its name yet */
     bool removes;  /* read from an intent: the files were to be removed */

@@ -152,7 +152,11 @@ static int place_files(struct upload *u, bool is_try)
     snprintf(root, sizeof(root), "%s%s", u->config->uploads.root,
              is_try ? "/" UPLOADS_TRY : "");
     u->publication = publication_new(root);
-    return u->publication != NULL ? 0 : -1;
+    if (u->publication == NULL) {
+        return -1;
+    }
+    u->publication->disk = fcntl(u->disk, F_DUPFD_CLOEXEC, 0);
+    return u->publication->disk >= 0 ? 0 : -1;
 }
 
 static void on_child(void *arg, struct child_result *child)

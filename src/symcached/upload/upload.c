@@ -85,6 +85,9 @@ static void upload_free(struct upload *u)
     if (u->in >= 0) {
         close(u->in);
     }
+    if (u->disk >= 0) {
+        close(u->disk);
+    }
     if (u->work[0] != '\0') {
         async_unlink_add(u->work);
     }
@@ -409,7 +412,7 @@ static struct upload *upload_new(struct uploads *uploads,
     u->config = config_ref((struct config *)scheduler_config(
         uploads->scheduler));
     u->shares = tier_copy_is_wanted(u->config);
-    u->in = u->got = -1;
+    u->in = u->got = u->disk = -1;
     unpacking_init(&u->unpacking, u->config->uploads.max_size);
     LIST_INSERT_HEAD(&uploads->running, u, entry);
     uploads->n++;
@@ -465,6 +468,11 @@ void uploads_take(struct uploads *uploads,
     if (open_root(uploads, u->config->uploads.root) != 0 ||
         workdir_make(uploads->workdir, u->work) != 0) {
         u->work[0] = '\0';
+        upload_refuse_errno(u, errno, "\"uploads.root\" cannot be used");
+        return;
+    }
+    u->disk = open(u->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (u->disk < 0) {
         upload_refuse_errno(u, errno, "\"uploads.root\" cannot be used");
         return;
     }

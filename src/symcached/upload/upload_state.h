@@ -24,6 +24,7 @@ struct upload {
     char *doubts;    /* about files of these; or NULL */
     char work[WORKDIR_PATH_MAX];
     int in; /* the body */
+    int disk; /* struct publication, which gets it */
     struct unpacking unpacking;
     struct publication *publication; /* the thread's, once it runs */
     struct task *task;
