@@ -265,7 +265,7 @@ static bool is_there(const struct config *config, bool only_try,
              only_try ? "/" UPLOADS_TRY : "");
     snprintf(folder, sizeof(folder), "elf-buildid-%.*s",
              PYROSCOPE_BUILD_ID_MAX, file->build_id);
-    index_find(root, folder, names);
+    (void)index_find(root, folder, names);
     for (i = 0; i < names->n && !found; i++) {
         found = !names->list[i].is_asked && !names->list[i].is_text &&
                 strcmp(names->list[i].text, file->name) == 0;

@@ -159,7 +159,7 @@ static void find_listed(struct list *list, const symcache_key_t *key)
         return;
     }
     for (i = 0; i < n; i++) {
-        index_find(list->root, folders[i], names);
+        (void)index_find(list->root, folders[i], names);
     }
     for (k = 0; k < names->n; k++) {
         for (i = 0; i < n && !names->list[k].is_asked; i++) {

@@ -25,13 +25,15 @@ struct bundle_list {
     char root[PATH_MAX];
     char name[SYMCACHE_HINT_MAX + 1];
     struct artifacts_found found;
+    int errnum;
 };
 
 static void run_list(void *arg)
 {
     struct bundle_list *list = arg;
 
-    artifacts_find(list->root, list->name, &list->found);
+    list->errnum =
+        artifacts_find(list->root, list->name, &list->found);
 }
 
 /* Returns 0, or -1 with errno. */
@@ -129,6 +131,12 @@ static void list_done(void *arg, bool late)
     if (late) {
         lookup_attempt_here(lookup, SOURCE_FAILED,
                             "the index does not answer");
+        lookup_end(lookup);
+        return;
+    }
+    if (list->errnum != 0) {
+        lookup_attempt_here(lookup, SOURCE_FAILED_HERE,
+                            strerror(list->errnum));
         lookup_end(lookup);
         return;
     }

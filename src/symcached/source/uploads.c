@@ -135,15 +135,18 @@ struct uploads_look {
     char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
     size_t nfolders;
     struct index_names names;
+    int errnum;
 };
 
 static void run_look(void *arg)
 {
     struct uploads_look *look = arg;
     size_t i;
+    int rc;
 
     for (i = 0; i < look->nfolders; i++) {
-        index_find(look->root, look->folders[i], &look->names);
+        rc = index_find(look->root, look->folders[i], &look->names);
+        look->errnum = rc != 0 ? rc : look->errnum;
     }
 }
 
@@ -180,6 +183,12 @@ static void on_look(void *arg, bool late)
                             "the index does not answer");
         lookup_end(lookup);
         return;
+    }
+    if (look->errnum != 0) { /* so what is not found may be there */
+        snprintf(lookup->place, sizeof(lookup->place), "%.1024s/" UPLOADS_INDEX
+                 "/%s", walk->root, walk->folders[0]);
+        lookup_attempt_here(lookup, SOURCE_FAILED_HERE,
+                            strerror(look->errnum));
     }
     walk->names = look->names;
     add_objects(lookup);

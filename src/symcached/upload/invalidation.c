@@ -72,7 +72,7 @@ static void find_names(struct index_names *names, const struct config *config,
     names->n = names->nhashes = 0;
     names->has_user = false;
     while (n-- > 0) {
-        index_find(root, folders[n], names);
+        (void)index_find(root, folders[n], names);
     }
 }
 

@@ -139,15 +139,23 @@ static int compare(const void *a, const void *b)
                : (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
 }
 
-/* Reads a folder; what cannot be read has nothing. */
+/* Reads a folder; one that is not there has nothing.  Returns NULL with
+ * errno. */
 static struct artifacts_entry *read_folder(const char *path, size_t *n)
 {
     struct artifacts_entry *entries = malloc(ENTRIES_MAX * sizeof(*entries));
     DIR *dir = entries != NULL ? opendir(path) : NULL;
     const struct dirent *item;
     struct stat st;
+    int errnum;
 
     *n = 0;
+    if (dir == NULL && entries != NULL && errno != ENOENT) {
+        errnum = errno;
+        free(entries);
+        errno = errnum;
+        return NULL;
+    }
     while (dir != NULL && *n < ENTRIES_MAX && (item = readdir(dir)) != NULL) {
         if (strlen(item->d_name) == ARTIFACTS_SUM &&
             fstatat(dirfd(dir), item->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -162,8 +170,8 @@ static struct artifacts_entry *read_folder(const char *path, size_t *n)
     return entries;
 }
 
-void artifacts_find(const char *root, const char *folder,
-                    struct artifacts_found *found)
+int artifacts_find(const char *root, const char *folder,
+                   struct artifacts_found *found)
 {
     char path[PATH_MAX];
     struct artifacts_entry *entries;
@@ -173,6 +181,9 @@ void artifacts_find(const char *root, const char *folder,
     snprintf(path, sizeof(path), "%.2000s/" ARTIFACTS_FOLDER "/%s", root,
              folder);
     entries = read_folder(path, &n);
+    if (entries == NULL) {
+        return errno;
+    }
     if (n > 0) {
         qsort(entries, n, sizeof(entries[0]), compare);
     }
@@ -183,6 +194,7 @@ void artifacts_find(const char *root, const char *folder,
         }
     }
     free(entries);
+    return 0;
 }
 
 /* in the tier ------------------------------------------------------------- */
@@ -267,7 +279,7 @@ void artifacts_by_debug_id(const char *root, const char *debug_id,
 
     found->n = 0;
     if (artifact_list_of_id(folder, debug_id)) {
-        artifacts_find(root, folder, found);
+        (void)artifacts_find(root, folder, found);
     }
 }
 
@@ -278,5 +290,5 @@ void artifacts_by_release(const char *root, const char *release,
 
     artifact_list_of_release(folder, release, strlen(release), dist,
                              dist != NULL ? strlen(dist) : 0);
-    artifacts_find(root, folder, found);
+    (void)artifacts_find(root, folder, found);
 }

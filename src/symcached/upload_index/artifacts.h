@@ -54,9 +54,10 @@ bool artifacts_take_shared(struct artifacts_found *found, const char *name);
  * thread. */
 void artifacts_clean(const char *root);
 
-/* The bundles of a list (base/artifact_list.h). */
-void artifacts_find(const char *root, const char *list,
-                    struct artifacts_found *found);
+/* The bundles of a list (base/artifact_list.h).  Returns 0, or an errno: then
+ * it is not known what is there. */
+int artifacts_find(const char *root, const char *list,
+                   struct artifacts_found *found);
 
 /* The bundles that have a debug id, 8-4-4-4-12 hex digits in any case. */
 void artifacts_by_debug_id(const char *root, const char *debug_id,

@@ -256,25 +256,27 @@ static void print_path(char path[PATH_MAX], const char *root,
     snprintf(path, PATH_MAX, "%.1024s/" UPLOADS_INDEX "/%s", root, below);
 }
 
-void index_find(const char *root, const char *folder,
-                struct index_names *names)
+int index_find(const char *root, const char *folder, struct index_names *names)
 {
     const struct dirent *entry;
     char path[PATH_MAX];
+    int errnum;
     DIR *dir;
 
     print_path(path, root, folder);
     dir = opendir(path);
     if (dir == NULL) {
-        return;
+        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
     }
-    while ((entry = readdir(dir)) != NULL) {
+    while (errno = 0, (entry = readdir(dir)) != NULL) {
         if (strcmp(entry->d_name, ".") != 0 &&
             strcmp(entry->d_name, "..") != 0) {
             index_take(names, entry->d_name);
         }
     }
+    errnum = errno;
     closedir(dir);
+    return errnum;
 }
 
 void index_set_name(symcache_key_t *key, const char *name)
@@ -416,7 +418,7 @@ int index_note_asked(const char *root, const symcache_key_t *key)
     if (index_folders(folders, key) == 0) {
         return EINVAL;
     }
-    index_find(root, folders[0], &names);
+    (void)index_find(root, folders[0], &names);
     for (i = 0; i < names.n; i++) {
         if (strcmp(names.list[i].text, key->name) == 0) {
             return 0;
@@ -488,7 +490,9 @@ static bool is_old(const char *root, const char *folder, time_t age)
     if (age < KEPT_SECONDS) {
         return false;
     }
-    index_find(root, folder, &names);
+    if (index_find(root, folder, &names) != 0) {
+        return false;
+    }
     was_asked = names.has_user;
     for (i = 0; i < names.n; i++) {
         if (!names.list[i].is_asked &&

@@ -101,9 +101,10 @@ size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
  * of them. */
 void index_take(struct index_names *names, const char *entry);
 
-/* Adds the names in the folder of an id. */
-void index_find(const char *root, const char *folder,
-                struct index_names *names);
+/* Adds the names in the folder of an id.  Returns 0, or an errno if there can
+ * be others. */
+int index_find(const char *root, const char *folder,
+               struct index_names *names);
 
 /* Gives a key such a name. */
 void index_set_name(symcache_key_t *key, const char *name);
