@@ -23,10 +23,23 @@ is $u->put("crash.pdb/$id/crash.pdb", $pdb, @Test::Uploads::token)->{status}, 20
 my $folder = $t->path("uploads/.index/$id");
 rename $folder, "$folder.away" or die $!;
 symlink $id, $folder or die $!; # it leads to itself
+my @bearer = ('Authorization: Bearer 0123456789abcdef0123456789abcdef');
+my $dsyms = '/api/0/projects/acme/web/files/dsyms/?debug_id=3249d99d-0c40-4931-8610-f4e4fb0b6936-1';
+is $u->request('GET', $dsyms, '', @bearer)->{status}, 503, 'the files of a project: 503';
 is ask(), 503, 'by another name, while the folder of its id cannot be read: 503';
 unlink $folder or die $!;
 rename "$folder.away", $folder or die $!;
 $t->wait_until('it is found when it can', sub { ask() == 200 });
-pass 'and then it is found';
+is @{ $u->request('GET', $dsyms, '', @bearer)->{json} }, 1, 'as is the file of the project';
+
+# --- lists of bundles of scripts
+
+my $list = $t->path('uploads/.artifacts');
+mkdir $list or die $!;
+my $found = '/api/0/projects/acme/web/artifact-lookup/?release=web%401';
+is_deeply $u->request('GET', $found, '', @bearer)->{json}, [], 'no bundle of a release';
+rmdir $list or die $!;
+symlink '.artifacts', $list or die $!;
+is $u->request('GET', $found, '', @bearer)->{status}, 503, 'lists that cannot be read: 503';
 
 done_testing;

@@ -5,6 +5,7 @@
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
+#include <errno.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <fcntl.h>
@@ -37,6 +38,7 @@ static const struct {
 struct list {
     char root[PATH_MAX];
     cJSON *files;
+    int errnum; /* why there can be others, or 0 */
 };
 
 /* lists -------------------------------------------------------------------- */
@@ -120,6 +122,9 @@ static void add_files(struct list *list, const char *name, const char *id)
 
     snprintf(path, sizeof(path), "%.2048s/%.255s/%.200s", list->root, name, id);
     dir = opendir(path);
+    if (dir == NULL && errno != ENOENT && errno != ENOTDIR) {
+        list->errnum = errno;
+    }
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] != '.') {
             add_file(list, name, id, entry->d_name);
@@ -154,12 +159,15 @@ static void find_listed(struct list *list, const symcache_key_t *key)
     char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
     struct index_names *names = calloc(1, sizeof(*names));
     size_t n = index_folders(folders, key), i, k;
+    int rc;
 
     if (names == NULL) {
+        list->errnum = ENOMEM;
         return;
     }
     for (i = 0; i < n; i++) {
-        (void)index_find(list->root, folders[i], names);
+        rc = index_find(list->root, folders[i], names);
+        list->errnum = rc != 0 ? rc : list->errnum;
     }
     for (k = 0; k < names->n; k++) {
         for (i = 0; i < n && !names->list[k].is_asked; i++) {
@@ -215,6 +223,11 @@ static void answer_list(const struct config *config, bool only_try,
     }
     if (code_id != NULL && read_code_id(code_id, &key)) {
         find_listed(&list, &key);
+    }
+    if (list.errnum != 0) {
+        cJSON_Delete(list.files);
+        sentry_reply_error(req, 503, strerror(list.errnum));
+        return;
     }
     reply_object(req, 200, list.files);
 }
@@ -308,6 +321,7 @@ void sentry_artifacts(const struct config *config, bool only_try,
     char root[PATH_MAX], path[128];
     struct evkeyvalq pairs;
     cJSON *list;
+    int rc = 0;
 
     if (evhttp_parse_query_str(query != NULL ? query : "", &pairs) != 0) {
         sentry_reply_error(req, 400, "the query cannot be read");
@@ -327,14 +341,19 @@ void sentry_artifacts(const struct config *config, bool only_try,
     debug_id = evhttp_find_header(&pairs, "debug_id");
     release = evhttp_find_header(&pairs, "release");
     if (debug_id != NULL) {
-        artifacts_by_debug_id(root, debug_id, &found);
+        rc = artifacts_by_debug_id(root, debug_id, &found);
         add_bundles(list, url, "debug-id", &found);
     }
-    if (release != NULL && found.n == 0) {
-        artifacts_by_release(root, release, evhttp_find_header(&pairs, "dist"),
-                             &found);
+    if (release != NULL && found.n == 0 && rc == 0) {
+        rc = artifacts_by_release(root, release,
+                                  evhttp_find_header(&pairs, "dist"), &found);
         add_bundles(list, url, "release", &found);
     }
     evhttp_clear_headers(&pairs);
+    if (rc != 0) {
+        cJSON_Delete(list);
+        sentry_reply_error(req, 503, strerror(rc));
+        return;
+    }
     reply_object(req, 200, list);
 }

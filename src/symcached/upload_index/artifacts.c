@@ -272,23 +272,23 @@ bool artifacts_take_shared(struct artifacts_found *found, const char *name)
     return true;
 }
 
-void artifacts_by_debug_id(const char *root, const char *debug_id,
-                           struct artifacts_found *found)
+int artifacts_by_debug_id(const char *root, const char *debug_id,
+                          struct artifacts_found *found)
 {
     char folder[ARTIFACT_LIST_SIZE];
 
     found->n = 0;
-    if (artifact_list_of_id(folder, debug_id)) {
-        (void)artifacts_find(root, folder, found);
-    }
+    return artifact_list_of_id(folder, debug_id)
+               ? artifacts_find(root, folder, found)
+               : 0;
 }
 
-void artifacts_by_release(const char *root, const char *release,
-                          const char *dist, struct artifacts_found *found)
+int artifacts_by_release(const char *root, const char *release,
+                         const char *dist, struct artifacts_found *found)
 {
     char folder[ARTIFACT_LIST_SIZE];
 
     artifact_list_of_release(folder, release, strlen(release), dist,
                              dist != NULL ? strlen(dist) : 0);
-    (void)artifacts_find(root, folder, found);
+    return artifacts_find(root, folder, found);
 }

@@ -59,12 +59,13 @@ void artifacts_clean(const char *root);
 int artifacts_find(const char *root, const char *list,
                    struct artifacts_found *found);
 
-/* The bundles that have a debug id, 8-4-4-4-12 hex digits in any case. */
-void artifacts_by_debug_id(const char *root, const char *debug_id,
-                           struct artifacts_found *found);
+/* The bundles that have a debug id, 8-4-4-4-12 hex digits in any case.  Returns
+ * as artifacts_find() does. */
+int artifacts_by_debug_id(const char *root, const char *debug_id,
+                          struct artifacts_found *found);
 
 /* Those of a release; dist may be NULL. */
-void artifacts_by_release(const char *root, const char *release,
-                          const char *dist, struct artifacts_found *found);
+int artifacts_by_release(const char *root, const char *release,
+                         const char *dist, struct artifacts_found *found);
 
 #endif
