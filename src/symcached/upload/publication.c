@@ -313,21 +313,37 @@ static int compare_each_other(struct publication *p)
     return rc;
 }
 
+/* Other machines can have the same root: where a file was not there and must
+ * not be replaced, one that they have stored meanwhile stays. */
+static int move_file(const struct publication *p,
+                     const struct upload_file *file, const char *path)
+{
+    if (file->fate == UPLOAD_NEW && !p->replace) {
+        if (link(file->tmp, path) == 0) {
+            (void)unlink(file->tmp);
+            return 0;
+        }
+        if (errno == EEXIST || errno == ENOENT) {
+            return errno;
+        }
+    }
+    /* or the file system has no links */
+    return rename(file->tmp, path) == 0 ? 0 : errno;
+}
+
 /* Creates the folders again if a cleaner removes them meanwhile. */
 static int give_name(const struct publication *p,
                      const struct upload_file *file)
 {
     char path[PATH_MAX];
     char *slash;
-    int i;
+    int i, rc;
 
     print_path(path, p, file);
     for (i = 0; i < 3; i++) {
-        if (rename(file->tmp, path) == 0) {
-            return 0;
-        }
-        if (errno != ENOENT) {
-            return errno;
+        rc = move_file(p, file, path);
+        if (rc != ENOENT) {
+            return rc;
         }
         slash = strrchr(path, '/');
         *slash = '\0';

@@ -282,6 +282,10 @@ static void on_published(void *arg, bool late)
     } else if (p->errnum != 0 || p->conflict != NULL) {
         publication_settled(p);
     }
+    if (p->errnum == EEXIST) {
+        upload_refuse(u, 503, "another machine is just storing the file");
+        return;
+    }
     if (p->errnum != 0) {
         upload_refuse_errno(u, p->errnum,
                             "no file is stored in \"uploads.root\"");
