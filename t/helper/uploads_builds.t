@@ -12,6 +12,7 @@ use lib "$FindBin::Bin/../lib";
 use Compress::Zlib qw(memGzip);
 use Digest::MD5 qw(md5_hex);
 use Digest::SHA qw(sha1_hex);
+use IO::Socket::UNIX;
 use JSON::PP ();
 use Test::Ctl;
 use Test::More;
@@ -337,6 +338,30 @@ ok !-e "$root/.builds/q/main/1", 'and the build';
 out('forget', '--product', 'q', '--build', '[23]', @admin);
 ok !has(61) && !has(62) && !-e "$root/.try/" . path(63), 'several builds';
 is ctl('builds', '--product', 'q')->{code}, 1, 'none is left';
+
+# files that are sent while the command waits for the removal of another one
+my $listen = IO::Socket::UNIX->new(Local => "$dir/slow.sock", Listen => 5) or die $!;
+sub forget_while {
+    my ($meanwhile) = @_;
+    put($_, '?product=s&build=1') for 65, 66;
+    my $run = $ctl->begin('', 'uploads', 'forget', '--product', 's', '--build', 1,
+        '--root', $root, '--socket', "unix:$dir/slow.sock");
+    my $client = $listen->accept or die $!;
+    while (defined(my $line = <$client>)) {
+        last if $line eq "\r\n";
+    }
+    $meanwhile->();
+    print $client "HTTP/1.1 200 OK\r\nContent-Length: 13\r\nConnection: close\r\n\r\n",
+        '{"removed":1}';
+    close $client;
+    return $ctl->end($run);
+}
+is forget_while(sub { put(66, '?product=s&build=2') })->{code}, 0,
+    'a file that is sent for another build meanwhile stays'; # nobody answers a second request
+ok !-e "$root/.builds/s/%/1", 'and the build has gone';
+$ctl->is(forget_while(sub { put($_, '?product=s&build=1') for 66, 67 }), 3, undef,
+    qr{\.builds/s/%/1: the build has been sent meanwhile\n}, 'a build that is sent meanwhile stays');
+is_deeply list('s/%/1'), [65, 66, 67], 'and has its files';
 
 # while a list cannot be read, any file could be of its build
 put(64, "?product=r&branch=main&build=$_") for 1, 2;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include "base/hash_table.h"
 #include "proto/upload.h"
 #include "symcachectl/command.h"
@@ -207,13 +208,26 @@ int upload_builds_files(const char *root, const struct build_pattern *pattern,
 
 /* forget ---------------------------------------------------------------- */
 
-/* May a file go with its builds? */
-static bool may_go(const char *root, const char *path)
+/* Was a file changed since then, by the clock of its kernel? */
+static bool is_younger(const struct timespec *changed,
+                       const struct timespec *begun)
+{
+    return changed->tv_sec != begun->tv_sec
+               ? changed->tv_sec > begun->tv_sec
+               : changed->tv_nsec > begun->tv_nsec;
+}
+
+/* May a file go with its builds?  Not if it was sent since the lists were read,
+ * which may have been for another one. */
+static bool may_go(const char *root, const char *path,
+                   const struct timespec *begun)
 {
     char full[PATH_MAX];
+    struct stat st;
 
     snprintf(full, sizeof(full), "%.2000s/%.2000s", root, path);
-    return lgetxattr(full, SYMCACHE_UPLOAD_LABELLED, NULL, 0) >= 0 &&
+    return lstat(full, &st) == 0 && !is_younger(&st.st_ctim, begun) &&
+           lgetxattr(full, SYMCACHE_UPLOAD_LABELLED, NULL, 0) >= 0 &&
            lgetxattr(full, SYMCACHE_UPLOAD_PINNED, NULL, 0) < 0 &&
            errno == ENODATA;
 }
@@ -249,11 +263,30 @@ static int keep_path(struct paths *kept, const char *tree,
     return COMMAND_OK;
 }
 
+/* Removes a list that has been read.  Returns an exit code. */
+static int remove_list(const char *tree, const struct build_labels *labels,
+                       const struct timespec *begun)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    build_list_path(path, tree, labels);
+    if (stat(path, &st) == 0 && is_younger(&st.st_mtim, begun)) {
+        return command_fail(COMMAND_IO, path,
+                            "the build has been sent meanwhile");
+    }
+    return build_list_remove(tree, labels) == 0
+               ? COMMAND_OK
+               : command_fail(COMMAND_IO, path, strerror(errno));
+}
+
 /* Removes the files of a build, and then its list.  handled has the files that
- * stay, and then those that were removed as well. */
+ * stay, and then those that were removed as well; begun is when the first list
+ * was read. */
 static int forget(const struct settings *settings, struct paths *handled,
                   const char *tree, const char *prefix,
                   const struct build_labels *labels,
+                  const struct timespec *begun,
                   int (*remove)(const struct settings *settings, char *path))
 {
     const char *list, *path;
@@ -266,19 +299,14 @@ static int forget(const struct settings *settings, struct paths *handled,
         return no_list(tree, labels);
     }
     while ((path = build_list_next(list, size, &at)) != NULL) {
-        if (!add_path(handled, path) || !may_go(tree, path)) {
+        if (!add_path(handled, path) || !may_go(tree, path, begun)) {
             continue;
         }
         snprintf(text, sizeof(text), "%s%.2000s", prefix, path);
         one = remove(settings, text);
         code = one > code ? one : code;
     }
-    if (code == COMMAND_OK && build_list_remove(tree, labels) != 0) {
-        one = errno;
-        build_list_path(text, tree, labels);
-        code = command_fail(COMMAND_IO, text, strerror(one));
-    }
-    return code;
+    return code == COMMAND_OK ? remove_list(tree, labels, begun) : code;
 }
 
 int upload_builds_forget(const struct settings *settings, const char *root,
@@ -288,9 +316,11 @@ int upload_builds_forget(const struct settings *settings, const char *root,
 {
     int code = COMMAND_OK, one;
     struct build_lists lists;
+    struct timespec begun;
     char tree[PATH_MAX];
     size_t i, j, n = 0;
 
+    clock_gettime(CLOCK_REALTIME_COARSE, &begun); /* which files have */
     for (i = 0; i < TREES; i++) {
         struct paths paths = {.n = 0};
 
@@ -315,7 +345,7 @@ int upload_builds_forget(const struct settings *settings, const char *root,
             n++;
             one = forget(settings, &paths, tree,
                          trees[i][0] != '\0' ? ".try/" : "",
-                         &lists.builds[j].labels, remove);
+                         &lists.builds[j].labels, &begun, remove);
             code = one > code ? one : code;
         }
         free_paths(&paths);
