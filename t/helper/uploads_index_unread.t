@@ -32,6 +32,28 @@ rename "$folder.away", $folder or die $!;
 $t->wait_until('it is found when it can', sub { ask() == 200 });
 is @{ $u->request('GET', $dsyms, '', @bearer)->{json} }, 1, 'as is the file of the project';
 
+# --- an entry that cannot be written
+
+my $other = '0123456789ABCDEF0123456789ABCDEF0';
+my $sym = "MODULE windows x86_64 $other one.pdb\nPUBLIC 1000 0 f\n";
+my $config = $u->config;
+$config->{stores}{default}{transcoders}[0]{inputs} = ['breakpad'];
+$config->{cache}{clean_every} = '1s';
+$t->stop_symcached;
+$t->start_symcached($config);
+sub whole { -e $t->path('uploads/.index/.whole-2') }
+$t->wait_until('the index is whole', sub { whole() });
+$t->write_file("uploads/.index/$other", ''); # in place of a folder
+is $u->put("one.pdb/$other/one.sym", $sym, @Test::Uploads::token)->{status}, 201,
+    'an upload whose entry cannot be written';
+like $t->helper_log, qr{uploads: the index is not written: }, 'the log says so';
+ok !whole(), 'and the index is not whole';
+unlink $t->path("uploads/.index/$other") or die $!;
+$t->wait_until('it is found by another name after the next pass', sub {
+    $t->helper('GET', "/v1/symcache/default/two.pdb/$other?version=9.0.0&wait=60")
+        ->{status} == 200 });
+ok whole(), 'and then it is whole';
+
 # --- lists of bundles of scripts
 
 my $list = $t->path('uploads/.artifacts');

@@ -204,7 +204,7 @@ static void index_file(const struct tree_path *parts, int fd,
         upload_report_profiler_id(&place, fd, (uint64_t)st->st_size);
     }
     if (is_kept) {
-        index_keep(name->above->name, &place);
+        (void)index_keep(name->above->name, &place);
     } else {
         (void)index_change(name->above->name, &place, false);
     }

@@ -266,7 +266,7 @@ int index_find(const char *root, const char *folder, struct index_names *names)
     print_path(path, root, folder);
     dir = opendir(path);
     if (dir == NULL) {
-        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+        return errno == ENOENT ? 0 : errno;
     }
     while (errno = 0, (entry = readdir(dir)) != NULL) {
         if (strcmp(entry->d_name, ".") != 0 &&
@@ -365,7 +365,7 @@ int index_change(const char *root, const struct symstore_path *place,
     size_t i;
 
     if (is_there) {
-        index_keep(root, place);
+        rc = index_keep(root, place);
     } else {
         drop_entry(root, place);
     }
@@ -398,14 +398,38 @@ void index_set_whole(const char *root)
     (void)rename(begun, whole); /* another index has none */
 }
 
-void index_keep(const char *root, const struct symstore_path *place)
+/* It is that of the folder of uploads, also for try builds. */
+static void set_incomplete(const char *root)
+{
+    static const char *const marks[] = {BEGUN, WHOLE};
+    char path[PATH_MAX], folder[PATH_MAX], *end;
+    size_t i;
+
+    snprintf(folder, sizeof(folder), "%.1024s", root);
+    end = strrchr(folder, '/');
+    if (end != NULL && strcmp(end + 1, UPLOADS_TRY) == 0) {
+        *end = '\0';
+    }
+    for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        print_path(path, folder, marks[i]);
+        (void)unlink(path);
+    }
+}
+
+int index_keep(const char *root, const struct symstore_path *place)
 {
     char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE];
     size_t n = index_entries(entries, place);
+    int rc = 0, one;
 
     while (n-- > 0) {
-        (void)make_entry(root, entries[n]);
+        one = make_entry(root, entries[n]);
+        rc = one != 0 ? one : rc;
     }
+    if (rc != 0) {
+        set_incomplete(root);
+    }
+    return rc;
 }
 
 int index_note_asked(const char *root, const symcache_key_t *key)

@@ -121,8 +121,9 @@ bool index_is_whole(const char *root);
 void index_begin(const char *root);
 void index_set_whole(const char *root);
 
-/* Makes the entries of a file that is there, if they are missing. */
-void index_keep(const char *root, const struct symstore_path *place);
+/* Makes the entries of a file that is there, if they are missing.  Returns 0,
+ * or an errno; then the index is not whole any more. */
+int index_keep(const char *root, const struct symstore_path *place);
 
 /*
  * Drops folders of ids that lead to no file on this machine, and were not
