@@ -66,7 +66,9 @@ my %clients = (
               . '--allow-non-terminal-interactive=true"', qr/C\.main/, 1],
     'abidw' => ["abidw $dir/prog", qr/<abi-instr [^>]*path='p\.c'/, 1],
     'drgn' => ["python3 $dir/find.py", qr{/debuginfo$}m, 1],
-    'valgrind' => ["valgrind -v --leak-check=no $dir/prog",
+    # memcheck of 3.24 asks only for names that it prints
+    'valgrind' => ["valgrind -v --tool=callgrind --callgrind-out-file=/dev/null "
+                   . "$dir/prog",
                    qr/Successfully downloaded debug file for \S*prog/, 1],
 );
 # what older ones lack, find.py calls
