@@ -62,8 +62,13 @@ my ($format) = $scrape =~ /format: \[(\w+)\]/;
 my $r = $t->http("$dir/m.sock", 'GET', "$module?format=$format");
 like $r->{body}, qr/^symcache_requests_total\{zone="symcache",status="hit"\} \d/m,
     'metrics of the module';
-$r = $t->http("$dir/m.sock", 'GET', $helper);
-like $r->{body}, qr/^symcached_jobs_finished_total\{outcome="published"\} 1$/m,
+# the file is there before its job has ended
+my $published = qr/^symcached_jobs_finished_total\{outcome="published"\} 1$/m;
+$t->wait_until('the job ends', sub {
+    $r = $t->http("$dir/m.sock", 'GET', $helper);
+    return $r->{body} =~ $published;
+});
+like $r->{body}, $published,
     'metrics of the helper';
 like $t->http("$dir/m.sock", 'GET', '/')->{body}, qr/Upstream sources/,
     'and the page';
