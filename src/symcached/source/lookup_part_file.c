@@ -19,6 +19,7 @@
 #include "symcached/intake/intake.h"
 #include "metrics/metrics.h"
 #include "base/async_unlink.h"
+#include "base/disk_full.h"
 #include "base/log.h"
 #include "proto/properties.h"
 #include "symcached/space/space.h"
@@ -60,7 +61,16 @@ static int lookup_open(struct lookup *lookup, int *fd, const char *path)
     if (*fd < 0 && errno == ENOENT && lookup_make_folder(lookup) == 0) {
         *fd = open(path, flags, 0644);
     }
-    return *fd < 0 ? -1 : 0;
+    if (*fd >= 0) {
+        return 0;
+    }
+    if (disk_is_full(errno)) { /* no inode is left */
+        int errnum = errno;
+
+        disk_space_want_in(lookup->config->downloads, 0);
+        errno = errnum;
+    }
+    return -1;
 }
 
 int lookup_open_part(struct lookup *lookup)

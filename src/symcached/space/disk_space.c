@@ -23,6 +23,7 @@
  * a small file system counts a quarter of its inodes at most. */
 #define INODES_LEAST_SHARE 64
 #define INODES_LEAST 1000
+#define INODES_FEW 16
 
 static struct {
     disk_space_fn fn;
@@ -93,6 +94,14 @@ bool disk_space_lacks_inodes_in(const char *path)
     struct statvfs fs;
 
     return statvfs(path, &fs) == 0 && disk_space_lacks_inodes(&fs);
+}
+
+bool disk_space_has_few_inodes(const char *path)
+{
+    struct statvfs fs;
+
+    return statvfs(path, &fs) == 0 && fs.f_files > 0 &&
+           fs.f_favail < INODES_FEW;
 }
 
 uint64_t disk_space_left(const char *path, const struct cache_config *cache)

@@ -50,11 +50,16 @@ bool disk_space_lacks_inodes(const struct statvfs *fs);
 /* The same of a folder's file system; false if nothing is known of it. */
 bool disk_space_lacks_inodes_in(const char *path);
 
+/* Are fewer inodes left than a program may need that makes some files there?
+ * False if nothing is known of it. */
+bool disk_space_has_few_inodes(const char *path);
+
 /* Bytes that may be used in a folder; UINT64_MAX with errno if that is not
  * known. */
 uint64_t disk_space_left(const char *path, const struct cache_config *cache);
 
 #define DISK_SPACE_NONE "no room: would leave less than cache.min_free"
+#define DISK_SPACE_NO_INODES "no room: no inodes are left"
 
 /*
  * There was no room to extend the file by about so many bytes: asks for

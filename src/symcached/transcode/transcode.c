@@ -58,6 +58,7 @@ struct transcode {
     bool over;            /* it took more than its part of the disk */
     bool full;            /* there was no room, at its start or later */
     bool tight;           /* at its start, the PDB would have had no room */
+    bool lacks_inodes;    /* at its start, almost none was left */
     const struct cache_config *cache;
     uint64_t space; /* bytes left when it began */
     struct command command;
@@ -150,15 +151,13 @@ static bool is_code_of_machine(const struct transcode *transcode, int code)
     }
 }
 
-/*
- * Did the run fail for lack of room?  Either the monitor ended it, or a file
+/* Did the run fail for lack of room?  Either the monitor ended it, or a file
  * grew up to its limit and took most of the space.  Where there was no room
- * even for the PDB, any failure counts, because a program that reaches the
- * limit may report that in its own words.
- */
+ * even for the PDB, or where almost no inodes were left, any failure counts,
+ * because a program that finds no room may report that in its own words. */
 static bool was_full(const struct transcode *transcode, int status)
 {
-    return transcode->full || transcode->tight ||
+    return transcode->full || transcode->tight || transcode->lacks_inodes ||
            (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ &&
             disk_space_left(transcode->work, transcode->cache) <
                 transcode->space / 2);
@@ -178,7 +177,9 @@ static bool judge_end(struct transcode *transcode,
 
     if (child->status != 0 && was_full(transcode, child->status)) {
         result->system = result->full = true;
-        result->error = DISK_SPACE_NONE;
+        result->error = !transcode->full && transcode->lacks_inodes
+                            ? DISK_SPACE_NO_INODES
+                            : DISK_SPACE_NONE;
         return false;
     }
     if (transcode->over || (transcode->confine.nfds > 0 &&
@@ -481,6 +482,7 @@ static int limit(struct transcode *transcode, struct child_options *options)
         options->file = transcode->transcoder->disk;
     }
     transcode->space = left;
+    transcode->lacks_inodes = disk_space_has_few_inodes(transcode->work);
     if (stat(transcode->pdb, &st) == 0) {
         transcode->tight = left < (uint64_t)st.st_size;
         options->mapped = MAPPED_FACTOR * (uint64_t)st.st_size;
