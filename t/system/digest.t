@@ -185,6 +185,9 @@ is $asked[0]{headers}{'want-repr-digest'}, 'sha-256=10', 'with the wish';
 is $near->metric("symcached_digests_total{result=\"$_\"}"), 1, "metric: $_"
     for qw(match differ);
 
+$far->wait_until('it has its digest a moment later', sub {
+    digest(ask('sha-256=1', name => $other))
+});
 is near($other)->{status}, 503, 'damaged each time';
 my ($last) = reverse @{ $near->helper_json(
     "/v1/why/default/$other/$key{$other}")->{attempts} };
