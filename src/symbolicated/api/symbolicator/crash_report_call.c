@@ -111,8 +111,8 @@ static int add_members(struct crash_call *call)
     char *said = call->work.said;
     int n;
 
-    if (call->stored.url == NULL) {
-        return 0;
+    if (call->stored.url == NULL || call->work.size == 0) {
+        return 0; /* a worker that was taken over may say nothing */
     }
     n = asprintf(&call->work.said, "%.*s,%.*s", (int)members->size - 1,
                  members->data, (int)call->work.size - 1, said + 1);
