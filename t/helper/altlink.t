@@ -8,7 +8,9 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use JSON::PP ();
 use Test::More;
+use Test::ScriptedServer;
 use Test::Symcache;
 
 for my $tool (qw(g++ dwz readelf)) {
@@ -76,10 +78,20 @@ $config{stores}{like} = { %{ $config{stores}{both} },
     root => $t->path('stores/like'), transcoders => [{ version => '9.0.0',
         inputs => ['elf'], command => ['pdb2symcache', '--like-symbolic',
                                        '-pdb', '{pdb}'] }] };
+my ($a, $common) = (build_id('a'), build_id('common.debug'));
+my $held = Test::ScriptedServer->new(log => $t->path('held'), script => sub {
+    my ($c, $req) = @_;
+    return $c->reply(404, {}, '') if $req->{path} !~ /\Q$common\E/;
+    select undef, undef, undef, 0.01 until -e $t->path('sign');
+    $c->reply(200, {}, $t->read_file("$dir/common.debug"));
+});
+$config{sources}{held} = { type => 'http', layout => 'ssqp',
+    url => $held->url, internal => JSON::PP::true() };
+$config{stores}{held} = { %{ $config{stores}{one} },
+    root => $t->path('stores/held'), sources => ['one', 'held'] };
 local $ENV{PATH} = $t->program('') . ":$ENV{PATH}";
 $t->start_symcached(\%config);
 
-my ($a, $common) = (build_id('a'), build_id('common.debug'));
 my $id = debug_id($a);
 
 sub made {
@@ -108,6 +120,24 @@ like $t->helper_log, qr/job one\S*: the file of dwz is not to be had/,
     'and the log says what is missing';
 ok made('like') eq expected('--like-symbolic'), '--like-symbolic asks for none';
 ok !-e $t->path("downloads/like/_/buildid-$common"), 'no file is fetched';
+
+# A question by another way, while the file is being fetched, is no reason to
+# ask the sources of the job again.
+my $path = "/v1/symcache/held/a/$id?version=9.0.0&code_id=buildid-$a";
+my $s = $t->open_http($t->helper_socket, 'GET', "$path&wait=600");
+$t->wait_until('the common file is asked for', sub {
+    grep { $_->{path} =~ /\Q$common\E/ } $held->requests;
+});
+is $t->helper('GET', $path, 'X-Symcache-Via: 0000000000000001')->{status}, 202,
+    'a job runs';
+my ($job) = grep { $_->{key} =~ /^a\// }
+    @{ $t->helper_json('/v1/jobs')->{jobs} };
+is $job->{state}, 'waits for a SymCache server', 'and waits';
+$t->write_file('sign', '');
+is $t->read_response($s)->{status}, 200, 'the file comes';
+ok $t->read_file($t->path("stores/held/a/$id/a-v9.0.0.symcache")) eq $with,
+    'with all names';
+$held->stop;
 
 # --- DWARF 5: a checksum in .debug_sup takes the place of the build id
 

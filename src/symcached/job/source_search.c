@@ -368,7 +368,8 @@ static void on_again(evutil_socket_t fd, short events, void *arg)
 {
     struct job *job = arg;
 
-    if (job->state == JOB_WAITS_UPSTREAM) {
+    /* and not for what another job finds */
+    if (job->state == JOB_WAITS_UPSTREAM && job->pending != 0) {
         job_set_state(job, JOB_WAITS_SOURCE);
     } else if (job->via_is_new && job->state == JOB_IN_SOURCE &&
                job->lookup != NULL && !source_receives(job->lookup) &&
@@ -461,6 +462,7 @@ static void on_source_done(void *arg, enum source_outcome outcome)
 
     job->lookup = NULL;
     if (outcome == SOURCE_FOUND) {
+        job->pending = 0;
         job->original.from = job->source->name;
         on_found(job);
     } else if (is_done(job, outcome)) {
