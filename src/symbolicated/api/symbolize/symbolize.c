@@ -294,6 +294,9 @@ static enum api_next answer_some(struct symbolize_call *call,
 {
     size_t pairs = 0;
 
+    if (call->next > call->at) {
+        resolver_forget_files(&call->resolver); /* one was cut short */
+    }
     json_write_reset(&call->written);
     call->counts = call->before;
     for (call->next = call->at;
