@@ -185,7 +185,8 @@ static void evict_modules(struct mapped_modules *mapped,
     }
 }
 
-/* The module of a file that has this size now, or NULL. */
+/* The module of a file that has this size now, or NULL.  A mapping keeps an
+ * inode from becoming another file's; an empty file has none. */
 static struct module *find_mapped(struct mapped_modules *mapped, dev_t device,
                                   ino_t inode, size_t size)
 {
@@ -198,7 +199,8 @@ static struct module *find_mapped(struct mapped_modules *mapped, dev_t device,
            (module->inode != inode || module->device != device)) {
     }
     if (module != NULL &&
-        (module->size != size || atomic_load(&module->broken))) {
+        (module->size != size || (size == 0 && module->sound) ||
+         atomic_load(&module->broken))) {
         take_out(mapped, module);
         module = NULL;
     }
