@@ -550,7 +550,8 @@ static uint32_t said_value(const struct json *json, uint32_t object,
     return value != 0 && json->values[value].type == JSON_STRING ? value : 0;
 }
 
-static void take_report(struct symbolicator_request *request)
+/* list has the modules. */
+static void take_report(struct symbolicator_request *request, uint32_t list)
 {
     const struct json *json = &request->json;
     struct items items;
@@ -558,7 +559,7 @@ static void take_report(struct symbolicator_request *request)
 
     request->report = json_member(json, 0, "report");
     request->left_out = said_value(json, 0, "left_out");
-    items = items_of(json, json_member(json, 0, "modules"));
+    items = items_of(json, list);
     for (i = 0; i < request->nmodules; i++) {
         request->modules[i].unwind_status =
             said_value(json, items.next, "unwind_status");
@@ -595,7 +596,7 @@ static int parse_body(struct symbolicator_request *request,
         status = parse_modules(request, walk, found[NATIVE_BODY_MODULES]);
     }
     if (status == 0 && limits->takes_report) {
-        take_report(request);
+        take_report(request, found[NATIVE_BODY_MODULES]);
     }
     if (status == 0) {
         status = find_owners(request);
