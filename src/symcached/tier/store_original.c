@@ -163,6 +163,16 @@ static void original_looked(struct tier_original *original,
     }
 }
 
+/* Files that wait may have waited for this call, if it was the probe. */
+static void call_ends(struct tier_original *original, enum tier_reply reply,
+                      const char *detail)
+{
+    original->called = false;
+    tier_way_ends(original->tier, &original->tier->put, reply, original->probe,
+                  detail, "nothing is stored");
+    tiers_pump(original->call.tiers);
+}
+
 static void on_reply(struct tier_call *call, enum tier_reply reply,
                      const char *detail)
 {
@@ -170,9 +180,7 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
         (struct tier_original *)((char *)call -
                                  offsetof(struct tier_original, call));
 
-    original->called = false;
-    tier_way_ends(original->tier, &original->tier->put, reply, original->probe,
-                  detail, "nothing is stored");
+    call_ends(original, reply, detail);
     if (original->looks &&
         (reply == TIER_REPLY_DONE || reply == TIER_REPLY_ABSENT)) {
         original_looked(original, reply);
@@ -297,8 +305,7 @@ void tiers_original_cancel(struct tier_original *original)
         if (original->call.task != NULL) {
             tier_type_of(original->call.config)->cancel(&original->call);
         }
-        tier_way_ends(original->tier, &original->tier->put, TIER_REPLY_FAILED,
-                      original->probe, "", "");
+        call_ends(original, TIER_REPLY_FAILED, "");
     }
     if (original->task != NULL) {
         task_cancel(original->task);

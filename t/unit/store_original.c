@@ -1,0 +1,202 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * An original that is stored in a tier as the probe of its breaker, and files
+ * that wait meanwhile: they go on when it has ended.
+ */
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "base/workdir.h"
+#include "config/config.h"
+#include "symcached/source/source.h"
+#include "symcached/tier/call.h"
+
+#define ID "0123456789ABCDEF0123456789ABCDEF1"
+
+static int gate[2]; /* a pipe */
+static atomic_bool is_held;
+
+/* In place of libc's: the look at the tier's folder, with which that at an
+ * object ends, waits for the gate. */
+int access(const char *path, int mode)
+{
+    size_t n = strlen(path);
+    char c;
+
+    if (is_held && n > 5 && strcmp(path + n - 5, "/tier") == 0) {
+        is_held = read(gate[0], &c, 1) < 0;
+    }
+    return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
+}
+
+struct fleet {
+    char dir[64];
+    struct event_base *base;
+    struct config *config;
+    struct tiers *tiers;
+    struct tier *tier;
+    struct workdir *workdir;
+    int ended;
+};
+
+static void write_config(const char *dir, const char *path)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fprintf(f,
+            "{\"listen\": \"unix:%s/sock\", \"downloads\": \"%s/downloads\","
+            " \"tiers\": {\"fleet\": {\"type\": \"filesystem\","
+            " \"path\": \"%s/tier\"}},"
+            " \"stores\": {\"default\": {\"root\": \"%s/store\","
+            " \"tier\": \"fleet\"}}}",
+            dir, dir, dir, dir);
+    fclose(f);
+}
+
+static int open_fleet(void **state)
+{
+    struct fleet *fleet = calloc(1, sizeof(*fleet));
+    char path[128], error[512] = "";
+
+    assert_int_equal(pipe(gate), 0);
+    snprintf(fleet->dir, sizeof(fleet->dir), "/tmp/symcache-original.XXXXXX");
+    assert_non_null(mkdtemp(fleet->dir));
+    snprintf(path, sizeof(path), "%s/tier", fleet->dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof(path), "%s/config", fleet->dir);
+    write_config(fleet->dir, path);
+    if (config_read(path, source_types, &fleet->config, error,
+                    sizeof(error)) != 0) {
+        fail_msg("%s", error);
+    }
+    fleet->config->uploads.tier = &fleet->config->tiers[0];
+    snprintf(path, sizeof(path), "%s/store", fleet->dir);
+    fleet->workdir = workdir_open(path);
+    fleet->base = event_base_new();
+    fleet->tiers = tiers_new(fleet->base, fleet->config);
+    assert_non_null(fleet->tiers);
+    fleet->tier = tiers_find(fleet->tiers, "fleet");
+    *state = fleet;
+    return 0;
+}
+
+static int close_fleet(void **state)
+{
+    struct fleet *fleet = *state;
+
+    close(gate[0]);
+    close(gate[1]);
+    tiers_free(fleet->tiers);
+    config_unref(fleet->config);
+    workdir_close(fleet->workdir);
+    event_base_free(fleet->base);
+    workdir_remove(fleet->dir);
+    free(fleet);
+    return 0;
+}
+
+static void on_end(void *arg, enum tier_original_outcome outcome,
+                   const char *detail)
+{
+    struct fleet *fleet = arg;
+
+    fleet->ended++;
+}
+
+/* The breaker's pause is over, and the look at an original is the probe. */
+static struct tier_original *begin_probe(struct fleet *fleet)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    struct tier_original *original;
+
+    is_held = true;
+    fleet->tier->put.breaker.state = BREAKER_OPEN;
+    fleet->tier->put.breaker.until = 0;
+    original = tiers_store_original(fleet->tiers, fleet->config,
+                                    "a.pdb/" ID "/a.pdb", fd,
+                                    TIER_ORIGINAL_LOOK, on_end, fleet);
+    assert_non_null(original);
+    close(fd);
+    while (fleet->tier->put.running == 0) {
+        assert_int_equal(event_base_loop(fleet->base, EVLOOP_ONCE), 0);
+    }
+    assert_int_equal(fleet->tier->put.breaker.state, BREAKER_HALF_OPEN);
+    return original;
+}
+
+/* A file that is gone when its turn comes is published meanwhile. */
+static void add_file(struct fleet *fleet)
+{
+    symcache_key_t key = {0};
+    symcache_version_t version = {0};
+
+    assert_int_equal(symcache_name_parse("b.pdb", 5, &key), SYMCACHE_OK);
+    assert_int_equal(symcache_id_parse(ID, strlen(ID), &key), SYMCACHE_OK);
+    tiers_put(fleet->tiers, &fleet->config->stores[0], fleet->workdir, &key,
+              &version, false);
+    assert_int_equal(fleet->tier->nputs, 1);
+}
+
+/* Nothing is left to be done at once. */
+static void run_dry(struct fleet *fleet)
+{
+    while (fleet->tier->put.running + fleet->tier->nputs > 0 &&
+           event_base_get_num_events(fleet->base, EVENT_BASE_COUNT_ACTIVE) >
+               0) {
+        assert_int_equal(event_base_loop(fleet->base, EVLOOP_NONBLOCK), 0);
+    }
+}
+
+static void a_probe_ends(void **state)
+{
+    struct fleet *fleet = *state;
+
+    (void)begin_probe(fleet);
+    add_file(fleet);
+    run_dry(fleet);
+    assert_int_equal(fleet->tier->nputs, 1);
+    assert_int_equal(write(gate[1], "", 1), 1);
+    while (fleet->ended == 0) {
+        assert_int_equal(event_base_loop(fleet->base, EVLOOP_ONCE), 0);
+    }
+    run_dry(fleet);
+    assert_int_equal(fleet->tier->put.breaker.state, BREAKER_CLOSED);
+    assert_int_equal(fleet->tier->nputs, 0);
+}
+
+static void a_probe_is_cancelled(void **state)
+{
+    struct fleet *fleet = *state;
+    struct tier_original *original = begin_probe(fleet);
+
+    add_file(fleet);
+    run_dry(fleet);
+    assert_int_equal(fleet->tier->nputs, 1);
+    tiers_original_cancel(original);
+    assert_int_equal(write(gate[1], "", 1), 1);
+    run_dry(fleet);
+    assert_int_equal(fleet->tier->nputs, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_probe_ends, open_fleet, close_fleet),
+        cmocka_unit_test_setup_teardown(a_probe_is_cancelled, open_fleet,
+                                        close_fleet),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
