@@ -15,6 +15,7 @@
 
 #define LIST_VALUES 65536
 #define LISTS_SIZE ((size_t)16 << 20) /* bytes of all lists of a call */
+#define BUNDLES_MAX 1024 /* of all lists: each file is looked for in each */
 #define URL_ROOM (4 * SYMCACHE_URL_MAX)
 #define STEM_MAX 1024 /* bytes that a source is asked for */
 
@@ -154,14 +155,18 @@ static struct js_bundle **place_of(struct js_files *files,
     return at;
 }
 
-/* Adds a bundle, unless it is known. */
+/* Adds a bundle, unless it is known or there are too many. */
 static void add_bundle(struct js_files *files, struct symc_string uri,
                        struct symc_string url, const char *how)
 {
-    struct js_bundle **at = place_of(files, uri), *bundle;
+    struct js_bundle **at, *bundle;
     const struct api_module *module;
     struct js_want *want;
 
+    if (files->nbundles == BUNDLES_MAX) {
+        return;
+    }
+    at = place_of(files, uri);
     if ((*at != NULL && js_is_equal((*at)->uri, uri)) ||
         (bundle = js_take(files, sizeof(*bundle))) == NULL) {
         return;
@@ -180,6 +185,7 @@ static void add_bundle(struct js_files *files, struct symc_string uri,
         bundle->reader = &module->reader->sourcecache;
     }
     *at = bundle;
+    files->nbundles++;
     files->are_bundles_pending =
         files->are_bundles_pending || bundle->is_pending;
 }

@@ -415,6 +415,7 @@ void js_files_begin(struct js_files *files)
     table_free(&files->entries);
     table_free(&files->artifacts);
     files->bundles = NULL;
+    files->nbundles = 0;
     files->are_bundles_pending = false;
     files->listed = files->told = 0;
     files->attempts = NULL;

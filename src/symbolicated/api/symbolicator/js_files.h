@@ -69,6 +69,7 @@ struct js_files {
     struct table entries;   /* files that were looked for, by URL */
     struct table artifacts; /* by their names */
     struct js_bundle *bundles; /* of lists; or NULL */
+    size_t nbundles;
     bool are_bundles_pending;
     size_t listed;          /* bytes of lists */
     struct js_attempt *attempts; /* the last one first */
