@@ -55,6 +55,12 @@ cp("$build/symcached-sandboxed", "$libexec/symcached-sandboxed") or die;
     $t->start_symcached;
 }
 is lookup()->{status}, 200, 'the place of "make install"';
+# who asked is answered before the original and the gzip file are there
+$t->wait_until('the job ends',
+               sub { !@{ $t->helper_json('/v1/jobs')->{jobs} } });
+$t->wait_until('its gzip file', sub {
+    -e $t->path("store/crash.pdb/$id/crash.pdb-v9.0.0.symcache.gz");
+});
 
 # --- another version is installed while the helper runs
 
