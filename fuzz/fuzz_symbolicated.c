@@ -73,6 +73,7 @@ static void clean(void)
     size_t i;
 
     worker_stop(worker);
+    worker_join(worker);
     worker_free(worker);
     for (i = 0; i < COUNT(files); i++) {
         unlinkat(folder_fd, files[i], 0);
