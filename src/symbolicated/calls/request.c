@@ -395,11 +395,13 @@ static bool search_modules(struct request *r)
     return false;
 }
 
-/* The call's work has news. */
+/* The call's work has news.  A worker can die while files are searched for that
+ * it asked for: it does not need them any more. */
 static void on_work(void *arg)
 {
     struct request *r = arg;
 
+    stop_searches(r);
     stats_add(&r->context->stats.walk_usec, clock_usec() - r->worked);
     request_go_on(r);
 }
