@@ -711,7 +711,7 @@ bool search_run(struct search *search)
             }
         }
     }
-    if (!is_ready) {
+    if (!is_ready && search->open > 0) {
         search->exchange =
             tenant_ask(search->searcher->base, search->settings,
                        search->call->tenant, search->call->tenant_size,
