@@ -45,7 +45,7 @@ struct symbolicated_daemon {
     struct settings *settings;
     struct listener listener;
     struct workers workers;
-    int *spawners; /* a socket for each thread that needs workers */
+    int *spawners; /* a socket for each thread, by which it has workers */
     unsigned nspawners;
     int spool;     /* the folder of large bodies, open; -1: there is none */
     char spool_path[PATH_MAX];
@@ -342,24 +342,13 @@ static int enter_sandbox(struct symbolicated_daemon *d, char *error,
     return daemon_sandbox_enter(&allowed, error, size);
 }
 
-/* Are there requests whose bodies workers read? */
-static bool needs_workers(const struct symbolication_config *config)
-{
-    return config->profile.enabled ||
-           (config->symbolicator.enabled &&
-            (config->symbolicator.minidump.enabled ||
-             config->symbolicator.apple.enabled));
-}
-
 /* Makes the process that starts others.  Returns 0, or -1 with a sentence in
  * error. */
 static int start_spawner(struct symbolicated_daemon *d, char *error,
                          size_t size)
 {
     static char *const argv[] = {"symbolicated-worker", "--serve", NULL};
-    unsigned n = needs_workers(d->settings->symbolication)
-                     ? count_threads(d->settings)
-                     : 0;
+    unsigned n = count_threads(d->settings);
 
     d->spawners = calloc(n + 1, sizeof(d->spawners[0]));
     if (d->spawners == NULL) {
@@ -377,7 +366,7 @@ static int start_spawner(struct symbolicated_daemon *d, char *error,
 static int start_workers(struct symbolicated_daemon *d, char *error,
                          size_t size)
 {
-    unsigned i, n = count_threads(d->settings);
+    unsigned i, n = d->nspawners;
     int rc = 0;
 
     d->workers.list = calloc(n, sizeof(d->workers.list[0]));
@@ -386,8 +375,8 @@ static int start_workers(struct symbolicated_daemon *d, char *error,
     }
     d->workers.n = n;
     for (i = 0; i < n; i++) {
-        d->workers.list[i] = worker_new(
-            &d->workers, i < d->nspawners ? d->spawners[i] : -1, d->settings);
+        d->workers.list[i] =
+            worker_new(&d->workers, d->spawners[i], d->settings);
         if (d->workers.list[i] == NULL) {
             snprintf(error, size, "out of memory or descriptors");
             return -1;
