@@ -192,12 +192,46 @@ start($m1);
 my $z = elf();
 is $u->put("libz.so/elf-buildid-$z->{build}/libz.so", $z->{program})->{status},
     201, 'a program';
-my %of = map { $_ => [] } 200, 404;
+my %of = map { $_ => [] } 200, 503;
 push @{ $of{ ask($m1, 'executable', "z$_.so/buildid-$z->{build}") } }, $_
     for 1 .. 66;
-is "@{ $of{200} } and @{ $of{404} }", join(' ', 1 .. 64, 'and', 65, 66),
-    'found by 64 names';
+is "@{ $of{200} } and @{ $of{503} }", join(' ', 1 .. 64, 'and', 65, 66),
+    'found by 64 names, and under others not absent';
 is ask($m1, 'executable', "libz.so/buildid-$z->{build}"), 200, 'and its own';
+
+SKIP: {
+    skip 'not under a sanitizer', 2 if $Test::Symcache::san;
+    my $shim = $m1->path('quota.so');
+    $m1->write_file('quota.c', <<'C');
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int open(const char *path, int flags, unsigned mode)
+{
+    if (strstr(path, "/.full.so") != NULL) {
+        errno = EDQUOT;
+        return -1;
+    }
+    return syscall(SYS_openat, -100, path, flags, mode);
+}
+
+int open64(const char *path, int flags, unsigned mode)
+{
+    return open(path, flags, mode);
+}
+C
+    skip 'no C compiler', 2
+        if system('cc', '-shared', '-fPIC', '-o', $shim, $m1->path('quota.c')) != 0;
+    my $full = elf();
+    my @full = ('executable', "full.so/buildid-$full->{build}");
+    $m1->stop_symcached;
+    start($m1, undef, 0, undef, env => { LD_PRELOAD => $shim });
+    is $u->put("libf.so/elf-buildid-$full->{build}/libf.so", $full->{program})
+        ->{status}, 201, 'a program';
+    is ask($m1, @full), 503, 'the quota of the disk is used up: not absent';
+}
 
 # --- one folder that all machines mount, which do not hear of each other
 

@@ -117,12 +117,9 @@ static bool note_asked(struct lookup *lookup)
     walk->next = walk->n;
     snprintf(lookup->place, sizeof(lookup->place), "%.1024s/" UPLOADS_INDEX
              "/%s", walk->root, walk->folders[0]);
-    if (errnum == EDQUOT) {
-        lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
-                            "asked for by too many names");
-    } else {
-        lookup_attempt_here(lookup, SOURCE_FAILED_HERE, strerror(errnum));
-    }
+    lookup_attempt_here(lookup, SOURCE_FAILED_HERE,
+                        errnum == E2BIG ? "asked for by too many names"
+                                        : strerror(errnum));
     return false;
 }
 

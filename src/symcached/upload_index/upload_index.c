@@ -450,7 +450,7 @@ int index_note_asked(const char *root, const symcache_key_t *key)
         n += names.list[i].is_asked;
     }
     snprintf(entry, sizeof(entry), "%s/.%s", folders[0], key->name);
-    return n < INDEX_ASKED ? make_entry(root, entry) : EDQUOT;
+    return n < INDEX_ASKED ? make_entry(root, entry) : E2BIG;
 }
 
 void index_note_user(const char *root, const symcache_key_t *key,

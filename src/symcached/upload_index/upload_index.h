@@ -138,7 +138,7 @@ int64_t index_changed(const char *root, const symcache_key_t *key);
 
 /*
  * Notes that a client asked for the upload by the key's name, so that files
- * made from it can be dropped.  Returns 0, EDQUOT if there are too many such
+ * made from it can be dropped.  Returns 0, E2BIG if there are too many such
  * names, or another errno.
  */
 int index_note_asked(const char *root, const symcache_key_t *key);
