@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A source's list of bundles that is longer than what is looked into.
+ * A source's lists of bundles that are longer than what is looked into.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,8 @@
 #include "symbolicated/api/symbolicator/calls.h"
 
 #define LISTED 2000
-#define LOOKED 1024 /* docs/javascript.md */
+#define LOOKED 1024         /* docs/javascript.md */
+#define LISTS_SIZE (16 << 20) /* the same */
 
 static const char *no_header(const struct api_request *request,
                              const char *name)
@@ -25,12 +26,12 @@ static const char *no_header(const struct api_request *request,
 }
 
 /* A list, each of whose bundles has a URL that is refused. */
-static size_t print_list(char *list, size_t room)
+static size_t print_list(char *list, size_t room, int bundles)
 {
     size_t n = 0;
     int i;
 
-    for (i = 0; i < LISTED; i++) {
+    for (i = 0; i < bundles; i++) {
         n += (size_t)snprintf(list + n, room - n,
                               "%c{\"type\":\"bundle\",\"id\":\"%d\","
                               "\"url\":\"x\"}",
@@ -41,9 +42,10 @@ static size_t print_list(char *list, size_t room)
     return n;
 }
 
-static void test_many_bundles(void **state)
+/* Answers a request whose source has this list, and looks at the answer. */
+static void check_list(const char *list, size_t size, size_t bundles,
+                       const char *left_out)
 {
-    static char list[64 * LISTED];
     char body[] =
         "{\"source\":{\"id\":\"s\",\"url\":\"http://127.0.0.1/\","
         "\"token\":\"t\"},\"release\":\"r\",\"modules\":[],\"stacktraces\":"
@@ -75,8 +77,8 @@ static void test_many_bundles(void **state)
     assert_non_null(call);
     assert_int_equal(call->step(call, &reply), API_WANTS);
     assert_int_equal(call->round->nmodules, 1);
-    reader.bytes.size = print_list(list, sizeof(list));
     reader.bytes.data = list;
+    reader.bytes.size = size;
     call->round->modules[0].reader = &reader;
     call->round->modules[0].state = API_MODULE_FOUND;
     json_write_reset(&w);
@@ -87,14 +89,40 @@ static void test_many_bundles(void **state)
          p++) {
         n++;
     }
-    assert_int_equal(n, LOOKED);
+    assert_int_equal(n, bundles);
+    if (left_out != NULL) {
+        assert_string_equal(call->left_out, left_out);
+    } else {
+        assert_null(call->left_out);
+    }
     call->free(call);
     free(w.data);
 }
 
+static void test_many_bundles(void **state)
+{
+    static char list[64 * LISTED];
+
+    check_list(list, print_list(list, sizeof(list), LOOKED), LOOKED, NULL);
+    check_list(list, print_list(list, sizeof(list), LISTED), LOOKED,
+               "bundles");
+}
+
+static void test_long_list(void **state)
+{
+    static char list[LISTS_SIZE + 1];
+
+    memset(list, ' ', sizeof(list));
+    list[0] = '[';
+    list[sizeof(list) - 2] = ']';
+    check_list(list, sizeof(list) - 1, 0, NULL);
+    check_list(list, sizeof(list), 0, "lists");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_many_bundles)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_many_bundles),
+                                       cmocka_unit_test(test_long_list)};
 
     return cmocka_run_group_tests_name("js_bundle_lists", tests, NULL, NULL);
 }

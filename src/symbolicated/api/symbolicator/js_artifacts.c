@@ -164,6 +164,7 @@ static void add_bundle(struct js_files *files, struct symc_string uri,
     struct js_want *want;
 
     if (files->nbundles == BUNDLES_MAX) {
+        files->left_out = "bundles";
         return;
     }
     at = place_of(files, uri);
@@ -228,13 +229,16 @@ static void add_list(struct js_files *files, struct symc_string list)
 {
     struct json json = {0};
     struct json_error error;
-    char *text = list.size <= LISTS_SIZE - files->listed
-                     ? js_take(files, list.size + 1)
-                     : NULL;
     bool is_good;
     uint32_t i;
+    char *text;
     int pass;
 
+    if (list.size > LISTS_SIZE - files->listed) {
+        files->left_out = "lists";
+        return;
+    }
+    text = js_take(files, list.size + 1);
     if (text == NULL) {
         return;
     }

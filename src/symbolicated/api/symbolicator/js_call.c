@@ -123,6 +123,7 @@ static enum api_next js_step(struct api_call *api, struct api_reply *reply)
         answer_later(reply, "the source has no store here for now");
         return API_FINISHED;
     }
+    api->left_out = call->files.left_out;
     reply->status = 200;
     reply->type = ANSWER_JSON_TYPE;
     if (call->files.has_failed ||

@@ -418,6 +418,7 @@ void js_files_begin(struct js_files *files)
     files->nbundles = 0;
     files->are_bundles_pending = false;
     files->listed = files->told = 0;
+    files->left_out = NULL;
     files->attempts = NULL;
 }
 

@@ -72,6 +72,7 @@ struct js_files {
     size_t nbundles;
     bool are_bundles_pending;
     size_t listed;          /* bytes of lists */
+    const char *left_out;   /* what lists have too much of; or NULL */
     struct js_attempt *attempts; /* the last one first */
     size_t told;                 /* bytes of the texts of frames */
     bool has_failed;             /* no memory */
