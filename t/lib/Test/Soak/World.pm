@@ -8,6 +8,7 @@ use strict;
 use warnings;
 
 use File::Path qw(make_path);
+use File::Temp ();
 use JSON::PP ();
 use Test::Clock;
 use Test::Fuse;
@@ -50,7 +51,10 @@ sub set_up {
     $self->{pid} = $$;
     $self->{near} = Test::Symcache->new;
     $self->{port} = Test::Symcache::free_port();
-    $self->{disk_dir} = $o{disk} ? "$o{disk}/$$-$o{seed}" : $t->path('disk');
+    # not in the folder of $t, where nothing may be left behind: what killed
+    # guest helpers leave is removed by the next ones, if there is time
+    $self->{disk_dir} = $o{disk} ? "$o{disk}/$$-$o{seed}"
+        : File::Temp::tempdir('sc-disk.XXXXXX', TMPDIR => 1, CLEANUP => 1);
     make_path($self->{disk_dir}, $t->path('upstream'), $t->path('tier'),
               map { $self->uploads($_) } $self->tiers);
     $self->{corpus} = Test::Soak::Corpus->new($t, seed => $o{seed},
