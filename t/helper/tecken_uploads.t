@@ -196,6 +196,17 @@ is piece($url, $sym, 10, length($sym) - 10)->{status}, 200,
     'when that has gone, the last piece is sent again';
 is $t->read_file("uploads/$text"), $sym, 'and the file is there';
 
+for (1 .. 64) {
+    $t->write_file("uploads/$text", "$sym\n") if $_ == 1;
+    $url = session(order([spec($text, $sym)]));
+    piece($url, $sym, 0, 10);
+    piece($url, $sym, 10, length($sym) - 10)->{status} == 409 or last;
+    $n = $_;
+}
+is $n, 64, 'as many files as can be incomplete were refused';
+$url = session(order([spec($key, $pdb)]));
+is piece($url, $pdb, 0, 400_000)->{status}, 308, 'which do not keep another one from being sent';
+
 # --- a spool on another file system
 
 SKIP: {

@@ -215,7 +215,8 @@ static void on_done(void *arg, const struct upload_result *result)
     char size[24];
 
     session->req = NULL;
-    if (result->status >= 300) {
+    session->is_refused = result->status >= 300;
+    if (session->is_refused) {
         log_info(0, "upload user=%s status=%d file=%s %s", session->user,
                  result->status, session->path, result->text);
         tecken_reply_error(req, result->status, result->text);

@@ -36,6 +36,7 @@ void tecken_session_drop_file(struct tecken_session *session)
         session->tecken->partial--;
     }
     session->got = 0;
+    session->is_refused = false;
 }
 
 void tecken_session_forget(struct tecken_session *session)
@@ -145,13 +146,30 @@ struct tecken_session *tecken_session_begin(struct tecken *tecken,
     return session;
 }
 
+/* A file that was refused can come again, but is not to be in the way of
+ * others.  Returns whether there was one. */
+static bool drop_refused_file(const struct tecken *tecken)
+{
+    struct tecken_session *session;
+
+    TAILQ_FOREACH(session, &tecken->sessions, next)
+    {
+        if (session->is_refused && session->fd >= 0 && session->req == NULL) {
+            tecken_session_drop_file(session);
+            return true;
+        }
+    }
+    return false;
+}
+
 int tecken_session_open_file(struct tecken_session *session,
                              const struct config *config)
 {
     if (session->fd >= 0) {
         return 0;
     }
-    if (session->tecken->partial >= PARTIAL_MAX) {
+    if (session->tecken->partial >= PARTIAL_MAX &&
+        !drop_refused_file(session->tecken)) {
         return EBUSY;
     }
     session->fd = unnamed_file_open(config->uploads.root);

@@ -35,6 +35,7 @@ struct tecken_session {
     char *parts[3]; /* and copies of its parts */
     int fd;         /* what has come, or -1 */
     uint64_t got;   /* bytes */
+    bool is_refused; /* all of them, and they were not stored */
 };
 
 /* All of them. */
