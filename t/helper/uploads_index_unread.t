@@ -32,6 +32,60 @@ rename "$folder.away", $folder or die $!;
 $t->wait_until('it is found when it can', sub { ask() == 200 });
 is @{ $u->request('GET', $dsyms, '', @bearer)->{json} }, 1, 'as is the file of the project';
 
+# --- a file that cannot be looked at
+
+my $file = "/api/0/projects/acme/web/files/dsyms/?id=crash.pdb/$id/crash.pdb";
+is $u->request('GET', $file, '', @bearer)->{status}, 200, 'the file of the project';
+rename $t->path('uploads/crash.pdb'), $t->path('away') or die $!;
+is $u->request('GET', $file, '', @bearer)->{status}, 404, 'if it is gone: 404';
+symlink 'crash.pdb', $t->path('uploads/crash.pdb') or die $!;
+is $u->request('GET', $file, '', @bearer)->{status}, 503, 'if its folder cannot be read: 503';
+unlink $t->path('uploads/crash.pdb') or die $!;
+rename $t->path('away'), $t->path('uploads/crash.pdb') or die $!;
+
+SKIP: {
+    skip 'not under a sanitizer', 1 if $Test::Symcache::san;
+    my $shim = $t->path('shim.so');
+    $t->write_file('shim.c', <<'C');
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int without(const char *path, int flags, unsigned mode)
+{
+    if (strstr(path, "/uploads/crash.pdb/") != NULL && (flags & O_NOFOLLOW)) {
+        errno = EMFILE;
+        return -1;
+    }
+    return syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+#define OPEN(name)                                                            \
+    int name(const char *path, int flags, ...)                                \
+    {                                                                         \
+        va_list args;                                                         \
+        unsigned mode;                                                        \
+                                                                              \
+        va_start(args, flags);                                                \
+        mode = flags & O_CREAT ? va_arg(args, unsigned) : 0;                  \
+        va_end(args);                                                         \
+        return without(path, flags, mode);                                    \
+    }
+
+OPEN(open)
+OPEN(open64)
+C
+    skip 'no C compiler', 1
+        if system('cc', '-shared', '-fPIC', '-w', '-o', $shim, $t->path('shim.c')) != 0;
+    $t->stop_symcached;
+    $t->start_symcached($u->config, env => { LD_PRELOAD => $shim });
+    is $u->request('GET', $dsyms, '', @bearer)->{status}, 503,
+        'without a descriptor for a file, a list: 503';
+}
+
 # --- an entry that cannot be written
 
 my $other = '0123456789ABCDEF0123456789ABCDEF0';

@@ -43,9 +43,19 @@ struct list {
 
 /* lists -------------------------------------------------------------------- */
 
+/* A file that is not there is not listed; of one that cannot be looked at, it
+ * is not known whether it would be. */
+static void note_error(struct list *list, int errnum)
+{
+    if (errnum != ENOENT && errnum != ENOTDIR) {
+        list->errnum = errnum;
+    }
+}
+
 /* The type of a file, as the clients' readers call it; NULL: none that they
- * know. */
-static const char *type_of(const char *path, const char *name, const char *id)
+ * know, or it cannot be read, as the list says then. */
+static const char *type_of(struct list *list, const char *path,
+                           const char *name, const char *id)
 {
     static const struct {
         const char *magic;
@@ -65,6 +75,9 @@ static const char *type_of(const char *path, const char *name, const char *id)
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
 
+    if (n < 0) {
+        note_error(list, errno);
+    }
     if (fd >= 0) {
         close(fd);
     }
@@ -92,9 +105,15 @@ static void add_file(struct list *list, const char *name, const char *id,
 
     snprintf(path, sizeof(path), "%.2048s/%.255s/%.200s/%.255s", list->root,
              name, id, file);
-    if (cJSON_GetArraySize(list->files) >= FILES_MAX ||
-        lstat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
-        (type = type_of(path, name, id)) == NULL) {
+    if (cJSON_GetArraySize(list->files) >= FILES_MAX) {
+        return;
+    }
+    if (lstat(path, &st) != 0) {
+        note_error(list, errno);
+        return;
+    }
+    if (!S_ISREG(st.st_mode) ||
+        (type = type_of(list, path, name, id)) == NULL) {
         return;
     }
     snprintf(text, sizeof(text), "%.255s/%.200s/%.255s", name, id, file);
@@ -122,17 +141,16 @@ static void add_files(struct list *list, const char *name, const char *id)
 
     snprintf(path, sizeof(path), "%.2048s/%.255s/%.200s", list->root, name, id);
     dir = opendir(path);
-    if (dir == NULL && errno != ENOENT && errno != ENOTDIR) {
-        list->errnum = errno;
+    if (dir == NULL) {
+        note_error(list, errno);
+        return;
     }
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+    while ((entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] != '.') {
             add_file(list, name, id, entry->d_name);
         }
     }
-    if (dir != NULL) {
-        closedir(dir);
-    }
+    closedir(dir);
 }
 
 /* Adds what a build id has without a name: debug files. */
@@ -262,8 +280,14 @@ static void answer_file(const struct config *config, bool only_try,
              3 * SYMCACHE_NAME_MAX, id);
     snprintf(path, sizeof(path), "%.2000s/%.2000s", config->uploads.root,
              below);
+    errno = 0;
     if (!is_path(id) || lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
-        sentry_reply_error(req, 404, "The requested resource does not exist");
+        if (errno == 0 || errno == ENOENT || errno == ENOTDIR) {
+            sentry_reply_error(req, 404,
+                               "The requested resource does not exist");
+        } else {
+            sentry_reply_error(req, 503, strerror(errno));
+        }
         return;
     }
     percent_encode_path(stpcpy(location, SENTRY_FILES_LOCATION), below);
