@@ -249,21 +249,28 @@ my $gate = $m2->write_file('gate.far', '');
 my $far = Test::ScriptedServer->new(log => $m2->path('far.log'),
     script => sub {
         $m2->wait_until('the gate opens', sub { !-e $gate });
-        $_[0]->reply(404, {}, '');
+        $_[0]->reply(-e $m2->path('zip') ? (200, {}, "PK\3\4" . "\0" x 60) : (404, {}, ''));
     });
 my $clock = Test::Clock->new($m2);
 $m2->stop_symcached;
 start($m2, undef, 0, $m1, far => $far->url, env => $clock ? $clock->env : {});
-my $late = elf();
-my @late = map { "$_/buildid-$late->{build}" } 'late.so', 'l.so';
-my $s = $m2->open_http($m2->helper_socket, 'GET',
-    "/v1/executable/default/$late[1]?version=1.0.0&wait=60");
-$m2->wait_until('the other source is asked', sub { scalar $far->requests });
-is $u->put("late.so/elf-buildid-$late->{build}/late.so", $late->{program})
-    ->{status}, 201, 'a program that one looks for';
-unlink $gate;
-is $m2->read_response($s)->{status}, 200, 'is found before one gives up';
-is ask($m2, 'executable', $late[0]), 200, 'and by its own name';
+for my $has ('nothing', 'what cannot be read') {
+    my $late = elf();
+    my @late = map { "$_/buildid-$late->{build}" } 'late.so', 'l.so';
+    my $before = scalar($far->requests) // 0;
+    $m2->write_file('gate.far', '');
+    $m2->write_file('zip', '') if $has ne 'nothing';
+    my $s = $m2->open_http($m2->helper_socket, 'GET',
+        "/v1/executable/default/$late[1]?version=1.0.0&wait=60");
+    $m2->wait_until('the other source is asked', sub { scalar($far->requests) > $before });
+    is $u->put("late.so/elf-buildid-$late->{build}/late.so", $late->{program})
+        ->{status}, 201, 'a program that one looks for';
+    unlink $gate;
+    is $m2->read_response($s)->{status}, 200,
+        "is found before one gives up, where another source has $has";
+    is ask($m2, 'executable', $late[0]), 200, 'and by its own name';
+}
+unlink $m2->path('zip') or die $!;
 
 SKIP: {
     $clock or skip Test::Clock::why(), 12;

@@ -188,19 +188,33 @@ static bool uploads_have_changed(struct job *job)
     return job->uploads_changed > before;
 }
 
+/* What the job would end with now. */
+static enum job_outcome outcome_so_far(const struct job *job)
+{
+    return findings_outcome(job->findings | FINDING_EXHAUSTED, job->purpose);
+}
+
+/* Would clients be told 404? */
+static bool is_final(const struct job *job)
+{
+    enum job_outcome outcome = outcome_so_far(job);
+
+    return outcome == JOB_NOTFOUND || outcome == JOB_WRONG_FORMAT ||
+           outcome == JOB_MALFORMED;
+}
+
 /* Is the file absent but for servers of which some are not to be left out any
  * more? */
 static bool has_old_loop(const struct job *job)
 {
     return job->loop_is_old && job->kept_work == NULL &&
-           findings_outcome(job->findings | FINDING_EXHAUSTED, job->purpose) ==
-               JOB_LOOP;
+           outcome_so_far(job) == JOB_LOOP;
 }
 
 static void sources_exhausted(struct job *job)
 {
     if ((job->findings & FINDING_FORGOTTEN) ||
-        (job->findings == 0 && uploads_have_changed(job)) ||
+        (is_final(job) && uploads_have_changed(job)) ||
         has_old_loop(job)) {
         /* there may be something new, as an operator may have said: ask all
          * again */
