@@ -35,5 +35,12 @@
  */
 #define SYMCACHE_UPLOAD_LABELLED  "user.symcached.labelled"
 
+/* Of the folder of all uploads: the id of its machine, to which what it was
+ * sent last belongs in a tier. */
+#define SYMCACHE_UPLOAD_MACHINE  "user.symcached.machine"
+
+/* Lower-case hex digits of that id. */
+#define SYMCACHE_UPLOAD_MACHINE_DIGITS  32
+
 
 #endif /* _SYMCACHE_UPLOAD_H_INCLUDED_ */

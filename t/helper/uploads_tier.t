@@ -10,6 +10,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Digest::SHA qw(hmac_sha256_hex sha256_hex);
 use JSON::PP ();
+use POSIX ();
 use Test::More;
 use Test::S3;
 use Test::SparsePdb;
@@ -134,7 +135,9 @@ is $t->helper_json("/v1/why/default/$key")->{files}[0]{source}, 'uploads',
 machine(\%s3);
 requests();
 is put($path, $pdb)->{status}, 200, 'the same bytes on a third: 200';
-is requests(), 'HEAD HEAD', 'and not sent again';
+is requests(), 'HEAD PUT HEAD', 'whose object it is now';
+is put($path, $pdb)->{status}, 200, 'and once more';
+is requests(), 'HEAD HEAD', 'not sent again';
 is put($path, other())->{status}, 409, 'other bytes: 409';
 machine(\%s3);
 is put($path, other())->{status}, 409, 'also where it is not';
@@ -263,6 +266,56 @@ $n = 1000;
 machine({ %folder, read_only => JSON::PP::true() });
 is put($path, $pdb)->{status}, 201, 'a folder that is only read';
 ok !-e "$dir/tier/uploads/$path", 'has nothing';
+
+# --- another machine was sent the same to keep, and this one does not know yet
+
+my $set = { x86_64 => 188, aarch64 => 5 }->{ (POSIX::uname())[4] };
+
+# Makes a file of this machine one that is over.
+sub let_expire {
+    my ($file, $name, $time) = ("$dir/uploads$n/$path", 'user.symcached.expires', '1');
+    syscall($set, $file, $name, $time, 1, 0) == 0 or die "setxattr: $!";
+}
+
+for my $kind ('bucket', 'folder') {
+    my $tier = $kind eq 'bucket' ? \%s3 : { %folder, path => "$dir/kept" };
+    my $at = $kind eq 'bucket' ? $s3->file($object) : "$dir/kept/uploads/$path";
+    mkdir "$dir/kept";
+    for my $rule ('expires', 'max_unused_for') {
+        my $what = "$kind, $rule";
+        SKIP: {
+            skip "$what: setxattr is not known on this machine", 6
+                if $rule eq 'expires' && !$set;
+            my %unused = (max_unused_for => '1s');
+            my ($first, $other) = ($n + 1, $n + 2);
+            machine($tier);
+            like put($path . ($rule eq 'expires' ? '?expires=1h' : ''), $pdb)
+                ->{status}, qr/20[01]/, "$what: a machine";
+            machine($tier);
+            is put($path, $pdb)->{status}, 200, "$what: another one";
+            $t->stop_symcached;
+            $n = $first;
+            let_expire() if $rule eq 'expires';
+            $t->start_symcached(config($tier, $rule eq 'expires' ? () : %unused));
+            $t->wait_until("$what: the first one has it no longer",
+                sub { stored() eq '' });
+            ok -e $at, "$what: the tier has it";
+            $n = $other;
+            machine($tier);
+            is found(), 200, "$what: and so a third one";
+            $t->stop_symcached;
+            $n = $other;
+            $t->start_symcached(config($tier, %unused));
+            $t->wait_until("$what: the other one has it no longer",
+                sub { stored() eq '' });
+            ok !-e $at, "$what: nor has the tier";
+            $n = $other + 1;
+            machine($tier);
+            is found(), 404, "$what: nor a fourth one";
+        }
+    }
+}
+$s3->save($object, $headers, $pdb);
 
 # --- stopped while the tier does not say that an upload is gone
 

@@ -126,7 +126,7 @@ static struct tier_original *begin_probe(struct fleet *fleet)
     fleet->tier->put.breaker.until = 0;
     original = tiers_store_original(fleet->tiers, fleet->config,
                                     "a.pdb/" ID "/a.pdb", fd,
-                                    TIER_ORIGINAL_LOOK, on_end, fleet);
+                                    TIER_ORIGINAL_LOOK, "", on_end, fleet);
     assert_non_null(original);
     close(fd);
     while (fleet->tier->put.running == 0) {

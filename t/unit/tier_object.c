@@ -123,6 +123,8 @@ static void test_refused(void **state)
         {BOTH "source: a\nquality: best\n", "a bad quality"},
         {BOTH "source: a\n", "source or quality alone"},
         {BOTH "quality: full\n", "source or quality alone"},
+        {BOTH "machine: " SHA "\n", "a bad machine"},
+        {BOTH "machine: \n", "a bad machine"},
         {BOTH "mac: no\n", "a bad mac"},
     };
     struct tier_meta meta;

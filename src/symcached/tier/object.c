@@ -87,13 +87,13 @@ bool tier_object_parse(const char *name, struct tier_object *object)
 
 /* reading ------------------------------------------------------------------ */
 
-static bool read_hex(char to[DIGEST_HEX + 1], const char *value)
+/* Reads n digits. */
+static bool read_hex(char *to, const char *value, size_t n)
 {
-    if (strspn(value, "0123456789abcdef") != DIGEST_HEX ||
-        value[DIGEST_HEX] != '\0') {
+    if (strspn(value, "0123456789abcdef") != n || value[n] != '\0') {
         return false;
     }
-    memcpy(to, value, DIGEST_HEX + 1);
+    memcpy(to, value, n + 1);
     return true;
 }
 
@@ -134,24 +134,34 @@ static bool read_publics(bool *publics_only, const char *value)
     return *publics_only || strcmp(value, "full") == 0;
 }
 
-enum { LINE_SHA256, LINE_SIZE, LINE_SOURCE, LINE_PUBLICS, LINE_MAC, LINES };
+enum {
+    LINE_SHA256,
+    LINE_SIZE,
+    LINE_SOURCE,
+    LINE_PUBLICS,
+    LINE_MACHINE,
+    LINE_MAC,
+    LINES
+};
 
 static const char *const line_names[LINES] = {"sha256", "size", "source",
-                                              "quality", "mac"};
+                                              "quality", "machine", "mac"};
 
 static bool read_value(struct tier_meta *meta, int line, const char *value)
 {
     switch (line) {
     case LINE_SHA256:
-        return read_hex(meta->sha256, value);
+        return read_hex(meta->sha256, value, DIGEST_HEX);
     case LINE_SIZE:
         return read_size(&meta->size, value);
     case LINE_SOURCE:
         return read_source(meta->source, value);
     case LINE_PUBLICS:
         return read_publics(&meta->publics_only, value);
+    case LINE_MACHINE:
+        return read_hex(meta->machine, value, SYMCACHE_UPLOAD_MACHINE_DIGITS);
     default:
-        return read_hex(meta->mac, value);
+        return read_hex(meta->mac, value, DIGEST_HEX);
     }
 }
 
@@ -174,7 +184,7 @@ const char *tier_meta_read(struct tier_meta *meta, const char *lines)
 {
     static const char *const wrong[LINES] = {
         "a bad sha256", "a bad size", "a bad source", "a bad quality",
-        "a bad mac"};
+        "a bad machine", "a bad mac"};
     char value[256];
     const char *p = lines, *colon, *end;
     unsigned seen = 0;
@@ -221,6 +231,10 @@ void tier_meta_print(const struct tier_meta *meta, char *buf)
         n += (size_t)snprintf(buf + n, TIER_META_MAX - n,
                               "source: %s\nquality: %s\n", meta->source,
                               meta->publics_only ? "publics" : "full");
+    }
+    if (meta->machine[0] != '\0') {
+        n += (size_t)snprintf(buf + n, TIER_META_MAX - n, "machine: %s\n",
+                              meta->machine);
     }
     if (meta->mac[0] != '\0') {
         snprintf(buf + n, TIER_META_MAX - n, "mac: %s\n", meta->mac);

@@ -18,6 +18,8 @@
  *   source    what its original came from, see store/provenance.h; or missing
  *   quality   "full" or "publics"; with source only
  *   maker     who stored it; for people
+ *   machine   of an original: which one was given it last, and decides how long
+ *             it is kept; or missing
  *   mac       of name, size, sha256, source and quality; or missing
  *
  * Pure functions, no I/O.
@@ -32,6 +34,7 @@
 #include "proto/key.h"
 #include "proto/path.h"
 #include "proto/provenance.h"
+#include "proto/upload.h"
 #include "proto/version.h"
 
 #define TIER_NAME_MAX (2 * 65 + SYMCACHE_PATH_MAX + 64)
@@ -42,6 +45,8 @@ struct tier_meta {
     uint64_t size;
     char source[SYMCACHE_PROVENANCE_SOURCE + 1]; /* "" if it is not known */
     bool publics_only;
+    char machine[SYMCACHE_UPLOAD_MACHINE_DIGITS + 1]; /* "" if it is not
+                                                         known */
     char mac[DIGEST_HEX + 1]; /* "" if there is none */
 };
 

@@ -36,7 +36,9 @@
 struct tier_original {
     struct tier *tier;
     struct tier_call call;
-    struct tier_meta meta; /* of what is to be stored */
+    struct tier_meta meta; /* of what is to be stored; the machine that is to
+                              have it, or that removes it */
+    enum tier_original_outcome stored; /* how it ends well */
     bool removes;
     unsigned unused_for; /* of what is to be removed, or 0 */
     enum tier_original_mode mode;
@@ -115,6 +117,25 @@ static void store(struct tier_original *original)
     change_original(original);
 }
 
+/* The same is there.  If it belongs to another machine, that may remove it by
+ * a rule of its own before it knows that it was sent here. */
+static void same_is_there(struct tier_original *original,
+                          const struct tier_meta *there)
+{
+    original->stored = age_of(original) < TIER_RECENT_SECONDS
+                           ? TIER_ORIGINAL_RECENT
+                           : TIER_ORIGINAL_SAME;
+    if (original->mode == TIER_ORIGINAL_LOOK ||
+        original->meta.machine[0] == '\0' ||
+        strcmp(there->machine, original->meta.machine) == 0) {
+        metrics_add(METRIC_TIER_EXISTS, original->mode != TIER_ORIGINAL_LOOK);
+        end(original, original->stored, "the same is there");
+        return;
+    }
+    original->call.replace = true;
+    store(original);
+}
+
 /* Is the stored object the same? A damaged object, or one that the fleet has
  * not signed, need not be kept. */
 static void compare_original(struct tier_original *original)
@@ -123,16 +144,13 @@ static void compare_original(struct tier_original *original)
     const char *key = call->config->mac_key;
     struct tier_meta there;
 
+    original->stored = TIER_ORIGINAL_DONE;
     if (tier_meta_read(&there, call->lines) != NULL ||
         (key != NULL && !tier_meta_is_signed(&there, call->name, key))) {
         original->call.replace = true;
     } else if (there.size == original->meta.size &&
                strcmp(there.sha256, original->meta.sha256) == 0) {
-        metrics_add(METRIC_TIER_EXISTS, original->mode != TIER_ORIGINAL_LOOK);
-        end(original,
-            age_of(original) < TIER_RECENT_SECONDS ? TIER_ORIGINAL_RECENT
-                                                   : TIER_ORIGINAL_SAME,
-            "the same is there");
+        same_is_there(original, &there);
         return;
     } else if (original->mode != TIER_ORIGINAL_REPLACE) {
         end(original, TIER_ORIGINAL_OTHER, "another one is there");
@@ -143,12 +161,25 @@ static void compare_original(struct tier_original *original)
     store(original);
 }
 
+/* Has another machine been given the object last? */
+static bool is_of_another(const struct tier_original *original)
+{
+    const char *machine = original->meta.machine;
+    struct tier_meta there;
+
+    return machine[0] != '\0' &&
+           tier_meta_read(&there, original->call.lines) == NULL &&
+           there.machine[0] != '\0' && strcmp(there.machine, machine) != 0;
+}
+
 static void original_looked(struct tier_original *original,
                             enum tier_reply reply)
 {
     if (original->removes) {
         if (reply == TIER_REPLY_ABSENT) {
             end(original, TIER_ORIGINAL_ABSENT, "there is none");
+        } else if (is_of_another(original)) {
+            end(original, TIER_ORIGINAL_OTHER, "another machine keeps it");
         } else if (original->unused_for > 0 &&
                    age_of(original) <= (int64_t)original->unused_for) {
             end(original, TIER_ORIGINAL_USED, "another machine uses it");
@@ -157,6 +188,7 @@ static void original_looked(struct tier_original *original,
         }
     } else if (reply == TIER_REPLY_ABSENT) {
         original->call.replace = false;
+        original->stored = TIER_ORIGINAL_DONE;
         store(original);
     } else {
         compare_original(original);
@@ -191,7 +223,7 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
             metrics_add(METRIC_TIER_STORED, 1);
             metrics_add(METRIC_TIER_SENT, call->size);
         }
-        end(original, TIER_ORIGINAL_DONE, "%s", detail);
+        end(original, original->stored, "%s", detail);
     } else {
         end(original, TIER_ORIGINAL_FAILED, "%s", detail);
     }
@@ -239,6 +271,7 @@ static void on_sum(void *arg, const struct checksum *sum)
 static struct tier_original *start_original(struct tiers *tiers,
                                             const struct config *config,
                                             const char *path, int fd,
+                                            const char *machine,
                                             tier_original_fn done, void *arg)
 {
     struct tier_original *original = calloc(1, sizeof(*original));
@@ -251,6 +284,9 @@ static struct tier_original *start_original(struct tiers *tiers,
     original->call.is_original = true;
     tier_original_name(original->call.name, path);
     tier_call_init(&original->call, tiers, config, tier, on_reply);
+    snprintf(original->meta.machine, sizeof(original->meta.machine), "%s",
+             machine);
+    original->stored = TIER_ORIGINAL_DONE;
     original->tier = tiers_find(tiers, tier->name);
     original->done = done;
     original->arg = arg;
@@ -272,10 +308,11 @@ struct tier_original *tiers_store_original(struct tiers *tiers,
                                            const struct config *config,
                                            const char *path, int fd,
                                            enum tier_original_mode mode,
+                                           const char *machine,
                                            tier_original_fn done, void *arg)
 {
     struct tier_original *original =
-        start_original(tiers, config, path, fd, done, arg);
+        start_original(tiers, config, path, fd, machine, done, arg);
 
     if (original != NULL) {
         original->mode = mode;
@@ -287,10 +324,11 @@ struct tier_original *tiers_remove_original(struct tiers *tiers,
                                             const struct config *config,
                                             const char *path,
                                             unsigned unused_for,
+                                            const char *machine,
                                             tier_original_fn done, void *arg)
 {
     struct tier_original *original =
-        start_original(tiers, config, path, -1, done, arg);
+        start_original(tiers, config, path, -1, machine, done, arg);
 
     if (original != NULL) {
         original->removes = true;

@@ -188,7 +188,8 @@ enum tier_original_outcome {
     TIER_ORIGINAL_DONE,   /* stored, or removed */
     TIER_ORIGINAL_SAME,   /* the same was there */
     TIER_ORIGINAL_RECENT, /* the same, which is younger than that */
-    TIER_ORIGINAL_OTHER,  /* another one was there, and stays */
+    TIER_ORIGINAL_OTHER,  /* another one was there, or another machine's, and
+                             stays */
     TIER_ORIGINAL_ABSENT, /* there is nothing to remove */
     TIER_ORIGINAL_USED,   /* it was used too recently to be removed */
     TIER_ORIGINAL_FAILED  /* nobody knows */
@@ -210,7 +211,8 @@ struct tier_original;
 /*
  * Stores the file that fd is open for as an original in the tier of
  * config->uploads, which must have one; path is as above.  When done says so,
- * it is durable there.
+ * it is durable there.  machine is this one, to which the object belongs then,
+ * also if the same was there; or "".
  * config must live until the end.  done is called once, never from inside this
  * function, and the handle is then invalid.  Returns NULL with errno.
  */
@@ -218,16 +220,19 @@ struct tier_original *tiers_store_original(struct tiers *tiers,
                                            const struct config *config,
                                            const char *path, int fd,
                                            enum tier_original_mode mode,
+                                           const char *machine,
                                            tier_original_fn done, void *arg);
 
 /*
  * Removes an original from that tier; with unused_for, only if no machine has
- * taken it for so many seconds.
+ * taken it for so many seconds, and with a machine, only if it does not belong
+ * to another one.
  */
 struct tier_original *tiers_remove_original(struct tiers *tiers,
                                             const struct config *config,
                                             const char *path,
                                             unsigned unused_for,
+                                            const char *machine,
                                             tier_original_fn done, void *arg);
 
 /* done is not called any more.  What was sent may have happened. */

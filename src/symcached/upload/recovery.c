@@ -143,7 +143,7 @@ static bool compare_digests(struct recovery *recovery)
         }
         recovery->original =
             tiers_store_original(tiers, recovery->config, below, fd,
-                                 TIER_ORIGINAL_LOOK, on_compared, recovery);
+                                 TIER_ORIGINAL_LOOK, "", on_compared, recovery);
         close(fd);
         if (recovery->original != NULL) {
             return true;

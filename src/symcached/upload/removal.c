@@ -17,6 +17,7 @@
 #include "symcached/tier/tier.h"
 #include "write_ahead_log.h"
 #include "invalidation.h"
+#include "machine_id.h"
 #include "peers.h"
 #include "symcached/intake/upload_report.h"
 #include "retention.h"
@@ -237,6 +238,19 @@ static void take_note(struct upload_removal *removal,
     }
 }
 
+/* The tier's object belongs to another machine, which may not have told yet. */
+static void leave_to_other(struct upload_removal *removal)
+{
+    char path[PATH_MAX];
+
+    print_path(path, removal);
+    if (unlink(path) == 0) {
+        log_info(0, "upload file=%s removed, as another machine keeps it",
+                 removal->path);
+    }
+    end_removal(removal, 200, "");
+}
+
 static void remove_there(struct upload_removal *removal, const char *path,
                          unsigned unused_for);
 
@@ -253,6 +267,8 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
     if (outcome == TIER_ORIGINAL_FAILED) {
         settle_removal(removal); /* whoever asked has to ask again */
         end_removal(removal, 503, detail);
+    } else if (outcome == TIER_ORIGINAL_OTHER) {
+        leave_to_other(removal);
     } else if (outcome == TIER_ORIGINAL_USED) {
         print_path(path, removal);
         (void)retention_touch(path);
@@ -272,9 +288,14 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
 static void remove_there(struct upload_removal *removal, const char *path,
                          unsigned unused_for)
 {
+    char machine[SYMCACHE_UPLOAD_MACHINE_DIGITS + 1] = "";
+
+    if (removal->is_old && !removal->is_indexed) {
+        machine_id(machine, removal->config->uploads.root);
+    }
     removal->original = tiers_remove_original(
         scheduler_get_tiers(removal->removals->scheduler), removal->config,
-        path, unused_for, on_original, removal);
+        path, unused_for, machine, on_original, removal);
     if (removal->original == NULL) {
         end_removal(removal, 503, strerror(errno));
     }

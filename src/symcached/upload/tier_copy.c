@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "config/config.h"
 #include "symcached/tier/tier.h"
+#include "machine_id.h"
 
 /* Files that are stored at a time: a store takes its time for each, and most
  * of it is waiting. */
@@ -36,6 +37,7 @@ struct tier_copy {
     size_t next;
     size_t done_files;
     bool is_try;
+    char machine[SYMCACHE_UPLOAD_MACHINE_DIGITS + 1];
     enum tier_original_mode mode;
     struct tier_copy_slot slots[SLOTS];
     bool works;  /* the tier has taken one: after a failure, it lets only one
@@ -170,8 +172,9 @@ static bool store_in_tier(struct tier_copy_slot *slot)
     }
     slot->original = tiers_store_original(
         tier_copy->tiers, tier_copy->config, path, fd,
-        slot->is_indexing ? TIER_ORIGINAL_REPLACE : tier_copy->mode, on_stored,
-        slot);
+        slot->is_indexing ? TIER_ORIGINAL_REPLACE : tier_copy->mode,
+        slot->is_indexing || file->tmp == NULL ? "" : tier_copy->machine,
+        on_stored, slot);
     close(fd);
     return slot->original != NULL;
 }
@@ -237,6 +240,7 @@ struct tier_copy *tier_copy_start(struct tiers *tiers,
     tier_copy->files = files;
     tier_copy->n = n;
     tier_copy->is_try = is_try;
+    machine_id(tier_copy->machine, config->uploads.root);
     tier_copy->mode = replace ? TIER_ORIGINAL_REPLACE
                       : n > 1 ? TIER_ORIGINAL_LOOK
                               : TIER_ORIGINAL_KEEP;
