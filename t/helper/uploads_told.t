@@ -241,6 +241,8 @@ kill_when('it is stored', $puts->('uploads/crash'), "/symbols/$path?force=1",
     substr($pdb, 0, -1) . chr(1 ^ ord substr $pdb, -1));
 start(with_tier());
 $t->wait_until('the SymCache of the former file is dropped', sub { !-e $made });
+# or it looks again at the tier, which has got it then
+$t->wait_until('and others know', sub { !intents() });
 kill_when('another one is', $puts->('uploads/new'), "/symbols/$new", $new_text);
 $s3->fail('');
 told();
