@@ -240,6 +240,16 @@ is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 200,
     'a folder: removed';
 ok !-e "$dir/tier/uploads/$path", 'a folder: gone';
 
+# What the folder lies in belongs to others.
+SKIP: {
+    skip 'root may read every folder', 1 if $> == 0;
+    mkdir "$dir/$_" or die for qw(closed closed/tier);
+    chmod 0311, "$dir/closed" or die;
+    machine({ %folder, path => "$dir/closed/tier" });
+    is put($path, $pdb)->{status}, 201, 'a folder in one that cannot be read';
+    chmod 0755, "$dir/closed" or die;
+}
+
 # Another machine has replaced it, so long ago by the clock of the tier that it
 # is not as if it was new, and this one has not been told yet.
 machine(\%folder);

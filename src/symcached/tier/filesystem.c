@@ -34,7 +34,6 @@
 #define HEAD_MAX (sizeof(FIRST_LINE) + TIER_META_MAX + 2)
 #define READ_SIZE 65536
 #define CALLS_MAX 64
-#define FOLDERS 5 /* of an original: its own, and the root */
 
 /* Threads that have not come back. */
 static atomic_uint calls_running;
@@ -355,6 +354,20 @@ static int name_object(struct tier_file_write *work, const char *tmp)
     return rename(tmp, work->path) == 0 ? 0 : errno;
 }
 
+/* How many folders an object lies in, down from that of the tier.  What is
+ * above that is not ours, and need not be readable. */
+static unsigned count_folders(const struct tier_file_write *work)
+{
+    const char *p = work->path + strlen(work->root);
+    unsigned n = 0;
+
+    while ((p = strchr(p, '/')) != NULL) {
+        n++;
+        p++;
+    }
+    return n;
+}
+
 static void put_object(void *arg)
 {
     struct tier_file_write *work = arg;
@@ -388,7 +401,7 @@ static void put_object(void *arg)
         work->errnum = name_object(work, tmp);
     }
     if (work->errnum == 0 && work->durable &&
-        durable_sync_folders(work->path, FOLDERS) != 0) {
+        durable_sync_folders(work->path, count_folders(work)) != 0) {
         work->errnum = errno;
     }
     (void)unlink(tmp);
