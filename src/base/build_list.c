@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "control.h"
+#include "durable.h"
 #include "glob.h"
 #include "percent.h"
 #include "utf8.h"
@@ -228,6 +229,11 @@ static int write_build_list(const char *path, bool appends, const char **lines,
             fprintf(f, "%s\n", lines[i]) < 0) {
             rc = errno;
         }
+    }
+    /* it takes the place of another one */
+    if (rc == 0 && !appends &&
+        (fflush(f) != 0 || durable_sync(fileno(f)) != 0)) {
+        rc = errno;
     }
     return fclose(f) != 0 && rc == 0 ? errno : rc;
 }

@@ -18,7 +18,8 @@ my $u = Test::Uploads->new;
 my $t = $u->t;
 my $dir = $t->dir;
 
-# syncfs() fails when the path in $SHIM is there.
+# syncfs() fails when the path in $SHIM is there, and fsync() of a list of a build
+# that is written anew where $SHIM.fsync is.
 my $shim = $t->path('shim.so');
 $t->write_file('shim.c', <<'C');
 #define _GNU_SOURCE
@@ -26,6 +27,7 @@ $t->write_file('shim.c', <<'C');
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 int syncfs(int fd)
@@ -42,6 +44,30 @@ int syncfs(int fd)
     }
     if (f != NULL)
         fclose(f);
+    return real(fd);
+}
+
+static int is_there(const char *end)
+{
+    int (*real)(const char *, int) =
+        (int (*)(const char *, int))dlsym(RTLD_NEXT, "access");
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s%s", getenv("SHIM"), end);
+    return real(path, F_OK) == 0;
+}
+
+int fsync(int fd)
+{
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
+    char link[64], path[4096] = "";
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (is_there(".fsync") && readlink(link, path, sizeof(path) - 1) > 0 &&
+        path[strlen(path) - 1] == '%') {
+        errno = EIO;
+        return -1;
+    }
     return real(fd);
 }
 C
@@ -72,6 +98,21 @@ $t->wait_until('what was known of it is dropped', sub {
     ask() == 200 && made() == 2 });
 pass 'and a SymCache is made of the new one';
 is_deeply [glob "$dir/uploads/.changing/*"], [], 'nothing is left to be done';
+
+# --- the list of a build is written anew as a file that is sent again is on it
+
+$path = "other.pdb/$id/other.pdb";
+my $list = "$dir/uploads/.builds/%/%/10";
+is $u->put("$path?build=10", $pdb, @Test::Uploads::token)->{status}, 201,
+    'a file of a build';
+my $before = $t->read_file($list);
+$t->write_file('shim.fsync', '');
+is $u->put("$path?build=10", $pdb, @Test::Uploads::token)->{status}, 500,
+    'a list that may not be on the disk: 500';
+is $t->read_file($list), $before, 'and the former one stays';
+unlink "$dir/shim.fsync";
+is $u->put("$path?build=10", $pdb, @Test::Uploads::token)->{status}, 200,
+    'later it is 200';
 
 # --- a bundle of scripts, whose lists are written after it has its name
 
