@@ -18,8 +18,8 @@ my $u = Test::Uploads->new;
 my $t = $u->t;
 my $dir = $t->dir;
 
-# syncfs() fails when the path in $SHIM is there, and fsync() of a list of a build
-# that is written anew where $SHIM.fsync is.
+# syncfs() fails when the path in $SHIM is there, fsync() of a list of a build that
+# is written anew where $SHIM.fsync is, and access() of bundles where $SHIM.access is.
 my $shim = $t->path('shim.so');
 $t->write_file('shim.c', <<'C');
 #define _GNU_SOURCE
@@ -69,6 +69,19 @@ int fsync(int fd)
         return -1;
     }
     return real(fd);
+}
+
+int access(const char *path, int mode)
+{
+    int (*real)(const char *, int) =
+        (int (*)(const char *, int))dlsym(RTLD_NEXT, "access");
+
+    if (strstr(path, "/_.artifacts") != NULL &&
+        strstr(path, "/hash-aaaa") == NULL && is_there(".access")) {
+        errno = EIO;
+        return -1;
+    }
+    return real(path, mode);
 }
 C
 plan skip_all => 'no C compiler'
@@ -126,5 +139,19 @@ is $state->{state}, 'error', 'lists that may not be on the disk are not confirme
     or diag explain $state;
 $t->write_file('shim', '');
 is $u->send_bundle($bundle, version => 'web@1')->{state}, 'ok', 'sent again, they are';
+
+# --- a pass of cleaning, where bundles cannot be looked at
+
+my ($entry) = glob "$dir/uploads/.artifacts/release-*/*";
+my $stale = 'uploads/.artifacts/' . (split '/', $entry)[-2] . '/' . 'a' x 40;
+$u->{cache}{clean_every} = '1s';
+$t->write_file('shim.access', '');
+$t->stop_symcached;
+$t->start_symcached($u->config, env => { LD_PRELOAD => $shim, SHIM => $t->path('shim') });
+for my $pass (1, 2) {
+    $t->write_file($stale, '');
+    $t->wait_until("pass $pass", sub { !-e $t->path($stale) });
+}
+ok -e $entry, 'what leads to a bundle that may be there stays';
 
 done_testing;

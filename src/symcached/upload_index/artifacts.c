@@ -85,6 +85,12 @@ static bool has_bundle(const char *root, const char *sum)
 
 /* cleaning ---------------------------------------------------------------- */
 
+/* What cannot be seen may be there: an entry that goes does not come back. */
+static bool is_gone(const char *root, const char *sum)
+{
+    return !has_bundle(root, sum) && (errno == ENOENT || errno == ENOTDIR);
+}
+
 static void clean_folder(const char *root, const char *path)
 {
     const struct dirent *item;
@@ -92,7 +98,7 @@ static void clean_folder(const char *root, const char *path)
 
     while (dir != NULL && (item = readdir(dir)) != NULL) {
         if (strlen(item->d_name) == ARTIFACTS_SUM &&
-            !has_bundle(root, item->d_name)) {
+            is_gone(root, item->d_name)) {
             (void)unlinkat(dirfd(dir), item->d_name, 0);
         }
     }
