@@ -16,6 +16,7 @@ use Test::S3;
 use Test::ScriptedServer;
 use Test::Symcache;
 use Test::Uploads;
+use Test::Zip;
 
 my $guid = $Test::Symcache::key{'crash.pdb'};
 my $u = Test::Uploads->new;
@@ -185,10 +186,36 @@ is $u->put("liby.so/elf-buildid-$y->{build}/liby.so?try=1", $y->{program})
 is ask($_, 'executable', "y.so/buildid-$y->{build}"), 404,
     'is not for a store without these' for @machines;
 
+# --- files of one id that have one name: each leads to the others
+
+sub bundle {
+    my $id = lc $guid =~ s/^(.{8})(.{4})(.{4})(.{4})(.{12})(.)$/$1-$2-$3-$4-$5-$6/r;
+    return "SYSB\2\0\0\0" . Test::Zip::zip(['manifest.json', JSON::PP::encode_json(
+        { debug_id => $id, object_name => 'crash', files =>
+            { 'files/crash.c' => { type => 'source', path => '/crash.c' } } })],
+        ['files/crash.c', "int main;\n"]);
+}
+
+sub send_both {
+    my ($what) = @_;
+    is $u->put("crash.pdb/$guid/crash.pdb", $pdb)->{status}, 201, "$what: a PDB";
+    is $u->put("crash.pdb/$guid/crash.src.zip", bundle())->{status}, 201,
+        "$what: and its source bundle";
+    is discard("crash.pdb/$guid/crash.src.zip"), 200, "$what: which is removed";
+}
+
+send_both('a tier');
+is ask($_, 'debuginfo', "more.pdb/$guid"), 200, 'the PDB is found by its id'
+    for $m1, $m2;
+is discard("crash.pdb/$guid/crash.pdb"), 200, 'it is removed';
+is ask($_, 'debuginfo', "last.pdb/$guid"), 404, 'and not found any more' for $m1, $m2;
+
 # --- without a tier: other names here, which cannot be invented without end
 
 $_->stop_symcached for @machines;
 start($m1);
+send_both('no tier');
+is ask($m1, 'debuginfo', "none.pdb/$guid"), 200, 'the PDB is found by its id';
 my $z = elf();
 is $u->put("libz.so/elf-buildid-$z->{build}/libz.so", $z->{program})->{status},
     201, 'a program';

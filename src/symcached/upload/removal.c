@@ -258,9 +258,10 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
                         const char *detail)
 {
     struct upload_removal *removal = arg;
-    char path[PATH_MAX];
+    char path[PATH_MAX], root[PATH_MAX];
 
     removal->original = NULL;
+    print_root(root, removal);
     if (!removal->is_indexed) {
         removal->was_shared = outcome == TIER_ORIGINAL_DONE;
     }
@@ -276,6 +277,7 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
         end_removal(removal, 409, detail);
     } else if (!removal->is_indexed &&
                index_has_name(&removal->file.place) &&
+               !index_is_shared(root, &removal->file.place) &&
                upload_index_path(path, &removal->file.place, removal->is_try,
                                  0)) {
         removal->is_indexed = true;

@@ -52,6 +52,15 @@ static bool is_text(const char *name, size_t *stem)
     return true;
 }
 
+/* Has a file with this name, of a module with the other name, an entry as a
+ * text? */
+static bool is_text_of(const char *file, const char *name)
+{
+    size_t stem;
+
+    return strcmp(file, name) != 0 && is_text(file, &stem);
+}
+
 size_t index_folders(char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE],
                      const symcache_key_t *key)
 {
@@ -145,7 +154,7 @@ static size_t print_links(char entries[][INDEX_ENTRY_SIZE], size_t most,
 size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
                      const struct symstore_path *place)
 {
-    size_t i, n = 0, stem;
+    size_t i, n = 0;
 
     if (place->nids == 0 || place->ids[0].id_type == SYMCACHE_ID_HASH) {
         return 0;
@@ -154,10 +163,7 @@ size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
         strlen(place->name) + sizeof(TEXT) <= SYMCACHE_NAME_MAX) {
         snprintf(entries[n++], INDEX_ENTRY_SIZE, "%s/%s%s", place->id,
                  place->name,
-                 strcmp(place->file, place->name) != 0 &&
-                         is_text(place->file, &stem)
-                     ? TEXT
-                     : "");
+                 is_text_of(place->file, place->name) ? TEXT : "");
     }
     for (i = 0; i < place->nids && n < INDEX_ENTRIES; i++) {
         n +=
@@ -347,12 +353,34 @@ static int touch_entry(const char *root, const symcache_key_t *key)
     return rc;
 }
 
-/* The same name may have a file of the other kind there. */
+bool index_is_shared(const char *root, const struct symstore_path *place)
+{
+    bool is_shared = false, has_text = is_text_of(place->file, place->name);
+    const struct dirent *entry;
+    char path[PATH_MAX];
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "%.1024s/%s/%s", root, place->name,
+             place->id);
+    dir = opendir(path);
+    if (dir == NULL) {
+        return errno != ENOENT && errno != ENOTDIR; /* or it may be */
+    }
+    while (!is_shared && (entry = readdir(dir)) != NULL) {
+        is_shared = entry->d_name[0] != '.' &&
+                    strcmp(entry->d_name, place->file) != 0 &&
+                    is_text_of(entry->d_name, place->name) == has_text;
+    }
+    closedir(dir);
+    return is_shared;
+}
+
 static void drop_entry(const char *root, const struct symstore_path *place)
 {
     char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE], path[PATH_MAX];
 
-    if (index_entries(entries, place) > 0 && index_has_name(place)) {
+    if (index_entries(entries, place) > 0 && index_has_name(place) &&
+        !index_is_shared(root, place)) {
         print_path(path, root, entries[0]);
         (void)unlink(path);
     }

@@ -97,6 +97,10 @@ bool index_has_name(const struct symstore_path *place);
 size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
                      const struct symstore_path *place);
 
+/* Is another file there that has the entry of this one's name?  A PDB and its
+ * source bundle have one. */
+bool index_is_shared(const char *root, const struct symstore_path *place);
+
 /* Takes a name of a folder among the others, if there is room and it is none
  * of them. */
 void index_take(struct index_names *names, const char *entry);
