@@ -9,6 +9,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use File::Path qw(make_path);
 use JSON::PP ();
 use Test::More;
 use Test::Clock;
@@ -328,6 +329,27 @@ SKIP: {
     is $u->put("next.so/elf-buildid-$next->{build}/next.so",
                $next->{program})->{status}, 201, 'a program';
     is ask($m2, @$_), 200, "found at once: $_->[1]" for @next;
+}
+
+# --- machines without a tier that hear of each other: one folder, or each its own
+
+for my $root ($m1, undef) {
+    my $what = $root ? 'one folder' : 'folders of their own';
+    $_->stop_symcached for $m1, $m2;
+    start($_, undef, 1, $root) for $m1, $m2;
+    my $told = elf();
+    my $at = "libt.so/elf-buildid-$told->{build}/libt.so";
+    if (!$root) {
+        make_path($m2->path("uploads/libt.so/elf-buildid-$told->{build}"));
+        $m2->write_file("uploads/$at", $told->{program});
+        $m2->write_file("uploads/.index/elf-buildid-$told->{build}/libt.so", '');
+    }
+    is $u->put($at, $told->{program})->{status}, 201, "$what: a program";
+    is ask($_, 'executable', "t.so/buildid-$told->{build}"), 200,
+        "$what: it is found by its id" for $m1, $m2;
+    is discard($at), 200, "$what: removed";
+    is ask($m1, 'executable', "v.so/buildid-$told->{build}"), 404,
+        "$what: and not found any more";
 }
 
 $_->finish for reverse @machines;

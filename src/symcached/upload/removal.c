@@ -165,14 +165,18 @@ static void print_root(char root[PATH_MAX],
              removal->is_try ? "/" UPLOADS_TRY : "");
 }
 
-/* The index has the file no more, or what another machine has told of. */
-static void change_index(struct upload_removal *removal, bool is_there)
+/* The index has the file no more; or, with a tier, what another machine has
+ * told of. */
+static void change_index(struct upload_removal *removal)
 {
+    const struct symstore_path *place = &removal->file.place;
     char root[PATH_MAX];
     int errnum;
 
     print_root(root, removal);
-    errnum = index_change(root, &removal->file.place, is_there);
+    errnum = removal->is_told && !tier_copy_is_wanted(removal->config)
+                 ? index_touch(root, place)
+                 : index_change(root, place, removal->is_told);
     if (errnum != 0) {
         log_error(errnum, "uploads: the index of \"%s\" is not written",
                   removal->path);
@@ -199,7 +203,7 @@ static void remove_here(struct upload_removal *removal)
     } else {
         log_info(0, "upload file=%s removed", removal->path);
     }
-    change_index(removal, false);
+    change_index(removal);
     if (removal->is_old) {
         end_well(removal, "");
         return;
@@ -233,7 +237,7 @@ static void take_note(struct upload_removal *removal,
         end_removal(removal, 200, "");
     } else {
         (void)find_ids(removal);
-        change_index(removal, tier_copy_is_wanted(removal->config));
+        change_index(removal);
         drop_removal(removal);
     }
 }

@@ -386,22 +386,30 @@ static void drop_entry(const char *root, const struct symstore_path *place)
     }
 }
 
-int index_change(const char *root, const struct symstore_path *place,
-                 bool is_there)
+int index_touch(const char *root, const struct symstore_path *place)
 {
     int rc = 0, one;
     size_t i;
 
-    if (is_there) {
-        rc = index_keep(root, place);
-    } else {
-        drop_entry(root, place);
-    }
     for (i = 0; i < place->nids; i++) {
         one = touch_entry(root, &place->ids[i]);
         rc = one != 0 ? one : rc;
     }
     return rc;
+}
+
+int index_change(const char *root, const struct symstore_path *place,
+                 bool is_there)
+{
+    int kept = 0, touched;
+
+    if (is_there) {
+        kept = index_keep(root, place);
+    } else {
+        drop_entry(root, place);
+    }
+    touched = index_touch(root, place);
+    return touched != 0 ? touched : kept;
 }
 
 bool index_is_whole(const char *root)

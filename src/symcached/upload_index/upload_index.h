@@ -118,6 +118,10 @@ void index_set_name(symcache_key_t *key, const char *name);
 int index_change(const char *root, const struct symstore_path *place,
                  bool is_there);
 
+/* The same where another machine has stored or removed it: the entries are
+ * those of the files of this folder, also if both have the folder. */
+int index_touch(const char *root, const struct symstore_path *place);
+
 /* Has it been compared with all files since it was lost, or since an older
  * release wrote it?  That begins; and now it has been, unless it was lost
  * meanwhile. */
