@@ -278,6 +278,19 @@ $t->wait_until('the store ends the PUT that it has held',
     sub { -e $s3->file($path) });
 unlink $s3->file($path);
 
+# --- a PUT that another request to the object has broken off
+
+$fleet->machine;
+$s3->fail('409 ConditionalRequestConflict');
+is $fleet->ask($key), 200, 'made, while another machine removes the object';
+$fleet->wait_metric('puts_total{result="exists"}', 1);
+$s3->fail('');
+$fleet->grow_old;
+is $fleet->ask($key), 200, 'used later';
+$fleet->wait_metric('puts_total{result="stored"}', 1);
+ok -e $s3->file($path), 'and stored then';
+unlink $s3->file($path);
+
 # --- an upload removes what was made of another file
 
 $s3->fail('');

@@ -259,7 +259,9 @@ static void put_ended(struct tier_put *put, enum tier_reply reply,
         break;
     case TIER_REPLY_EXISTS:
         metrics_add(METRIC_TIER_EXISTS, 1);
-        note_stored_time(put);
+        if (put->call.status != 409) { /* or it may just have been removed */
+            note_stored_time(put);
+        }
         break;
     case TIER_REPLY_ABSENT: /* it was removed, so it is stored anew */
         put->what = PUT_STORE;
