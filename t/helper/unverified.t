@@ -16,6 +16,12 @@ use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
 
+# where the list of mounts lacks the root, as after chroot(2), no folder is known
+# to be local, so a process looks at each file
+open my $mounts, '<', '/proc/self/mountinfo' or die "mountinfo: $!";
+plan skip_all => 'the root is not a mount, as in a chroot'
+    if !grep { (split)[4] eq '/' } <$mounts>;
+
 my $t = Test::Symcache->new;
 my $build = $Test::Symcache::build;
 my $id = $Test::Symcache::key{'crash.pdb'};
