@@ -395,8 +395,7 @@ static bool search_modules(struct request *r)
     return false;
 }
 
-/* The call's work has news.  A worker can die while files are searched for that
- * it asked for: it does not need them any more. */
+/* The call's work has news: a worker that has died needs no more files. */
 static void on_work(void *arg)
 {
     struct request *r = arg;
@@ -464,13 +463,14 @@ static void let_go(struct request *r)
 /*
  * A step was taken.  A file that is cut short while it is read gives nonsense;
  * then the step is taken again, without it; one that lets all go has read none.
+ * At the last try such files stay, as the step may have named them to a worker.
  * Returns whether there is a step to take now; if not, the request waits or has
  * been answered.
  */
 static bool take_step(struct request *r, enum api_next next)
 {
-    if (next != API_LETS_GO && r->search != NULL && is_broken(r) &&
-        ++r->tries < BROKEN_TRIES) {
+    if (next != API_LETS_GO && r->tries + 1 < BROKEN_TRIES && is_broken(r)) {
+        r->tries++;
         stats_add(&r->context->stats.cut, 1);
     } else if (next == API_FINISHED) {
         send_reply(r);
