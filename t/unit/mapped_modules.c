@@ -61,6 +61,30 @@ static void test_empty_file(void **state)
     close(fd);
 }
 
+/* Equal files may have been made links of each other, also such of two kinds.
+ */
+static void test_two_kinds(void **state)
+{
+    struct module *source, *names, *again;
+    int fd = openat(folder, "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "text", 4), 4);
+    source = open_file(SYMCACHE_KIND_SOURCE);
+    assert_non_null(source);
+    assert_true(source->sound);
+    names = open_file(SYMCACHE_KIND_SYMCACHE);
+    assert_non_null(names);
+    assert_int_equal(names->kind, SYMCACHE_KIND_SYMCACHE);
+    assert_false(names->sound);
+    again = open_file(SYMCACHE_KIND_SOURCE);
+    assert_ptr_equal(again, source);
+    module_unref(source);
+    module_unref(names);
+    module_unref(again);
+    close(fd);
+}
+
 static int begin(void **state)
 {
     assert_non_null(mkdtemp(dir));
@@ -79,7 +103,8 @@ static int end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_empty_file)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_empty_file),
+                                       cmocka_unit_test(test_two_kinds)};
 
     return cmocka_run_group_tests_name("mapped_modules", tests, begin, end);
 }

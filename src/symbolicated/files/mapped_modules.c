@@ -186,9 +186,11 @@ static void evict_modules(struct mapped_modules *mapped,
 }
 
 /* The module of a file that has this size now, or NULL.  A mapping keeps an
- * inode from becoming another file's; an empty file has none. */
+ * inode from becoming another file's; an empty file has none.  Files of two
+ * kinds have one inode where equal files were made links of each other. */
 static struct module *find_mapped(struct mapped_modules *mapped, dev_t device,
-                                  ino_t inode, size_t size)
+                                  ino_t inode, size_t size,
+                                  symcache_kind_e kind)
 {
     uint64_t hash = hash_of(mapped, device, inode);
     struct module *module;
@@ -196,7 +198,8 @@ static struct module *find_mapped(struct mapped_modules *mapped, dev_t device,
 
     while ((module = (struct module *)table_next(&mapped->places, hash,
                                                  &at)) != NULL &&
-           (module->inode != inode || module->device != device)) {
+           (module->inode != inode || module->device != device ||
+            module->kind != kind)) {
     }
     if (module != NULL &&
         (module->size != size || (size == 0 && module->sound) ||
@@ -278,12 +281,13 @@ void mapped_modules_limit(struct mapped_modules *mapped, size_t files,
 
 /* The module of an open file if it is mapped, with a reference; or NULL. */
 static struct module *find_file(struct mapped_modules *mapped,
-                                const struct stat *st)
+                                const struct stat *st, symcache_kind_e kind)
 {
     struct module *module;
 
     pthread_mutex_lock(&mapped->mutex);
-    module = find_mapped(mapped, st->st_dev, st->st_ino, (size_t)st->st_size);
+    module = find_mapped(mapped, st->st_dev, st->st_ino, (size_t)st->st_size,
+                         kind);
     if (module != NULL) {
         module_ref(module);
         atomic_store(&module->used, clock_ms());
@@ -302,7 +306,8 @@ static struct module *add_module(struct mapped_modules *mapped,
     bool is_too_small = false;
 
     pthread_mutex_lock(&mapped->mutex);
-    other = find_mapped(mapped, module->device, module->inode, module->size);
+    other = find_mapped(mapped, module->device, module->inode, module->size,
+                        module->kind);
     if (other != NULL) {
         module_ref(other);
         module_unref(module);
@@ -344,7 +349,7 @@ struct module *mapped_modules_open(struct mapped_modules *mapped, int folder,
         errno = EINVAL;
         return NULL;
     }
-    module = find_file(mapped, &st);
+    module = find_file(mapped, &st, kind);
     if (module != NULL) {
         close(fd);
         return module;
