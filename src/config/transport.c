@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -200,10 +201,10 @@ int config_http_version(struct config_reader *r, const cJSON *item,
 int config_transport_check(struct config_reader *r, const cJSON *item,
                            struct transport_config *transport)
 {
-    static unsigned long long last;
+    static atomic_ullong last;
     size_t i;
 
-    transport->id = last += 2;
+    transport->id = atomic_fetch_add(&last, 2) + 2;
 
     for (i = 0; i < transport->nheaders; i++) {
         if (transport->auth != TRANSPORT_NO_AUTH &&
