@@ -59,7 +59,7 @@ static int read_min_free(struct config_reader *r, const cJSON *item,
 {
     struct cache_config *cache = at;
     const char *text = config_text(r, item, "\"5%\" or \"200g\"");
-    unsigned percent;
+    unsigned long percent;
     char *end;
 
     if (text == NULL) {
@@ -71,12 +71,12 @@ static int read_min_free(struct config_reader *r, const cJSON *item,
         return config_size(r, item, field, &cache->min_free);
     }
 
-    percent = (unsigned)strtoul(text, &end, 10);
+    percent = strtoul(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || strcmp(end, "%") != 0 ||
         percent > 99) {
         return config_error(r, item, "must be \"0%%\" to \"99%%\", or a size");
     }
-    cache->min_free_percent = percent;
+    cache->min_free_percent = (unsigned)percent;
     cache->min_free = 0;
     return 0;
 }

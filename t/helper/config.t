@@ -327,6 +327,9 @@ my @bad = (
         cache => '"retry_misses_after": "999999999999w"'],
     [19, 'cache.min_free', 'must be "0%" to "99%"',
         cache => '"min_free": "100%"'],
+    # 5 beyond 32 bits
+    [19, 'cache.min_free', 'must be "0%" to "99%"',
+        cache => '"min_free": "4294967301%"'],
     [19, 'cache.max_size', 'must be', cache => '"max_size": "99999999999t"'],
 );
 
