@@ -265,6 +265,10 @@ static int read_root(struct config_reader *r, const cJSON *item,
                                 config->stores[i].name);
         }
     }
+    if (config->uploads.root != NULL &&
+        config_paths_overlap(config->uploads.root, tenants->root)) {
+        return config_error(r, item, "overlaps the root of \"uploads\"");
+    }
     return config_paths_overlap(config->downloads, tenants->root)
                ? config_error(r, item, "overlaps \"downloads\"")
                : 0;

@@ -115,6 +115,10 @@ my @bad = (
         (map { ['.tenants.hosts[0]', 'must be a host and its port',
             qq("tenants": {"root": "/t", "hosts": ["$_"]})] }
             qw(h :80 h: h:0 h:+80 h:65536 h:80x http:80/ ::1:80))),
+    [3, 'symbolication.symbolicator.tenants.root',
+        'overlaps the root of "uploads"',
+        top => '"uploads": {"root": "/u"}, "symbolication": '
+            . '{"symbolicator": {"tenants": {"root": "/u/t"}}},'],
     (map { [5, 'stores.default', 'overlaps "downloads"',
         top => qq("downloads": "$_",)] } '/s/d', '//s', '/./s/', '/s/.', '//', '/.'),
     [5, 'stores.default', '"root" is missing', root => ''],
