@@ -348,8 +348,9 @@ $t->stop_symcached;
 
 for (['{', qr/^symcached: FILE:1: not valid JSON/],
      ["{\n\n\"a\" 1}", qr/^symcached: FILE:3: not valid JSON/],
-     ["{}\nx", qr/^symcached: FILE:2: not valid JSON near "x"$/],
-     ["{\"a\": 1,\n}\n", qr/^symcached: FILE:2: not valid JSON$/],
+     ["{}\nx", qr/^symcached: FILE:2: not valid JSON near column 1$/],
+     ["{\"a\": 1,\n}\n", qr/^symcached: FILE:2: not valid JSON near column 2$/],
+     ["{\"listen_token\": hunter2secret}", qr/^symcached: FILE:1: not valid JSON near column 18$/],
      ["", qr/^symcached: FILE: is empty$/],
      ["// a\n", qr/^symcached: FILE: is empty$/],
      ["{ /* }", qr/^symcached: FILE:1: not valid JSON/],
