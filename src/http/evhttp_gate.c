@@ -98,6 +98,23 @@ static void drop_head(struct gate_connection *c)
     c->seen = 0;
 }
 
+/* evhttp reads the body of these methods, and takes that of others for the
+ * next request. */
+static bool reads_body(const char *method)
+{
+    static const char *const methods[] = {
+        "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT"};
+    size_t i, size = strcspn(method, " ");
+
+    for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        if (strlen(methods[i]) == size &&
+            memcmp(methods[i], method, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
  * Reads bytes that follow those in c->head.  Returns how many of them belong to
  * this head, once it is whole; 0 if it is not whole yet; or a status, negated.
@@ -120,10 +137,12 @@ static int read_head(struct gate_connection *c, const char *data, size_t size)
         return n;
     }
     status = http_head_parse(c->head, (size_t)n, &head);
-    drop_head(c);
     if (status == 0 && head.is_chunked) {
         status = 411;
+    } else if (status == 0 && head.length > 0 && !reads_body(c->head)) {
+        status = 400;
     }
+    drop_head(c);
     c->left = head.length;
     return status == 0 ? n - (int)before : -status;
 }

@@ -62,6 +62,10 @@ my @bad = (
     ['a folded field', 400, "${get}Host: h\r\nX: a\r\n b\r\n\r\n"],
     ['chunks', 411, "${get}Host: h\r\nTransfer-Encoding: chunked\r\n\r\n"
         . "0\r\n\r\n"],
+    # that of which evhttp reads no body
+    (map { ["$_ with a body", 400, "$_ /version HTTP/1.1\r\nHost: h\r\n"
+            . 'Content-Length: ' . length($next) . "\r\n\r\n"] }
+        'HEAD', 'TRACE', 'PROPFIND'),
     ['chunks and a length', 400, "${get}Host: h\r\nContent-Length: 0\r\n"
         . "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"],
 );
@@ -82,6 +86,9 @@ is statuses(talk($tcp, "${get}Host: h\r\n\r\n" . $next)), '200 200',
 is statuses(talk($tcp, "GET /version HTTP/1.0\r\n\r\n")), 200, 'HTTP/1.0';
 is statuses(talk($tcp, "${get}Host: h\r\nContent-Length: 12\r\n\r\n"
     . "GET / HTTP/1" . $next)), '200 200', 'a body is no request';
+is statuses(talk($tcp, "$_ / HTTP/1.1\r\nHost: h\r\nContent-Length: 12\r\n\r\n"
+    . "GET / HTTP/1" . $next)), '404 200', "nor is that of $_"
+    for qw(POST PUT PATCH DELETE OPTIONS CONNECT);
 is statuses(talk($tcp, "${get}Host: h\r\n\r\nGET /x\nx\r\n\r\n" . $next)) =~ /^(?:200|400)/,
     1, 'a bad one behind a good one: the end';
 
