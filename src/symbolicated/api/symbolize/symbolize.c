@@ -139,7 +139,7 @@ static void take_question(struct symbolize_call *call)
     if (question->error == NULL) {
         question->module = add_module(call, &key);
         if (question->module == SYMBOLIZE_NONE) {
-            call->input.error = "out of memory";
+            question->error = call->input.error = "out of memory";
         }
     }
     call->base.nframes += question->error == NULL ? question->count : 0;
