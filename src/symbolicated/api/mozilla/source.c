@@ -97,6 +97,7 @@ static enum api_next source_step(struct api_call *base,
     int is_named;
 
     mozilla_service(call->request, "POST", reply); /* it is one: for CORS */
+    call->path.reader = NULL; /* a step may be taken again, of other files */
     for (i = 0; i < MODULES; i++) {
         switch (call->modules[i].state) {
         case API_MODULE_FOUND:
