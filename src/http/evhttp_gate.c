@@ -99,11 +99,12 @@ static void drop_head(struct gate_connection *c)
 }
 
 /* evhttp reads the body of these methods, and takes that of others for the
- * next request. */
+ * next request; also that of CONNECT, if it is too long, as a connection with
+ * such a request is not closed. */
 static bool reads_body(const char *method)
 {
-    static const char *const methods[] = {
-        "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT"};
+    static const char *const methods[] = {"GET",   "POST",   "PUT",
+                                          "PATCH", "DELETE", "OPTIONS"};
     size_t i, size = strcspn(method, " ");
 
     for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {

@@ -88,7 +88,14 @@ is statuses(talk($tcp, "${get}Host: h\r\nContent-Length: 12\r\n\r\n"
     . "GET / HTTP/1" . $next)), '200 200', 'a body is no request';
 is statuses(talk($tcp, "$_ / HTTP/1.1\r\nHost: h\r\nContent-Length: 12\r\n\r\n"
     . "GET / HTTP/1" . $next)), '404 200', "nor is that of $_"
-    for qw(POST PUT PATCH DELETE OPTIONS CONNECT);
+    for qw(POST PUT PATCH DELETE OPTIONS);
+for (1, 99999999, '9' x 20) {
+    my $of = "Host: h\r\nContent-Length: $_\r\n\r\n$next";
+    is statuses(talk($tcp, "CONNECT a:1 HTTP/1.1\r\n$of")),
+        $_ == 1 ? '400 400' : '413 400', "CONNECT with $_ bytes: so is the next";
+    is statuses(talk($tcp, "POST / HTTP/1.1\r\n$of")), 413,
+        "POST with $_ bytes: the end" if $_ > 1;
+}
 is statuses(talk($tcp, "${get}Host: h\r\n\r\nGET /x\nx\r\n\r\n" . $next)) =~ /^(?:200|400)/,
     1, 'a bad one behind a good one: the end';
 
