@@ -18,7 +18,7 @@ use Test::More;
 use Test::Symcache;
 
 my $t = Test::Symcache->new;
-$t->allow_log(qr/not valid JSON; the old configuration stays|cannot listen on/);
+$t->allow_log(qr/not valid JSON near column \d+; the old configuration stays|cannot listen on/);
 my $id = $Test::Symcache::key{'crash.pdb'};
 my $lookup = "/v1/symcache/default/crash.pdb/$id?version=9.0.0&wait=60";
 
@@ -95,7 +95,7 @@ for my $name ('symcached', 'symbolicated') {
     kill 'HUP', $pid;
     like message(), qr/^RELOADING=1\n/, "$name: a bad configuration";
     like message(), qr/^STATUS=the\ configuration\ in\ use\ is\ not\ the
-        \ file's:\ .*:1:\ not\ valid\ JSON$/x, "$name: its status says so";
+        \ file's:\ .*:1:\ not\ valid\ JSON\ near\ column\ 2$/x, "$name: its status says so";
     is message(), 'READY=1', "$name: the old one serves";
     rename $t->path('good.json'), $t->path('symcached.json');
     kill 'TERM', $pid;

@@ -434,7 +434,7 @@ sub wait_for_guests {
 # What was our doing.
 sub allow_logs {
     my ($self, $t) = @_;
-    $t->allow_log(qr/not valid JSON; the old configuration stays/);
+    $t->allow_log(qr/not valid JSON near column \d+; the old configuration stays/);
     $t->allow_log(qr/is another one than at the start/);
     $t->allow_log(qr/cannot open .* of store .*: start symcached first/)
         if $self->{store_removed};
