@@ -30,7 +30,7 @@
 struct head {
     char name[sizeof(((struct container_part *)0)->name)];
     char error[sizeof(((struct container_part *)0)->error)];
-    bool is_damaged;
+    bool is_damaged; /* it, and not the reading of it */
     bool has_content;
     bool is_last; /* there is no part; an error is that of the whole file */
 };
@@ -192,16 +192,15 @@ static _Noreturn void unpack_in_child(int in, size_t size,
     const uint8_t *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, in, 0);
 
     if (data == MAP_FAILED) {
-        error = "cannot be mapped";
-    } else if (sandbox_enter(&limits, NULL, last.error, sizeof(last.error)) !=
+        snprintf(last.error, sizeof(last.error), "cannot be mapped");
+    } else if (sandbox_enter(&limits, NULL, last.error, sizeof(last.error)) ==
                0) {
-        put_bytes(out, &last, sizeof(last));
-        _exit(1);
-    } else {
         error = kind == CONTAINER_ZIP ? send_members(data, size, out)
                                       : send_slices(data, size, out);
+        last.is_damaged = error != NULL;
+        snprintf(last.error, sizeof(last.error), "%s",
+                 error != NULL ? error : "");
     }
-    snprintf(last.error, sizeof(last.error), "%s", error != NULL ? error : "");
     put_bytes(out, &last, sizeof(last));
     _exit(0);
 }
@@ -281,7 +280,7 @@ static int get_parts(int fd, enum container_kind kind,
         name_part(&part, &head);
         if (head.is_last) {
             snprintf(error, size, "%s", part.error);
-            return part.error[0] == '\0' ? 0 : -1;
+            return part.error[0] == '\0' ? 0 : part.is_damaged ? 1 : -1;
         }
         if (kind == CONTAINER_FAT) {
             part.file = NULL;
@@ -298,7 +297,7 @@ static int get_parts(int fd, enum container_kind kind,
                 continue; /* the next head says why */
             }
             if (part.content == NULL) {
-                part.is_damaged = true;
+                part.is_damaged = part.has_failed = true;
                 snprintf(part.error, sizeof(part.error),
                          "there is no room for a temporary file");
             }

@@ -24,13 +24,15 @@ struct container_part {
     FILE *content;   /* rewound, and closed by the caller of take; NULL: there
                         is none that can be used, and error says why */
     bool is_damaged; /* there should be one */
+    bool has_failed; /* there is one, and it could not be read */
     char error[200];
 };
 
 /*
  * Calls take for each part of an open file.  A child process without rights
- * reads the file; parts become temporary files.  Returns 0, or -1 with a
- * sentence in error, after some parts perhaps.
+ * reads the file; parts become temporary files.  Returns 0; or with a sentence
+ * in error, after some parts perhaps, 1 if the file is damaged, and -1 if it
+ * could not be read.
  */
 int container_read(int fd, enum container_kind kind,
                    void (*take)(void *arg, const struct container_part *part),

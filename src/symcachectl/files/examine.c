@@ -125,6 +125,7 @@ static void examine_any(const uint8_t *data, size_t size, void *result)
 }
 
 struct place_result {
+    bool is_read; /* by the parser, to the end */
     bool is_found;
     char name[SYMCACHE_NAME_MAX + 1]; /* of the file */
     char error[512];
@@ -138,6 +139,7 @@ static void find_place(const uint8_t *data, size_t size, void *result)
 
     r->is_found = symstore_path_read(data, size, parts, false, &r->place,
                                      r->error, sizeof(r->error));
+    r->is_read = true;
 }
 
 struct unified_result {
@@ -359,7 +361,7 @@ int examine_place(int fd, const char *name, struct symstore_path *place,
     snprintf(result.name, sizeof(result.name), "%s", name);
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
         snprintf(error, size, "is empty, or no regular file");
-        return -1;
+        return 1;
     }
     examination.size = (size_t)st.st_size;
     snprintf(error, size, "no process to look at it");
@@ -368,13 +370,17 @@ int examine_place(int fd, const char *name, struct symstore_path *place,
     }
     *place = result.place;
     result.error[sizeof(result.error) - 1] = '\0';
+    if (!result.is_read) {
+        snprintf(error, size, "%s", result.error);
+        return -1;
+    }
     if (!result.is_found || !is_part(place->name, sizeof(place->name)) ||
         !is_part(place->id, sizeof(place->id)) ||
         !is_part(place->file, sizeof(place->file))) {
         snprintf(error, size, "%s",
                  examine_is_packed(fd) ? "is packed: unpack it first"
                                        : result.error);
-        return -1;
+        return 1;
     }
     return 0;
 }

@@ -47,7 +47,8 @@ bool examine_is_packed(int fd);
 
 /*
  * Tells where an open regular file belongs in a symbol store; name is its own,
- * without a folder.  Returns 0, or -1 with a sentence in error.
+ * without a folder.  Returns 0; or with a sentence in error 1 if it belongs
+ * nowhere, and -1 if it could not be read to the end.
  */
 int examine_place(int fd, const char *name, struct symstore_path *place,
                   char *error, size_t size);

@@ -3,7 +3,10 @@
  */
 #include "short_reply.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "symcachectl/terminal/printable.h"
 
 #define CONNECT_SECONDS 30
 #define STALL_SECONDS 600 /* of a server that stores what it has got */
@@ -35,4 +38,36 @@ void short_reply_begin(struct short_reply *reply, CURL *curl, const char *url,
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_write);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, reply);
+}
+
+/* The likely cause of a status that the web server itself answered. */
+static const char *guess_reason(long status)
+{
+    return status >= 300 && status < 400
+               ? "the server is at another address, which --url has to name"
+           : status == 413 ? "larger than the web server takes"
+           : status == 500 ? "the web server cannot take the file: its error "
+                             "log says why"
+           : status == 502 ? "the web server does not reach symcached: it is "
+                             "not running, or does not let it connect"
+           : status == 504 ? "symcached did not answer the web server in time"
+           : status == 404 || status == 405
+               ? "nothing at this address takes uploads: --url ends as the "
+                 "location of nginx, such as /symbols, and its host is a "
+                 "server_name there"
+               : "no reason given";
+}
+
+void short_reply_reason(const struct short_reply *reply, long status,
+                        char *reason, size_t size)
+{
+    cJSON *answer = cJSON_Parse(reply->text);
+    const char *detail = printable_field(answer, "detail");
+
+    if (detail[0] == '\0') {
+        detail = printable_field(answer, "error");
+    }
+    snprintf(reason, size, "%s (HTTP %ld)",
+             detail[0] != '\0' ? detail : guess_reason(status), status);
+    cJSON_Delete(answer);
 }

@@ -20,4 +20,9 @@ struct short_reply {
 void short_reply_begin(struct short_reply *reply, CURL *curl, const char *url,
                        struct curl_slist *headers);
 
+/* What is wrong, as the server says: {"error": ..., "detail": ...}; or what is
+ * likely, after a status of the web server itself. */
+void short_reply_reason(const struct short_reply *reply, long status,
+                        char *reason, size_t size);
+
 #endif

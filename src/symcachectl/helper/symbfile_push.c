@@ -17,6 +17,7 @@
 
 #include "base/digest.h"
 #include "base/secret.h"
+#include "file_body.h"
 #include "short_reply.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
@@ -32,8 +33,7 @@ struct request {
     CURL *curl;
     struct curl_slist *headers;
     char url[2048];
-    FILE *file; /* from which the part is read */
-    off_t left; /* bytes of it that are to be sent */
+    struct file_body body;
     struct short_reply reply;
 };
 
@@ -108,21 +108,6 @@ int symbfile_id(const char *path, char id[SYMBFILE_ID_SIZE])
 
 /* one part ---------------------------------------------------------------- */
 
-/* libcurl would send a file to its end, even beyond the size that it was
- * given. */
-static size_t on_read(char *data, size_t size, size_t n, void *arg)
-{
-    struct request *r = arg;
-    size_t room = size * n;
-
-    if ((uintmax_t)r->left < room) {
-        room = (size_t)r->left;
-    }
-    n = fread(data, 1, room, r->file);
-    r->left -= (off_t)n;
-    return n;
-}
-
 static void add_header(struct request *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -167,21 +152,17 @@ static int add_key(struct request *r, const char *key)
     return COMMAND_OK;
 }
 
-/* Posts the next size bytes of a file.  Returns the status, or 0 with a
- * reason. */
-static long post_symbfile(struct request *r, FILE *file, off_t size,
-                          char *reason, size_t reason_size)
+/* Posts a part of a file.  Returns the status, or 0 with a reason. */
+static long post_symbfile(struct request *r, FILE *file, off_t begin,
+                          off_t size, char *reason, size_t reason_size)
 {
     CURL *curl = r->curl;
     CURLcode code;
     long status = 0;
 
-    r->file = file;
-    r->left = size;
     short_reply_begin(&r->reply, curl, r->url, r->headers);
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_read);
-    curl_easy_setopt(curl, CURLOPT_READDATA, r);
+    file_body_begin(&r->body, curl, file, begin, size);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
     code = curl_easy_perform(curl);
     if (code != CURLE_OK) {
@@ -228,10 +209,7 @@ static int send_part(struct request *r, FILE *file, off_t begin, off_t size)
         if (attempt > 1) {
             pause_before(r);
         }
-        if (fseeko(file, begin, SEEK_SET) != 0) {
-            return command_fail(COMMAND_IO, r->url, strerror(errno));
-        }
-        status = post_symbfile(r, file, size, reason, sizeof(reason));
+        status = post_symbfile(r, file, begin, size, reason, sizeof(reason));
         if (status == 200) {
             return COMMAND_OK;
         }

@@ -20,16 +20,17 @@
 
 #include "symcachectl/terminal/bar.h"
 #include "base/array.h"
-#include "base/build_list.h"
 #include "base/digest.h"
 #include "base/duration.h"
 #include "base/percent.h"
 #include "base/secret.h"
+#include "file_body.h"
 #include "short_reply.h"
 #include "symcachectl/command.h"
 #include "symcachectl/files/container.h"
 #include "symcachectl/files/examine.h"
 #include "package_name.h"
+#include "upload_labels.h"
 #include "symcachectl/options.h"
 #include "symcachectl/terminal/printable.h"
 #include "proto/digest.h"
@@ -37,12 +38,15 @@
 
 #define ATTEMPTS 5
 #define NAMED_MAX 5 /* files left out that are named */
+#define URL_MAX 4096 /* with a file behind it, it has room for 8192 */
 #define RETRY_SECONDS 5
 #define RETRY_MAX 60
 
 /* With --watch: how often to look, and how long a file has been left alone
  * before it counts as whole. */
 #define WATCH_SECONDS 5
+
+#define CHANGED "was changed while it was read"
 
 enum outcome { STORED, SKIPPED, REFUSED, FAILED, NO_PLACE, OUTCOMES };
 
@@ -67,11 +71,18 @@ struct upload {
     struct curl_slist *headers;
     struct bar bar;
     const char *file; /* that is sent now */
-    char **programs;  /* that are sent after all debug files */
+    struct upload_program *programs; /* that are sent after all debug files */
     size_t num_programs, room;
     size_t counts[OUTCOMES];
     unsigned named; /* files left out */
+    struct file_body body;
     struct short_reply reply;
+};
+
+/* A file with programs in it. */
+struct upload_program {
+    char *path;
+    size_t count;
 };
 
 /* In a folder, what is left out is named only if another form can be sent. */
@@ -160,61 +171,37 @@ static void prepare(struct upload *u, const char *url, FILE *file, off_t size)
         curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
         return;
     }
-    rewind(file);
     curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
-    curl_easy_setopt(curl, CURLOPT_READDATA, file);
+    file_body_begin(&u->body, curl, file, 0, size);
     curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)size);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, u->bar.is_shown ? 0L : 1L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, u);
 }
 
-/* Returns the status; 0 with a reason if there is no answer. */
+/* Returns the status; with a reason 0 if there is no answer, and -1 if there
+ * will never be one. */
 static long perform(struct upload *u, char *reason, size_t size)
 {
     CURLcode code = curl_easy_perform(u->curl);
     long status = 0;
 
+    if (code == CURLE_ABORTED_BY_CALLBACK) {
+        snprintf(reason, size, CHANGED);
+        return -1;
+    }
     if (code != CURLE_OK) {
         snprintf(reason, size, "%s", curl_easy_strerror(code));
-        return 0;
+        return code == CURLE_URL_MALFORMAT ||
+                       code == CURLE_UNSUPPORTED_PROTOCOL
+                   ? -1
+                   : 0;
     }
     curl_easy_getinfo(u->curl, CURLINFO_RESPONSE_CODE, &status);
     return status;
 }
 
 /* one file --------------------------------------------------------------- */
-
-/* The likely cause of a status that the web server itself answered. */
-static const char *guess_reason(long status)
-{
-    return status == 413   ? "larger than the web server takes"
-           : status == 500 ? "the web server cannot take the file: its error "
-                             "log says why"
-           : status == 502 ? "the web server does not reach symcached: it is "
-                             "not running, or does not let it connect"
-           : status == 504 ? "symcached did not answer the web server in time"
-           : status == 404 || status == 405
-               ? "nothing at this address takes uploads: --url ends as the "
-                 "location of nginx, such as /symbols, and its host is a "
-                 "server_name there"
-               : "no reason given";
-}
-
-/* The server says what is wrong as {"error": ..., "detail": ...}. */
-static void read_reason(const struct upload *u, long status, char *reason,
-                        size_t size)
-{
-    cJSON *answer = cJSON_Parse(u->reply.text);
-    const char *detail = printable_field(answer, "detail");
-
-    if (detail[0] == '\0') {
-        detail = printable_field(answer, "error");
-    }
-    snprintf(reason, size, "%s (HTTP %ld)",
-             detail[0] != '\0' ? detail : guess_reason(status), status);
-    cJSON_Delete(answer);
-}
 
 /* Is this the digest of the file? */
 static bool has_digest(FILE *file, const char *text)
@@ -297,8 +284,8 @@ static enum outcome put_upload(struct upload *u, const char *path,
         if (status == 201 || status == 200) {
             return status == 201 ? STORED : SKIPPED;
         }
-        if (status != 0) {
-            read_reason(u, status, reason, reason_size);
+        if (status > 0) {
+            short_reply_reason(&u->reply, status, reason, reason_size);
         }
         if (attempt == ATTEMPTS || !may_pass(status)) {
             return status >= 300 && status < 500 && status != 429 ? REFUSED
@@ -306,6 +293,16 @@ static enum outcome put_upload(struct upload *u, const char *path,
         }
         pause_before(u, path, reason);
     }
+}
+
+/* The server has what was read of a file, which may be no more than a part. */
+static bool has_changed(FILE *file, const struct stat *before)
+{
+    struct stat st;
+
+    return fstat(fileno(file), &st) != 0 || st.st_size != before->st_size ||
+           st.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+           st.st_mtim.tv_nsec != before->st_mtim.tv_nsec;
 }
 
 static void send_file(struct upload *u, const char *path, FILE *file,
@@ -328,25 +325,29 @@ static void send_file(struct upload *u, const char *path, FILE *file,
         outcome =
             put_upload(u, path, url, file, st.st_size, reason, sizeof(reason));
     }
+    if (outcome <= SKIPPED && has_changed(file, &st)) {
+        outcome = FAILED;
+        snprintf(reason, sizeof(reason), CHANGED);
+    }
     tell(u, outcome, path, text,
          reason[0] != '\0' && outcome > SKIPPED ? reason : NULL);
 }
 
-static void defer_upload(struct upload *u, const char *path)
+static void defer_upload(struct upload *u, const char *path, size_t count)
 {
     char *copy = strdup(path);
 
     if (copy == NULL || array_need(&u->programs, &u->room, u->num_programs + 1,
-                                   sizeof(char *)) != 0) {
+                                   sizeof(u->programs[0])) != 0) {
         command_no_memory();
     }
-    u->programs[u->num_programs++] = copy;
+    u->programs[u->num_programs++] = (struct upload_program){copy, count};
 }
 
 /* What is in a file. */
 struct upload_found {
     bool has_symbols;
-    bool has_programs; /* which are sent when it is taken again */
+    size_t programs; /* which are sent when it is taken again */
 };
 
 /* A file, or a part of one, and what is known of it. */
@@ -361,23 +362,31 @@ struct upload_file {
     struct upload_found *found;
 };
 
+/* Tells of what examine_place() or container_read() has said, once. */
+static void tell_unusable(const struct upload_file *c, int rc,
+                          const char *error)
+{
+    if (!c->is_again) {
+        tell(c->u, rc < 0 ? FAILED : c->is_operand ? REFUSED : NO_PLACE,
+             c->path, NULL, error);
+    }
+}
+
 static void take_content(const struct upload_file *c, FILE *file)
 {
     char error[512], package[SYMCACHE_NAME_MAX + 1];
     const char *name = package_name(c->path, package) ? package : c->name;
     struct symstore_path place;
+    int rc = examine_place(fileno(file), name, &place, error, sizeof(error));
     bool is_program;
 
-    if (examine_place(fileno(file), name, &place, error, sizeof(error)) != 0) {
-        if (!c->is_again) {
-            tell(c->u, c->is_operand ? REFUSED : NO_PLACE, c->path, NULL,
-                 error);
-        }
+    if (rc != 0) {
+        tell_unusable(c, rc, error);
         return;
     }
     is_program = (place.features & SYMCACHE_HAS_CODE) != 0;
     c->found->has_symbols = true;
-    c->found->has_programs = c->found->has_programs || is_program;
+    c->found->programs += is_program;
     if (is_program == c->is_again) {
         send_file(c->u, c->path, file, &place);
     }
@@ -402,8 +411,11 @@ static void take_part(void *arg, const struct container_part *part)
     if (part->content == NULL && c->is_again) {
         /* it was told of */
     } else if (part->content == NULL) {
-        tell(c->u, part->is_damaged ? REFUSED : NO_PLACE, path, NULL,
-             part->error);
+        tell(c->u,
+             part->has_failed   ? FAILED
+             : part->is_damaged ? REFUSED
+                                : NO_PLACE,
+             path, NULL, part->error);
     } else {
         kind = container_sniff(fileno(part->content));
         if (kind == CONTAINER_FAT && part->file != NULL) {
@@ -425,19 +437,20 @@ static void take_parts(const struct upload_file *c, FILE *file,
                             sizeof(error));
 
     if (rc == 0 && c->is_operand && !c->found->has_symbols) {
-        rc = -1;
+        rc = 1;
         snprintf(error, sizeof(error), "there is no debug file in it");
     }
-    if (rc != 0 && !c->is_again) {
-        tell(c->u, c->is_operand ? REFUSED : NO_PLACE, c->path, NULL, error);
+    if (rc != 0) {
+        tell_unusable(c, rc, error);
     }
 }
 
-/* Programs are sent when a file is taken again. */
+/* Programs are sent when a file is taken again, with their number. */
 static void take_upload(struct upload *u, const char *path, bool is_named,
-                        bool is_again)
+                        size_t programs)
 {
-    struct upload_found found = {false, false};
+    bool is_again = programs > 0;
+    struct upload_found found = {false, 0};
     const char *slash = strrchr(path, '/');
     const struct upload_file content = {.u = u,
                                         .path = path,
@@ -460,8 +473,10 @@ static void take_upload(struct upload *u, const char *path, bool is_named,
         take_content(&content, file);
     }
     fclose(file);
-    if (found.has_programs && !is_again) {
-        defer_upload(u, path);
+    if (found.programs > 0 && !is_again) {
+        defer_upload(u, path, found.programs);
+    } else if (found.programs < programs) {
+        tell(u, FAILED, path, NULL, CHANGED);
     }
 }
 
@@ -491,10 +506,15 @@ static void take_operand(struct upload *u, char *operand)
         }
         if (entry->fts_info == FTS_F) {
             take_upload(u, entry->fts_path, entry->fts_level == FTS_ROOTLEVEL,
-                        false);
+                        0);
         } else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
                    entry->fts_info == FTS_NS) {
             tell(u, FAILED, entry->fts_path, NULL, strerror(entry->fts_errno));
+        } else if (entry->fts_info == FTS_SLNONE) { /* an operand only */
+            tell(u, FAILED, operand, NULL, strerror(ENOENT));
+        } else if (entry->fts_info == FTS_DEFAULT &&
+                   entry->fts_level == FTS_ROOTLEVEL) {
+            tell(u, REFUSED, operand, NULL, "is no regular file");
         }
     }
     fts_close(fts);
@@ -511,8 +531,8 @@ static void take_operands(struct upload *u, int argc, char **argv)
         take_operand(u, argv[i]);
     }
     for (n = 0; n < u->num_programs; n++) {
-        take_upload(u, u->programs[n], true, true);
-        free(u->programs[n]);
+        take_upload(u, u->programs[n].path, true, u->programs[n].count);
+        free(u->programs[n].path);
     }
     u->num_programs = 0;
 }
@@ -540,29 +560,13 @@ static void print_counts(const struct upload *u)
 /* Adds the header of labels.  Returns an exit code. */
 static int add_labels(struct upload *u)
 {
-    static const char *const names[] = {"product", "branch", "build"};
-    char line[64 + 3 * (3 * BUILD_LABEL_MAX + 16)];
-    struct build_labels labels = {.build = ""};
-    const char *wrong = NULL;
-    char *p = stpcpy(line, SYMCACHE_HEADER_LABELS ": ");
-    size_t i;
+    char line[UPLOAD_LABELS_LINE];
+    const char *wrong = upload_labels_print(line, u->labels);
 
-    for (i = 0; i < 3 && wrong == NULL; i++) {
-        if (u->labels[i] == NULL) {
-            continue;
-        }
-        (void)build_labels_set(&labels, names[i], u->labels[i], &wrong);
-        if (wrong == NULL) {
-            p = stpcpy(stpcpy(p, names[i]), "=");
-            p = stpcpy(percent_encode(p, u->labels[i]), "&");
-        }
-    }
-    wrong = wrong != NULL ? wrong : build_labels_check(&labels);
     if (wrong != NULL) {
         return command_usage("upload", wrong, NULL);
     }
-    if (labels.build[0] != '\0') {
-        p[-1] = '\0';
+    if (line[0] != '\0') {
         u->headers = curl_slist_append(u->headers, line);
         u->is_labelled = true;
     }
@@ -676,6 +680,8 @@ int upload_command(int argc, char **argv)
     } else if (u->url == NULL || argc == 0) {
         code = command_usage(
             "upload", u->url == NULL ? "--url is missing" : "no file", NULL);
+    } else if (strlen(u->url) > URL_MAX) {
+        code = command_usage("upload", "--url is too long", NULL);
     } else if (u->expires != NULL && !is_expires(u->expires)) {
         code = command_usage("upload",
                              "--expires wants a duration such as "

@@ -1,0 +1,139 @@
+#!/usr/bin/env perl
+
+# symcachectl upload where something goes wrong on its own side: whatever is
+# not sent is told, and a build never gets exit code 0 for it.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use File::Copy qw(copy);
+use POSIX qw(mkfifo);
+use Test::Ctl;
+use Test::More;
+use Test::ScriptedServer;
+use Test::Symcache;
+use Test::Zip;
+
+my $t = Test::Symcache->new;
+my $dir = $t->dir;
+my $ctl = Test::Ctl->new($t);
+
+sub text {
+    my ($n, $lines) = @_;
+    return sprintf("MODULE Linux x86_64 %032X0 lib%d.so\n", $n, $n)
+        . "FILE 0 a.c\n" x ($lines // 1);
+}
+
+# A server that takes all, and changes files of ours while it does.
+my $server = Test::ScriptedServer->new(log => "$dir/requests", script => sub {
+    my ($c, $req) = @_;
+    return $c->reply(404, {}) if $req->{method} ne 'PUT';
+    return $c->reply(301, { Location => 'https://other/' }, "<html>")
+        if $req->{path} =~ m{^/moved/};
+    if (open my $run, '<', "$dir/change") {
+        my ($name, $size, $more) = split /,/, <$run>;
+        close $run;
+        unlink "$dir/change";
+        truncate "$dir/$name", $size if length $size;
+        open my $file, '>>', "$dir/$name" or die "$name: $!";
+        print $file $more;
+        close $file;
+    }
+    my $body = $c->read_body($req);
+    $c->reply(201, {}, '{}') if length $body == $req->{headers}{'content-length'};
+});
+my @upload = ('upload', '--url', "$server->{url}/symbols");
+sub sent { scalar grep { $_->{method} eq 'PUT' && $_->{uri} =~ $_[0] }
+               $server->requests }
+
+# --- operands that are no files
+
+$t->write_file('one.sym', text(1));
+symlink 'nowhere', "$dir/link" or die "symlink: $!";
+mkfifo("$dir/fifo", 0600) or die "mkfifo: $!";
+$ctl->is($ctl->run(@upload, "$dir/link", "$dir/one.sym"), 3,
+    qr/^1 stored, 0 skipped, 0 refused, 1 failed, 0 left out$/,
+    qr{/link: failed: No such file or directory\n\z},
+    'a link to nowhere: the others are sent');
+for my $special ("$dir/fifo", '/dev/null') {
+    $ctl->is($ctl->run(@upload, $special, "$dir/one.sym"), 1,
+        qr/^1 stored, 0 skipped, 1 refused, 0 failed, 0 left out$/,
+        qr/\Q$special\E: refused: is no regular file\n\z/, $special);
+}
+mkdir "$dir/special" or die "mkdir: $!";
+rename "$dir/fifo", "$dir/special/fifo" or die "rename: $!";
+$ctl->is($ctl->run(@upload, "$dir/special"), 0, qr/^0 stored.* 0 left out$/,
+    undef, 'in a folder it is passed over');
+
+# --- what cannot be looked at is not "left out"
+
+mkdir "$dir/folder" or die "mkdir: $!";
+copy("$dir/one.sym", "$dir/folder/one.sym") or die "copy: $!";
+$t->write_file('folder/two.zip', Test::Zip::zip(['two.sym', text(2, 1000)]));
+{
+    local $ctl->{wrapper} = ['sh', '-c', 'ulimit -n 5; exec "$@"', 'sh'];
+    $ctl->is($ctl->run(@upload, "$dir/folder"), 3,
+        qr/^0 stored, 0 skipped, 0 refused, 2 failed, 0 left out$/,
+        qr{one\.sym: failed: no process .*two\.zip: failed: Too many}s,
+        'without descriptors');
+
+    # of blocks of 512 or 1024 bytes
+    $ctl->{wrapper} = ['sh', '-c', 'trap "" XFSZ; ulimit -f 2; exec "$@"',
+                       'sh'];
+    $ctl->is($ctl->run(@upload, "$dir/folder"), 3,
+        qr/^1 stored, 0 skipped, 0 refused, 1 failed, 0 left out$/,
+        qr/two\.sym\): failed: there is no room for a temporary file\n\z/,
+        'without room for a part');
+}
+
+# --- files that change while they are sent
+
+my $big = text(3, 3_000_000);
+$t->write_file('three.sym', $big);
+my %changes = ('that becomes shorter' => [1000, ''],
+    'that grows' => ['', "PUT /lost HTTP/1.1\r\nContent-Length: 0\r\n\r\n"]);
+for my $what (sort keys %changes) {
+    $t->write_file('three.sym', $big);
+    $t->write_file('change', join ',', 'three.sym', @{ $changes{$what} });
+    my $before = sent(qr/lib3/);
+    $ctl->is($ctl->run(@upload, "$dir/three.sym", "$dir/one.sym"), 3,
+        qr/^1 stored, 0 skipped, 0 refused, 1 failed, 0 left out$/,
+        qr/three\.sym: failed: was changed while it was read\n\z/,
+        "a file $what");
+    is sent(qr/lib3/) - $before, 1, '... is not sent again and again'
+        if $what =~ /shorter/;
+}
+is sent(qr{^/lost}), 0, '... and its end is no request';
+
+# a program is looked at twice, and sent after the debug files
+{
+    $t->write_file('x.c', "int seven(int a) { return a + 7; }\n");
+    mkdir "$dir/order" or die "mkdir: $!";
+    system("cd $dir && cc -g -shared -nostdlib -Wl,--build-id=0x" . 'ab' x 20
+        . ' -o order/libx.so x.c && objcopy --only-keep-debug order/libx.so '
+        . 'order/libx.so.debug && strip order/libx.so') == 0
+        or BAIL_OUT('cc');
+    $t->write_file('change', 'order/libx.so,0,no program');
+    $ctl->is($ctl->run(@upload, "$dir/order"), 3,
+        qr/^1 stored, 0 skipped, 0 refused, 1 failed, 0 left out$/,
+        qr/libx\.so: failed: was changed while it was read\n\z/,
+        'a program that is gone when it is to be sent');
+}
+
+# --- addresses that are none
+
+$ctl->is($ctl->run('upload', '--url', "http://127.0.0.1/" . 'a' x 9000,
+                   "$dir/one.sym"), 2, undef, qr/--url is too long/,
+    'a long URL');
+$ctl->is($ctl->run('upload', '--url', 'ftp://127.0.0.1/', "$dir/one.sym"), 3,
+    qr/ 1 failed,/, qr/\A[^\n]*one\.sym: failed: Unsupported protocol\n\z/,
+    'another protocol is not tried again');
+$ctl->is($ctl->run('upload', '--url', "$server->{url}/moved", "$dir/one.sym"),
+    1, qr/ 1 refused,/, qr/one\.sym: refused: .*another address.* \(HTTP 301\)/,
+    'a redirect is named');
+
+$server->stop;
+$t->finish;
+done_testing;
