@@ -43,7 +43,7 @@ sub other { substr($pdb, 0, -1) . chr $_[0] }
 
 # Starts a machine, whose uploads the others hear of if there are peers; root: of
 # which its folder of uploads is; far: URL of another source, asked behind
-# them; env.
+# them; command: of the transcoder; env.
 sub start {
     my ($m, $tier, $has_peers, $root, %o) = @_;
     my $c = $u->config_of($m);
@@ -52,6 +52,8 @@ sub start {
         if $has_peers;
     $c->{uploads}{root} = $root->path('uploads') if $root;
     $c->{stores}{default}{transcoders}[0]{inputs} = [qw(pdb elf breakpad)];
+    $c->{stores}{default}{transcoders}[0]{command} = $o{command}
+        if $o{command};
     if ($tier) {
         $c->{tiers}{fleet} = $tiers{$tier};
         $c->{stores}{default}{tier} = 'fleet';
@@ -351,6 +353,25 @@ for my $root ($m1, undef) {
     is ask($m1, 'executable', "v.so/buildid-$told->{build}"), 404,
         "$what: and not found any more";
 }
+
+# --- an absence that an upload has ended does not hide what failed since
+
+$_->stop_symcached for $m1, $m2;
+start($m1, undef, 0, undef, command => ['/bin/sh', '-c',
+    'echo >> ' . $m1->path('failed') . '; exit 75', '{pdb}']);
+my $fails = elf();
+my @fails = ('symcache', "fails.so/$fails->{debug}");
+is ask($m1, @fails), 404, 'absent';
+is $u->put("libfails.so/elf-buildid-$fails->{build}/libfails.so",
+           $fails->{program})->{status}, 201, 'uploaded by another name';
+# that it is asked for changes the index, too
+is ask($m1, @fails), 503, 'not to be converted now';
+my $now = time;
+$m1->wait_until('the second of that change is over', sub { time > $now });
+is ask($m1, @fails), 503, 'nor later';
+my $runs = -s $m1->path('failed');
+is ask($m1, @fails), 503, 'which is remembered';
+is -s $m1->path('failed'), $runs, '... and not tried at each request';
 
 $_->finish for reverse @machines;
 done_testing;

@@ -163,6 +163,40 @@ static bool find_unpacked(struct decision *decision, struct negcache *negcache,
            decision->entry.reason == NEGCACHE_NOTFOUND;
 }
 
+/* Does what was found in decision->entry answer this question? */
+static bool is_valid(const struct decision *decision,
+                     const struct store_config *store,
+                     const struct config *config, const symcache_key_t *key,
+                     const char *hints, const char *via, bool has_file)
+{
+    const struct negcache_entry *entry = &decision->entry;
+
+    return (has_file || !negcache_rules[entry->reason].needs_file) &&
+           applies_to(entry, via) &&
+           !is_outdated(store, config, key, hints, entry);
+}
+
+/* An entry on disk hides what a later job has failed with, also when it does
+ * not hold any more. */
+static bool find_negative(struct decision *decision, struct negcache *negcache,
+                          const struct store_config *store,
+                          const struct config *config,
+                          const symcache_key_t *key, const char *name,
+                          const char *hints, const char *via, bool has_file)
+{
+    const symcache_version_t *made = &decision->transcoder->version;
+
+    if ((negcache_find(negcache, store, &config->cache, key, name, hints, made,
+                       &decision->entry) ||
+         find_unpacked(decision, negcache, store, config, key, name, hints)) &&
+        is_valid(decision, store, config, key, hints, via, has_file)) {
+        return true;
+    }
+    return negcache_find_noted(negcache, store, key, name, hints, made,
+                               &decision->entry) &&
+           is_valid(decision, store, config, key, hints, via, has_file);
+}
+
 void decision_make(struct decision *decision, struct negcache *negcache,
                    const struct store_config *store,
                    const struct config *config, const symcache_key_t *key,
@@ -205,12 +239,8 @@ void decision_make(struct decision *decision, struct negcache *negcache,
 
     if ((decision->what == SYMCACHE_ANSWER_MAKE ||
          decision->what == SYMCACHE_ANSWER_STALE) &&
-        (negcache_find(negcache, store, &config->cache, key, name, hints, made,
-                       &decision->entry) ||
-         find_unpacked(decision, negcache, store, config, key, name, hints)) &&
-        (best != NULL || !negcache_rules[decision->entry.reason].needs_file) &&
-        applies_to(&decision->entry, via) &&
-        !is_outdated(store, config, key, hints, &decision->entry)) {
+        find_negative(decision, negcache, store, config, key, name, hints, via,
+                      best != NULL)) {
         /* no newer version can be made now: decide by what is on disk */
         decision->negative = true;
         until = early_until(&decision->entry);

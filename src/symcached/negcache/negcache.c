@@ -249,11 +249,11 @@ static bool in_force(struct negcache *negcache,
     return true;
 }
 
-static bool find_error(struct negcache *negcache,
-                       const struct store_config *store,
-                       const symcache_key_t *key, const char *name,
-                       const char *hints, const symcache_version_t *version,
-                       struct negcache_entry *entry)
+bool negcache_find_noted(struct negcache *negcache,
+                         const struct store_config *store,
+                         const symcache_key_t *key, const char *name,
+                         const char *hints, const symcache_version_t *version,
+                         struct negcache_entry *entry)
 {
     char id[FAILURE_ID_MAX];
     struct negcache_error *f;
@@ -377,7 +377,8 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
     if (why != METRICS_N) {
         metrics_add(why, 1);
     }
-    return find_error(negcache, store, key, name, hints, version, entry);
+    return negcache_find_noted(negcache, store, key, name, hints, version,
+                               entry);
 }
 
 /* Writes an entry into a file of its own.  Without fsync(), because the event
@@ -504,7 +505,8 @@ static void note_loop(struct negcache *negcache,
     size_t n;
 
     n = (size_t)snprintf(lists, sizeof(lists), "%s", via);
-    if (find_error(negcache, store, key, name, hints, version, &former) &&
+    if (negcache_find_noted(negcache, store, key, name, hints, version,
+                            &former) &&
         former.reason == NEGCACHE_LOOP &&
         n + strlen(former.text) + sizeof("; ") <= sizeof(lists)) {
         snprintf(lists + n, sizeof(lists) - n, "; %s", former.text);

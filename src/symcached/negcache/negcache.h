@@ -108,6 +108,14 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
                    const symcache_version_t *version,
                    struct negcache_entry *entry);
 
+/* The same among the entries in memory alone: what was found out after the one
+ * on disk, for a caller that does not believe that one any more. */
+bool negcache_find_noted(struct negcache *negcache,
+                         const struct store_config *store,
+                         const symcache_key_t *key, const char *name,
+                         const char *hints, const symcache_version_t *version,
+                         struct negcache_entry *entry);
+
 /* Is there an entry on disk that says that the file is absent, and whose time
  * is over? */
 bool negcache_was_absent(struct negcache *negcache,
