@@ -288,7 +288,7 @@ bool decision_answer(const struct decision *decision,
         answer->kind = SCHEDULER_ABSENT;
         answer->reason = "no-transcoder";
         answer->text =
-            "no transcoder of this store makes answer version that this "
+            "no transcoder of this store makes a version that this "
             "client reads";
         answer->seconds = CONFIG_SECONDS;
         return true;
