@@ -28,9 +28,9 @@ struct json_file {
 int json_file_read(const char *name, struct json_file *json, char *error,
                    size_t size);
 
-/* Has the file other bytes than when it was read with this fingerprint, or can
- * it not be read any more?  Only regular files are read again. */
-bool json_file_changed(const char *name, uint64_t fingerprint);
+/* The fingerprint of the bytes that the file has now, 0 if it cannot be read.
+ * Only regular files are read again: of others it is the former one. */
+uint64_t json_file_look(const char *name, uint64_t former);
 
 void json_file_free(struct json_file *json);
 

@@ -22,6 +22,9 @@ struct config_watch {
     struct event *timer;
     struct task *task;     /* a look, or NULL */
     char failed[WHY_SIZE]; /* the error of the last reload, or "" */
+    unsigned failures;
+    bool failed_seen;      /* a look has found the file that failed, ... */
+    uint64_t failed_bytes; /* with these bytes */
     char found[WHY_SIZE];  /* by the last look */
     char told[WHY_SIZE];
 };
@@ -29,6 +32,8 @@ struct config_watch {
 struct watch_look {
     struct config_watch *watch;
     struct config *config;
+    unsigned failures; /* of watch, when this began */
+    uint64_t bytes;
     char why[WHY_SIZE];
 };
 
@@ -50,12 +55,28 @@ static void look_run(void *arg)
     const struct config *config = look->config;
     struct config *other;
 
-    if (json_file_changed(config->file, config->fingerprint) &&
+    look->bytes = json_file_look(config->file, config->fingerprint);
+    if (look->bytes != config->fingerprint &&
         config_read(config->file, config->types, &other, look->why,
                     sizeof(look->why)) == 0) {
         config_unref(other);
         snprintf(look->why, sizeof(look->why),
                  "%s was changed and waits for a reload", config->file);
+    }
+}
+
+/* An error of a reload is one of the file as it was then. */
+static void forget_failure(struct config_watch *watch,
+                           const struct watch_look *look)
+{
+    if (look->failures != watch->failures) {
+        return;
+    }
+    if (!watch->failed_seen) {
+        watch->failed_seen = true;
+        watch->failed_bytes = look->bytes;
+    } else if (look->bytes != watch->failed_bytes) {
+        watch->failed[0] = '\0';
     }
 }
 
@@ -67,6 +88,7 @@ static void look_done(void *arg, bool late)
     watch->task = NULL;
     if (look->config == watch->config) { /* no reload since */
         memcpy(watch->found, look->why, sizeof(watch->found));
+        forget_failure(watch, look);
         tell_change(watch);
     }
 }
@@ -81,17 +103,22 @@ static void look_drop(void *arg)
 
 static const struct task_calls look_calls = {look_run, look_done, look_drop};
 
-static void on_timer(evutil_socket_t fd, short events, void *arg)
+static void look_start(struct config_watch *watch)
 {
-    struct config_watch *watch = arg;
     struct watch_look *look =
         watch->task == NULL ? calloc(1, sizeof(*look)) : NULL;
 
     if (look != NULL) {
         look->watch = watch;
         look->config = config_ref(watch->config);
+        look->failures = watch->failures;
         watch->task = task_start(watch->base, 0, &look_calls, look);
     }
+}
+
+static void on_timer(evutil_socket_t fd, short events, void *arg)
+{
+    look_start(arg);
 }
 
 struct config_watch *config_watch_new(struct event_base *base,
@@ -126,6 +153,10 @@ void config_watch_reloaded(struct config_watch *watch, struct config *config,
         config_unref(watch->config);
         watch->config = config;
         watch->found[0] = '\0';
+    } else {
+        watch->failures++;
+        watch->failed_seen = false;
+        look_start(watch);
     }
     tell_change(watch);
 }

@@ -2,8 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Whether a daemon runs on the configuration that is in its file.  It does not
- * after a reload that failed, nor while a change waits for a reload, and the
- * next start would find another configuration, or none.
+ * after a reload that failed, as long as the file stays as it was then, nor
+ * while a change waits for a reload, and the next start would find another
+ * configuration, or none.
  */
 #ifndef CONFIG_WATCH_H
 #define CONFIG_WATCH_H

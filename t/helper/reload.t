@@ -189,9 +189,24 @@ reload($config, 'ok');
 is stale(), '', 'a good one is used';
 is $t->metric('symcached_config_stale'), 0, 'which the gauge says';
 
-# a file that is changed, without a signal
+# a bad one that was read, and is corrected without a signal
 
 my $text = $t->read_file('symcached.json');
+$config->{lisen} = 'x';
+reload($config, 'failed');
+like stale(), qr/lisen: unknown key$/, 'a bad one';
+my $blanks = '';
+$t->wait_until('the next start does not find that error', sub {
+    $t->write_file('symcached.json', $text . ($blanks .= ' '));
+    stale() =~ / was changed and waits for a reload$/
+});
+$t->write_file('symcached.json', $text);
+$t->wait_until('the same as before', sub { stale() eq '' });
+is $t->metric('symcached_config_stale'), 0, 'which the gauge says';
+delete $config->{lisen};
+
+# a file that is changed, without a signal
+
 $t->write_file('symcached.json', "$text\n");
 $t->wait_until('it is noticed', sub { stale() });
 is stale(), $t->path('symcached.json') . ' was changed and waits for a reload',
