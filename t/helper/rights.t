@@ -153,6 +153,7 @@ for (['another one', bearer($next)], ['a part of it', bearer('first-token~')],
     $r = $t->http($tcp, 'GET', '/healthz', $header);
     is $r->{status}, 401, "token: $name";
 }
+is $r->{reason}, 'Unauthorized', 'token: the status in the words of RFC 9110';
 is Test::Symcache::header($r, 'WWW-Authenticate'), 'Bearer realm="symcached"',
     'token: which kind is wanted';
 is $t->http($tcp, 'GET', '/healthz', "authorization: bearer  $token" =~

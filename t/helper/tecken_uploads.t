@@ -93,7 +93,8 @@ $r = order([spec($key, $pdb)]);
 $url = session($r);
 my $n = 400_000;
 $done = piece($url, $pdb, 0, $n);
-is $done->{status}, 308, 'a piece: 308' or diag $done->{raw};
+is "$done->{status} $done->{reason}", '308 Permanent Redirect', 'a piece: 308'
+    or diag $done->{raw};
 is header($done, 'Range'), 'bytes=0-' . ($n - 1), 'which says how much has come';
 $done = piece($url, $pdb, $n + 7, 100);
 is $done->{status}, 308, 'one that does not follow';
