@@ -166,6 +166,33 @@ at org.Main.e(Main.java:9)
 at org.Main.ranged(Main.java:11)
 EOT
 
+# what was thrown, and the place in an outline, wait for a frame that the mapping knows
+$t->write_file('carried', <<'EOT');
+com.Out -> o:
+    1:2:int outline():0 -> a
+      # {"id":"com.android.tools.r8.outline"}
+com.A -> a:
+    1:1:void inl():10:10 -> m
+    1:1:void out():20 -> m
+      # {"id":"com.android.tools.r8.rewriteFrame","conditions":["throws(Ljava/lang/NullPointerException;)"],"actions":["removeInnerFrames(1)"]}
+    4:4:int inl():23:23 -> s
+    4:4:int s():98 -> s
+    27:27:int s():0:0 -> s
+      # {"id":"com.android.tools.r8.outlineCallsite","positions":{"1":4},"outline":"Lo;a()I"}
+    30:30:int other():50:50 -> n
+EOT
+my $npe = 'java.lang.NullPointerException';
+for my $case (['a second line of the message', 1], ['at java.util.Objects.x(Objects.java:1)', 1],
+        ['at a.z(S:1)', 1, 'at com.A.z(A.java:1)'], ['at a.s(S:99)', 1, 'at com.A.s(A.java:99)'],
+        ['at a.n(S:30)', 0, 'at com.A.other(A.java:50)'], ['Caused by: x.Y', 0]) {
+    my ($line, $is_carried, $want) = ($case->[0], $case->[1], $case->[2] // $case->[0]);
+    is((run("$npe\n$line\nat a.m(S:1)\n$npe\nat o.a(S:1)\n$line\nat a.s(S:27)\n", 'retrace',
+            $t->path('carried')))[1], "$npe\n$want\n"
+        . ($is_carried ? '' : "at com.A.inl(A.java:10)\n") . "at com.A.out(A.java:20)\n$npe\n$want\n"
+        . ($is_carried ? "at com.A.inl(A.java:23)\nat com.A.s(A.java:98)\n" : "at com.A.s(A.java)\n"),
+        "in front of the next frame: $line");
+}
+
 # R8's retrace prints methods that overload each other once
 $t->write_file('overloads', "org.Main -> a.a:\n    java.lang.Iterable all(int) -> b\n"
     . "    java.util.Set all(int) -> b\n    void other() -> b\n");

@@ -380,6 +380,15 @@ static bool is_hidden(const struct jvm_mapped_frames *frames, size_t i)
            (i + 1 == frames->count || frames->list[i + 1].is_alternative);
 }
 
+/* Has the mapping no method that the frame is of?  Then its name is the given
+ * one. */
+static bool is_only_class(const struct jvm_mapped_frames *frames,
+                          const struct jvm_frame *frame)
+{
+    return frames->count == 1 &&
+           frames->list[0].method.data == frame->method.data;
+}
+
 static void retrace_frame(struct retrace *r, const struct jvm_line *line,
                           struct symc_string whole,
                           struct symc_string line_end)
@@ -387,6 +396,7 @@ static void retrace_frame(struct retrace *r, const struct jvm_line *line,
     const struct jvm_frame frame = {
         .class = line->class, .method = line->method, .line = line->line};
     const struct jvm_mapped_frames *frames = r->frames;
+    const struct jvm_mapping before = r->mapping;
     enum jvm_outcome outcome;
     bool is_alternative = false;
     size_t i;
@@ -398,7 +408,11 @@ static void retrace_frame(struct retrace *r, const struct jvm_line *line,
     if (outcome == JVM_OUTLINE) {
         return;
     }
-    r->descriptor.data = NULL;
+    if (outcome == JVM_UNKNOWN || is_only_class(frames, &frame)) {
+        r->mapping = before; /* what was thrown and outlined is of the next */
+    } else {
+        r->descriptor.data = NULL;
+    }
     for (i = 0; outcome == JVM_MAPPED && i < frames->count; i++) {
         if (!is_hidden(frames, i)) {
             put_frame(r, line, &frames->list[i],
@@ -436,6 +450,7 @@ static void retrace_exception(struct retrace *r, const struct jvm_line *line,
 
     (void)jvm_remap_class(r->mapping.reader, line->class, &class);
     set_thrown(r, class);
+    r->mapping.has_outline = false;
     put_text(r, line->before);
     put_text(r, class);
     put_text(r, line->behind);
@@ -471,7 +486,6 @@ int jvm_retrace(const struct proguardcache_reader *reader, const char *text,
             retrace_exception(&r, &line, line_end);
             break;
         default:
-            r.descriptor.data = NULL;
             put_text(&r, whole);
         }
     }
