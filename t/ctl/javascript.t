@@ -70,12 +70,20 @@ for (["    at t.add ($url:1:475)", '    at Cart.add (src/cart.js:9:20)'],
      ["Z F at x at async $url:1:475",
       'Z F at x at async Cart.add (src/cart.js:9:20)'],
      ["Nov 28 host app[1]: f\@$url:1:475",
-      'Nov 28 host app[1]: Cart.add@src/cart.js:9:20']) {
+      'Nov 28 host app[1]: Cart.add@src/cart.js:9:20'],
+     ["async*f\@$url:1:475", 'async*Cart.add@src/cart.js:9:20'],
+     ["setTimeout handler*f/<\@$url:1:475", 'setTimeout handler*Cart.add@src/cart.js:9:20'],
+     ["x at f ($url:1:2) at f ($url:1:475)", "x at f ($url:1:2) at Cart.add (src/cart.js:9:20)"]) {
     my ($line, $wanted) = @$_;
     my ($code, $out) = symbolicate("Error: x\n$line\n", '--maps', "$dir/maps");
     is $out, "Error: x\n$wanted\n", $line =~ s/\s+/ /gr;
     is $code, 0, 'exit code';
 }
+# without a name, too, a frame keeps its form
+spew("$dir/maps/plain.js", "x()\n");
+spew("$dir/maps/plain.js.map", '{"version":3,"sources":["x.ts"],"names":[],"mappings":"AAAA"}');
+is((symbolicate("\@https://h/plain.js:1:1\nasync*\@https://h/plain.js:1:1\nhttps://h/plain.js:1:1\n",
+        '--maps', "$dir/maps"))[1], "\@x.ts:1:1\nasync*\@x.ts:1:1\nx.ts:1:1\n", 'Firefox, no name');
 mkdir "$dir/maps/js/a b";
 spew("$dir/maps/js/a b/terser.js", slurp("$data/shop/terser.js"));
 spew("$dir/maps/js/a b/terser.js.map", slurp("$data/shop/terser.js.map"));
@@ -87,7 +95,7 @@ my $text = join '', map { "$_\n" } 'Error: no@place',
     '    at Array.map (<anonymous>)', '    at async Promise.all (index 0)',
     "    at eval (eval at f ($url:1:475), <anonymous>:1:1)",
     '    at a (https://cdn.example.com/other.js:1:475)',
-    "    at a ($url:0:1)", "    at a ($url:9:1)",
+    "    at a ($url:0:1)", "    at a ($url:9:1)", "    at f ($url:1:2) at f ($url:1:475)",
     "    at a ($url:99999999999999999999:1)",
     '    at Module.load (node:internal/modules/cjs/loader:1266:32)',
     '    at a (../../etc/passwd:1:1)', 'f@[native code]', '@:1:1', ':1:1',

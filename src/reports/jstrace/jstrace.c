@@ -86,20 +86,26 @@ static bool read_at(const char *line, const char *p, const char *end,
     if (bracket == NULL) {
         return read_place(p, end, frame);
     }
+    if (memmem(bracket, (size_t)(end - bracket), ") at ", 5) != NULL) {
+        return false; /* several frames in one line */
+    }
     frame->function.data = p;
     frame->function.size = (size_t)(bracket - p);
     return !begins(bracket + 2, end, "eval at ") &&
            read_place(bracket + 2, end - 1, frame);
 }
 
-/* Skips what a log has in front of a function, which has no colon in it. */
+/* Skips what a log has in front of a function, which has no colon in it, and
+ * what Firefox says of the call: "async*f", "setTimeout handler*f". */
 static const char *skip_prefix(const char *p, const char *function_end)
 {
-    const char *colon;
+    const char *colon, *star;
 
     while ((colon = memmem(p, (size_t)(function_end - p), ": ", 2)) != NULL) {
         p = colon + 2;
     }
+    star = memrchr(p, '*', (size_t)(function_end - p));
+    p = star != NULL ? star + 1 : p;
     while (p < function_end && is_blank(*p)) {
         p++;
     }

@@ -202,6 +202,8 @@ static void print_script_line(struct output *output,
     if (is_named(line)) {
         output_string(output, &line->function);
         output_text(output, frame->has_at ? " (" : "@");
+    } else if (line->data[frame->begin] == '@') {
+        output_text(output, "@");
     }
     print_place(output, line);
     output_text(output, frame->has_at && is_named(line) ? ")" : "");
