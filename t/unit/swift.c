@@ -102,6 +102,21 @@ static void names_that_are_answered(void **state)
         {"$s12typed_throws15rethrowConcreteyyAA7MyErrorOYKF",
          "rethrowConcrete()"},
         {"$s1A1gyyxlFx_qd__t_Ti5", "specialized g<A>(A)"},
+        {"$sSTsSQ7ElementRpzrlE8containsySbABF",
+         "Sequence<>.contains(A.Element)"},
+        {"$sSlsSH7ElementSTRpzrlE3fooyyF", "Collection<>.foo()"},
+        {"$sSa3fooSHRzlE3baryyF", "Array<A>.bar()"},
+        {"$sSayxGSQsSQRzlSQ2eeoiySbx_xtFZTW",
+         "protocol witness for static Equatable.== infix(A, A) in "
+         "conformance <A> [A]"},
+        {"$sSDyxq_GSHsSHR_rlSH4hash4intoys6HasherVz_tFTW",
+         "protocol witness for Hashable.hash(into: inout Hasher) in "
+         "conformance <> [A : B]"},
+        {"$s7ElementSTQzqd__s5Error_pIgnrzo_ABqd__sAC_pIegnrzr_SlRzr__lTR",
+         "thunk for @callee_guaranteed (@in_guaranteed A.Sequence.Element) "
+         "-> (@out A1, @error @owned Error)"},
+        {"$sSpsRi_zrlE10initialize2toyxn_tF",
+         "UnsafeMutablePointer<>.initialize(to: __owned A)"},
         {"$SSC9SomeErrorLeVD", "related decl 'e' for SomeError"},
         {"$s18keypaths_inlinable13KeypathStructV8computedSSvpACTKq",
          "key path getter for KeypathStruct.computed : KeypathStruct, "
@@ -119,6 +134,34 @@ static void names_that_are_answered(void **state)
             fail_msg("%s: \"%s\" instead of \"%s\"", cases[i][0], out,
                      cases[i][1]);
         }
+    }
+}
+
+/* Requirements of extensions in full, as the library of Swift 6 has them. */
+static void requirements_of_extensions(void **state)
+{
+    static const char *const cases[][2] = {
+        {"$sSTsSQ7ElementRpzrlE8containsySbABF",
+         "(extension in Swift):Swift.Sequence< where A.Element: "
+         "Swift.Equatable>.contains(A.Element) -> Swift.Bool"},
+        {"$sSRsRi_zRi0_zrlE3fooyyF",
+         "(extension in Swift):Swift.UnsafeBufferPointer< where A: "
+         "~Swift.Copyable, A: ~Swift.Escapable>.foo() -> ()"},
+        {"$s4main1PPAA1TAaBPRj_zrlE3fooyyF",
+         "(extension in main):main.P< where A.main.P.T: "
+         "~Swift.Copyable>.foo() -> ()"},
+        {"$s4main3fooyyxSTRz7ElementSTRj_zlF",
+         "main.foo<A where A: Swift.Sequence, A.Swift.Sequence.Element: "
+         "~Swift.Copyable>(A) -> ()"},
+    };
+    char out[4096];
+    size_t i, size;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size = swift_demangle(cases[i][0], strlen(cases[i][0]), true, out,
+                              sizeof(out) - 1);
+        out[size] = '\0';
+        assert_string_equal(out, cases[i][1]);
     }
 }
 
@@ -168,6 +211,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_the_compilers_test),
         cmocka_unit_test(names_that_are_answered),
+        cmocka_unit_test(requirements_of_extensions),
         cmocka_unit_test(damaged_names),
         cmocka_unit_test(a_name_that_grows),
     };

@@ -205,7 +205,7 @@ static void print_extension(struct swift_printer *p, swift_ref ref)
         put_text(p, "):");
     }
     swift_print_node(p, kid(p, ref, 1));
-    if (p->is_full && kid(p, ref, 2) != 0) {
+    if (kid(p, ref, 2) != 0) {
         swift_print_signature(p, kid(p, ref, 2));
     }
 }
@@ -228,7 +228,7 @@ static void print_private(struct swift_printer *p, swift_ref ref)
 
 static void print_conformance(struct swift_printer *p, swift_ref ref)
 {
-    if (p->is_full && kid(p, ref, 0) != 0) {
+    if (kid(p, ref, 0) != 0) {
         swift_print_signature(p, kid(p, ref, 0));
         put_text(p, " ");
     }

@@ -213,7 +213,7 @@ static void print_associated(struct swift_printer *p, swift_ref ref)
 {
     swift_print_node(p, kid(p, ref, 0));
     put_text(p, ".");
-    if (p->is_full && kid(p, ref, 2) != 0) {
+    if (kid(p, ref, 2) != 0) {
         swift_print_node(p, kid(p, ref, 2));
         put_text(p, ".");
     }

@@ -1,6 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <string.h>
+
 #include "node.h"
 
 /* A function's type is what is after its annotations, which are on top. */
@@ -431,24 +433,30 @@ swift_ref swift_requirement(struct swift *s)
                                         " == ", " == ", ": ", ": ", ": "};
     char c = swift_next(s);
     bool is_layout = c == 'l';
+    bool is_inverse = c != '\0' && strchr("iIjJ", c) != NULL;
+    uint32_t inverse = is_inverse ? swift_index(s) : 0;
     swift_ref subject, other, ref;
     size_t i;
 
     for (i = 0; kinds[i] != '\0' && kinds[i] != c; i++) {
     }
-    if (kinds[i] == '\0' && !is_layout) {
+    if (kinds[i] == '\0' && !is_layout && !is_inverse) {
         s->p--;
     }
-    if (c == 'c' || c == 't' || c == 'p') {
+    if (c == 'c' || c == 't' || c == 'p' || c == 'j') {
         subject = swift_share(s, associated(s, swift_parameter(s)));
-    } else if (c == 'C' || c == 'T' || c == 'P') {
+    } else if (c == 'C' || c == 'T' || c == 'P' || c == 'J') {
         subject = swift_share(s, compound(s, swift_parameter(s)));
-    } else if (c == 'B' || c == 'S' || c == 'Q') {
+    } else if (c == 'B' || c == 'S' || c == 'Q' || c == 'I') {
         subject = swift_pop_type(s);
     } else {
         subject = swift_parameter(s);
     }
-    if (is_layout) {
+    if (is_inverse) {
+        other = swift_make_text(
+            s, SWIFT_BUILTIN,
+            inverse == 0 ? "~Swift.Copyable" : "~Swift.Escapable", 0);
+    } else if (is_layout) {
         other = swift_skip(s, 'C') ? swift_make_text(s, SWIFT_BUILTIN,
                                                      "AnyObject", 0)
                                    : swift_fail(s);
@@ -467,14 +475,19 @@ swift_ref swift_signature(struct swift *s, bool has_counts)
     swift_ref list[SWIFT_STACK], counts[16], ref;
     size_t n = 0, num_counts = 0;
 
-    do {
+    if (!has_counts) {
+        counts[0] = swift_make(s, SWIFT_COUNT, 0);
+        swift_at(s, counts[num_counts++])->number = 1;
+    }
+    /* none, if only what the context has is required of */
+    while (has_counts && !s->has_failed && !swift_skip(s, 'l')) {
         if (num_counts == 16) {
             return swift_fail(s);
         }
         counts[num_counts] = swift_make(s, SWIFT_COUNT, 0);
         swift_at(s, counts[num_counts++])->number =
-            !has_counts ? 1 : swift_skip(s, 'z') ? 0 : swift_index(s) + 1;
-    } while (has_counts && !s->has_failed && !swift_skip(s, 'l'));
+            swift_skip(s, 'z') ? 0 : swift_index(s) + 1;
+    }
     while (n < SWIFT_STACK - 16 &&
            (ref = swift_pop_kind(s, SWIFT_REQUIREMENT)) != 0) {
         list[n++] = ref;
