@@ -77,6 +77,33 @@ static void reference(void **state)
     assert_true(count > 100);
 }
 
+/* What the "symbolic" library does not read, or not so; as llvm-undname. */
+static void beyond_the_reference(void **state)
+{
+    static const char *const cases[][2] = {
+        {"?f@?$W@P8S@v1@ns@@EGBAXXZ@@QEAAXXZ",
+         "W<void (ns::v1::S::*)(void) const &>::f(void)"},
+        {"??$?RH@<lambda_0>@?0??f@S@@QEAAXXZ@QEAA?A?<auto>@@HH@Z",
+         "`S::f(void)'::`1'::<lambda_0>::operator()<int>(int, int)"},
+        {"??R<lambda_1>@?0???R0?0??f@S@@QEAAXXZ@QEBA?A?<auto>@@XZ@QEBA?A?3@H"
+         "@Z",
+         "``S::f(void)'::`1'::<lambda_1>::operator()(void) const'::`1'::"
+         "<lambda_1>::operator()(int) const"},
+    };
+    struct symc_string readable;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        readable_of(cases[i][0], strlen(cases[i][0]), &readable);
+        if (readable.size != strlen(cases[i][1]) ||
+            memcmp(readable.data, cases[i][1], readable.size) != 0) {
+            fail_msg("%s\n    %.*s\n    %s", cases[i][0],
+                     (int)readable.size, readable.data, cases[i][1]);
+        }
+    }
+}
+
 /* Names of linkers, for functions of C++, of Rust and of unknown language. */
 static void linkage(void **state)
 {
@@ -286,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference), cmocka_unit_test(unknown_to_symbolic),
         cmocka_unit_test(left_in_punycode),
+        cmocka_unit_test(beyond_the_reference),
         cmocka_unit_test(linkage),   cmocka_unit_test(languages),
         cmocka_unit_test(refused),   cmocka_unit_test(cut),
         cmocka_unit_test(limits),    cmocka_unit_test(endless),

@@ -34,13 +34,7 @@ static struct text parse_method(struct demangler *d, struct name *name)
         parse_number(d); /* by how much a thunk moves the object */
     }
     if (code < 'Y' && (code - 'A') % 8 / 2 != 1) {
-        skip_modifiers(d);
-        if (take(d, "G")) {
-            cv = TEXT(" &");
-        } else if (take(d, "H")) {
-            cv = TEXT(" &&");
-        }
-        cv = text_join(d, parse_cv(d), cv);
+        cv = parse_qualifiers(d);
     }
     d->p += d->p < d->end; /* the calling convention */
     result = take(d, "@") ? type_plain(TEXT("")) : parse_type(d);

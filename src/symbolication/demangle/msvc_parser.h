@@ -95,6 +95,9 @@ struct text parse_cv(struct demangler *d);
 /* Words of pointers that are not told: 64 bits, unaligned, restrict. */
 void skip_modifiers(struct demangler *d);
 
+/* Of a member function: these words, " const" and the like, " &". */
+struct text parse_qualifiers(struct demangler *d);
+
 /* Digits may refer to a type that had size characters. */
 void remember_type(struct demangler *d, struct type type, size_t size);
 

@@ -42,6 +42,19 @@ void skip_modifiers(struct demangler *d)
     }
 }
 
+struct text parse_qualifiers(struct demangler *d)
+{
+    struct text reference = TEXT("");
+
+    skip_modifiers(d);
+    if (take(d, "G")) {
+        reference = TEXT(" &");
+    } else if (take(d, "H")) {
+        reference = TEXT(" &&");
+    }
+    return text_join(d, parse_cv(d), reference);
+}
+
 void remember_type(struct demangler *d, struct type type, size_t size)
 {
     if (size > 1 && d->refs.ntypes < DEMANGLE_BACKREFS) {
@@ -140,8 +153,7 @@ static struct type parse_pointer(struct demangler *d, struct text sign)
     }
     if (take(d, "8")) {
         scope = parse_scope(d);
-        skip_modifiers(d);
-        cv = parse_cv(d);
+        cv = parse_qualifiers(d);
         sign = text_join3(d, scope, TEXT("::"), sign);
         return point_to_type(d, parse_function(d, cv), sign);
     }
@@ -210,8 +222,9 @@ static struct type parse_extended(struct demangler *d)
     if (take(d, "R")) {
         return parse_pointer(d, TEXT("&& volatile"));
     }
-    if (take(d, "A6")) {
-        type = parse_function(d, TEXT(""));
+    if (take(d, "A6") || take(d, "A8@@")) {
+        cv = d->p[-1] == '6' ? TEXT("") : parse_qualifiers(d);
+        type = parse_function(d, cv);
         type.before = text_join(d, type.before, TEXT(" "));
         return type;
     }
@@ -260,6 +273,17 @@ static struct type parse_basic(struct demangler *d)
     return type_plain(TEXT(""));
 }
 
+/* "<auto>", which is written like a class without a scope. */
+static struct type parse_deduced(struct demangler *d)
+{
+    struct type type = type_plain(parse_part(d));
+
+    if (!take(d, "@")) {
+        demangle_fail(d);
+    }
+    return type;
+}
+
 static struct type parse_any_type(struct demangler *d)
 {
     struct type type;
@@ -298,7 +322,7 @@ static struct type parse_any_type(struct demangler *d)
     case '?':
         d->p++;
         cv = parse_cv(d);
-        type = parse_type(d);
+        type = take(d, "?") ? parse_deduced(d) : parse_type(d);
         qualify_type(d, &type, cv);
         return type;
     }
