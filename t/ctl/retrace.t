@@ -236,10 +236,10 @@ for ([[], 'no MAPPING'], [[qw(a b c)], 'more than one TRACE']) {
 is((run('', 'retrace', $t->path('none')))[0], 3, 'no file');
 like((run('', 'retrace', $t->path('mapping'), $t->path('none')))[2],
     qr/none: No such file/, 'no trace: which, and why');
-$t->write_file('text', "no mapping\n");
-my @none = run($trace, 'retrace', $t->path('text'));
+$t->write_file("te\nxt", "no mapping\n");
+my @none = run($trace, 'retrace', $t->path("te\nxt"));
 is "@none[0, 1]", "0 $trace", 'another text as the mapping changes nothing';
-like $none[2], qr/not a mapping: it renames nothing/, '... and that is told';
+like $none[2], qr/te\\x0axt: note: not a mapping: it renames nothing/, '... and that is told';
 $t->write_file('cut', substr $t->read_file('cache'), 0, -1);
 is((run($trace, 'retrace', $t->path('cut')))[0], 4, 'a cache that is cut off');
 

@@ -210,5 +210,10 @@ $ctl->is($ctl->run('sort', '-o', "$dir/in/notes.txt/x", "$dir/in"), 3, undef,
     qr/Not a directory/, 'no folder');
 $ctl->is($ctl->run('sort', '-o', "$dir/some", "$dir/none"), 3, undef,
     qr/none: No such file/, 'nothing there');
+symlink 'nowhere', "$dir/link" or die "symlink: $!";
+$ctl->is($ctl->run('sort', '-o', "$dir/some", "$dir/link", "$dir/bad/crash.pdb"), 3,
+    qr/./, qr/link: No such file/, 'a link to nowhere');
+$ctl->is($ctl->run('sort', '-o', "$dir/some", '/dev/null', "$dir/bad/crash.pdb"), 1,
+    qr/crash/, qr{/dev/null: is no regular file; left out\n.* 1 left out}, 'a device');
 
 done_testing;

@@ -190,10 +190,8 @@ static int open_mapping(const char *file, struct proguardcache_reader *reader)
     }
     if (!proguardcache_sniff(input.data, input.size)) {
         if (memmem(input.data, input.size, " -> ", 4) == NULL) {
-            fprintf(stderr,
-                    "symcachectl: %s: note: not a mapping: it renames "
-                    "nothing\n",
-                    file);
+            (void)command_fail(COMMAND_OK, file,
+                               "note: not a mapping: it renames nothing");
         }
         if (proguard_convert(input.data, input.size, &sink, &failure) != 0) {
             return command_fail(COMMAND_FOREIGN, file, failure.text);

@@ -241,6 +241,16 @@ static void walk_operands(struct sort *s, char **operands)
             s->rc = command_fail(COMMAND_IO, entry->fts_path,
                                  strerror(entry->fts_errno));
             break;
+        case FTS_SLNONE: /* an operand, as links are not followed below it */
+            bar_clear(&s->bar);
+            s->rc = command_fail(COMMAND_IO, entry->fts_path,
+                                 strerror(ENOENT));
+            break;
+        case FTS_DEFAULT:
+            if (entry->fts_level == FTS_ROOTLEVEL) {
+                refuse_file(s, entry->fts_path, NULL, "is no regular file");
+            }
+            break;
         default:
             break;
         }
