@@ -63,6 +63,15 @@ like $r->{err}, qr{mapping/mapping\.txt: left out: is a mapping, which needs a U
 ok -f "$dir/uploads/mapping.txt/5C1D3F3A0000400080000123456789AB0/mapping.txt",
     'one with a UUID is stored under it';
 
+# a debug file that cannot be sent under its name
+make_path("$dir/names");
+copy($t->data('pdb/crash.pdb'), "$dir/names/a:b.pdb");
+$r = $ctl->run(@upload, "$dir/names");
+is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 1 left out\n",
+    'a name that no path can have is left out';
+like $r->{err}, qr{names/a:b\.pdb: left out: has a name that is not allowed$},
+    'and named';
+
 # packed files are not looked into
 make_path("$dir/packed");
 $t->write_file("packed/$_->[0]", "$_->[1]rest of the file")

@@ -89,11 +89,18 @@ struct upload_program {
 static bool is_named(struct upload *u, enum outcome outcome,
                      const char *reason)
 {
-    return outcome == REFUSED || outcome == FAILED ||
-           (outcome == NO_PLACE && u->named < NAMED_MAX &&
-            (strncmp(reason, "is packed", strlen("is packed")) == 0 ||
-             strncmp(reason, "is a mapping", strlen("is a mapping")) == 0) &&
-            ++u->named > 0);
+    static const char *const forms[] = {"is packed", "is a mapping",
+                                        "has a name"};
+    size_t i = 0;
+
+    if (outcome != NO_PLACE) {
+        return outcome == REFUSED || outcome == FAILED;
+    }
+    while (i < COUNT(forms) &&
+           strncmp(reason, forms[i], strlen(forms[i])) != 0) {
+        i++;
+    }
+    return i < COUNT(forms) && u->named++ < NAMED_MAX;
 }
 
 static void tell(struct upload *u, enum outcome outcome, const char *path,
@@ -301,8 +308,7 @@ static bool has_changed(FILE *file, const struct stat *before)
     struct stat st;
 
     return fstat(fileno(file), &st) != 0 || st.st_size != before->st_size ||
-           st.st_mtim.tv_sec != before->st_mtim.tv_sec ||
-           st.st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+           memcmp(&st.st_mtim, &before->st_mtim, sizeof(st.st_mtim)) != 0;
 }
 
 static void send_file(struct upload *u, const char *path, FILE *file,
@@ -357,8 +363,7 @@ struct upload_file {
     const char *name; /* its own, without a folder */
     bool is_operand;  /* in a folder there are files that are no symbols; one
                        that  was named by itself must be */
-    bool
-        is_again; /* it was taken before, and only its programs are sent now */
+    bool is_again;    /* only its programs are sent now */
     struct upload_found *found;
 };
 
