@@ -55,7 +55,7 @@ $status{$t->read_response($_)->{status}}++ for @held;
 is_deeply \%status, { 200 => 511 }, 'all are answered';
 is $t->runs, 1, 'by one run';
 
-# --- none for a connection to a source
+# --- none for a connection to a source, or for the name of another one
 
 my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c) = @_;
@@ -65,7 +65,10 @@ my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
 });
 $t->stop_symcached;
 $config = $t->default_config($web->url, cache => { retry_errors_after => '1s' });
-$config->{limits} = { breaker_failures => 2, downloads_per_host => 2 };
+$config->{limits} = { breaker_failures => 2, downloads_per_host => 2,
+                      look_ahead_after => '0s' };
+$config->{sources}{named} = { type => 'http', url => 'http://symbols.invalid/x' };
+$config->{stores}{default}{sources} = ['upstream', 'named'];
 $pid = $t->start_symcached($config);
 my @waiting = map { $t->open_http($t->helper_socket, 'GET',
     "/v1/symcache/default/a$_.pdb/$id?version=9.0.0&wait=60") } 1 .. 4;
@@ -77,9 +80,11 @@ my @last = map { $t->read_response($_) } @waiting;
 is_deeply [map { $_->{status} } @last], [(503) x 4],
     'no descriptor for a socket: not known';
 like $last[0]{body}, qr/failed here \(socket: Too many open files\)/, 'it is said why';
+like $_->{body}, qr/failed here \(resolver: Too many open files\)/,
+    'and of a name' for @last;
 system('prlimit', "--pid=$pid", '--nofile=1000:') == 0 or die;
-is $t->helper_json('/v1/sources')->{sources}[0]{host}{breaker}, 'closed',
-    'the host is not blamed';
+is $_->{host}{breaker}, 'closed', "$_->{name}: the host is not blamed"
+    for @{ $t->helper_json('/v1/sources')->{sources} };
 
 $t->finish;
 done_testing;

@@ -3,8 +3,16 @@
  */
 #include "classify.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Descriptors that must be left when a name could not be looked up, so that
+ * its servers are at fault: the C library opens files and sockets for that,
+ * and libcurl tells no errno. */
+#define CLASSIFY_DESCRIPTORS 8
 
 void classify_say(struct classification *class, enum source_outcome outcome,
                   bool transient, const char *detail)
@@ -64,6 +72,38 @@ void classify_again(struct classification *class)
     }
 }
 
+/* Returns an errno if this machine has no descriptors for a lookup, or 0. */
+static int lacks_descriptors(void)
+{
+    int fds[CLASSIFY_DESCRIPTORS], errnum = 0;
+    size_t n = 0;
+
+    while (n < CLASSIFY_DESCRIPTORS && errnum == 0) {
+        fds[n] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        if (fds[n] >= 0) {
+            n++;
+        } else {
+            errnum = errno;
+        }
+    }
+    while (n > 0) {
+        close(fds[--n]);
+    }
+    return errnum;
+}
+
+static void classify_unresolved(struct classification *class)
+{
+    int errnum = lacks_descriptors();
+
+    class->fault = errnum == 0;
+    if (errnum != 0) {
+        class->outcome = SOURCE_FAILED_HERE;
+        snprintf(class->detail, sizeof(class->detail), "resolver: %s",
+                 strerror(errnum));
+    }
+}
+
 void classify_error(struct classification *class, CURLcode code,
                     const char *text, long status)
 {
@@ -88,6 +128,10 @@ void classify_error(struct classification *class, CURLcode code,
     case CURLE_OUT_OF_MEMORY:
         class->outcome = SOURCE_FAILED_HERE;
         class->transient = false;
+        break;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        classify_unresolved(class);
         break;
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
