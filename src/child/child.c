@@ -377,6 +377,7 @@ void child_kill(struct child *child)
     struct timeval limit = {CHILD_KILL_SECONDS, 0};
 
     kill(-child->pid, SIGKILL);
+    kill(child->pid, SIGKILL); /* it may have joined another group */
     child->killed = true;
     if (child->timer != NULL) {
         evtimer_add(child->timer, &limit);

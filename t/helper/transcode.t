@@ -60,6 +60,8 @@ exit3)     cp "$pdb" "$result"; echo "cannot read: why" >&2; exit 3 ;;
 sig*)      kill -"${name#sig}" $$ ;;
 code*)     echo "no Wine here" >&2; exit "${name#code}" ;;
 slow)      sleep 1000 & echo $! >"$notes.pid"; wait ;;
+joins)     exec perl -e 'setpgrp 0, getpgrp getppid; open my $f, ">", shift;
+               print $f $$; close $f; sleep 1000' "$notes.pid" ;;
 gated)     mkfifo "$notes.fifo"; read -r line <"$notes.fifo"
            cp "$pdb" "$result" ;;
 leaves)    sleep 1000 >/dev/null 2>&1 & echo $! >"$notes.pid"
@@ -160,6 +162,10 @@ malformed('slow', qr/transcode_time/, 'too much time');
 my ($pid) = $t->read_file('notes.pid') =~ /(\d+)/;
 $t->wait_until('the background process is gone', sub { Test::Symcache::gone($pid) });
 pass 'with its whole process group';
+malformed('joins', qr/transcode_time/, 'too much time in the group of symcached');
+($pid) = $t->read_file('notes.pid') =~ /(\d+)/;
+ok Test::Symcache::gone($pid), 'is killed, too';
+unlike $t->helper_log, qr/does not end/, '... at once';
 $c->found('leaves.pdb', 'a process left in the background');
 ($pid) = $t->read_file('notes.pid') =~ /(\d+)/;
 $t->wait_until('what it left is gone', sub { Test::Symcache::gone($pid) });
