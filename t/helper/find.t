@@ -8,6 +8,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Test::Browser;
 use Test::Example;
 use Test::More;
 use Test::Symcache;
@@ -75,5 +76,35 @@ is JSON::PP::decode_json($t->get("/find/why/default/crash.pdb/$id")->{body})->{f
     'uploads', 'and where one came from';
 is $t->http($t->nginx_socket, 'POST', '/find/files?q=x', 'Content-Length: 0')->{status}, 403,
     'nothing else';
+
+# --- its button "why", for each file
+
+SKIP: {
+    skip 'no chromium here', 3 unless Test::Browser::program();
+    skip 'chromium loads no library of a sanitizer', 3 if $Test::Symcache::san;
+    my $address = '127.0.0.1:' . Test::Symcache::free_port();
+    $t->stop_nginx;
+    Test::Example::start($t, 'find.conf', address => $address, put => {
+        'listen 80;' => "listen $address;",
+        '/run/symcached/symcached.sock' => "$dir/h.sock",
+        '/usr/share/doc/symcached' => "$FindBin::Bin/../.." });
+    my $browser = Test::Browser->start($t->path('browser'));
+    $browser->visit("http://$address/find");
+    my $why = sub { $browser->value("find('$_[0]').then(async () => {
+        const texts = [];
+        for (const button of document.querySelectorAll('td button')) {
+            const change = new Promise(done => new MutationObserver(done)
+                .observe(by('why'), {childList: true}));
+            button.click();
+            await change;
+            texts.push(by('why').textContent);
+        }
+        return texts.map(text => text[0] === '{' ? JSON.parse(text).id : text);
+    })") };
+    is_deeply { map { $_ => 1 } @{ $why->($id) } }, { $id => 1 }, 'why: a PDB and its SymCache';
+    is_deeply { map { $_ => 1 } @{ $why->($build) } }, { "buildid-$build" => 1 },
+        'a program and its debug file';
+    is $browser->stop, 0, 'the browser ends';
+}
 
 done_testing;
