@@ -559,9 +559,21 @@ bool config_same_tenants(const struct symbolicator_config *a,
     return true;
 }
 
+/* The port that a URL leaves out, with its colon; "" if it says one itself.  n
+ * is the length of its host. */
+static const char *usual_port(const char *url, const char *host, size_t n)
+{
+    if (n == 0 || (host[n - 1] != ']' && memchr(host, ':', n) != NULL)) {
+        return "";
+    }
+    return strncasecmp(url, "http:", 5) == 0    ? ":80"
+           : strncasecmp(url, "https:", 6) == 0 ? ":443"
+                                                : "";
+}
+
 bool tenants_may_reach(const struct tenants_config *config, const char *url)
 {
-    const char *host = strchr(url, ':');
+    const char *host = strchr(url, ':'), *port;
     size_t i, n;
 
     /* libcurl takes "http:/a/" for "http://a/", so what is not written in full
@@ -571,9 +583,10 @@ bool tenants_may_reach(const struct tenants_config *config, const char *url)
     }
     host += 3;
     n = strcspn(host, "/?#");
+    port = usual_port(url, host, n);
     for (i = 0; i < config->nhosts; i++) {
-        if (strlen(config->hosts[i]) == n &&
-            strncasecmp(config->hosts[i], host, n) == 0) {
+        if (strncasecmp(config->hosts[i], host, n) == 0 &&
+            strcmp(config->hosts[i] + n, port) == 0) {
             return true;
         }
     }

@@ -66,6 +66,38 @@ static struct config *read_settings(const char *sources)
 #define COMMON                                                                \
     "\"name\":\"s0\",\"layout\":\"symstore\",\"casing\":\"default\","
 
+/* The port of a scheme may be left out (RFC 3986, 6.2.3), and is in URLs in
+ * normal form. */
+static void hosts_of_urls(void **state)
+{
+    static char *listed[] = {"sym.corp:80", "tls.corp:443", "[::1]:80",
+                             "sym.corp:8080"};
+    const struct tenants_config tenants = {.hosts = listed, .nhosts = 4};
+    static const char *const good[] = {
+        "http://sym.corp:80/a", "http://sym.corp/a", "HTTP://SYM.corp",
+        "https://tls.corp/", "https://tls.corp:443", "http://[::1]/",
+        "http://[::1]:80/", "http://sym.corp:8080/", "http://sym.corp?a",
+        "https://sym.corp:80/"};
+    static const char *const bad[] = {
+        "https://sym.corp/", "http://tls.corp/", "http://sym.corp:81/",
+        "http://sym.corp.example/", "http://sym.cor/", "http://u@sym.corp/",
+        "http://u:p@sym.corp/", "http:/sym.corp/", "http:///", "http://",
+        "ftp://sym.corp/", "http://sym.corp:/", "http://[::1]8080/",
+        "sym.corp:80"};
+    size_t i;
+
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        if (!tenants_may_reach(&tenants, good[i])) {
+            fail_msg("%s may not be reached", good[i]);
+        }
+    }
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        if (tenants_may_reach(&tenants, bad[i])) {
+            fail_msg("%s may be reached", bad[i]);
+        }
+    }
+}
+
 static void servers(void **state)
 {
     struct config *c = read_settings(
@@ -185,6 +217,7 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hosts_of_urls),
         cmocka_unit_test(servers), cmocka_unit_test(s3),
         cmocka_unit_test(gcs), cmocka_unit_test(refused),
     };
