@@ -175,7 +175,7 @@ static void removes_stale_folders(void **state)
 
 static void makes_cleaned_folders(void **state)
 {
-    char root[] = "/tmp/symcache-workdir.XXXXXX", name[64], id[64];
+    char root[] = "/tmp/symcache-workdir.XXXXXX", name[64], id[72];
 
     assert_non_null(mkdtemp(root));
     snprintf(name, sizeof(name), "%s/a.pdb", root);
