@@ -109,10 +109,13 @@ $ctl->is($ctl->run('minidump', @socket, $dump), 0, $named, undef,
 
 my $port = $t->free_port;
 $t->start_nginx('location /names/ { proxy_pass http://unix:'
-        . $t->symbolicated_socket . ':/; }', load => 0,
+        . $t->symbolicated_socket . ':/; }
+    location = /symbolicate { proxy_pass http://unix:' . $t->symbolicated_socket . '; }', load => 0,
     listen => "listen 127.0.0.1:$port;", address => "127.0.0.1:$port");
 $ctl->is($ctl->run('minidump', '--url', "http://127.0.0.1:$port/names", $dump),
     0, $named, undef, 'names of a server');
+$ctl->is($ctl->run('minidump', '--url', "http://127.0.0.1:$port/", $dump),
+    0, $named, undef, 'whose URL ends with a slash');
 $ctl->is($ctl->run('minidump', '--url', "http://127.0.0.1:$port/other", $dump),
     3, undef, qr{http://127\.0\.0\.1:$port/other}, 'there is no such server');
 

@@ -169,15 +169,20 @@ CURL *client_request(struct client *client, const char *method,
                      const char *path, long seconds,
                      struct client_answer *answer)
 {
+    const char *base = client->path != NULL ? "localhost" : client->address;
     char url[CLIENT_PATH_MAX + 300];
     CURL *request = curl_easy_init();
+    size_t len = strnlen(base, 255);
 
     if (request == NULL) {
         command_no_memory();
     }
     memset(answer, 0, sizeof(*answer));
-    snprintf(url, sizeof(url), "%s%.255s%s", client->is_url ? "" : "http://",
-             client->path != NULL ? "localhost" : client->address, path);
+    while (client->is_url && len > 0 && base[len - 1] == '/') {
+        len--; /* the path has one */
+    }
+    snprintf(url, sizeof(url), "%s%.*s%s", client->is_url ? "" : "http://",
+             (int)len, base, path);
     curl_easy_setopt(request, CURLOPT_URL, url);
     curl_easy_setopt(request, CURLOPT_UNIX_SOCKET_PATH, client->path);
     curl_easy_setopt(request, CURLOPT_PROXY, client->is_url ? NULL : "");
