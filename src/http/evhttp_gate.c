@@ -214,6 +214,7 @@ static void on_request(struct evhttp_request *req, void *arg)
         find_gate_connection(evhttp_request_get_connection(req));
 
     if (c == NULL) {
+        reply_header(req, "Connection", "close");
         reply_error(req, 503, "out-of-memory", "");
         return;
     }
