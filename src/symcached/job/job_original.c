@@ -40,25 +40,31 @@ const char *job_pdb_path(const struct job *job)
     return path;
 }
 
-enum original_format job_format_of(const struct job *job, const char *path)
+bool job_format_of(const struct job *job, const char *path,
+                   enum original_format *format)
 {
     enum body_kind kind = BODY_OTHER;
     uint8_t head[BODY_HEAD];
     const char *what;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), errnum;
     ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
 
+    errnum = errno;
     if (fd >= 0) {
         close(fd);
+    }
+    if (n < 0) {
+        errno = errnum;
+        return false;
     }
     if (n > 0) {
         kind = body_sniff(head, (size_t)n, &what);
     }
-    if (kind >= BODY_ORIGINAL) {
-        return (enum original_format)(kind - BODY_ORIGINAL);
-    }
-    return job->key.kind == SYMCACHE_KIND_PROGUARDCACHE ? FORMAT_PROGUARD
-                                                        : FORMAT_PDB;
+    *format = kind >= BODY_ORIGINAL
+                  ? (enum original_format)(kind - BODY_ORIGINAL)
+              : job->key.kind == SYMCACHE_KIND_PROGUARDCACHE ? FORMAT_PROGUARD
+                                                             : FORMAT_PDB;
+    return true;
 }
 
 /*
@@ -98,10 +104,10 @@ static bool take_original_of_kind(struct job *job, symcache_kind_e slot)
 
     job->original.slot = slot;
     if (!store_download_find(job_pdb_path(job)) ||
-        is_useless(job, job_pdb_path(job))) {
+        is_useless(job, job_pdb_path(job)) ||
+        !job_format_of(job, job_pdb_path(job), &job->original.format)) {
         return false;
     }
-    job->original.format = job_format_of(job, job_pdb_path(job));
     transcoder = job_transcoder(job);
     /* of what the sources have, a newer one may be made */
     return transcoder != NULL &&

@@ -556,9 +556,10 @@ bool job_has_original(const struct job *job);
 /*
  * Tells the format of a file by its first bytes, which are all that is read
  * here.  A file of no known format counts as a PDB, so that the transcoder
- * says what is wrong with it.
+ * says what is wrong with it.  Returns false with errno if it cannot be read.
  */
-enum original_format job_format_of(const struct job *job, const char *path);
+bool job_format_of(const struct job *job, const char *path,
+                   enum original_format *format);
 
 /* Takes the original from the downloads, if there is one of which the version
  * that the job is for can be made.  Returns whether it did. */

@@ -311,6 +311,28 @@ static void take_link(struct job *job, const char *file)
     }
 }
 
+/*
+ * Sets the format of what was found.  A file that lies in a source's folder may
+ * be another one than that which was looked at: of a format of which the target
+ * is not made.  Returns false if the job has ended.
+ */
+static bool is_usable(struct job *job, const char *file)
+{
+    bool is_read = job_format_of(job, file, &job->original.format);
+    int errnum = is_read ? 0 : errno;
+
+    if (is_read && (job->target.transcoder == &order_original ||
+                    config_source_is_ready_made(job->source, &job->key) ||
+                    job_transcoder(job) != NULL)) {
+        return true;
+    }
+    job_leave_sources(job);
+    job_fail(job, errnum,
+             is_read ? "the original has become a file of another format"
+                     : "the original cannot be read");
+    return false;
+}
+
 static void on_found(struct job *job)
 {
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
@@ -321,7 +343,9 @@ static void on_found(struct job *job)
         section_cut_file(job, file);
         return;
     }
-    job->original.format = job_format_of(job, file);
+    if (!is_usable(job, file)) {
+        return;
+    }
     job->original.slot =
         source_id_slot(&job->key, job->original.id_at, job->original.format);
     worse = is_worse(job);
