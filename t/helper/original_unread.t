@@ -2,8 +2,8 @@
 
 # An original that was looked at and that symcached itself then cannot open, as
 # it has no descriptor left, or that has become another file in the source's
-# folder meanwhile: the lookup fails for a while, nothing is called absent, and
-# symcached goes on.
+# folder meanwhile; and what a transcoder has made and symcached cannot look at:
+# the lookup fails for a while, nothing is called absent, and symcached goes on.
 
 use strict;
 use warnings;
@@ -16,7 +16,8 @@ use Test::Symcache;
 my $t = Test::Symcache->new;
 
 # While there is a file $FAULT, the format of an original in a work folder
-# cannot be read; if it has something in it, this becomes the original first.
+# cannot be read; if it has something in it, this becomes the original first; if
+# that is "output", what is in a folder of a job cannot be read instead.
 my $shim = $t->path('shim.so');
 $t->write_file('shim.c', <<'C');
 #define _GNU_SOURCE
@@ -32,8 +33,8 @@ int open(const char *path, int flags, ...)
 {
     int (*real)(const char *, int, ...) =
         (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
-    const char *name = strrchr(path, '/');
-    char text[64];
+    const char *name = strrchr(path, '/'), *run = strstr(path, "/run-");
+    char text[64] = "";
     va_list args;
     mode_t mode;
     ssize_t n;
@@ -42,12 +43,19 @@ int open(const char *path, int flags, ...)
     va_start(args, flags);
     mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(args, mode_t) : 0;
     va_end(args);
-    if (name != NULL && strcmp(name, "/weave.pdb") == 0 &&
-        strstr(path, "/run-") != NULL &&
-        flags == (O_RDONLY | O_NONBLOCK | O_CLOEXEC) &&
-        (fd = real(getenv("FAULT"), O_RDONLY)) >= 0) {
-        n = read(fd, text, sizeof(text));
-        close(fd);
+    if (run == NULL || name == run)
+        return real(path, flags, mode);
+    if ((fd = real(getenv("FAULT"), O_RDONLY)) < 0)
+        return real(path, flags, mode);
+    n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (strcmp(text, "output") == 0) {
+        if (flags == (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {
+            errno = EMFILE;
+            return -1;
+        }
+    } else if (strcmp(name, "/weave.pdb") == 0 &&
+               flags == (O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
         if (n <= 0) {
             errno = EMFILE;
             return -1;
@@ -85,7 +93,8 @@ sub ask {
 }
 
 for (['', 'Too many open files', 'one that cannot be opened'],
-     ['another file', 'a file of another format', 'one that was replaced']) {
+     ['another file', 'a file of another format', 'one that was replaced'],
+     ['output', 'be looked at: Too many open files', 'output that cannot be read']) {
     my ($text, $why, $name) = @$_;
     $t->write_file('fault', $text);
     my $r = ask();

@@ -58,6 +58,16 @@ static void take_output(struct output *output, const char *dir,
 static void walk_output(struct output *output, int fd, const char *path,
                         unsigned depth);
 
+/* What was not looked at says nothing about the transcoder, unless it has
+ * removed that or taken our rights. */
+static void note_error(struct output *output, int errnum)
+{
+    if (errnum != ENOENT && errnum != ENOTDIR && errnum != ELOOP &&
+        errnum != EACCES) {
+        output->error = errnum;
+    }
+}
+
 /* A folder that is too deep or not readable cannot be counted, so it counts as
  * too much. */
 static void walk_below(struct output *output, int fd, const char *path,
@@ -76,6 +86,8 @@ static void walk_below(struct output *output, int fd, const char *path,
         output->entries = OUTPUT_ENTRIES;
     } else if (errno == EACCES) {
         output->entries = OUTPUT_ENTRIES;
+    } else {
+        note_error(output, errno);
     }
 }
 
@@ -88,12 +100,14 @@ static void walk_output(struct output *output, int fd, const char *path,
     DIR *dir = fdopendir(fd);
 
     if (dir == NULL) {
+        note_error(output, errno);
         close(fd);
         return;
     }
 
-    while (output->entries < OUTPUT_ENTRIES &&
-           (entry = readdir(dir)) != NULL) {
+    for (errno = 0; output->entries < OUTPUT_ENTRIES &&
+                    (entry = readdir(dir)) != NULL;
+         errno = 0) {
         if (strcmp(entry->d_name, ".") == 0 ||
             strcmp(entry->d_name, "..") == 0) {
             continue;
@@ -101,6 +115,7 @@ static void walk_output(struct output *output, int fd, const char *path,
 
         output->entries++;
         if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+            note_error(output, errno);
             continue;
         }
         output->bytes += (uint64_t)st.st_blocks * 512;
@@ -111,6 +126,9 @@ static void walk_output(struct output *output, int fd, const char *path,
         }
     }
 
+    if (errno != 0) {
+        note_error(output, errno);
+    }
     closedir(dir);
 }
 
@@ -118,11 +136,14 @@ void output_folder_look(struct output *output, const char *folder,
                         const symcache_key_t *key)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int errnum = errno;
 
     memset(output, 0, sizeof(*output));
     output->key = key;
     if (fd >= 0) {
         walk_output(output, fd, folder, OUTPUT_DEPTH);
+    } else {
+        note_error(output, errnum);
     }
 }
 
@@ -131,8 +152,15 @@ bool output_folder_is_endless(const struct output *output)
     return output->entries >= OUTPUT_ENTRIES;
 }
 
-const char *output_folder_judge(const struct output *output)
+const char *output_folder_judge(struct output *output, bool *of_machine)
 {
+    *of_machine = output->error != 0;
+    if (*of_machine) {
+        snprintf(output->why, sizeof(output->why),
+                 "what the transcoder made cannot be looked at: %s",
+                 strerror(output->error));
+        return output->why;
+    }
     if (output_folder_is_endless(output)) {
         return "the transcoder left more files than are looked at";
     }

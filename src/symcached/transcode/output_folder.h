@@ -22,6 +22,8 @@ struct output {
     symcache_version_t version;
     char file[PATH_MAX];
     uint64_t bytes; /* that all take on the disk */
+    int error; /* errno for which not all was looked at, or 0 */
+    char why[128]; /* that, for output_folder_judge() */
 };
 
 /* Fills output.  key must live as long. */
@@ -32,7 +34,8 @@ void output_folder_look(struct output *output, const char *folder,
 bool output_folder_is_endless(const struct output *output);
 
 /* Returns NULL if the output is one SymCache file, or else its fault as a
- * sentence. */
-const char *output_folder_judge(const struct output *output);
+ * sentence, which lives as long as output.  of_machine tells whether that is a
+ * fault of this machine. */
+const char *output_folder_judge(struct output *output, bool *of_machine);
 
 #endif

@@ -284,7 +284,7 @@ static void conclude(struct transcode *transcode)
     }
 
     output_folder_look(&transcode->output, transcode->out, &transcode->key);
-    result.error = output_folder_judge(&transcode->output);
+    result.error = output_folder_judge(&transcode->output, &result.system);
     result.proof = converter_check_read(&transcode->proof, transcode->pid);
     if (result.error == NULL && result.proof != PROOF_NONE) {
         take_file(transcode, &result);
