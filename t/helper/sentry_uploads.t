@@ -139,6 +139,35 @@ for my $text (@texts, $texts[0]) {
     is $t->read_file("uploads/$place"), $text, '... is there, also when it is sent again';
 }
 
+# sentry-cli takes "created" for "it is there": it then does not wait, and tells
+# nobody of a file that was refused
+my $none = "no debug file\n";
+chunks(packed($none));
+for my $time ('at first', 'and again') {
+    $r = $u->request('POST', $assemble, encode_json({ sha1_hex($none) =>
+        { name => 'notes.txt', chunks => [sha1_hex($none)] } }), @bearer);
+    is $r->{json}{sha1_hex($none)}{state}, 'assembling',
+        "a file whose chunks are there is being assembled, $time";
+    is state_of(sha1_hex($none), 'notes.txt', sha1_hex($none))->{state},
+        'error', '... until it is refused';
+}
+
+# --- a chunk that the disk has changed
+
+my $kept = "$dir/uploads/_/hash-$sums[2]/_.chunk";
+unlink "$dir/uploads/$path" or die $!;
+open my $fh, '+<', $kept or die "$kept: $!";
+print $fh 'x';
+close $fh;
+is state_of($sum, 'crash.pdb', @sums)->{state}, 'error',
+    'a file is not made of a chunk that has changed';
+$state = state_of($sum, 'crash.pdb', @sums);
+is_deeply [@$state{qw(state missingChunks)}], ['not_found', [$sums[2]]],
+    '... which is missing then';
+chunks(packed($pieces[2]));
+is state_of($sum, 'crash.pdb', @sums)->{state}, 'ok',
+    '... and makes the file when it is sent again';
+
 # --- a mapping of ProGuard, whose UUID is in its name
 
 my $uuid = '5c1d3f3a-0000-4000-8000-0123456789ab';

@@ -106,8 +106,7 @@ static void answer_options(const struct config *config, const char *org,
     cJSON *object = cJSON_CreateObject();
     char url[300];
 
-    /* below the address by which the client has come, whatever nginx calls
-     * it */
+    /* below the address by which the client has come */
     snprintf(url, sizeof(url), "organizations/%.200s/chunk-upload/", org);
     cJSON_AddStringToObject(object, "url", url);
     cJSON_AddNumberToObject(object, "chunkSize", CHUNK_SIZE);
@@ -278,8 +277,9 @@ static const struct symstore_path *
 answer_state(struct assemblies *assemblies, cJSON *answer, const cJSON *asked,
              const struct assembly_request *request)
 {
+    /* not "created": clients take that for sent, and wait for no refusal */
     static const char *const states[] = {[ASSEMBLY_MISSING] = "not_found",
-                                         [ASSEMBLY_WAITS] = "created",
+                                         [ASSEMBLY_WAITS] = "assembling",
                                          [ASSEMBLY_RUNS] = "assembling",
                                          [ASSEMBLY_DONE] = "ok",
                                          [ASSEMBLY_FAILED] = "error"};

@@ -75,7 +75,8 @@ struct assembly_join {
     uint64_t max;
     uint64_t keep;
     int errnum;
-    bool is_other; /* it has another SHA-1 */
+    bool is_other;    /* it has another SHA-1 */
+    unsigned damaged; /* chunks that have it, too, and were removed */
     struct upload *upload;
 };
 
@@ -105,7 +106,8 @@ static void print_chunk(char path[PATH_MAX], const char *root,
              text, UPLOAD_CHUNK);
 }
 
-static int append_chunk(struct assembly_join *join,
+/* out may be NULL.  Returns 0, or an errno. */
+static int append_chunk(const struct assembly_join *join,
                         const struct upload_sum *chunk,
                         struct limited_writer *out, EVP_MD_CTX *sha1,
                         char *buffer)
@@ -124,9 +126,11 @@ static int append_chunk(struct assembly_join *join,
         if (n < 0 && errno != EINTR) {
             rc = errno;
         } else if (n > 0 &&
-                   (EVP_DigestUpdate(sha1, buffer, (size_t)n) != 1 ||
-                    limited_writer_write(out, buffer, (size_t)n) != 0)) {
-            rc = out->error != 0 ? out->error : ENOMEM;
+                   EVP_DigestUpdate(sha1, buffer, (size_t)n) != 1) {
+            rc = ENOMEM;
+        } else if (n > 0 && out != NULL &&
+                   limited_writer_write(out, buffer, (size_t)n) != 0) {
+            rc = out->error;
         }
     } while (n != 0 && rc == 0);
     close(fd);
@@ -160,6 +164,26 @@ static int join_all(struct assembly_join *join, int fd, EVP_MD_CTX *sha1,
     return rc;
 }
 
+/* Removes the chunks that a disk has changed: clients send what is missing. */
+static void drop_damaged(struct assembly_join *join, EVP_MD_CTX *sha1,
+                         char *buffer)
+{
+    struct upload_sum sum;
+    char path[PATH_MAX];
+    size_t i;
+
+    for (i = 0; i < join->nchunks; i++) {
+        if (EVP_DigestInit_ex(sha1, EVP_sha1(), NULL) != 1 ||
+            append_chunk(join, &join->chunks[i], NULL, sha1, buffer) != 0 ||
+            EVP_DigestFinal_ex(sha1, sum.bytes, NULL) != 1 ||
+            memcmp(&sum, &join->chunks[i], sizeof(sum)) == 0) {
+            continue;
+        }
+        print_chunk(path, join->root, &join->chunks[i]);
+        join->damaged += unlink(path) == 0;
+    }
+}
+
 static void run_join(void *arg)
 {
     struct assembly_join *join = arg;
@@ -168,6 +192,9 @@ static void run_join(void *arg)
     char *buffer = malloc(BUFFER);
 
     join->errnum = join_all(join, fd, sha1, buffer);
+    if (join->is_other) {
+        drop_damaged(join, sha1, buffer);
+    }
     if (fd >= 0) {
         close(fd);
     }
@@ -191,6 +218,10 @@ static void on_joined(void *arg, bool late)
                       "\"uploads.max_size\" allows");
     } else if (join->errnum != 0) {
         upload_refuse_errno(u, join->errnum, "the chunks cannot be joined");
+    } else if (join->damaged > 0) {
+        log_error(0, "upload: %u chunks are not what they were: they are "
+                  "removed, and to be sent again", join->damaged);
+        upload_refuse(u, 503, "a chunk was damaged here: send it again");
     } else if (join->is_other) {
         upload_refuse(u, 400, "the chunks make a file of another SHA-1");
     } else if ((u->in = open(join->output, O_RDONLY | O_CLOEXEC)) < 0) {
