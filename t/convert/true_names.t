@@ -333,6 +333,38 @@ for ('DW_LANG_C', 'DW_LANG_Go') {
     }
 }
 
+# --- 32-bit ARM: the symbol of a function in Thumb code is its address plus one
+
+SKIP: {
+    skip 'no clang for ARM, or no llvm-symbolizer', 3
+        if system("cd $dir && clang --target=armv7a-linux-gnueabihf -mthumb -O1"
+                  . ' -g -ffreestanding -c -o thumb.o -x c - 2>/dev/null <<EOF
+int pad(int a) { return a; }
+static inline __attribute__((always_inline)) int in(int a) { return a * a; }
+int f(int a) { return in(a) ^ 5; }
+int g(int a) { return a % 10 + f(a); }
+EOF') != 0 || system('llvm-symbolizer --version >/dev/null 2>&1') != 0;
+    my %at = reverse run('readelf -sW thumb.o')
+        =~ /: ([0-9a-f]+) +\d+ FUNC +GLOBAL +\S+ +\d+ ([fg])$/mg;
+    my ($f, $g) = map { hex $at{$_} // die } 'f', 'g';
+    is $f & 1, 1, 'the symbol of a Thumb function is odd';
+    run("$build/pdb2symcache -o thumb.symc thumb.o");
+    my (@got, @wanted);
+    for my $address (grep { $_ % 2 == 0 } $f - 1 .. $g + 6) {
+        my $hex = sprintf '0x%x', $address;
+        push @wanted, join ' ', $hex,
+            run("llvm-symbolizer -e thumb.o $hex") =~ /^\S*?([^\/\n]+?)(?::\d+)?$/mg;
+        push @got, join ' ', $hex, map { s/^.*\///r }
+            run("$build/symcachectl lookup thumb.symc $hex")
+                =~ /^    (\S+) at (\S+)/mg;
+    }
+    is_deeply \@got, \@wanted, 'all of the function has its lines and calls';
+    run("strip -g -o thumb.bare thumb.o 2>/dev/null || llvm-strip -g -o thumb.bare thumb.o");
+    run("$build/pdb2symcache -o thumb.symc thumb.bare");
+    like run(sprintf "$build/symcachectl lookup thumb.symc 0x%x", $g - 1),
+        qr/^    g at /m, 'its first instruction belongs to it, too';
+}
+
 # --- PE: names in DWARF and exports of x64 are those of the source, as nm
 # prints them; the reference takes an underscore off them.
 

@@ -171,6 +171,16 @@ static int take_section(struct conversion *c, enum dwarf_section_name name)
 
 /* symbols ----------------------------------------------------------------- */
 
+/* Where code begins.  A symbol of Thumb code is odd (ELF for the Arm
+ * Architecture, 5.5.3), and the reference takes it as it is. */
+static uint64_t start_of(const struct conversion *c,
+                         const struct elf_symbol *s)
+{
+    return c->file.machine == ELF_EM_ARM && !c->object.is_like_symbolic
+               ? s->address & ~(uint64_t)1
+               : s->address;
+}
+
 /* Adds the functions of a table of a file. */
 static int add_symbols(struct conversion *c, const struct elf_file *file,
                        const struct elf_symbols *table)
@@ -197,7 +207,7 @@ static int add_symbols(struct conversion *c, const struct elf_file *file,
         if (!is_code) {
             continue;
         }
-        symbol.address = s.address - c->load_address;
+        symbol.address = start_of(c, &s) - c->load_address;
         symbol.size = (uint32_t)s.size;
         symbol.name = NULL;
         symbol.name_size = 0;

@@ -8,7 +8,6 @@
 
 #include "base/le.h"
 
-#define EM_ARM 40
 #define ENTRY 8 /* bytes of .ARM.exidx: a function, and how it is unwound */
 #define CANNOT_UNWIND 1
 #define COMPACT 0x80000000u /* no address follows, but a model's number */
@@ -335,7 +334,7 @@ int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi)
     struct code code;
 
     index = elf_file_find_loaded(file, "ARM.exidx", &is_compressed, &address);
-    if (file->machine != EM_ARM || file->is_64 || file->type == ELF_REL ||
+    if (file->machine != ELF_EM_ARM || file->is_64 || file->type == ELF_REL ||
         index.data == NULL) {
         return 0;
     }

@@ -24,6 +24,10 @@ enum {
 };
 
 enum {
+    ELF_EM_ARM = 40
+};
+
+enum {
     ELF_SHT_SYMTAB = 2,
     ELF_SHT_RELA = 4,
     ELF_SHT_NOTE = 7,
