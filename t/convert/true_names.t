@@ -395,6 +395,25 @@ if (system('zstd --version >/dev/null 2>&1') == 0
         [map { $theirs{$_} } sort @known], '... which it does with --like-symbolic';
     my %all = reverse %theirs;
     is $named{''}{ $all{_CRT_INIT} // '' }, '_CRT_INIT', '... also one of C';
+
+    # The same image as one for x86: names in DWARF are those of the source
+    # there, too, as nm has them less the linker's underscore, and only those
+    # of exports are decorated.
+    my $dll = slurp("$dir/mingw.dll");
+    substr $dll, unpack('V', substr $dll, 60, 4) + 4, 2, pack 'v', 0x14c;
+    spew("$dir/mingw86.dll", $dll);
+    my @made = map {
+        run("$build/pdb2symcache -o mingw.symc $_");
+        [run("$build/symcachectl dump mingw.symc") =~ /^  0x\w+ cp*\b .*/mg];
+    } 'mingw.dll', 'mingw86.dll';
+    cmp_ok scalar(grep { / _(?!Z)/ } @{ $made[0] }), '>', 5, 'functions of C with an underscore';
+    is_deeply $made[1], $made[0], '... have it on x86, too';
+    run("zstd -qdf $Bin/../data/convert/pe/exports.dll.zst -o exports.dll");
+    $dll = slurp("$dir/exports.dll") =~ s/\0\K_Z5nakedv\0/_naked\@12\0/gr;
+    substr $dll, unpack('V', substr $dll, 60, 4) + 4, 2, pack 'v', 0x14c;
+    spew("$dir/exports.dll", $dll);
+    run("$build/pdb2symcache -o exports.symc exports.dll");
+    like run("$build/symcachectl dump exports.symc"), qr/ public naked$/m, 'an export of stdcall';
 }
 
 # --- PDB: the same of functions without a type.  The name is in the file as it

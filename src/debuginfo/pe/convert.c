@@ -14,6 +14,20 @@
 #include "sections.h"
 #include "derived/symcache/symcache.h"
 
+/* The names of DWARF are those of the source, without decorations, which the
+ * reference takes off them all the same. */
+static void undecorate_exports(struct symbol_list *symbols)
+{
+    size_t i;
+    struct symc_writer *writer = &symbols->writer;
+
+    for (i = 0; i < symbols->count; i++) {
+        symc_writer_undecorate(writer, &symbols->list[i].name,
+                               &symbols->list[i].name_size);
+    }
+    writer->undecorates = false;
+}
+
 static int convert_image(const struct pe_image *image,
                          const struct symc_sink *sink,
                          struct debuginfo_result *result,
@@ -38,6 +52,9 @@ static int convert_image(const struct pe_image *image,
     if (pe_exports_read(image, &symbols, failure) != 0) {
         symbol_list_free(&symbols);
         return -1;
+    }
+    if (!supplement_get()->is_like_symbolic) {
+        undecorate_exports(&symbols);
     }
     return symbol_list_convert(&symbols, &object, &identity, sink, result,
                                failure);

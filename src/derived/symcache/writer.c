@@ -481,20 +481,25 @@ enum symc_status symc_writer_function(struct symc_writer *w,
     return (enum symc_status)rc;
 }
 
+void symc_writer_undecorate(const struct symc_writer *w, const char **name,
+                            uint32_t *size)
+{
+    size_t n = *size;
+
+    if (w->undecorates &&
+        (w->kept == NULL || n < strlen(w->kept) ||
+         memcmp(*name, w->kept, strlen(w->kept)) != 0)) {
+        symc_undecorate(name, &n);
+        *size = (uint32_t)n;
+    }
+}
+
 void symc_writer_expect(const struct symc_writer *w, struct symc_name *name)
 {
-    size_t size;
-
     if (w->transform != NULL && w->transform->text != NULL) {
         w->transform->text(w->transform->arg, &name->data, &name->size);
     }
-    size = name->size;
-    if (w->undecorates &&
-        (w->kept == NULL || size < strlen(w->kept) ||
-         memcmp(name->data, w->kept, strlen(w->kept)) != 0)) {
-        symc_undecorate(&name->data, &size);
-        name->size = (uint32_t)size;
-    }
+    symc_writer_undecorate(w, &name->data, &name->size);
     symc_strings_expect(&w->strings, name);
 }
 

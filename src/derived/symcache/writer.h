@@ -151,6 +151,10 @@ enum symc_status symc_writer_function(struct symc_writer *writer,
                                       const struct symc_tree *tree,
                                       uint32_t root);
 
+/* Removes the decoration of a name if the writer undecorates. */
+void symc_writer_undecorate(const struct symc_writer *writer,
+                            const char **name, uint32_t *size);
+
 /* Announces a name that will be added soon: removes its decoration if the
  * writer undecorates, hashes it, and prefetches what inserting it needs. */
 void symc_writer_expect(const struct symc_writer *writer,
