@@ -239,7 +239,7 @@ static bool read_cie(const struct dwarf_frames_reader *r,
     memset(cie, 0, sizeof(*cie));
     cie->offset = entry->offset;
     version = cursor_8(&c);
-    if (version != 1 && (f->is_eh || (version != 3 && version != 4))) {
+    if (version != 1 && version != 3 && (f->is_eh || version != 4)) {
         return false;
     }
     letters = cursor_string(&c, &count);
