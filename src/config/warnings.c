@@ -143,9 +143,9 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
     for (i = 0; i < store->nsources && reason == NULL; i++) {
         source = store->sources[i];
         inputs = config_source_formats(source);
-        if (inputs != 0 && !config_store_asks(store, source) &&
+        if ((inputs & FORMATS_ALL) != 0 && !config_store_asks(store, source) &&
             !takes_urls(store, source) && !config_source_is_uploads(source)) {
-            config_formats_print(formats, inputs, "\" or \"");
+            config_formats_print(formats, inputs & FORMATS_ALL, "\" or \"");
             warn_of(t,
                     "store \"%s\" makes nothing of what source \"%s\" has: no "
                     "transcoder of it has \"%s\" in its \"inputs\"",

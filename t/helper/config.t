@@ -370,6 +370,7 @@ for (['{', qr/^symcached: FILE:1: not valid JSON/],
 my $source = '"sources": {"a": {"type": "filesystem", "path": "/"}, '
     . '"b": {"type": "symcache", "url": "http://h"}, '
     . '"web": {"type": "web"}, '
+    . '"ids": {"type": "filesystem", "path": "/", "layout": "debuginfod"}, '
     . '"sym": {"type": "filesystem", "path": "/", "layout": "breakpad"}}';
 my $transcoder = '[{"version": "9.0.0", "command": ["sh", "{pdb}"], '
     . '"profile": "none"}]';
@@ -404,6 +405,8 @@ for (['no source', ''],
 }
 
 for (['sym', 'breakpad" or "elf', "\"a\", \"sym\"], \"transcoders\": $transcoder"],
+     # and source files, which no transcoder can be told to take
+     ['ids', 'elf" or "macho', "\"a\", \"ids\"], \"transcoders\": $transcoder"],
      ['a', join('" or "', qw(pdb pe elf macho portablepdb wasm sourcebundle)),
       '"a", "b"]']) {
     my ($name, $format, $store) = @$_;
