@@ -272,6 +272,22 @@ static void warn_of_source(struct teller *t,
     }
 }
 
+static void warn_of_tiers(struct teller *t, const struct config *config)
+{
+    const struct tier_config *tier;
+    size_t i;
+
+    for (i = 0; i < config->ntiers; i++) {
+        tier = &config->tiers[i];
+        if (tier->path != NULL && look_at_folder(tier->path) != 0) {
+            warn_of(t,
+                    "tiers.%s.path: \"%s\": %s; symcached does not make it, "
+                    "and goes on without the tier",
+                    tier->name, tier->path, strerror(errno));
+        }
+    }
+}
+
 unsigned warnings_tell(const struct config *config, bool thorough,
                        warnings_fn tell)
 {
@@ -286,6 +302,7 @@ unsigned warnings_tell(const struct config *config, bool thorough,
         warn_of_folder(&t, unit, "uploads.listen", config->uploads.listen);
         warn_of_roots(&t, unit, config);
         systemd_unit_free(unit);
+        warn_of_tiers(&t, config);
     }
     warn_of_listen(&t, config);
     for (i = 0; i < config->nstores; i++) {

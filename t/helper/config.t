@@ -427,6 +427,19 @@ is $out, "symcached: configuration FILE is good\n",
     'no warning of folders that are made, and of the two halves of uploads';
 
 my $dir = $t->dir;
+for (['nowhere', "symcached: warning: tiers.f.path: \"$dir/nowhere\": No such file "
+        . "or directory; symcached does not make it, and goes on without the tier\n"
+        . "symcached: configuration FILE has no error, and 1 warning\n"],
+     ['', "symcached: configuration FILE is good\n"]) {
+    my ($path, $text) = @$_;
+    ($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", '
+        . '"stores": {"s": {"root": "/s", "sources": ["b"], "tier": "f"}}, '
+        . "\"tiers\": {\"f\": {\"type\": \"filesystem\", \"path\": \"$dir/$path\"}}, "
+        . "$source}");
+    is $code, 0, 'no error: a tier\'s folder';
+    is $out, $text, "a warning if it is not there: \"$path\"";
+}
+
 $t->write_file('bin/mode', '');
 my $refused = 'a private or loopback address is not asked without "internal": '
     . 'true; lookups there fail';
