@@ -163,11 +163,13 @@ for (["MSCF\0\0\0\0", 'a.pd_'], ["\x1f\x8b\x08\0\0\0\0\0", 'a.pdb.gz']) {
 $ctl->is($ctl->run('why', @socket, $t->path('none/app.exe')), 2, undef,
     qr{no such file, and not PDB/GUIDAGE: .*/none/app\.exe}, 'why: no such file');
 for my $kind ([], ['--kind', 'ppdbcache']) {
-    my ($line) = $ctl->run('why', @socket, '--json', @$kind,
-        $t->data('ppdb/plain.dll'))->{out};
-    my $is_pdb = $line =~ /"pdb": *"plain\.pdb"/;
-    ok $is_pdb, "why: an image with a portable PDB @$kind" or diag $line;
-    like $line, qr/FFFFFFFF"/, '... by the id of that';
+    for my $file ('plain.dll', 'plain.pdb') {
+        my ($line) = $ctl->run('why', @socket, '--json', @$kind,
+            $t->data("ppdb/$file"))->{out};
+        my $is_pdb = $line =~ /"pdb": *"plain\.pdb"/;
+        ok $is_pdb, "why: $file, of a portable PDB @$kind" or diag $line;
+        like $line, qr/FFFFFFFF"/, '... by its id';
+    }
 }
 $r = $ctl->run('why', @socket, '--kind', 'debuginfo', "crash.pdb/$id");
 $ctl->is($r, 0, qr{^  cached: crash\.pdb/$id/crash\.pdb, from upstream$}m, undef,

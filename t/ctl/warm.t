@@ -237,6 +237,13 @@ is $lines[2]{version}, '1.0.0', 'the newest of this kind';
 ok $t->read_file("$config->{stores}{default}{root}/weave.pdb/${weave}1/"
     . 'weave.pdb-v1.0.0.ppdbcache') eq $t->read_file($t->data('ppdb/weave.ppdbc')),
     'is made';
+for my $file ('weave.pdb', 'weave.dll') {
+    $ctl->is($ctl->run('warm', '--kind=ppdbcache', @socket, $t->data("ppdb/$file")), 0,
+        qr/^1 modules: 1 cached,/, undef, "of $file");
+    $ctl->is($ctl->run('warm', @socket, $t->data("ppdb/$file")), 1, qr/^0 modules:/,
+        qr/^symcachectl warm: \S+: (?:is|belongs to) a portable PDB of \.NET; left out$/,
+        "no SymCache of $file");
+}
 
 # --- a transcoder that is not there
 

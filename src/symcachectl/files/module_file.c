@@ -34,12 +34,13 @@ static const char *from_binary(const char *name, int fd,
                               result.guid, result.age);
 }
 
-/* Is it an ELF or Mach-O file, to the first bytes? */
-static bool is_module(int fd)
+/* Is it an ELF or Mach-O file, or a portable PDB, to the first bytes? */
+static bool is_module(int fd, bool *is_portable)
 {
     static const char magics[][5] = {"\177ELF", "\xfe\xed\xfa\xce",
                                      "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe",
-                                     "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"};
+                                     "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe",
+                                     "BSJB"};
     char head[4];
     size_t i;
 
@@ -48,6 +49,7 @@ static bool is_module(int fd)
     }
     for (i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
         if (memcmp(head, magics[i], sizeof(head)) == 0) {
+            *is_portable = head[0] == 'B';
             return true;
         }
     }
@@ -69,8 +71,8 @@ static size_t module_name(const char *name)
     return size;
 }
 
-/* Reads a module that has no PDB, with the debug id that is made of its own.
- * Returns NULL, or what is wrong. */
+/* Reads a module that has no PDB, with the debug id that is made of its own, or
+ * a portable PDB.  Returns NULL, or what is wrong. */
 static const char *from_module(const char *name, int fd,
                                struct identity *identity,
                                char error[MODULE_FILE_ERROR])
@@ -85,7 +87,7 @@ static const char *from_module(const char *name, int fd,
     for (i = 0; i < place.nids; i++) {
         if (place.ids[i].id_type == SYMCACHE_ID_DEBUG) {
             wrong = identity_set(identity, name, module_name(name),
-                                 place.ids[i].guid, 0);
+                                 place.ids[i].guid, place.ids[i].age);
         }
     }
     for (i = 0; wrong == NULL && i < place.nids; i++) {
@@ -106,8 +108,10 @@ enum module_file module_file_read(const char *path, int fd,
 
     if (kind == EXAMINE_IMAGE || kind == EXAMINE_PDB) {
         wrong = from_binary(name, fd, identity, &is_portable, error);
-    } else if (is_module(fd)) {
+    } else if (is_module(fd, &is_portable)) {
         wrong = from_module(name, fd, identity, error);
+        is_portable = is_portable && wrong == NULL;
+        wrong = is_portable ? "is a portable PDB of .NET" : wrong;
     } else {
         return MODULE_FILE_OTHER;
     }

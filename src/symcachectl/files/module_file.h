@@ -14,8 +14,8 @@
 enum module_file {
     MODULE_FILE_OTHER, /* of no format that belongs to a module */
     MODULE_FILE_WRONG, /* error says why its module is not known */
-    MODULE_FILE_PORTABLE, /* an image whose PDB is a portable one: the module
-                             is known, and yet there is an error */
+    MODULE_FILE_PORTABLE, /* a portable PDB, or an image that has one: the
+                             module is known, and yet there is an error */
     MODULE_FILE_FOUND
 };
 

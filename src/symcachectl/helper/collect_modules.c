@@ -72,7 +72,12 @@ static bool from_file(struct collect_modules *g, const char *path, int fd)
     struct identity identity;
     char error[MODULE_FILE_ERROR];
 
-    switch (module_file_read(path, fd, &identity, error)) {
+    enum module_file found = module_file_read(path, fd, &identity, error);
+
+    if (found == MODULE_FILE_PORTABLE && g->portable) {
+        found = MODULE_FILE_FOUND;
+    }
+    switch (found) {
     case MODULE_FILE_FOUND:
         warm_modules_add(g->modules, &identity);
         return true;

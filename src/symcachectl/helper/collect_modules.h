@@ -7,10 +7,13 @@
 #ifndef SYMCACHECTL_HELPER_COLLECT_MODULES_H
 #define SYMCACHECTL_HELPER_COLLECT_MODULES_H
 
+#include <stdbool.h>
+
 #include "warm_modules.h"
 
 struct collect_modules {
     struct warm_modules *modules;
+    bool portable; /* those of portable PDBs, too */
     unsigned bad; /* lines and files that name no module, which was printed */
 };
 

@@ -327,6 +327,7 @@ int warm_command(int argc, char **argv)
         !symcache_kind_supported(kind)) {
         return command_usage("warm", "--kind is one as ppdbcache", kind_text);
     }
+    gather.portable = kind != SYMCACHE_KIND_SYMCACHE;
     code = argc == 0 ? collect_modules(&gather, "-") : COMMAND_OK;
     for (i = 0; i < argc && code == COMMAND_OK; i++) {
         code = collect_modules(&gather, argv[i]);
