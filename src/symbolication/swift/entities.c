@@ -99,7 +99,8 @@ swift_ref swift_operator(struct swift *s)
 
 /* functions and what is like them ------------------------------------------ */
 
-/* The type of a function, after signatures; 0: it is none. */
+/* The type of a function, after signatures; 0: it is none, or of another
+ * convention, which has no labels. */
 static swift_ref function_type(struct swift *s, swift_ref type)
 {
     swift_ref ref = swift_kid(s, type, 0);
@@ -107,7 +108,10 @@ static swift_ref function_type(struct swift *s, swift_ref type)
     if (swift_at(s, ref)->kind == SWIFT_GENERIC) {
         ref = swift_kid(s, swift_kid(s, ref, 1), 0);
     }
-    return swift_at(s, ref)->kind == SWIFT_FUNCTION_TYPE ? ref : 0;
+    return swift_at(s, ref)->kind == SWIFT_FUNCTION_TYPE &&
+                   swift_at(s, ref)->text[0] == '\0'
+               ? ref
+               : 0;
 }
 
 /* Labels of parameters: an empty list, or one for each parameter. */
@@ -228,6 +232,14 @@ static swift_ref closure(struct swift *s, const char *text)
     return ref;
 }
 
+/* Structures that cannot be copied have a deinit, too, but no memory of their
+ * own. */
+static bool is_class(struct swift *s, swift_ref ref)
+{
+    return swift_at(s, ref)->kind == SWIFT_NOMINAL &&
+           swift_at(s, ref)->number == 'C';
+}
+
 swift_ref swift_member(struct swift *s)
 {
     uint32_t number;
@@ -239,8 +251,11 @@ swift_ref swift_member(struct swift *s)
     case 'U': return closure(s, "closure #");
     case 'u': return closure(s, "implicit closure #");
     case 'D':
-        return swift_make_text(s, SWIFT_MEMBER, "__deallocating_deinit",
-                               swift_pop_context(s));
+        ref = swift_pop_context(s);
+        return swift_make_text(s, SWIFT_MEMBER,
+                               is_class(s, ref) ? "__deallocating_deinit"
+                                                : "deinit",
+                               ref);
     case 'Z':
         return swift_make_text(s, SWIFT_MEMBER,
                                "__isolated_deallocating_deinit",

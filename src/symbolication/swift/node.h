@@ -48,13 +48,15 @@ enum swift_kind {
     SWIFT_PARAMETER,   /* number: depth << 16 | index */
     SWIFT_ASSOCIATED,  /* type, name, protocol or NONE */
     SWIFT_BUILTIN,     /* text */
-    SWIFT_SIGNATURE,   /* requirements; counts are in SWIFT_COUNT */
+    SWIFT_SIGNATURE,   /* requirements and packs; counts are in SWIFT_COUNT */
     SWIFT_COUNT,       /* number */
     SWIFT_REQUIREMENT, /* type, other type; text between them */
+    SWIFT_PACK,        /* type of a parameter that stands for several */
     SWIFT_GENERIC,     /* signature, type */
     SWIFT_CONFORMANCE, /* signature or NONE, type, protocol, module */
     SWIFT_WITNESS,     /* entity, conformance */
     SWIFT_FOR,         /* of what it is; text in front */
+    SWIFT_VALUE_WITNESS, /* type; text: what is done to its values */
     SWIFT_ATTRIBUTE,   /* text in front of the name; children are in <> */
     SWIFT_EMPTY_LIST,
     SWIFT_FIRST,

@@ -287,9 +287,13 @@ static swift_ref prefixed(struct swift *s, const char *text)
 
 static swift_ref metatype(struct swift *s)
 {
-    swift_ref ref = swift_make_text(s, SWIFT_AROUND, "", swift_pop_type(s));
+    swift_ref of = swift_pop_type(s);
+    swift_ref ref = swift_make_text(s, SWIFT_AROUND, "", of);
 
-    s->nodes[ref].behind = ".Type";
+    s->nodes[ref].behind =
+        swift_at(s, swift_kid(s, of, 0))->kind == SWIFT_PROTOCOLS
+            ? ".Protocol"
+            : ".Type";
     return swift_type(s, ref);
 }
 

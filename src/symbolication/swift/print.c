@@ -117,16 +117,17 @@ static void print_signed(struct swift_printer *p, swift_ref type,
     swift_print_result(p, ref);
 }
 
-/* May closures of a type be called by several threads? */
-static bool is_sendable(struct swift_printer *p, swift_ref type)
+/* What stands in front of the parameters of a closure. */
+static void print_closure_attributes(struct swift_printer *p, swift_ref type)
 {
     swift_ref ref = inner(p, type);
 
     if (at(p, ref)->kind == SWIFT_GENERIC) {
         ref = inner(p, kid(p, ref, 1));
     }
-    return at(p, ref)->kind == SWIFT_FUNCTION_TYPE &&
-           (at(p, ref)->flags & SWIFT_IS_SENDABLE) != 0;
+    if (at(p, ref)->kind == SWIFT_FUNCTION_TYPE) {
+        swift_print_function_attributes(p, ref);
+    }
 }
 
 static void print_function(struct swift_printer *p, swift_ref ref)
@@ -191,7 +192,7 @@ static void print_closure(struct swift_printer *p, swift_ref ref)
     put_text(p, at(p, ref)->text);
     put_number(p, at(p, ref)->number + 1);
     put_text(p, " ");
-    put_text(p, is_sendable(p, kid(p, ref, 1)) ? "@Sendable " : "");
+    print_closure_attributes(p, kid(p, ref, 1));
     print_signed(p, kid(p, ref, 1), 0);
     put_text(p, " in ");
     swift_print_node(p, kid(p, ref, 0));
@@ -293,6 +294,21 @@ static void print_attribute(struct swift_printer *p, swift_ref ref)
     }
 }
 
+static void print_default_argument(struct swift_printer *p, swift_ref ref)
+{
+    put_text(p, "default argument ");
+    put_number(p, at(p, ref)->number);
+    put_text(p, " of ");
+    swift_print_node(p, kid(p, ref, 0));
+}
+
+static void print_value_witness(struct swift_printer *p, swift_ref ref)
+{
+    put(p, at(p, ref)->text, at(p, ref)->size);
+    put_text(p, p->is_full ? " value witness for " : " for ");
+    swift_print_node(p, kid(p, ref, 0));
+}
+
 /* all --------------------------------------------------------------------- */
 
 static void print_entity(struct swift_printer *p, swift_ref ref)
@@ -320,10 +336,7 @@ static void print_entity(struct swift_printer *p, swift_ref ref)
         print_closure(p, ref);
         break;
     case SWIFT_DEFAULT_ARGUMENT:
-        put_text(p, "default argument ");
-        put_number(p, node->number);
-        put_text(p, " of ");
-        swift_print_node(p, kid(p, ref, 0));
+        print_default_argument(p, ref);
         break;
     case SWIFT_STATIC:
         put_text(p, "static ");
@@ -341,6 +354,9 @@ static void print_entity(struct swift_printer *p, swift_ref ref)
     case SWIFT_FOR:
         put(p, node->text, node->size);
         swift_print_kids(p, ref, node->behind != NULL ? node->behind : "");
+        break;
+    case SWIFT_VALUE_WITNESS:
+        print_value_witness(p, ref);
         break;
     case SWIFT_ATTRIBUTE:
         print_attribute(p, ref);

@@ -66,6 +66,9 @@ void swift_print_node(struct swift_printer *p, swift_ref ref);
 void swift_print_kids(struct swift_printer *p, swift_ref ref,
                       const char *between);
 
+/* What stands in front of the parameters of a function type. */
+void swift_print_function_attributes(struct swift_printer *p, swift_ref ref);
+
 /* A context, if it stands before the name that it is of, or if behind. */
 void swift_print_in_front(struct swift_printer *p, swift_ref context);
 void swift_print_behind(struct swift_printer *p, swift_ref context);

@@ -61,9 +61,8 @@ void swift_print_result(struct swift_printer *p, swift_ref function)
     swift_print_node(p, kid(p, function, 1));
 }
 
-static void print_function_type(struct swift_printer *p, swift_ref ref)
+void swift_print_function_attributes(struct swift_printer *p, swift_ref ref)
 {
-    put_text(p, at(p, ref)->text);
     if (kid(p, ref, 2) != 0) {
         put_text(p, "@");
         swift_print_node(p, kid(p, kid(p, ref, 2), 0));
@@ -74,6 +73,12 @@ static void print_function_type(struct swift_printer *p, swift_ref ref)
                     : "");
     put_text(p,
              (at(p, ref)->flags & SWIFT_IS_SENDABLE) != 0 ? "@Sendable " : "");
+}
+
+static void print_function_type(struct swift_printer *p, swift_ref ref)
+{
+    put_text(p, at(p, ref)->text);
+    swift_print_function_attributes(p, ref);
     swift_print_parameters(p, kid(p, ref, 0), 0);
     swift_print_result(p, ref);
 }
@@ -183,6 +188,22 @@ static void print_parameter(struct swift_printer *p, unsigned number)
     }
 }
 
+/* Does a parameter of a signature stand for several? */
+static bool is_pack(struct swift_printer *p, swift_ref ref, unsigned number)
+{
+    swift_ref item;
+    size_t i;
+
+    for (i = 0; i < at(p, ref)->num_kids; i++) {
+        item = kid(p, ref, i);
+        if (at(p, item)->kind == SWIFT_PACK &&
+            at(p, inner(p, kid(p, item, 0)))->number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void swift_print_signature(struct swift_printer *p, swift_ref ref)
 {
     unsigned depth, i;
@@ -198,10 +219,14 @@ void swift_print_signature(struct swift_printer *p, swift_ref ref)
         put_text(p, depth > 0 ? "><" : "");
         for (i = 0; i < at(p, item)->number && !p->has_failed; i++) {
             put_text(p, i > 0 ? ", " : "");
+            put_text(p, is_pack(p, ref, depth << 16 | i) ? "each " : "");
             print_parameter(p, depth << 16 | i);
         }
     }
     for (; p->is_full && depth < at(p, ref)->num_kids; depth++) {
+        if (at(p, kid(p, ref, depth))->kind == SWIFT_PACK) {
+            continue;
+        }
         put_text(p, has_requirements ? ", " : " where ");
         has_requirements = true;
         swift_print_node(p, kid(p, ref, depth));

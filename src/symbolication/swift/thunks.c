@@ -358,26 +358,29 @@ swift_ref swift_value_witness(struct swift *s)
     static const struct {
         char letters[3];
         const char *text;
-    } names[] = {{"al", "allocateBuffer value witness for "},
-                 {"ca", "assignWithCopy value witness for "},
-                 {"ta", "assignWithTake value witness for "},
-                 {"xx", "destroy value witness for "},
-                 {"CP", "initializeBufferWithCopyOfBuffer value witness for "},
-                 {"cp", "initializeWithCopy value witness for "},
-                 {"tk", "initializeWithTake value witness for "},
-                 {"ug", "getEnumTag value witness for "},
-                 {"up", "destructiveProjectEnumData value witness for "},
-                 {"ui", "destructiveInjectEnumTag value witness for "},
-                 {"et", "getEnumTagSinglePayload value witness for "},
-                 {"st", "storeEnumTagSinglePayload value witness for "}};
+    } names[] = {{"al", "allocateBuffer"},
+                 {"ca", "assignWithCopy"},
+                 {"ta", "assignWithTake"},
+                 {"xx", "destroy"},
+                 {"CP", "initializeBufferWithCopyOfBuffer"},
+                 {"cp", "initializeWithCopy"},
+                 {"tk", "initializeWithTake"},
+                 {"ug", "getEnumTag"},
+                 {"up", "destructiveProjectEnumData"},
+                 {"ui", "destructiveInjectEnumTag"},
+                 {"et", "getEnumTagSinglePayload"},
+                 {"st", "storeEnumTagSinglePayload"}};
     char letters[2];
+    swift_ref ref;
     size_t i;
 
     letters[0] = swift_next(s);
     letters[1] = swift_next(s);
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (memcmp(letters, names[i].letters, 2) == 0) {
-            return of_type(s, names[i].text);
+            ref = of_type(s, names[i].text);
+            swift_at(s, ref)->kind = SWIFT_VALUE_WITNESS;
+            return ref;
         }
     }
     return swift_fail(s);

@@ -421,8 +421,35 @@ swift_ref swift_associated(struct swift *s)
         return swift_make(s, SWIFT_OPAQUE_RESULT, 1, swift_pop_context(s));
     case 'o':
         return opaque_return_type(s);
+    case 'p': /* of a pack: its shape, and the type of each */
+        swift_pop_type(s);
+        return around(s, "repeat ", NULL);
     default:
         return swift_fail(s);
+    }
+}
+
+/* The type that something is required of, by the letter of the requirement. */
+static swift_ref required_type(struct swift *s, char c)
+{
+    switch (c) {
+    case 'c':
+    case 't':
+    case 'p':
+    case 'j':
+        return swift_share(s, associated(s, swift_parameter(s)));
+    case 'C':
+    case 'T':
+    case 'P':
+    case 'J':
+        return swift_share(s, compound(s, swift_parameter(s)));
+    case 'B':
+    case 'S':
+    case 'Q':
+    case 'I':
+        return swift_pop_type(s);
+    default:
+        return swift_parameter(s);
     }
 }
 
@@ -438,20 +465,15 @@ swift_ref swift_requirement(struct swift *s)
     swift_ref subject, other, ref;
     size_t i;
 
+    if (c == 'v') {
+        return swift_make(s, SWIFT_PACK, 1, swift_parameter(s));
+    }
     for (i = 0; kinds[i] != '\0' && kinds[i] != c; i++) {
     }
     if (kinds[i] == '\0' && !is_layout && !is_inverse) {
         s->p--;
     }
-    if (c == 'c' || c == 't' || c == 'p' || c == 'j') {
-        subject = swift_share(s, associated(s, swift_parameter(s)));
-    } else if (c == 'C' || c == 'T' || c == 'P' || c == 'J') {
-        subject = swift_share(s, compound(s, swift_parameter(s)));
-    } else if (c == 'B' || c == 'S' || c == 'Q' || c == 'I') {
-        subject = swift_pop_type(s);
-    } else {
-        subject = swift_parameter(s);
-    }
+    subject = required_type(s, c);
     if (is_inverse) {
         other = swift_make_text(
             s, SWIFT_BUILTIN,
@@ -489,7 +511,8 @@ swift_ref swift_signature(struct swift *s, bool has_counts)
             swift_skip(s, 'z') ? 0 : swift_index(s) + 1;
     }
     while (n < SWIFT_STACK - 16 &&
-           (ref = swift_pop_kind(s, SWIFT_REQUIREMENT)) != 0) {
+           ((ref = swift_pop_kind(s, SWIFT_REQUIREMENT)) != 0 ||
+            (ref = swift_pop_kind(s, SWIFT_PACK)) != 0)) {
         list[n++] = ref;
     }
     for (; num_counts > 0; num_counts--) {
