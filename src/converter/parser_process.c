@@ -120,6 +120,8 @@ static int map_file(int fd, const uint8_t **data, size_t *size,
     if (st.st_size > 0) {
         *data = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (*data == MAP_FAILED) {
+            *data = (const uint8_t *)"";
+            *size = 0;
             return failure_set(failure, FAILURE_IO, "cannot be mapped: %s",
                                strerror(errno));
         }

@@ -305,6 +305,20 @@ for my $signal (qw(KILL TERM HUP INT SEGV)) {
     unlink "$work/killed.symcache";
 }
 
+# there is no address space for the input, which may be a sound one
+
+SKIP: {
+    skip 'no limit under a sanitizer', 2 if $ENV{SYMCACHE_SAN};
+    my $file = spew("$work/large.pdb", $good);
+    truncate $file, 1 << 32 or die "$file: $!";
+    $corpus->memory_kb(1_000_000);
+    my ($got, $err) = $corpus->convert($file);
+    $corpus->memory_kb(0);
+    unlink $file;
+    is($got, 2, 'no memory to map the input: exit code');
+    like($err, qr/: cannot be mapped: Cannot allocate memory\n\z/, 'reason');
+}
+
 # the input shrinks while it is read
 
 my $big = slurp($corpus->unpacked("$data/pdb/basic32.pd_"));
