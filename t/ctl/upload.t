@@ -224,6 +224,8 @@ is $ctl->run(@upload, '--branch', 'x', "$dir/build/any.sym")->{code}, 2,
 
 # --- a drop folder, and transactions of symstore.exe
 
+$t->write_file('ready/any.sym',
+               "MODULE Linux x86_64 AAAABBBBCCCCDDDD0123456789ABCDEF0 libz.so\n");
 my $watch = $ctl->begin('', @upload[0 .. 2],
     '--token', '0123456789abcdef0123456789abcdef', '--watch', "$dir/drop");
 make_path("$dir/drop");
@@ -231,6 +233,12 @@ $t->write_file('drop/any.sym',
                "MODULE Linux x86_64 AAAABBBBCCCCDDDD0123456789ABCDEF0 liby.so\n");
 $t->wait_until('a drop folder is followed', sub { $u->stored =~ /liby/ });
 pass('a drop folder is followed');
+
+# the files of a folder that is moved have the times that they had
+rename "$dir/ready", "$dir/drop/ready" or die "rename: $!";
+$t->wait_until('a folder that is moved there is seen',
+               sub { $u->stored =~ /libz/ });
+pass('a folder that is moved there is seen');
 kill 'TERM', $watch->{pid};
 waitpid $watch->{pid}, 0;
 

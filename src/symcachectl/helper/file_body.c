@@ -4,6 +4,10 @@
 #include "file_body.h"
 
 #include <stdint.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "proto/digest.h"
 
 static size_t on_read(char *data, size_t size, size_t n, void *arg)
 {
@@ -40,4 +44,26 @@ void file_body_begin(struct file_body *body, CURL *curl, FILE *file,
     curl_easy_setopt(curl, CURLOPT_READDATA, body);
     curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, on_seek);
     curl_easy_setopt(curl, CURLOPT_SEEKDATA, body);
+}
+
+bool file_body_has_digest(FILE *file, const char *text)
+{
+    char theirs[SYMCACHE_DIGEST_TEXT + 1], ours[SYMCACHE_DIGEST_TEXT + 1] = "";
+    char buf[BUFSIZ];
+    struct digest *digest;
+    size_t n;
+
+    if (!symcache_digest_read(text, strlen(text), theirs)) {
+        return false;
+    }
+    digest = digest_new();
+    rewind(file);
+    while ((n = fread(buf, 1, sizeof(buf), file)) > 0) {
+        digest_add(digest, buf, n);
+    }
+    if (digest != NULL && !ferror(file)) {
+        digest_text(digest, ours);
+    }
+    digest_free(digest);
+    return strcmp(theirs, ours) == 0;
 }

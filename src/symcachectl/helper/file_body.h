@@ -10,6 +10,7 @@
 #define SYMCACHECTL_HELPER_FILE_BODY_H
 
 #include <curl/curl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -24,5 +25,8 @@ struct file_body {
  * it fails with CURLE_ABORTED_BY_CALLBACK. */
 void file_body_begin(struct file_body *body, CURL *curl, FILE *file,
                      off_t begin, off_t size);
+
+/* Is this the digest of a whole file, as SYMCACHE_HEADER_DIGEST has it? */
+bool file_body_has_digest(FILE *file, const char *text);
 
 #endif

@@ -20,7 +20,6 @@
 
 #include "symcachectl/terminal/bar.h"
 #include "base/array.h"
-#include "base/digest.h"
 #include "base/duration.h"
 #include "base/percent.h"
 #include "base/secret.h"
@@ -31,6 +30,7 @@
 #include "symcachectl/files/examine.h"
 #include "package_name.h"
 #include "upload_labels.h"
+#include "watched_files.h"
 #include "symcachectl/options.h"
 #include "symcachectl/terminal/printable.h"
 #include "proto/digest.h"
@@ -65,8 +65,8 @@ struct upload {
     int is_json;
     int is_watching;
     bool is_labelled;
-    time_t from; /* only files that changed in this time are taken */
-    time_t until;
+    struct watched_files watched;
+    time_t until; /* files that changed later are not taken yet */
     CURL *curl;
     struct curl_slist *headers;
     struct bar bar;
@@ -83,6 +83,7 @@ struct upload {
 struct upload_program {
     char *path;
     size_t count;
+    uint64_t key; /* of watched_files.h; 0: another part of it has failed */
 };
 
 /* In a folder, what is left out is named only if another form can be sent. */
@@ -210,29 +211,6 @@ static long perform(struct upload *u, char *reason, size_t size)
 
 /* one file --------------------------------------------------------------- */
 
-/* Is this the digest of the file? */
-static bool has_digest(FILE *file, const char *text)
-{
-    char theirs[SYMCACHE_DIGEST_TEXT + 1], ours[SYMCACHE_DIGEST_TEXT + 1] = "";
-    char buf[BUFSIZ];
-    struct digest *digest;
-    size_t n;
-
-    if (!symcache_digest_read(text, strlen(text), theirs)) {
-        return false;
-    }
-    digest = digest_new();
-    rewind(file);
-    while ((n = fread(buf, 1, sizeof(buf), file)) > 0) {
-        digest_add(digest, buf, n);
-    }
-    if (digest != NULL && !ferror(file)) {
-        digest_text(digest, ours);
-    }
-    digest_free(digest);
-    return strcmp(theirs, ours) == 0;
-}
-
 /* Has the server these bytes there, and for ever?  If it does not say so, they
  * are sent: only that keeps for longer what is to be removed. */
 static bool is_there(struct upload *u, const struct symstore_path *place,
@@ -253,7 +231,7 @@ static bool is_there(struct upload *u, const struct symstore_path *place,
                             -1, &digest) == CURLHE_OK &&
            curl_easy_header(u->curl, SYMCACHE_HEADER_SUNSET, 0, CURLH_HEADER,
                             -1, &sunset) != CURLHE_OK &&
-           has_digest(file, digest->value);
+           file_body_has_digest(file, digest->value);
 }
 
 static void pause_before(struct upload *u, const char *path,
@@ -339,7 +317,8 @@ static void send_file(struct upload *u, const char *path, FILE *file,
          reason[0] != '\0' && outcome > SKIPPED ? reason : NULL);
 }
 
-static void defer_upload(struct upload *u, const char *path, size_t count)
+static void defer_upload(struct upload *u, const char *path, size_t count,
+                         uint64_t key)
 {
     char *copy = strdup(path);
 
@@ -347,7 +326,8 @@ static void defer_upload(struct upload *u, const char *path, size_t count)
                                    sizeof(u->programs[0])) != 0) {
         command_no_memory();
     }
-    u->programs[u->num_programs++] = (struct upload_program){copy, count};
+    u->programs[u->num_programs++] =
+        (struct upload_program){copy, count, key};
 }
 
 /* What is in a file. */
@@ -451,9 +431,10 @@ static void take_parts(const struct upload_file *c, FILE *file,
 }
 
 /* Programs are sent when a file is taken again, with their number. */
-static void take_upload(struct upload *u, const char *path, bool is_named,
-                        size_t programs)
+static void take_upload(struct upload *u, const char *path, uint64_t key,
+                        bool is_named, size_t programs)
 {
+    size_t failed = u->counts[FAILED];
     bool is_again = programs > 0;
     struct upload_found found = {false, 0};
     const char *slash = strrchr(path, '/');
@@ -479,9 +460,15 @@ static void take_upload(struct upload *u, const char *path, bool is_named,
     }
     fclose(file);
     if (found.programs > 0 && !is_again) {
-        defer_upload(u, path, found.programs);
-    } else if (found.programs < programs) {
+        defer_upload(u, path, found.programs,
+                     u->counts[FAILED] == failed ? key : 0);
+        return;
+    }
+    if (found.programs < programs) {
         tell(u, FAILED, path, NULL, CHANGED);
+    }
+    if (u->is_watching && key != 0 && u->counts[FAILED] == failed) {
+        watched_files_add(&u->watched, key);
     }
 }
 
@@ -498,20 +485,21 @@ static void take_operand(struct upload *u, char *operand)
     FTS *fts =
         fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
     const FTSENT *entry;
+    uint64_t key;
 
     if (fts == NULL) {
         tell(u, FAILED, operand, NULL, strerror(errno));
         return;
     }
     while ((entry = fts_read(fts)) != NULL) {
-        if (entry->fts_info == FTS_F && u->is_watching &&
-            (entry->fts_statp->st_ctime <= u->from ||
-             entry->fts_statp->st_ctime > u->until)) {
-            continue;
-        }
         if (entry->fts_info == FTS_F) {
-            take_upload(u, entry->fts_path, entry->fts_level == FTS_ROOTLEVEL,
-                        0);
+            key = watched_files_key(&u->watched, entry->fts_statp);
+            if (u->is_watching && (entry->fts_statp->st_ctime > u->until ||
+                                   watched_files_meet(&u->watched, key))) {
+                continue;
+            }
+            take_upload(u, entry->fts_path, key,
+                        entry->fts_level == FTS_ROOTLEVEL, 0);
         } else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
                    entry->fts_info == FTS_NS) {
             tell(u, FAILED, entry->fts_path, NULL, strerror(entry->fts_errno));
@@ -536,7 +524,8 @@ static void take_operands(struct upload *u, int argc, char **argv)
         take_operand(u, argv[i]);
     }
     for (n = 0; n < u->num_programs; n++) {
-        take_upload(u, u->programs[n].path, true, u->programs[n].count);
+        take_upload(u, u->programs[n].path, u->programs[n].key, true,
+                    u->programs[n].count);
         free(u->programs[n].path);
     }
     u->num_programs = 0;
@@ -604,23 +593,17 @@ static int make_headers(struct upload *u)
 }
 
 /*
- * Looks repeatedly.  A file that is written or moved here changes its ctime,
- * and is uploaded once the ctime is some seconds old.  If a file could not be
- * sent, all files since the last good pass are checked again; those that the
- * server has are skipped.
+ * Looks repeatedly.  A file that is written changes its ctime, and is uploaded
+ * once the ctime is some seconds old.  One that could not be sent is taken
+ * again in the next pass.
  */
 static void watch_folder(struct upload *u, int argc, char **argv)
 {
-    size_t failed;
-
     for (;;) {
         u->until = time(NULL) - WATCH_SECONDS;
-        failed = u->counts[FAILED];
+        watched_files_begin(&u->watched);
         take_operands(u, argc, argv);
         fflush(stdout);
-        if (u->counts[FAILED] == failed) {
-            u->from = u->until;
-        }
         sleep(WATCH_SECONDS);
     }
 }
