@@ -89,18 +89,21 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 static int list_uploads(const char *root, int is_json)
 {
     char *copy = strdup(root), *paths[] = {copy, NULL};
-    FTS *fts = copy != NULL ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR,
-                                       by_name)
-                            : NULL;
-    int code = COMMAND_NOT_FOUND;
+    size_t len = strlen(root);
+    int code = COMMAND_OK;
+    bool is_try, is_found = false;
     FTSENT *entry;
-    bool is_try;
+    FTS *fts;
 
-    if (fts == NULL) {
+    if (copy == NULL) {
         command_no_memory();
     }
-    while ((entry = fts_read(fts)) != NULL) {
-        is_try = strncmp(entry->fts_path + strlen(root), "/" TRY "/",
+    while (len > 1 && copy[len - 1] == '/') {
+        copy[--len] = '\0'; /* names begin behind one slash */
+    }
+    fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    while (fts != NULL && (entry = fts_read(fts)) != NULL) {
+        is_try = strncmp(entry->fts_path + len, "/" TRY "/",
                          sizeof(TRY) + 1) == 0;
         if (entry->fts_info == FTS_D &&
             entry->fts_level >= 1 && entry->fts_level <= 1 + is_try &&
@@ -109,16 +112,26 @@ static int list_uploads(const char *root, int is_json)
             fts_set(fts, entry, FTS_SKIP);
         } else if (entry->fts_info == FTS_F &&
                    entry->fts_level == LEVEL + is_try) {
-            list_file(root, entry->fts_path, is_json);
-            code = COMMAND_OK;
-        } else if (entry->fts_info == FTS_DNR) {
+            list_file(copy, entry->fts_path, is_json);
+            is_found = true;
+        } else if (entry->fts_info == FTS_DNR ||
+                   (entry->fts_level == FTS_ROOTLEVEL &&
+                    entry->fts_info != FTS_D && entry->fts_info != FTS_DP)) {
             code = command_fail(COMMAND_IO, entry->fts_path,
-                                strerror(entry->fts_errno));
+                                strerror(entry->fts_errno != 0
+                                             ? entry->fts_errno
+                                         : entry->fts_info == FTS_SLNONE
+                                             ? ENOENT
+                                             : ENOTDIR));
         }
     }
-    fts_close(fts);
+    if (fts == NULL) {
+        code = command_fail(COMMAND_IO, root, strerror(errno));
+    } else {
+        fts_close(fts);
+    }
     free(copy);
-    return code;
+    return code == COMMAND_OK && !is_found ? COMMAND_NOT_FOUND : code;
 }
 
 /* Splits "[.try/]<name>/<id>/<file>".  Returns false if it is something
