@@ -111,6 +111,14 @@ like dump_of("$dir/ppdb-sourcelink-sample.src.zip"),
 $ctl->is($ctl->run('bundle-sources', "$dir/one"), 2, undef, qr/no -o/, 'no -o');
 $ctl->is($ctl->run('bundle-sources', '-o', "$dir/x", 'a', 'b'), 2, undef,
     qr/-o is not a folder for several bundles/, 'several into a file');
+mkdir "$dir/build/$_" for qw(more out);
+spew("$dir/build/main.c", slurp("$data/sourcebundle/ring/main.c"));
+spew("$dir/build/more/ring.so", 'no debug file');
+system("cp '$dir/build/ring' '$dir/build/more/ring.dbg'") == 0 or die;
+$ctl->is($ctl->run('bundle-sources', '-o', "$dir/build/out", map { "$dir/build/$_" }
+        qw(more/ring.so ring more/ring.dbg)), 2, undef,
+    qr{/more/ring\.so: .*/ring: 1 of 2 source.*/more/ring\.dbg: its bundle would replace that of a file before it}s,
+    'a bundle is not replaced by that of the next file');
 spew("$dir/text", 'no debug file');
 $ctl->is($ctl->run('bundle-sources', '-o', "$dir/x", "$dir/text"), 1, undef,
     qr/text: is text, not a PDB/, 'no debug file');

@@ -382,11 +382,45 @@ static int print_name(char to[PATH_MAX], const char *output, const char *file)
                : -1;
 }
 
+/* Has one of n files, of which those without a bundle are NULL, the bundle of
+ * this name? */
+static bool is_made(const char *bundle, const char *output, char **files,
+                    int n)
+{
+    char other[PATH_MAX];
+    int i;
+
+    for (i = 0; i < n; i++) {
+        if (files[i] != NULL && print_name(other, output, files[i]) == 0 &&
+            strcmp(other, bundle) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Makes the bundle of one of several files.  Returns an exit code. */
+static int bundle_into(const char *output, const char *folder, char **files,
+                       int i)
+{
+    char to[PATH_MAX];
+
+    if (print_name(to, output, files[i]) != 0) {
+        return command_fail(COMMAND_IO, files[i], strerror(ENAMETOOLONG));
+    }
+    if (is_made(to, output, files, i)) {
+        return command_fail(COMMAND_USAGE, files[i],
+                            "its bundle would replace that of a file before "
+                            "it: it needs another folder");
+    }
+    return bundle_sources(files[i], files[i], folder, to);
+}
+
 int bundle_sources_command(int argc, char **argv)
 {
     const char *output = NULL;
     const struct option_spec specs[] = {{"-o", NULL, &output}};
-    char folder[] = "/tmp/symcachectl-XXXXXX", to[PATH_MAX];
+    char folder[] = "/tmp/symcachectl-XXXXXX";
     struct stat st;
     bool is_folder;
     int i, rc = COMMAND_OK, one;
@@ -406,11 +440,12 @@ int bundle_sources_command(int argc, char **argv)
         return command_fail(COMMAND_IO, folder, strerror(errno));
     }
     for (i = 0; i < argc && rc != COMMAND_INTERRUPTED; i++) {
-        one = is_folder && print_name(to, output, argv[i]) != 0
-                  ? command_fail(COMMAND_IO, argv[i], strerror(ENAMETOOLONG))
-                  : bundle_sources(argv[i], argv[i], folder,
-                                   is_folder ? to : output);
-        rc = one != COMMAND_OK ? one : rc;
+        one = is_folder ? bundle_into(output, folder, argv, i)
+                        : bundle_sources(argv[i], argv[i], folder, output);
+        if (one != COMMAND_OK) {
+            rc = one;
+            argv[i] = NULL;
+        }
     }
     (void)rmdir(folder);
     return rc;
