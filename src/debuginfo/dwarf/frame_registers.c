@@ -8,6 +8,7 @@
 
 /* Architectures of one family have the same hundreds in SymCaches. */
 enum {
+    FAMILY_UNKNOWN = 0,
     FAMILY_X86 = 1,
     FAMILY_AMD64 = 2,
     FAMILY_ARM = 3,
@@ -84,6 +85,9 @@ static void find_name(unsigned family, unsigned number, char *text, size_t size)
     const struct run *run;
 
     text[0] = '\0';
+    if (family == FAMILY_UNKNOWN) {
+        return; /* and no run has a second family of that number */
+    }
     for (i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
         run = &runs[i];
         if ((run->families[0] != family && run->families[1] != family) ||
