@@ -365,6 +365,32 @@ EOF') != 0 || system('llvm-symbolizer --version >/dev/null 2>&1') != 0;
         qr/^    g at /m, 'its first instruction belongs to it, too';
 }
 
+# --- Objects and kernel modules, whose DWARF waits for a linker: names are those
+# of nm, and a range of another function is none.  gcc's were called damaged.
+
+for my $cc (qw(gcc clang)) {
+    SKIP: {
+        my $made = $cc eq 'gcc' || system('clang --version >/dev/null 2>&1') == 0;
+        spew("$dir/module.c", <<'EOF');
+int (*hook)(int);
+static inline int in(int a) { return a > 3 ? hook(a) : 0; }
+int init_module(void) { return in(5) + in(2); }
+__attribute__((section(".text.unlikely"), cold, noinline)) int far(int a) { return hook(a); }
+int use(int a) { return in(a) * (a ? far(a) : 1); }
+EOF
+        skip "no $cc, or not of x86-64 or arm64", 3
+            if !$made || run('uname -m') !~ /^(?:x86_64|aarch64)$/;
+        run("$cc -O2 -g -ffreestanding -c -o module.o module.c");
+        run("$build/pdb2symcache -o module.symc module.o");
+        my %at = run('nm module.o') =~ /^0*(\w+) T (init_module|use)$/mg;
+        is scalar keys %at, 2, "$cc: an object with two functions";
+        is_deeply [map { run("$build/symcachectl lookup module.symc 0x$_") =~ /^    (\S+) at /mg }
+                sort keys %at], [map { $at{$_} } sort keys %at], '... has their names';
+        is run("$build/pdb2symcache --kind cficache --text -o - module.o"), '',
+            '... and no unwind information without addresses';
+    }
+}
+
 # --- PE: names in DWARF and exports of x64 are those of the source, as nm
 # prints them; the reference takes an underscore off them.
 

@@ -290,11 +290,23 @@ static int read_symbols(struct conversion *c)
 
 /* the file ---------------------------------------------------------------- */
 
+/* Does DWARF wait for a linker, as in kernel modules of x86-64?  Until then all
+ * of its references are 0: to names, to lines, to code. */
+static bool is_unlinked(const struct elf_file *f)
+{
+    struct elf_section s;
+
+    return f->type == ELF_REL &&
+           elf_file_find_named(f, ".rela.debug_info", &s);
+}
+
 static int take_sections(struct conversion *c)
 {
     unsigned i;
+    const bool is_left_out =
+        !supplement_get()->is_like_symbolic && is_unlinked(&c->file);
 
-    for (i = 0; i < DWARF_SECTIONS; i++) {
+    for (i = 0; i < DWARF_SECTIONS && !is_left_out; i++) {
         if (take_section(c, (enum dwarf_section_name)i) != 0) {
             return -1;
         }
