@@ -160,7 +160,7 @@ for (['5c1d3f3a-0000-4000-8000-0123456789ab', '--uuid',
 # and the symbol map, in folders as Xcode lays them down
 SKIP: {
     my $plain = qx(zstd -dcq '@{[$t->data('convert/macho/arm64.dwarf.zst')]}');
-    skip 'no zstd', 9 if $? != 0;
+    skip 'no zstd', 10 if $? != 0;
     my (%number, @names);
     (my $dsym = $plain) =~ s{\0(_+Z[\w.]{11,})(?=\0)}{
         my $name = $1;
@@ -199,7 +199,10 @@ SKIP: {
             $_ eq $uuid ? qr/^macho uuidmap$/ : qr/^bcsymbolmap$/, "... and listed, $_";
     }
     $said = run_cli('debug-files', 'upload', '--wait', "$dir/xcode");
-    like $said, qr/Nothing to upload, all files are on the server/, 'all of it is known';
+    like $said, qr/processing complete:.*OK .*\(App;/s,
+        'after a restart all of it is looked at again';
+    $said = run_cli('debug-files', 'upload', '--wait', "$dir/xcode");
+    like $said, qr/Nothing to upload, all files are on the server/, '... and known then';
 }
 
 # Unity's il2cpp: C++ that says of which C# it was made
