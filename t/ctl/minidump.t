@@ -118,6 +118,9 @@ $ctl->is($ctl->run('minidump', '--url', "http://127.0.0.1:$port/", $dump),
     0, $named, undef, 'whose URL ends with a slash');
 $ctl->is($ctl->run('minidump', '--url', "http://127.0.0.1:$port/other", $dump),
     3, undef, qr{http://127\.0\.0\.1:$port/other}, 'there is no such server');
+my $unused = 'http://127.0.0.1:' . $t->free_port;
+$ctl->is($ctl->run('minidump', '--url', $unused, $dump), 3, undef,
+    qr{\Q$unused\E: cannot connect: .*\nis symbolicated running there\?\n\z}, 'nor this one');
 
 # --- the JSON of minidump-stackwalk
 

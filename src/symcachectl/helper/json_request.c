@@ -28,10 +28,10 @@ static int complain_of_helper(const struct client *client,
         return COMMAND_IO;
     }
     if (answer->status == 0) {
-        fprintf(stderr,
-                "\nis %s running there? --socket or -c name another "
-                "place\n",
-                client_daemon(client));
+        fprintf(stderr, "\nis %s running there?%s\n", client_daemon(client),
+                strstr(client_address(client), "://") != NULL
+                    ? ""
+                    : " --socket or -c name another place");
         return COMMAND_IO;
     }
     if (strncmp(error, "unknown-store", 13) == 0) {
