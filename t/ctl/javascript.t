@@ -72,6 +72,7 @@ for (["    at t.add ($url:1:475)", '    at Cart.add (src/cart.js:9:20)'],
      ["Nov 28 host app[1]: f\@$url:1:475",
       'Nov 28 host app[1]: Cart.add@src/cart.js:9:20'],
      ["async*f\@$url:1:475", 'async*Cart.add@src/cart.js:9:20'],
+     ['https://h/a*b/js/terser.js?x@1:1:475', 'Cart.add@src/cart.js:9:20'],
      ["setTimeout handler*f/<\@$url:1:475", 'setTimeout handler*Cart.add@src/cart.js:9:20'],
      ["x at f ($url:1:2) at f ($url:1:475)", "x at f ($url:1:2) at Cart.add (src/cart.js:9:20)"]) {
     my ($line, $wanted) = @$_;

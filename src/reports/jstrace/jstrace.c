@@ -105,7 +105,8 @@ static const char *skip_prefix(const char *p, const char *function_end)
         p = colon + 2;
     }
     star = memrchr(p, '*', (size_t)(function_end - p));
-    p = star != NULL ? star + 1 : p;
+    p = star != NULL && memchr(p, '/', (size_t)(star - p)) == NULL ? star + 1
+                                                                   : p;
     while (p < function_end && is_blank(*p)) {
         p++;
     }
