@@ -69,7 +69,7 @@ for my $name (sort keys %build) {
         system("cd $dir && $build{$name} 2>build.err") == 0
             or skip "$name: it cannot be built", 4;
         my ($id) = qx{readelf -n $dir/app} =~ /Build ID: (\w+)/ or die;
-        (my $debug = uc substr $id, 0, 32) =~
+        (my $debug = uc substr $id . "0" x 16, 0, 32) =~ # lld 14 has 8 bytes
             s/^(..)(..)(..)(..)(..)(..)(..)(..)/$4$3$2$1$6$5$8$7/;
         system("cd $dir && perf record -q -e cpu-clock --buildid-mmap -g -o p.data"
             . ' ./app >/dev/null 2>&1 && objcopy --only-keep-debug app app.debug') == 0
