@@ -138,6 +138,7 @@ SKIP: {
     like $t->symbolicated_log, qr/\[emerg\] .*the process that starts workers is gone, or hangs/,
         '... which it says';
     $t->allow_log(qr/the process that starts workers is gone/);
+    kill 'CONT', $spawner; # which it could not end
 }
 
 $t->finish;

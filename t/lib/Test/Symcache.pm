@@ -759,6 +759,36 @@ sub check_left_files {
     }
 }
 
+sub parent {
+    my ($pid) = @_;
+    open my $fh, '<', "/proc/$pid/stat" or return 0;
+    return (<$fh> // '') =~ /^.*\) \S (\d+)/s ? $1 : 0;
+}
+
+# Processes that this folder was given to, and whose parents are gone.
+sub orphans {
+    my ($self) = @_;
+    my @found;
+    for my $file (glob '/proc/[0-9]*/cmdline') {
+        open my $fh, '<', $file or next;
+        my $line = join ' ', split /\0/, do { local $/; <$fh> } // '';
+        next if index($line, $self->dir) < 0;
+        my ($pid) = $file =~ /(\d+)/;
+        my $top = $pid;
+        $top = parent($top) while $top > 1 && $top != $$;
+        push @found, "$pid: $line" if $top != $$;
+    }
+    return @found;
+}
+
+sub check_left_processes {
+    my ($self) = @_;
+    my $end = time + 30; # what has lost its parent may need a moment to notice
+    my @left;
+    sleep 0.1 while (@left = $self->orphans) && time < $end;
+    $self->problem("left running: $_") for @left;
+}
+
 sub finish {
     my ($self) = @_;
     if ($self->{nginx}) {
@@ -774,6 +804,7 @@ sub finish {
         $self->problem("symcached: wait status $st") if $st;
     }
     $self->check_logs;
+    $self->check_left_processes;
     $self->check_left_files;
     if (!$ENV{SYMCACHE_KEEP}) {
         remove_tree($self->dir, { error => \my $left });
