@@ -32,6 +32,10 @@ my $server = Test::ScriptedServer->new(log => "$dir/requests", script => sub {
     return $c->reply(404, {}) if $req->{method} ne 'PUT';
     return $c->reply(301, { Location => 'https://other/' }, "<html>")
         if $req->{path} =~ m{^/moved/};
+    if (unlink "$dir/garbage") {
+        $c->send('this is no answer');
+        return $c->close;
+    }
     if (open my $run, '<', "$dir/change") {
         my ($name, $size, $more) = split /,/, <$run>;
         close $run;
@@ -130,6 +134,9 @@ $ctl->is($ctl->run('upload', '--url', "http://127.0.0.1/" . 'a' x 9000,
 $ctl->is($ctl->run('upload', '--url', 'ftp://127.0.0.1/', "$dir/one.sym"), 3,
     qr/ 1 failed,/, qr/\A[^\n]*one\.sym: failed: Unsupported protocol\n\z/,
     'another protocol is not tried again');
+$t->write_file('garbage', '');
+$ctl->is($ctl->run(@upload, "$dir/one.sym"), 0, qr/^1 stored,/,
+    qr/Unsupported protocol; again in a while/, 'an answer in another one is');
 $ctl->is($ctl->run('upload', '--url', "$server->{url}/moved", "$dir/one.sym"),
     1, qr/ 1 refused,/, qr/one\.sym: refused: .*another address.* \(HTTP 301\)/,
     'a redirect is named');

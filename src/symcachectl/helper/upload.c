@@ -192,7 +192,7 @@ static void prepare(struct upload *u, const char *url, FILE *file, off_t size)
 static long perform(struct upload *u, char *reason, size_t size)
 {
     CURLcode code = curl_easy_perform(u->curl);
-    long status = 0;
+    long status = 0, sent = 0;
 
     if (code == CURLE_ABORTED_BY_CALLBACK) {
         snprintf(reason, size, CHANGED);
@@ -200,8 +200,10 @@ static long perform(struct upload *u, char *reason, size_t size)
     }
     if (code != CURLE_OK) {
         snprintf(reason, size, "%s", curl_easy_strerror(code));
-        return code == CURLE_URL_MALFORMAT ||
-                       code == CURLE_UNSUPPORTED_PROTOCOL
+        /* or that was what came for an answer */
+        (void)curl_easy_getinfo(u->curl, CURLINFO_REQUEST_SIZE, &sent);
+        return sent == 0 && (code == CURLE_URL_MALFORMAT ||
+                             code == CURLE_UNSUPPORTED_PROTOCOL)
                    ? -1
                    : 0;
     }
