@@ -155,8 +155,8 @@ unsigned scheduler_forget(struct scheduler *scheduler,
  * The original of a key has changed: removes what the store and its tier have
  * that was made of another, of every kind, and the download; jobs that run
  * begin again.
- * Returns false while a job is just publishing what it made: then this must be
- * called again.
+ * Returns false while a job is just publishing what it made, or this process
+ * lacks descriptors: then this must be called again.
  */
 bool scheduler_discard(struct scheduler *scheduler,
                        const struct store_config *store,

@@ -507,14 +507,14 @@ bool scheduler_discard(struct scheduler *scheduler,
 {
     struct job *jobs[SAME_MAX];
     size_t i, n = find_same(scheduler, store, key, jobs);
-    bool done = true;
+    bool done;
 
     if (store->tier != NULL) {
         discard_in_tier(scheduler, store, key);
     }
     missing_modules_drop(scheduler->missing, key);
     /* Files first: a waiter of a job that ends begins another job. */
-    store_discard(store->root, key);
+    done = store_discard(store->root, key);
     discard_downloads(scheduler, store, key);
     for (i = 0; i < n; i++) {
         if (jobs[i]->publish != NULL) {

@@ -285,7 +285,7 @@ int store_tell_forgotten(const char *root)
     return rc;
 }
 
-void store_discard(const char *root, const symcache_key_t *key)
+bool store_discard(const char *root, const symcache_key_t *key)
 {
     char path[PATH_MAX], relative[SYMCACHE_PATH_MAX + 1];
     symcache_key_t each = *key;
@@ -298,7 +298,7 @@ void store_discard(const char *root, const symcache_key_t *key)
     snprintf(path, sizeof(path), "%.1024s/%s", root, relative);
     dir = opendir(path);
     if (dir == NULL) {
-        return;
+        return errno != EMFILE && errno != ENFILE && errno != ENOMEM;
     }
     while ((entry = readdir(dir)) != NULL) {
         if (symcache_path_entry_parse(entry->d_name, strlen(entry->d_name),
@@ -308,6 +308,7 @@ void store_discard(const char *root, const symcache_key_t *key)
         }
     }
     closedir(dir);
+    return true;
 }
 
 void store_download_root(char buf[PATH_MAX], const char *downloads,

@@ -74,8 +74,9 @@ bool store_touch(const char *root, const symcache_key_t *key,
 int store_tell_forgotten(const char *root);
 
 /* Removes all that was made for a key, of every kind; not its negative
- * entries. */
-void store_discard(const char *root, const symcache_key_t *key);
+ * entries.  Returns false if nothing can be seen for want of descriptors or
+ * memory: then this must be called again. */
+bool store_discard(const char *root, const symcache_key_t *key);
 
 /* Writes <downloads>/<store> into buf. */
 void store_download_root(char buf[PATH_MAX], const char *downloads,

@@ -3,6 +3,7 @@
  */
 #include "invalidation.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <limits.h>
 #include <stdio.h>
@@ -60,20 +61,26 @@ static bool invalidate_name(struct scheduler *scheduler,
     return done;
 }
 
-/* The names by which one of the ids of a file is known. */
-static void find_names(struct index_names *names, const struct config *config,
+/* The names by which one of the ids of a file is known.  Returns false if
+ * these cannot be seen for want of descriptors or memory. */
+static bool find_names(struct index_names *names, const struct config *config,
                        const symcache_key_t *id, bool is_try)
 {
     char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], root[PATH_MAX];
     size_t n = index_folders(folders, id);
+    bool done = true;
+    int errnum;
 
     snprintf(root, sizeof(root), "%.1024s%s", config->uploads.root,
              is_try ? "/" UPLOADS_TRY : "");
     names->n = names->nhashes = 0;
     names->has_user = false;
     while (n-- > 0) {
-        (void)index_find(root, folders[n], names);
+        errnum = index_find(root, folders[n], names);
+        done = done && errnum != EMFILE && errnum != ENFILE &&
+               errnum != ENOMEM;
     }
+    return done;
 }
 
 /* Drops what was made of other files with the names or lines that the file
@@ -84,10 +91,10 @@ static bool drop_user(struct scheduler *scheduler,
 {
     struct index_names names;
     symcache_key_t key;
-    bool done = true;
+    bool done;
     size_t i;
 
-    find_names(&names, scheduler_config(scheduler), user, is_try);
+    done = find_names(&names, scheduler_config(scheduler), user, is_try);
     for (i = 0; i < names.n; i++) {
         symcache_key_copy(&key, user);
         index_set_name(&key, names.list[i].text);
@@ -110,7 +117,7 @@ static bool drop_in_store(struct scheduler *scheduler,
         if (i > 0 && symcache_key_same_id(&place->ids[i], &place->ids[0])) {
             continue; /* the same without a name */
         }
-        find_names(&names, config, &place->ids[i], is_try);
+        done = find_names(&names, config, &place->ids[i], is_try) && done;
         for (j = 0; j < names.n; j++) {
             done =
                 invalidate_name(scheduler, store, place, i, &names.list[j]) &&
