@@ -9,6 +9,7 @@
 #include "evhttp_gate.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -22,6 +23,7 @@
 #include "request_head.h"
 #include "peer.h"
 #include "reply.h"
+#include "status.h"
 
 /* How long a request may take from its first byte to its last one, and a
  * connection before its first request.  Bodies are small. */
@@ -38,6 +40,7 @@ struct gate_connection {
     bool is_listed;
     bool is_running; /* it has a request that is not answered */
     int wrong;       /* status of what is wrong with a head, or 0 */
+    bool is_refused; /* and it was answered so */
     uint64_t since;  /* the gate's now when what is under way began */
     uint64_t left;   /* bytes of the body */
     char *head;      /* the begin of a head, or NULL */
@@ -219,6 +222,7 @@ static void on_request(struct evhttp_request *req, void *arg)
         return;
     }
     if (c->wrong != 0) {
+        c->is_refused = true;
         gate->calls.refused(c->wrong, gate->calls.arg);
         reply_header(req, "Connection", "close");
         reply_error(req, c->wrong, "bad-request",
@@ -362,11 +366,23 @@ static struct bufferevent *on_accept(struct event_base *base, void *arg)
     return bev;
 }
 
+/* Answers a request that is late, which evhttp has not got. */
+static void refuse_late(struct gate_connection *c)
+{
+    int status = c->wrong != 0 ? c->wrong : 408;
+    char head[128];
+    int n = snprintf(head, sizeof(head),
+                     "HTTP/1.1 %d %s\r\nConnection: close\r\n"
+                     "Content-Length: 0\r\n\r\n",
+                     status, http_status_text(status));
+
+    (void)send(bufferevent_getfd(c->bev), head, (size_t)n,
+               MSG_NOSIGNAL | MSG_DONTWAIT);
+    c->gate->calls.refused(status, c->gate->calls.arg);
+}
+
 static void on_tick(evutil_socket_t fd, short events, void *arg)
 {
-    static const char late[] = "HTTP/1.1 408 Request Timeout\r\n"
-                               "Connection: close\r\n"
-                               "Content-Length: 0\r\n\r\n";
     struct gate *gate = arg;
     struct gate_connection *c, *next;
 
@@ -377,10 +393,8 @@ static void on_tick(evutil_socket_t fd, short events, void *arg)
         if (c->is_running) {
             continue;
         }
-        if (c->wrong == 0) {
-            (void)send(bufferevent_getfd(c->bev), late, sizeof(late) - 1,
-                       MSG_NOSIGNAL | MSG_DONTWAIT);
-            gate->calls.refused(408, gate->calls.arg);
+        if (!c->is_refused) {
+            refuse_late(c);
         }
         evhttp_connection_free(c->connection);
     }
