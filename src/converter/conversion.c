@@ -131,7 +131,7 @@ static int convert_checked(const struct conversion *c,
         return -1;
     }
     if (result.note[0] != '\0') {
-        fprintf(stderr, "%s: %s: note: %s\n", c->program, c->input,
+        fprintf(stderr, "%s: %s: note: %s\n", c->program, conversion_shown(c),
                 result.note);
     }
     if (path == NULL) {
@@ -166,7 +166,7 @@ enum failure_code conversion_make(const struct conversion *c, int input,
         return failure->code;
     }
     if (result.note[0] != '\0') {
-        fprintf(stderr, "%s: %s: note: %s\n", c->program, c->input,
+        fprintf(stderr, "%s: %s: note: %s\n", c->program, conversion_shown(c),
                 result.note);
     }
     return FAILURE_NONE;
@@ -207,7 +207,8 @@ enum failure_code conversion_run(const struct conversion *c,
     }
     output_file_close(&output);
     if (*stop == 0 && failure.text[0] != '\0') {
-        fprintf(stderr, "%s: %s: %s\n", c->program, c->input, failure.text);
+        fprintf(stderr, "%s: %s: %s\n", c->program, conversion_shown(c),
+                failure.text);
     }
     return failure.code;
 }

@@ -17,6 +17,7 @@
 struct conversion {
     const char *program; /* for messages */
     const char *input;   /* path */
+    const char *shown;   /* what it is in messages; or NULL: its path */
     const char *map;     /* path of a script's source map; or NULL */
     const char *output;  /* path, "-" is standard output; or NULL: in folder */
     const char *folder;  /* "." or another one that exists */
@@ -43,6 +44,11 @@ struct conversion {
     const struct output_check
         *check; /* of the output; or NULL: there is none */
 };
+
+static inline const char *conversion_shown(const struct conversion *c)
+{
+    return c->shown != NULL ? c->shown : c->input;
+}
 
 /* Finds an output by its name, for example "symcache".  Returns false if
  * there is none. */

@@ -96,7 +96,7 @@ static void catch_sigbus(const struct conversion *c)
     n = snprintf(shrank, sizeof(shrank),
                  "%s: %s: cannot be read: it shrank, or the disk failed, "
                  "while it was mapped\n",
-                 c->program, c->input);
+                 c->program, conversion_shown(c));
     shrank_size = (size_t)n < sizeof(shrank) ? (size_t)n : sizeof(shrank);
     memset(&action, 0, sizeof(action));
     action.sa_handler = on_sigbus;
@@ -451,7 +451,7 @@ static enum failure_code child_main(const struct parser_process_job *job,
         supplement_set(&supplement);
     }
     if (failed || convert_input(c, &input, &sink, &result, &failure) != 0) {
-        dprintf(STDERR_FILENO, "%s: %s: %s\n", c->program, c->input,
+        dprintf(STDERR_FILENO, "%s: %s: %s\n", c->program, conversion_shown(c),
                 failure.text);
         return failure.code;
     }

@@ -119,9 +119,10 @@ $ctl->is($ctl->run('bundle-sources', '-o', "$dir/build/out", map { "$dir/build/$
         qw(more/ring.so ring more/ring.dbg)), 2, undef,
     qr{/more/ring\.so: .*/ring: 1 of 2 source.*/more/ring\.dbg: its bundle would replace that of a file before it}s,
     'a bundle is not replaced by that of the next file');
-spew("$dir/text", 'no debug file');
-$ctl->is($ctl->run('bundle-sources', '-o', "$dir/x", "$dir/text"), 1, undef,
-    qr/text: is text, not a PDB/, 'no debug file');
+spew("$dir/te\nxt", 'no debug file');
+$ctl->is($ctl->run(@$_, '-o', "$dir/x", "$dir/te\nxt"), 1, undef,
+    qr/te\\x0axt: is text, not a PDB\n\z/, "@$_: no debug file")
+    for ['bundle-sources'], ['convert'], ['symbfile', 'make'];
 
 $t->finish;
 done_testing;

@@ -4,9 +4,11 @@
 #include "conversion.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
 
 static volatile sig_atomic_t stop;
 
@@ -27,8 +29,15 @@ static void catch_signals(void)
 
 int conversion_command(const struct conversion *c)
 {
+    struct conversion shown = *c;
+    char *text = printable(c->input, strlen(c->input));
+    enum failure_code code;
+
+    shown.shown = text;
     catch_signals();
-    switch (conversion_run(c, &stop)) {
+    code = conversion_run(&shown, &stop);
+    free(text);
+    switch (code) {
     case FAILURE_NONE:
         return COMMAND_OK;
     case FAILURE_IO:
