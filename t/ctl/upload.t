@@ -72,6 +72,16 @@ is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 1 left out\n",
 like $r->{err}, qr{names/a:b\.pdb: left out: has a name that is not allowed$},
     'and named';
 
+# what is left of a debug file
+make_path("$dir/cut");
+$t->write_file('cut/crash.pdb', substr $t->read_file($t->data('pdb/crash.pdb')), 0, 40000);
+$t->write_file('cut/no symbols.txt', "hello\n");
+$r = $ctl->run(@upload, "$dir/cut");
+is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 2 left out\n",
+    'a file that is cut is left out';
+like $r->{err}, qr{/cut/crash\.pdb: left out: is truncated: }, 'and named';
+unlike $r->{err}, qr/no symbols/, 'what is none is not';
+
 # packed files are not looked into
 make_path("$dir/packed");
 $t->write_file("packed/$_->[0]", "$_->[1]rest of the file")

@@ -86,12 +86,14 @@ struct upload_program {
     uint64_t key; /* of watched_files.h; 0: another part of it has failed */
 };
 
-/* In a folder, what is left out is named only if another form can be sent. */
+/* In a folder, what is left out is named only if another form, or the whole
+ * file, can be sent. */
 static bool is_named(struct upload *u, enum outcome outcome,
                      const char *reason)
 {
     static const char *const forms[] = {"is packed", "is a mapping",
-                                        "has a name"};
+                                        "has a name", "is truncated",
+                                        "is damaged"};
     size_t i = 0;
 
     if (outcome != NO_PLACE) {
