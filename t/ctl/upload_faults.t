@@ -32,6 +32,8 @@ my $server = Test::ScriptedServer->new(log => "$dir/requests", script => sub {
     return $c->reply(404, {}) if $req->{method} ne 'PUT';
     return $c->reply(301, { Location => 'https://other/' }, "<html>")
         if $req->{path} =~ m{^/moved/};
+    return $c->reply(408, { Connection => 'close', 'Retry-After' => 1 }, '')
+        if unlink "$dir/late";
     if (unlink "$dir/garbage") {
         $c->send('this is no answer');
         return $c->close;
@@ -137,6 +139,9 @@ $ctl->is($ctl->run('upload', '--url', 'ftp://127.0.0.1/', "$dir/one.sym"), 3,
 $t->write_file('garbage', '');
 $ctl->is($ctl->run(@upload, "$dir/one.sym"), 0, qr/^1 stored,/,
     qr/Unsupported protocol; again in a while/, 'an answer in another one is');
+$t->write_file('late', '');
+$ctl->is($ctl->run(@upload, "$dir/one.sym"), 0, qr/^1 stored,/,
+    qr/\(HTTP 408\); again in a while/, 'a file that came too slowly is sent again');
 $ctl->is($ctl->run('upload', '--url', "$server->{url}/moved", "$dir/one.sym"),
     1, qr/ 1 refused,/, qr/one\.sym: refused: .*another address.* \(HTTP 301\)/,
     'a redirect is named');

@@ -254,7 +254,7 @@ static void pause_before(struct upload *u, const char *path,
  * fix. */
 static bool may_pass(long status)
 {
-    return status == 0 || status == 429 || status > 500;
+    return status == 0 || status == 408 || status == 429 || status > 500;
 }
 
 /* Sends a file, again and again where that may help.  Returns the outcome, and
@@ -277,8 +277,9 @@ static enum outcome put_upload(struct upload *u, const char *path,
             short_reply_reason(&u->reply, status, reason, reason_size);
         }
         if (attempt == ATTEMPTS || !may_pass(status)) {
-            return status >= 300 && status < 500 && status != 429 ? REFUSED
-                                                                  : FAILED;
+            return status >= 300 && status < 500 && !may_pass(status)
+                       ? REFUSED
+                       : FAILED;
         }
         pause_before(u, path, reason);
     }
