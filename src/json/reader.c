@@ -20,6 +20,7 @@ struct json_reader {
     unsigned line;
     size_t most;
     const char *reason;
+    bool out_of_memory;
     unsigned depth;
     uint32_t open[JSON_DEPTH_MAX];
 };
@@ -74,6 +75,7 @@ static __attribute__((noinline, cold)) bool grow(struct json_reader *r)
     room = room < r->most ? room : r->most;
     values = realloc(json->values, room * sizeof(*values));
     if (values == NULL) {
+        r->out_of_memory = true;
         return fail_json(r, "out of memory");
     }
     json->values = values;
@@ -414,6 +416,7 @@ size_t json_read(struct json *json, char *text, size_t size, size_t most,
     }
     r.depth = 0;
     r.reason = "too large";
+    r.out_of_memory = false;
     if (size < UINT32_MAX && read_all(&r)) {
         return (size_t)(r.p - text);
     }
@@ -421,6 +424,7 @@ size_t json_read(struct json *json, char *text, size_t size, size_t most,
     error->at = (size_t)(r.p - text);
     error->line = r.line;
     error->column = (size_t)(r.p - r.line_begin) + 1;
+    error->out_of_memory = r.out_of_memory;
     return 0;
 }
 

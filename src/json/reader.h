@@ -52,6 +52,7 @@ struct json_error {
     size_t at;          /* bytes from the beginning of the text */
     unsigned line;      /* from 1 */
     size_t column;      /* in bytes, from 1 */
+    bool out_of_memory; /* nothing is known to be wrong with the text */
 };
 
 /* Integers in a JSON text, whatever their size. */

@@ -89,6 +89,18 @@ for my $case (@{ $json->decode(slurp("$data/crafted.json")) }) {
         $case->{name};
 }
 
+# A sound map that memory does not suffice for is not called a damaged one.
+SKIP: {
+    skip 'no limit under a sanitizer', 2 if $ENV{SYMCACHE_SAN};
+    spew("$dir/large.js", "x = () => 1\n");
+    spew("$dir/large.map", '{"names": [], "sources": [], "mappings": "", "x": ['
+        . ('0,' x 4_200_000) . '0]}');
+    my $said = `sh -c 'ulimit -v 130000; exec "\$@"' sh $build/pdb2symcache --kind jscache $dir/large.js $dir/large.map -o $dir/large 2>&1`;
+    is $? >> 8, 9, 'no memory for the JSON of a map';
+    like $said, qr/large\.js: needs more memory than there is\n\z/,
+        'which is said';
+}
+
 # Maps that lie, or are as large as they can be, end with an answer or a reason.
 my $head = '{"sources": ["a", "b"], "names": ["n"], "mappings": "';
 my $section = '{"offset": {"line": %d, "column": %d}, "map": %s}';

@@ -200,7 +200,7 @@ struct line_mapping *line_mapping_open(const uint8_t *data, size_t size,
                                        char *error, size_t error_size)
 {
     struct line_mapping *mapping = calloc(1, sizeof(*mapping));
-    struct json_error wrong = {"empty", 0, 0, 0};
+    struct json_error wrong = {"empty", 0, 0, 0, false};
     const char *what = NULL;
     char text[100];
     uint32_t i;
@@ -217,6 +217,10 @@ struct line_mapping *line_mapping_open(const uint8_t *data, size_t size,
     if (json_read(&mapping->json, mapping->text, size, VALUES_MAX, &wrong) !=
             size ||
         size == 0) {
+        if (wrong.out_of_memory) {
+            return fail_line_mapping(mapping, error, error_size,
+                                     "needs more memory than there is");
+        }
         snprintf(text, sizeof(text), "is no JSON: %s at line %u", wrong.reason,
                  wrong.line);
         return fail_line_mapping(mapping, error, error_size, text);

@@ -310,7 +310,7 @@ static int read_members(struct proguard_comment *c)
 int proguard_comment_read(struct proguard_comment *c,
                           const struct proguard_text *text)
 {
-    struct json_error error;
+    struct json_error error = {0};
 
     c->id = PROGUARD_OTHER;
     if (!may_matter(text) || read_usual(c, text)) {
@@ -323,7 +323,7 @@ int proguard_comment_read(struct proguard_comment *c,
     if (text->size > UINT32_MAX ||
         json_read(&c->json, c->text, text->size, VALUES_MAX, &error) !=
             text->size) {
-        return 0;
+        return error.out_of_memory ? -1 : 0;
     }
     return read_members(c);
 }

@@ -358,7 +358,7 @@ int manifest_read(struct manifest *m, struct zip *zip,
                   struct failure *failure)
 {
     struct manifest_reader r = {m, {0}, failure};
-    struct json_error error = {"something after it", 0, 1, 1};
+    struct json_error error = {"something after it", 0, 1, 1, false};
     struct zip_member member;
     struct member_text text = {0};
     int rc;
@@ -382,6 +382,8 @@ int manifest_read(struct manifest *m, struct zip *zip,
     rc = json_read(&r.json, m->json, text.size, VALUES_MAX, &error) ==
                          text.size && text.size > 0
              ? read_top(&r)
+         : error.out_of_memory
+             ? failure_memory(failure)
              : failure_set(failure, FAILURE_DAMAGED,
                            "is damaged: manifest of the source bundle: %s "
                            "(line %u, column %zu)",

@@ -91,7 +91,7 @@ int source_links_add(struct source_links *links, const void *data, size_t size,
     char *text;
     size_t count = links->count;
     struct json json = {0};
-    struct json_error error = {"something after it", 0, 1, 1};
+    struct json_error error = {"something after it", 0, 1, 1, false};
     const char *wrong;
 
     if (size > TEXT_MAX) {
@@ -116,6 +116,9 @@ int source_links_add(struct source_links *links, const void *data, size_t size,
         return 0;
     }
     links->count = count;
+    if (error.out_of_memory) {
+        return failure_memory(failure);
+    }
     return failure_set(failure, FAILURE_DAMAGED,
                        "is damaged: source links: %s (line %u, column %zu)",
                        wrong, error.line, error.column);

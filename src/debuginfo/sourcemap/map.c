@@ -339,6 +339,9 @@ int sourcemap_read(struct sourcemap *map, char *text, size_t size,
     }
     used = json_read(&map->json, text + skipped, size - skipped, VALUES_MAX,
                      &error);
+    if (used == 0 && error.out_of_memory) {
+        return failure_memory(failure);
+    }
     if (used == 0) {
         return failure_set(failure, FAILURE_DAMAGED,
                            "is not a source map: line %u, column %zu: %s",

@@ -309,7 +309,7 @@ int jvm_request_read(struct jvm_request *request, char *body, size_t size,
     struct schema_walk walk = {.json = &request->json,
                                .error = error,
                                .error_size = error_size};
-    struct json_error wrong = {"trailing characters", 0, 1, 1};
+    struct json_error wrong = {"trailing characters", 0, 1, 1, false};
     uint32_t found[JVM_BODY_MEMBERS];
     int status;
 
