@@ -44,7 +44,9 @@ static bool check_json(struct form *form, const struct bytes *part)
     if (n == 0) {
         snprintf(text, sizeof(text), "%s at line %u column %zu", error.reason,
                  error.line, error.column);
-        fail_form(form, CRASH_BAD_PART, text);
+        fail_form(form,
+                  error.out_of_memory ? CRASH_NO_MEMORY : CRASH_BAD_PART,
+                  text);
     } else if (n < part->size) {
         fail_form(form, CRASH_BAD_PART, "trailing characters");
     } else {

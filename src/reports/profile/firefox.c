@@ -179,7 +179,8 @@ static void take_all(struct firefox_document *d, frame_fn *fn, void *arg,
 static bool open_document(struct firefox_document *d,
                           const struct profile *profile)
 {
-    struct json_error error;
+    struct json_error error = {0};
+    bool is_read;
 
     d->text = malloc(profile->size + 1);
     if (d->text == NULL) {
@@ -187,9 +188,10 @@ static bool open_document(struct firefox_document *d,
         return false;
     }
     memcpy(d->text, profile->data, profile->size);
-    return json_read(&d->json, d->text, profile->size, profile->size,
-                     &error) == profile->size &&
-           d->json.values[0].type == JSON_OBJECT;
+    is_read = json_read(&d->json, d->text, profile->size, profile->size,
+                        &error) == profile->size;
+    d->is_without_memory = error.out_of_memory;
+    return is_read && d->json.values[0].type == JSON_OBJECT;
 }
 
 static void close_document(struct firefox_document *d)

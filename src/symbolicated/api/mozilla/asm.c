@@ -296,7 +296,7 @@ static const char *read_request(struct asm_call *call,
                                 const struct api_request *request)
 {
     struct requested names;
-    struct json_error error;
+    struct json_error error = {0};
     const char *wrong;
 
     memset(&names, 0, sizeof(names));
@@ -304,7 +304,8 @@ static const char *read_request(struct asm_call *call,
         json_read(request->json, request->body, request->size, VALUES_MAX,
                   &error) != request->size ||
         request->json->values[0].type != JSON_OBJECT) {
-        return "the body is not JSON, or too large";
+        return error.out_of_memory ? mozilla_no_memory
+                                   : "the body is not JSON, or too large";
     }
     (void)mozilla_member_text(request->json, "name", &names.name);
     (void)mozilla_member_text(request->json, "codeId", &names.code_id);
@@ -316,7 +317,7 @@ static const char *read_request(struct asm_call *call,
     }
     if (!want_by_debug_id(call, &names, SYMCACHE_KIND_SYMCACHE) ||
         !want_by_debug_id(call, &names, SYMCACHE_KIND_CODECACHE)) {
-        return "out of memory";
+        return mozilla_no_memory;
     }
     want_image(call, &names);
     return call->base.first.nmodules > 0
@@ -370,8 +371,12 @@ struct api_call *mozilla_asm_begin(const struct api_request *request,
     if (wrong == NULL && make_work(call, request)) {
         return &call->base;
     }
-    mozilla_refuse(reply, wrong != NULL && call->is_running ? 400 : 503,
-                   wrong != NULL ? wrong : "out of memory");
+    if (wrong == NULL) {
+        wrong = mozilla_no_memory;
+    }
+    mozilla_refuse(
+        reply, call->is_running && wrong != mozilla_no_memory ? 400 : 503,
+        wrong);
     free_call(&call->base);
     return NULL;
 }

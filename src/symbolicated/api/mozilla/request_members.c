@@ -7,6 +7,8 @@
 
 #include "base/hex.h"
 
+const char mozilla_no_memory[] = "out of memory";
+
 enum api_next mozilla_refuse(struct api_reply *reply, int status,
                              const char *error)
 {

@@ -13,6 +13,9 @@
 enum api_next mozilla_refuse(struct api_reply *reply, int status,
                              const char *error);
 
+/* What read_request() says where nothing is wrong with the request. */
+extern const char mozilla_no_memory[];
+
 /* Gets a member of the whole, which is a text in the body.  Returns false if
  * there is none. */
 bool mozilla_member_text(const struct json *json, const char *name,

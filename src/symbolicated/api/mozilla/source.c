@@ -141,12 +141,13 @@ static const char *read_request(struct source_call *call,
                                 const struct api_request *request)
 {
     struct symc_string name, id, offset;
-    struct json_error error;
+    struct json_error error = {0};
 
     if (request->size == 0 || request->size > BODY_MAX ||
         json_read(request->json, request->body, request->size, VALUES_MAX,
                   &error) != request->size) {
-        return "the body is not JSON, or too large";
+        return error.out_of_memory ? mozilla_no_memory
+                                   : "the body is not JSON, or too large";
     }
     if (!mozilla_member_text(request->json, "debugName", &name) ||
         !mozilla_member_text(request->json, "debugId", &id) ||
@@ -196,7 +197,9 @@ struct api_call *mozilla_source_begin(const struct api_request *request,
     if (wrong == NULL) {
         return &call->base;
     }
-    mozilla_refuse(reply, call->is_running ? 400 : 503, wrong);
+    mozilla_refuse(
+        reply, call->is_running && wrong != mozilla_no_memory ? 400 : 503,
+        wrong);
     free_call(&call->base);
     return NULL;
 }

@@ -499,7 +499,7 @@ static bool parse_symbolicate(const struct api_request *request,
     size_t most = 1000 + 16 * ((size_t)limits->frames + limits->modules);
     size_t skip =
         request->size >= 3 && memcmp(request->body, bom, 3) == 0 ? 3 : 0;
-    struct json_error error;
+    struct json_error error = {0};
 
     request->json->takes_nan = true;
     if (request->size > skip &&
@@ -507,7 +507,9 @@ static bool parse_symbolicate(const struct api_request *request,
                   most, &error) == request->size - skip) {
         return true;
     }
-    if (request->json->count == most) {
+    if (error.out_of_memory) {
+        reply->body->has_failed = true;
+    } else if (request->json->count == most) {
         mozilla_error(request, reply, 400,
                       "please limit number of JSON values in a single request "
                       "to <= %zu",

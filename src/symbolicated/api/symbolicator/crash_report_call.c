@@ -162,7 +162,7 @@ static struct native_call *read_said(struct crash_call *call, bool is_question,
             return inner;
         }
     }
-    answer_detail(reply, status == 0 ? 503 : status, error);
+    answer_detail(reply, status == 0 || status == 500 ? 503 : status, error);
     if (inner != NULL) {
         inner->api.free(&inner->api);
     }

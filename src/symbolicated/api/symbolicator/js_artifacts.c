@@ -228,7 +228,7 @@ static bool read_item(struct js_files *files, const struct json *json,
 static void add_list(struct js_files *files, struct symc_string list)
 {
     struct json json = {0};
-    struct json_error error;
+    struct json_error error = {0};
     bool is_good;
     uint32_t i;
     char *text;
@@ -248,6 +248,7 @@ static void add_list(struct js_files *files, struct symc_string list)
         list.size > 0 &&
         json_read(&json, text, list.size, LIST_VALUES, &error) == list.size &&
         json.values[0].type == JSON_ARRAY;
+    files->has_failed = files->has_failed || error.out_of_memory;
     for (pass = 0; is_good && pass < 2; pass++) {
         for (i = 1; is_good && i < json.values[0].end;
              i = json.values[i].end) {

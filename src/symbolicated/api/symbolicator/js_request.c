@@ -366,7 +366,7 @@ int js_request_read(struct js_request *request, char *body, size_t size,
                                &wrong) != size) {
         snprintf(error, error_size, "%s at line %u column %zu", wrong.reason,
                  wrong.line, wrong.column);
-        return 400;
+        return wrong.out_of_memory ? 500 : 400;
     }
     if (!schema_object(&walk, 0, body_members, JS_BODY_MEMBERS, found) ||
         !read_source(request, &walk, found[JS_BODY_SOURCE])) {

@@ -319,7 +319,7 @@ int jvm_request_read(struct jvm_request *request, char *body, size_t size,
         size == 0) {
         snprintf(error, error_size, "%s at line %u column %zu", wrong.reason,
                  wrong.line, wrong.column);
-        return 400;
+        return wrong.out_of_memory ? 500 : 400;
     }
     if (!schema_object(&walk, 0, body_members, JVM_BODY_MEMBERS, found) ||
         !read_options(request, &walk, found[JVM_BODY_OPTIONS])) {

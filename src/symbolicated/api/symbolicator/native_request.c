@@ -626,7 +626,7 @@ int symbolicator_parse(struct symbolicator_request *request, char *body,
     if (json_read(&request->json, body, size, most, &json_error) == 0) {
         snprintf(error, error_size, "%s at line %u column %zu",
                  json_error.reason, json_error.line, json_error.column);
-        return 400;
+        return json_error.out_of_memory ? 500 : 400;
     }
     status = parse_body(request, &walk, limits);
     if (status == 500) {

@@ -205,10 +205,9 @@ struct api_call *remote_report_begin(const struct api_request *request,
 
     if (json_read(request->json, request->body, request->size, VALUES_MAX,
                   &wrong) == 0) {
-        answer_text(reply, 400,
-                    "Failed to parse the request body as JSON: %s at line "
-                    "%u column %zu",
-                    wrong.reason, wrong.line, wrong.column);
+        snprintf(error, sizeof(error), "%s at line %u column %zu",
+                 wrong.reason, wrong.line, wrong.column);
+        answer_unreadable(reply, wrong.out_of_memory ? 500 : 400, error);
         return NULL;
     }
     status = read_stored(request->config, &walk, &stored);
@@ -218,13 +217,6 @@ struct api_call *remote_report_begin(const struct api_request *request,
         return crash_begin_stored(request->config, &stored, scope, reply);
     }
     crash_stored_free(&stored);
-    if (status == 500) {
-        answer_text(reply, 503, "out of memory");
-    } else {
-        answer_text(
-            reply, 422,
-            "Failed to deserialize the JSON body into the target type: %s",
-            error);
-    }
+    answer_unreadable(reply, status, error);
     return NULL;
 }

@@ -42,11 +42,15 @@ static const char *read_question(struct symbolize_call *call, char *line,
                                  struct symbolize_question *question)
 {
     struct json *json = call->json;
-    struct json_error error;
+    struct json_error error = {0};
     uint32_t file, addresses;
 
     if (json_read(json, line, size, SYMBOLIZE_ADDRESSES_MAX + 64, &error) !=
         size) {
+        if (error.out_of_memory) {
+            call->input.error = error.reason;
+            return call->input.error;
+        }
         return "the line is not JSON, or has more than 16384 addresses";
     }
     file = json_member(json, 0, "file");
