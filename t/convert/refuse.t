@@ -86,6 +86,10 @@ for my $size (33, 56, 200, 4096, 100_000, length($good) / 2,
     refused("first $size bytes", substr($good, 0, $size), 11, 'is truncated');
 }
 
+my $dll = slurp($corpus->unpacked("$data/convert/pe/mingw-2.dll.zst"));
+refused("first $_ bytes of a PE image", substr($dll, 0, $_), 11, 'is truncated')
+    for 20_000, length($dll) / 2, length($dll) - 1;
+
 refused('more blocks than bytes',
         patched($good, 40 => pack('V', 0xFFFFFFFF)), 11, 'is truncated');
 

@@ -189,42 +189,6 @@ static bool is_companion(const struct pe_image *image)
     return has_code;
 }
 
-/* Are the long names of sections in the file, behind all of them, if there are
- * any? */
-static bool has_strings(const struct pe_image *image)
-{
-    const uint8_t *size = pe_image_at(image, image->strings, 4);
-
-    return image->strings == 0 ||
-           (size != NULL &&
-            pe_image_at(image, image->strings, le32(size)) != NULL);
-}
-
-/* Does the file end before its sections do, or the names of these?  What they
- * are filled up with may be missing at its end. */
-static bool is_cut(const struct pe_image *image)
-{
-    struct pe_section section;
-    uint32_t size;
-    unsigned i;
-
-    for (i = 0; i < image->num_sections; i++) {
-        pe_image_section(image, i, &section);
-        size = section.virtual_size != 0 &&
-                       section.virtual_size < section.raw_size
-                   ? section.virtual_size
-                   : section.raw_size;
-        if (section.raw != 0 &&
-            pe_image_at(image, section.raw, size) == NULL) {
-            return true;
-        }
-        if (section.name[0] == '/' && !has_strings(image)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool has_directory(const struct pe_image *image,
                           enum pe_directory directory)
 {
@@ -245,7 +209,7 @@ int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
     code->image_size = image.image_size;
     code->arch = pe_image_arch(&image);
     code->is_companion = is_companion(&image);
-    code->is_cut = is_cut(&image);
+    code->is_cut = pe_sections_are_cut(&image);
     code->has_debug_info = pe_dwarf_section(&image, "debug_info").data != NULL;
     code->has_symbols = has_directory(&image, PE_EXPORTS);
     code->has_unwind_info =

@@ -5,7 +5,9 @@
 
 #include <string.h>
 
+#include "base/le.h"
 #include "base/utf8.h"
+#include "debuginfo/supplement.h"
 
 #define NAME 8
 
@@ -46,6 +48,40 @@ static int read_index(const uint8_t *name, uint64_t *index)
     return 1;
 }
 
+/* Are the long names of sections in the file, behind all of them, if there are
+ * any? */
+static bool has_strings(const struct pe_image *image)
+{
+    const uint8_t *size = pe_image_at(image, image->strings, 4);
+
+    return image->strings == 0 ||
+           (size != NULL &&
+            pe_image_at(image, image->strings, le32(size)) != NULL);
+}
+
+bool pe_sections_are_cut(const struct pe_image *image)
+{
+    struct pe_section section;
+    uint32_t size;
+    unsigned i;
+
+    for (i = 0; i < image->num_sections; i++) {
+        pe_image_section(image, i, &section);
+        size = section.virtual_size != 0 &&
+                       section.virtual_size < section.raw_size
+                   ? section.virtual_size
+                   : section.raw_size;
+        if (section.raw != 0 &&
+            pe_image_at(image, section.raw, size) == NULL) {
+            return true;
+        }
+        if (section.name[0] == '/' && !has_strings(image)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int pe_sections_check(const struct pe_image *image, struct failure *failure)
 {
     uint64_t index;
@@ -61,7 +97,11 @@ int pe_sections_check(const struct pe_image *image, struct failure *failure)
                                i + 1);
         }
     }
-    return 0;
+    /* of which the reference takes what there is */
+    return !supplement_get()->is_like_symbolic && pe_sections_are_cut(image)
+               ? failure_set(failure, FAILURE_TRUNCATED,
+                             "is truncated: it ends before its sections do")
+               : 0;
 }
 
 /* Is the name of a section a dot and this one? */

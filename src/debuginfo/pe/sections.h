@@ -11,8 +11,12 @@
 #include "debuginfo/failure.h"
 #include "image.h"
 
-/* Checks that all names can be understood, which the reference wants.  Returns
- * 0, or -1 with failure set. */
+/* Does the file end before its sections do, or the names of these?  What they
+ * are filled up with may be missing at its end. */
+bool pe_sections_are_cut(const struct pe_image *image);
+
+/* Checks that the sections are in the file, and that all names can be
+ * understood, which the reference wants.  Returns 0, or -1 with failure set. */
 int pe_sections_check(const struct pe_image *image, struct failure *failure);
 
 /* Finds a section of DWARF by its name without the dot, for example
