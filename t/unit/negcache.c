@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -53,6 +54,16 @@ static const symcache_version_t v9 = {9, 0, 0}, v3 = {3, 1, 0};
 static struct negcache *negcache;
 static symcache_key_t key;
 static struct negcache_entry entry;
+
+static unsigned forgotten(struct negcache *of, const symcache_key_t *which,
+                          bool has_id)
+{
+    int errnum;
+    unsigned n = negcache_forget(of, &store, which, has_id, &errnum);
+
+    assert_int_equal(errnum, 0);
+    return n;
+}
 
 static bool find_as(const char *name, const symcache_version_t *version)
 {
@@ -279,13 +290,13 @@ static void forget(void **state)
     put(&v9, NEGCACHE_NOTFOUND, "x");
     fail_for(&v3, "x", 60);
 
-    assert_int_equal(negcache_forget(negcache, &store, &key, true), 2);
+    assert_int_equal(forgotten(negcache, &key, true), 2);
     assert_false(find(&v9));
     key = first;
     assert_true(find(&v9));
-    assert_int_equal(negcache_forget(negcache, &store, &key, false), 3);
+    assert_int_equal(forgotten(negcache, &key, false), 3);
     assert_false(find(&v9));
-    assert_int_equal(negcache_forget(negcache, &store, &key, false), 0);
+    assert_int_equal(forgotten(negcache, &key, false), 0);
 }
 
 /* How docs/caching.md says it. */
@@ -381,7 +392,7 @@ static void own_files(void **state)
     print_path(path, name);
     assert_true(find(&v9));
     assert_string_equal(entry.text, "from a file");
-    assert_int_equal(negcache_forget(negcache, &store, &key, true), 1);
+    assert_int_equal(forgotten(negcache, &key, true), 1);
     assert_false(find(&v9));
 
     write_text(name, text);
@@ -400,6 +411,30 @@ static void own_files(void **state)
     assert_int_equal(entry.reason, NEGCACHE_NOTFOUND);
 }
 
+/* What cannot be looked at is not forgotten, which is told. */
+static void forget_unseen(void **state)
+{
+    struct rlimit old, none;
+    int i, errnum;
+
+    make_folder();
+    put(&v9, NEGCACHE_MALFORMED, "x");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = old;
+    none.rlim_cur = 0;
+    for (i = 0; i < 2; i++) {
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        assert_int_equal(
+            negcache_forget(negcache, &store, &key, i == 0, &errnum), 0);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+        assert_int_equal(errnum, EMFILE);
+        assert_true(find(&v9));
+    }
+    assert_int_equal(forgotten(negcache, &key, true), 1);
+    assert_false(find(&v9));
+    assert_int_equal(forgotten(negcache, &key, false), 0);
+}
+
 /* Two helpers on one store: what one writes or takes back, the other knows. */
 static void two_helpers(void **state)
 {
@@ -411,7 +446,7 @@ static void two_helpers(void **state)
     put(&v3, NEGCACHE_NOTFOUND, "y");
     negcache = first;
     assert_true(find(&v3));
-    assert_int_equal(negcache_forget(first, &store, &key, true), 2);
+    assert_int_equal(forgotten(first, &key, true), 2);
     negcache = second;
     assert_false(find(&v9));
     assert_false(find(&v3));
@@ -436,7 +471,7 @@ static void forget_many(void **state)
     for (key.age = 0; key.age < 300; key.age++) {
         put(&v9, NEGCACHE_NOTFOUND, "x");
     }
-    assert_int_equal(negcache_forget(negcache, &store, &key, false), 300);
+    assert_int_equal(forgotten(negcache, &key, false), 300);
     key.age = 7;
     assert_false(find(&v9));
     assert_int_equal(stat(path, &st), 0);
@@ -594,7 +629,7 @@ static void hints(void **state)
     put(&v9, NEGCACHE_NOTFOUND, "x");
     assert_false(negcache_find(negcache, &store, &cache, &key, "a.pdb", b, &v9,
                                &entry));
-    assert_int_equal(negcache_forget(negcache, &store, &key, true), 2);
+    assert_int_equal(forgotten(negcache, &key, true), 2);
     assert_false(negcache_find(negcache, &store, &cache, &key, "a.pdb", a, &v9,
                                &entry));
 }
@@ -635,7 +670,7 @@ static void proved(void **state)
     add_source(&source, more, tmp);
     assert_true(find_source(&source, more));
     assert_false(find_source(&source, url));
-    assert_int_equal(negcache_forget(negcache, &store, &source, true), 2);
+    assert_int_equal(forgotten(negcache, &source, true), 2);
 
     add_source(&source, url, tmp);
     negcache_free(negcache);
@@ -706,8 +741,9 @@ int main(void)
         TEST(many_failures), TEST(drop),          TEST(forget),
         TEST(forget_many),   TEST(as_documented), TEST(as_ruled),
         TEST(unwritable),    TEST(hints),         TEST(proved),
-        TEST(own_files),     TEST(two_helpers),   TEST(removed),
-        TEST(step_back),     TEST(alone),         TEST(flood),
+        TEST(own_files),     TEST(forget_unseen), TEST(two_helpers),
+        TEST(removed),       TEST(step_back),     TEST(alone),
+        TEST(flood),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

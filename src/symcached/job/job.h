@@ -145,11 +145,12 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
 
 /*
  * Drops the negative entries of a name or, with has_id, of one key, and makes
- * jobs that run look again.  Returns the number of these entries.
+ * jobs that run look again.  Returns the number of these entries; *errnum is 0,
+ * or says why there may be more.
  */
 unsigned scheduler_forget(struct scheduler *scheduler,
                           const struct store_config *store,
-                          const symcache_key_t *key, bool has_id);
+                          const symcache_key_t *key, bool has_id, int *errnum);
 
 /*
  * The original of a key has changed: removes what the store and its tier have

@@ -398,7 +398,7 @@ static bool is_about(const struct job *job, const symcache_key_t *key)
 
 unsigned scheduler_forget(struct scheduler *scheduler,
                           const struct store_config *store,
-                          const symcache_key_t *key, bool has_id)
+                          const symcache_key_t *key, bool has_id, int *errnum)
 {
     char downloads[PATH_MAX];
     struct job *job;
@@ -413,7 +413,7 @@ unsigned scheduler_forget(struct scheduler *scheduler,
             job->findings |= FINDING_FORGOTTEN;
         }
     }
-    n = negcache_forget(scheduler->negcache, store, key, has_id);
+    n = negcache_forget(scheduler->negcache, store, key, has_id, errnum);
     store_download_root(downloads, scheduler->config->downloads, store->name);
     if (store_tell_forgotten(store->root) != 0 ||
         store_tell_forgotten(downloads) != 0) {

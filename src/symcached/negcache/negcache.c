@@ -696,9 +696,20 @@ static unsigned forget_errors(struct negcache *negcache, const char *prefix,
     return n;
 }
 
+/* A folder that may have entries; or NULL: there is none, or it is not read. */
+static DIR *open_entries(const char *path, int *errnum)
+{
+    DIR *dir = opendir(path);
+
+    if (dir == NULL && errno != ENOENT && errno != ENOTDIR) {
+        *errnum = errno;
+    }
+    return dir;
+}
+
 /* Drops the entries of every kind in the folder of a key. */
 static unsigned forget_files(const struct store_config *store,
-                             symcache_key_t *key)
+                             symcache_key_t *key, int *errnum)
 {
     char path[PATH_MAX], relative[SYMCACHE_PATH_MAX + 1];
     symcache_version_t version;
@@ -709,17 +720,21 @@ static unsigned forget_files(const struct store_config *store,
 
     symcache_path_dir(relative, key);
     snprintf(path, sizeof(path), "%.1024s/%s", store->root, relative);
-    dir = opendir(path);
+    dir = open_entries(path, errnum);
     if (dir == NULL) {
         return 0;
     }
 
     while ((entry = readdir(dir)) != NULL) {
-        if (symcache_path_entry_parse(entry->d_name, strlen(entry->d_name),
-                                      key, &version, &file) &&
-            symcache_key_supported(key) && file == SYMCACHE_FILE_ABSENT &&
-            unlinkat(dirfd(dir), entry->d_name, 0) == 0) {
+        if (!symcache_path_entry_parse(entry->d_name, strlen(entry->d_name),
+                                       key, &version, &file) ||
+            !symcache_key_supported(key) || file != SYMCACHE_FILE_ABSENT) {
+            continue;
+        }
+        if (unlinkat(dirfd(dir), entry->d_name, 0) == 0) {
             n++;
+        } else if (errno != ENOENT) {
+            *errnum = errno;
         }
     }
     closedir(dir);
@@ -728,7 +743,7 @@ static unsigned forget_files(const struct store_config *store,
 
 unsigned negcache_forget(struct negcache *negcache,
                          const struct store_config *store,
-                         const symcache_key_t *key, bool has_id)
+                         const symcache_key_t *key, bool has_id, int *errnum)
 {
     char path[PATH_MAX], folder[SYMCACHE_PATH_MAX + 1];
     char prefix[STORE_KEY_MAX + 1];
@@ -737,12 +752,13 @@ unsigned negcache_forget(struct negcache *negcache,
     unsigned n;
     DIR *dir;
 
+    *errnum = 0;
     if (has_id) {
         symcache_path_dir(folder, key);
         snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, folder);
         return forget_errors(negcache, prefix, key) +
                absences_forget(negcache->absences, store->root, key, true) +
-               forget_files(store, &each);
+               forget_files(store, &each, errnum);
     }
 
     snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, key->name);
@@ -750,14 +766,14 @@ unsigned negcache_forget(struct negcache *negcache,
         absences_forget(negcache->absences, store->root, key, false);
 
     snprintf(path, sizeof(path), "%.1024s/%s", store->root, key->name);
-    dir = opendir(path);
+    dir = open_entries(path, errnum);
     if (dir == NULL) {
         return n;
     }
     while ((entry = readdir(dir)) != NULL) {
         if (symcache_path_id_parse(entry->d_name, strlen(entry->d_name),
                                    &each)) {
-            n += forget_files(store, &each);
+            n += forget_files(store, &each, errnum);
         }
     }
     closedir(dir);

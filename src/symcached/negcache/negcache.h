@@ -199,11 +199,12 @@ bool negcache_hints_name(const char *hints, const symcache_key_t *key);
 /*
  * Drops all entries of a PDB name, or only those of one key if has_id: of a
  * build id also those in memory that were found out with it as a code id.
- * Returns how many there were.
+ * Returns how many there were; *errnum is 0, or says why there may be more in
+ * files.
  */
 unsigned negcache_forget(struct negcache *negcache,
                          const struct store_config *store,
-                         const symcache_key_t *key, bool has_id);
+                         const symcache_key_t *key, bool has_id, int *errnum);
 
 unsigned negcache_errors(const struct negcache *negcache); /* in memory */
 

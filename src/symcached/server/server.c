@@ -247,6 +247,7 @@ static void forget_malformed(struct server *s, struct url_path *t,
 static void page_forget(struct server *s, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
+    int errnum;
     unsigned n;
 
     if (t->n == 3) {
@@ -260,7 +261,15 @@ static void page_forget(struct server *s, struct url_path *t,
     if (!find_key(s, t, SYMCACHE_KIND_SYMCACHE, false, req)) {
         return;
     }
-    n = scheduler_forget(scheduler_of(s, t), t->store, &t->key, t->n == 5);
+    n = scheduler_forget(scheduler_of(s, t), t->store, &t->key, t->n == 5,
+                         &errnum);
+    if (errnum != 0) {
+        log_error(errnum, "forget store=%s pdb=%s entries=%u, not all of it",
+                  t->store->name, t->key.name, n);
+        metrics_add(METRIC_FORGOTTEN, n);
+        reply_error(req, 500, "not-all-forgotten", strerror(errnum));
+        return;
+    }
     log_info(0, "forget store=%s pdb=%s entries=%u", t->store->name,
              t->key.name, n);
     reply_forgotten(req, n);

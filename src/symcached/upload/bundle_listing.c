@@ -179,6 +179,7 @@ static bool drop_list(const struct bundle_listing *listing, const char *name)
     const struct config *config = scheduler_config(scheduler);
     symcache_key_t key;
     bool is_done = true;
+    int errnum;
     size_t i;
 
     artifact_list_key(&key, name);
@@ -186,7 +187,8 @@ static bool drop_list(const struct bundle_listing *listing, const char *name)
         if (config_store_has_uploads(&config->stores[i], listing->is_try)) {
             is_done = scheduler_discard(scheduler, &config->stores[i], &key) &&
                       is_done;
-            (void)scheduler_forget(scheduler, &config->stores[i], &key, true);
+            (void)scheduler_forget(scheduler, &config->stores[i], &key, true,
+                                   &errnum);
         }
     }
     return is_done;

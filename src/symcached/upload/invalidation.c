@@ -27,6 +27,12 @@ struct invalidation {
     void *arg;
 };
 
+/* Was something not seen for want of descriptors or memory? */
+static bool is_scarce(int errnum)
+{
+    return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+}
+
 /* Drops everything that one store has for a key.  Returns false if that must
  * wait. */
 static bool invalidate_key(struct scheduler *scheduler,
@@ -34,9 +40,10 @@ static bool invalidate_key(struct scheduler *scheduler,
                            const symcache_key_t *key)
 {
     bool done = scheduler_discard(scheduler, store, key);
+    int errnum;
 
-    (void)scheduler_forget(scheduler, store, key, true);
-    return done;
+    (void)scheduler_forget(scheduler, store, key, true, &errnum);
+    return done && !is_scarce(errnum);
 }
 
 /* The same by a name that the index has: of one by which an id was asked for
@@ -77,8 +84,7 @@ static bool find_names(struct index_names *names, const struct config *config,
     names->has_user = false;
     while (n-- > 0) {
         errnum = index_find(root, folders[n], names);
-        done = done && errnum != EMFILE && errnum != ENFILE &&
-               errnum != ENOMEM;
+        done = done && !is_scarce(errnum);
     }
     return done;
 }
