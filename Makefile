@@ -121,6 +121,10 @@ HOTOBJS  = $(filter $(foreach p,base debuginfo derived reports stackwalk \
              symbolication json converter,\
              $(B)/obj/src/$(p)/%),$(OBJS))
 $(HOTOBJS): OPT = $(HOT)
+
+# a parser that gets no memory ends (src/converter/allocation.c)
+WRAP_pdb2symcache = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,-u,__wrap_malloc
+$(B)/obj/src/converter/allocation.o: private OPT =
 $(B)/pdb2symcache: private OPT = $(HOT)
 
 $(B)/obj/%.o: %.c | check-packages
@@ -143,8 +147,8 @@ $(foreach p,$(PARTS),$(eval $(call part,$(p))))
 define program
 $(B)/$(1): $(B)/obj/src/$(ROOM_$(1))/main.o $(B)/lib$(ROOM_$(1)).a \
            $(USES_$(1):%=$(B)/lib%.a)
-	$(CC) $$(CFLAGS) $$(OPT) $$(SANFLAGS) $$(or $$(LINK_$(1)),-pie) $$(LDHARDEN) $$(LDFLAGS) -o $$@ $$^ \
-	    $$(LIBS_$(1)) -lpthread
+	$(CC) $$(CFLAGS) $$(OPT) $$(SANFLAGS) $$(or $$(LINK_$(1)),-pie) $$(LDHARDEN) $$(WRAP_$(1)) \
+	    $$(LDFLAGS) -o $$@ $$^ $$(LIBS_$(1)) -lpthread
 endef
 
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))

@@ -28,6 +28,7 @@
 #include "debuginfo/scratch.h"
 #include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/sourcemap/sourcemap.h"
+#include "allocation.h"
 #include "slice_choice.h"
 #include "input_format.h"
 #include "sandbox/sandbox.h"
@@ -79,6 +80,9 @@ struct output {
 static char shrank[4400]; /* the message of the handler below */
 static size_t shrank_size;
 
+char allocation_message[4400];
+size_t allocation_message_size;
+
 /* The input became shorter, or could not be read, while it was mapped. */
 static void on_sigbus(int signo)
 {
@@ -101,6 +105,17 @@ static void catch_sigbus(const struct conversion *c)
     memset(&action, 0, sizeof(action));
     action.sa_handler = on_sigbus;
     sigaction(SIGBUS, &action, NULL);
+}
+
+static void catch_lack_of_memory(const struct conversion *c)
+{
+    int n = snprintf(allocation_message, sizeof(allocation_message),
+                     "%s: %s: needs more memory than there is\n", c->program,
+                     conversion_shown(c));
+
+    allocation_message_size = (size_t)n < sizeof(allocation_message)
+                                  ? (size_t)n
+                                  : sizeof(allocation_message);
 }
 
 static int map_file(int fd, const uint8_t **data, size_t *size,
@@ -436,6 +451,7 @@ static enum failure_code child_main(const struct parser_process_job *job,
     memset(&result, 0, sizeof(result));
     result.has_file_addresses = c->has_file_addresses;
     catch_sigbus(c);
+    catch_lack_of_memory(c);
     want_stack();
     failed = map_input(job, &input, &failure) != 0 ||
              map_expanded(&input, &failure) != 0;

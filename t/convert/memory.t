@@ -1,0 +1,151 @@
+#!/usr/bin/env perl
+
+# A parser that gets no memory: each allocation of pdb2symcache fails in turn.
+# Whatever the file and the kind, it says that it needs more memory than there
+# is, with the exit code for that: the file is not called damaged, and nothing
+# is written that lacks a part of it.
+
+use strict;
+use warnings;
+
+use FindBin qw($Bin);
+use lib "$Bin/lib", "$Bin/../lib";
+use Test::File;
+use Test::More;
+
+use Corpus;
+
+my $corpus = Corpus->new;
+my $work = $corpus->work;
+my $data = $corpus->root . '/t/data';
+my $program = $corpus->build . '/pdb2symcache';
+my $shim = "$work/shim.so";
+
+plan skip_all => 'no LD_PRELOAD under a sanitizer' if $ENV{SYMCACHE_SAN};
+
+spew("$work/shim.c", <<'END');
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *p, size_t size);
+
+static int fails(void *caller)
+{
+    static long count, at;
+    Dl_info place;
+
+    if (at == 0) {
+        at = atol(getenv("FAIL_AT"));
+    }
+    if (!dladdr(caller, &place) || /* of the program, not of the C library */
+        place.dli_fbase != (void *)(getauxval(AT_PHDR) & ~4095UL) ||
+        ++count != at) {
+        return 0;
+    }
+    write(2, "failed\n", 7);
+    errno = ENOMEM;
+    return 1;
+}
+
+#define FAILS fails(__builtin_return_address(0))
+
+void *malloc(size_t size)
+{
+    return FAILS ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return FAILS ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+    return FAILS ? NULL : __libc_realloc(p, size);
+}
+END
+
+plan skip_all => 'no C compiler'
+    if system('cc', '-D_GNU_SOURCE', '-O1', '-shared', '-fPIC', '-w', '-o',
+              $shim, "$work/shim.c") != 0;
+
+
+# Runs the converter, with the nth allocation failing: exit code, whether it
+# has failed, standard error, and what was written.
+
+sub run {
+    my ($n, @args) = @_;
+    my $pid = fork() // die "fork: $!";
+
+    unlink "$work/out";
+    if ($pid == 0) {
+        @ENV{qw(LD_PRELOAD FAIL_AT)} = ($shim, $n) if $n;
+        open STDERR, '>', "$work/err";
+        exec $program, @args, '-o', "$work/out";
+        exit 127;
+    }
+    waitpid $pid, 0;
+    my $code = $? & 127 ? 128 + ($? & 127) : $? >> 8;
+    my $err = slurp("$work/err");
+    my $failed = $err =~ s/^failed\n//;
+    return ($code, $failed ? 1 : 0, $err,
+            -e "$work/out" ? slurp("$work/out") : undef);
+}
+
+
+# Returns what was not as it must be when an allocation failed, and how many
+# there are.
+
+sub fail_each {
+    my ($want, @args) = @_;
+    my @wrong;
+
+    for (my $n = 1;; $n++) {
+        my ($code, $failed, $err, $out) = run($n, @args);
+        if (!$failed) {
+            push @wrong, 'without a failure' if $code || $out ne $want;
+            return ($n - 1, @wrong);
+        }
+        push @wrong, "$n: exit code $code: $err"
+            if $code != 9 || $err !~ /needs more memory than there is\n\z/
+            || defined $out;
+    }
+}
+
+for (
+    ['pdb/crash_with_srcsrv.pdb', qw(symcache cficache breakpad sourcecache)],
+    ['sourcebundle/ppdb-sourcelink-sample.pdb', qw(ppdbcache sourcecache)],
+    ['convert/elf/tiny-5.so.zst', qw(symcache cficache codecache breakpad)],
+    ['convert/macho/x86_64.dwarf.zst', qw(symcache cficache)],
+    ['convert/pe/exports.dll.zst', qw(symcache cficache codecache)],
+    ['convert/wasm/names.wasm.zst', qw(symcache)],
+    ['convert/breakpad/inline-nested.sym', qw(symcache)],
+    ['convert/symbfile/ranges.symbfile', qw(symcache)],
+    ['sourcebundle/own/native.src.zip', qw(sourcecache)],
+    ['jvm/sentry/resolving_inline/proguard.txt', qw(proguardcache)],
+    ['javascript/shop/webpack.js', qw(jscache)],
+) {
+    my ($name, @kinds) = @$_;
+    my $file = $corpus->unpacked("$data/$name");
+
+    for my $kind (@kinds) {
+        my @args = ('--no-sandbox', '--kind', $kind, $file);
+        push @args, "$file.map" if $kind eq 'jscache';
+        my ($code, undef, $err, $want) = run(0, @args);
+        is $code, 0, "$name, $kind" or diag $err;
+        my ($count, @wrong) = fail_each($want, @args);
+        is_deeply \@wrong, [], "each of $count allocations fails";
+    }
+}
+
+# before the filter of system calls is whole
+
+my ($code, $failed, $err) = run(1, "$data/pdb/crash_with_srcsrv.pdb");
+is_deeply [$code, $failed], [9, 1], 'an allocation on the way to the sandbox';
+
+done_testing;
