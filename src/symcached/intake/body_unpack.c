@@ -59,12 +59,12 @@ static ssize_t body_read(int fd, void *buf)
 }
 
 /* Has the kernel copy the data, and leaves the offset after it. */
-static void copy_by_kernel(int in, struct limited_writer *writer)
+static void copy_by_kernel(int in, off_t end, struct limited_writer *writer)
 {
-    off_t end = lseek(in, 0, SEEK_END), at = lseek(in, 0, SEEK_SET);
+    off_t at = 0;
     size_t n = 1;
 
-    while (at >= 0 && at < end && n > 0) {
+    while (at < end && n > 0) {
         n = end - at < COPY_CHUNK ? (size_t)(end - at) : COPY_CHUNK;
         n = limited_writer_copy(writer, in, n);
         at += (off_t)n;
@@ -83,12 +83,15 @@ enum body_status body_copy(int in, struct limited_writer *writer, char *error,
         writer->error = EFBIG; /* before there must be room for it */
         return writer_failed(writer, error, size);
     }
+    if (end < 0 || lseek(in, 0, SEEK_SET) != 0) {
+        return read_failed(error, size); /* not an empty file */
+    }
     buf = malloc(BODY_CHUNK);
     if (buf == NULL) {
         return fail_unpacking(BODY_SYSTEM, error, size, "out of memory");
     }
 
-    copy_by_kernel(in, writer);
+    copy_by_kernel(in, end, writer);
     while ((n = body_read(in, buf)) > 0) {
         if (limited_writer_write(writer, buf, (size_t)n) != 0) {
             status = writer_failed(writer, error, size);

@@ -174,7 +174,10 @@ static int finish_upload(struct work *w, const char *const parts[3],
     off_t size = lseek(w->out, 0, SEEK_END);
     size_t i;
 
-    if (size <= 0) {
+    if (size < 0) {
+        return report_refusal(500, "%s: %s", w->name, strerror(errno));
+    }
+    if (size == 0) {
         return report_refusal(400, "%s is empty", w->name);
     }
     if (!symstore_path_read(w->outs[w->out - UPLOAD_OUT_FD], (size_t)size,
@@ -764,7 +767,10 @@ static int map_upload(struct work *w, bool many)
     void *map;
     size_t i;
 
-    if (size <= 0) {
+    if (size < 0) {
+        return report_refusal(500, "lseek: %s", strerror(errno));
+    }
+    if (size == 0) {
         return report_refusal(400, "the request has no body");
     }
     w->size = (size_t)size;
