@@ -124,6 +124,7 @@ $(HOTOBJS): OPT = $(HOT)
 
 # a parser that gets no memory ends (src/converter/allocation.c)
 WRAP_pdb2symcache = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,-u,__wrap_malloc
+WRAP_symcachectl  = $(WRAP_pdb2symcache)
 $(B)/obj/src/converter/allocation.o: private OPT =
 $(B)/pdb2symcache: private OPT = $(HOT)
 

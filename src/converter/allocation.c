@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The linker gives pdb2symcache these functions in the place of those that
- * allocate (--wrap), in the libraries that are linked in as well.  A parser
- * that gets no memory ends here, and not where each reader would go on without
- * a part of the file, or call the file damaged.
+ * The linker gives pdb2symcache and symcachectl these functions in the place of
+ * those that allocate (--wrap), in the libraries that are linked in as well.  A
+ * parser that gets no memory ends here, and not where each reader would go on
+ * without a part of the file, or call the file damaged.
  */
 #include "allocation.h"
 

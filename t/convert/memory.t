@@ -143,9 +143,26 @@ for (
     }
 }
 
+# the same parser in symcachectl, whose process has the sandbox too
+
+my $links = "$data/sourcebundle/ppdb-sourcelink-sample.pdb";
+my ($code, $failed, $err, $want) = run(0, '--kind', 'sourcecache', $links);
+my @ends;
+
+$program = $corpus->build . '/symcachectl';
+for my $n (1 .. 100) {
+    my ($ctl, $has_failed, undef, $out) =
+        run($n, 'convert', '--kind', 'sourcecache', $links);
+    push @ends, "$n: $ctl" if $has_failed
+        ? $ctl == 0 || $ctl == 8 || defined $out
+        : $ctl != 0 || $out ne $want;
+}
+is_deeply \@ends, [], 'symcachectl convert';
+$program = $corpus->build . '/pdb2symcache';
+
 # before the filter of system calls is whole
 
-my ($code, $failed, $err) = run(1, "$data/pdb/crash_with_srcsrv.pdb");
+($code, $failed, $err) = run(1, "$data/pdb/crash_with_srcsrv.pdb");
 is_deeply [$code, $failed], [9, 1], 'an allocation on the way to the sandbox';
 
 done_testing;
