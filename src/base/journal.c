@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "hash_table.h"
@@ -234,18 +235,40 @@ static void new_path(char buf[PATH_MAX], const char *path)
     snprintf(buf, PATH_MAX, "%.4000s.new", path);
 }
 
+/* Locks the new file: of two processes that write one, one would rename what
+ * the other has written in part.  Returns false with errno. */
+static bool lock_new(int fd, const char *tmp)
+{
+    struct stat own, named;
+
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &own) != 0) {
+        return false;
+    }
+    if (lstat(tmp, &named) != 0 || named.st_ino != own.st_ino) {
+        errno = EAGAIN; /* another process has just renamed it */
+        return false;
+    }
+    return ftruncate(fd, 0) == 0;
+}
+
 FILE *journal_rewrite_begin(const char *path)
 {
+    const int flags =
+        O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     char tmp[PATH_MAX];
+    int fd, saved;
     FILE *f;
-    int fd;
 
     new_path(tmp, path);
-    (void)unlink(tmp);
-    fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    f = fd != -1 ? fdopen(fd, "w") : NULL;
+    fd = open(tmp, flags, 0644);
+    if (fd == -1 && (errno == EACCES || errno == ELOOP) && unlink(tmp) == 0) {
+        fd = open(tmp, flags, 0644); /* what was there is nobody's */
+    }
+    f = fd != -1 && lock_new(fd, tmp) ? fdopen(fd, "w") : NULL;
     if (f == NULL && fd != -1) {
+        saved = errno;
         close(fd);
+        errno = saved;
     }
     return f;
 }
@@ -274,8 +297,8 @@ int journal_rewrite_end(const struct journal *journal, FILE *f,
                         const char *path)
 {
     char tmp[PATH_MAX];
-    bool failed = ferror(f) != 0, late;
-    int saved;
+    int saved, lock = dup(fileno(f)); /* until it has its name */
+    bool failed = lock == -1 || ferror(f) != 0, late;
 
     new_path(tmp, path);
     failed = fclose(f) != 0 || failed;
@@ -283,8 +306,12 @@ int journal_rewrite_end(const struct journal *journal, FILE *f,
     if (failed || late || rename(tmp, path) != 0) {
         saved = failed ? EIO : late ? EAGAIN : errno;
         (void)unlink(tmp);
+        if (lock != -1) {
+            close(lock);
+        }
         errno = saved;
         return -1;
     }
+    close(lock);
     return 0;
 }

@@ -58,6 +58,7 @@ int journal_append(struct journal *journal, const char *path,
  * NULL with errno.  The end gives it its name; it returns 0, or -1 with errno,
  * and then the former file is still there.  EAGAIN: somebody has written
  * behind what was read by journal, which would be lost; NULL takes no notice.
+ * It is also what begin says while another process writes it anew.
  */
 FILE *journal_rewrite_begin(const char *path);
 void journal_rewrite_put(FILE *f, const char *record);

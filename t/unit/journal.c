@@ -294,6 +294,27 @@ static void late(void **state)
     assert_int_equal(journal_rewrite_end(NULL, f, path), 0);
 }
 
+/* Two processes that write the file anew, of which one has begun. */
+static void at_a_time(void **state)
+{
+    FILE *f;
+
+    append("first");
+    assert_string_equal(news(), "first;");
+    f = journal_rewrite_begin(path);
+    assert_non_null(f);
+    journal_rewrite_put(f, "first");
+    assert_null(journal_rewrite_begin(path));
+    assert_int_equal(errno, EAGAIN);
+    assert_int_equal(journal_rewrite_end(&journal, f, path), 0);
+    assert_string_equal(news(), "NONE;first;");
+
+    f = journal_rewrite_begin(path);
+    assert_non_null(f);
+    assert_int_equal(journal_rewrite_end(&journal, f, path), 0);
+    assert_string_equal(news(), "NONE;");
+}
+
 static int begin(void **state)
 {
     memcpy(dir + strlen(dir) - 6, "XXXXXX", 6);
@@ -319,6 +340,7 @@ int main(void)
         TEST(in_order),   TEST(at_once), TEST(others),
         TEST(same_inode), TEST(damaged), TEST(cut),
         TEST(flipped),    TEST(refused), TEST(late),
+        TEST(at_a_time),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
