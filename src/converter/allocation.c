@@ -22,13 +22,14 @@ void *__wrap_realloc(void *p, size_t size);
 
 static __attribute__((noinline, cold)) void lacks_memory(void)
 {
-    ssize_t rc;
-
-    if (allocation_message_size > 0) {
-        rc = write(STDERR_FILENO, allocation_message,
-                   allocation_message_size);
-        _exit(rc < 0 ? FAILURE_LIMIT : FAILURE_LIMIT);
+    if (allocation_message_size == 0) {
+        return;
     }
+    if (write(STDERR_FILENO, allocation_message, allocation_message_size) <
+        0) {
+        /* the exit code says it, too */
+    }
+    _exit(FAILURE_LIMIT);
 }
 
 void *__wrap_malloc(size_t size)
