@@ -90,12 +90,17 @@ for my $way (\&uri, \&symbol) {
         is asked($name), $n, "asked $n times";
     }
 }
-for (['A:0', 1], ['A:0', 2], ['', 3], ['', 3], ['A:0', 4]) {
-    my ($said, $n) = @$_;
-    $t->get(uri('pending'), 'Allow-Retry-After: true',
-        $said ? checksum($said) : ());
-    is asked('pending'), $n, "a poll that says '$said'";
-}
+# That a job runs is remembered for a second, and only without a checksum: where
+# the machine took longer, another key is polled.
+my ($tries, @polls) = (0);
+do {
+    my $name = 'pending' . $tries++;
+    @polls = map {
+        $t->get(uri($name), 'Allow-Retry-After: true', $_ ? checksum($_) : ());
+        asked($name);
+    } 'A:0', 'A:0', '', '', 'A:0';
+} until "@polls" eq '1 2 3 3 4' || $tries == 20;
+is "@polls", '1 2 3 3 4', 'polls, of which one is not passed on';
 
 # --- who waits at the same time
 
