@@ -35,7 +35,7 @@ bool caller_by_frame_pointer(const struct stackwalk *walk,
                              const struct stackwalk_frame *callee,
                              struct stackwalk_registers *caller);
 
-/* By a word on the stack. */
+/* By a scan of the stack, for a word that can be a return address. */
 bool caller_by_scan(struct stackwalk *walk,
                     const struct stackwalk_frame *callee,
                     struct stackwalk_registers *caller);
@@ -68,6 +68,18 @@ static inline uint64_t caller_get(const struct stackwalk *walk,
     return stackwalk_cpus[walk->cpu].word == 4
                ? (uint32_t)registers->values[number]
                : registers->values[number];
+}
+
+/* The registers of a caller of which only these two are known. */
+static inline void caller_set_frame(const struct stackwalk *walk,
+                                    struct stackwalk_registers *caller,
+                                    uint64_t pc, uint64_t sp)
+{
+    const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[walk->cpu];
+
+    caller->known = 0;
+    caller_set(caller, cpu->pc, pc);
+    caller_set(caller, cpu->sp, sp);
 }
 
 #endif
