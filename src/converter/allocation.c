@@ -8,10 +8,25 @@
  */
 #include "allocation.h"
 
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "debuginfo/failure.h"
+
+/* Bytes that the C library takes at most beyond those that it is asked for. */
+#define MARGIN ((uint64_t)2 << 20)
+
+static char message[4400];
+static size_t message_size;
+
+/* /proc/self/statm, open: in the sandbox no file can be opened, and limits
+ * cannot be read. */
+static int statm = -1;
+static uint64_t address_space = UINT64_MAX, data = UINT64_MAX; /* limits */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -20,16 +35,80 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *p, size_t size);
 
-static __attribute__((noinline, cold)) void lacks_memory(void)
+static uint64_t soft_limit(__rlimit_resource_t resource)
 {
-    if (allocation_message_size == 0) {
-        return;
+    struct rlimit now;
+
+    return getrlimit(resource, &now) == 0 && now.rlim_cur != RLIM_INFINITY
+               ? now.rlim_cur
+               : UINT64_MAX;
+}
+
+void allocation_must_succeed(const char *program, const char *file)
+{
+    int n = snprintf(message, sizeof(message), "%s: %s: ", program, file);
+
+    statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    address_space = soft_limit(RLIMIT_AS);
+    data = soft_limit(RLIMIT_DATA);
+    message_size =
+        (size_t)n < sizeof(message) ? (size_t)n : sizeof(message) - 1;
+}
+
+void allocation_limit(uint64_t bytes)
+{
+    address_space = bytes < address_space ? bytes : address_space;
+}
+
+static bool is_over(uint64_t pages, size_t size, uint64_t limit)
+{
+    uint64_t used = pages * (uint64_t)sysconf(_SC_PAGESIZE) + MARGIN;
+
+    return used > limit || size > limit - used;
+}
+
+/* Do so many bytes exceed a limit?  As the kernel counts: all pages, and those
+ * that are private and can be written to. */
+static bool is_limit_reached(size_t size)
+{
+    char text[200], *p = text;
+    ssize_t n = pread(statm, text, sizeof(text) - 1, 0);
+    uint64_t pages[6] = {0};
+    unsigned i;
+
+    if (n <= 0) { /* there is no /proc */
+        return address_space != UINT64_MAX || data != UINT64_MAX;
     }
-    if (write(STDERR_FILENO, allocation_message, allocation_message_size) <
-        0) {
+    text[n] = '\0';
+    for (i = 0; i < 6; i++) {
+        pages[i] = strtoull(p, &p, 10);
+    }
+    return is_over(pages[0], size, address_space) ||
+           is_over(pages[5], size, data);
+}
+
+static void print(const char *text, size_t size)
+{
+    if (write(STDERR_FILENO, text, size) < 0) {
         /* the exit code says it, too */
     }
-    _exit(FAILURE_LIMIT);
+}
+
+static __attribute__((noinline, cold)) void lacks_memory(size_t size)
+{
+    static const char limit[] = "needs more memory than it may have\n";
+    static const char machine[] = "needs more memory than there is\n";
+
+    if (message_size == 0) {
+        return;
+    }
+    print(message, message_size);
+    if (is_limit_reached(size)) {
+        print(limit, sizeof(limit) - 1);
+        _exit(FAILURE_LIMIT);
+    }
+    print(machine, sizeof(machine) - 1);
+    _exit(FAILURE_TEMPORARY);
 }
 
 void *__wrap_malloc(size_t size)
@@ -37,7 +116,7 @@ void *__wrap_malloc(size_t size)
     void *p = __real_malloc(size);
 
     if (p == NULL && size > 0) {
-        lacks_memory();
+        lacks_memory(size);
     }
     return p;
 }
@@ -47,7 +126,7 @@ void *__wrap_calloc(size_t count, size_t size)
     void *p = __real_calloc(count, size);
 
     if (p == NULL && count > 0 && size > 0) {
-        lacks_memory();
+        lacks_memory(size > SIZE_MAX / count ? SIZE_MAX : count * size);
     }
     return p;
 }
@@ -57,7 +136,7 @@ void *__wrap_realloc(void *p, size_t size)
     void *q = __real_realloc(p, size);
 
     if (q == NULL && size > 0) {
-        lacks_memory();
+        lacks_memory(size);
     }
     return q;
 }

@@ -1,16 +1,24 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a parser says that gets no memory, in programs that are linked with
+ * How a parser ends that gets no memory, in programs that are linked with
  * allocation.c.
  */
 #ifndef CONVERTER_ALLOCATION_H
 #define CONVERTER_ALLOCATION_H
 
-#include <stddef.h>
+#include <stdint.h>
 
-/* Of other processes it is empty: their allocations may fail. */
-extern char allocation_message[4400];
-extern size_t allocation_message_size;
+/*
+ * Makes the process end at the first allocation that fails, with a message of
+ * this beginning: with FAILURE_LIMIT where a limit of memory is reached, which
+ * is the file's fault, and with FAILURE_TEMPORARY where the machine has no
+ * more.  To be called before the sandbox, once.  In other processes allocations
+ * may fail.
+ */
+void allocation_must_succeed(const char *program, const char *file);
+
+/* The sandbox will limit the address space to so many bytes. */
+void allocation_limit(uint64_t address_space);
 
 #endif

@@ -63,7 +63,9 @@ static const char help[] =
     "compiler's or\n"
     "  type server's PDB), 8 damaged, 9 over a limit of memory, time or "
     "size,\n"
-    "  10 no sandbox, 11 truncated, 75 killed from outside\n";
+    "  10 no sandbox, 11 truncated, 75 killed from outside, or the "
+    "machine\n"
+    "  lacks memory\n";
 
 static volatile sig_atomic_t stop;
 

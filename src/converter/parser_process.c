@@ -80,9 +80,6 @@ struct output {
 static char shrank[4400]; /* the message of the handler below */
 static size_t shrank_size;
 
-char allocation_message[4400];
-size_t allocation_message_size;
-
 /* The input became shorter, or could not be read, while it was mapped. */
 static void on_sigbus(int signo)
 {
@@ -105,17 +102,6 @@ static void catch_sigbus(const struct conversion *c)
     memset(&action, 0, sizeof(action));
     action.sa_handler = on_sigbus;
     sigaction(SIGBUS, &action, NULL);
-}
-
-static void catch_lack_of_memory(const struct conversion *c)
-{
-    int n = snprintf(allocation_message, sizeof(allocation_message),
-                     "%s: %s: needs more memory than there is\n", c->program,
-                     conversion_shown(c));
-
-    allocation_message_size = (size_t)n < sizeof(allocation_message)
-                                  ? (size_t)n
-                                  : sizeof(allocation_message);
 }
 
 static int map_file(int fd, const uint8_t **data, size_t *size,
@@ -290,6 +276,7 @@ static int enter_sandbox(const struct conversion *c, const struct input *input,
     limits.file_size =
         scratch > output_limit(input) ? scratch : output_limit(input);
     limits.cpu_seconds = sandbox_seconds(size + input->beside);
+    allocation_limit(limits.memory);
     if (sandbox_enter(&limits, start, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_SANDBOX,
                            "is not parsed without a sandbox: %s "
@@ -451,7 +438,7 @@ static enum failure_code child_main(const struct parser_process_job *job,
     memset(&result, 0, sizeof(result));
     result.has_file_addresses = c->has_file_addresses;
     catch_sigbus(c);
-    catch_lack_of_memory(c);
+    allocation_must_succeed(c->program, conversion_shown(c));
     want_stack();
     failed = map_input(job, &input, &failure) != 0 ||
              map_expanded(&input, &failure) != 0;
@@ -499,7 +486,7 @@ static int child_failed(int status, struct failure *failure)
     case SIGTERM:
     case SIGHUP:
     case SIGINT:
-        return failure_set(failure, FAILURE_KILLED,
+        return failure_set(failure, FAILURE_TEMPORARY,
                            "was not parsed to its end: somebody killed the "
                            "parser (%s)",
                            strsignal(signo));

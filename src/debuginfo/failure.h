@@ -24,7 +24,8 @@ enum failure_code {
     FAILURE_LIMIT = 9,      /* memory, work or output beyond the limit */
     FAILURE_SANDBOX = 10,   /* no sandbox, so nothing was parsed */
     FAILURE_TRUNCATED = 11, /* fewer bytes than its header says */
-    FAILURE_KILLED = 75     /* killed from outside: EX_TEMPFAIL */
+    FAILURE_TEMPORARY = 75  /* the machine lacks memory, or somebody killed the
+                               parser: EX_TEMPFAIL */
 };
 
 struct failure {

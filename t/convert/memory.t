@@ -2,8 +2,9 @@
 
 # A parser that gets no memory: each allocation of pdb2symcache fails in turn.
 # Whatever the file and the kind, it says that it needs more memory than there
-# is, with the exit code for that: the file is not called damaged, and nothing
-# is written that lacks a part of it.
+# is, with the exit code for what is not the file's fault: the file is not called
+# damaged, and nothing is written that lacks a part of it.  Where a limit is
+# reached, that is the file's fault.
 
 use strict;
 use warnings;
@@ -112,7 +113,7 @@ sub fail_each {
             return ($n - 1, @wrong);
         }
         push @wrong, "$n: exit code $code: $err"
-            if $code != 9 || $err !~ /needs more memory than there is\n\z/
+            if $code != 75 || $err !~ /needs more memory than there is\n\z/
             || defined $out;
     }
 }
@@ -163,6 +164,33 @@ $program = $corpus->build . '/pdb2symcache';
 # before the filter of system calls is whole
 
 ($code, $failed, $err) = run(1, "$data/pdb/crash_with_srcsrv.pdb");
-is_deeply [$code, $failed], [9, 1], 'an allocation on the way to the sandbox';
+is_deeply [$code, $failed], [75, 1], 'an allocation on the way to the sandbox';
+
+# with a limit that is reached, and with one that is not
+
+my $map = "$work/large.map";
+spew("$work/large.js", "x = () => 1\n");
+spew($map, '{"names": [], "sources": [], "mappings": "", "x": ['
+    . ('0,' x 4_200_000) . '0]}');
+
+sub limited {
+    my ($limit, @env) = @_;
+    my @command = ($program, qw(--kind jscache), "$work/large.js", $map);
+
+    $program = '/bin/sh';
+    my @ran = run(0, '-c', "ulimit $limit; exec env \"\$@\"", 'sh', @env,
+                  @command);
+    $program = $command[0];
+    return @ran;
+}
+
+for ('-v 130000', '-d 100000') {
+    ($code, undef, $err) = limited($_);
+    is $code, 9, "ulimit $_";
+    like $err, qr/large\.js: needs more memory than it may have\n\z/, 'the reason';
+}
+($code, $failed, $err) = limited('-v 4000000', "LD_PRELOAD=$shim", 'FAIL_AT=20');
+is_deeply [$code, $failed], [75, 1], 'less than a limit allows';
+like $err, qr/needs more memory than there is\n\z/, 'the reason';
 
 done_testing;
