@@ -37,6 +37,19 @@ bool conversion_has_files(const struct conversion *c)
     return true;
 }
 
+/* A name of the output that was not given ends as no input does. */
+static int check_output(const struct conversion *c, struct failure *failure)
+{
+    const char *const inputs[] = {c->input, c->map, c->altlink, c->image,
+                                  c->dwp, c->symbol_map, c->line_mapping};
+
+    return c->output == NULL || strcmp(c->output, "-") == 0
+               ? 0
+               : output_file_check(c->output, inputs,
+                                   sizeof(inputs) / sizeof(inputs[0]),
+                                   failure);
+}
+
 /* Makes the folders under the root at which WPA and the helper look for the
  * file, and writes their path after the root's. */
 static int make_folder(const struct debuginfo_result *r, const char *name,
@@ -123,7 +136,8 @@ static int convert_checked(const struct conversion *c,
     const char *path = c->output;
     struct debuginfo_result result;
 
-    if (output_file_open(output, path, c->folder, failure) != 0) {
+    if (check_output(c, failure) != 0 ||
+        output_file_open(output, path, c->folder, failure) != 0) {
         return -1;
     }
     job->output_fd = output->fd;

@@ -7,6 +7,7 @@
 #define CONVERTER_H
 
 #include "conversion.h"
+#include "output_file.h"
 #include "symbfile_output.h"
 
 #endif

@@ -21,15 +21,26 @@ static int io_failure(struct failure *failure, const char *what,
                        path, strerror(errno));
 }
 
-/* Fails if path is not a regular file, as rename() would replace a device or a
- * symbolic link by a file. */
-static int check_replaceable(const char *path, struct failure *failure)
+int output_file_check(const char *path, const char *const *inputs, size_t n,
+                      struct failure *failure)
 {
-    struct stat st;
+    struct stat st, input;
+    size_t i;
 
-    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+    if (lstat(path, &st) != 0) {
+        return 0;
+    }
+    /* rename() would replace a device or a symbolic link by a file */
+    if (!S_ISREG(st.st_mode)) {
         return failure_set(failure, FAILURE_IO,
                            "output: \"%s\" is not a regular file", path);
+    }
+    for (i = 0; i < n; i++) {
+        if (inputs[i] != NULL && stat(inputs[i], &input) == 0 &&
+            input.st_dev == st.st_dev && input.st_ino == st.st_ino) {
+            return failure_set(failure, FAILURE_IO,
+                               "output: \"%s\" is the input", path);
+        }
     }
     return 0;
 }
@@ -47,9 +58,6 @@ int output_file_open(struct output_file *output, const char *path,
         return 0;
     }
     output->fd = -1;
-    if (path != NULL && check_replaceable(path, failure) != 0) {
-        return -1;
-    }
     n = path != NULL ? snprintf(output->temporary, sizeof(output->temporary),
                                 "%s.XXXXXX", path)
                      : snprintf(output->temporary, sizeof(output->temporary),

@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "debuginfo/failure.h"
 
@@ -18,6 +19,14 @@ struct output_file {
     int is_stdout;
     char temporary[PATH_MAX]; /* "" = there is none, or none any more */
 };
+
+/*
+ * Can path be replaced by an output?  It can if nothing is there, or a regular
+ * file that is not one of n inputs under whatever name; inputs may be NULL.
+ * Returns 0, or -1 with failure set.
+ */
+int output_file_check(const char *path, const char *const *inputs, size_t n,
+                      struct failure *failure);
 
 /*
  * Opens the temporary file beside path, or in directory if path is NULL; "-"

@@ -226,6 +226,22 @@ for my $kind (qw(fifo link)) {
 
 is(slurp($old), 'old content', 'what the link names is as it was');
 
+# nor is the input, under whatever name
+
+my $input = spew("$work/input.pdb", $good);
+link $input, "$work/hard.pdb" or die "link: $!";
+symlink 'input.pdb', "$work/soft.pdb" or die "symlink: $!";
+for (['by itself', $input, $input], ['by a hard link', $input, "$work/hard.pdb"],
+     ['through a link', "$work/soft.pdb", $input]) {
+    my ($how, $from, $to) = @$_;
+    ($code, $err) = $corpus->convert($from, '-o', $to);
+    is($code, 2, "the input is no output, $how");
+    like($err, qr/output: "\Q$to\E" is the input$/, "$how: reason");
+}
+($code, $err) = $corpus->convert("$data/pdb/crash.pdb", '--image', $input, '-o', $input);
+like($err, qr/input\.pdb" is the input$/, 'nor a file that is read beside it');
+ok(slurp($input) eq $good, 'it is as it was');
+
 # no such file, a directory, no arguments
 
 ($code, $err) = $corpus->convert("$work/nowhere.pdb");

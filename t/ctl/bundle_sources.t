@@ -56,6 +56,16 @@ $ctl->is($ctl->run('bundle-sources', '-o', "$dir/out", "$dir/build/ring"), 0,
 ok slurp("$dir/out/ring.src.zip") eq slurp("$dir/one"),
     'equal files make equal bytes';
 
+# --- what it does not replace
+
+$ctl->is($ctl->run('bundle-sources', '-o', "$dir/build/ring", "$dir/build/ring"), 3,
+    undef, qr/ring: output: "\Q$dir\E\/build\/ring" is the input\n\z/, 'the input');
+is substr(slurp("$dir/build/ring"), 0, 4), "\x7fELF", '... is as it was';
+symlink 'one', "$dir/link" or die "symlink: $!";
+$ctl->is($ctl->run('bundle-sources', '-o', "$dir/link", "$dir/build/ring"), 3,
+    undef, qr/ring: output: ".*link" is not a regular file\n\z/, 'a link');
+ok -l "$dir/link", '... is one still';
+
 SKIP: {
     my $cli = $ENV{SENTRY_CLI} // 'sentry-cli';
     skip 'sentry-cli is not here (SENTRY_CLI)', 3

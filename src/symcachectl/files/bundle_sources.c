@@ -29,6 +29,7 @@
 #include "symcachectl/command.h"
 #include "symcachectl/options.h"
 #include "symcachectl/terminal/output.h"
+#include "symcachectl/terminal/printable.h"
 
 #define NAME "bundle-sources"
 #define FILE_MAX (64l << 20) /* as readers take them */
@@ -348,8 +349,16 @@ int bundle_sources(const char *file, const char *name, const char *folder,
         .program = "symcachectl", .input = file, .output = cache,
         .folder = folder, .has_sandbox = true};
     struct source_paths list = {0};
+    struct failure failure = {FAILURE_NONE, ""};
+    char *text;
     int rc;
 
+    if (output_file_check(bundle, &file, 1, &failure) != 0) {
+        text = printable(failure.text, strlen(failure.text));
+        rc = command_fail(COMMAND_IO, name, text);
+        free(text);
+        return rc;
+    }
     if ((size_t)snprintf(cache, sizeof(cache), "%s/cache", folder) >=
             sizeof(cache) ||
         (size_t)snprintf(bundle_tmp, sizeof(bundle_tmp), "%s.%ld.tmp", bundle,
