@@ -90,6 +90,10 @@ my $dll = slurp($corpus->unpacked("$data/convert/pe/mingw-2.dll.zst"));
 refused("first $_ bytes of a PE image", substr($dll, 0, $_), 11, 'is truncated')
     for 20_000, length($dll) / 2, length($dll) - 1;
 
+my $object = slurp($corpus->unpacked("$data/convert/macho/arm64.o.zst"));
+refused("a Mach-O object without its last $_ bytes", substr($object, 0, -$_), 11,
+        'ends before its symbols do') for 1, 200;
+
 refused('more blocks than bytes',
         patched($good, 40 => pack('V', 0xFFFFFFFF)), 11, 'is truncated');
 

@@ -44,15 +44,16 @@ static bool has_symbols(const struct macho_image *image)
     return false;
 }
 
-/* Does the file end before its segments do? */
+/* Does the file end before its segments do, or the symbols of an object? */
 static bool is_cut(const struct macho_image *image)
 {
     struct macho_command command = {.next = 0};
     struct macho_segment segment;
 
     while (macho_image_command(image, &command)) {
-        if (macho_segment_read(image, &command, &segment) > 0 &&
-            !macho_segment_in_file(image, &segment)) {
+        if ((macho_segment_read(image, &command, &segment) > 0 &&
+             !macho_segment_in_file(image, &segment)) ||
+            macho_symbols_are_cut(image, &command)) {
             return true;
         }
     }

@@ -10,6 +10,10 @@
 #define SEGMENT_64 72
 #define SECTION_64 80
 
+#define SYMTAB_COMMAND 24
+#define NLIST_32 12
+#define NLIST_64 16
+
 #define SECTION_TYPE 0xFF
 #define ZEROFILL 0x1 /* types without content */
 #define GB_ZEROFILL 0xC
@@ -60,6 +64,24 @@ bool macho_segment_in_file(const struct macho_image *image,
     return segment->file_size == 0 ||
            (segment->offset < image->size &&
             segment->file_size <= image->size - segment->offset);
+}
+
+bool macho_symbols_are_cut(const struct macho_image *image,
+                           const struct macho_command *command)
+{
+    uint32_t count;
+
+    if (image->file_type != MACHO_OBJECT || command->type != MACHO_SYMTAB ||
+        command->rest < SYMTAB_COMMAND) {
+        return false;
+    }
+    count = macho_u32(image, command->data + 12);
+    return (uint64_t)macho_u32(image, command->data + 8) +
+                   (uint64_t)count * (image->is_64 ? NLIST_64 : NLIST_32) >
+               image->size ||
+           (count > 0 && (uint64_t)macho_u32(image, command->data + 16) +
+                                 macho_u32(image, command->data + 20) >
+                             image->size);
 }
 
 bool macho_section_read(const struct macho_image *image,

@@ -48,6 +48,11 @@ int macho_segment_read(const struct macho_image *image,
 bool macho_segment_in_file(const struct macho_image *image,
                            const struct macho_segment *segment);
 
+/* Does the file of an object end before its symbols do, or their names?  Those
+ * of a linked image are in a segment. */
+bool macho_symbols_are_cut(const struct macho_image *image,
+                           const struct macho_command *command);
+
 /* Reads section i of a segment.  Returns false if it is outside of the file.
  */
 bool macho_section_read(const struct macho_image *image,

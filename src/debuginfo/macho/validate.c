@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "debuginfo/supplement.h"
 #include "sections.h"
 
 #define LC_THREAD 0x4
@@ -141,6 +142,12 @@ int macho_validate(const struct macho_image *image, struct failure *failure)
     struct macho_command command = {.next = 0};
 
     while (macho_image_command(image, &command)) {
+        /* of which the reference takes what there is */
+        if (!supplement_get()->is_like_symbolic &&
+            macho_symbols_are_cut(image, &command)) {
+            return failure_set(failure, FAILURE_TRUNCATED,
+                               "is truncated: it ends before its symbols do");
+        }
         wrong = check_command(&a, &command);
         if (wrong != NULL) {
             return failure_set(failure, FAILURE_DAMAGED,
