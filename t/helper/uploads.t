@@ -199,6 +199,9 @@ clear();
 $r = put("Basic32.dll/\L$code\E/basic32.dll", $dll);
 is $r->{status}, 201, 'PE: stored' or diag $r->{raw};
 is stored(), "basic32.dll/$code/basic32.dll", 'PE: in its place';
+$r = put("basic32.dll/$code/basic32.dll?force=1", substr $dll, 0, -600);
+is $r->{status}, 400, 'PE: one that is cut off would be served as it is';
+like $r->{json}{detail}, qr/basic32\.dll is truncated: /, 'PE: ... why';
 like put('basic32.dll/1234567811000/basic32.dll', $dll)->{json}{detail},
     qr/has the id $code, and/, 'PE: another id';
 

@@ -157,6 +157,9 @@ static bool fits_image(struct symstore_path_candidate *c)
 {
     symcache_key_t *key = &c->place->ids[0], path = {0};
 
+    if (c->id->is_cut) {
+        return FAIL(c, "is truncated: it ends before its sections do");
+    }
     key->id_type = SYMCACHE_ID_PE;
     key->timestamp = c->id->timestamp;
     key->image_size = c->id->image_size;
@@ -267,6 +270,9 @@ static bool has_build_id(struct symstore_path_candidate *c,
 
 static bool fits_elf(struct symstore_path_candidate *c)
 {
+    if (c->id->is_cut) {
+        return FAIL(c, "is truncated: it ends before its sections do");
+    }
     if (c->id->build_len == 0) {
         return FAIL(c, "is an ELF file without a build id");
     }
@@ -277,9 +283,11 @@ static bool fits_elf(struct symstore_path_candidate *c)
 static bool fits_macho(struct symstore_path_candidate *c)
 {
     if (c->id->is_cut || c->id->build_len == 0) {
-        return c->error[0] == '\0'
-                   ? FAIL(c, "is a Mach-O file without a UUID")
-                   : false;
+        return c->error[0] != '\0' ? false
+               : c->id->is_cut
+                   ? FAIL(c, "is truncated or damaged: an image is not all "
+                             "there")
+                   : FAIL(c, "is a Mach-O file without a UUID");
     }
     note_build_id(c);
     return has_build_id(c, &ssqp_macho);
