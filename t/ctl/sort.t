@@ -212,8 +212,23 @@ $ctl->is($ctl->run('sort', '-o', "$dir/some", "$dir/none"), 3, undef,
     qr/none: No such file/, 'nothing there');
 symlink 'nowhere', "$dir/link" or die "symlink: $!";
 $ctl->is($ctl->run('sort', '-o', "$dir/some", "$dir/link", "$dir/bad/crash.pdb"), 3,
-    qr/./, qr/link: No such file/, 'a link to nowhere');
+    qr/crash/, qr/link: No such file.* 1 sorted, .* 0 left out, 1 could not be read$/s,
+    'a link to nowhere: the others are sorted');
 $ctl->is($ctl->run('sort', '-o', "$dir/some", '/dev/null', "$dir/bad/crash.pdb"), 1,
     qr/crash/, qr{/dev/null: is no regular file; left out\n.* 1 left out}, 'a device');
+
+# of a fat file that is cut, what is there is sorted, and the rest named
+
+my $fat = slurp("$data/convert/macho/fat.dwarf");
+put('fat/App', substr $fat, 0, -100);
+$ctl->is($ctl->run('sort', '-o', "$dir/some", "$dir/fat"), 1, qr/^4c.*x86_64/,
+    qr/App: arm64: is cut off; left out\n.* 1 sorted/, 'a fat file without its end');
+put('fat/App', substr $fat, 0, 5000);
+$ctl->is($ctl->run('sort', '-o', "$dir/some", "$dir/fat"), 1, undef,
+    qr/App: arm64: is truncated: the file ends before it; left out\n.* 0 sorted, .* 2 left out/s,
+    'one of which only the beginning is there');
+put('fat/App', scalar qx(zstd -qdc '$data/convert/macho/fat-archive.zst'));
+$ctl->is($ctl->run('sort', '-o', "$dir/some", "$dir/fat"), 0, qr/x86_64/,
+    qr/\A[^\n]* 1 sorted, .* 0 left out\n\z/, 'an archive in one is no damage');
 
 done_testing;

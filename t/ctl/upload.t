@@ -82,6 +82,17 @@ is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 2 left out\n",
 like $r->{err}, qr{/cut/crash\.pdb: left out: is truncated: }, 'and named';
 unlike $r->{err}, qr/no symbols/, 'what is none is not';
 
+make_path("$dir/cut2");
+$t->write_file('cut2/basic32.dll', substr $t->read_file($t->data('pdb/basic32.dll')), 0, -600);
+$t->write_file('cut2/fat', substr $t->read_file($t->data('convert/macho/fat.dwarf')), 0, 5000);
+$r = $ctl->run(@upload, "$dir/cut2");
+is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 3 left out\n",
+    'nor an image or parts of a fat file that are';
+like $r->{err}, qr{/cut2/basic32\.dll: left out: is truncated: .*
+[^\n]*/cut2/fat \(x86_64\): left out: is truncated: .*
+[^\n]*/cut2/fat \(arm64\): left out: is truncated: [^\n]*
+\z}, '... and each is named';
+
 # packed files are not looked into
 make_path("$dir/packed");
 $t->write_file("packed/$_->[0]", "$_->[1]rest of the file")

@@ -31,6 +31,7 @@ struct head {
     char name[sizeof(((struct container_part *)0)->name)];
     char error[sizeof(((struct container_part *)0)->error)];
     bool is_damaged; /* it, and not the reading of it */
+    bool is_cut;
     bool has_content;
     bool is_last; /* there is no part; an error is that of the whole file */
 };
@@ -169,9 +170,12 @@ static const char *send_slices(const uint8_t *data, size_t size, int fd)
                            slice->size <= size - slice->offset;
         snprintf(head.name, sizeof(head.name), "%s",
                  symc_arch_name(slice->arch));
+        head.is_cut = !slice->is_sound && slice->is_cut;
         if (!head.has_content) {
             snprintf(head.error, sizeof(head.error), "%s",
-                     slice->is_sound ? "no UUID" : "cannot be read");
+                     slice->is_sound ? "no UUID"
+                     : head.is_cut   ? "is truncated: the file ends before it"
+                                     : "cannot be read");
         }
         put_bytes(fd, &head, sizeof(head));
         if (head.has_content) {
@@ -264,6 +268,7 @@ static void name_part(struct container_part *part, const struct head *head)
     snprintf(part->error, sizeof(part->error), "%.*s",
              (int)sizeof(head->error) - 1, head->error);
     part->is_damaged = head->is_damaged;
+    part->is_cut = head->is_cut;
     part->file = basename(part->name);
 }
 

@@ -24,6 +24,7 @@ struct container_part {
     FILE *content;   /* rewound, and closed by the caller of take; NULL: there
                         is none that can be used, and error says why */
     bool is_damaged; /* there should be one */
+    bool is_cut;     /* the file ends before it does */
     bool has_failed; /* there is one, and it could not be read */
     char error[200];
 };

@@ -36,7 +36,7 @@ struct sort {
     const char *file; /* that is taken now */
     bool is_inside;   /* a part of an archive */
     struct stat output;
-    size_t looked, written, bundles, refused;
+    size_t looked, written, bundles, refused, unread;
     int rc; /* of what ends it */
 };
 
@@ -54,6 +54,14 @@ static void refuse_file(struct sort *s, const char *file, const char *part,
     printable_put(stderr, reason);
     fputs("; left out\n", stderr);
     s->refused++;
+}
+
+/* The others are sorted all the same. */
+static void tell_unread(struct sort *s, const char *path, int errnum)
+{
+    bar_clear(&s->bar);
+    (void)command_fail(COMMAND_IO, path, strerror(errnum));
+    s->unread++;
 }
 
 static void show_counts(struct sort *s)
@@ -143,7 +151,7 @@ static void take_part(void *arg, const struct container_part *part)
     struct sort *s = arg;
 
     if (part->content == NULL) {
-        if (part->is_damaged) {
+        if (part->is_damaged || part->is_cut) {
             refuse_file(s, s->file, part->name, part->error);
         }
         return;
@@ -191,7 +199,7 @@ static void take_file(struct sort *s, const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0) {
-        s->rc = command_fail(COMMAND_IO, path, strerror(errno));
+        tell_unread(s, path, errno);
         return;
     }
     s->file = path;
@@ -237,14 +245,10 @@ static void walk_operands(struct sort *s, char **operands)
         case FTS_DNR:
         case FTS_ERR:
         case FTS_NS:
-            bar_clear(&s->bar);
-            s->rc = command_fail(COMMAND_IO, entry->fts_path,
-                                 strerror(entry->fts_errno));
+            tell_unread(s, entry->fts_path, entry->fts_errno);
             break;
         case FTS_SLNONE: /* an operand, as links are not followed below it */
-            bar_clear(&s->bar);
-            s->rc = command_fail(COMMAND_IO, entry->fts_path,
-                                 strerror(ENOENT));
+            tell_unread(s, entry->fts_path, ENOENT);
             break;
         case FTS_DEFAULT:
             if (entry->fts_level == FTS_ROOTLEVEL) {
@@ -271,8 +275,13 @@ static int finish_sort(struct sort *s)
     bar_clear(&s->bar);
     fprintf(stderr,
             "symcachectl " NAME ": %zu files read, %zu sorted, %zu bundles of "
-            "sources made, %zu left out\n",
+            "sources made, %zu left out",
             s->looked, s->written, s->bundles, s->refused);
+    if (s->unread > 0) {
+        fprintf(stderr, ", %zu could not be read", s->unread);
+        rc = rc == COMMAND_OK ? COMMAND_IO : rc;
+    }
+    fputc('\n', stderr);
     if (rc == COMMAND_OK && (s->refused > 0 || s->written == 0)) {
         rc = COMMAND_NOT_FOUND;
     }
