@@ -29,6 +29,7 @@ enum {
     DW_CFA_val_offset = 0x14,
     DW_CFA_val_offset_sf = 0x15,
     DW_CFA_val_expression = 0x16,
+    DW_CFA_AARCH64_negate_ra_state_with_pc = 0x2c,
     DW_CFA_AARCH64_negate_ra_state = 0x2d,
     DW_CFA_GNU_args_size = 0x2e,
     DW_CFA_advance_loc = 0x40, /* the first with an operand in it */
@@ -307,6 +308,7 @@ static enum outcome run_state(struct frame_machine *m, uint8_t code)
         (void)cursor_uleb(c);
         return OUTCOME_NONE;
     case DW_CFA_AARCH64_negate_ra_state:
+    case DW_CFA_AARCH64_negate_ra_state_with_pc:
         return m->is_arm64 ? negate_ra_state(m) : OUTCOME_UNKNOWN;
     default:
         return OUTCOME_UNKNOWN;

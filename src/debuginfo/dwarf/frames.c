@@ -216,7 +216,9 @@ static bool read_augmentation(const struct dwarf_frames *f, struct cursor *c,
                 cie->encoding = encoding;
             }
             break;
-        case 'S':
+        case 'S': /* of a signal handler's caller */
+        case 'B': /* AArch64: its return address is signed with key B */
+        case 'G': /* AArch64: its stack has tags */
             break;
         default:
             return false;
