@@ -333,6 +333,24 @@ for ('DW_LANG_C', 'DW_LANG_Go') {
     }
 }
 
+# --- a symbol without a size, as that of _fini, which is the last one of most
+# programs, does not go beyond its section: data has no function
+
+{
+    run("$build/pdb2symcache -o bound.symc a.whole");
+    run("$build/pdb2symcache --like-symbolic -o free.symc a.whole");
+    my ($start, $size) = map { hex } run('readelf -SW a.whole')
+        =~ /\.fini\s+PROGBITS\s+(\w+)\s+\w+\s+(\w+)/ or die;
+    my ($data) = map { hex } run('readelf -SW a.whole')
+        =~ /\.data\s+PROGBITS\s+(\w+)/ or die;
+    my @at = map { sprintf '0x%x', $_ } $start, $start + $size - 1,
+        $start + $size, $data;
+    is_deeply [run("$build/symcachectl lookup bound.symc @at") =~ /^    (\w+(?: found)?)/mg],
+        ['_fini', '_fini', 'not found', 'not found'], '_fini ends';
+    is_deeply [run("$build/symcachectl lookup free.symc @at") =~ /^    (\w+(?: found)?)/mg],
+        [('_fini') x 4], '... as it does not in the reference';
+}
+
 # --- 32-bit ARM: the symbol of a function in Thumb code is its address plus one
 
 SKIP: {

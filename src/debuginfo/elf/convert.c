@@ -181,6 +181,23 @@ static uint64_t start_of(const struct conversion *c,
                : s->address;
 }
 
+/*
+ * The size of a function.  One that is not told, as of _fini, goes up to the
+ * next symbol, but not beyond its section: the last one would have all data,
+ * and every pointer to data on a stack would be a return address into it.
+ */
+static uint32_t size_of(const struct conversion *c, const struct elf_symbol *s,
+                        const struct elf_section *section)
+{
+    uint64_t offset = start_of(c, s) - section->address;
+
+    return s->size != 0 || c->object.is_like_symbolic ||
+                   offset >= section->size ||
+                   section->size - offset > UINT32_MAX
+               ? (uint32_t)s->size
+               : (uint32_t)(section->size - offset);
+}
+
 /* Adds the functions of a table of a file. */
 static int add_symbols(struct conversion *c, const struct elf_file *file,
                        const struct elf_symbols *table)
@@ -192,6 +209,7 @@ static int add_symbols(struct conversion *c, const struct elf_file *file,
     const uint64_t code = ELF_SHF_ALLOC | ELF_SHF_EXECINSTR;
     unsigned last = 0; /* most symbols are in the section of that before */
     bool is_code = false;
+    struct elf_section section = {0};
 
     for (i = 0; i < table->count && c->symbols.work > 0; i++) {
         s = elf_file_symbol(file, table, i);
@@ -201,14 +219,14 @@ static int add_symbols(struct conversion *c, const struct elf_file *file,
         }
         if (s.section != last) {
             last = s.section;
-            is_code =
-                (elf_file_section_header(file, last).flags & code) == code;
+            section = elf_file_section_header(file, last);
+            is_code = (section.flags & code) == code;
         }
         if (!is_code) {
             continue;
         }
         symbol.address = start_of(c, &s) - c->load_address;
-        symbol.size = (uint32_t)s.size;
+        symbol.size = size_of(c, &s, &section);
         symbol.name = NULL;
         symbol.name_size = 0;
         size = 0;
