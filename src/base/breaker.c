@@ -80,6 +80,16 @@ bool breaker_end(struct breaker *breaker, const struct breaker_limits *limits,
     }
 }
 
+bool breaker_trust(struct breaker *breaker, uint64_t now)
+{
+    if (breaker->state != BREAKER_HALF_OPEN) {
+        return false;
+    }
+    breaker->state = BREAKER_CLOSED;
+    breaker->since = now; /* all failures so far are within the window */
+    return true;
+}
+
 uint64_t breaker_left(const struct breaker *breaker, uint64_t now)
 {
     return breaker->state == BREAKER_OPEN && breaker->until > now

@@ -48,6 +48,13 @@ bool breaker_allows(struct breaker *breaker, uint64_t now);
 bool breaker_end(struct breaker *breaker, const struct breaker_limits *limits,
                  enum breaker_end end, bool probe, uint64_t now);
 
+/*
+ * The request that decides has begun well: the others are allowed before its
+ * end, which may be far.  The next failure opens the breaker again.  Returns
+ * true if the state changed.
+ */
+bool breaker_trust(struct breaker *breaker, uint64_t now);
+
 /* Opens a closed breaker until a time.  Returns true if the state changed. */
 bool breaker_trip(struct breaker *breaker, uint64_t until);
 

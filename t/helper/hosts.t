@@ -37,6 +37,12 @@ sub script {
     return $c->reply(200, { 'Repr-Digest' => 'sha-256=:' . 'A' x 43 . '=:' },
                      $crash) if $name =~ /^other-sum/;
     return $c->reply(500, {}, '') if -e flag('broken') && $name !~ /other/;
+    if ($name =~ /^long/) {
+        my $text = $c->reply_text(200, {}, $crash);
+        $c->send(substr $text, 0, 4096, '') or return;
+        $t->wait_until('the gate opens', sub { !-e flag('gate') });
+        return $name =~ /^long-cut/ ? $c->close : $c->send($text);
+    }
     if ($name =~ /^slow/) {
         $t->wait_until('the gate opens', sub { !-e flag('gate') });
     }
@@ -158,6 +164,34 @@ for (['open', 2], ['half_open', 2], ['closed', 1]) {
     is $t->metric("symcached_breaker_changes_total{to=\"$_->[0]\"}"), $_->[1],
         "changes to $_->[0] are counted";
 }
+
+# a probe whose file comes, and takes its time: the others do not wait for it
+$c = case(breaker_failures => 2, breaker_pause => '2s', attempts => 1);
+for (['long-a', 200], ['long-cut-a', 503]) {
+    my ($name, $status) = @$_;
+    raise('broken');
+    $c->undecided("$name$_-b.pdb", 'failed', qr/^500$/, "failure $_ of 2")
+        for 1, 2;
+    is host('a')->{breaker}, 'open', 'the breaker opens';
+    wait_for_pause();
+    lower('broken');
+    raise('gate');
+    $s = $t->open_http($t->helper_socket, 'GET',
+        "/v1/symcache/default/$name.pdb/$id?version=9.0.0&wait=60");
+    $t->wait_until('a part of it has come', sub {
+        count($one, qr{/$name[.]}) && host('a')->{breaker} eq 'closed' });
+    $c->found("beside-$name.pdb", "$name: others are let through meanwhile");
+    if ($status == 503) {
+        raise('broken');
+        $c->undecided('beside-b.pdb', 'failed', qr/^500$/, 'one failure');
+        is host('a')->{breaker}, 'closed', 'behind a success is the first';
+        lower('broken');
+    }
+    lower('gate');
+    is $t->read_response($s)->{status}, $status, 'it comes to its end';
+}
+is host('a')->{breaker}, 'open', 'one that is cut in the end is the second'
+    or diag $t->helper_log;
 
 # off
 raise('broken');

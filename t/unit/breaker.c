@@ -83,6 +83,33 @@ static void probes(void **state)
     assert_true(breaker_allows(&b, 30006));
 }
 
+/* the one that decides begins well, and may take its time */
+static void trusts(void **state)
+{
+    struct breaker b = {BREAKER_OPEN, 3, 0, 100000};
+
+    assert_false(breaker_trust(&b, 1));
+    assert_true(breaker_allows(&b, 100000));
+    assert_true(breaker_trust(&b, 100001));
+    assert_false(breaker_trust(&b, 100002));
+    assert_true(breaker_allows(&b, 100003));
+    assert_true(breaker_allows(&b, 100003));
+
+    /* the next failure opens it, whichever request it is of */
+    assert_true(breaker_end(&b, &limits, BREAKER_FAULT, true, 110000));
+    assert_int_equal(b.state, BREAKER_OPEN);
+    assert_true(breaker_allows(&b, 120000));
+    assert_true(breaker_trust(&b, 120001));
+    assert_true(fault(&b, 120002));
+
+    /* and a success makes it as good as new */
+    assert_true(breaker_allows(&b, 130002));
+    assert_true(breaker_trust(&b, 130003));
+    assert_false(breaker_end(&b, &limits, BREAKER_GOOD, true, 130004));
+    assert_int_equal(b.failures, 0);
+    assert_false(fault(&b, 130005));
+}
+
 static void off(void **state)
 {
     static const struct breaker_limits none = {0, 60, 10};
@@ -101,6 +128,7 @@ int main(void)
         cmocka_unit_test(opens),
         cmocka_unit_test(counts),
         cmocka_unit_test(probes),
+        cmocka_unit_test(trusts),
         cmocka_unit_test(off),
     };
 

@@ -233,6 +233,9 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
         }
         return len;
     }
+    if (fetch->probe && fetch->host != NULL) {
+        host_receives(fetch->host, fetch->request.limits);
+    }
     if (!body_file_receive(&fetch->body_file, &fetch->answer, fetch->easy,
                            is_rest(fetch), data, len)) {
         fetch->stop = FETCH_STOP_BODY;

@@ -441,6 +441,13 @@ static void log_change(const struct host *host,
     }
 }
 
+void host_receives(struct host *host, const struct limits_config *limits)
+{
+    if (breaker_trust(&host->breaker, clock_ms())) {
+        log_change(host, limits, "");
+    }
+}
+
 void host_end(struct host *host, const struct limits_config *limits,
               enum breaker_end end, bool probe, const char *detail)
 {

@@ -52,6 +52,10 @@ struct host *host_begin(struct hosts *hosts, const char *origin,
                         const struct limits_config *limits, bool *probe,
                         char *reason, unsigned *seconds);
 
+/* The body of a file has begun to arrive, as the answer to the request that
+ * decides: others need not wait for its end. */
+void host_receives(struct host *host, const struct limits_config *limits);
+
 /* The request has ended; detail is for the log. */
 void host_end(struct host *host, const struct limits_config *limits,
               enum breaker_end end, bool probe, const char *detail);
