@@ -56,6 +56,8 @@ struct tier_type {
     int (*remove)(struct tier_call *call);
     int (*list)(struct tier_call *call);
     void (*cancel)(struct tier_call *call); /* no tier_call_end() follows */
+    /* Has a part of what a get asked for arrived?  NULL: it cannot tell. */
+    bool (*receives)(const struct tier_call *call);
 };
 
 extern const struct tier_type tier_s3, tier_filesystem, tier_symcache;
@@ -118,6 +120,7 @@ __attribute__((format(printf, 3, 4))) void tier_call_end(struct tier_call *call,
 struct tier_way {
     struct breaker breaker;
     unsigned running; /* calls of the type */
+    const struct tier_call *probe; /* of them, the one that decides, or NULL */
     char why[256]; /* the last failure */
     time_t at;     /* of the same */
 };
@@ -168,8 +171,12 @@ void tier_call_init(struct tier_call *call, struct tiers *tiers,
 /* Returns the tier of that name, or NULL when out of memory. */
 struct tier *tiers_find(struct tiers *tiers, const char *name);
 
-/* May one more call begin?  *probe: its end decides whether others may. */
-bool tier_way_begins(struct tier_way *way, bool *probe);
+/*
+ * May this call begin?  *probe: it decides whether others may, when it ends or
+ * when what it asked for begins to arrive.
+ */
+bool tier_way_begins(const struct tier *tier, struct tier_way *way,
+                     const struct tier_call *call, bool *probe);
 
 /*
  * A call has ended. what: the action that stops while the breaker is open, for

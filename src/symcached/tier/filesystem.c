@@ -552,5 +552,5 @@ static void cancel_file_task(struct tier_call *call)
 }
 
 const struct tier_type tier_filesystem = {
-    true,         get_file,  look_at_file, put_file,
-    refresh_file, take_away, list_files,   cancel_file_task};
+    true,      get_file,   look_at_file,     put_file, refresh_file,
+    take_away, list_files, cancel_file_task, NULL};

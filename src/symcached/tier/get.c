@@ -378,7 +378,7 @@ void tier_gets_pump(struct tiers *tiers, struct tier *tier)
 
     while (tier->getting < GETS && (get = TAILQ_FIRST(&tier->gets)) != NULL) {
         TAILQ_REMOVE(&tier->gets, get, queue);
-        if (tier_way_begins(&tier->get, &get->probe)) {
+        if (tier_way_begins(tier, &tier->get, &get->call, &get->probe)) {
             get->waits = false;
             begin_get(get);
         } else {

@@ -517,7 +517,7 @@ unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier)
             put_free(put);
             continue;
         }
-        if (!tier_way_begins(&tier->put, &put->probe)) {
+        if (!tier_way_begins(tier, &tier->put, &put->call, &put->probe)) {
             /* looks again when the pause is over, or the probe has ended */
             return (unsigned)breaker_left(&tier->put.breaker, clock_ms());
         }

@@ -234,7 +234,8 @@ static void begin(struct tier_original *original,
 {
     struct tier_way *way = &original->tier->put;
 
-    if (!tier_way_begins(way, &original->probe)) {
+    if (!tier_way_begins(original->tier, way, &original->call,
+                         &original->probe)) {
         end(original, TIER_ORIGINAL_FAILED, "it is left alone: %s", way->why);
         return;
     }

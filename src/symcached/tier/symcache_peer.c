@@ -108,5 +108,11 @@ static void peer_cancel(struct tier_call *call)
     fetch_cancel(call->task);
 }
 
-const struct tier_type tier_symcache = {false, peer_get, NULL, NULL,
-                                        NULL,  NULL,     NULL, peer_cancel};
+static bool peer_receives(const struct tier_call *call)
+{
+    return call->task != NULL && fetch_receives(call->task);
+}
+
+const struct tier_type tier_symcache = {false, peer_get,    NULL,
+                                        NULL,  NULL,        NULL,
+                                        NULL,  peer_cancel, peer_receives};

@@ -102,13 +102,36 @@ void tiers_find_stores(struct tiers *tiers,
 
 /* breakers ----------------------------------------------------------------- */
 
-bool tier_way_begins(struct tier_way *way, bool *probe)
+static void say_works(const struct tier *tier)
+{
+    metrics_add(METRIC_TIER_BREAKER_CLOSED, 1);
+    log_info(0, "tier %s: works again", tier->name);
+}
+
+/* Is the call that decides a download that has begun?  Its end may be far. */
+static bool probe_receives(const struct tier_way *way)
+{
+    const struct tier_type *type;
+
+    if (way->probe == NULL) {
+        return false;
+    }
+    type = tier_type_of(way->probe->config);
+    return type->receives != NULL && type->receives(way->probe);
+}
+
+bool tier_way_begins(const struct tier *tier, struct tier_way *way,
+                     const struct tier_call *call, bool *probe)
 {
     *probe = false;
+    if (probe_receives(way) && breaker_trust(&way->breaker, clock_ms())) {
+        say_works(tier);
+    }
     if (!breaker_allows(&way->breaker, clock_ms())) {
         return false;
     }
     *probe = way->breaker.state == BREAKER_HALF_OPEN;
+    way->probe = *probe ? call : way->probe;
     way->running++;
     return true;
 }
@@ -120,6 +143,7 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
     enum breaker_end end = BREAKER_GOOD;
 
     way->running--;
+    way->probe = probe ? NULL : way->probe;
     if (reply == TIER_REPLY_FAILED) {
         end = BREAKER_NOTHING;
     } else if (reply == TIER_REPLY_FAULT || reply == TIER_REPLY_DENIED) {
@@ -142,8 +166,7 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
         return;
     }
     if (end == BREAKER_GOOD) {
-        metrics_add(METRIC_TIER_BREAKER_CLOSED, 1);
-        log_info(0, "tier %s: works again", tier->name);
+        say_works(tier);
     } else {
         metrics_add(METRIC_TIER_BREAKER_OPEN, 1);
         log_warn(0, "tier %s: %s for %u s: %s", tier->name, what,
