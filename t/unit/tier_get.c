@@ -204,6 +204,21 @@ static void a_probe_is_cancelled(void **state)
     tiers_get_cancel(other);
 }
 
+/* A disk that is full is ours: that of this file has no room at all. */
+static void no_room(void **state)
+{
+    struct fleet *fleet = *state;
+    int fd;
+
+    (void)get_into(fleet, memfd_create("object", MFD_CLOEXEC),
+                   "a.pdb/" ID "/a.pdb");
+    fd = take_connection(fleet);
+    answer(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nMZ");
+    wait_for_end(fleet);
+    close(fd);
+    assert_int_equal(fleet->tier->get.breaker.failures, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +226,7 @@ int main(void)
                                         close_fleet),
         cmocka_unit_test_setup_teardown(a_probe_is_cancelled, open_fleet,
                                         close_fleet),
+        cmocka_unit_test_setup_teardown(no_room, open_fleet, close_fleet),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

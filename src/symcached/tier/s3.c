@@ -227,7 +227,9 @@ static void on_fetched(void *arg, const struct fetch_result *result)
          (answer->status != 200 || answer->bytes > 0))) {
         tier_s3_code(code, answer);
         s3_refused(call, REQUEST_GET,
-                   result->outcome == SOURCE_UNUSABLE || answer->status == 200
+                   result->outcome == SOURCE_UNUSABLE ||
+                           result->outcome == SOURCE_FAILED_HERE ||
+                           answer->status == 200
                        ? TIER_REPLY_FAILED
                        : tier_s3_judge(answer->status, code),
                    result->detail, answer);
@@ -583,7 +585,7 @@ static void on_listed(void *arg, const struct fetch_result *result)
         return;
     }
     tier_s3_code(code, answer);
-    if (answer->status != 200) {
+    if (answer->status != 200 && result->outcome != SOURCE_FAILED_HERE) {
         reply = tier_s3_judge(answer->status, code);
     }
     if (reply == TIER_REPLY_ABSENT) {

@@ -61,7 +61,8 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     call->status = answer->status;
     if (result->outcome == SOURCE_FOUND) {
         peer_received(call, answer);
-    } else if (result->outcome == SOURCE_UNUSABLE) {
+    } else if (result->outcome == SOURCE_UNUSABLE ||
+               result->outcome == SOURCE_FAILED_HERE) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", result->detail);
     } else if (answer->status == 404 && !answer->again) {
         tier_call_end(call, TIER_REPLY_ABSENT, "%ld", answer->status);
