@@ -174,8 +174,11 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
     if (thread->nframes == 0) {
         thread->registers = frame->registers;
     }
-    if (thread->nframes == REPORT_FRAMES ||
-        report->nframes == report->max_frames) {
+    if (thread->nframes == REPORT_FRAMES) {
+        return;
+    }
+    if (report->nframes == report->max_frames) {
+        report->has_more = true;
         return;
     }
     if (array_need(&report->frames, &report->room, report->nframes + 1,
@@ -194,6 +197,7 @@ static void walk_threads(struct minidump_report *report)
     size_t i;
 
     report->nframes = 0;
+    report->has_more = false;
     report->walk.checks = 0;
     for (i = 0; i < report->dump.num_modules; i++) {
         report->symbols[i].is_used = false;

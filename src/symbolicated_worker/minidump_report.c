@@ -175,6 +175,8 @@ static void write_own_frames(struct minidump_report *report,
     struct minidump_own_frame frame;
     uint32_t i;
 
+    report->has_more |=
+        thread->num_own_frames > report->max_frames - report->nframes;
     for (i = 0; i < thread->num_own_frames &&
                 report->nframes < report->max_frames;
          i++, report->nframes++) {
@@ -269,5 +271,9 @@ void minidump_report_write_result(struct minidump_report *report)
     }
     json_write_close(w, ']');
     write_modules(report);
+    json_put_known(w, "left_out",
+                   report->dump.cut == NULL && report->has_more
+                       ? "frames"
+                       : report->dump.cut);
     json_write_close(w, '}');
 }

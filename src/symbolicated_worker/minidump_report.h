@@ -52,6 +52,7 @@ struct minidump_report {
     size_t nframes;
     size_t room;
     size_t max_frames;
+    bool has_more; /* frames than max_frames */
     bool is_wanting; /* the walk came to a module that was not asked for */
     struct json_writer writer;
 };

@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use IO::Compress::Gzip qw(gzip);
+use Test::Ctl;
 use Test::File;
 use Test::Form;
 use Test::More;
@@ -139,6 +140,22 @@ is_deeply frames_of(stacks([[1304, 0, 2]], \@frames, $text)), [
     { status => 'unknown_image', original_index => 1,
       instruction_addr => '0x1234', function => 'other',
       trust => 'prewalked' }], 'its frames are answered';
+{
+    my $ctl = Test::Ctl->new($t);
+    $t->write_file('own.dmp', with_stream($dump, 0x53790001,
+        stacks([[1304, 0, 2]], \@frames, $text)));
+    my $r = $ctl->run('minidump', '--root', $t->path('store'), $t->path('own.dmp'));
+    like $r->{out}, qr/^#0   0x401000 in main .*\[prewalked\]\n#1   0x1234 in other \[prewalked\]\n\n/m,
+        'symcachectl minidump has them, too';
+    ($r) = $ctl->json($ctl->run('minidump', '--json', '--root',
+        $t->path('store'), $t->path('own.dmp')));
+    is_deeply [map { $_->{function} } @{ $r->{stacktraces}[0]{frames} }],
+        ['main', 'other'], '... as JSON';
+    ($r) = $ctl->json($ctl->run('minidump', '--schema', 'socorro', '--root',
+        $t->path('store'), $t->path('own.dmp')));
+    is $r->{threads}[0]{frames}[0]{trust}, 'context',
+        '... but not as minidump-stackwalk, which does not know them';
+}
 is frames_of(stacks([[1304, 1, 1]], [$frames[0], [0x1234, 4, 6]], $text))
     ->[0]{function}, "other\x{fffd}", 'a name that is not UTF-8';
 for my $case (['of other threads', stacks([[5, 0, 2]], \@frames, $text)],

@@ -61,10 +61,13 @@ sub make_dump {
 mkdir $t->path('store');
 $t->start_symbolicated({ stores => { default => { root => $t->path('store') } } });
 
+my $asked = 0;
+
 sub ask {
     my $r = $t->post($t->symbolicated_socket, '/minidump',
         form(['sources', '[]'], ['upload_file_minidump', make_dump(@_), 'x']),
         "Content-Type: $form_type");
+    $asked++;
     is $r->{status}, 200, "@_: status";
     return $json->decode($r->{body});
 }
@@ -74,16 +77,36 @@ sub count_frames {
     return map { scalar @{ $_->{frames} } } @{ $answer->{stacktraces} };
 }
 
+# What the log says of the last request.
+sub left_out {
+    my @lines;
+    $t->wait_until('the request is logged', sub {
+        @lines = $t->symbolicated_log =~ /request protocol=minidump (.*)\n/g;
+        return @lines == $asked;
+    });
+    return $lines[-1] =~ /left_out=(\w+)/ ? $1 : '';
+}
+
 is_deeply [count_frames(ask(frames => 5))], [5], 'a stack';
+is left_out(), '', '... of which nothing is left out';
 is_deeply [count_frames(ask(frames => 2000))], [256], 'a deep one';
+is left_out(), '', '... as always';
 $t->write_file('deep.dmp', make_dump(frames => 2000));
 my ($object) = $ctl->json($ctl->run('minidump', '--schema', 'socorro', '--root',
     $t->path('store'), $t->path('deep.dmp')));
 is $object->{threads}[0]{frame_count}, 1024, '... of which so many are found';
+my @run = ('minidump', '--root', $t->path('store'), $t->path('deep.dmp'));
+$ctl->is($ctl->run(@run), 0, qr/^#255 .*\n     more frames are left out\n\n/m,
+    qr/deep\.dmp: note: has more frames than are read; the others are left out$/,
+    '... and the others are said to be left out');
 is scalar(count_frames(ask(threads => 4096))), 4096, 'many threads';
+is left_out(), '', '... are all read';
 is scalar(count_frames(ask(threads => 5000))), 4096, 'too many';
+is left_out(), 'threads', '... as the log says';
 is scalar(@{ ask(modules => 5000)->{modules} }), 4096, 'too many modules';
+is left_out(), 'modules', '... as the log says';
 is ask(streams => 1024)->{status}, 'completed', 'many streams';
+is left_out(), '', '... are all read';
 is ask(streams => 1025)->{message}, 'The thread list stream was not found',
     'too many';
 
@@ -94,5 +117,9 @@ my $said = $ctl->run('minidump', '--schema', 'socorro', '--root',
     $t->path('store'), $t->path('many.dmp'))->{out};
 $sum += $1 while $said =~ /"frame_count":\s*(\d+)/g;
 is $sum, 200000, 'symcachectl: frames of all threads';
+$sum = 0;
+$sum += $_ for count_frames(ask(threads => 400, frames => 300));
+is $sum, 100000, 'symbolication.limits.frames';
+is left_out(), 'frames', '... as the log says';
 
 done_testing;

@@ -60,8 +60,9 @@ enum crash_file_state {
 };
 
 /* The parts of a report that have limits. */
-static const char *const crash_limits[] = {"threads", "frames", "registers",
-                                           "images", "information"};
+static const char *const crash_limits[] = {
+    "threads", "frames",  "registers", "images", "information",
+    "streams", "modules", "memory",    "texts"};
 
 #define CRASH_LIMITS (sizeof(crash_limits) / sizeof(crash_limits[0]))
 

@@ -42,18 +42,18 @@ struct minidump_bytes bytes_stream(const struct minidump *dump, uint32_t type)
 }
 
 static size_t limited_count(struct minidump *dump, uint64_t count,
-                            size_t limit)
+                            const struct bytes_limit *limit)
 {
-    if (count > limit) {
-        dump->is_cut = true;
-        return limit;
+    if (count > limit->count) {
+        dump->cut = limit->word;
+        return limit->count;
     }
     return (size_t)count;
 }
 
 bool bytes_list(struct minidump *dump, struct minidump_bytes stream,
-                size_t entry, size_t limit, const uint8_t **entries,
-                size_t *count)
+                size_t entry, const struct bytes_limit *limit,
+                const uint8_t **entries, size_t *count)
 {
     uint64_t n;
     size_t header;
@@ -72,8 +72,8 @@ bool bytes_list(struct minidump *dump, struct minidump_bytes stream,
 }
 
 bool bytes_sized_list(struct minidump *dump, struct minidump_bytes stream,
-                      size_t entry, size_t limit, const uint8_t **entries,
-                      size_t *count)
+                      size_t entry, const struct bytes_limit *limit,
+                      const uint8_t **entries, size_t *count)
 {
     uint32_t header;
     uint64_t n;
@@ -107,7 +107,7 @@ char *bytes_string(struct minidump *dump, uint64_t offset)
         return NULL;
     }
     if (text.size > MINIDUMP_TEXT) {
-        dump->is_cut = true;
+        dump->cut = "texts";
         return NULL;
     }
     string = end = arena_take(&dump->arena, text.size / 2 * 3 + 1);
@@ -142,7 +142,7 @@ char *bytes_text(struct minidump *dump, const uint8_t *p, size_t size)
     char *text, *end;
 
     if (left > MINIDUMP_TEXT) {
-        dump->is_cut = true;
+        dump->cut = "texts";
         left = MINIDUMP_TEXT;
     }
     text = end = arena_take(&dump->arena, left * 3 + 1);

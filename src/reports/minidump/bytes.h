@@ -52,17 +52,23 @@ struct minidump_bytes bytes_located(const struct minidump *dump,
  * dump. */
 struct minidump_bytes bytes_stream(const struct minidump *dump, uint32_t type);
 
+/* How much is read of something, and the word of crash_limits for it. */
+struct bytes_limit {
+    size_t count;
+    const char *word;
+};
+
 /* Entries of a list of a count and entries of one size, as many as limit
  * allows.  Returns false if the stream is not a whole list. */
 bool bytes_list(struct minidump *dump, struct minidump_bytes stream,
-                size_t entry, size_t limit, const uint8_t **entries,
-                size_t *count);
+                size_t entry, const struct bytes_limit *limit,
+                const uint8_t **entries, size_t *count);
 
 /* Entries of a list that begins with the sizes of its header and entries.
  * Entries must have this size. */
 bool bytes_sized_list(struct minidump *dump, struct minidump_bytes stream,
-                      size_t entry, size_t limit, const uint8_t **entries,
-                      size_t *count);
+                      size_t entry, const struct bytes_limit *limit,
+                      const uint8_t **entries, size_t *count);
 
 /* The UTF-16 string at an offset; NULL if it cannot be read, or for lack of
  * memory. */

@@ -8,6 +8,8 @@
 #define ENTRY 16
 #define HEADER64 16
 
+static const struct bytes_limit ranges_limit = {MINIDUMP_RANGES, "memory"};
+
 static int compare_ranges(const void *a, const void *b)
 {
     const struct stackwalk_memory *x = a, *y = b;
@@ -93,7 +95,7 @@ static bool read64(struct minidump *dump, bool *has_memory)
         return false;
     }
     if (count > MINIDUMP_RANGES) {
-        dump->is_cut = true;
+        dump->cut = ranges_limit.word;
         count = MINIDUMP_RANGES;
     }
     *has_memory = reserve_ranges(dump, (size_t)count);
@@ -114,7 +116,7 @@ bool memory_read(struct minidump *dump)
 
     if (!read64(dump, &has_memory)) {
         if (!bytes_list(dump, bytes_stream(dump, STREAM_MEMORY), ENTRY,
-                        MINIDUMP_RANGES, &entries, &count)) {
+                        &ranges_limit, &entries, &count)) {
             return true;
         }
         has_memory = reserve_ranges(dump, count);

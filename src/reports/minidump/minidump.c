@@ -19,6 +19,7 @@
 #define VERSION 0xa793
 
 static const char no_memory[] = "out of memory";
+static const struct bytes_limit threads_limit = {MINIDUMP_THREADS, "threads"};
 
 static const char *read_header(struct minidump *dump)
 {
@@ -41,7 +42,7 @@ static const char *read_header(struct minidump *dump)
         bytes_at(dump, offset, count * DIRECTORY_ENTRY).data == NULL) {
         return "Missing stream directory (heavily truncated minidump?)";
     }
-    dump->is_cut = count > MINIDUMP_STREAMS;
+    dump->cut = count > MINIDUMP_STREAMS ? "streams" : NULL;
     return NULL;
 }
 
@@ -114,7 +115,7 @@ static void name_threads(struct minidump *dump)
     size_t i, j, count;
 
     if (!bytes_list(dump, bytes_stream(dump, STREAM_THREAD_NAMES), NAME_ENTRY,
-                    MINIDUMP_THREADS, &p, &count)) {
+                    &threads_limit, &p, &count)) {
         return;
     }
     for (i = 0; i < count; i++, p += NAME_ENTRY) {
@@ -135,7 +136,7 @@ static const char *read_threads(struct minidump *dump)
     struct minidump_thread *t;
 
     if (!bytes_list(dump, bytes_stream(dump, STREAM_THREADS), THREAD_ENTRY,
-                    MINIDUMP_THREADS, &p, &count)) {
+                    &threads_limit, &p, &count)) {
         return "The thread list stream was not found";
     }
     dump->threads =

@@ -18,7 +18,7 @@
 #include "base/arena.h"
 #include "stackwalk/stackwalk.h"
 
-/* What is read at most; the rest is left out, and is_cut set. */
+/* What is read at most; the rest is left out, and cut set. */
 #define MINIDUMP_STREAMS 1024
 #define MINIDUMP_THREADS 4096
 #define MINIDUMP_MODULES 4096
@@ -104,7 +104,8 @@ struct minidump {
     const uint8_t *data;
     size_t size;
     bool is_big_endian;
-    bool is_cut;
+    const char *cut; /* what there is too much of, a word of crash_limits; or
+                        NULL */
     uint32_t time; /* seconds since 1970 */
     struct arena arena;
 

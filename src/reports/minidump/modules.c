@@ -22,6 +22,7 @@
 #define VERSION_STRUCT 0x00010000
 
 static const char hex[] = "0123456789abcdef";
+static const struct bytes_limit modules_limit = {MINIDUMP_MODULES, "modules"};
 
 /* What the bytes are, written in lower case; NULL when out of memory. */
 static char *hex_text(struct minidump *dump, const uint8_t *p, size_t size)
@@ -226,7 +227,7 @@ bool modules_read(struct minidump *dump)
     size_t i, count, n = 0;
 
     if (!bytes_list(dump, bytes_stream(dump, STREAM_MODULES), ENTRY,
-                    MINIDUMP_MODULES, &p, &count)) {
+                    &modules_limit, &p, &count)) {
         return true;
     }
     dump->modules =
@@ -260,7 +261,7 @@ bool unloaded_read(struct minidump *dump)
     struct minidump_unloaded *u;
 
     if (!bytes_sized_list(dump, bytes_stream(dump, STREAM_UNLOADED),
-                          UNLOADED_ENTRY, MINIDUMP_MODULES, &p, &count)) {
+                          UNLOADED_ENTRY, &modules_limit, &p, &count)) {
         return true;
     }
     dump->unloaded =

@@ -28,6 +28,37 @@
 static cJSON *walked; /* the dump without names */
 static bool is_json, is_socorro;
 
+/* the walk ----------------------------------------------------------------- */
+
+/* Stacks that the process has walked itself take the place of those that were
+ * found, as in Symbolicator's answer. */
+static void take_prewalked(void)
+{
+    cJSON *thread, *own;
+
+    cJSON_ArrayForEach(thread, cjson_get(walked, "stacktraces"))
+    {
+        own = cJSON_DetachItemFromObjectCaseSensitive(thread, "prewalked");
+        if (own != NULL) {
+            cJSON_DeleteItemFromObjectCaseSensitive(thread, "frames");
+            cjson_add(thread, "frames", own);
+        }
+    }
+}
+
+static void tell_left_out(const char *file)
+{
+    const char *what = printable_field(walked, "left_out");
+    char text[96];
+
+    if (what[0] != '\0') {
+        snprintf(text, sizeof(text),
+                 "note: has more %s than are read; the others are left out",
+                 what);
+        (void)command_fail(COMMAND_OK, file, text);
+    }
+}
+
 /* the answer -------------------------------------------------------------- */
 
 /* Puts what the walk knows of each thread into the answer with its names. */
@@ -56,6 +87,10 @@ static cJSON *merge_answer(const cJSON *answer)
             if (value != NULL) {
                 cjson_add(stack, thread[i], cJSON_Duplicate(value, true));
             }
+        }
+        if (!is_json &&
+            cJSON_GetArraySize(cjson_get(from, "frames")) > FRAMES) {
+            cjson_add(stack, "has_more", cJSON_CreateTrue());
         }
         from = from != NULL ? from->next : NULL;
     }
@@ -129,6 +164,10 @@ int minidump_show(struct settings *settings, const char *file)
     if (walked == NULL) {
         return code;
     }
+    if (!is_socorro) {
+        take_prewalked();
+    }
+    tell_left_out(file);
     text = make_request();
     code = report_names(settings, "/symbolicate", file, text,
                         "the dump is walked without symbols, and frames have "

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "report_child.h"
 #include "reports/minidump/minidump.h"
 #include "symcachectl/cjson.h"
@@ -31,6 +32,7 @@ struct minidump_json {
     struct dump_symbols *symbols;
     cJSON *frames; /* of the thread */
     unsigned num_frames;
+    bool has_more; /* frames than are walked */
 };
 
 static void add_text(cJSON *object, const char *key, const char *text)
@@ -111,6 +113,7 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
     cJSON *object;
 
     if (w->num_frames >= MINIDUMP_FRAMES) {
+        w->has_more = true;
         return;
     }
     w->num_frames++;
@@ -138,6 +141,54 @@ static cJSON *registers_of(const struct minidump *dump,
     return object;
 }
 
+/* A text in which U+FFFD stands for bytes that are not UTF-8. */
+static cJSON *readable_text(const struct minidump_bytes *text)
+{
+    const uint8_t *p = text->data;
+    size_t n, left = text->size;
+    char *copy = malloc(3 * left + 1), *end = copy;
+    uint32_t c;
+    int taken;
+    cJSON *value;
+
+    if (copy == NULL) {
+        command_no_memory();
+    }
+    for (; left > 0; p += n, left -= n) {
+        taken = utf8_decode(p, left, &c);
+        n = (size_t)(taken > 0 ? taken : -taken);
+        end += c != 0 ? utf8_encode(end, c) : 0;
+    }
+    *end = '\0';
+    value = cJSON_CreateString(copy);
+    free(copy);
+    return value;
+}
+
+/* Frames that the process has found itself. */
+static cJSON *own_frames(struct minidump_json *w,
+                         const struct minidump_thread *thread)
+{
+    cJSON *list = cJSON_CreateArray(), *object;
+    struct minidump_own_frame frame;
+    uint32_t i;
+
+    for (i = 0; i < thread->num_own_frames; i++) {
+        if (w->num_frames >= MINIDUMP_FRAMES) {
+            w->has_more = true;
+            break;
+        }
+        w->num_frames++;
+        frame = minidump_own_frame(&w->dump, thread, i);
+        object = cJSON_CreateObject();
+        add_hex(object, "instruction_addr", frame.address);
+        add_text(object, "trust", "prewalked");
+        cjson_add(object, "function", readable_text(&frame.function));
+        cjson_append(list, object);
+    }
+    return list;
+}
+
 static cJSON *walk_thread(struct minidump_json *w, struct stackwalk *walk,
                           size_t thread)
 {
@@ -161,10 +212,13 @@ static cJSON *walk_thread(struct minidump_json *w, struct stackwalk *walk,
     w->frames = cJSON_CreateArray();
     if (minidump_thread(&w->dump, thread, &registers, &stack)) {
         walk->stack = stack.data != NULL ? &stack : NULL;
-        stackwalk_run(walk, &registers, on_frame, w);
+        w->has_more |= !stackwalk_run(walk, &registers, on_frame, w);
         cjson_add(object, "registers", registers_of(&w->dump, &registers));
     }
     cjson_add(object, "frames", w->frames);
+    if (t->num_own_frames > 0) {
+        cjson_add(object, "prewalked", own_frames(w, t));
+    }
     return object;
 }
 
@@ -274,6 +328,9 @@ static cJSON *report_walk(struct minidump_json *w)
     cjson_add(object, "stacktraces", threads);
     cjson_add(object, "modules", modules);
     cjson_add(object, "socorro", describe_more(dump));
+    if (dump->cut != NULL || w->has_more) {
+        add_text(object, "left_out", dump->cut != NULL ? dump->cut : "frames");
+    }
     return object;
 }
 

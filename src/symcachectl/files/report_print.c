@@ -81,6 +81,9 @@ static void print_thread(const cJSON *stack)
                         printable_number(next, "original_index") ==
                             printable_number(frame, "original_index"));
     }
+    if (cJSON_IsTrue(cjson_get(stack, "has_more"))) {
+        puts("     more frames are left out");
+    }
 }
 
 static void print_lines(const char *text)
