@@ -12,6 +12,7 @@
 
 #include "log.h"
 #include "release.h"
+#include "stdout_end.h"
 
 int daemon_options_read(struct daemon_options *options, int argc, char **argv,
                         const char *name, const char *usage)
@@ -35,10 +36,10 @@ int daemon_options_read(struct daemon_options *options, int argc, char **argv,
             break;
         case 'V':
             printf("%s %s\n", name, SYMCACHED_VERSION);
-            return 0;
+            return stdout_end(name, 0, EXIT_START);
         case 'h':
             fputs(usage, stdout);
-            return 0;
+            return stdout_end(name, 0, EXIT_START);
         default:
             fputs(usage, stderr);
             return EXIT_USAGE;

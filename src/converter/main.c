@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stdout_end.h"
 #include "conversion.h"
 
 #define VERSION "9.0.0"
@@ -197,11 +198,11 @@ static int parse_options(int argc, char **argv, struct conversion *c)
     for (i = 1; i < argc; i += n) {
         if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
             fputs(help, stdout);
-            return 0;
+            return stdout_end("pdb2symcache", 0, FAILURE_IO);
         }
         if (strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "--version") == 0) {
             puts("pdb2symcache " VERSION);
-            return 0;
+            return stdout_end("pdb2symcache", 0, FAILURE_IO);
         }
         n = take_option(c, argv + i, argc - i);
         if (n == 0) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stdout_end.h"
 #include "symcachectl/terminal/printable.h"
 
 int command_usage(const char *command, const char *what, const char *argument)
@@ -53,8 +54,5 @@ void command_no_memory(void)
 
 int command_finish(int code)
 {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        return command_fail(COMMAND_IO, "standard output", strerror(errno));
-    }
-    return code;
+    return stdout_end("symcachectl", code, COMMAND_IO);
 }

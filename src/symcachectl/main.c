@@ -78,12 +78,12 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
         fputs(help_text, stdout);
-        return COMMAND_OK;
+        return command_finish(COMMAND_OK);
     }
     if (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0) {
         printf("symcachectl " VERSION " (SymCache versions %d to %d)\n",
                SYMC_OLDEST_VERSION, SYMC_VERSION);
-        return COMMAND_OK;
+        return command_finish(COMMAND_OK);
     }
     return run_command(argc, argv);
 }

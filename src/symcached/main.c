@@ -33,6 +33,7 @@
 #include "symcached/space/space.h"
 #include "symcached/guest/guest.h"
 #include "base/signals.h"
+#include "base/stdout_end.h"
 #include "base/task.h"
 #include "symcached/fetch/fetch.h"
 
@@ -40,6 +41,7 @@
 
 /* How long the helper waits at its end for the processes that it killed. */
 #define KILL_MS 1000
+#define EXIT_COMMAND 3 /* of one that does not serve: see usage */
 
 struct symcached_daemon {
     struct daemon_options options;
@@ -445,13 +447,16 @@ int main(int argc, char **argv)
         return forget_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--clean") == 0) {
-        return clean_command(argc, argv, source_types, DEFAULT_CONFIG);
+        rc = clean_command(argc, argv, source_types, DEFAULT_CONFIG);
+        return stdout_end("symcached", rc, EXIT_COMMAND);
     }
     if (argc > 1 && strcmp(argv[1], "--transcoders") == 0) {
-        return transcoders_command(argc, argv, source_types, DEFAULT_CONFIG);
+        rc = transcoders_command(argc, argv, source_types, DEFAULT_CONFIG);
+        return stdout_end("symcached", rc, EXIT_COMMAND);
     }
     if (argc > 1 && strcmp(argv[1], "--tier") == 0) {
-        return tier_command(argc, argv, source_types, DEFAULT_CONFIG);
+        rc = tier_command(argc, argv, source_types, DEFAULT_CONFIG);
+        return stdout_end("symcached", rc, EXIT_COMMAND);
     }
 
     signals_delay();

@@ -44,4 +44,24 @@ is "$code$out", '0' . (run('retrace', '-h'))[1], 'behind another option, and -h'
 is((run('retrace', '--', '--help'))[0], 3, 'a file of this name');
 
 $t->finish;
+# what a full disk swallows is not said
+
+SKIP: {
+    skip 'no /dev/full', 1 unless -c '/dev/full';
+    $t->write_file('c.json', '{ "stores": { "default": { "root": "' . $t->path('store')
+        . '", "sources": [] } } }');
+    my $config = '-c ' . $t->path('c.json');
+    for (['symcachectl', 3, '--help', '-V', 'lookup --help', "clean $config", "clean --json $config"],
+         ['pdb2symcache', 2, '--help', '-V'], ['symcached', 71, '-h', '-V'],
+         ['symbolicated', 71, '-h', '-V']) {
+        my ($name, $want, @lines) = @$_;
+        my $program = $t->program($name);
+        for my $line (@lines) {
+            my $said = qx("$program" $line 2>&1 >/dev/full);
+            is $? >> 8, $line =~ /clean/ ? 3 : $want, "$name $line, to a full disk";
+            like $said, qr/^\w+: standard output: No space left on device$/m, '... why';
+        }
+    }
+}
+
 done_testing;
