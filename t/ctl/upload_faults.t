@@ -9,6 +9,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use File::Copy qw(copy);
+use File::Path qw(make_path);
+use JSON::PP qw(decode_json);
 use POSIX qw(mkfifo);
 use Test::Ctl;
 use Test::More;
@@ -29,7 +31,14 @@ sub text {
 # A server that takes all, and changes files of ours while it does.
 my $server = Test::ScriptedServer->new(log => "$dir/requests", script => sub {
     my ($c, $req) = @_;
+    $c->read_body($req) if $req->{path} =~ m{^/(?:down|busy|portal)/};
+    return $c->reply(502, { 'Retry-After' => 1 }, '<html>')
+        if $req->{path} =~ m{^/down/};
+    return $c->reply(200, { 'Content-Type' => 'text/html' }, '<html>Sign in</html>')
+        if $req->{path} =~ m{^/portal/};
     return $c->reply(404, {}) if $req->{method} ne 'PUT';
+    return $c->reply(503, { 'Retry-After' => 1 }, '{"detail":"no room in the tier"}')
+        if $req->{path} =~ m{^/busy/};
     return $c->reply(301, { Location => 'https://other/' }, "<html>")
         if $req->{path} =~ m{^/moved/};
     return $c->reply(408, { Connection => 'close', 'Retry-After' => 1 }, '')
@@ -48,7 +57,7 @@ my $server = Test::ScriptedServer->new(log => "$dir/requests", script => sub {
         close $file;
     }
     my $body = $c->read_body($req);
-    $c->reply(201, {}, '{}') if length $body == $req->{headers}{'content-length'};
+    $c->reply(201, {}, '{"result":"stored"}') if length $body == $req->{headers}{'content-length'};
 });
 my @upload = ('upload', '--url', "$server->{url}/symbols");
 sub sent { scalar grep { $_->{method} eq 'PUT' && $_->{uri} =~ $_[0] }
@@ -145,6 +154,38 @@ $ctl->is($ctl->run(@upload, "$dir/one.sym"), 0, qr/^1 stored,/,
 $ctl->is($ctl->run('upload', '--url', "$server->{url}/moved", "$dir/one.sym"),
     1, qr/ 1 refused,/, qr/one\.sym: refused: .*another address.* \(HTTP 301\)/,
     'a redirect is named');
+
+# --- answers that are not of symcached
+
+$ctl->is($ctl->run('upload', '--url', "$server->{url}/portal", "$dir/one.sym"),
+    3, qr/^0 stored, 0 skipped, 0 refused, 1 failed,/,
+    qr/\A[^\n]*one\.sym: failed: the answer is not symcached's: .* a portal .*\(HTTP 200\)\n\z/,
+    'a portal has not stored it, and is not asked again');
+$ctl->is($ctl->run('symbfile', 'push', '--url', "$server->{url}/portal", '--debug-file',
+        "$dir/one.sym", $t->program('pdb2symcache')), 3, undef,
+    qr/push: [^\n]*: the answer is not that of a server for symbfiles: .*\(HTTP 200\)\n\z/,
+    'nor a symbfile');
+
+# --- a server that is down, or takes nothing: not each file waits for it
+
+make_path("$dir/six");
+$t->write_file("six/$_.sym", text(10 + $_)) for 1 .. 6;
+my $down = $ctl->begin('', 'upload', '--json', '--url', "$server->{url}/down", "$dir/six");
+my $busy = $ctl->begin('', 'upload', '--url', "$server->{url}/busy", "$dir/six");
+my $r = $ctl->end($down);
+is $r->{code}, 3, 'a server that is down: 3';
+like $r->{err}, qr/^symcachectl upload: stopped: 5 more files were not sent, as the server cannot be reached or takes none: .* \(HTTP 502\)\. The same command goes on there later: it skips what the server has\.\n\z/m,
+    '... it is said once';
+my @told = map { decode_json($_) } split /\n/, $r->{out};
+is scalar(grep { ($_->{outcome} // '') eq 'failed' && $_->{reason} =~ /502/ } @told), 6,
+    '... of all files';
+is $told[-1]{failed}, 6, '... and counted';
+is sent(qr{^/down/}), 5, '... none but the first was tried';
+$r = $ctl->end($busy);
+is $r->{code}, 3, 'one that is busy for ever: 3';
+like $r->{err}, qr/stopped: 3 more files were not sent, .*: no room in the tier \(HTTP 503\)\./,
+    '... is given up after three files';
+is sent(qr{^/busy/}), 15, '... which were tried';
 
 $server->stop;
 $t->finish;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "symcachectl/terminal/printable.h"
 
 #define CONNECT_SECONDS 30
@@ -70,4 +71,18 @@ void short_reply_reason(const struct short_reply *reply, long status,
     snprintf(reason, size, "%s (HTTP %ld)",
              detail[0] != '\0' ? detail : guess_reason(status), status);
     cJSON_Delete(answer);
+}
+
+bool short_reply_is_stored(const struct short_reply *reply)
+{
+    static const char *const results[] = {"stored", "replaced", "same"};
+    cJSON *answer = cJSON_Parse(reply->text);
+    const char *result = printable_field(answer, "result");
+    size_t i = 0;
+
+    while (i < COUNT(results) && strcmp(result, results[i]) != 0) {
+        i++;
+    }
+    cJSON_Delete(answer);
+    return i < COUNT(results);
 }

@@ -8,6 +8,7 @@
 #define SYMCACHECTL_HELPER_SHORT_REPLY_H
 
 #include <curl/curl.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct short_reply {
@@ -24,5 +25,8 @@ void short_reply_begin(struct short_reply *reply, CURL *curl, const char *url,
  * likely, after a status of the web server itself. */
 void short_reply_reason(const struct short_reply *reply, long status,
                         char *reason, size_t size);
+
+/* Is it what symcached answers about a file that it has? */
+bool short_reply_is_stored(const struct short_reply *reply);
 
 #endif

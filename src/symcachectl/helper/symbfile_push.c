@@ -188,6 +188,17 @@ static void read_reason(const struct request *r, long status, char *reason,
     cJSON_Delete(answer);
 }
 
+/* A page of a portal answers 200 as well. */
+static bool is_taken(const struct request *r)
+{
+    cJSON *answer = cJSON_Parse(r->reply.text);
+    bool is_true =
+        cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(answer, "success"));
+
+    cJSON_Delete(answer);
+    return is_true;
+}
+
 /* Waits as long as the server says. */
 static void pause_before(const struct request *r)
 {
@@ -210,10 +221,14 @@ static int send_part(struct request *r, FILE *file, off_t begin, off_t size)
             pause_before(r);
         }
         status = post_symbfile(r, file, begin, size, reason, sizeof(reason));
-        if (status == 200) {
+        if (status == 200 && is_taken(r)) {
             return COMMAND_OK;
         }
-        if (status != 0) {
+        if (status == 200) {
+            snprintf(reason, sizeof(reason),
+                     "the answer is not that of a server for symbfiles: it is "
+                     "that of another page, or of a portal (HTTP 200)");
+        } else if (status != 0) {
             read_reason(r, status, reason, sizeof(reason));
         }
         if (status != 0 && status != 429 && status <= 500) {

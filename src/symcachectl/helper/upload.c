@@ -18,7 +18,6 @@
 
 #include <curl/curl.h>
 
-#include "symcachectl/terminal/bar.h"
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/percent.h"
@@ -30,6 +29,7 @@
 #include "symcachectl/files/examine.h"
 #include "package_name.h"
 #include "upload_labels.h"
+#include "upload_report.h"
 #include "watched_files.h"
 #include "symcachectl/options.h"
 #include "symcachectl/terminal/printable.h"
@@ -37,21 +37,16 @@
 #include "proto/upload.h"
 
 #define ATTEMPTS 5
-#define NAMED_MAX 5 /* files left out that are named */
 #define URL_MAX 4096 /* with a file behind it, it has room for 8192 */
 #define RETRY_SECONDS 5
 #define RETRY_MAX 60
+#define FAILED_MAX 3 /* files in a row: the others will fare no better */
 
 /* With --watch: how often to look, and how long a file has been left alone
  * before it counts as whole. */
 #define WATCH_SECONDS 5
 
 #define CHANGED "was changed while it was read"
-
-enum outcome { STORED, SKIPPED, REFUSED, FAILED, NO_PLACE, OUTCOMES };
-
-static const char *const outcomes[] = {"stored", "skipped", "refused",
-                                       "failed", "left out"};
 
 struct upload {
     const char *url; /* below which the files are */
@@ -62,21 +57,21 @@ struct upload {
     int is_forced;
     int is_try;
     int is_warm;
-    int is_json;
     int is_watching;
     bool is_labelled;
     struct watched_files watched;
     time_t until; /* files that changed later are not taken yet */
     CURL *curl;
     struct curl_slist *headers;
-    struct bar bar;
-    const char *file; /* that is sent now */
+    struct upload_report report;
+    const char *file;                /* that is sent now */
     struct upload_program *programs; /* that are sent after all debug files */
     size_t num_programs, room;
-    size_t counts[OUTCOMES];
-    unsigned named; /* files left out */
     struct file_body body;
     struct short_reply reply;
+    char down[512];  /* why nothing more is sent in this pass, or "" */
+    size_t unsent;   /* files, since then */
+    unsigned failed; /* in all attempts, one after the other */
 };
 
 /* A file with programs in it. */
@@ -86,55 +81,6 @@ struct upload_program {
     uint64_t key; /* of watched_files.h; 0: another part of it has failed */
 };
 
-/* In a folder, what is left out is named only if another form, or the whole
- * file, can be sent. */
-static bool is_named(struct upload *u, enum outcome outcome,
-                     const char *reason)
-{
-    static const char *const forms[] = {"is packed", "is a mapping",
-                                        "has a name", "is truncated",
-                                        "is damaged"};
-    size_t i = 0;
-
-    if (outcome != NO_PLACE) {
-        return outcome == REFUSED || outcome == FAILED;
-    }
-    while (i < COUNT(forms) &&
-           strncmp(reason, forms[i], strlen(forms[i])) != 0) {
-        i++;
-    }
-    return i < COUNT(forms) && u->named++ < NAMED_MAX;
-}
-
-static void tell(struct upload *u, enum outcome outcome, const char *path,
-                 const char *place, const char *reason)
-{
-    cJSON *object;
-
-    u->counts[outcome]++;
-    if (u->is_json) {
-        object = cJSON_CreateObject();
-        cJSON_AddStringToObject(object, "file", path);
-        cJSON_AddStringToObject(object, "outcome", outcomes[outcome]);
-        if (place != NULL) {
-            cJSON_AddStringToObject(object, "path", place);
-        }
-        if (reason != NULL) {
-            cJSON_AddStringToObject(object, "reason", reason);
-        }
-        bar_clear(&u->bar);
-        printable_json(stdout, object);
-        cJSON_Delete(object);
-    } else if (is_named(u, outcome, reason)) {
-        bar_clear(&u->bar);
-        fputs("symcachectl upload: ", stderr);
-        printable_put(stderr, path);
-        fprintf(stderr, ": %s: ", outcomes[outcome]);
-        printable_put(stderr, reason);
-        fputc('\n', stderr);
-    }
-}
-
 /* one request ------------------------------------------------------------ */
 
 static int on_progress(void *arg, curl_off_t download_all, curl_off_t got,
@@ -143,7 +89,8 @@ static int on_progress(void *arg, curl_off_t download_all, curl_off_t got,
     struct upload *u = arg;
 
     if (all > 0) {
-        bar_draw(&u->bar, (size_t)sent, (size_t)all, "bytes of this file");
+        bar_draw(&u->report.bar, (size_t)sent, (size_t)all,
+                 "bytes of this file");
     }
     return 0;
 }
@@ -184,7 +131,8 @@ static void prepare(struct upload *u, const char *url, FILE *file, off_t size)
     curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
     file_body_begin(&u->body, curl, file, 0, size);
     curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)size);
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, u->bar.is_shown ? 0L : 1L);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS,
+                     u->report.bar.is_shown ? 0L : 1L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, u);
 }
@@ -257,29 +205,74 @@ static bool may_pass(long status)
     return status == 0 || status == 408 || status == 429 || status > 500;
 }
 
+/* After a file that could not be sent: a server that is there answers HEAD,
+ * and others may fare better. */
+static void look_for_server(struct upload *u,
+                            const struct symstore_path *place,
+                            const char *reason)
+{
+    char url[8192], why[128];
+    long status;
+
+    print_url(u, place, false, url, sizeof(url));
+    prepare(u, url, NULL, 0);
+    status = perform(u, why, sizeof(why));
+    u->failed++;
+    if (status == 0 || status == 502 || status == 504 ||
+        u->failed == FAILED_MAX) {
+        snprintf(u->down, sizeof(u->down), "%s", reason);
+    }
+}
+
+/* What was sent is stored only if symcached says so, and not a portal, or
+ * another page that answers to anything. */
+static enum upload_outcome outcome_of(struct upload *u, long status,
+                                      char *reason, size_t size)
+{
+    if (short_reply_is_stored(&u->reply)) {
+        return status == 201 ? UPLOAD_STORED : UPLOAD_SKIPPED;
+    }
+    snprintf(
+        reason, size,
+        "the answer is not symcached's: it is that of another page, or of "
+        "a portal between here and the server (HTTP %ld)",
+        status);
+    return UPLOAD_FAILED;
+}
+
 /* Sends a file, again and again where that may help.  Returns the outcome, and
  * the reason of one that is not good. */
-static enum outcome put_upload(struct upload *u, const char *path,
-                               const char *url, FILE *file, off_t size,
-                               char *reason, size_t reason_size)
+static enum upload_outcome put_upload(struct upload *u, const char *path,
+                                      const struct symstore_path *place,
+                                      FILE *file, off_t size, char *reason,
+                                      size_t reason_size)
 {
+    char url[8192];
     unsigned attempt;
     long status;
+
+    print_url(u, place, true, url, sizeof(url));
 
     for (attempt = 1;; attempt++) {
         prepare(u, url, file, size);
         status = perform(u, reason, reason_size);
-        bar_clear(&u->bar);
+        bar_clear(&u->report.bar);
+        if (!may_pass(status)) {
+            u->failed = 0;
+        }
         if (status == 201 || status == 200) {
-            return status == 201 ? STORED : SKIPPED;
+            return outcome_of(u, status, reason, reason_size);
         }
         if (status > 0) {
             short_reply_reason(&u->reply, status, reason, reason_size);
         }
-        if (attempt == ATTEMPTS || !may_pass(status)) {
-            return status >= 300 && status < 500 && !may_pass(status)
-                       ? REFUSED
-                       : FAILED;
+        if (attempt == ATTEMPTS && may_pass(status)) {
+            look_for_server(u, place, reason);
+            return UPLOAD_FAILED;
+        }
+        if (!may_pass(status)) {
+            return status >= 300 && status < 500 ? UPLOAD_REFUSED
+                                                 : UPLOAD_FAILED;
         }
         pause_before(u, path, reason);
     }
@@ -297,29 +290,35 @@ static bool has_changed(FILE *file, const struct stat *before)
 static void send_file(struct upload *u, const char *path, FILE *file,
                       const struct symstore_path *place)
 {
-    char url[8192], text[3 * SYMCACHE_NAME_MAX], reason[512] = "";
-    enum outcome outcome = SKIPPED;
+    char text[3 * SYMCACHE_NAME_MAX], reason[512] = "";
+    enum upload_outcome outcome = UPLOAD_SKIPPED;
     struct stat st;
 
     snprintf(text, sizeof(text), "%s/%s/%s", place->name, place->id,
              place->file);
     if (fstat(fileno(file), &st) != 0) {
-        tell(u, FAILED, path, text, strerror(errno));
+        upload_report_add(&u->report, UPLOAD_FAILED, path, text,
+                          strerror(errno));
+        return;
+    }
+    if (u->down[0] != '\0') {
+        u->unsent++;
+        upload_report_unsent(&u->report, path, text, u->down);
         return;
     }
     /* a build gets a file that is there only by sending it */
     if (u->is_forced || u->is_labelled ||
         !is_there(u, place, file, st.st_size)) {
-        print_url(u, place, true, url, sizeof(url));
-        outcome =
-            put_upload(u, path, url, file, st.st_size, reason, sizeof(reason));
+        outcome = put_upload(u, path, place, file, st.st_size, reason,
+                             sizeof(reason));
     }
-    if (outcome <= SKIPPED && has_changed(file, &st)) {
-        outcome = FAILED;
+    if (outcome <= UPLOAD_SKIPPED && has_changed(file, &st)) {
+        outcome = UPLOAD_FAILED;
         snprintf(reason, sizeof(reason), CHANGED);
     }
-    tell(u, outcome, path, text,
-         reason[0] != '\0' && outcome > SKIPPED ? reason : NULL);
+    upload_report_add(&u->report, outcome, path, text,
+                      reason[0] != '\0' && outcome > UPLOAD_SKIPPED ? reason
+                                                                    : NULL);
 }
 
 static void defer_upload(struct upload *u, const char *path, size_t count,
@@ -331,8 +330,7 @@ static void defer_upload(struct upload *u, const char *path, size_t count,
                                    sizeof(u->programs[0])) != 0) {
         command_no_memory();
     }
-    u->programs[u->num_programs++] =
-        (struct upload_program){copy, count, key};
+    u->programs[u->num_programs++] = (struct upload_program){copy, count, key};
 }
 
 /* What is in a file. */
@@ -357,8 +355,11 @@ static void tell_unusable(const struct upload_file *c, int rc,
                           const char *error)
 {
     if (!c->is_again) {
-        tell(c->u, rc < 0 ? FAILED : c->is_operand ? REFUSED : NO_PLACE,
-             c->path, NULL, error);
+        upload_report_add(&c->u->report,
+                          rc < 0          ? UPLOAD_FAILED
+                          : c->is_operand ? UPLOAD_REFUSED
+                                          : UPLOAD_NO_PLACE,
+                          c->path, NULL, error);
     }
 }
 
@@ -401,11 +402,11 @@ static void take_part(void *arg, const struct container_part *part)
     if (part->content == NULL && c->is_again) {
         /* it was told of */
     } else if (part->content == NULL) {
-        tell(c->u,
-             part->has_failed   ? FAILED
-             : part->is_damaged ? REFUSED
-                                : NO_PLACE,
-             path, NULL, part->error);
+        upload_report_add(&c->u->report,
+                          part->has_failed   ? UPLOAD_FAILED
+                          : part->is_damaged ? UPLOAD_REFUSED
+                                             : UPLOAD_NO_PLACE,
+                          path, NULL, part->error);
     } else {
         kind = container_sniff(fileno(part->content));
         if (kind == CONTAINER_FAT && part->file != NULL) {
@@ -439,7 +440,7 @@ static void take_parts(const struct upload_file *c, FILE *file,
 static void take_upload(struct upload *u, const char *path, uint64_t key,
                         bool is_named, size_t programs)
 {
-    size_t failed = u->counts[FAILED];
+    size_t failed = u->report.counts[UPLOAD_FAILED];
     bool is_again = programs > 0;
     struct upload_found found = {false, 0};
     const char *slash = strrchr(path, '/');
@@ -454,7 +455,8 @@ static void take_upload(struct upload *u, const char *path, uint64_t key,
     FILE *file = fopen(path, "re");
 
     if (file == NULL) {
-        tell(u, FAILED, path, NULL, strerror(errno));
+        upload_report_add(&u->report, UPLOAD_FAILED, path, NULL,
+                          strerror(errno));
         return;
     }
     kind = container_sniff(fileno(file));
@@ -466,13 +468,14 @@ static void take_upload(struct upload *u, const char *path, uint64_t key,
     fclose(file);
     if (found.programs > 0 && !is_again) {
         defer_upload(u, path, found.programs,
-                     u->counts[FAILED] == failed ? key : 0);
+                     u->report.counts[UPLOAD_FAILED] == failed ? key : 0);
         return;
     }
     if (found.programs < programs) {
-        tell(u, FAILED, path, NULL, CHANGED);
+        upload_report_add(&u->report, UPLOAD_FAILED, path, NULL, CHANGED);
     }
-    if (u->is_watching && key != 0 && u->counts[FAILED] == failed) {
+    if (u->is_watching && key != 0 &&
+        u->report.counts[UPLOAD_FAILED] == failed) {
         watched_files_add(&u->watched, key);
     }
 }
@@ -493,7 +496,8 @@ static void take_operand(struct upload *u, char *operand)
     uint64_t key;
 
     if (fts == NULL) {
-        tell(u, FAILED, operand, NULL, strerror(errno));
+        upload_report_add(&u->report, UPLOAD_FAILED, operand, NULL,
+                          strerror(errno));
         return;
     }
     while ((entry = fts_read(fts)) != NULL) {
@@ -507,15 +511,38 @@ static void take_operand(struct upload *u, char *operand)
                         entry->fts_level == FTS_ROOTLEVEL, 0);
         } else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
                    entry->fts_info == FTS_NS) {
-            tell(u, FAILED, entry->fts_path, NULL, strerror(entry->fts_errno));
+            upload_report_add(&u->report, UPLOAD_FAILED, entry->fts_path, NULL,
+                              strerror(entry->fts_errno));
         } else if (entry->fts_info == FTS_SLNONE) { /* an operand only */
-            tell(u, FAILED, operand, NULL, strerror(ENOENT));
+            upload_report_add(&u->report, UPLOAD_FAILED, operand, NULL,
+                              strerror(ENOENT));
         } else if (entry->fts_info == FTS_DEFAULT &&
                    entry->fts_level == FTS_ROOTLEVEL) {
-            tell(u, REFUSED, operand, NULL, "is no regular file");
+            upload_report_add(&u->report, UPLOAD_REFUSED, operand, NULL,
+                              "is no regular file");
         }
     }
     fts_close(fts);
+}
+
+/* So that nobody waits for each file, of thousands perhaps, until it fails. */
+static void tell_unsent(struct upload *u)
+{
+    bar_clear(&u->report.bar);
+    if (u->unsent > 0) {
+        fprintf(
+            stderr,
+            "symcachectl upload: stopped: %zu more file%s not sent, as the "
+            "server cannot be reached or takes none: ",
+            u->unsent, u->unsent == 1 ? " was" : "s were");
+        printable_put(stderr, u->down);
+        fputs(". The same command goes on there later: it skips what the "
+              "server has.\n",
+              stderr);
+    }
+    u->down[0] = '\0';
+    u->unsent = 0;
+    u->failed = 0;
 }
 
 /* Sends the debug files first: a SymCache that the server makes of a stripped
@@ -534,26 +561,7 @@ static void take_operands(struct upload *u, int argc, char **argv)
         free(u->programs[n].path);
     }
     u->num_programs = 0;
-}
-
-static void print_counts(const struct upload *u)
-{
-    cJSON *object = cJSON_CreateObject();
-    enum outcome i;
-
-    for (i = 0; i < OUTCOMES; i++) {
-        if (u->is_json) {
-            cJSON_AddNumberToObject(object, outcomes[i], (double)u->counts[i]);
-        } else {
-            printf("%s%zu %s", i > 0 ? ", " : "", u->counts[i], outcomes[i]);
-        }
-    }
-    if (u->is_json) {
-        printable_json(stdout, object);
-    } else {
-        putchar('\n');
-    }
-    cJSON_Delete(object);
+    tell_unsent(u);
 }
 
 /* Adds the header of labels.  Returns an exit code. */
@@ -621,7 +629,7 @@ static int run_upload(struct upload *u, int argc, char **argv)
     if (u->curl == NULL || u->headers == NULL) {
         command_no_memory();
     }
-    bar_init(&u->bar);
+    bar_init(&u->report.bar);
     if (code == COMMAND_OK && u->is_watching) {
         watch_folder(u, argc, argv);
     }
@@ -629,16 +637,16 @@ static int run_upload(struct upload *u, int argc, char **argv)
         take_operands(u, argc, argv);
     }
     free(u->programs);
-    bar_clear(&u->bar);
+    bar_clear(&u->report.bar);
     curl_easy_cleanup(u->curl);
     curl_slist_free_all(u->headers);
     if (code != COMMAND_OK) {
         return code;
     }
-    print_counts(u);
-    return u->counts[FAILED] > 0    ? COMMAND_IO
-           : u->counts[REFUSED] > 0 ? COMMAND_NOT_FOUND
-                                    : COMMAND_OK;
+    upload_report_sum(&u->report);
+    return u->report.counts[UPLOAD_FAILED] > 0    ? COMMAND_IO
+           : u->report.counts[UPLOAD_REFUSED] > 0 ? COMMAND_NOT_FOUND
+                                                  : COMMAND_OK;
 }
 
 /* A server would refuse each file. */
@@ -658,16 +666,18 @@ int upload_command(int argc, char **argv)
     if (u == NULL) {
         command_no_memory();
     }
+    int is_json = 0;
     const struct option_spec specs[] = {
         {"--url", NULL, &u->url},           {"--token", NULL, &u->token},
         {"--expires", NULL, &u->expires},   {"--force", &u->is_forced, NULL},
         {"--try", &u->is_try, NULL},        {"--warm", &u->is_warm, NULL},
-        {"--json", &u->is_json, NULL},      {"--watch", &u->is_watching, NULL},
+        {"--json", &is_json, NULL},         {"--watch", &u->is_watching, NULL},
         {"--product", NULL, &u->labels[0]}, {"--branch", NULL, &u->labels[1]},
         {"--build", NULL, &u->labels[2]}};
 
     argc = options_parse("upload", specs, sizeof(specs) / sizeof(specs[0]),
                          argc, argv);
+    u->report.is_json = is_json != 0;
     if (argc < 0) {
         code = COMMAND_USAGE;
     } else if (u->url == NULL || argc == 0) {

@@ -1,0 +1,104 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "upload_report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "base/array.h"
+#include "symcachectl/terminal/printable.h"
+
+#define NAMED_MAX 5 /* files left out that are named */
+
+static const char *const outcomes[] = {"stored", "skipped", "refused",
+                                       "failed", "left out"};
+
+/* In a folder, what is left out is named only if another form, or the whole
+ * file, can be sent. */
+static bool is_named(struct upload_report *report, enum upload_outcome outcome,
+                     const char *reason)
+{
+    static const char *const forms[] = {"is packed", "is a mapping",
+                                        "has a name", "is truncated",
+                                        "is damaged"};
+    size_t i = 0;
+
+    if (outcome != UPLOAD_NO_PLACE) {
+        return outcome == UPLOAD_REFUSED || outcome == UPLOAD_FAILED;
+    }
+    while (i < COUNT(forms) &&
+           strncmp(reason, forms[i], strlen(forms[i])) != 0) {
+        i++;
+    }
+    return i < COUNT(forms) && report->named++ < NAMED_MAX;
+}
+
+static void print_object(struct upload_report *report,
+                         enum upload_outcome outcome, const char *path,
+                         const char *place, const char *reason)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "file", path);
+    cJSON_AddStringToObject(object, "outcome", outcomes[outcome]);
+    if (place != NULL) {
+        cJSON_AddStringToObject(object, "path", place);
+    }
+    if (reason != NULL) {
+        cJSON_AddStringToObject(object, "reason", reason);
+    }
+    bar_clear(&report->bar);
+    printable_json(stdout, object);
+    cJSON_Delete(object);
+}
+
+void upload_report_add(struct upload_report *report,
+                       enum upload_outcome outcome, const char *path,
+                       const char *place, const char *reason)
+{
+    report->counts[outcome]++;
+    if (report->is_json) {
+        print_object(report, outcome, path, place, reason);
+    } else if (is_named(report, outcome, reason)) {
+        bar_clear(&report->bar);
+        fputs("symcachectl upload: ", stderr);
+        printable_put(stderr, path);
+        fprintf(stderr, ": %s: ", outcomes[outcome]);
+        printable_put(stderr, reason);
+        fputc('\n', stderr);
+    }
+}
+
+void upload_report_unsent(struct upload_report *report, const char *path,
+                          const char *place, const char *reason)
+{
+    report->counts[UPLOAD_FAILED]++;
+    if (report->is_json) {
+        print_object(report, UPLOAD_FAILED, path, place, reason);
+    }
+}
+
+void upload_report_sum(const struct upload_report *report)
+{
+    cJSON *object = cJSON_CreateObject();
+    enum upload_outcome i;
+
+    for (i = 0; i < UPLOAD_OUTCOMES; i++) {
+        if (report->is_json) {
+            cJSON_AddNumberToObject(object, outcomes[i],
+                                    (double)report->counts[i]);
+        } else {
+            printf("%s%zu %s", i > 0 ? ", " : "", report->counts[i],
+                   outcomes[i]);
+        }
+    }
+    if (report->is_json) {
+        printable_json(stdout, object);
+    } else {
+        putchar('\n');
+    }
+    cJSON_Delete(object);
+}
