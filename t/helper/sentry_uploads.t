@@ -316,6 +316,16 @@ for (['a release', version => 'x' x 251], ['a dist', dist => 'x' x 251]) {
 }
 is bundled($bundle, version => 'x' x 250)->{state}, 'ok', 'the longest one';
 
+# release and dist are one text in memory, with a line feed between them
+is bundled($bundle, version => 'a', dist => 'b')->{state}, 'ok', 'a release and a dist';
+for ([version => "a\nb"], [version => 'a', dist => "\tb"]) {
+    my $state = bundled($bundle, @$_);
+    is $state->{state}, 'error', 'a control character in one';
+    like $state->{detail}, qr/has a control character/, '... why';
+}
+is $u->request('POST', '/api/0/projects/acme/web/releases/',
+    encode_json({ version => "a\nb" }), @bearer)->{status}, 400, '... nor is it a release';
+
 # --- whether its files can be used is told, and costs no other file
 
 my $pair_id = '11111111-b6dc-5376-ae84-ab686148470d';

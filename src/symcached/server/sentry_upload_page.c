@@ -412,10 +412,10 @@ static void answer_files(struct uploads *uploads, const struct config *config,
     reply_object(req, 200, answer);
 }
 
-/* Is a text short enough, or absent? */
-static bool is_short(const char *text)
+/* Is it the name of a release or dist that Sentry takes as well, or absent? */
+static bool is_release(const char *text)
 {
-    return text == NULL || strlen(text) <= RELEASE_MAX;
+    return text == NULL || (strlen(text) <= RELEASE_MAX && !control_in(text));
 }
 
 static void refuse_bundle(cJSON *answer, const char *detail)
@@ -444,8 +444,9 @@ static void answer_bundle(struct uploads *uploads, const struct config *config,
     request.dist = text_of(asked, "dist");
     request.name = name;
     request.chunks = sums;
-    if (!is_short(request.release) || !is_short(request.dist)) {
-        refuse_bundle(answer, "the release or its dist is too long");
+    if (!is_release(request.release) || !is_release(request.dist)) {
+        refuse_bundle(answer, "the release or its dist is too long, or has a "
+                              "control character");
     } else if (sums == NULL ||
                !read_sum(text_of(asked, "checksum"), &request.sum) ||
                !read_chunks(cJSON_GetObjectItem(asked, "chunks"), sums,
@@ -557,9 +558,10 @@ static void answer_release(const struct config *config,
         return;
     }
     version = text_of(asked, "version");
-    if (version == NULL || !is_short(version)) {
+    if (version == NULL || !is_release(version)) {
         sentry_reply_error(req, 400,
-                           "the release has no version, or a long one");
+                           "the release has no version, a long one, or one "
+                           "with a control character");
     } else {
         gmtime_r(&now, &tm);
         strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
@@ -597,11 +599,7 @@ static enum sentry_page page_of(const struct url_path *path, bool is_post)
     } pages[] = {
         {false, PAGE_OPTIONS, 5, "organizations", {"chunk-upload"}},
         {true, PAGE_CHUNKS, 5, "organizations", {"chunk-upload"}},
-        {true,
-         PAGE_BUNDLE,
-         6,
-         "organizations",
-         {"artifactbundle", "assemble"}},
+        {true, PAGE_BUNDLE, 6, "organizations", {"artifactbundle", "assemble"}},
         {true, PAGE_ASSEMBLE, 8, "projects", {"files", "difs", "assemble"}},
         {false, PAGE_FILES, 7, "projects", {"files", "dsyms"}},
         {true, PAGE_MAPPINGS, 7, "projects", {"files", "dsyms"}},
