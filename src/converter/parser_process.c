@@ -247,13 +247,16 @@ static size_t map_scratch(const struct input *input)
 }
 
 /* About ten times what the outputs of real files need.  Source files are not
- * packed there, and have a limit of their own. */
+ * packed there, and have a limit of their own.  A JsCache has 28 bytes for each
+ * position, for which "C," or "CAAC," is enough in a source map. */
 static uint64_t output_limit(const struct input *input)
 {
-    return 64 * MIB + (sourcebundle_sniff(input->data, input->size) ||
-                               portablepdb_sniff(input->data, input->size)
-                           ? 2 * SOURCEBUNDLE_TEXTS_MAX
-                           : 2 * (uint64_t)work_size(input));
+    return 64 * MIB +
+           (sourcebundle_sniff(input->data, input->size) ||
+                    portablepdb_sniff(input->data, input->size)
+                ? 2 * SOURCEBUNDLE_TEXTS_MAX
+                : 2 * (uint64_t)work_size(input)) +
+           6 * (uint64_t)input->map_size;
 }
 
 static int enter_sandbox(const struct conversion *c, const struct input *input,

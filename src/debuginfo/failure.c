@@ -51,9 +51,13 @@ int failure_writer(struct failure *failure, enum symc_status status)
         return failure_set(failure, FAILURE_LIMIT,
                            "has functions that are inlined too deep");
     case SYMC_NO_WRITE:
-        return failure_set(failure,
-                           errno == EFBIG ? FAILURE_LIMIT : FAILURE_IO,
-                           "output cannot be written: %s", strerror(errno));
+        return errno == EFBIG
+                   ? failure_set(failure, FAILURE_LIMIT,
+                                 "output is larger than that of a file of "
+                                 "its size may be")
+                   : failure_set(failure, FAILURE_IO,
+                                 "output cannot be written: %s",
+                                 strerror(errno));
     default:
         return failure_memory(failure);
     }

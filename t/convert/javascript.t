@@ -101,6 +101,19 @@ SKIP: {
         'which is said';
 }
 
+# A map without texts has up to eight times its size of positions.
+{
+    spew("$dir/dense.js", "x\n");
+    spew("$dir/dense.map", '{"sources": ["a"], "names": [], "mappings": "'
+        . ('CAAC,C,' x 2_400_000) . 'CAAC"}');
+    my ($code, undef, $said) =
+        convert("$dir/dense.js", "$dir/dense.map", '-o', "$dir/dense");
+    is $code, 0, 'a dense map of 19 MB' or diag $said;
+    is_deeply [(look_up("$dir/dense", [0, 4_800_001]))[0]->@[0 .. 4]],
+        [0, 4_800_001, 'a', 0, 2_400_001], '... has all of its positions';
+    unlink "$dir/dense", "$dir/dense.map";
+}
+
 # Maps that lie, or are as large as they can be, end with an answer or a reason.
 my $head = '{"sources": ["a", "b"], "names": ["n"], "mappings": "';
 my $section = '{"offset": {"line": %d, "column": %d}, "map": %s}';
