@@ -28,6 +28,7 @@
 #include "base/fd_write.h"
 #include "base/task.h"
 #include "base/workdir.h"
+#include "symcached/space/space.h"
 #include "call.h"
 
 #define FIRST_LINE "symcache tier 1\n"
@@ -56,12 +57,14 @@ struct tier_file_write {
     bool absent;
     bool malformed; /* the object has no sound beginning */
     int64_t stored;
+    uint64_t length; /* of the body that is there */
     uint64_t bytes;
     char head[HEAD_MAX];
     size_t head_len; /* of the body that is in it, after the metadata */
     size_t head_at;
     int errnum;
     bool is_alone; /* that is a fault of this object's path */
+    bool out_failed; /* it is of a write to out */
 };
 
 static void work_drop(void *arg)
@@ -207,6 +210,16 @@ static void open_object(void *arg)
              (int)(end + 1 - (work->head + first)), work->head + first);
     work->head_at = (size_t)(end + 2 - work->head);
     work->head_len = len - work->head_at;
+    work->length = (uint64_t)st.st_size - work->head_at;
+}
+
+static void write_out(struct tier_file_write *work, const char *data,
+                      size_t size)
+{
+    if (fd_write(work->out, data, size) != 0) {
+        work->errnum = errno;
+        work->out_failed = true;
+    }
 }
 
 /* Copies what is left of in to out, as far as size bytes in all. */
@@ -218,7 +231,7 @@ static void copy_rest(struct tier_file_write *work)
     while (work->errnum == 0 && work->bytes <= work->size &&
            (n = read(work->in, buf, sizeof(buf))) > 0) {
         work->bytes += (uint64_t)n;
-        work->errnum = fd_write(work->out, buf, (size_t)n) == 0 ? 0 : errno;
+        write_out(work, buf, (size_t)n);
     }
     if (n < 0) {
         work->errnum = errno;
@@ -230,10 +243,7 @@ static void copy_object(void *arg)
     struct tier_file_write *work = arg;
 
     work->bytes = work->head_len;
-    work->errnum =
-        fd_write(work->out, work->head + work->head_at, work->head_len) == 0
-            ? 0
-            : errno;
+    write_out(work, work->head + work->head_at, work->head_len);
     copy_rest(work);
 }
 
@@ -242,6 +252,12 @@ static void on_copied(void *arg, bool late)
     struct tier_file_write *work = arg;
     struct tier_call *call = work->call;
 
+    if (!late && work->out_failed) {
+        /* what is received lies on this machine's disk */
+        tier_call_end(call, TIER_REPLY_FAILED, "here: %s",
+                      strerror(work->errnum));
+        return;
+    }
     if (is_over(work, late)) {
         return;
     }
@@ -260,6 +276,7 @@ static void on_opened(void *arg, bool late)
                                              work_drop};
     struct tier_file_write *work = arg, *next;
     struct tier_call *call = work->call;
+    char reason[160];
 
     if (is_over(work, late)) {
         return;
@@ -277,6 +294,12 @@ static void on_opened(void *arg, bool late)
     call->stored = work->stored;
     if (work->looks) {
         tier_call_end(call, TIER_REPLY_DONE, "found");
+        return;
+    }
+    if (work->length <= call->max &&
+        disk_space_reserve(call->fd, work->length, &call->all->cache, reason,
+                           sizeof(reason)) != 0) {
+        tier_call_end(call, TIER_REPLY_FAILED, "%s", reason);
         return;
     }
     next = work_new(call);
@@ -329,7 +352,7 @@ static int write_object(struct tier_file_write *work, const char *tmp)
     if (work->out < 0) {
         return errno;
     }
-    work->errnum = fd_write(work->out, head, (size_t)n) == 0 ? 0 : errno;
+    write_out(work, head, (size_t)n);
     copy_rest(work);
     if (work->errnum == 0 && work->bytes != work->size) {
         return EIO; /* cut short by somebody */
