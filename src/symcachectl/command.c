@@ -41,7 +41,7 @@ const char *command_file(const char *command, int argc, char **argv)
 int command_fail(int code, const char *file, const char *reason)
 {
     fputs("symcachectl: ", stderr);
-    printable_put(stderr, file);
+    printable_put_address(stderr, file); /* which can be a server */
     fprintf(stderr, ": %s\n", reason);
     return code;
 }

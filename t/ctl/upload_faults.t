@@ -157,6 +157,8 @@ $ctl->is($ctl->run('upload', '--url', "$server->{url}/moved", "$dir/one.sym"),
 
 # --- answers that are not of symcached
 
+my $r;
+
 $ctl->is($ctl->run('upload', '--url', "$server->{url}/portal", "$dir/one.sym"),
     3, qr/^0 stored, 0 skipped, 0 refused, 1 failed,/,
     qr/\A[^\n]*one\.sym: failed: the answer is not symcached's: .* a portal .*\(HTTP 200\)\n\z/,
@@ -166,13 +168,26 @@ $ctl->is($ctl->run('symbfile', 'push', '--url', "$server->{url}/portal", '--debu
     qr/push: [^\n]*: the answer is not that of a server for symbfiles: .*\(HTTP 200\)\n\z/,
     'nor a symbfile');
 
+# the log of a build is no place for a password
+my $secret = $server->{url} =~ s{//}{//ci:ses\@me\@}r;
+$r = $ctl->run('symbfile', 'push', '--url', "$secret/portal", '--debug-file', "$dir/one.sym",
+    $t->program('pdb2symcache'));
+like $r->{err}, qr{push: \Q$server->{url}\E/portal/api/}, 'an address is named';
+unlike $r->{err}, qr/ses|me\@/, '... without the password in it';
+for my $ask (['minidump', '--url', $secret, "$FindBin::Bin/../data/minidump/test_app.dmp"],
+             ['symbolicate', '--url', $secret, qw(--org a --project b), '0' x 32]) {
+    $r = $ctl->run(@$ask);
+    like $r->{err}, qr{\Q$server->{url}\E}, "$ask->[0]: an address is named";
+    unlike $r->{err}, qr/ses|me\@/, '... without its password';
+}
+
 # --- a server that is down, or takes nothing: not each file waits for it
 
 make_path("$dir/six");
 $t->write_file("six/$_.sym", text(10 + $_)) for 1 .. 6;
 my $down = $ctl->begin('', 'upload', '--json', '--url', "$server->{url}/down", "$dir/six");
 my $busy = $ctl->begin('', 'upload', '--url', "$server->{url}/busy", "$dir/six");
-my $r = $ctl->end($down);
+$r = $ctl->end($down);
 is $r->{code}, 3, 'a server that is down: 3';
 like $r->{err}, qr/^symcachectl upload: stopped: 5 more files were not sent, as the server cannot be reached or takes none: .* \(HTTP 502\)\. The same command goes on there later: it skips what the server has\.\n\z/m,
     '... it is said once';

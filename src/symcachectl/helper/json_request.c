@@ -18,7 +18,7 @@ static int complain_of_helper(const struct client *client,
 
     client_error(answer, error, sizeof(error));
     fputs("symcachectl: ", stderr);
-    printable_put(stderr, client_address(client));
+    printable_put_address(stderr, client_address(client));
     fputs(": ", stderr);
     printable_put(stderr, error);
     if (answer->is_denied) {

@@ -236,7 +236,7 @@ static int send_part(struct request *r, FILE *file, off_t begin, off_t size)
         }
     }
     fputs("symcachectl symbfile push: ", stderr);
-    printable_put(stderr, r->url);
+    printable_put_address(stderr, r->url);
     fputs(": ", stderr);
     printable_put(stderr, reason);
     fputc('\n', stderr);

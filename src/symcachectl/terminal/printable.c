@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/utf8.h"
@@ -61,6 +62,25 @@ void printable_put(FILE *stream, const char *text)
         fputs(out, stream);
         free(out);
     }
+}
+
+void printable_put_address(FILE *stream, const char *address)
+{
+    const char *host = NULL, *at = NULL;
+    size_t i;
+
+    if (address != NULL && (strncasecmp(address, "http://", 7) == 0 ||
+                            strncasecmp(address, "https://", 8) == 0)) {
+        host = strstr(address, "://") + 3;
+    }
+    for (i = 0; host != NULL && i < strcspn(host, "/?#"); i++) {
+        at = host[i] == '@' ? host + i + 1 : at;
+    }
+    if (at != NULL) {
+        fprintf(stream, "%.*s", (int)(host - address), address);
+        address = at;
+    }
+    printable_put(stream, address);
 }
 
 const char *printable_field(const cJSON *object, const char *key)

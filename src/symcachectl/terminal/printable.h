@@ -20,6 +20,10 @@ char *printable(const char *text, size_t size);
 /* Prints the same to a stream; NULL is "". */
 void printable_put(FILE *stream, const char *text);
 
+/* The same of an address, without the user and password of a URL: the log of a
+ * build is no place for them. */
+void printable_put_address(FILE *stream, const char *address);
+
 /* The text of an object's field, not escaped; "" if there is none. */
 const char *printable_field(const cJSON *object, const char *key);
 void printable_put_field(FILE *stream, const cJSON *object, const char *key);
