@@ -122,10 +122,10 @@ HOTOBJS  = $(filter $(foreach p,base debuginfo derived reports stackwalk \
              $(B)/obj/src/$(p)/%),$(OBJS))
 $(HOTOBJS): OPT = $(HOT)
 
-# a parser that gets no memory ends (src/converter/allocation.c)
+# a parser that gets no memory ends (src/sandbox/allocation.c)
 WRAP_pdb2symcache = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,-u,__wrap_malloc
 WRAP_symcachectl  = $(WRAP_pdb2symcache)
-$(B)/obj/src/converter/allocation.o: private OPT =
+WRAP_symbolicated-worker = $(WRAP_pdb2symcache)
 $(B)/pdb2symcache: private OPT = $(HOT)
 
 $(B)/obj/%.o: %.c | check-packages

@@ -274,6 +274,8 @@ my %long = (
         'the states of one transfer, which are drawn at its top',
     'src/proto/symbol_path.c' =>
         'one path, in each of its forms',
+    'src/worker_pool/pool.c' =>
+        'one pool, whose workers and works end each other',
     'src/symcached/intake/upload_main.c' =>
         'one process, from its arguments to its last line',
     'src/symbolicated/api/symbolicator/candidates.c' =>

@@ -28,9 +28,9 @@
 #include "debuginfo/scratch.h"
 #include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/sourcemap/sourcemap.h"
-#include "allocation.h"
 #include "slice_choice.h"
 #include "input_format.h"
+#include "memory.h"
 #include "sandbox/sandbox.h"
 #include "breakpad_output.h"
 #include "supplement_file.h"
@@ -279,7 +279,7 @@ static int enter_sandbox(const struct conversion *c, const struct input *input,
     limits.file_size =
         scratch > output_limit(input) ? scratch : output_limit(input);
     limits.cpu_seconds = sandbox_seconds(size + input->beside);
-    allocation_limit(limits.memory);
+    memory_limit(limits.memory);
     if (sandbox_enter(&limits, start, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_SANDBOX,
                            "is not parsed without a sandbox: %s "
@@ -441,7 +441,7 @@ static enum failure_code child_main(const struct parser_process_job *job,
     memset(&result, 0, sizeof(result));
     result.has_file_addresses = c->has_file_addresses;
     catch_sigbus(c);
-    allocation_must_succeed(c->program, conversion_shown(c));
+    memory_must_suffice(c->program, conversion_shown(c));
     want_stack();
     failed = map_input(job, &input, &failure) != 0 ||
              map_expanded(&input, &failure) != 0;

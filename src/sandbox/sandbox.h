@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocation.h"
 #include "bwrap_filter.h"
 #include "daemon_sandbox.h"
 

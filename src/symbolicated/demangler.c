@@ -93,7 +93,8 @@ static int64_t cpu_time(pid_t pid)
 enum wait {
     WAIT_ANSWER,   /* or its end */
     WAIT_TOO_LONG, /* it computes for longer than a name may take */
-    WAIT_STALLED   /* it hardly runs, which is not the name's fault */
+    WAIT_STALLED,  /* it hardly runs, which is not the name's fault */
+    WAIT_LACKS     /* memory */
 };
 
 static enum wait wait_for_answer(void)
@@ -137,6 +138,10 @@ static ssize_t ask_worker(const struct symc_string *name, uint32_t language,
     }
     if (n < (ssize_t)sizeof(answer->head)) {
         end_worker();
+        n = -1;
+    } else if (answer->head.message == WORK_CANNOT) {
+        end_worker();
+        *waited = WAIT_LACKS;
         n = -1;
     }
     return n;
@@ -192,7 +197,8 @@ static ssize_t exchange_with_child(const struct symc_string *name,
     static const char *const ends[] = {
         [WAIT_ANSWER] = "died of one",
         [WAIT_TOO_LONG] = "was killed: one took too long",
-        [WAIT_STALLED] = "was killed: it hardly ran for two seconds"};
+        [WAIT_STALLED] = "was killed: it hardly ran for two seconds",
+        [WAIT_LACKS] = "has no memory"};
     enum wait waited;
     bool is_new;
     ssize_t n;
@@ -207,7 +213,7 @@ static ssize_t exchange_with_child(const struct symc_string *name,
     if (n < 0) {
         log_info(0, "a worker that makes names readable %s", ends[waited]);
         linkage_failed();
-        return waited == WAIT_STALLED ? -1 : 0;
+        return waited == WAIT_STALLED || waited == WAIT_LACKS ? -1 : 0;
     }
     return answer->head.message == WORK_DONE
                ? n - (ssize_t)sizeof(answer->head)

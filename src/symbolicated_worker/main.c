@@ -5,6 +5,7 @@
  * process that has locked itself in.
  */
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -21,6 +22,21 @@
 
 /* Bytes of its own memory; files that are mapped do not count. */
 #define OWN_MEMORY ((uint64_t)256 << 20)
+
+/* Bytes that the C library takes at most beyond those that it is asked for. */
+#define MARGIN ((uint64_t)2 << 20)
+
+/* At the limit the body wants too much: another worker would not have more, and
+ * its readers go on, to say so.  Below it, the machine has no more. */
+static void on_lack(size_t size)
+{
+    const struct mallinfo2 heap = mallinfo2();
+    uint64_t used = (uint64_t)heap.arena + heap.hblkhd + MARGIN;
+
+    if (used <= OWN_MEMORY && size <= OWN_MEMORY - used) {
+        work_cannot();
+    }
+}
 
 int main(int argc, char **argv)
 {
@@ -40,6 +56,7 @@ int main(int argc, char **argv)
     prctl(PR_SET_NAME, NAME);
     (void)sandbox_prepare_receiving();
     work_fork();
+    allocation_must_succeed(on_lack);
     if (sandbox_enter_receiving(OWN_MEMORY, error, sizeof(error)) != 0) {
         fprintf(stderr, NAME ": %s\n", error);
         return 1;

@@ -44,22 +44,21 @@ static void have_nothing(void *arg, const struct work_file *file,
  * although with nothing, because the limit of the process's own memory has no
  * room for it; symbolicated counts it instead.
  */
-static bool take_room(struct packed_room *room)
+static void take_room(struct packed_room *room)
 {
     void *data;
 
     if (room->data != NULL) {
-        return true;
+        return;
     }
     work_say(room->service, CRASH_ROOM, strlen(CRASH_ROOM));
     work_ask(room->service, have_nothing, NULL);
     data = mmap(NULL, room->most, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data == MAP_FAILED) {
-        return false;
+        work_cannot();
     }
     room->data = data;
-    return true;
 }
 
 /* A file in the gzip format may have several members. */
@@ -125,9 +124,7 @@ enum packed_result packed_undo(struct packed_room *room, enum packing packing,
     uint64_t size;
     uint8_t *out;
 
-    if (!take_room(room)) {
-        return PACKED_LARGE;
-    }
+    take_room(room);
     out = room->data + room->used;
     result = (packing == PACKED_GZIP ? undo_gzip : undo_zstd)(
         bytes, out, room->most - room->used, &size);

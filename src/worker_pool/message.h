@@ -10,6 +10,8 @@
  *   HAVE     files; the last of these messages says so
  *   DONE     the text is whole, and is the result
  *   REFUSES  the text is whole, and says why there is no result
+ *   CANNOT   the worker has no memory, for which the body is not to blame, and
+ *            ends
  *
  * A descriptor of a file is sent once; the worker keeps the file mapped under
  * the number of its slot.
@@ -34,7 +36,8 @@ enum work_message {
     WORK_ASKS,
     WORK_HAVE,
     WORK_DONE,
-    WORK_REFUSES
+    WORK_REFUSES,
+    WORK_CANNOT
 };
 
 struct work_head {

@@ -72,6 +72,7 @@ struct work {
     bool is_waiting; /* in the list */
     bool has_news;   /* the worker waits for us */
     bool is_dead;
+    enum work_news end; /* of one that is dead */
 };
 
 struct work_pool {
@@ -202,12 +203,13 @@ static void wait_for_worker(struct work *work)
 }
 
 /* Told from the loop, as callers do not expect it from their own call. */
-static void end_dead_work(struct work *work)
+static void end_dead_work(struct work *work, enum work_news end)
 {
     static const struct timeval now;
     struct process *process = work->process;
 
     work->is_dead = true;
+    work->end = end;
     work->process = NULL;
     if (work->is_waiting) {
         TAILQ_REMOVE(&work->pool->waiting, work, entry);
@@ -216,7 +218,9 @@ static void end_dead_work(struct work *work)
     if (process != NULL) {
         free_process(process);
     }
-    atomic_fetch_add(&work->pool->counts->died, 1);
+    if (end == WORK_DIED) {
+        atomic_fetch_add(&work->pool->counts->died, 1);
+    }
     event_add(work->timer, &now);
 }
 
@@ -238,10 +242,10 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     struct work *work = arg;
 
     if (work->is_dead) {
-        work->told(work->arg, WORK_DIED);
+        work->told(work->arg, work->end);
     } else if (!wait_on(work)) {
         tell_why_late(work);
-        end_dead_work(work);
+        end_dead_work(work, work->is_waiting ? WORK_UNABLE : WORK_DIED);
     }
 }
 
@@ -256,11 +260,10 @@ static void tell_of_work(struct work *work, enum work_news news)
     work->told(work->arg, news);
 }
 
-/* Returns 0, or -1: it is too much, or there is no memory. */
+/* Returns 0, or -1 without memory. */
 static int add_text(struct work *work, const char *text, size_t size)
 {
-    if (size > work->order.most - work->size ||
-        array_need(&work->text, &work->room, work->size + size + 1, 1) != 0) {
+    if (array_need(&work->text, &work->room, work->size + size + 1, 1) != 0) {
         return -1;
     }
     memcpy(work->text + work->size, text, size);
@@ -269,17 +272,31 @@ static int add_text(struct work *work, const char *text, size_t size)
     return 0;
 }
 
+/* May the worker say that? */
+static bool is_allowed(const struct work *work, const struct work_head *head,
+                       size_t size)
+{
+    return !work->has_news && head->message >= WORK_TEXT &&
+           head->message <= WORK_CANNOT && head->message != WORK_HAVE &&
+           size <= work->order.most - work->size;
+}
+
 /* A packet of a worker that has something to do. */
 static void take_packet(struct work *work, const char *packet, size_t size)
 {
     struct work_head head;
 
     memcpy(&head, packet, sizeof(head));
-    if (work->has_news || head.message < WORK_TEXT ||
-        head.message > WORK_REFUSES || head.message == WORK_HAVE ||
-        add_text(work, packet + sizeof(head), size - sizeof(head)) != 0) {
+    size -= sizeof(head);
+    if (!is_allowed(work, &head, size)) {
         log_info(0, "a worker was killed: it said what it may not");
-        end_dead_work(work);
+        end_dead_work(work, WORK_DIED);
+        return;
+    }
+    if (head.message == WORK_CANNOT ||
+        add_text(work, packet + sizeof(head), size) != 0) {
+        log_warn(0, "a worker has no memory");
+        end_dead_work(work, WORK_UNABLE);
         return;
     }
     work->status = head.detail;
@@ -313,7 +330,7 @@ static void on_packet(evutil_socket_t fd, short what, void *arg)
         drop_waiting(process); /* it has nothing to say */
     } else if (n < (ssize_t)sizeof(struct work_head)) {
         log_info(0, "a worker died");
-        end_dead_work(work);
+        end_dead_work(work, WORK_DIED);
     } else {
         take_packet(work, packet, (size_t)n);
     }
@@ -355,7 +372,8 @@ static void begin_work(struct work *work, struct process *process)
     atomic_fetch_add(&work->pool->counts->bodies, 1);
     wait_for_worker(work);
     if (!send_begin(work, process)) {
-        end_dead_work(work);
+        log_warn(errno, "a worker was not sent its body");
+        end_dead_work(work, WORK_UNABLE);
     }
     spool_unref(work->body);
     work->body = NULL;
@@ -397,7 +415,7 @@ static void fail_waiting(struct work_pool *pool)
     struct work *work;
 
     while ((work = TAILQ_FIRST(&pool->waiting)) != NULL) {
-        end_dead_work(work);
+        end_dead_work(work, WORK_UNABLE);
     }
 }
 
@@ -607,7 +625,8 @@ static bool send_files(struct sending *sending, bool is_last)
     return is_sent;
 }
 
-/* The slot of a file, which is new when it is the next one; or WORK_NO_SLOT. */
+/* The slot of a file, which is new when it is the next one; or WORK_NO_SLOT
+ * without memory. */
 static uint32_t slot_of(struct process *process,
                         const struct work_input_file *input)
 {
@@ -625,7 +644,14 @@ static uint32_t slot_of(struct process *process,
                : WORK_NO_SLOT;
 }
 
-/* Returns false if a packet could not be sent. */
+/* Is it for what this process lacks that a file was not opened?  Otherwise it
+ * was replaced meanwhile. */
+static bool is_lack(int errnum)
+{
+    return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+}
+
+/* Returns false if a packet could not be sent, or a file not be opened. */
 static bool add_file(struct sending *sending,
                      const struct work_input_file *input,
                      int (*open)(void *arg, size_t input), void *arg,
@@ -643,8 +669,12 @@ static bool add_file(struct sending *sending,
 
     if (input->inode != 0) {
         file.slot = slot_of(process, input);
+        if (file.slot == WORK_NO_SLOT) {
+            return false;
+        }
     }
     if (file.slot == process->nheld) {
+        errno = 0;
         fd = open(arg, index);
         if (fd >= 0) {
             process->held[process->nheld++] =
@@ -652,6 +682,8 @@ static bool add_file(struct sending *sending,
             sending->fds[sending->nfds++] = fd;
             atomic_fetch_add(&process->pool->counts->given, 1);
             file.is_new = 1;
+        } else if (is_lack(errno)) {
+            return false;
         } else {
             file.slot = WORK_NO_SLOT;
         }
@@ -675,11 +707,22 @@ void work_send_files(struct work *work,
     wait_for_worker(work);
     for (i = 0; i < n; i++) {
         if (!add_file(&sending, &input_files[i], open, arg, i)) {
-            end_dead_work(work);
-            return;
+            break;
         }
     }
-    if (!send_files(&sending, true)) {
-        end_dead_work(work);
+    if (i == n && send_files(&sending, true)) {
+        return;
+    }
+    log_warn(errno, "a worker was not sent its files");
+    while (sending.nfds > 0) {
+        close(sending.fds[--sending.nfds]);
+    }
+    end_dead_work(work, WORK_UNABLE);
+}
+
+void work_give_up(struct work *work)
+{
+    if (!work->is_dead) {
+        end_dead_work(work, WORK_UNABLE);
     }
 }

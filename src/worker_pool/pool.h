@@ -53,7 +53,8 @@ enum work_news {
     WORK_WANTS,   /* files: work_send_files() tells about them */
     WORK_ENDED,   /* with a result */
     WORK_REFUSED, /* work_status() has the status */
-    WORK_DIED     /* crashed, lied, was silent for too long */
+    WORK_DIED,    /* crashed, lied, was silent for too long */
+    WORK_UNABLE   /* no worker, memory or descriptor: not the body's fault */
 };
 
 typedef void (*work_fn)(void *arg, enum work_news news);
@@ -84,12 +85,15 @@ struct work_input_file {
 
 /*
  * Answers WORK_WANTS.  open is called for files that the worker has not mapped
- * yet, and returns a descriptor to be read, or -1: there is none.  If it cannot
- * be done, the work is told of as dead, later.
+ * yet, and returns a descriptor to be read, or -1 with errno: there is none.
+ * If it cannot be done, the work is told of as WORK_UNABLE, later.
  */
 void work_send_files(struct work *work,
                      const struct work_input_file *input_files, size_t n,
                      int (*open)(void *arg, size_t input), void *arg);
+
+/* Has a work that wants files told of as WORK_UNABLE, later. */
+void work_give_up(struct work *work);
 
 /* Ends a work; its worker is killed if it still reads.  NULL is allowed. */
 void work_free(struct work *work);

@@ -111,6 +111,16 @@ static _Noreturn void give_up(void)
     _exit(1);
 }
 
+_Noreturn void work_cannot(void)
+{
+    static const struct work_head head = {WORK_CANNOT, 0};
+
+    if (write(WORK_SOCKET, &head, sizeof(head)) < 0) {
+        /* the other side finds the socket closed */
+    }
+    _exit(1);
+}
+
 /* The size of the packet; the process ends with the daemon's interest. */
 static size_t receive_packet(char packet[WORK_MESSAGE_MAX], int *fds,
                              size_t *nfds)
@@ -120,6 +130,9 @@ static size_t receive_packet(char packet[WORK_MESSAGE_MAX], int *fds,
 
     if (n == 0) {
         exit(0);
+    }
+    if (n < 0) {
+        work_cannot();
     }
     if (n < (ssize_t)sizeof(struct work_head)) {
         give_up();
@@ -135,7 +148,7 @@ static void send_packet(struct work_service *service,
     service->packet.head = (struct work_head){message, detail};
     if (write(WORK_SOCKET, packet, sizeof(struct work_head) + service->size) <
         0) {
-        give_up();
+        work_cannot();
     }
     service->size = 0;
 }
@@ -149,7 +162,7 @@ static struct mapping map_body(int fd)
     if (size > 0) {
         data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data == MAP_FAILED) {
-            give_up();
+            work_cannot();
         }
         mapping = (struct mapping){data, (size_t)size};
     }
@@ -196,7 +209,10 @@ void work_ask(struct work_service *service,
         for (i = next = 0; i < n; i++) {
             mapping = &none;
             if (files[i].slot < WORK_SLOTS) {
-                if (files[i].is_new && next < nfds) {
+                if (files[i].is_new) {
+                    if (next == nfds) {
+                        work_cannot(); /* the kernel had none left for us */
+                    }
                     service->slots[files[i].slot] = map_body(fds[next++]);
                 }
                 mapping = &service->slots[files[i].slot];

@@ -56,6 +56,10 @@ void work_ask(struct work_service *service,
 /* The text is the result. */
 void work_done(struct work_service *service);
 
+/* Ends the process, as it lacks what the body is not to blame for.  Takes no
+ * memory. */
+_Noreturn void work_cannot(void);
+
 /* There is no result; the text and status tell why. */
 void work_refuse(struct work_service *service, uint32_t status);
 

@@ -124,7 +124,7 @@ SKIP: {
     my @s = map { send_dump("stopped$_") } 1 .. $ready + 1;
     is answer($s[$_])->{status}, 200, 'a worker that was ready' for 0 .. $ready - 1;
     $clock->pass(61, \&workers);
-    like answer($s[$ready])->{body}, qr/"internal error"/,
+    like answer($s[$ready])->{body}, qr/"no worker is available"/,
         'without a spawner there is no other one';
     like $t->symbolicated_log,
         qr/\[warn\].* no worker was started within 60000 ms/, '... so the log says';

@@ -13,9 +13,11 @@
  *   lie        says what no worker may
  *   talk       says too much
  *   refuse     has no result
+ *   cannot     has no memory
  *   ask N      asks for N files, and says what is in them
  *   size       says how long the body is, and its last byte
  */
+#include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -94,6 +96,8 @@ static void obey(const struct work_body *body, const char *line)
     } else if (strcmp(line, "signal") == 0) {
         work_say(service,
                  syscall(SYS_tgkill, first, first, 0) == 0 ? "yes" : "no", 2);
+    } else if (strcmp(line, "cannot") == 0) {
+        work_cannot();
     } else if (strcmp(line, "abort") == 0) {
         abort();
     } else if (strcmp(line, "hang") == 0) {
@@ -171,13 +175,19 @@ struct result {
     size_t size;
 };
 
+static int errno_of_open; /* 0: files are opened */
+
 static int open_file(void *arg, size_t input)
 {
     struct result *result = arg;
-    int fd = memfd_create("file", MFD_CLOEXEC);
+    int fd = errno_of_open == 0 ? memfd_create("file", MFD_CLOEXEC) : -1;
     char text[32];
     int n = snprintf(text, sizeof(text), "content %zu", input);
 
+    if (fd < 0) {
+        errno = errno_of_open;
+        return -1;
+    }
     assert_int_equal(write(fd, text, (size_t)n), n);
     result->opened++;
     return fd;
@@ -217,7 +227,7 @@ static void on_news(void *arg, enum work_news news)
     }
     result->news = news;
     result->is_over = true;
-    if (news != WORK_DIED) {
+    if (news != WORK_DIED && news != WORK_UNABLE) {
         result->text = work_take_text(result->work, &result->size);
     }
 }
@@ -348,6 +358,23 @@ static void test_lost(void **state)
         expect("lost", bodies[i], WORK_DIED, NULL);
     }
     expect("lost", "echo", WORK_ENDED, ">|echo");
+}
+
+/* For what it lacks the body is not to blame. */
+static void test_unable(void **state)
+{
+    struct result result;
+
+    atomic_store(&counts.died, 0);
+    expect("unable", "cannot", WORK_UNABLE, NULL);
+    errno_of_open = EMFILE;
+    expect("unable", "ask 2", WORK_UNABLE, NULL);
+    errno_of_open = ENOENT; /* it was replaced meanwhile */
+    run(&result, "unable", "ask 1");
+    errno_of_open = 0;
+    assert_string_equal(result.text, "[0 1 2 known:none][1 1 2 known:none]");
+    free(result.text);
+    assert_int_equal(atomic_load(&counts.died), 0);
 }
 
 static void on_turn(evutil_socket_t fd, short what, void *arg)
@@ -535,7 +562,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_domain), cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_spool),      cmocka_unit_test(test_refuse),
-        cmocka_unit_test(test_lost),       cmocka_unit_test(test_late_files),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_unable),       cmocka_unit_test(test_late_files),
         cmocka_unit_test(test_hang),
         cmocka_unit_test(test_cancelled),  cmocka_unit_test(test_files),
         cmocka_unit_test(test_held),

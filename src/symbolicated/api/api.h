@@ -174,6 +174,7 @@ enum api_news {
     API_WORK_ENDED,   /* with a result */
     API_WORK_REFUSED, /* detail: why */
     API_WORK_DIED,
+    API_WORK_UNABLE,    /* not the body's fault: to be tried again */
     API_WORK_UNFETCHED, /* its body cannot be fetched; the text says why */
     API_WORK_LATE     /* the time of the call is over */
 };

@@ -30,6 +30,7 @@ static void on_news(void *arg, enum work_news news)
         [WORK_ENDED] = API_WORK_ENDED,
         [WORK_REFUSED] = API_WORK_REFUSED,
         [WORK_DIED] = API_WORK_DIED,
+        [WORK_UNABLE] = API_WORK_UNABLE,
     };
     struct body *body = arg;
     struct api_work *work = body->call->work;
@@ -84,7 +85,8 @@ static void on_fetched(void *arg, struct spool *spool, const char *text)
         order = NULL;
     }
     if (order == NULL || begin_body(body, order) != 0) {
-        fail_body(body, "out of memory");
+        body->call->work->news = API_WORK_UNABLE;
+        body->told(body->arg);
     }
     free(order);
 }
@@ -136,8 +138,12 @@ void body_work_give(struct body *body, const struct search *search)
     const struct api_input_file *from;
     size_t i;
 
-    /* without memory, the worker is told of no files */
-    for (i = 0; input_files != NULL && i < work->ninput_files; i++) {
+    work->news = API_WORK_NONE;
+    if (input_files == NULL) {
+        work_give_up(body->work);
+        return;
+    }
+    for (i = 0; i < work->ninput_files; i++) {
         from = &work->input_files[i];
         input_files[i].index = from->index;
         input_files[i].what = from->what;
@@ -147,10 +153,8 @@ void body_work_give(struct body *body, const struct search *search)
                                 &input_files[i].inode);
         }
     }
-    work->news = API_WORK_NONE;
     body->search = search;
-    work_send_files(body->work, input_files,
-                    input_files != NULL ? work->ninput_files : 0,
+    work_send_files(body->work, input_files, work->ninput_files,
                     open_input_file, body);
     free(input_files);
 }

@@ -164,6 +164,9 @@ static enum api_next asm_step(struct api_call *base, struct api_reply *reply)
         return mozilla_refuse(reply, 503,
                               "the program could not be had in time, please "
                               "try again");
+    case API_WORK_UNABLE:
+        return mozilla_refuse(reply, 503, "no worker is available, please "
+                                          "try again");
     default:
         return mozilla_refuse(reply, 500, "internal error");
     }

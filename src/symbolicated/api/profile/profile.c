@@ -257,6 +257,8 @@ static enum api_next profile_step(struct api_call *base,
         return answer_refused(call, reply);
     case API_WORK_LATE:
         return refuse_later(reply, "the profile took too long");
+    case API_WORK_UNABLE:
+        return refuse_later(reply, "no worker is available");
     case API_WORK_NONE:
         return API_WORKS;
     default:

@@ -397,6 +397,9 @@ static enum api_next crash_report_step(struct api_call *api,
         return answer_refused(call, reply);
     case API_WORK_DIED:
         return answer_failed(reply, "internal error");
+    case API_WORK_UNABLE:
+        answer_later(reply, "no worker is available");
+        return API_FINISHED;
     case API_WORK_UNFETCHED:
         return answer_failed(reply, call->work.said);
     case API_WORK_LATE:

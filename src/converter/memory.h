@@ -1,11 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * How a parser ends that gets no memory, in programs that are linked with
- * allocation.c.
+ * How a parser ends that gets no memory.
  */
-#ifndef CONVERTER_ALLOCATION_H
-#define CONVERTER_ALLOCATION_H
+#ifndef CONVERTER_MEMORY_H
+#define CONVERTER_MEMORY_H
 
 #include <stdint.h>
 
@@ -13,12 +12,11 @@
  * Makes the process end at the first allocation that fails, with a message of
  * this beginning: with FAILURE_LIMIT where a limit of memory is reached, which
  * is the file's fault, and with FAILURE_TEMPORARY where the machine has no
- * more.  To be called before the sandbox, once.  In other processes allocations
- * may fail.
+ * more.  To be called before the sandbox, once.
  */
-void allocation_must_succeed(const char *program, const char *file);
+void memory_must_suffice(const char *program, const char *file);
 
 /* The sandbox will limit the address space to so many bytes. */
-void allocation_limit(uint64_t address_space);
+void memory_limit(uint64_t address_space);
 
 #endif

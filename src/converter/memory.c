@@ -1,12 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
- *
- * The linker gives pdb2symcache and symcachectl these functions in the place of
- * those that allocate (--wrap), in the libraries that are linked in as well.  A
- * parser that gets no memory ends here, and not where each reader would go on
- * without a part of the file, or call the file damaged.
  */
-#include "allocation.h"
+#include "memory.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -16,6 +11,7 @@
 #include <unistd.h>
 
 #include "debuginfo/failure.h"
+#include "sandbox/sandbox.h"
 
 /* Bytes that the C library takes at most beyond those that it is asked for. */
 #define MARGIN ((uint64_t)2 << 20)
@@ -28,13 +24,6 @@ static size_t message_size;
 static int statm = -1;
 static uint64_t address_space = UINT64_MAX, data = UINT64_MAX; /* limits */
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-
 static uint64_t soft_limit(__rlimit_resource_t resource)
 {
     struct rlimit now;
@@ -44,18 +33,7 @@ static uint64_t soft_limit(__rlimit_resource_t resource)
                : UINT64_MAX;
 }
 
-void allocation_must_succeed(const char *program, const char *file)
-{
-    int n = snprintf(message, sizeof(message), "%s: %s: ", program, file);
-
-    statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    address_space = soft_limit(RLIMIT_AS);
-    data = soft_limit(RLIMIT_DATA);
-    message_size =
-        (size_t)n < sizeof(message) ? (size_t)n : sizeof(message) - 1;
-}
-
-void allocation_limit(uint64_t bytes)
+void memory_limit(uint64_t bytes)
 {
     address_space = bytes < address_space ? bytes : address_space;
 }
@@ -94,14 +72,11 @@ static void print(const char *text, size_t size)
     }
 }
 
-static __attribute__((noinline, cold)) void lacks_memory(size_t size)
+static void lacks_memory(size_t size)
 {
     static const char limit[] = "needs more memory than it may have\n";
     static const char machine[] = "needs more memory than there is\n";
 
-    if (message_size == 0) {
-        return;
-    }
     print(message, message_size);
     if (is_limit_reached(size)) {
         print(limit, sizeof(limit) - 1);
@@ -111,32 +86,14 @@ static __attribute__((noinline, cold)) void lacks_memory(size_t size)
     _exit(FAILURE_TEMPORARY);
 }
 
-void *__wrap_malloc(size_t size)
+void memory_must_suffice(const char *program, const char *file)
 {
-    void *p = __real_malloc(size);
+    int n = snprintf(message, sizeof(message), "%s: %s: ", program, file);
 
-    if (p == NULL && size > 0) {
-        lacks_memory(size);
-    }
-    return p;
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    void *p = __real_calloc(count, size);
-
-    if (p == NULL && count > 0 && size > 0) {
-        lacks_memory(size > SIZE_MAX / count ? SIZE_MAX : count * size);
-    }
-    return p;
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-    void *q = __real_realloc(p, size);
-
-    if (q == NULL && size > 0) {
-        lacks_memory(size);
-    }
-    return q;
+    statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    address_space = soft_limit(RLIMIT_AS);
+    data = soft_limit(RLIMIT_DATA);
+    message_size =
+        (size_t)n < sizeof(message) ? (size_t)n : sizeof(message) - 1;
+    allocation_must_succeed(lacks_memory);
 }
