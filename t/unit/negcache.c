@@ -4,6 +4,8 @@
  * Lifetimes of negative entries.  The clock is moved: time() is the test's.
  */
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -51,6 +53,23 @@ static const struct cache_config cache = {.retry_misses_after = 100,
                                           .retry_malformed_after = 1000,
                                           .retry_errors_after = 60};
 static const symcache_version_t v9 = {9, 0, 0}, v3 = {3, 1, 0};
+/* In the place of the C library's: a folder that cannot be read to its end. */
+static int unreadable; /* 0, or the errno */
+
+struct dirent *readdir(DIR *dir)
+{
+    static struct dirent *(*real)(DIR *);
+
+    if (unreadable != 0) {
+        errno = unreadable;
+        return NULL;
+    }
+    if (real == NULL) {
+        *(void **)&real = dlsym(RTLD_NEXT, "readdir64");
+    }
+    return real(dir);
+}
+
 static struct negcache *negcache;
 static symcache_key_t key;
 static struct negcache_entry entry;
@@ -428,6 +447,12 @@ static void forget_unseen(void **state)
             negcache_forget(negcache, &store, &key, i == 0, &errnum), 0);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
         assert_int_equal(errnum, EMFILE);
+        assert_true(find(&v9));
+        unreadable = EIO;
+        assert_int_equal(
+            negcache_forget(negcache, &store, &key, i == 0, &errnum), 0);
+        unreadable = 0;
+        assert_int_equal(errnum, EIO);
         assert_true(find(&v9));
     }
     assert_int_equal(forgotten(negcache, &key, true), 1);

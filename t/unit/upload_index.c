@@ -5,6 +5,8 @@
  * servers have (docs/uploads.md, SSQP), what is found by them, and when it is
  * dropped.
  */
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,6 +33,23 @@
 #define DAY 86400
 
 static char root[] = "/tmp/index.XXXXXX";
+
+/* In the place of the C library's: a folder that cannot be read to its end. */
+static int unreadable; /* 0, or the errno */
+
+struct dirent *readdir(DIR *dir)
+{
+    static struct dirent *(*real)(DIR *);
+
+    if (unreadable != 0) {
+        errno = unreadable;
+        return NULL;
+    }
+    if (real == NULL) {
+        *(void **)&real = dlsym(RTLD_NEXT, "readdir64");
+    }
+    return real(dir);
+}
 
 static int make_root(void **state)
 {
@@ -379,6 +398,25 @@ static void test_shared(void **state)
     assert_false(artifacts_take_shared(&found, name));
 }
 
+/* An entry of a folder that cannot be read to its end may be there. */
+static void test_unreadable(void **state)
+{
+    struct symstore_path place =
+        place_of("app.pdb", PDB, "app.pdb", PDB, NULL);
+    struct artifacts_found found;
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "mkdir -p %s/app.pdb/" PDB " %s/"
+             ARTIFACTS_FOLDER "/list", root, root);
+    assert_int_equal(system(path), 0);
+    assert_false(index_is_shared(root, &place));
+    assert_int_equal(artifacts_find(root, "list", &found), 0);
+    unreadable = EIO;
+    assert_true(index_is_shared(root, &place));
+    assert_int_equal(artifacts_find(root, "list", &found), EIO);
+    unreadable = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_unreadable),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -108,6 +108,7 @@ bool downloads_walk(struct results *results, const char *folder,
     char id[sizeof(prefix) + 2 * SYMCACHE_BUILD_ID_MAX];
     const struct dirent *entry;
     unsigned n = 0;
+    bool is_whole;
     DIR *dir;
 
     if (key == METADATA_BUILDID) {
@@ -119,12 +120,13 @@ bool downloads_walk(struct results *results, const char *folder,
     if (dir == NULL) {
         return errno == ENOENT;
     }
-    while ((entry = readdir(dir)) != NULL && n < FOLDERS_MAX) {
+    while ((errno = 0, entry = readdir(dir)) != NULL && n < FOLDERS_MAX) {
         if (strncmp(entry->d_name, prefix, sizeof(prefix) - 1) == 0) {
             look_at(results, folder, entry->d_name, key, value);
             n++;
         }
     }
+    is_whole = entry == NULL && errno == 0;
     closedir(dir);
-    return entry == NULL;
+    return is_whole;
 }

@@ -147,7 +147,7 @@ static void descend_folder(struct forget_malformed_walk *walk, int at,
         }
         return;
     }
-    while ((entry = readdir(dir)) != NULL) {
+    while (errno = 0, (entry = readdir(dir)) != NULL) {
         name = entry->d_name;
         if (depth == 2) {
             look_at_entry(walk, fd, name, key);
@@ -158,6 +158,7 @@ static void descend_folder(struct forget_malformed_walk *walk, int at,
             descend_folder(walk, fd, name, key, depth + 1);
         }
     }
+    walk->errnum = errno != 0 ? errno : walk->errnum;
     closedir(dir);
 }
 

@@ -725,7 +725,7 @@ static unsigned forget_files(const struct store_config *store,
         return 0;
     }
 
-    while ((entry = readdir(dir)) != NULL) {
+    while (errno = 0, (entry = readdir(dir)) != NULL) {
         if (!symcache_path_entry_parse(entry->d_name, strlen(entry->d_name),
                                        key, &version, &file) ||
             !symcache_key_supported(key) || file != SYMCACHE_FILE_ABSENT) {
@@ -737,6 +737,7 @@ static unsigned forget_files(const struct store_config *store,
             *errnum = errno;
         }
     }
+    *errnum = errno != 0 ? errno : *errnum;
     closedir(dir);
     return n;
 }
@@ -770,12 +771,13 @@ unsigned negcache_forget(struct negcache *negcache,
     if (dir == NULL) {
         return n;
     }
-    while ((entry = readdir(dir)) != NULL) {
+    while (errno = 0, (entry = readdir(dir)) != NULL) {
         if (symcache_path_id_parse(entry->d_name, strlen(entry->d_name),
                                    &each)) {
             n += forget_files(store, &each, errnum);
         }
     }
+    *errnum = errno != 0 ? errno : *errnum;
     closedir(dir);
     return n;
 }

@@ -145,10 +145,13 @@ static void add_files(struct list *list, const char *name, const char *id)
         note_error(list, errno);
         return;
     }
-    while ((entry = readdir(dir)) != NULL) {
+    while (errno = 0, (entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] != '.') {
             add_file(list, name, id, entry->d_name);
         }
+    }
+    if (errno != 0) {
+        note_error(list, errno);
     }
     closedir(dir);
 }

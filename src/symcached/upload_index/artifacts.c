@@ -153,7 +153,7 @@ static struct artifacts_entry *read_folder(const char *path, size_t *n)
     DIR *dir = entries != NULL ? opendir(path) : NULL;
     const struct dirent *item;
     struct stat st;
-    int errnum;
+    int errnum = 0;
 
     *n = 0;
     if (dir == NULL && entries != NULL && errno != ENOENT) {
@@ -162,7 +162,8 @@ static struct artifacts_entry *read_folder(const char *path, size_t *n)
         errno = errnum;
         return NULL;
     }
-    while (dir != NULL && *n < ENTRIES_MAX && (item = readdir(dir)) != NULL) {
+    while (dir != NULL && *n < ENTRIES_MAX &&
+           (errno = 0, item = readdir(dir)) != NULL) {
         if (strlen(item->d_name) == ARTIFACTS_SUM &&
             fstatat(dirfd(dir), item->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
             memcpy(entries[*n].sum, item->d_name, ARTIFACTS_SUM + 1);
@@ -171,7 +172,13 @@ static struct artifacts_entry *read_folder(const char *path, size_t *n)
         }
     }
     if (dir != NULL) {
+        errnum = *n < ENTRIES_MAX ? errno : 0;
         closedir(dir);
+    }
+    if (errnum != 0) {
+        free(entries);
+        errno = errnum;
+        return NULL;
     }
     return entries;
 }

@@ -356,7 +356,7 @@ static int touch_entry(const char *root, const symcache_key_t *key)
 bool index_is_shared(const char *root, const struct symstore_path *place)
 {
     bool is_shared = false, has_text = is_text_of(place->file, place->name);
-    const struct dirent *entry;
+    const struct dirent *entry = NULL;
     char path[PATH_MAX];
     DIR *dir;
 
@@ -366,11 +366,12 @@ bool index_is_shared(const char *root, const struct symstore_path *place)
     if (dir == NULL) {
         return errno != ENOENT && errno != ENOTDIR; /* or it may be */
     }
-    while (!is_shared && (entry = readdir(dir)) != NULL) {
+    while (!is_shared && (errno = 0, entry = readdir(dir)) != NULL) {
         is_shared = entry->d_name[0] != '.' &&
                     strcmp(entry->d_name, place->file) != 0 &&
                     is_text_of(entry->d_name, place->name) == has_text;
     }
+    is_shared |= entry == NULL && errno != 0; /* or it may be */
     closedir(dir);
     return is_shared;
 }
