@@ -5,6 +5,7 @@
 #include "daemon_start.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -60,6 +61,12 @@ int daemon_open_log(const struct daemon_options *options, const char *name)
         return -1;
     }
     return 0;
+}
+
+void daemon_ignore_signals(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 void daemon_forbid_core(void)

@@ -35,6 +35,10 @@ int daemon_open_log(const struct daemon_options *options, const char *name);
  * one or two, and so does what is done for it. */
 void daemon_raise_descriptors(void);
 
+/* Writing to a connection that is closed, or beyond RLIMIT_FSIZE, is an error
+ * and does not end the process. */
+void daemon_ignore_signals(void);
+
 /* Has this process and its children write no core file: their memory has
  * credentials of sources, and crash reports of others. */
 void daemon_forbid_core(void);

@@ -143,26 +143,35 @@ static int place_fds(struct child_plan *plan)
     return 0;
 }
 
+/* A lower limit that symcached itself was started with stays: without the right
+ * to raise it, a process that asks for more gets an error. */
+static int set_limit(int resource, rlim_t most)
+{
+    struct rlimit limit = {most, most}, now;
+
+    if (getrlimit(resource, &now) == 0 && most > now.rlim_max) {
+        limit.rlim_cur = limit.rlim_max = now.rlim_max;
+    }
+    return setrlimit(resource, &limit);
+}
+
 static int set_limits(const struct child_options *options)
 {
-    struct rlimit core = {0, 0};
     uint64_t space = options->mapped < RLIM_INFINITY - options->memory
                          ? options->memory + options->mapped
                          : RLIM_INFINITY;
-    /* which since Linux 4.7 counts private mappings that can be written to; the
-     * address space bounds what it does not count, such as shared memory */
-    struct rlimit memory = {options->memory, options->memory};
-    struct rlimit address_space = {space, space};
-    struct rlimit file = {options->file, options->file};
 
-    if (setrlimit(RLIMIT_CORE, &core) != 0 ||
-        (options->file != 0 && setrlimit(RLIMIT_FSIZE, &file) != 0)) {
+    if (set_limit(RLIMIT_CORE, 0) != 0 ||
+        (options->file != 0 && set_limit(RLIMIT_FSIZE, options->file) != 0)) {
         return -1;
     }
 
+    /* RLIMIT_DATA since Linux 4.7 counts private mappings that can be written
+     * to; the address space bounds what it does not count, such as shared
+     * memory */
     return options->memory == 0 ||
-                   (setrlimit(RLIMIT_DATA, &memory) == 0 &&
-                    setrlimit(RLIMIT_AS, &address_space) == 0)
+                   (set_limit(RLIMIT_DATA, options->memory) == 0 &&
+                    set_limit(RLIMIT_AS, space) == 0)
                ? 0
                : -1;
 }

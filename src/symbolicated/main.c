@@ -408,7 +408,7 @@ static int start_daemon(struct symbolicated_daemon *d, struct config *config)
 {
     char error[1024] = "out of memory";
 
-    signal(SIGPIPE, SIG_IGN);
+    daemon_ignore_signals();
     daemon_raise_descriptors();
     daemon_forbid_core();
     metrics_process_start();

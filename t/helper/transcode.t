@@ -10,6 +10,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Fcntl qw(O_WRONLY O_NONBLOCK);
 use File::Path qw(remove_tree);
+use JSON::PP ();
 use Test::Clock;
 use Test::More;
 use Test::SourceCase;
@@ -35,6 +36,7 @@ plain)     cp "$pdb" "$result" ;;
 deep)      mkdir -p "$out/a/b/c"
            cp "$pdb" "$out/a/b/c/$file-v9.0.0.symcache" ;;
 case)      cp "$pdb" "$out/CASE.PDB-V9.0.0.SymCache" ;;
+double)    cat "$pdb" "$pdb" >"$result" ;;
 version)   cp "$pdb" "$out/$file-v9.1.7.symcache" ;;
 others)    cp "$pdb" "$result"; echo x >"$out/log.txt"
            echo x >"$out/other.pdb-v9.0.0.symcache" ;;
@@ -239,6 +241,40 @@ my $beside = Test::SourceCase->new($t, sources => \%sources,
     command => ['pdb2symcache', '-pdb', '{pdb}'], env => { PATH => '/bin' });
 $beside->found('plain.pdb', 'a command beside symcached, not in PATH')
     if -x $t->program('pdb2symcache');
+
+# limits that symcached was started with, which a plain user cannot raise
+SKIP: {
+    my @as = $> == 0 ? qw(setpriv --reuid=nobody --clear-groups) : ();
+    skip 'needs prlimit(1) and setpriv(1)', 8
+        if system("@as prlimit --fsize=100000000 true 2>/dev/null") != 0;
+    my $case = sub {
+        my ($limit) = @_;
+        $t->stop_symcached;
+        remove_tree(map { "$dir/$_" } qw(store downloads));
+        chmod 0777, $dir;
+        return Test::SourceCase->new($t, sources => \%sources,
+            command => [$script, '{pdb}', '{out}', "$dir/notes"],
+            wrapper => [@as, 'prlimit', $limit]);
+    };
+    $case->('--data=2000000000')->found('plain.pdb', 'a lower limit of memory');
+    my $m = $case->('--fsize=1500000');
+    $m->found('plain.pdb', 'a lower limit of file sizes');
+    $r = $m->ask('double.pdb');
+    is $r->{status}, 503, 'a result that is larger: no final answer';
+    like $r->{body}, qr/RLIMIT_FSIZE/, 'and says so';
+
+    my ($up, $url) = Test::Symcache->symbol_nginx;
+    local $sources{local} = { type => 'http', url => $url, layout => 'symstore',
+                              internal => JSON::PP::true() };
+    $m = $case->('--fsize=1000000');
+    $r = $m->ask('crash.pdb');
+    is $r->{status}, 503, 'a download that is larger: no final answer';
+    like $r->{body}, qr/File too large/, 'and says so';
+    ok Test::Symcache::alive($t->{helper}), 'symcached goes on';
+    $t->stop_symcached;
+    $up->finish;
+    remove_tree(map { "$dir/$_" } qw(store downloads));
+}
 
 # a container that was frozen: an hour has passed in which nothing ran
 SKIP: {

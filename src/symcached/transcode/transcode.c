@@ -21,15 +21,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <sysexits.h>
 #include <unistd.h>
 
 #include "base/fd_readable.h"
 #include "child/child.h"
 #include "command_line.h"
 #include "confine.h"
+#include "exit_status.h"
 #include "output_folder.h"
 #include "converter_check.h"
 #include "symcached/space/space.h"
@@ -59,6 +60,7 @@ struct transcode {
     bool full;            /* there was no room, at its start or later */
     bool tight;           /* at its start, the PDB would have had no room */
     bool lacks_inodes;    /* at its start, almost none was left */
+    bool is_bounded;      /* symcached itself has a lower limit of file sizes */
     const struct cache_config *cache;
     uint64_t space; /* bytes left when it began */
     struct command command;
@@ -120,37 +122,6 @@ bool transcode_proves(const struct transcoder_config *transcoder)
 
 /* the result -------------------------------------------------------------- */
 
-/*
- * These signals end a process for reasons outside of it: a service manager, a
- * shell that is closed, the kernel when memory runs out.
- */
-static bool is_from_outside(int sig)
-{
-    return sig == SIGKILL || sig == SIGTERM || sig == SIGHUP || sig == SIGINT;
-}
-
-/*
- * Exit codes that prove nothing about the file:  EX_TEMPFAIL; those of shells
- * for a program that they cannot run (126, 127) or that a signal ended (above
- * 128); that of ssh for its connection (255); and those of our converter for
- * input and output (2) and for a sandbox that cannot be set up (10).
- */
-static bool is_code_of_machine(const struct transcode *transcode, int code)
-{
-    switch (code) {
-    case EX_TEMPFAIL:
-    case 126:
-    case 127:
-    case 255:
-        return true;
-    case 2:
-    case 10:
-        return command_is_ours(transcode->transcoder->command);
-    default:
-        return code > 128 && is_from_outside(code - 128);
-    }
-}
-
 /* Did the run fail for lack of room?  Either the monitor ended it, or a file
  * grew up to its limit and took most of the space.  Where there was no room
  * even for the PDB, or where almost no inodes were left, any failure counts,
@@ -161,6 +132,28 @@ static bool was_full(const struct transcode *transcode, int status)
            (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ &&
             disk_space_left(transcode->work, transcode->cache) <
                 transcode->space / 2);
+}
+
+/* Did a file become larger than it may, or all of them together? */
+static bool has_written_too_much(struct transcode *transcode,
+                                 const struct child_result *child,
+                                 struct transcode_result *result)
+{
+    if (transcode->is_bounded && exit_status_is_by(child->status, SIGXFSZ)) {
+        result->system = true;
+        snprintf(transcode->error, sizeof(transcode->error),
+                 "wrote a larger file than symcached may (RLIMIT_FSIZE)");
+        return true;
+    }
+    if (transcode->over || (transcode->confine.nfds > 0 &&
+                            WIFSIGNALED(child->status) &&
+                            WTERMSIG(child->status) == SIGXFSZ)) {
+        snprintf(transcode->error, sizeof(transcode->error),
+                 "took more of the disk than its part (%llu bytes)",
+                 (unsigned long long)transcode->transcoder->disk);
+        return true;
+    }
+    return false;
 }
 
 /*
@@ -182,12 +175,7 @@ static bool judge_end(struct transcode *transcode,
                             : DISK_SPACE_NONE;
         return false;
     }
-    if (transcode->over || (transcode->confine.nfds > 0 &&
-                            WIFSIGNALED(child->status) &&
-                            WTERMSIG(child->status) == SIGXFSZ)) {
-        snprintf(transcode->error, sizeof(transcode->error),
-                 "took more of the disk than its part (%llu bytes)",
-                 (unsigned long long)transcode->transcoder->disk);
+    if (has_written_too_much(transcode, child, result)) {
         return false;
     }
     if (child->timed_out) {
@@ -215,7 +203,7 @@ static bool judge_end(struct transcode *transcode,
     }
     if (WIFSIGNALED(child->status)) {
         sig = WTERMSIG(child->status);
-        result->system = is_from_outside(sig);
+        result->system = exit_status_is_from_outside(sig);
         snprintf(transcode->error, sizeof(transcode->error),
                  "ended by signal %d (%s)%s", sig, strsignal(sig),
                  result->system ? ", which symcached did not send" : "");
@@ -224,7 +212,8 @@ static bool judge_end(struct transcode *transcode,
 
     code = WEXITSTATUS(child->status);
     if (code != 0) {
-        result->system = is_code_of_machine(transcode, code);
+        result->system = exit_status_is_of_machine(
+            code, command_is_ours(transcode->transcoder->command));
         snprintf(transcode->error, sizeof(transcode->error), "exit code %d%s",
                  code, result->system ? ", not the file's fault" : "");
         return false;
@@ -470,6 +459,7 @@ static void on_low(void *arg)
 static int limit(struct transcode *transcode, struct child_options *options)
 {
     uint64_t left = disk_space_left(transcode->work, transcode->cache);
+    struct rlimit own;
     struct stat st;
 
     if (left == 0) {
@@ -481,6 +471,9 @@ static int limit(struct transcode *transcode, struct child_options *options)
     if (transcode->confine.nfds > 0 && transcode->transcoder->disk < left) {
         options->file = transcode->transcoder->disk;
     }
+    transcode->is_bounded =
+        getrlimit(RLIMIT_FSIZE, &own) == 0 &&
+        own.rlim_max < (options->file != 0 ? options->file : RLIM_INFINITY);
     transcode->space = left;
     transcode->lacks_inodes = disk_space_has_few_inodes(transcode->work);
     if (stat(transcode->pdb, &st) == 0) {

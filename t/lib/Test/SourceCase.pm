@@ -32,7 +32,8 @@ sub new {
         limits => $o{limits} // {},
         cache => { retry_errors_after => '1s', %{ $o{cache} // {} } },
     };
-    $t->start_symcached($config, env => $o{env} // {});
+    $t->start_symcached($config, env => $o{env} // {},
+                        wrapper => $o{wrapper} // []);
     return bless { t => $t, config => $config }, $class;
 }
 
