@@ -271,6 +271,10 @@ static void become_spawner(int program, char *const argv[], int sockets[][2],
     int ours[SPAWNER_CHANNELS_MAX];
     size_t i;
 
+    /* Landlock keeps the daemon, which is locked in when it ends, from sending
+     * a signal, even the one of its death.  If this process is stopped then,
+     * the kernel wakes it up: its group is an orphan. */
+    (void)setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "spawner");
     for (i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
