@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "hash_table.h"
+#include "plain_file.h"
 
 #define LINE_MAX_ (JOURNAL_CHECKSUM + 1 + JOURNAL_RECORD_MAX + 1)
 
@@ -236,12 +237,15 @@ static void new_path(char buf[PATH_MAX], const char *path)
 }
 
 /* Locks the new file: of two processes that write one, one would rename what
- * the other has written in part.  Returns false with errno. */
+ * the other has written in part.  Where there are no locks, as on NFS without
+ * them, the checksums tell what is missing.  Returns false with errno. */
 static bool lock_new(int fd, const char *tmp)
 {
     struct stat own, named;
 
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &own) != 0) {
+    if ((flock(fd, LOCK_EX | LOCK_NB) != 0 && errno != ENOLCK &&
+         errno != EOPNOTSUPP && errno != ENOSYS) ||
+        fstat(fd, &own) != 0) {
         return false;
     }
     if (lstat(tmp, &named) != 0 || named.st_ino != own.st_ino) {
@@ -253,17 +257,12 @@ static bool lock_new(int fd, const char *tmp)
 
 FILE *journal_rewrite_begin(const char *path)
 {
-    const int flags =
-        O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     char tmp[PATH_MAX];
     int fd, saved;
     FILE *f;
 
     new_path(tmp, path);
-    fd = open(tmp, flags, 0644);
-    if (fd == -1 && (errno == EACCES || errno == ELOOP) && unlink(tmp) == 0) {
-        fd = open(tmp, flags, 0644); /* what was there is nobody's */
-    }
+    fd = plain_file_make(tmp);
     f = fd != -1 && lock_new(fd, tmp) ? fdopen(fd, "w") : NULL;
     if (f == NULL && fd != -1) {
         saved = errno;

@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 
 #include "durable.h"
+#include "plain_file.h"
 
 #define UPTIME_FILES 16 /* the least number that can still be created */
 
@@ -149,7 +150,7 @@ bool uptime_read(struct uptime *uptime, const char *root)
 
     memset(uptime, 0, sizeof(*uptime));
     path_of(path, root, "");
-    f = fopen(path, "re");
+    f = plain_file_read(path);
     if (f == NULL) {
         return false;
     }
@@ -182,7 +183,7 @@ int uptime_write(const struct uptime *uptime, const char *root)
 
     path_of(path, root, "");
     path_of(tmp, root, ".new");
-    f = fopen(tmp, "we");
+    f = plain_file_write(tmp);
     if (f == NULL) {
         return -1;
     }

@@ -315,6 +315,23 @@ static void at_a_time(void **state)
     assert_string_equal(news(), "NONE;");
 }
 
+/* What is no file, where the new one is written. */
+static void in_the_way(void **state)
+{
+    char tmp[80];
+    FILE *f;
+
+    append("first");
+    assert_string_equal(news(), "first;");
+    snprintf(tmp, sizeof(tmp), "%s.new", path);
+    assert_int_equal(mkfifo(tmp, 0644), 0);
+    f = journal_rewrite_begin(path);
+    assert_non_null(f);
+    journal_rewrite_put(f, "first");
+    assert_int_equal(journal_rewrite_end(&journal, f, path), 0);
+    assert_string_equal(news(), "NONE;first;");
+}
+
 static int begin(void **state)
 {
     memcpy(dir + strlen(dir) - 6, "XXXXXX", 6);
@@ -340,7 +357,7 @@ int main(void)
         TEST(in_order),   TEST(at_once), TEST(others),
         TEST(same_inode), TEST(damaged), TEST(cut),
         TEST(flipped),    TEST(refused), TEST(late),
-        TEST(at_a_time),
+        TEST(at_a_time),  TEST(in_the_way),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -68,7 +68,8 @@ int search_open(const struct search *search, const struct api_module *module)
             search
                 ->roots[search->seeks[module - search->round->modules].store];
     }
-    fd = openat(root, file->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    fd = openat(root, file->path,
+                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd != -1 &&
         (fstat(fd, &st) != 0 || st.st_ino != file->inode ||
          st.st_dev != file->device || (size_t)st.st_size != file->size)) {

@@ -24,7 +24,7 @@
 /* Returns 0, 1 if there is none, or -1 with errno. */
 static int read_key(struct store_name_key *key, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     ssize_t n;
 
     if (fd == -1) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/plain_file.h"
 #include "base/workdir.h"
 #include "proto/path.h"
 
@@ -22,7 +23,9 @@ static FILE *open_names(const char *root)
     FILE *f;
 
     snprintf(path, sizeof(path), "%.1024s/" NAMES_FILE, root);
-    fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+    fd = open(path,
+              O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+              0644);
     f = fd < 0 ? NULL : fdopen(fd, "a+");
     if (f == NULL && fd >= 0) {
         close(fd);
@@ -80,7 +83,7 @@ void section_names_discard(const char *root, const symcache_key_t *id)
     FILE *f;
 
     snprintf(path, sizeof(path), "%.1024s/" NAMES_FILE, root);
-    f = fopen(path, "re");
+    f = plain_file_read(path);
     if (f == NULL) {
         return;
     }

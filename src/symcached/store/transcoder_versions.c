@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/durable.h"
+#include "base/plain_file.h"
 #include "proto/path.h"
 
 int transcoder_versions_write(const char *root, const char *tmp,
@@ -40,7 +41,7 @@ void transcoder_versions_remove_outdated(const char *root,
     FILE *list;
 
     snprintf(path, sizeof(path), "%.1024s/" SYMCACHE_TRANSCODERS_FILE, root);
-    list = fopen(path, "re");
+    list = plain_file_read(path);
     if (list == NULL) {
         return;
     }

@@ -18,7 +18,7 @@ struct child *validate_start(struct event_base *base, const char *file,
     const char *argv[] = {SANDBOX_PROGRAM, "--validate", id, kind,
                           origin,          NULL};
     static char *env[] = {NULL};
-    int fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), saved;
+    int fd = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), saved;
     struct child_options options = {
         .argv = (char *const *)argv,
         .env = env,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "base/percent.h"
+#include "base/plain_file.h"
 #include "config/config.h"
 #include "symcached/fetch/fetch.h"
 #include "symcached/job/job.h"
@@ -90,7 +91,7 @@ static void keep_untold(struct peers *peers)
     }
     print_path(path, peers->root, "");
     print_path(tmp, peers->root, ".tmp");
-    f = fopen(tmp, "we");
+    f = plain_file_write(tmp);
     LIST_FOREACH(peer, &peers->all, entry)
     {
         if (f != NULL) {
@@ -170,7 +171,7 @@ static void load_peers(struct peers *peers)
     FILE *f;
 
     print_path(path, peers->root, "");
-    f = fopen(path, "re");
+    f = plain_file_read(path);
     while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         text = strchr(line, ' ');
