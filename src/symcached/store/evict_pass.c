@@ -315,10 +315,10 @@ static void pause_now(struct evict_pass *evict_pass)
     evict_pass->entries = 0;
 }
 
-static DIR *open_folder(int dir, const char *name)
+/* flags: O_NOFOLLOW or 0 */
+static DIR *open_folder(int dir, const char *name, int flags)
 {
-    int fd =
-        openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
     DIR *folder = fd != -1 ? fdopendir(fd) : NULL;
 
     if (folder == NULL && fd != -1) {
@@ -398,7 +398,8 @@ static bool walk_name(struct evict_pass *evict_pass, DIR *folder,
         known = symcache_path_id_parse(name, strlen(name), key);
         if (!(known ||
               (evict_pass->rules.unknown && newer_release_name_is_id(name))) ||
-            (below = open_folder(dirfd(folder), name)) == NULL) {
+            (below = open_folder(dirfd(folder), name, O_NOFOLLOW)) ==
+                NULL) {
             continue;
         }
         gone = evict_pass->gone;
@@ -422,7 +423,8 @@ static uint64_t count_names(DIR *root)
 
 static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
 {
-    DIR *below, *root = open_folder(AT_FDCWD, tree->path);
+    /* a root may be a link: to another disk, for example */
+    DIR *below, *root = open_folder(AT_FDCWD, tree->path, 0);
     uint64_t done = 0, all = 0;
     unsigned long long gone;
     bool entries;
@@ -451,7 +453,7 @@ static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
             evict_pass->progress(evict_pass->arg, tree, done++, all);
         }
         if (!parse_name(name, &key) || /* this refuses ".tmp" as well */
-            (below = open_folder(dirfd(root), name)) == NULL) {
+            (below = open_folder(dirfd(root), name, O_NOFOLLOW)) == NULL) {
             continue;
         }
         gone = evict_pass->gone;

@@ -269,8 +269,10 @@ static void descend_kept(int at, const struct tree_path *parts, int depth,
                          const struct retention_rules *rules,
                          struct retention_sum *sum)
 {
+    /* the root may be a link: to another disk, for example */
     int fd = openat(at, parts->name,
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                    O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+                        (depth > 0 ? O_NOFOLLOW : 0));
     DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
     struct tree_path below = {.above = parts};
     const struct dirent *entry;
