@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -17,12 +18,15 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "landlock.h"
 
 #define GRANTS_MAX 1100
+
+#define SOCKET_TYPE 0xf /* the rest of the argument is SOCK_CLOEXEC and such */
 
 static const int calls[] = {
     /* files and folders; Landlock restricts which */
@@ -45,7 +49,6 @@ static const int calls[] = {
     SCMP_SYS(dup),
     SCMP_SYS(close),
     /* connections */
-    SCMP_SYS(socket),
     SCMP_SYS(connect),
     SCMP_SYS(accept4),
     SCMP_SYS(getsockopt),
@@ -103,11 +106,35 @@ static const int calls[] = {
     SCMP_SYS(exit_group),
 };
 
+/* Unix sockets and TCP.  Landlock restricts neither datagrams nor MPTCP, which
+ * would lead to any other machine, and other families lead to parts of the
+ * kernel that nothing here needs. */
+static int allow_sockets(scmp_filter_ctx filter)
+{
+    static const scmp_datum_t families[] = {AF_INET, AF_INET6};
+    static const scmp_datum_t protocols[] = {0, IPPROTO_TCP};
+    int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+                              SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+    size_t i;
+
+    for (i = 0; i < 4 && rc == 0; i++) {
+        rc = seccomp_rule_add(
+            filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 3,
+            SCMP_A0(SCMP_CMP_EQ, families[i / 2]),
+            SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_STREAM),
+            SCMP_A2(SCMP_CMP_EQ, protocols[i % 2]));
+    }
+    return rc;
+}
+
 /* Allows calls with some arguments only. */
 static int allow_some(scmp_filter_ctx filter)
 {
-    int rc;
+    int rc = allow_sockets(filter);
 
+    if (rc != 0) {
+        return rc;
+    }
     rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
                           SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
     if (rc == 0) {

@@ -108,7 +108,7 @@ static int run(int (*probe)(void))
     allowed.nroots = 1;
     pid = fork();
     if (pid == 0) {
-        if (daemon_sandbox_enter(&allowed, error, sizeof(error)) != 0) {
+        if (daemon_sandbox_enter(&allowed, error, sizeof(error)) < 0) {
             fprintf(stderr, "# %s\n", error);
             _exit(99);
         }
@@ -199,6 +199,27 @@ static int probe_sockets(void)
                : 1;
 }
 
+/* Those of no family and type that is needed: 0 if there is none of them. */
+static int probe_other_sockets(void)
+{
+    static const int others[][3] = {
+        {AF_INET, SOCK_DGRAM, 0},       {AF_INET6, SOCK_DGRAM, 0},
+        {AF_INET, SOCK_RAW, 1},         {AF_INET, SOCK_STREAM, 262 /* MPTCP */},
+        {AF_NETLINK, SOCK_RAW, 0},      {AF_PACKET, SOCK_RAW, 0},
+        {38 /* AF_ALG */, SOCK_SEQPACKET, 0}};
+    size_t i;
+
+    for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (socket(others[i][0], others[i][1], others[i][2]) != -1 ||
+            errno != EPERM) {
+            return (int)i + 1;
+        }
+    }
+    return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) != -1
+               ? 0
+               : 100;
+}
+
 /* cmocka's skip() prints "not ok", which is a failure to prove. */
 static bool is_skipped(void)
 {
@@ -229,6 +250,14 @@ static void test_other_files(void **state)
     assert_int_equal(run(probe_files), 0);
 }
 
+static void test_other_sockets(void **state)
+{
+    if (is_skipped()) {
+        return;
+    }
+    assert_int_equal(run(probe_other_sockets), 0);
+}
+
 static void test_no_process_and_no_code(void **state)
 {
     if (is_skipped()) {
@@ -243,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_needed),
         cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_other_sockets),
         cmocka_unit_test(test_no_process_and_no_code),
     };
 
