@@ -252,7 +252,7 @@ static int fail_sandbox(char *error, size_t size, const char *what, int num)
 int daemon_sandbox_enter(const struct daemon_sandbox *allowed, char *error,
                          size_t size)
 {
-    int rc;
+    int rc, restricted;
 
     tzset(); /* reads the time zone's file while that is still allowed */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
@@ -262,9 +262,10 @@ int daemon_sandbox_enter(const struct daemon_sandbox *allowed, char *error,
     /* the check for leaks at the end reads /proc and traces the process */
     return 0;
 #endif
-    if (restrict_files(allowed) != 0) {
+    restricted = restrict_files(allowed);
+    if (restricted < 0) {
         return fail_sandbox(error, size, "landlock", errno);
     }
     rc = filter_calls();
-    return rc == 0 ? 0 : fail_sandbox(error, size, "seccomp", rc);
+    return rc == 0 ? restricted : fail_sandbox(error, size, "seccomp", rc);
 }

@@ -28,8 +28,9 @@ struct daemon_sandbox {
 
 /*
  * Enters the sandbox.  To be called once, when all is open and before the
- * first thread starts.  Returns 0, or -1 with a sentence in error.  It is an
- * error if the kernel has no seccomp, but not if it has no Landlock.
+ * first thread starts.  Returns 0; 1 if the kernel has no Landlock, so that it
+ * can read all that its user can read; or -1 with a sentence in error.  It is
+ * an error if the kernel has no seccomp.
  */
 int daemon_sandbox_enter(const struct daemon_sandbox *allowed, char *error,
                          size_t size);

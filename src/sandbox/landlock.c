@@ -99,7 +99,7 @@ int landlock_restrict(const struct landlock_grant *grants, size_t n,
 
     abi = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_ABI);
     if (abi < 1) {
-        return 0;
+        return 1;
     }
     fd = make_ruleset(abi);
     if (fd < 0) {

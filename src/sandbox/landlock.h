@@ -33,8 +33,9 @@ struct landlock_grant {
 
 /*
  * Removes every right that this kernel knows from the process for good, except
- * for n grants, and for connecting to a TCP port if that is not 0.  Returns 0,
- * also where the kernel has no Landlock, or -1 with errno.
+ * for n grants, and for connecting to a TCP port if that is not 0.  Returns 0;
+ * 1 where the kernel has no Landlock, or has it switched off; or -1 with
+ * errno.
  */
 int landlock_restrict(const struct landlock_grant *grants, size_t n,
                       unsigned port);

@@ -313,7 +313,7 @@ static int enter(const struct sandbox_limits *limits, uint64_t own_memory,
         return sandbox_error(error, size, "sandbox: no_new_privs", errno);
     }
 
-    if (landlock_restrict(NULL, 0, 0) != 0) {
+    if (landlock_restrict(NULL, 0, 0) < 0) {
         return sandbox_error(error, size, "sandbox: landlock", errno);
     }
 

@@ -337,9 +337,16 @@ static int enter_sandbox(struct symbolicated_daemon *d, char *error,
         .socket = d->listener.path,
         .port = helper_port(d->settings),
     };
+    int rc;
 
     allowed.nroots = store_roots_list(&allowed.roots);
-    return daemon_sandbox_enter(&allowed, error, size);
+    rc = daemon_sandbox_enter(&allowed, error, size);
+    if (rc > 0) {
+        log_warn(0, "this kernel has no Landlock, or it is switched off: what "
+                    "takes symbolicated over can read all that its user can "
+                    "read");
+    }
+    return rc < 0 ? -1 : 0;
 }
 
 /* Makes the process that starts others.  Returns 0, or -1 with a sentence in

@@ -291,6 +291,21 @@ SKIP: {
 }
 $t->stop_symbolicated;
 
+# a kernel without Landlock
+
+SKIP: {
+    my @strace = (qw(strace -f -D -o), $t->path('trace'));
+    my $call = 'landlock_create_ruleset';
+    skip 'needs strace(1), and no sanitizer', 2 if $Test::Symcache::san ||
+        system("@strace -e inject=$call:error=ENOSYS true 2>/dev/null") != 0;
+    unlike $t->symbolicated_log, qr/Landlock/, 'nothing to say of Landlock';
+    local $t->{under} = [@strace, '-e', "inject=$call:error=ENOSYS"];
+    $t->start_symbolicated;
+    like $t->symbolicated_log, qr/\[warn\].* no Landlock/,
+        'without it the log has a warning';
+    $t->stop_symbolicated;
+}
+
 # a store that is removed and made again cannot be opened from inside of the
 # sandbox: the service manager starts another process
 

@@ -63,7 +63,7 @@ int store_reader_enter(const char *root, int *code)
     }
     is_inside = true;
     allowed.roots = &fd;
-    if (daemon_sandbox_enter(&allowed, error, sizeof(error)) != 0) {
+    if (daemon_sandbox_enter(&allowed, error, sizeof(error)) < 0) {
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
                 error);
     }
