@@ -97,6 +97,20 @@ is $code, 1, 'no configuration';
 is $code, 2, 'a wrong option';
 
 SKIP: {
+    skip 'needs root and setpriv(1)', 2
+        if $> != 0 || system('setpriv --reuid=nobody --clear-groups true 2>/dev/null') != 0;
+    mkdir $t->path("store/$_"), 0700 or die $! for qw(lost+found unread.pdb);
+    my $command = "$Test::Symcache::build/symcached --clean --json --dry-run -c $file";
+    is JSON::PP::decode_json(qx(setpriv --reuid=nobody --clear-groups $command))->{failed},
+        1, 'a folder that cannot be read is counted';
+    rmdir $t->path("store/$_") or die $! for qw(lost+found unread.pdb);
+    my $broken = qx(strace -f -o /dev/null -e inject=getdents64:error=EIO:when=3+ $command 2>/dev/null);
+    skip 'needs strace(1)', 1 if $? != 0 || $Test::Symcache::san;
+    cmp_ok JSON::PP::decode_json($broken)->{failed}, '>', 0,
+        'and one whose rest cannot be';
+}
+
+SKIP: {
     skip 'needs script(1) for a terminal', 2
         if system('script --version >/dev/null 2>&1') != 0;
     my $command = "$Test::Symcache::build/symcached --clean --dry-run -c $file";

@@ -315,12 +315,20 @@ static void pause_now(struct evict_pass *evict_pass)
     evict_pass->entries = 0;
 }
 
-/* flags: O_NOFOLLOW or 0 */
-static DIR *open_folder(int dir, const char *name, int flags)
+/* Opens a root (flags: 0), or a folder below one (O_NOFOLLOW).  What is there
+ * and cannot be opened is counted, unless it is no folder, or the one that a
+ * root that is a file system of its own has for root alone. */
+static DIR *open_folder(struct evict_pass *evict_pass, int dir,
+                        const char *name, int flags)
 {
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
     DIR *folder = fd != -1 ? fdopendir(fd) : NULL;
 
+    if (folder == NULL && !evict_pass->is_looking && errno != ENOENT &&
+        (flags == 0 || (errno != ENOTDIR && errno != ELOOP &&
+                        strcmp(name, "lost+found") != 0))) {
+        evict_pass->tree->failed++;
+    }
     if (folder == NULL && fd != -1) {
         close(fd);
     }
@@ -345,7 +353,7 @@ static const char *next_name(struct evict_pass *evict_pass, DIR *folder)
 {
     struct dirent *entry;
 
-    while ((entry = readdir(folder)) != NULL) {
+    while (errno = 0, (entry = readdir(folder)) != NULL) {
         if (strcmp(entry->d_name, ".") != 0 &&
             strcmp(entry->d_name, "..") != 0) {
             if (evict_pass->rules.gentle &&
@@ -355,6 +363,7 @@ static const char *next_name(struct evict_pass *evict_pass, DIR *folder)
             return entry->d_name;
         }
     }
+    evict_pass->tree->failed += errno != 0 && !evict_pass->is_looking;
     return NULL;
 }
 
@@ -398,8 +407,8 @@ static bool walk_name(struct evict_pass *evict_pass, DIR *folder,
         known = symcache_path_id_parse(name, strlen(name), key);
         if (!(known ||
               (evict_pass->rules.unknown && newer_release_name_is_id(name))) ||
-            (below = open_folder(dirfd(folder), name, O_NOFOLLOW)) ==
-                NULL) {
+            (below = open_folder(evict_pass, dirfd(folder), name,
+                                 O_NOFOLLOW)) == NULL) {
             continue;
         }
         gone = evict_pass->gone;
@@ -423,8 +432,7 @@ static uint64_t count_names(DIR *root)
 
 static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
 {
-    /* a root may be a link: to another disk, for example */
-    DIR *below, *root = open_folder(AT_FDCWD, tree->path, 0);
+    DIR *below, *root;
     uint64_t done = 0, all = 0;
     unsigned long long gone;
     bool entries;
@@ -432,8 +440,9 @@ static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
     struct stat st;
     const char *name;
 
+    evict_pass->tree = tree;
+    root = open_folder(evict_pass, AT_FDCWD, tree->path, 0);
     if (root == NULL) {
-        tree->failed += errno != ENOENT;
         return;
     }
     if (fstat(dirfd(root), &st) == 0) {
@@ -441,7 +450,6 @@ static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
         tree->part->there = true;
     }
 
-    evict_pass->tree = tree;
     evict_pass->uptime =
         &evict_pass->trees[(size_t)(tree - evict_pass->trees) | 1]
              .part->uptime;
@@ -453,7 +461,8 @@ static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
             evict_pass->progress(evict_pass->arg, tree, done++, all);
         }
         if (!parse_name(name, &key) || /* this refuses ".tmp" as well */
-            (below = open_folder(dirfd(root), name, O_NOFOLLOW)) == NULL) {
+            (below = open_folder(evict_pass, dirfd(root), name, O_NOFOLLOW)) ==
+                NULL) {
             continue;
         }
         gone = evict_pass->gone;
