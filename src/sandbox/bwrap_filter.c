@@ -20,6 +20,7 @@
 static const int denied[] = {
     /* other processes */
     SCMP_SYS(kcmp),
+    SCMP_SYS(pidfd_getfd),
     SCMP_SYS(process_madvise),
     SCMP_SYS(process_vm_readv),
     SCMP_SYS(process_vm_writev),
@@ -41,6 +42,7 @@ static const int denied[] = {
     /* memory that neither an address space nor a disk counts */
     SCMP_SYS(memfd_create),
     SCMP_SYS(memfd_secret),
+    SCMP_SYS(msgget),
     SCMP_SYS(shmget),
     /* parts of the kernel that no converter needs */
     SCMP_SYS(acct),

@@ -148,6 +148,10 @@ my %do = (
         tells('a namespace', system('unshare -U true 2>/dev/null') == 0);
         tells("$_ of the first process", open my $f, '+<', "/proc/1/$_")
             for 'mem', 'task/1/mem';
+        my $first = syscall 434, 1, 0; # pidfd_open()
+        tells('a descriptor of it', $first != -1
+              && syscall(438, $first, 1, 0) != -1); # pidfd_getfd()
+        tells('memory of the kernel', defined msgget 0, 0600);
     },
     greedy => sub { my $n = 2e9; my $x = 'x' x $n; says('memory', 'had') },
     slow => sub { sleep 1000 },
@@ -243,7 +247,7 @@ is keys %$r, 4, 'of all';
 
 $r = told($c, 'kills', 'one that kills');
 is_deeply [grep { $r->{$_} eq 'yes' } sort keys %$r], [], 'hits nobody';
-is keys %$r, 5, 'of all';
+is keys %$r, 7, 'of all';
 ok Test::Symcache::alive($t->{helper}), 'symcached lives';
 
 my $forks = $c->found('forks.pdb', 'one that forks');
@@ -308,7 +312,8 @@ delete $r->{'the folder that it may read'};
 is_deeply [grep { $r->{$_} eq 'yes' } sort keys %$r], [], 'reads nothing';
 $r = told($c, 'kills', 'profile wine');
 is delete $r->{'a namespace'}, 'yes', 'may make namespaces';
-delete @$r{grep { /first process/ } keys %$r}; # has no more rights than it has
+# has no more rights than it has
+delete @$r{grep { /first process|descriptor|memory/ } keys %$r};
 is_deeply [grep { $r->{$_} eq 'yes' } sort keys %$r], [], 'hits nobody';
 
 # --- names that are not handed on, which are links
