@@ -183,12 +183,17 @@ void workdir_remove_stale(const char *root)
 {
     char tmp[WORKDIR_PATH_MAX], path[WORKDIR_PATH_MAX];
     struct dirent *entry;
-    int lock, n;
+    int lock, n, fd;
     DIR *dir;
 
     snprintf(tmp, sizeof(tmp), "%.1024s/" SYMCACHE_TMP_DIR, root);
-    dir = opendir(tmp);
+    /* what a link leads to is somebody else's */
+    fd = open(tmp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    dir = fd != -1 ? fdopendir(fd) : NULL;
     if (dir == NULL) {
+        if (fd != -1) {
+            close(fd);
+        }
         return;
     }
 

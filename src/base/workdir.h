@@ -24,7 +24,8 @@ struct workdir;
  */
 struct workdir *workdir_open(const char *root);
 
-/* Removes what dead processes left below <root>/.tmp.  This may take long. */
+/* Removes what dead processes left below <root>/.tmp, unless that is a link.
+ * This may take long. */
 void workdir_remove_stale(const char *root);
 
 /* Removes the directory of this process and all that is in it. */

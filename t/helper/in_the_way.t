@@ -59,5 +59,16 @@ for my $case (['FIFO', sub { mkfifo $_[0], 0644 or die "$_[0]: $!" }],
     unlink map { $t->path("store/$_") } @own, '.absent';
 }
 
+# A folder that .tmp leads to is not emptied.
+
+mkdir $t->path('store');
+Test::Symcache::remove_tree($t->path('store/.tmp'));
+$t->write_file('away/mine/file', 'x');
+symlink $t->path('away'), $t->path('store/.tmp') or die $!;
+$t->start_symcached($config);
+$t->wait_until('a pass', sub { passes() > 0 });
+is $t->read_file('away/mine/file'), 'x', 'what .tmp leads to stays';
+$t->stop_symcached;
+
 $t->finish;
 done_testing;
