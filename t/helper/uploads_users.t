@@ -52,5 +52,17 @@ $u->start_nginx('symcache_body_group_access on;' =>
                 'symcache_body_group_access off;');
 is $u->put("$path?force=1", $pdb)->{status}, 500, 'nor where it is off';
 
+# one that was copied there, and is root's
+
+my $config = $u->config;
+$config->{cache}{clean_every} = '1s';
+$t->stop_symcached;
+Test::Symcache::remove_tree("$dir/uploads/.index");
+chown 0, 0, "$dir/uploads/$path" or die $!;
+$t->start_symcached($config, wrapper => [@as]);
+$t->wait_until('the index is whole', sub { glob "$dir/uploads/.index/.whole*" });
+is $t->helper('GET', "/v1/debuginfo/default/other.pdb/"
+    . "$Test::Symcache::key{'crash.pdb'}?version=1.0.0&wait=60")->{status}, 200, 'a file of another user is found by its id';
+
 $t->finish;
 done_testing;

@@ -231,13 +231,21 @@ static bool remove_file(int dir, const struct tree_path *parts, int fd,
     return is_gone;
 }
 
+/* Opens a file whose last use the access time is.  That changes where the file
+ * is another user's, as one is that was copied there. */
+static int open_upload(int dir, const char *name)
+{
+    const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    int fd = openat(dir, name, flags | O_NOATIME);
+
+    return fd < 0 && errno == EPERM ? openat(dir, name, flags) : fd;
+}
+
 static void look_at(int dir, const struct tree_path *parts,
                     const struct retention_rules *rules,
                     struct retention_sum *sum)
 {
-    int fd = openat(dir, parts->name,
-                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOATIME |
-                        O_CLOEXEC);
+    int fd = open_upload(dir, parts->name);
     enum retention_state why = RETENTION_KEPT;
     struct stat st;
 
