@@ -187,7 +187,8 @@ sub start {
                         env => { T_DIR => $dir, T_PORT => '' . $server->sockport },
                         ($transcoder->{profile} // '') eq 'none' ? ()
                             : (read => ["$dir/tool"]), %$transcoder },
-        env => { T_SECRET => 'secret', %{ $o{env} // {} } });
+        env => { T_SECRET => 'secret', %{ $o{env} // {} } },
+        wrapper => $o{wrapper});
     $t->write_file('tool/pid', $t->{helper});
     return $case;
 }
@@ -295,6 +296,15 @@ SKIP: {
         if $Test::Symcache::san;
     $c = start({ memory => '1g' });
     malformed('greedy', qr/exit code \d+: Out of memory/, 'its memory');
+}
+
+SKIP: {
+    skip 'another user needs root', 1 if $> != 0;
+    chmod 0777, $dir;
+    $c = start({}, wrapper => [qw(setpriv --reuid=nobody --clear-groups
+                                  prlimit --nproc=250)]);
+    $c->found('sees.pdb', 'where symcached may have fewer processes');
+    chmod 0755, $dir;
 }
 
 # --- the network, and another profile

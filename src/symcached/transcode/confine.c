@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -211,6 +212,16 @@ static void add_files(struct confine_arguments *arguments,
                   NULL);
 }
 
+/* More than symcached itself was allowed to is refused to prlimit. */
+static unsigned most_tasks(void)
+{
+    struct rlimit own;
+
+    return getrlimit(RLIMIT_NPROC, &own) == 0 && own.rlim_max < CONFINE_TASKS
+               ? (unsigned)own.rlim_max
+               : CONFINE_TASKS;
+}
+
 int confine_command(const struct confine *confine, struct command *command,
                     const struct transcoder_config *transcoder,
                     const struct command_paths *paths, char *error,
@@ -248,7 +259,7 @@ int confine_command(const struct confine *confine, struct command *command,
         add_number(&arguments, "", CHILD_FD + 1);
     }
     add_arguments(&arguments, "--", prlimit, NULL);
-    add_number(&arguments, "--nproc=", CONFINE_TASKS);
+    add_number(&arguments, "--nproc=", most_tasks());
     add_arguments(&arguments, "--", command->program, NULL);
     for (i = 1; command->argv[i] != NULL; i++) {
         add_argument(&arguments, command->argv[i]);
