@@ -36,10 +36,10 @@ static void touch_symbols(struct minidump_report *report, uint64_t address)
 }
 
 /* Modules that registers, and the words of the stack from its pointer on,
- * point into. */
+ * point into.  *left is how many bytes of stacks are still looked at. */
 static void touch_stack(struct minidump_report *report,
                         const struct stackwalk_registers *registers,
-                        const struct stackwalk_memory *stack)
+                        const struct stackwalk_memory *stack, uint64_t *left)
 {
     const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[report->dump.cpu];
     const struct stackwalk_module *ranges = report->dump.ranges;
@@ -58,8 +58,9 @@ static void touch_stack(struct minidump_report *report,
     at = sp >= stack->start && sp - stack->start < stack->size
              ? sp - stack->start
              : 0;
-    for (; stack->data != NULL && stack->size - at >= cpu->word && cpu->word;
-         at += cpu->word) {
+    for (; stack->data != NULL && stack->size - at >= cpu->word && cpu->word &&
+           *left >= cpu->word;
+         at += cpu->word, *left -= cpu->word) {
         word = cpu->word == 4
                    ? byte_order_32(stack->data + at, stack->is_big_endian)
                    : byte_order_64(stack->data + at, stack->is_big_endian);
@@ -69,15 +70,18 @@ static void touch_stack(struct minidump_report *report,
     }
 }
 
+/* Stacks lie in the dump one beside the other.  Where thousands of threads
+ * say that they have the same one, its modules are known after the first. */
 static void touch_all(struct minidump_report *report)
 {
+    uint64_t left = report->form.file.size;
     struct stackwalk_registers registers;
     struct stackwalk_memory stack;
     size_t i;
 
     for (i = 0; i < report->dump.num_threads; i++) {
         if (minidump_thread(&report->dump, i, &registers, &stack)) {
-            touch_stack(report, &registers, &stack);
+            touch_stack(report, &registers, &stack, &left);
         }
     }
 }

@@ -41,6 +41,7 @@ sub make_dump {
     my $memory = pack 'Q<*', map { ($stack + 16 * $_, $base + 0x100 + $_ % 256) }
         1 .. $want{frames} - 1;
     $memory .= "\0" x 16;
+    $memory = $want{memory} if defined $want{memory};
     my $words = $add->($memory);
     my $context = "\0" x 1232;
     substr $context, 0x30, 4, pack 'V', 0x10000b;
@@ -63,13 +64,18 @@ $t->start_symbolicated({ stores => { default => { root => $t->path('store') } } 
 
 my $asked = 0;
 
-sub ask {
+sub ask_for {
+    my ($what, @parts) = @_;
     my $r = $t->post($t->symbolicated_socket, '/minidump',
-        form(['sources', '[]'], ['upload_file_minidump', make_dump(@_), 'x']),
-        "Content-Type: $form_type");
+        form(@parts), "Content-Type: $form_type");
     $asked++;
-    is $r->{status}, 200, "@_: status";
+    is $r->{status}, 200, "$what: status";
     return $json->decode($r->{body});
+}
+
+sub ask {
+    return ask_for("@_", ['sources', '[]'],
+        ['upload_file_minidump', make_dump(@_), 'x']);
 }
 
 sub count_frames {
@@ -109,6 +115,13 @@ is ask(streams => 1024)->{status}, 'completed', 'many streams';
 is left_out(), '', '... are all read';
 is ask(streams => 1025)->{message}, 'The thread list stream was not found',
     'too many';
+
+# Each of 4,096 threads has the same 32 MB as its stack: what it points to is
+# looked for once, which takes no minute, after which a worker is ended.
+is ask_for('large stacks', ['upload_file_minidump', make_dump(threads => 4096,
+    modules => 500, memory => pack('Q<*',
+        map { $base + 0x10000 * int(rand 500) + 8 } 1 .. 4096) x 1024), 'x'])
+    ->{status}, 'completed', 'threads with the same stack';
 
 # 250 threads of 1,024 frames have more
 $t->write_file('many.dmp', make_dump(threads => 250, frames => 1500));
