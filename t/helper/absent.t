@@ -195,6 +195,9 @@ $jobs = jobs();
 is lookup('old.pdb')->{status}, 200, 'and after an upgrade that failed';
 is jobs(), $jobs, 'which is not tried at each hit';
 is $t->read_file($old), 'old', 'the file is untouched';
+like $t->helper_json("/v1/why/default/old.pdb/$id")->{next},
+    qr/^the next request is served from disk; in \d+ s .* newer file$/,
+    'and why tells that it is served';
 is $t->metric('symcached_upgrades_started_total'), 1, 'one upgrade';
 is $t->metric('symcached_lookups_total{answer="stale"}'), 1, 'one was stale';
 is $t->helper('GET', "/v1/symcache/default/old.pdb/$id"

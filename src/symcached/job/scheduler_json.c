@@ -273,6 +273,8 @@ static void add_next(cJSON *object, const struct job *job,
                 symcache_kind_is_original((symcache_kind_e)key->kind)
             ? NULL
             : config_store_idle(store);
+    const bool is_there =
+        cJSON_GetArraySize(cJSON_GetObjectItem(object, "files")) > 0;
     const cJSON *item, *negative = NULL;
     char text[128];
 
@@ -286,14 +288,20 @@ static void add_next(cJSON *object, const struct job *job,
     if (job != NULL) {
         snprintf(text, sizeof(text), "a job runs: %s",
                  job_state_name(job->state));
+    } else if (is_there && idle == NULL && negative != NULL) {
+        /* an older version, which is served meanwhile */
+        snprintf(text, sizeof(text),
+                 "the next request is served from disk; in %.0f s or later "
+                 "one looks for a newer file",
+                 negative->valuedouble);
+    } else if (is_there) {
+        snprintf(text, sizeof(text), "the next request is served from disk");
     } else if (idle != NULL) {
         snprintf(text, sizeof(text), "nothing: the store has %s", idle);
     } else if (negative != NULL) {
         snprintf(text, sizeof(text),
                  "the next request in %.0f s or later looks again",
                  negative->valuedouble);
-    } else if (cJSON_GetArraySize(cJSON_GetObjectItem(object, "files")) > 0) {
-        snprintf(text, sizeof(text), "the next request is served from disk");
     } else {
         snprintf(text, sizeof(text), "the next request starts a job");
     }
