@@ -45,6 +45,18 @@
 #endif
 
 
+/* In Angie from 1.8.0, a connection is not kept by free(), but after it. */
+
+#if (angie_version >= 1008000)
+#define ngx_symcache_upstream_peer_close(pc, state)                           \
+    if ((pc)->close) {                                                        \
+        (pc)->close(pc, (pc)->data, state);                                   \
+    }
+#else
+#define ngx_symcache_upstream_peer_close(pc, state)
+#endif
+
+
 /* Since 1.13.4 in ngx_http_try_files_module.c; no header declares it. */
 
 extern ngx_module_t  ngx_http_try_files_module;

@@ -12,6 +12,10 @@
 #include "ngx_symcache_helper.h"
 
 
+static ngx_http_upstream_t *ngx_symcache_upstream_conn_enter(
+    ngx_symcache_helper_t *helper);
+static void ngx_symcache_upstream_conn_leave(ngx_symcache_helper_t *helper,
+    ngx_http_upstream_t *former);
 static ngx_int_t ngx_symcache_upstream_conn_local(
     ngx_symcache_helper_t *helper);
 static void ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper);
@@ -55,19 +59,11 @@ ngx_symcache_upstream_conn_start(ngx_symcache_helper_t *helper)
     u->peer.log = r->connection->log;
     u->peer.log_error = NGX_ERROR_ERR;
 
-    /*
-     * Balancers expect the upstream in the request.  If there is one already,
-     * of another module, ours is in its place for this call only.
-     */
-
-    former = r->upstream;
-    r->upstream = u;
+    former = ngx_symcache_upstream_conn_enter(helper);
 
     rc = uscf->peer.init(r, uscf);
 
-    if (former) {
-        r->upstream = former;
-    }
+    ngx_symcache_upstream_conn_leave(helper, former);
 
     if (rc != NGX_OK || ngx_symcache_upstream_conn_local(helper) != NGX_OK) {
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
@@ -83,6 +79,37 @@ ngx_symcache_upstream_conn_start(ngx_symcache_helper_t *helper)
     }
 
     ngx_symcache_upstream_conn_connect(helper);
+}
+
+
+/*
+ * Balancers expect the upstream in the request: all of them when they are set
+ * up, those of Angie whenever a server is chosen and freed.  If there is one
+ * already, of another module, ours is in its place for one call only.
+ */
+
+static ngx_http_upstream_t *
+ngx_symcache_upstream_conn_enter(ngx_symcache_helper_t *helper)
+{
+    ngx_http_request_t   *r;
+    ngx_http_upstream_t  *former;
+
+    r = helper->ctx->request;
+
+    former = r->upstream;
+    r->upstream = &helper->upstream;
+
+    return former;
+}
+
+
+static void
+ngx_symcache_upstream_conn_leave(ngx_symcache_helper_t *helper,
+    ngx_http_upstream_t *former)
+{
+    if (former) {
+        helper->ctx->request->upstream = former;
+    }
 }
 
 
@@ -151,7 +178,7 @@ ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper)
 {
     ngx_int_t             rc;
     ngx_log_t            *log;
-    ngx_http_upstream_t  *u;
+    ngx_http_upstream_t  *u, *former;
 
     u = &helper->upstream;
     log = helper->ctx->request->connection->log;
@@ -175,7 +202,11 @@ ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper)
         return;
     }
 
+    former = ngx_symcache_upstream_conn_enter(helper);
+
     rc = ngx_event_connect_peer(&u->peer);
+
+    ngx_symcache_upstream_conn_leave(helper, former);
 
     if (rc == NGX_ERROR
         || ngx_symcache_upstream_state_name(helper) != NGX_OK)
@@ -606,13 +637,18 @@ static void
 ngx_symcache_upstream_conn_free(ngx_symcache_helper_t *helper,
     ngx_uint_t state)
 {
-    ngx_http_upstream_t  *u;
+    ngx_http_upstream_t  *u, *former;
 
     u = &helper->upstream;
 
     if (u->peer.free && u->peer.sockaddr) {
+        former = ngx_symcache_upstream_conn_enter(helper);
+
         u->peer.free(&u->peer, u->peer.data, state);
+        ngx_symcache_upstream_peer_close(&u->peer, state);
         u->peer.sockaddr = NULL;
+
+        ngx_symcache_upstream_conn_leave(helper, former);
     }
 }
 

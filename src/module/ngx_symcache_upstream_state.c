@@ -4,7 +4,8 @@
  *
  * The states of the upstream, one for each server that was asked, from which
  * $upstream_addr, $upstream_status, $upstream_response_time and the like are
- * made.  There are none for notifications, which have no part in the answer.
+ * made.  Those of notifications, which have no part in the answer, are not
+ * recorded: they are there for balancers (least_time), which read them.
  */
 
 
@@ -28,11 +29,20 @@ ngx_symcache_upstream_state_start(ngx_symcache_helper_t *helper)
     ngx_http_upstream_t        *u;
     ngx_http_upstream_state_t  *state;
 
-    if (helper->done == NULL) {
-        return NGX_OK;
+    u = &helper->upstream;
+
+    if (helper->done) {
+        state = ngx_symcache_upstream_state_add(helper->ctx);
+
+    } else {
+        state = u->state;
+
+        if (state == NULL) {
+            state = ngx_palloc(helper->ctx->request->pool,
+                               sizeof(ngx_http_upstream_state_t));
+        }
     }
 
-    state = ngx_symcache_upstream_state_add(helper->ctx);
     if (state == NULL) {
         return NGX_ERROR;
     }
@@ -42,8 +52,6 @@ ngx_symcache_upstream_state_start(ngx_symcache_helper_t *helper)
     state->response_time = NGX_SYMCACHE_UPSTREAM_STATE_UNSET;
     state->connect_time = NGX_SYMCACHE_UPSTREAM_STATE_UNSET;
     state->header_time = NGX_SYMCACHE_UPSTREAM_STATE_UNSET;
-
-    u = &helper->upstream;
 
     u->state = state;
     u->start_time = ngx_current_msec;
@@ -117,9 +125,7 @@ ngx_symcache_upstream_state_name(ngx_symcache_helper_t *helper)
         u->peer.name = name;
     }
 
-    if (u->state) {
-        u->state->peer = u->peer.name;
-    }
+    u->state->peer = u->peer.name;
 
     return NGX_OK;
 }
@@ -132,9 +138,7 @@ ngx_symcache_upstream_state_connected(ngx_symcache_helper_t *helper)
 
     u = &helper->upstream;
 
-    if (u->state
-        && u->state->connect_time == NGX_SYMCACHE_UPSTREAM_STATE_UNSET)
-    {
+    if (u->state->connect_time == NGX_SYMCACHE_UPSTREAM_STATE_UNSET) {
         u->state->connect_time = ngx_current_msec - u->start_time;
     }
 }
@@ -143,9 +147,7 @@ ngx_symcache_upstream_state_connected(ngx_symcache_helper_t *helper)
 void
 ngx_symcache_upstream_state_received(ngx_symcache_helper_t *helper, size_t n)
 {
-    if (helper->upstream.state) {
-        helper->upstream.state->bytes_received += n;
-    }
+    helper->upstream.state->bytes_received += n;
 }
 
 
@@ -156,9 +158,7 @@ ngx_symcache_upstream_state_header(ngx_symcache_helper_t *helper)
 
     u = &helper->upstream;
 
-    if (u->state) {
-        u->state->header_time = ngx_current_msec - u->start_time;
-    }
+    u->state->header_time = ngx_current_msec - u->start_time;
 }
 
 

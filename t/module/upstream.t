@@ -193,5 +193,32 @@ $r = $t->get(uri('tcp'));
 is $r->{status}, 404, 'a port that refuses: it may restart';
 is h($r, 'Retry-After'), 1, 'with Retry-After';
 
+# --- balancers that read the times of the last server: a notification, which
+# is in no log, has them too
+
+my $timed = <<'EOH';
+    upstream timed {
+        least_time header;
+        server unix:%%DIR%%/a.sock max_fails=0;
+        server unix:%%DIR%%/b.sock max_fails=0;
+    }
+EOH
+
+SKIP: {
+    my ($rc) = $t->test_nginx('', http => $timed);
+    skip 'this nginx has no least_time', 2 if $rc != 0;
+    $t->stop_nginx;
+    $t->start_nginx('location / { symcache %%DIR%%/store; symcache_pass timed; }',
+                    http => $timed);
+    my @says = map { helper_says(sub { $_[0]->reply(200,
+        { 'X-Symcache-Version' => '3.2.0' }) }, unix => $_) } $a, $b;
+    $t->put('3.1.0', 'old');
+    $t->made('3.2.0');
+    is $t->get($t->uri('3.2.0', location => ''))->{body}, 'old', 'least_time';
+    $t->wait_until('the notification', sub { grep { $_->requests } @says });
+    is $t->get($t->uri('3.1.0', location => ''))->{body}, 'old',
+        'nginx goes on after the notification';
+}
+
 $t->finish;
 done_testing;
