@@ -126,6 +126,7 @@ $(HOTOBJS): OPT = $(HOT)
 WRAP_pdb2symcache = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,-u,__wrap_malloc
 WRAP_symcachectl  = $(WRAP_pdb2symcache)
 WRAP_symbolicated-worker = $(WRAP_pdb2symcache)
+WRAP_symcached-sandboxed = $(WRAP_pdb2symcache)
 $(B)/pdb2symcache: private OPT = $(HOT)
 
 $(B)/obj/%.o: %.c | check-packages

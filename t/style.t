@@ -178,7 +178,7 @@ $may{symbolicated_worker} = 'sandbox worker_pool base json symbolication reports
     . ' derived/cficache derived/symcache'
     . ' reports/apple reports/crash reports/minidump reports/multipart';
 $may{symcached_sandboxed} =
-    'child symcached/intake symcached/store symcached/transcode';
+    'child sandbox symcached/intake symcached/store symcached/transcode';
 
 # a room is entered through the header of its name; these are shelves of
 # nouns, of which each is taken by itself

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The linker gives pdb2symcache, symcachectl and symbolicated-worker these
- * functions in the place of those that allocate (--wrap), in the libraries that
- * are linked in as well.  A parser that gets no memory can end here, and not
+ * The linker gives programs that parse untrusted files these functions in the
+ * place of those that allocate (--wrap), in the libraries that are linked in as
+ * well.  A parser that gets no memory can end here, and not
  * where each reader would go on without a part of the file, or call the file
  * damaged.
  */

@@ -5,14 +5,32 @@
  * in.
  */
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "child/child.h"
+#include "sandbox/sandbox.h"
 #include "symcached/intake/intake.h"
 #include "symcached/store/store.h"
 #include "symcached/transcode/transcode.h"
+
+/* libseccomp without memory crashes, or computes without end.  In the sandbox,
+ * which does not have prctl(), allocations may fail. */
+static void on_lack(size_t size)
+{
+    static const char text[] = "out of memory\n";
+
+    if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0) {
+        if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0) {
+            /* the exit code says it, too */
+        }
+        _exit(2);
+    }
+    errno = ENOMEM;
+}
 
 int main(int argc, char **argv)
 {
@@ -20,6 +38,7 @@ int main(int argc, char **argv)
 
     /* it was started by a descriptor, of which the kernel makes its name */
     prctl(PR_SET_NAME, SANDBOX_PROGRAM);
+    allocation_must_succeed(on_lack);
 
     if (strcmp(what, "--unpack") == 0) {
         return unpack_main(argc, argv);
