@@ -138,7 +138,7 @@ sub differences {
             $class->{'names that are left decorated here'}++;
         } elsif ($ours->{functions}{$at}) {
             $class->{'a symbol of a function'}++;
-        } elsif ($at % 2 && $ours->{module} =~ / arm / && $ours->{functions}{$at - 1}) {
+        } elsif ($at % 2 && $ours->{module} =~ / arm / && ($ours->{public}{$at - 1} // '') eq $name) {
             $class->{'symbols of Thumb code, whose lowest bit dump_syms leaves'}++;
         } else {
             push @faults, sprintf 'PUBLIC %x %s, %s', $at, $here // 'none', $name;
