@@ -129,6 +129,8 @@ for my $name (sort keys %build) {
         system("cd $dir && $build{$name} 2>build.err") == 0
             or skip "$name: it cannot be built", 5;
         my ($id) = qx{readelf -n $dir/app} =~ /Build ID: (\w+)/ or die;
+        # lld 14 has 8 bytes; a shorter id has zeros behind in these names
+        $id = substr $id . '0' x 40, 0, 40;
         system("cd $dir && perf record -q -e cpu-clock --buildid-mmap -g -o p.data"
             . ' ./app >/dev/null 2>&1 && objcopy --only-keep-debug app app.debug'
             . ' && strip -o app.stripped app') == 0
