@@ -40,6 +40,11 @@ like places('crash.pdb'), qr{^(?:downloads/default/crash\.pdb/$id )?$both$}, 'by
 is places('CRASH.pdb'), places('crash.pdb'), 'in any case';
 is places($id), places('crash.pdb'), 'by GUID and age';
 is places(lc $id), places('crash.pdb'), 'in lower case';
+(my $hyphens = lc $id) =~ s/^(.{8})(.{4})(.{4})(.{4})(.{12})(.*)/$1-$2-$3-$4-$5/;
+is places("$hyphens-1"), places('crash.pdb'), 'by the debug id of a crash report';
+is places("$hyphens-2"), '', 'of no other age';
+is places("%7B$hyphens%7D"), places('crash.pdb'), 'by the GUID alone';
+is places(substr $id, 0, 32), places('crash.pdb'), 'without hyphens';
 my ($file) = map { @{ $_->{files} } } grep { $_->{where} eq 'uploads' } @{ json($id)->{found} };
 is_deeply [@$file{qw(file size)}], ['crash.pdb', length $pdb], 'the file';
 ok abs($file->{time} - time) < 60, 'its time';
@@ -90,6 +95,8 @@ SKIP: {
         '/usr/share/doc/symcached' => "$FindBin::Bin/../.." });
     my $browser = Test::Browser->start($t->path('browser'));
     $browser->visit("http://$address/find");
+    $t->wait_until('the page is loaded', sub {
+        $browser->value("document.readyState === 'complete' && location.pathname === '/find'") });
     my $why = sub { $browser->value("find('$_[0]').then(async () => {
         const texts = [];
         for (const button of document.querySelectorAll('td button')) {

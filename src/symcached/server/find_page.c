@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include "base/task.h"
 #include "config/config.h"
@@ -36,12 +37,15 @@
 #define IDS_MAX 8
 #define ID_SIZE 192
 
+#define GUID_DIGITS 32
+
 struct find {
     struct evhttp_request *req;
     struct config *config; /* reference */
     char name[SYMCACHE_NAME_MAX + 1]; /* in lower case; "": by id */
     char ids[IDS_MAX][ID_SIZE]; /* how folders spell the id */
     size_t nids;
+    char guid[GUID_DIGITS + 1]; /* of any age, or "" */
     cJSON *answer;
     cJSON *found; /* in it */
     size_t n;
@@ -60,7 +64,9 @@ static void add_id(struct find *find, const char *prefix, const char *text)
 }
 
 /* The spellings of an id in the folders of stores, downloads and uploads: that
- * of a key, and of a build id or UUID in hex digits those of uploads. */
+ * of a key, and of a build id or UUID in hex digits those of uploads.  Debug
+ * ids are also known with hyphens, as crash reports have them, and GUIDs
+ * without an age. */
 static void read_ids(struct find *find, const char *text)
 {
     static const char *const prefixes[] = {"buildid-", "elf-buildid-",
@@ -73,8 +79,7 @@ static void read_ids(struct find *find, const char *text)
     if (len >= ID_SIZE / 2) {
         return;
     }
-    if (symcache_id_parse(text, len, &key) == SYMCACHE_OK ||
-        symcache_debug_id_parse(text, len, &key) == SYMCACHE_OK) {
+    if (symcache_id_parse(text, len, &key) == SYMCACHE_OK) {
         symcache_id_print(id, &key);
         add_id(find, "", id);
     }
@@ -86,6 +91,13 @@ static void read_ids(struct find *find, const char *text)
         }
     }
     hex[n] = '\0';
+    if (find->nids == 0 &&
+        symcache_debug_id_parse(hex, n, &key) == SYMCACHE_OK) {
+        symcache_id_print(id, &key);
+        add_id(find, "", id);
+    } else if (n == GUID_DIGITS) {
+        memcpy(find->guid, hex, n + 1);
+    }
     for (i = 0; n >= 4 && i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         add_id(find, prefixes[i], hex);
     }
@@ -161,6 +173,27 @@ static void look_at(struct find *find, const char *root, const char *where,
     }
 }
 
+/* Calls look_at() for all ages of the GUID. */
+static void look_at_guid(struct find *find, const char *root,
+                         const char *where, const char *store,
+                         const char *name)
+{
+    const struct dirent *entry;
+    char path[PATH_MAX];
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "%.1500s/%.300s", root, name);
+    dir = opendir(path);
+    while (dir != NULL && !find->is_full && (entry = readdir(dir)) != NULL) {
+        if (strncasecmp(entry->d_name, find->guid, GUID_DIGITS) == 0) {
+            look_at(find, root, where, store, name, entry->d_name);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+}
+
 /* Calls look_at() for the ids of a name, or for the names of an id. */
 static void search_root(struct find *find, const char *root, const char *where,
                         const char *store)
@@ -181,6 +214,9 @@ static void search_root(struct find *find, const char *root, const char *where,
         }
         for (i = 0; find->name[0] == '\0' && i < find->nids; i++) {
             look_at(find, root, where, store, entry->d_name, find->ids[i]);
+        }
+        if (find->guid[0] != '\0') {
+            look_at_guid(find, root, where, store, entry->d_name);
         }
     }
     if (dir != NULL) {
