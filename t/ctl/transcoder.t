@@ -55,6 +55,14 @@ is_deeply [glob "$dir/store/* $dir/store/.tmp/*"], [], 'nothing is left';
 
 ($code, $out) = run("check -c $dir/symcached.json own");
 like $out, qr/^main, 3\.1\.0, own, [^\n]*\n\z/, 'one of them';
+$t->write_helper_config({ stores => { main => { root => "$dir/store", transcoders =>
+    [{ version => '3.2.0', command => [$script, '{pdb}'], env => { OWN_PLACE => 'here' } }] } } });
+($code, $out) = run("check -c $dir/symcached.json");
+is $code, 1, 'another version than the configuration names fails';
+like $out, qr/: 3\.1\.0, \d+ bytes[^\n]*\nfailed: it makes 3\.1\.0, so that has to be its "version" in the configuration\n\z/,
+    'and both are told';
+config(OWN_PLACE => 'here');
+
 ($code, $out) = run("init -c $dir/symcached.json own");
 is $code, 0, 'one is made ready';
 is $out, "main, 3.1.0, own, profile none: made for here\n", 'in its environment';

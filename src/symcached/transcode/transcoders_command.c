@@ -94,6 +94,13 @@ static void on_done(void *arg, const struct transcode_result *result)
         printf("%s, %lld bytes; %.2f s, largest process %ld MB\n", version,
                (long long)st.st_size, result->ms / 1000.0,
                took.ru_maxrss / 1024);
+        if (symcache_version_cmp(&result->version,
+                                 &trial->transcoder->version) != 0) {
+            printf("failed: it makes %s, so that has to be its \"version\" in "
+                   "the configuration\n",
+                   version);
+            trial->ok = false;
+        }
     } else {
         transcode_describe(result, why, sizeof(why));
         printf("failed: %s\n", why);
