@@ -78,7 +78,11 @@ static int read_pdb_identity(const char *command, int count, char **operands,
                               age != NULL ? strlen(age) : 0);
     }
     if (wrong != NULL) {
-        command_usage(command, wrong, count > 1 ? operands[1] : name);
+        command_usage(command, wrong,
+                      count == 1 || wrong == symcache_status_text(
+                                                 SYMCACHE_BAD_NAME)
+                          ? name
+                          : operands[1]);
         return -1;
     }
     return 0;
@@ -123,16 +127,72 @@ static int from_file(const char *command, const char *path,
     return 1;
 }
 
+/* Crash reports have the whole path of a PDB, and no name has such a byte. */
+static char *name_of_path(char *path)
+{
+    char *last = path;
+
+    for (; *path != '\0'; path++) {
+        if ((*path == '/' || *path == '\\') && path[1] != '\0') {
+            last = path + 1;
+        }
+    }
+    return last;
+}
+
+/* Splits the path of a request, as the access log has it: that of a SymCache
+ * (".../NAME/GUID/AGE"), or of an original (".../NAME/ID/NAME").  Returns the
+ * number of operands that it is, or 0. */
+static int split_request(char *path, char *operands[3])
+{
+    symcache_key_t key;
+    uint8_t guid[16];
+    char *slash;
+    int i;
+
+    for (i = 2; i > 0; i--) {
+        slash = strrchr(path, '/');
+        if (slash == NULL) {
+            return 0;
+        }
+        *slash = '\0';
+        operands[i] = slash + 1;
+    }
+    operands[0] = name_of_path(path);
+    if (strcasecmp(operands[0], operands[2]) == 0 &&
+        symcache_id_parse(operands[1], strlen(operands[1]), &key) ==
+            SYMCACHE_OK) {
+        return 2;
+    }
+    return symcache_guid_parse(operands[1], strlen(operands[1]), guid) ==
+                   SYMCACHE_OK
+               ? 3
+               : 0;
+}
+
 int operands_original(const char *command, int count, char **operands,
                       struct identity *identity)
 {
     static const uint8_t none[16];
     char build_id[SYMCACHE_ID_TEXT_MAX + 1];
     const char *id = NULL, *wrong;
+    char path[1024], *own[3];
     symcache_key_t key;
     size_t size = 0;
     int rc;
 
+    if (count == 1 && access(operands[0], F_OK) != 0) {
+        snprintf(path, sizeof(path), "%s", operands[0]);
+        rc = split_request(path, own);
+        if (rc != 0) {
+            count = rc;
+            operands = own;
+        }
+    } else if (count == 2 || count == 3) {
+        memcpy(own, operands, (size_t)count * sizeof(own[0]));
+        own[0] = name_of_path(own[0]);
+        operands = own;
+    }
     if (count == 2) {
         size = strlen(operands[0]);
         id = operands[1];

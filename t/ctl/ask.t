@@ -162,6 +162,15 @@ for (["MSCF\0\0\0\0", 'a.pd_'], ["\x1f\x8b\x08\0\0\0\0\0", 'a.pdb.gz']) {
 }
 $ctl->is($ctl->run('why', @socket, $t->path('none/app.exe')), 2, undef,
     qr{no such file, and not PDB/GUIDAGE: .*/none/app\.exe}, 'why: no such file');
+for (["/symcache/v9.0.0/crash.pdb/$guid/1"], ["crash.pdb/$guid/1"], ["/symbols/crash.pdb/$id/CRASH.pdb"],
+     ["http://server/symbols/crash.pdb/$id/crash.pdb"], ['C:\\build\\crash.pdb', $id],
+     ['C:\\build\\crash.pdb', $guid, 1], ['/build/crash.pdb', $id]) {
+    $ctl->is($ctl->run('why', @socket, @$_), 0, qr/^crash\.pdb $id, /i, undef, "why: @$_");
+}
+$ctl->is($ctl->run('why', @socket, "/symbols/app.exe/5DDC1E9A6c000/app.exe"), 1,
+    qr/^app\.exe 5DDC1E9A6c000, /, undef, 'why: the path of an image');
+$ctl->is($ctl->run('why', @socket, 'a:b.pdb', $id), 2, undef,
+    qr/invalid PDB name: a:b\.pdb/, 'why: the wrong one of two is named');
 for my $kind ([], ['--kind', 'ppdbcache']) {
     for my $file ('plain.dll', 'plain.pdb') {
         my ($line) = $ctl->run('why', @socket, '--json', @$kind,
