@@ -26,7 +26,7 @@ spew("$place/debuginfo", slurp("$data/ring/ring"));
 spew("$place/sourcebundle", slurp("$data/ring/ring.src.zip"));
 my $config = { stores => { default => { root => $t->path('store'),
         sources => ['local'], transcoders => [{ version => '9.0.0',
-            inputs => ['pdb', 'elf'], command => ['pdb2symcache', '{pdb}'] }] } },
+            inputs => ['pdb', 'elf'], command => ['pdb2symcache', '--like-symbolic', '{pdb}'] }] } },
     sources => { local => { type => 'filesystem', layout => 'unified',
         path => $t->path('symbols') } } };
 $t->start_symcached($config);

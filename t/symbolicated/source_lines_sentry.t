@@ -31,7 +31,7 @@ is $s->add(type => 'sourcebundle', data => slurp("$data/ring.src.zip"), %ids),
 $t->start_symcached({
     stores => { default => { root => $t->path('store'), sources => ['project'],
         transcoders => [{ version => '9.0.0', inputs => ['pdb', 'elf'],
-            command => ['pdb2symcache', '{pdb}'] }] } },
+            command => ['pdb2symcache', '--like-symbolic', '{pdb}'] }] } },
     downloads => $t->path('downloads'),
     sources => { project => { type => 'sentry', url => $s->debug_files,
         token => 's3cret', internal => JSON::PP::true() } },
