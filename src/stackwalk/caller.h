@@ -11,6 +11,7 @@
 
 enum caller_by_cfi {
     CALLER_FOUND,
+    CALLER_INTERRUPTED, /* the same; a signal interrupted the caller */
     CALLER_UNKNOWN, /* other ways may find it */
     CALLER_NONE     /* there is no caller */
 };

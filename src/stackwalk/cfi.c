@@ -6,6 +6,7 @@
 #include "caller.h"
 
 #define NO_REGISTER UINT8_MAX
+#define SIGNAL_MARK (UINT8_MAX - 1)
 
 /* Registers with two names, of which the second one is ours. */
 static const struct {
@@ -53,7 +54,10 @@ static void find_register(struct reg_names *names, unsigned n,
     uint64_t name = packed(names->texts[n].data, names->texts[n].size), other;
     unsigned i;
 
-    names->registers[n] = NO_REGISTER;
+    names->registers[n] =
+        name == packed(CFICACHE_SIGNAL, sizeof(CFICACHE_SIGNAL) - 1)
+            ? SIGNAL_MARK
+            : NO_REGISTER;
     names->is_alias[n] = false;
     for (i = 0; i < type->num_registers && name != 0; i++) {
         memcpy(&other, type->names[i], sizeof(other));
@@ -94,7 +98,7 @@ static void begin_rules(struct run *run, const struct stackwalk *walk,
     for (n = 0; n < run->names.count; n++) {
         find_register(&run->names, n, walk->cpu);
         number = run->names.registers[n];
-        if (number != NO_REGISTER && caller_knows(callee, number)) {
+        if (number < SIGNAL_MARK && caller_knows(callee, number)) {
             run->registers.values[n] = caller_get(walk, callee, number);
             run->registers.is_valid[n] = true;
         }
@@ -113,6 +117,13 @@ static bool fits_pointer(const struct run *run, uint64_t value)
     return stackwalk_cpus[run->walk->cpu].word == 8 || value <= UINT32_MAX;
 }
 
+static bool is_signal_mark(const struct run *run,
+                           const struct cficache_rule *rule)
+{
+    return run->walk->is_corrected && rule->target < run->names.count &&
+           run->names.registers[rule->target] == SIGNAL_MARK;
+}
+
 /* Sets another register than the first two.  One whose rule fails is not known
  * afterwards, unless the rule has the other one of its names. */
 static void restore_register(const struct run *run,
@@ -126,7 +137,7 @@ static void restore_register(const struct run *run,
         return;
     }
     number = run->names.registers[rule->target];
-    if (number == NO_REGISTER) {
+    if (number >= SIGNAL_MARK) {
         return;
     }
     if (!evaluate_rule(run, rule, &value)) {
@@ -143,6 +154,7 @@ static enum caller_by_cfi by_rules(struct run *run,
                                    struct stackwalk_registers *caller)
 {
     const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[run->walk->cpu];
+    enum caller_by_cfi found = CALLER_FOUND;
     uint64_t ra;
     uint32_t i;
     struct cficache_rule rule;
@@ -165,8 +177,11 @@ static enum caller_by_cfi by_rules(struct run *run,
     for (i = 2; i < row->count; i++) {
         rule = cficache_reader_rule(run->cfi, row, i);
         restore_register(run, &rule, caller);
+        if (is_signal_mark(run, &rule)) {
+            found = CALLER_INTERRUPTED;
+        }
     }
-    return CALLER_FOUND;
+    return found;
 }
 
 static void strip_pointers(const struct stackwalk *walk,

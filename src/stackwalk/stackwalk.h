@@ -75,9 +75,12 @@ struct stackwalk {
 
 struct stackwalk_frame {
     enum stackwalk_trust trust;
-    uint64_t address; /* the return address; the pc of the first frame */
+    uint64_t address; /* the return address; of the first frame, and of one
+                         that was interrupted, the pc */
     uint64_t lookup;  /* an address in the instruction that runs */
     size_t module;    /* of the lookup address, or STACKWALK_NO_MODULE */
+    bool is_interrupted; /* by a signal; what it called is the handler's
+                            trampoline */
     bool has_kept_sp; /* its stack pointer is that of its callee */
     struct stackwalk_registers registers;
 };

@@ -74,16 +74,20 @@ uint64_t caller_strip(const struct stackwalk *walk, uint64_t pointer)
     return pointer & mask;
 }
 
-/* The tests that end a walk. */
+/* The tests that end a walk.  A handler may have a stack of its own, which can
+ * be above that of the code that it interrupts. */
 static bool is_caller(const struct stackwalk *walk,
                       const struct stackwalk_frame *callee,
                       const struct stackwalk_registers *caller,
-                      enum stackwalk_trust trust)
+                      enum stackwalk_trust trust, bool is_interrupted)
 {
     const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[walk->cpu];
     uint64_t sp = caller->values[cpu->sp];
     uint64_t last = callee->registers.values[cpu->sp];
 
+    if (is_interrupted) {
+        return true;
+    }
     if (caller->values[cpu->pc] < NULL_PAGE) {
         return false;
     }
@@ -100,9 +104,13 @@ static bool find_caller(struct stackwalk *walk, struct stackwalk_frame *frame)
 {
     struct stackwalk_registers caller;
     enum stackwalk_trust trust = STACKWALK_CFI;
+    bool is_interrupted = false;
 
     switch (caller_by_cfi(walk, frame, &caller)) {
     case CALLER_FOUND:
+        break;
+    case CALLER_INTERRUPTED:
+        is_interrupted = true;
         break;
     case CALLER_NONE:
         return false;
@@ -116,12 +124,13 @@ static bool find_caller(struct stackwalk *walk, struct stackwalk_frame *frame)
         }
         break;
     }
-    if (!is_caller(walk, frame, &caller, trust)) {
+    if (!is_caller(walk, frame, &caller, trust, is_interrupted)) {
         return false;
     }
     frame->has_kept_sp = caller.values[stackwalk_cpus[walk->cpu].sp] ==
                          frame->registers.values[stackwalk_cpus[walk->cpu].sp];
     frame->trust = trust;
+    frame->is_interrupted = is_interrupted;
     frame->registers = caller;
     return true;
 }
@@ -140,7 +149,8 @@ bool stackwalk_run(struct stackwalk *walk,
 
     for (n = 0; n < max; n++) {
         frame.address = frame.registers.values[cpu->pc];
-        frame.lookup = frame.address - (n == 0 ? 0 : cpu->back);
+        frame.lookup = frame.address -
+                       (n == 0 || frame.is_interrupted ? 0 : cpu->back);
         frame.module = stackwalk_module_at(walk, frame.lookup);
         found(context, &frame);
         if (walk->stack == NULL || walk->stack->size == 0 || cpu->back == 0 ||

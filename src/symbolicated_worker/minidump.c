@@ -190,8 +190,9 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
         out_of_memory();
     }
     report->frames[report->nframes++] =
-        (struct frame){frame->address, frame->trust};
+        (struct frame){frame->address, frame->trust, frame->is_interrupted};
     thread->nframes++;
+    thread->is_interrupted |= frame->is_interrupted;
 }
 
 static void walk_threads(struct minidump_report *report)
@@ -240,14 +241,27 @@ static void walk_and_answer(struct minidump_report *report,
     work_done(service);
 }
 
-/* Corrections of the walk, by the processor of the dump. */
+/* The correction that CfiCaches have of the files of a dump. */
+static unsigned cfi_correction_of(const struct stackwalk *walk)
+{
+    switch (walk->cpu) {
+    case STACKWALK_ARM:
+        return CRASH_ARM_CFI;
+    case STACKWALK_ARM64:
+        return walk->is_windows ? CRASH_ARM64_CFI : CRASH_CFI_EXPRESSIONS;
+    case STACKWALK_X86:
+    case STACKWALK_AMD64:
+        return CRASH_CFI_EXPRESSIONS;
+    default:
+        return 0;
+    }
+}
+
 static void correct_dump(struct minidump_report *report, unsigned corrections)
 {
     struct stackwalk *walk = &report->walk;
 
-    walk->is_corrected =
-        (walk->cpu == STACKWALK_ARM && (corrections & CRASH_ARM_CFI) != 0) ||
-        (walk->cpu == STACKWALK_ARM64 && (corrections & CRASH_ARM64_CFI) != 0);
+    walk->is_corrected = (corrections & cfi_correction_of(walk)) != 0;
     walk->keeps_sp = (corrections & CRASH_CONSTANT_SP) != 0;
 }
 

@@ -155,7 +155,11 @@ static void write_registers(struct minidump_report *report,
     json_write_close(w, '}');
 }
 
-static void write_frame(struct json_writer *w, const struct frame *frame)
+/* Those who look names up take the address of each frame but the first for a
+ * return address; where a frame says of itself that it is none, the first one
+ * has to do so, too. */
+static void write_frame(struct json_writer *w, const struct frame *frame,
+                        bool is_exact)
 {
     static const char *const trusts[] = {[STACKWALK_CONTEXT] = "context",
                                          [STACKWALK_CFI] = "cfi",
@@ -165,6 +169,9 @@ static void write_frame(struct json_writer *w, const struct frame *frame)
     json_write_open(w, '{');
     json_put_hex(w, "instruction_addr", frame->address);
     json_put_known(w, "trust", trusts[frame->trust]);
+    if (is_exact) {
+        json_put_bool(w, "adjust_instruction_addr", false);
+    }
     json_write_close(w, '}');
 }
 
@@ -195,6 +202,7 @@ static void write_thread(struct minidump_report *report, size_t i)
     const struct minidump *dump = &report->dump;
     const struct thread *thread = &report->threads[i];
     struct json_writer *w = &report->writer;
+    const struct frame *frame;
     size_t k;
 
     json_write_open(w, '{');
@@ -210,7 +218,9 @@ static void write_thread(struct minidump_report *report, size_t i)
     write_own_frames(report, &dump->threads[i]);
     for (k = 0; dump->threads[i].num_own_frames == 0 && k < thread->nframes;
          k++) {
-        write_frame(w, &report->frames[thread->first + k]);
+        frame = &report->frames[thread->first + k];
+        write_frame(w, frame,
+                    k == 0 ? thread->is_interrupted : frame->is_interrupted);
     }
     json_write_close(w, ']');
     json_write_close(w, '}');

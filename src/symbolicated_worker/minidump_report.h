@@ -30,12 +30,14 @@ struct module_symbols {
 struct frame {
     uint64_t address;
     enum stackwalk_trust trust;
+    bool is_interrupted;
 };
 
 struct thread {
     struct stackwalk_registers registers; /* of the first frame */
     size_t first;
     size_t nframes;
+    bool is_interrupted; /* some frame is */
 };
 
 struct minidump_report {

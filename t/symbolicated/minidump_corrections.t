@@ -133,6 +133,108 @@ $cases{'arm64-pe-cfi'} = {
     on => ["context 0x1038", "cfi 0x1200", "fp 0x1100"],
 };
 
+# --- cfi-expressions: as glibc has them for the caller of a signal handler, which
+# was interrupted in its first instruction and has its stack below the handler's;
+# and as linkers have them for the PLT
+
+sub amd64_context {
+    my (%register) = @_;
+    my $context = "\0" x 1232;
+    substr $context, 48, 4, pack 'V', 0x10000f;
+    substr $context, 120 + 8 * $_, 8, pack 'Q<', $register{$_} for keys %register;
+    return $context;
+}
+
+sub make_library {
+    my $file = $t->write_file('signal.s', <<'ASM');
+        .text
+        .globl decoy, handler, interrupted, outer, last
+        .type decoy, @function
+        .type handler, @function
+        .type interrupted, @function
+        .type outer, @function
+        .type last, @function
+handler: .cfi_startproc
+        .skip 16, 0x90
+        .cfi_endproc
+        .size handler, . - handler
+        .cfi_startproc
+        .cfi_signal_frame
+        .cfi_escape 0x0f, 4, 0x77, 0xa0, 1, 0x06
+        .cfi_escape 0x10, 3, 3, 0x77, 0x80, 1
+        .cfi_escape 0x10, 7, 3, 0x77, 0xa0, 1
+        .cfi_escape 0x10, 16, 3, 0x77, 0xa8, 1
+        nop
+        .skip 15, 0x90
+        .cfi_endproc
+decoy:  .cfi_startproc
+        .cfi_def_cfa_offset 64
+        .skip 16, 0x90
+        .cfi_endproc
+        .size decoy, . - decoy
+interrupted: .cfi_startproc
+        sub $24, %rsp
+        .cfi_def_cfa_offset 32
+        .skip 12, 0x90
+        .cfi_endproc
+        .size interrupted, . - interrupted
+outer:  .cfi_startproc
+        .cfi_def_cfa %rbx, 16
+        .skip 16, 0x90
+        call other@PLT
+        .cfi_endproc
+        .size outer, . - outer
+        .balign 16
+last:   .cfi_startproc
+        .skip 16, 0x90
+        .cfi_endproc
+        .size last, . - last
+        .section .note.GNU-stack, "", @progbits
+ASM
+    my $library = $t->path('signal.so');
+    return undef if system("gcc -m64 -shared -nostdlib -Wl,-z,lazy"
+        . " -Wl,--build-id=sha1 -o '$library' '$file' 2>/dev/null") != 0;
+    return slurp($library);
+}
+
+if (qx(uname -m) eq "x86_64\n" && defined(my $library = make_library())) {
+    my $file = $t->path('signal.so');
+    my ($build) = qx(readelf -n '$file') =~ /Build ID: (\w+)/;
+    $t->write_file("native/_.debug/elf-buildid-sym-$build/_.debug", $library);
+    $t->write_file("native/signal.so/elf-buildid-$build/signal.so", $library);
+    my %at = map { /^(\w+) \w (\w+)$/ ? ($2 => hex $1) : () } qx(nm '$file');
+    my ($plt) = map { hex } qx(readelf -SW '$file') =~ / \.plt +PROGBITS +(\w+)/;
+    my $place = sub { sprintf '%s 0x%x', @_ };
+    my @of_all = (cpu => 9, os => 0x8201, name => 'signal.so', size => 0x4000,
+        debug => pack('V', 0x4270454c) . pack('H*', $build));
+    $cases{'cfi-expressions'} = {
+        dump => make_dump(@of_all,
+            words => words('Q<', 256 => $base + $at{handler} + 17,
+                272 => $base + $at{decoy} + 8, 392 => $stack + 48,
+                424 => $stack + 16, 432 => $base + $at{interrupted},
+                16 => $base + $at{outer} + 4, 56 => $base + $at{last} + 8),
+            context => amd64_context(4 => $stack + 256,
+                16 => $base + $at{handler} + 4)),
+        off => [$place->('context', $at{handler} + 4),
+            $place->('cfi', $at{handler} + 20), $place->('scan', $at{decoy} + 8)],
+        on => [$place->('context', $at{handler} + 4),
+            $place->('cfi', $at{handler} + 20), $place->('cfi', $at{interrupted}),
+            $place->('cfi', $at{outer} + 4), $place->('cfi', $at{last} + 8)],
+        names => ['handler', undef, 'interrupted', 'outer', 'last'],
+    };
+    $cases{'cfi-expressions of the PLT'} = {
+        correction => 'cfi-expressions',
+        dump => make_dump(@of_all,
+            words => words('Q<', 8 => $base + $at{last} + 8,
+                16 => $base + $at{decoy} + 8),
+            context => amd64_context(4 => $stack, 16 => $base + $plt + 16 + 12)),
+        off => [$place->('context', $plt + 28), $place->('cfi', $at{decoy} + 8)],
+        on => [$place->('context', $plt + 28), $place->('cfi', $at{last} + 8)],
+    };
+} else {
+    diag 'without gcc for x86-64, cfi-expressions is not tested';
+}
+
 # --- all of them, off and on
 
 my $converter = $t->program('pdb2symcache');
@@ -169,12 +271,15 @@ for my $name (sort keys %cases) {
     for my $on (0, 1) {
         $t->stop_symbolicated if $t->{symbolicated};
         $config{symbolication} =
-            { symbolicator => { corrections => $on ? [$name] : [] } };
+            { symbolicator => { corrections =>
+                $on ? [$case->{correction} // $name] : [] } };
         $t->start_symbolicated(\%config);
         my ($frames, $answer) = frames($case->{dump});
         my $wanted = $on ? $case->{on} : $case->{off};
         is_deeply [grep { defined } @$frames[0 .. $#$wanted]], $wanted,
             "$name: " . ($on ? 'on' : 'off') or diag explain $frames, $answer->{modules};
+        is_deeply [map { $_->{function} } @{ $answer->{stacktraces}[0]{frames} }],
+            $case->{names}, '- names' if $on && $case->{names};
         is $answer->{modules}[0]{unwind_status}, 'found', '- unwind information'
             if $on;
     }

@@ -48,6 +48,7 @@ struct frame_cie {
     bool has_augmentation;
     bool has_encoding;
     bool has_lsda;
+    bool is_signal; /* a signal handler returns to it */
     uint8_t encoding; /* of addresses */
     uint8_t lsda;
     struct cursor instructions;

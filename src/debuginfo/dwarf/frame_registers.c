@@ -144,6 +144,12 @@ bool frame_registers_is_arm64(const struct frame_registers *r)
     return r->family == FAMILY_ARM64 || r->family == FAMILY_ARM64_32;
 }
 
+bool frame_registers_has_corrections(const struct frame_registers *r)
+{
+    return r->family == FAMILY_X86 || r->family == FAMILY_AMD64 ||
+           r->family == FAMILY_ARM64;
+}
+
 int frame_registers_find(struct frame_registers *r, uint64_t number,
                          const struct cfi_register **found)
 {

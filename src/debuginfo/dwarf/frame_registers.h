@@ -35,6 +35,9 @@ bool frame_registers_needs_ra(const struct frame_registers *registers);
 /* Is it a processor whose return addresses may be signed? */
 bool frame_registers_is_arm64(const struct frame_registers *registers);
 
+/* Are there corrections of what is said of them? */
+bool frame_registers_has_corrections(const struct frame_registers *registers);
+
 /* Finds a register.  *found is NULL if it has no name.  Returns 0, or -1 with
  * the failure of cfi set. */
 int frame_registers_find(struct frame_registers *registers, uint64_t number,

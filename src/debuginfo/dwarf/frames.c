@@ -6,30 +6,14 @@
 #include <stdlib.h>
 
 #include "debuginfo/failure.h"
-#include "frame_registers.h"
+#include "frame_address.h"
+#include "frame_expression.h"
 #include "frame_instructions.h"
+#include "frame_registers.h"
 
 /* Limits the steps in total.  Real files need less than one for each byte. */
 #define WORK_BASE 1000000
 #define WORK_FACTOR 8
-
-/* DW_EH_PE, how addresses are stored: form, base, and a flag. */
-enum {
-    PE_ABSOLUTE = 0x00,
-    PE_ULEB = 0x01,
-    PE_U16 = 0x02,
-    PE_U32 = 0x03,
-    PE_U64 = 0x04,
-    PE_SLEB = 0x09,
-    PE_S16 = 0x0a,
-    PE_S32 = 0x0b,
-    PE_S64 = 0x0c,
-    PE_FORM = 0x0f,
-    PE_RELATIVE = 0x10, /* to where it is stored */
-    PE_BASE = 0x70,
-    PE_LAST_BASE = 0x50,
-    PE_OMIT = 0xff
-};
 
 struct dwarf_frames_reader {
     struct dwarf_frames frames;
@@ -46,71 +30,7 @@ struct dwarf_frames_reader {
     struct frame_rule said[FRAME_REGISTERS + 1];
 };
 
-/* addresses --------------------------------------------------------------- */
-
-static uint64_t mask(uint64_t address, uint8_t size)
-{
-    return size >= 8 ? address
-                     : address & (((uint64_t)1 << size * 8) - 1);
-}
-
-static bool is_encoding(uint8_t encoding)
-{
-    uint8_t form = encoding & PE_FORM;
-
-    return encoding == PE_OMIT ||
-           ((form <= PE_U64 || (form >= PE_SLEB && form <= PE_S64)) &&
-            (encoding & PE_BASE) <= PE_LAST_BASE);
-}
-
-static uint64_t read_form(struct cursor *c, uint8_t form, uint8_t address_size)
-{
-    switch (form) {
-    case PE_ABSOLUTE:
-        if (address_size != 1 && address_size != 2 && address_size != 4 &&
-            address_size != 8) {
-            cursor_fail(c);
-            return 0;
-        }
-        return cursor_number(c, address_size);
-    case PE_ULEB:
-        return cursor_uleb(c);
-    case PE_U16:
-        return cursor_16(c);
-    case PE_U32:
-        return cursor_32(c);
-    case PE_U64:
-    case PE_S64:
-        return cursor_64(c);
-    case PE_SLEB:
-        return (uint64_t)cursor_sleb(c);
-    case PE_S16:
-        return (uint64_t)(int64_t)(int16_t)cursor_16(c);
-    case PE_S32:
-        return (uint64_t)(int64_t)(int32_t)cursor_32(c);
-    default:
-        cursor_fail(c);
-        return 0;
-    }
-}
-
-/* Reads an address.  Only the section's own address is known as a base. */
-static uint64_t read_pointer(const struct dwarf_frames *f, struct cursor *c,
-                             uint8_t encoding, uint8_t address_size)
-{
-    uint64_t base = 0;
-
-    if (encoding == PE_OMIT ||
-        ((encoding & PE_BASE) != 0 && (encoding & PE_BASE) != PE_RELATIVE)) {
-        cursor_fail(c);
-        return 0;
-    }
-    if ((encoding & PE_BASE) == PE_RELATIVE) {
-        base = f->address + (uint64_t)(c->at - f->section.data);
-    }
-    return mask(base + read_form(c, encoding & PE_FORM, address_size),
-                address_size);
-}
+/* entries ----------------------------------------------------------------- */
 
 static bool read_address(const void *context, const struct frame_cie *cie,
                          struct cursor *c, uint64_t *address)
@@ -118,12 +38,10 @@ static bool read_address(const void *context, const struct frame_cie *cie,
     const struct dwarf_frames *f = context;
 
     *address = cie->has_encoding
-                   ? read_pointer(f, c, cie->encoding, cie->address_size)
-                   : read_form(c, PE_ABSOLUTE, cie->address_size);
+                   ? frame_address_read(f, c, cie->encoding, cie->address_size)
+                   : frame_address_read_form(c, PE_ABSOLUTE, cie->address_size);
     return !c->failed;
 }
-
-/* entries ----------------------------------------------------------------- */
 
 struct dwarf_frames_entry {
     uint64_t offset;
@@ -203,11 +121,11 @@ static bool read_augmentation(const struct dwarf_frames *f, struct cursor *c,
                 return false;
             }
             encoding = cursor_8(&data);
-            if (!is_encoding(encoding)) {
+            if (!frame_address_is_encoding(encoding)) {
                 return false;
             }
             if (letters[i] == 'P') {
-                (void)read_pointer(f, &data, encoding, cie->address_size);
+                (void)frame_address_read(f, &data, encoding, cie->address_size);
             } else if (letters[i] == 'L') {
                 cie->has_lsda = true;
                 cie->lsda = encoding;
@@ -217,6 +135,8 @@ static bool read_augmentation(const struct dwarf_frames *f, struct cursor *c,
             }
             break;
         case 'S': /* of a signal handler's caller */
+            cie->is_signal = true;
+            break;
         case 'B': /* AArch64: its return address is signed with key B */
         case 'G': /* AArch64: its stack has tags */
             break;
@@ -428,6 +348,119 @@ static int write_row(struct dwarf_frames_reader *r, uint64_t start,
     return write_changes(r, &changes);
 }
 
+static bool is_expression(const struct frame_rule *rule)
+{
+    return rule->kind == FRAME_EXPRESSION || rule->kind == FRAME_AT_EXPRESSION;
+}
+
+/* Is there something in a row that the text has no words for? */
+static bool is_beyond_text(const struct frame_row *row)
+{
+    unsigned i;
+
+    for (i = 0; i < row->count; i++) {
+        if (is_expression(&row->rules[i])) {
+            return true;
+        }
+    }
+    return is_expression(&row->cfa);
+}
+
+/* corrections ------------------------------------------------------------- */
+
+/* Is the walk told of corrections of these entries?  Those of 32-bit ARM are
+ * exception tables, which are switched on by themselves. */
+static bool has_corrections(const struct dwarf_frames_reader *r)
+{
+    return r->cfi->writer != NULL &&
+           frame_registers_has_corrections(&r->registers);
+}
+
+/* Adds a rule whose value is an expression. */
+static int add_expression(struct dwarf_frames_reader *r,
+                          const struct cfi_register *target, bool has_cfa,
+                          const struct frame_rule *rule)
+{
+    struct cficache_code *code = &r->cfi->writer->code;
+    struct cursor c = {r->frames.section.data + rule->number, NULL,
+                       r->frames.is_big, false};
+
+    if (r->work < rule->size) {
+        return failure_work(r->cfi->failure);
+    }
+    r->work -= rule->size;
+    c.end = c.at + rule->size;
+    if (frame_expression_compile(&r->registers, &c, has_cfa, code) != 0) {
+        return -1;
+    }
+    if (rule->kind == FRAME_AT_EXPRESSION && !code->fails &&
+        failure_writer(r->cfi->failure,
+                       cficache_code_operation(code, CFICACHE_READ)) != 0) {
+        return -1;
+    }
+    return failure_writer(r->cfi->failure,
+                          cficache_writer_code(r->cfi->writer, target->name));
+}
+
+static int correct_register(struct dwarf_frames_reader *r,
+                            const struct frame_rule *rule)
+{
+    struct changes changes = {0};
+    const struct cfi_register *target = &r->registers.ra;
+
+    if (!is_expression(rule)) {
+        return add_rule(r, &changes, rule) != 0 ? -1
+                                                : write_changes(r, &changes);
+    }
+    if (rule->reg != r->cie.ra &&
+        frame_registers_find(&r->registers, rule->reg, &target) != 0) {
+        return -1;
+    }
+    return target != NULL ? add_expression(r, target, true, rule) : 0;
+}
+
+/* Marks a row as one of a frame whose caller was interrupted. */
+static int mark_signal(struct dwarf_frames_reader *r)
+{
+    struct cfi_register mark;
+
+    return cfi_register(r->cfi, CFICACHE_SIGNAL, &mark) != 0
+               ? -1
+               : cfi_rule(r->cfi, &mark, &r->registers.cfa, 0, CFI_BARE,
+                          false);
+}
+
+/* Writes all rules of a row, as a range of its own. */
+static int correct_row(struct dwarf_frames_reader *r, uint64_t end,
+                       const struct frame_row *row)
+{
+    int rc;
+    unsigned i;
+    bool has_ra = false;
+    uint64_t start = r->machine.start;
+    struct changes changes = {0};
+    struct frame_rule same = {r->cie.ra, FRAME_SAME, 0, 0};
+
+    if (end <= start) {
+        return 0;
+    }
+    rc = cfi_correction(r->cfi, start - r->frames.load_address, end - start);
+    if (rc == 0 && is_expression(&row->cfa)) {
+        rc = add_expression(r, &r->registers.cfa, false, &row->cfa);
+    } else if (rc == 0) {
+        rc = add_cfa(r, &changes, &row->cfa);
+        rc = rc != 0 ? rc : write_changes(r, &changes);
+    }
+    for (i = 0; i < row->count && rc == 0; i++) {
+        has_ra = has_ra || row->rules[i].reg == r->cie.ra;
+        rc = correct_register(r, &row->rules[i]);
+    }
+    if (rc == 0 && !has_ra && frame_registers_needs_ra(&r->registers)) {
+        rc = correct_register(r, &same);
+    }
+    return rc == 0 && r->cie.is_signal ? mark_signal(r) : rc;
+}
+
 /* functions --------------------------------------------------------------- */
 
 static int damaged(struct dwarf_frames_reader *r, uint64_t offset,
@@ -483,25 +516,52 @@ static bool read_fde(const struct dwarf_frames_reader *r, struct cursor *c,
     if (!read_address(f, cie, c, start)) {
         return false;
     }
-    *size = read_form(c, cie->has_encoding ? cie->encoding & PE_FORM
-                                           : PE_ABSOLUTE,
-                      cie->address_size);
+    *size = frame_address_read_form(
+        c, cie->has_encoding ? cie->encoding & PE_FORM : PE_ABSOLUTE,
+        cie->address_size);
     if (cie->has_augmentation) {
         n = cursor_uleb(c);
         data = *c;
         cursor_skip(c, n);
         data.end = c->at;
         if (cie->has_lsda && !c->failed) {
-            (void)read_pointer(f, &data, cie->lsda, cie->address_size);
+            (void)frame_address_read(f, &data, cie->lsda, cie->address_size);
             return !data.failed;
         }
     }
     return !c->failed;
 }
 
+/* Runs a function once more, for what the text does not have of it.  Rules are
+ * added to the range that was begun last, so that both cannot be made at once.
+ */
+static int take_corrections(struct dwarf_frames_reader *r,
+                            const struct dwarf_frames_entry *entry,
+                            uint64_t end)
+{
+    int rc = 0;
+    enum frame_status status;
+    const struct frame_row *row;
+
+    while (rc == 0 &&
+           (status = frame_machine_next(&r->machine, &row)) != FRAME_END) {
+        if (status != FRAME_ROW) {
+            rc = failed(r, entry->offset, status);
+        } else if (r->work < row->count) {
+            rc = failure_work(r->cfi->failure);
+        } else {
+            r->work -= row->count;
+            rc = correct_row(r, r->machine.is_last ? end : r->machine.next,
+                             row);
+        }
+    }
+    /* a row of the next function that begins no range adds nothing to ours */
+    return rc == 0 ? cfi_correction(r->cfi, 0, 0) : rc;
+}
+
 static int take_rows(struct dwarf_frames_reader *r,
                      const struct dwarf_frames_entry *entry, uint64_t start,
-                     uint64_t size)
+                     uint64_t size, bool *is_beyond)
 {
     int rc = 0;
     bool is_first = true;
@@ -518,6 +578,7 @@ static int take_rows(struct dwarf_frames_reader *r,
         if (rc == 0 && start >= r->frames.load_address) {
             rc = write_row(r, start, size, row, is_first ? NULL : &cfa);
         }
+        *is_beyond = *is_beyond || is_beyond_text(row);
         cfa = row->cfa;
         is_first = false;
     }
@@ -530,6 +591,7 @@ static int take_fde(struct dwarf_frames_reader *r,
                     const struct dwarf_frames_entry *entry)
 {
     int rc;
+    bool is_beyond;
     uint64_t start = 0, size = 0;
     struct cursor c = entry->rest;
 
@@ -540,9 +602,16 @@ static int take_fde(struct dwarf_frames_reader *r,
     if (!read_fde(r, &c, &start, &size) || start == UINT64_MAX) {
         return 0;
     }
+    size = frame_address_mask(start + size, r->cie.address_size) - start;
+    is_beyond = r->cie.is_signal;
     frame_machine_restart(&r->machine, &c, start);
-    return take_rows(r, entry, start,
-                     mask(start + size, r->cie.address_size) - start);
+    rc = take_rows(r, entry, start, size, &is_beyond);
+    if (rc != 0 || !is_beyond || r->machine.is_deep || !has_corrections(r) ||
+        start < r->frames.load_address) {
+        return rc;
+    }
+    frame_machine_restart(&r->machine, &c, start);
+    return take_corrections(r, entry, start + size);
 }
 
 struct dwarf_frames_reader *dwarf_frames_open(const struct dwarf_frames *frames,

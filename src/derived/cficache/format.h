@@ -56,4 +56,9 @@
 #define CFICACHE_RA 254
 #define CFICACHE_CFA 255
 
+/* A rule for this name, whatever it comes to, says of a frame that a signal
+ * handler returns to it: its caller was interrupted, and did not call.  Readers
+ * that do not know it have no such register. */
+#define CFICACHE_SIGNAL ".signal"
+
 #endif

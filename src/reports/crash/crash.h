@@ -45,7 +45,8 @@ enum crash_correction {
     CRASH_APPLE_IMAGES = 32,
     CRASH_APPLE_HEADERS = 64,
     CRASH_APPLE_NAMES = 128,
-    CRASH_APPLE_EXCEPTION = 256
+    CRASH_APPLE_EXCEPTION = 256,
+    CRASH_CFI_EXPRESSIONS = 512
 };
 
 /* Files that a worker is given, by the index of their module in its list. */
