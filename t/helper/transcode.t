@@ -244,6 +244,8 @@ $beside->found('plain.pdb', 'a command beside symcached, not in PATH')
 
 # limits that symcached was started with, which a plain user cannot raise
 SKIP: {
+    skip 'not under a sanitizer, which needs more memory than that', 8
+        if $Test::Symcache::san;
     my @as = $> == 0 ? qw(setpriv --reuid=nobody --clear-groups) : ();
     skip 'needs prlimit(1) and setpriv(1)', 8
         if system("@as prlimit --fsize=100000000 true 2>/dev/null") != 0;
