@@ -235,7 +235,7 @@ is $status->{get}{failure}, 'No such file or directory', 'with the reason';
 is $status->{queue}, 1, 'the file waits';
 my $ctl = Test::Ctl->new($t);
 my $told = $ctl->run('status', $ctl->socket)->{out};
-like $told, qr/^fleet +open +open +1 +0 +0 +0 +$status->{failed} +0$/m,
+like $told, qr/^fleet +left alone +left alone +1 +0 +0 +0 +$status->{failed} +0$/m,
     'and symcachectl status';
 like $told, qr/^  fleet is not $_: No such file or directory$/m, "not $_"
     for qw(read written);
@@ -245,6 +245,7 @@ $t->reload_symcached($fleet->config);
 is $fleet->metric('breaker{tier="fleet",way="get"}'), 0, 'a reload closes it';
 $fleet->wait_metric('puts_total{result="stored"}', 1);
 ok -e $object, 'and the file that waited is stored';
+like $ctl->run('status', $ctl->socket)->{out}, qr/^fleet +ok +ok +0 /m, 'and symcachectl status';
 
 # --- read_only, max_object, generation
 

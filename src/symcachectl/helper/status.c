@@ -5,6 +5,7 @@
  * it for addresses.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "json_request.h"
 #include "symcachectl/command.h"
@@ -30,6 +31,9 @@ static const char *const tier_keys[] = {"name",    "read",   "write",
                                         "queue",   "hit",    "absent",
                                         "refused", "failed", "stored"};
 
+#define TIER_READ 1
+#define TIER_WRITE 2
+
 static const char *const tenant_heads[] = {"TENANT",  "SCOPE", "SOURCES",
                                            "STARTED", "ASKED", "SOCKET"};
 static const char *const tenant_keys[] = {"name",    "scope", "sources",
@@ -51,9 +55,21 @@ static void print_failure(const cJSON *way, const char *name,
     }
 }
 
+/* The state of a breaker.  "closed" and "open" would be read as the opposite
+ * of what they say of the tier. */
+static const char *breaker_text(const cJSON *item)
+{
+    const char *state = cJSON_IsString(item) ? item->valuestring : "";
+
+    return strcmp(state, "closed") == 0 ? "ok"
+           : strcmp(state, "open") == 0 ? "left alone"
+           : state[0] != '\0'           ? "tried again"
+                                        : "?";
+}
+
 static void print_tiers(const cJSON *tiers)
 {
-    const cJSON *tier, *name;
+    const cJSON *tier, *name, *item;
     struct text_table table;
     size_t i;
 
@@ -62,8 +78,12 @@ static void print_tiers(const cJSON *tiers)
     cJSON_ArrayForEach(tier, tiers)
     {
         for (i = 0; i < sizeof(tier_keys) / sizeof(tier_keys[0]); i++) {
-            text_table_item(
-                &table, cJSON_GetObjectItemCaseSensitive(tier, tier_keys[i]));
+            item = cJSON_GetObjectItemCaseSensitive(tier, tier_keys[i]);
+            if (i == TIER_READ || i == TIER_WRITE) {
+                text_table_text(&table, breaker_text(item));
+            } else {
+                text_table_item(&table, item);
+            }
         }
     }
     text_table_print(&table, stdout, "");
