@@ -286,6 +286,9 @@ is $r->{status}, 201, 'without the last slash: no redirect';
 $r = upload(Test::Zip::zip(@files));
 is_deeply [sort @{ $r->{json}{upload}{skipped_keys} }], [sort map { $_->[0] } @files],
     'again: all is skipped';
+my $small = Test::Zip::zip($files[1]);
+is_deeply [grep { !/"id":\s*\d{16},/ } map { upload($small)->{body} } 1 .. 60], [],
+    'ids are integers, those with a 0 at the end as well';
 is upload(Test::Zip::zip([$path, other()]))->{status}, 201, 'other bytes: 201';
 is $t->read_file("uploads/$path"), other(), 'replace what was there';
 is upload($_ . Test::Zip::zip())->{status}, 400, 'an empty archive is none'

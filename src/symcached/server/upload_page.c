@@ -105,16 +105,18 @@ static void answer_form(const struct upload_page *page,
     cJSON *object = cJSON_CreateObject();
     cJSON *upload = cJSON_AddObjectToObject(object, "upload"), *skipped;
     const char *archive = result->archive != NULL ? result->archive : "";
-    char began[40], now_text[40];
+    char began[40], now_text[40], number[40];
     struct timespec now;
     size_t i;
 
     clock_gettime(CLOCK_REALTIME, &now);
     print_time(began, &page->begun);
     print_time(now_text, &now);
-    cJSON_AddNumberToObject(upload, "id",
-                            (double)page->begun.tv_sec * 1e6 +
-                                (double)(page->begun.tv_nsec / 1000));
+    /* cJSON would write one with a 0 at its end as 1.79595221134999e+15,
+     * which many clients do not read as an integer */
+    snprintf(number, sizeof(number), "%lld%06ld",
+             (long long)page->begun.tv_sec, page->begun.tv_nsec / 1000);
+    cJSON_AddRawToObject(upload, "id", number);
     cJSON_AddNumberToObject(upload, "size", (double)result->archive_size);
     cJSON_AddStringToObject(upload, "filename", archive);
     cJSON_AddStringToObject(upload, "bucket",
