@@ -116,6 +116,8 @@ for my $tier ('folder', 'bucket') {
     my $image = sprintf '%08X5000', $stamp;
     start($_, $tier, 1) for @machines;
 
+    my $sym = sprintf '%08X5000', $stamp + 0x1000000;
+
     # --- absent, and known to be so under any name
 
     my @asked = (
@@ -127,6 +129,7 @@ for my $tier ('folder', 'bucket') {
             "&code_id=buildid-$x->{build}"],
         ['the same by its debug id alone', 'symcache', "more.so/$x->{debug}"],
         ['an image', 'executable', "other.dll/$image"],
+        ['one with the name of a text', 'executable', "other.dll/$sym"],
     );
     sub all_are {
         my ($status, $what, @asked) = @_;
@@ -146,6 +149,8 @@ for my $tier ('folder', 'bucket') {
         ->{status}, 201, "$tier: a program";
     is $u->put("x.dll/$image/x.dll", image($stamp))->{status}, 201,
         "$tier: an image";
+    is $u->put("x.sym/$sym/x.sym", image($stamp + 0x1000000))->{status}, 201,
+        "$tier: one with the name of a text";
     all_are(200, "$tier: found", @asked);
 
     for (@machines) {
@@ -172,6 +177,7 @@ for my $tier ('folder', 'bucket') {
     is discard("crash.pdb/$guid/crash.pdb"), 200, "$tier: removed";
     is discard("libx.so/elf-buildid-$x->{build}/libx.so"), 200, "$tier: removed";
     is discard("x.dll/$image/x.dll"), 200, "$tier: removed";
+    is discard("x.sym/$sym/x.sym"), 200, "$tier: removed";
     all_are(404, "$tier: absent again", @asked);
     $_->stop_symcached for @machines;
 }

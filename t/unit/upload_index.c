@@ -262,6 +262,27 @@ static void test_names(void **state)
     assert_true(has(PDB "/.other.pdb"));
 }
 
+/* An entry ending in ".sym" is a text, or a program with such a name. */
+static void test_texts(void **state)
+{
+    struct index_names names = {.n = 0};
+    char name[32];
+    size_t i;
+
+    index_take(&names, "x.sym");
+    index_take(&names, "x.sym");
+    assert_int_equal(names.n, 2);
+    assert_string_equal(names.list[0].text, "x.sym");
+    assert_false(names.list[0].is_text);
+    assert_string_equal(names.list[1].text, "x");
+    assert_true(names.list[1].is_text);
+    for (i = 0; i < 2 * INDEX_NAMES; i++) {
+        snprintf(name, sizeof(name), "x%zu.sym", i);
+        index_take(&names, name);
+    }
+    assert_int_equal(names.n, 2 * INDEX_NAMES);
+}
+
 /* What others may have written there. */
 static void test_strange_names(void **state)
 {
@@ -424,6 +445,7 @@ int main(void)
         cmocka_unit_test(test_profiler_ids),
         cmocka_unit_test(test_profiler_ids_of_images),
         cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_texts),
         cmocka_unit_test(test_strange_names),
         cmocka_unit_test(test_clean),
         cmocka_unit_test(test_names),

@@ -193,11 +193,29 @@ static bool take_user(struct index_names *names, const char *entry)
     return true;
 }
 
+static void add_name(struct index_names *names, const struct index_name *name)
+{
+    size_t i, alike = 0;
+
+    for (i = 0; i < names->n; i++) {
+        alike += names->list[i].is_asked == name->is_asked &&
+                 names->list[i].is_text == name->is_text;
+        if (names->list[i].is_text == name->is_text &&
+            names->list[i].is_asked == name->is_asked &&
+            strcmp(names->list[i].text, name->text) == 0) {
+            return;
+        }
+    }
+    if (alike < (name->is_asked ? INDEX_ASKED : INDEX_NAMES)) {
+        names->list[names->n++] = *name;
+    }
+}
+
 void index_take(struct index_names *names, const char *entry)
 {
     struct index_name name = {.is_asked = entry[0] == '.'};
     symcache_key_t key = {.name_len = 0};
-    size_t i, stem, alike = 0;
+    size_t stem;
 
     entry += name.is_asked;
     if (name.is_asked && take_user(names, entry)) {
@@ -239,20 +257,12 @@ void index_take(struct index_names *names, const char *entry)
         return;
     }
     snprintf(name.text, sizeof(name.text), "%s", entry);
+    add_name(names, &name);
+    /* "x.sym" is the text of "x", or a program that has this name */
     if (!name.is_asked && is_text(entry, &stem)) {
         name.is_text = true;
         name.text[stem] = '\0';
-    }
-    for (i = 0; i < names->n; i++) {
-        alike += names->list[i].is_asked == name.is_asked;
-        if (names->list[i].is_text == name.is_text &&
-            names->list[i].is_asked == name.is_asked &&
-            strcmp(names->list[i].text, name.text) == 0) {
-            return;
-        }
-    }
-    if (alike < (name.is_asked ? INDEX_ASKED : INDEX_NAMES)) {
-        names->list[names->n++] = name;
+        add_name(names, &name);
     }
 }
 

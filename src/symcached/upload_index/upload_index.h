@@ -6,7 +6,8 @@
  * repaired or shortened, and which several machines can write at once:
  *
  *   <root>/.index/<id>/<name>              a file <name>/<id>/<file> is there;
- *   <root>/.index/<id>/<name>.sym          it is Breakpad's text
+ *   <root>/.index/<id>/<name>.sym          it is Breakpad's text; or a file
+ *                                          that has the name <name>.sym
  *   <root>/.index/<debug id>/buildid-<id>  an ELF or Mach-O file is there,
  *                                          whose build id this debug id is
  *                                          made of
@@ -42,7 +43,7 @@
 #include "debuginfo/identity/identity.h"
 #include "proto/key.h"
 
-/* Names of files of one id that are looked at. */
+/* Names of files of one id that are looked at, and of texts. */
 #define INDEX_NAMES 16
 
 /* Names by which one id is asked for: there are no more, so that a client that
@@ -67,7 +68,7 @@ struct index_name {
 };
 
 struct index_names {
-    struct index_name list[INDEX_NAMES + INDEX_ASKED];
+    struct index_name list[2 * INDEX_NAMES + INDEX_ASKED];
     size_t n;
     bool has_build_id;
     symcache_key_t build_id; /* of which only the id counts */
