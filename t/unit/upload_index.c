@@ -438,6 +438,50 @@ static void test_unreadable(void **state)
     unreadable = 0;
 }
 
+static void make_file(const char *before, unsigned sum, const char *after,
+                      time_t changed)
+{
+    struct timespec times[2] = {{.tv_sec = changed}, {.tv_sec = changed}};
+    char path[PATH_MAX];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%s%0*x%s", root, before, ARTIFACTS_SUM,
+             sum, after);
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(futimens(fd, times), 0);
+    close(fd);
+}
+
+/* In whatever order a large folder is read, its newest bundles are found. */
+static void test_many_bundles(void **state)
+{
+    static const unsigned newest[] = {7, 9000, 23456};
+    struct artifacts_found found;
+    char text[PATH_MAX];
+    unsigned i;
+
+    (void)state;
+    snprintf(text, sizeof(text), "mkdir -p %s/" ARTIFACTS_FOLDER "/many", root);
+    assert_int_equal(system(text), 0);
+    for (i = 0; i < 25000; i++) {
+        make_file(ARTIFACTS_FOLDER "/many/", i, "", 1700000000);
+    }
+    for (i = 0; i < 3; i++) {
+        make_file(ARTIFACTS_FOLDER "/many/", newest[i], "",
+                  1800000000 + (time_t)i);
+        snprintf(text, sizeof(text), "mkdir -p %s/_/hash-%0*x", root,
+                 ARTIFACTS_SUM, newest[i]);
+        assert_int_equal(system(text), 0);
+        make_file("_/hash-", newest[i], "/" ARTIFACTS_FILE, 1800000000);
+    }
+    assert_int_equal(artifacts_find(root, "many", &found), 0);
+    assert_int_equal(found.n, 3);
+    for (i = 0; i < 3; i++) {
+        assert_int_equal(strtoul(found.sums[i], NULL, 16), newest[2 - i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +496,7 @@ int main(void)
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_shared),
         cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_many_bundles),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -17,8 +17,10 @@
 #include "base/workdir.h"
 #include "config/config.h"
 
-/* Entries of a folder that are looked at. */
+/* Entries of a folder that are looked at: the newest ones.  There is space for
+ * as many again, so that the others are not sorted out one by one. */
 #define ENTRIES_MAX 10000
+#define ENTRIES_SPACE (2 * ENTRIES_MAX)
 
 /* Returns 0, or an errno. */
 static int note_bundle(const char *root, const char *folder, const char *sum)
@@ -145,11 +147,20 @@ static int compare(const void *a, const void *b)
                : (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
 }
 
-/* Reads a folder; one that is not there has nothing.  Returns NULL with
- * errno. */
+/* Sorts the entries, the newest first, and returns how many of them count. */
+static size_t keep_newest(struct artifacts_entry *entries, size_t n)
+{
+    if (n > 0) {
+        qsort(entries, n, sizeof(entries[0]), compare);
+    }
+    return n < ENTRIES_MAX ? n : ENTRIES_MAX;
+}
+
+/* Reads a folder, the newest entries first; one that is not there has nothing.
+ * Returns NULL with errno. */
 static struct artifacts_entry *read_folder(const char *path, size_t *n)
 {
-    struct artifacts_entry *entries = malloc(ENTRIES_MAX * sizeof(*entries));
+    struct artifacts_entry *entries = malloc(ENTRIES_SPACE * sizeof(*entries));
     DIR *dir = entries != NULL ? opendir(path) : NULL;
     const struct dirent *item;
     struct stat st;
@@ -162,8 +173,10 @@ static struct artifacts_entry *read_folder(const char *path, size_t *n)
         errno = errnum;
         return NULL;
     }
-    while (dir != NULL && *n < ENTRIES_MAX &&
-           (errno = 0, item = readdir(dir)) != NULL) {
+    while (dir != NULL && (errno = 0, item = readdir(dir)) != NULL) {
+        if (*n == ENTRIES_SPACE) {
+            *n = keep_newest(entries, *n);
+        }
         if (strlen(item->d_name) == ARTIFACTS_SUM &&
             fstatat(dirfd(dir), item->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
             memcpy(entries[*n].sum, item->d_name, ARTIFACTS_SUM + 1);
@@ -172,13 +185,16 @@ static struct artifacts_entry *read_folder(const char *path, size_t *n)
         }
     }
     if (dir != NULL) {
-        errnum = *n < ENTRIES_MAX ? errno : 0;
+        errnum = errno;
         closedir(dir);
     }
     if (errnum != 0) {
         free(entries);
         errno = errnum;
         return NULL;
+    }
+    if (entries != NULL) {
+        *n = keep_newest(entries, *n);
     }
     return entries;
 }
@@ -196,9 +212,6 @@ int artifacts_find(const char *root, const char *folder,
     entries = read_folder(path, &n);
     if (entries == NULL) {
         return errno;
-    }
-    if (n > 0) {
-        qsort(entries, n, sizeof(entries[0]), compare);
     }
     for (i = 0; i < n && found->n < ARTIFACTS_FOUND; i++) {
         if (has_bundle(root, entries[i].sum)) {
