@@ -140,6 +140,12 @@ $r = $ctl->run(@upload[0 .. 2], '--token', 'wrong', "$dir/build/basic32.dll",
                '--force');
 is $r->{code}, 1, 'a wrong token: 1';
 like $r->{err}, qr/API Token not matched/, 'why';
+like `curl -sI -H 'Auth-Token: wrong' $nginx/symbols/crash.pdb/$key/crash.pdb`,
+    qr/^HTTP\S+ 403 /, 'HEAD is refused, so that no body is sent for the refusal';
+$ctl->is($ctl->run(@upload[0 .. 2], '--token', 'wrong', "$dir/build"), 1,
+         qr/^0 stored, 0 skipped, 3 refused, 0 failed, 2 left out$/,
+         qr/stopped: 2 more files were not sent, as the server takes none with this token, .*API Token not matched \(HTTP 403\)/,
+         'a wrong token is refused once');
 {
     local $ctl->{wrapper} = ['env', '-C', $dir];
     $ctl->is($ctl->run(@upload[0 .. 2], '--token', '@token',

@@ -36,6 +36,19 @@ my $server = Test::ScriptedServer->new(log => "$dir/requests", script => sub {
         if $req->{path} =~ m{^/down/};
     return $c->reply(200, { 'Content-Type' => 'text/html' }, '<html>Sign in</html>')
         if $req->{path} =~ m{^/portal/};
+    if ($req->{path} =~ m{^/(?:token|closed)/}) { # HEAD is closed to all
+        return $c->reply(403, {}, '') if $req->{method} eq 'HEAD';
+        my $sent = $c->read_body($req);
+        return $c->reply(403, {}, '{"error":"forbidden","detail":"API Token not matched"}')
+            if $req->{path} =~ /token/;
+        return $c->reply(400, {}, '{"error":"bad-upload"}') if $sent eq '';
+        return $c->reply(201, {}, '{"result":"stored"}');
+    }
+    if ($req->{path} =~ m{^/(?:revoked|filter)/} && $req->{method} eq 'PUT') {
+        $c->read_body($req);
+        return $c->reply(403, {}, $req->{path} =~ /filter/ ? '<html>'
+            : '{"error":"forbidden","detail":"API Token not matched"}');
+    }
     return $c->reply(404, {}) if $req->{method} ne 'PUT';
     return $c->reply(503, { 'Retry-After' => 1 }, '{"detail":"no room in the tier"}')
         if $req->{path} =~ m{^/busy/};
@@ -201,6 +214,22 @@ is $r->{code}, 3, 'one that is busy for ever: 3';
 like $r->{err}, qr/stopped: 3 more files were not sent, .*: no room in the tier \(HTTP 503\)\./,
     '... is given up after three files';
 is sent(qr{^/busy/}), 15, '... which were tried';
+
+# --- a token that is refused: the bodies of thousands of files are not sent for it
+
+for my $when ('closed', 'filter', 'revoked', 'token') {
+    my $answer = { closed => 0, filter => 1, revoked => 1, token => 1 }->{$when};
+    my $all = $when eq 'filter' || $when eq 'closed';
+    my $r = $ctl->run('upload', '--url', "$server->{url}/$when", "$dir/six");
+    is $r->{code}, $answer, "$when: $answer" or diag "$r->{out}$r->{err}";
+    is sent(qr{^/$when/}), $all ? 6 + ($when eq 'closed') : 1,
+        $all ? '... each file is sent' : '... one was';
+    $all ? unlike($r->{err}, qr/stopped/, '... to its end')
+         : like($r->{err}, qr/stopped: 5 more files were not sent, as the server takes none with this token, or without one: API Token not matched \(HTTP 403\)\./,
+                '... and one line tells of the others');
+}
+my $watch = $ctl->run('upload', '--url', "$server->{url}/revoked", '--watch', "$dir/six");
+is $watch->{code}, 1, 'a drop folder is given up';
 
 $server->stop;
 $t->finish;

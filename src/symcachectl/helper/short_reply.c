@@ -86,3 +86,12 @@ bool short_reply_is_stored(const struct short_reply *reply)
     cJSON_Delete(answer);
     return i < COUNT(results);
 }
+
+bool short_reply_is_forbidden(const struct short_reply *reply)
+{
+    cJSON *answer = cJSON_Parse(reply->text);
+    bool is = strcmp(printable_field(answer, "error"), "forbidden") == 0;
+
+    cJSON_Delete(answer);
+    return is;
+}

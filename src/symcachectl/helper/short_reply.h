@@ -29,4 +29,7 @@ void short_reply_reason(const struct short_reply *reply, long status,
 /* Is it what symcached answers about a file that it has? */
 bool short_reply_is_stored(const struct short_reply *reply);
 
+/* Is it what symcached answers to a token that it does not know? */
+bool short_reply_is_forbidden(const struct short_reply *reply);
+
 #endif

@@ -69,9 +69,12 @@ struct upload {
     size_t num_programs, room;
     struct file_body body;
     struct short_reply reply;
-    char down[512];  /* why nothing more is sent in this pass, or "" */
-    size_t unsent;   /* files, since then */
-    unsigned failed; /* in all attempts, one after the other */
+    bool was_asked;     /* whether files may be sent */
+    bool is_refused;    /* they may not */
+    char down[512];     /* why nothing more is sent in this pass, or "" */
+    size_t unsent;      /* files, since then */
+    unsigned failed;    /* in all attempts, one after the other */
+    size_t num_refused; /* with all others: files that are to be sent again */
 };
 
 /* A file with programs in it. */
@@ -224,6 +227,51 @@ static void look_for_server(struct upload *u,
     }
 }
 
+/* Does the answer refuse the sender, and not this file?  403 can also be that
+ * of a filter in between, which dislikes what is in one file. */
+static bool is_refusal_of_all(const struct upload *u, long status)
+{
+    return status == 401 ||
+           (status == 403 && short_reply_is_forbidden(&u->reply));
+}
+
+static void refuse_all(struct upload *u, const char *reason)
+{
+    u->is_refused = true;
+    u->num_refused++;
+    snprintf(u->down, sizeof(u->down), "%s", reason);
+}
+
+/* Before the first file: a server reads the whole body of a request that it
+ * refuses, so the token is tried without one.  HEAD can be closed to those that
+ * may send; a PUT without a body has the answer to both. */
+static bool is_admitted(struct upload *u, const struct symstore_path *place,
+                        FILE *file, char *reason, size_t size)
+{
+    char url[8192];
+    long status;
+
+    if (u->was_asked) {
+        return true;
+    }
+    u->was_asked = true;
+    print_url(u, place, false, url, sizeof(url));
+    prepare(u, url, NULL, 0);
+    status = perform(u, reason, size);
+    if (status == 401 || status == 403) {
+        print_url(u, place, true, url, sizeof(url));
+        prepare(u, url, file, 0);
+        status = perform(u, reason, size);
+        if (is_refusal_of_all(u, status)) {
+            short_reply_reason(&u->reply, status, reason, size);
+            refuse_all(u, reason);
+            return false;
+        }
+    }
+    reason[0] = '\0';
+    return true;
+}
+
 /* What was sent is stored only if symcached says so, and not a portal, or
  * another page that answers to anything. */
 static enum upload_outcome outcome_of(struct upload *u, long status,
@@ -270,6 +318,9 @@ static enum upload_outcome put_upload(struct upload *u, const char *path,
             look_for_server(u, place, reason);
             return UPLOAD_FAILED;
         }
+        if (is_refusal_of_all(u, status)) {
+            refuse_all(u, reason);
+        }
         if (!may_pass(status)) {
             return status >= 300 && status < 500 ? UPLOAD_REFUSED
                                                  : UPLOAD_FAILED;
@@ -303,12 +354,17 @@ static void send_file(struct upload *u, const char *path, FILE *file,
     }
     if (u->down[0] != '\0') {
         u->unsent++;
-        upload_report_unsent(&u->report, path, text, u->down);
+        u->num_refused += u->is_refused;
+        upload_report_unsent(&u->report,
+                             u->is_refused ? UPLOAD_REFUSED : UPLOAD_FAILED,
+                             path, text, u->down);
         return;
     }
-    /* a build gets a file that is there only by sending it */
-    if (u->is_forced || u->is_labelled ||
-        !is_there(u, place, file, st.st_size)) {
+    if (!is_admitted(u, place, file, reason, sizeof(reason))) {
+        outcome = UPLOAD_REFUSED;
+    } else if (u->is_forced || u->is_labelled ||
+               !is_there(u, place, file, st.st_size)) {
+        /* a build gets a file that is there only by sending it */
         outcome = put_upload(u, path, place, file, st.st_size, reason,
                              sizeof(reason));
     }
@@ -436,11 +492,16 @@ static void take_parts(const struct upload_file *c, FILE *file,
     }
 }
 
+static size_t count_undone(const struct upload *u)
+{
+    return u->report.counts[UPLOAD_FAILED] + u->num_refused;
+}
+
 /* Programs are sent when a file is taken again, with their number. */
 static void take_upload(struct upload *u, const char *path, uint64_t key,
                         bool is_named, size_t programs)
 {
-    size_t failed = u->report.counts[UPLOAD_FAILED];
+    size_t undone = count_undone(u);
     bool is_again = programs > 0;
     struct upload_found found = {false, 0};
     const char *slash = strrchr(path, '/');
@@ -468,14 +529,13 @@ static void take_upload(struct upload *u, const char *path, uint64_t key,
     fclose(file);
     if (found.programs > 0 && !is_again) {
         defer_upload(u, path, found.programs,
-                     u->report.counts[UPLOAD_FAILED] == failed ? key : 0);
+                     count_undone(u) == undone ? key : 0);
         return;
     }
     if (found.programs < programs) {
         upload_report_add(&u->report, UPLOAD_FAILED, path, NULL, CHANGED);
     }
-    if (u->is_watching && key != 0 &&
-        u->report.counts[UPLOAD_FAILED] == failed) {
+    if (u->is_watching && key != 0 && count_undone(u) == undone) {
         watched_files_add(&u->watched, key);
     }
 }
@@ -533,8 +593,10 @@ static void tell_unsent(struct upload *u)
         fprintf(
             stderr,
             "symcachectl upload: stopped: %zu more file%s not sent, as the "
-            "server cannot be reached or takes none: ",
-            u->unsent, u->unsent == 1 ? " was" : "s were");
+            "server %s: ",
+            u->unsent, u->unsent == 1 ? " was" : "s were",
+            u->is_refused ? "takes none with this token, or without one"
+                          : "cannot be reached or takes none");
         printable_put(stderr, u->down);
         fputs(". The same command goes on there later: it skips what the "
               "server has.\n",
@@ -608,7 +670,8 @@ static int make_headers(struct upload *u)
 /*
  * Looks repeatedly.  A file that is written changes its ctime, and is uploaded
  * once the ctime is some seconds old.  One that could not be sent is taken
- * again in the next pass.
+ * again in the next pass.  Ends if the server refuses the token, which is read
+ * once.
  */
 static void watch_folder(struct upload *u, int argc, char **argv)
 {
@@ -617,6 +680,9 @@ static void watch_folder(struct upload *u, int argc, char **argv)
         watched_files_begin(&u->watched);
         take_operands(u, argc, argv);
         fflush(stdout);
+        if (u->is_refused) {
+            return;
+        }
         sleep(WATCH_SECONDS);
     }
 }
@@ -632,8 +698,7 @@ static int run_upload(struct upload *u, int argc, char **argv)
     bar_init(&u->report.bar);
     if (code == COMMAND_OK && u->is_watching) {
         watch_folder(u, argc, argv);
-    }
-    if (code == COMMAND_OK) {
+    } else if (code == COMMAND_OK) {
         take_operands(u, argc, argv);
     }
     free(u->programs);

@@ -72,12 +72,13 @@ void upload_report_add(struct upload_report *report,
     }
 }
 
-void upload_report_unsent(struct upload_report *report, const char *path,
+void upload_report_unsent(struct upload_report *report,
+                          enum upload_outcome outcome, const char *path,
                           const char *place, const char *reason)
 {
-    report->counts[UPLOAD_FAILED]++;
+    report->counts[outcome]++;
     if (report->is_json) {
-        print_object(report, UPLOAD_FAILED, path, place, reason);
+        print_object(report, outcome, path, place, reason);
     }
 }
 

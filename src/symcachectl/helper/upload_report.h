@@ -32,8 +32,9 @@ void upload_report_add(struct upload_report *report,
                        enum upload_outcome outcome, const char *path,
                        const char *place, const char *reason);
 
-/* The same of a failure that one line for all will tell: only JSON has it. */
-void upload_report_unsent(struct upload_report *report, const char *path,
+/* The same of a file of which one line for all will tell: only JSON has it. */
+void upload_report_unsent(struct upload_report *report,
+                          enum upload_outcome outcome, const char *path,
                           const char *place, const char *reason);
 
 /* Prints how many files there were of each outcome. */
