@@ -57,12 +57,21 @@ $t->wait_until('nobody has a file open for writing', sub {
 forget();
 is lookup()->{status}, 503, 'read-only';
 is_deeply [files()], [], 'nothing is published';
+sub absent {
+    return $t->helper('GET', "/v1/symcache/default/$_[0].pdb/$id?version=9.0.0&wait=60");
+}
+sub unwritten { scalar(() = $t->helper_log =~ /negative entries are not written/g) }
+my $unwritten = unwritten();
+is absent($_)->{status}, 503, 'nor can be noted that it is absent' for qw(a b c a);
+is unwritten(), $unwritten + 1, '... of which the log tells once, and not of each key';
 
 # and again
 
 system('mount', '-o', 'remount,rw,size=8m', $t->path('store')) == 0 or die;
 forget();
 is lookup()->{status}, 200, 'room again: it succeeds';
+is absent('d')->{status}, 404, '... and a key is absent';
+like $t->helper_log, qr/store": negative entries are written again/, '... as the log says';
 system('mount', '-o', 'remount,ro', $t->path('store')) == 0 or die;
 is lookup()->{status}, 200, 'what is published is served read-only';
 system('mount', '-o', 'remount,rw', $t->path('store')) == 0 or die;

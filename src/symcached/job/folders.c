@@ -20,18 +20,43 @@
 #include "symcached/store/store.h"
 #include "symcached/intake/intake.h"
 
-struct workdir *scheduler_workdir(struct scheduler *scheduler,
-                                  const char *root)
+static struct scheduler_root *find_root(const struct scheduler *scheduler,
+                                        const char *root)
 {
     struct scheduler_root *r;
 
     SLIST_FOREACH(r, &scheduler->roots, next)
     {
         if (strcmp(r->path, root) == 0) {
-            return r->workdir;
+            return r;
         }
     }
     return NULL;
+}
+
+struct workdir *scheduler_workdir(struct scheduler *scheduler,
+                                  const char *root)
+{
+    const struct scheduler_root *r = find_root(scheduler, root);
+
+    return r != NULL ? r->workdir : NULL;
+}
+
+void scheduler_note_entry(struct scheduler *scheduler, const char *root,
+                          const char *job, int errnum)
+{
+    struct scheduler_root *r = find_root(scheduler, root);
+
+    if (r == NULL || errnum == r->unwritten) {
+        return;
+    }
+    r->unwritten = errnum;
+    if (errnum == 0) {
+        log_info(0, "\"%s\": negative entries are written again", root);
+    } else {
+        log_crit(errnum, "\"%s\": negative entries are not written, and keys "
+                 "that are absent count as errors, %s first", root, job);
+    }
 }
 
 char *job_name_work(struct workdir *workdir)

@@ -181,6 +181,7 @@ static void add_negative(struct job *job, enum negcache_reason reason,
 {
     struct workdir *workdir;
     char path[WORKDIR_PATH_MAX], *tmp = NULL;
+    int rc;
 
     if (negcache_rules[reason].on_disk) {
         workdir = scheduler_workdir(job->scheduler, job->store->root);
@@ -189,12 +190,14 @@ static void add_negative(struct job *job, enum negcache_reason reason,
             tmp = path;
         }
     }
-    if (negcache_add(job->scheduler->negcache, job->store, &job->config->cache,
-                     &job->key, job->name, job_hints(job),
-                     &job->target.transcoder->version, reason,
-                     reason == NEGCACHE_LOOP ? job_via(job) : job_text(job),
-                     seconds, job->uploads_changed, tmp) != 0) {
-        log_crit(errno, "job %s: negative entry not written", job_id(job));
+    rc = negcache_add(job->scheduler->negcache, job->store,
+                      &job->config->cache, &job->key, job->name,
+                      job_hints(job), &job->target.transcoder->version, reason,
+                      reason == NEGCACHE_LOOP ? job_via(job) : job_text(job),
+                      seconds, job->uploads_changed, tmp);
+    if (negcache_is_written(reason, &job->key, job_hints(job))) {
+        scheduler_note_entry(job->scheduler, job->store->root, job_id(job),
+                             rc != 0 ? errno : 0);
     }
 }
 

@@ -20,6 +20,7 @@ struct scheduler_root {
     SLIST_ENTRY(scheduler_root) next;
     char *path;
     struct workdir *workdir;
+    int unwritten; /* errno of the last negative entry, or 0 */
 };
 
 struct scheduler {
@@ -112,6 +113,11 @@ void scheduler_want_gzip(struct scheduler *scheduler,
 /* Returns the work folder of a configured folder, or NULL. */
 struct workdir *scheduler_workdir(struct scheduler *scheduler,
                                   const char *root);
+
+/* A negative entry in a configured folder was written, or was not.  Logs it
+ * when that changes, and not for each key of a read-only store. */
+void scheduler_note_entry(struct scheduler *scheduler, const char *root,
+                          const char *job, int errnum);
 
 /* Writes <root>/.transcoders again if it is missing, because the root was
  * removed or the disk was full. */

@@ -516,6 +516,16 @@ static void note_loop(struct negcache *negcache,
                lists, seconds, NEGCACHE_NO_UPLOADS);
 }
 
+bool negcache_is_written(enum negcache_reason reason,
+                         const symcache_key_t *key, const char *hints)
+{
+    /* sections are found by their build id when a file with it comes: on disk,
+     * each would lie in a folder of its own name */
+    return negcache_rules[reason].on_disk &&
+           unproved_hints(key, hints) == NULL &&
+           key->kind != SYMCACHE_KIND_SECTION;
+}
+
 int negcache_add(struct negcache *negcache, const struct store_config *store,
                  const struct cache_config *cache, const symcache_key_t *key,
                  const char *name, const char *hints,
@@ -530,11 +540,7 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
                   negcache_life(reason, cache));
         return 0;
     }
-    /* sections are found by their build id when a file with it comes: on disk,
-     * each would lie in a folder of its own name */
-    if (!negcache_rules[reason].on_disk ||
-        unproved_hints(key, hints) != NULL ||
-        key->kind == SYMCACHE_KIND_SECTION) {
+    if (!negcache_is_written(reason, key, hints)) {
         note_entry(negcache, store, key, name, hints, version, reason, text,
                    seconds > 0 ? seconds : negcache_life(reason, cache),
                    uploads_changed);

@@ -139,6 +139,10 @@ void negcache_set_alone(struct negcache *negcache,
                         const symcache_key_t *key,
                         const symcache_version_t *version);
 
+/* Does negcache_add() write the entry?  Others are only in memory. */
+bool negcache_is_written(enum negcache_reason reason,
+                         const symcache_key_t *key, const char *hints);
+
 /*
  * Keeps an entry where the rule of its reason says, or in memory if there were
  * hints.  name is the name that was looked for.  seconds is how long the entry
