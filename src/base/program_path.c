@@ -26,6 +26,11 @@ bool beside_path(char path[PATH_MAX], const char *name)
     return snprintf(slash + 1, room, "%s", name) < (int)room;
 }
 
+bool has_proc(void)
+{
+    return access("/proc/self", F_OK) == 0;
+}
+
 static bool is_executable(const char *path)
 {
     struct stat st;

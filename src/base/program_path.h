@@ -33,4 +33,8 @@ int program_path_find(const char *name, char path[PATH_MAX], char *error,
  */
 bool beside_path(char path[PATH_MAX], const char *name);
 
+/* Is /proc there?  Without it the program's own path is not known. */
+#define NO_PROC "/proc is not mounted"
+bool has_proc(void);
+
 #endif

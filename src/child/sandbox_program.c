@@ -30,6 +30,10 @@ int sandbox_program_open(char *error, size_t size)
             return 0;
         }
     }
+    if (!has_proc()) {
+        snprintf(error, size, "%s cannot be found: " NO_PROC, places[0]);
+        return -1;
+    }
     snprintf(error, size, "%s is neither beside symcached nor in %s: %s",
              places[0], places[1], strerror(errno));
     return -1;

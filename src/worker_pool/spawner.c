@@ -307,6 +307,10 @@ int spawner_start(char *const argv[], int *sockets, size_t n, char *error,
 
     program = open_program(argv[0]);
     if (program < 0) {
+        if (!has_proc()) {
+            snprintf(error, size, "%s cannot be found: " NO_PROC, argv[0]);
+            return -1;
+        }
         snprintf(error, size,
                  "%s is neither beside the program nor in " LIBEXEC ": %s",
                  argv[0], strerror(errno));

@@ -49,6 +49,19 @@ like $t->read_file('none.out'),
     qr{symcached-sandboxed is neither beside symcached nor in \.\./libexec/},
     'and that is told';
 
+SKIP: {
+    my @bare = ('unshare', '-m', 'sh', '-c', 'mount -t tmpfs none /proc && exec "$@"', 'sh');
+    skip 'no mount namespace', 2
+        if system("@bare[0 .. 3] 'mount -t tmpfs none /proc' 2>/dev/null") != 0;
+    $pid = $t->spawn('bare.out', { $t->sanitizer_env(0) }, @bare,
+        "$build/symcached", '-c', $config);
+    waitpid $pid, 0;
+    is $? >> 8, 71, 'nor without /proc';
+    like $t->read_file('bare.out'),
+        qr{symcached-sandboxed cannot be found: /proc is not mounted},
+        'of which the line tells, and not of the program';
+}
+
 cp("$build/symcached-sandboxed", "$libexec/symcached-sandboxed") or die;
 {
     local $Test::Symcache::build = $sbin;
