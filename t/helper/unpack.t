@@ -38,7 +38,7 @@ sub unpack_body {
         POSIX::dup2(21, 4);
         my %env = $t->sanitizer_env(0);
         $ENV{$_} = $env{$_} for keys %env;
-        exec($t->program('symcached-sandboxed'), '--unpack',
+        exec(@{ $o{wrapper} // [] }, $t->program('symcached-sandboxed'), '--unpack',
              ($o{kind} // 'debuginfo') . '/' . ($o{id} // $id),
              $o{max} // 64 * $mib, $o{format} // 'pdb',
              $o{name} // 'crash.pdb') or POSIX::_exit(127);
@@ -170,6 +170,10 @@ for (['gzip', $gzip], ['zlib', $zlib], ['zstd', $zstd],
     refused("$_->[0] over the limit", $_->[1], qr/larger than download_size/,
             max => $mib / 2);
 }
+refused("$_->[0] over the limit of the process", $_->[1],
+        qr/larger than symcached may write: ulimit -f/, letter => 'M',
+        wrapper => ['sh', '-c', 'ulimit -f 100; exec "$@"', 'sh'])
+    for ['gzip', $gzip], ['cabinet', $mszip];
 my $zeros = "\0" x (32 * $mib);
 my $bomb = Compress::Zlib::memGzip($zeros);
 ($letter, $detail, $out) = unpack_body($bomb, max => $mib);

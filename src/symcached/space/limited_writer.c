@@ -89,7 +89,8 @@ int limited_writer_write(struct limited_writer *writer, const void *data,
             if (errno == EINTR) {
                 continue;
             }
-            writer->error = errno;
+            /* RLIMIT_FSIZE, or the file system's own limit */
+            writer->error = errno == EFBIG ? EOVERFLOW : errno;
             return -1;
         }
         p += n;
@@ -111,6 +112,10 @@ void limited_writer_reason(const struct limited_writer *writer, char *text,
     if (writer->error == EFBIG) {
         snprintf(text, size, "larger than download_size (%" PRIu64 " bytes)",
                  writer->max);
+    } else if (writer->error == EOVERFLOW) {
+        snprintf(text, size,
+                 "larger than symcached may write: ulimit -f, LimitFSIZE= or "
+                 "the file system");
     } else if (writer->over) {
         snprintf(text, size, TOTAL_NONE);
     } else if (limited_writer_is_full(writer) && writer->keep > 0) {

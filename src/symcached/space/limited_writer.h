@@ -21,7 +21,8 @@ struct limited_writer {
     uint64_t written;
     uint64_t space; /* bytes that may be written before the next check */
     bool over;     /* more than was lent would have been written */
-    int error;     /* errno of the first failure; EFBIG = over max */
+    int error;     /* errno of the first failure; EFBIG = over max, and
+                      EOVERFLOW = more than the kernel lets us write */
 };
 
 /* Returns 0, or -1 with writer->error set. */
