@@ -538,6 +538,22 @@ SKIP: {
     $t->start_symcached($cleaning);
 }
 
+# --- a client that has gone, with its body, before its upload was looked at
+
+my $pending = sub { scalar grep { /\Q$dir\E\/u\.sock$/ } split /\n/, $t->read_file('/proc/net/unix') };
+my $others = $pending->();
+kill 'STOP', $t->{helper};
+my $leaves = $u->begin('PUT', '/symbols/gone.pdb/' . 'E' x 32 . '1/gone.sym',
+    "MODULE windows x86 ${\('E' x 32)}1 gone.pdb\n", @Test::Uploads::token);
+$t->wait_until('nginx asks for it', sub { $pending->() > $others });
+my %bodies = map { $_ => 1 } glob "$spool/0*";
+close $leaves;
+$t->wait_until('nginx removes the body', sub { keys %bodies > grep { -e } keys %bodies });
+kill 'CONT', $t->{helper};
+$t->wait_until('that is no error', sub {
+    $t->helper_log =~ m{\[info\].* status=503 file=gone\.pdb/\S+ the client has gone\n} });
+unlike $t->helper_log, qr/gone\.sym: the body cannot be opened/, 'that is no error';
+
 # --- a folder that nobody can write to is told before the first upload
 
 $t->reload_symcached({ %{ $u->config },

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <sys/queue.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <event2/bufferevent.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include "base/control.h"
@@ -471,6 +473,18 @@ static bool answer_head(struct upload_page *page, const struct config *config,
     return rc == 0;
 }
 
+/* nginx closes the connection when its client has gone, and removes the body:
+ * that it cannot be opened then is no fault of anything. */
+static bool has_gone(struct evhttp_request *req)
+{
+    struct pollfd socket = {
+        .fd = bufferevent_getfd(evhttp_connection_get_bufferevent(
+            evhttp_request_get_connection(req)))};
+
+    return poll(&socket, 1, 0) == 1 &&
+           (socket.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 void upload_page(struct uploads *uploads, const struct config *config,
                  const struct url_path *target, const char *query,
                  struct evhttp_request *req)
@@ -509,6 +523,12 @@ void upload_page(struct uploads *uploads, const struct config *config,
         if (!answer_head(page, config, &request)) {
             free(page);
         }
+        return;
+    }
+    if (has_gone(req)) {
+        on_done(page, &(struct upload_result){.status = 503,
+                                              .text = "the client has gone",
+                                              .untold = ""});
         return;
     }
     uploads_take(uploads, &request, on_done, page);
