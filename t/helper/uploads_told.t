@@ -131,23 +131,38 @@ unlink "$dir/refuses";
 $t->wait_until('it is told later', sub { untold() eq '' });
 
 SKIP: {
-    skip Test::Clock::why(), 3 if !$clock;
+    skip Test::Clock::why(), 4 if !$clock;
     touch('refuses');
     is $u->put("$bad?force=1", "${text}x\n")->{json}{untold}, $address, 'once more';
     $t->wait_until('since when it is refused is kept', sub { untold() =~ / \d+$/ });
-    $t->stop_symcached;
-    $clock->set(1800);
+    $clock->set(7200);
     told();
-    start();
+    $t->wait_until('refused twice more', sub { scalar($peer->requests) > $seen + 1 });
+    unlike $t->helper_log, qr/never told/, 'a clock that is set drops nothing';
+    $t->stop_symcached;
+    $clock->set(9000);
+    told();
+    $t->start_symcached(config(), env => $clock->env(all => 1));
     $t->wait_until('refused by another process', sub { told() > 0 });
-    $clock->set(3700);
+    $clock->set(10900);
     $t->wait_until('it is dropped after an hour', sub {
         $t->helper_log =~ m{\Q$address\E is never told of /v1/changed/bad\.} });
     $t->wait_until('it is not kept', sub { !-e "$dir/uploads/.untold" });
+    $t->stop_symcached;
     $clock->set(0);
+    start();
     is $u->put("$good?force=1", "${good_text}x\n")->{json}{untold}, undef,
         'and others go on';
 }
+
+# --- a list that cannot be read is not lost
+
+$t->stop_symcached;
+mkdir "$dir/uploads/.untold" or die "mkdir: $!";
+start();
+ok -d "$dir/uploads/.untold.unread", 'what cannot be read is kept';
+like $t->helper_log, qr/cannot be read: it is kept in "\S+\.unread"/, 'as the log says';
+$t->allow_log(qr/cannot be read: it is kept/);
 
 # --- a short build id, of which the path has more digits
 

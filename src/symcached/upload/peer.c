@@ -7,6 +7,7 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "symcached/fetch/fetch.h"
@@ -15,13 +16,16 @@
 #define CONNECT_SECONDS 1
 #define RETRY_SECONDS 5
 #define REFUSED_SECONDS 3600 /* then a message that is refused is dropped */
+#define FORMER_SECONDS 1800  /* of these at most before this process */
 #define MESSAGES_MAX 10000 /* for one machine; more are dropped */
 
 struct message {
     TAILQ_ENTRY(message) entry;
     struct peer_notification
         *notification; /* NULL: nobody waits, and a restart must know */
-    time_t refused; /* since when it is, or 0 */
+    bool is_refused;
+    unsigned refused_before; /* seconds, by earlier processes */
+    uint64_t refused_ms;     /* clock_ms() of the first refusal by this one */
     char text[];
 };
 
@@ -66,7 +70,9 @@ bool peer_add(struct peer *peer, const char *text,
     }
     memcpy(message->text, text, size);
     message->notification = NULL;
-    message->refused = 0;
+    message->is_refused = false;
+    message->refused_before = 0;
+    message->refused_ms = 0;
     if (notification != NULL && peer->fails) {
         peer_notification_note_untold(notification, peer->address);
     } else if (notification != NULL) {
@@ -105,15 +111,28 @@ static bool is_refusal(long status)
     return status >= 400 && status < 500 && status != 408 && status != 429;
 }
 
+/* Seconds.  The time of day can be set, by years if a machine starts without
+ * it, and would end the hour of all messages. */
+static unsigned refused_for(const struct message *message)
+{
+    unsigned here = message->refused_ms != 0
+                        ? clock_since(message->refused_ms) / 1000
+                        : 0;
+
+    return message->refused_before + here;
+}
+
 static void put_aside(struct peer *peer, const char *why)
 {
     static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
     struct message *message = TAILQ_FIRST(&peer->messages);
-    time_t now = time(NULL);
 
     give_up(peer, message);
-    if (message->refused == 0 || message->refused > now) {
-        message->refused = now;
+    if (message->refused_ms == 0) {
+        message->refused_ms = clock_ms();
+    }
+    if (!message->is_refused) {
+        message->is_refused = true;
         if (TAILQ_EMPTY(&peer->aside)) {
             log_warn(0, "uploads: %s refuses to be told of %s: %s; it is "
                      "tried again", peer->address, message->text, why);
@@ -121,7 +140,7 @@ static void put_aside(struct peer *peer, const char *why)
     }
     TAILQ_REMOVE(&peer->messages, message, entry);
     TAILQ_INSERT_TAIL(&peer->aside, message, entry);
-    if (now - message->refused >= REFUSED_SECONDS) {
+    if (refused_for(message) >= REFUSED_SECONDS) {
         log_error(0, "uploads: %s is never told of %s: %s", peer->address,
                   message->text, why);
         TAILQ_REMOVE(&peer->aside, message, entry);
@@ -161,7 +180,7 @@ static void on_sent(void *arg, const struct send_result *result)
         if (message->notification == NULL) {
             peer->owner->save_later(peer->owner->arg);
         }
-        if (message->refused != 0) {
+        if (message->is_refused) {
             take_back(peer);
         }
         drop_first(peer, &peer->messages);
@@ -274,8 +293,17 @@ struct peer *peer_new(const struct peer_owner *owner, struct peer_list *list,
 
 void peer_add_former(struct peer *peer, const char *text, time_t refused)
 {
+    struct message *message;
+    time_t now = time(NULL);
+
     if (peer_add(peer, text, NULL)) {
-        TAILQ_LAST(&peer->messages, messages)->refused = refused;
+        message = TAILQ_LAST(&peer->messages, messages);
+        message->is_refused = refused != 0;
+        if (refused != 0 && refused < now) {
+            message->refused_before = now - refused < FORMER_SECONDS
+                                          ? (unsigned)(now - refused)
+                                          : FORMER_SECONDS;
+        }
         peer->fails = true;
         event_active(peer->retry, 0, 0);
     }
@@ -301,13 +329,14 @@ static void print_messages(FILE *f, const struct peer *peer,
                            const struct messages *messages)
 {
     const struct message *message;
+    time_t now = time(NULL);
 
     TAILQ_FOREACH(message, messages, entry)
     {
         if (message->notification == NULL) {
-            fprintf(f, message->refused != 0 ? "%s %s %lld\n" : "%s %s\n",
+            fprintf(f, message->is_refused ? "%s %s %lld\n" : "%s %s\n",
                     peer->address, message->text,
-                    (long long)message->refused);
+                    (long long)now - refused_for(message));
         }
     }
 }

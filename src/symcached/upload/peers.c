@@ -163,6 +163,18 @@ static struct peer *find_peer(struct peers *peers, const char *address)
     return peer_new(&peers->owner, &peers->all, address);
 }
 
+/* Keeps a list that cannot be read from being replaced by the next one. */
+static void set_aside(const char *path)
+{
+    char unread[PATH_MAX];
+
+    log_error(errno, "uploads: what other machines are not told of cannot be "
+              "read: it is kept in \"%s.unread\", and they are not told",
+              path);
+    snprintf(unread, sizeof(unread), "%.4000s.unread", path);
+    (void)rename(path, unread);
+}
+
 /* Reads the messages that an earlier process could not deliver. */
 static void load_peers(struct peers *peers)
 {
@@ -172,6 +184,9 @@ static void load_peers(struct peers *peers)
 
     print_path(path, peers->root, "");
     f = plain_file_read(path);
+    if (f == NULL && errno != ENOENT) {
+        set_aside(path);
+    }
     while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         text = strchr(line, ' ');
