@@ -67,6 +67,13 @@ static const char *to_say(const struct output_check *check,
                                 : CHECK_SOUND CHECK_FULL;
 }
 
+/* Libseccomp without memory crashes, or computes without end.  The output has
+ * its name already: as of one that is not sound, nothing is said of it. */
+static void on_lack(size_t size)
+{
+    _exit(FAILURE_NONE);
+}
+
 void output_check_run(const struct output_check *check, int fd,
                       const struct debuginfo_result *result)
 {
@@ -81,6 +88,7 @@ void output_check_run(const struct output_check *check, int fd,
         map = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
     }
     limits.memory = (uint64_t)size + CHECK_MEMORY;
+    allocation_must_succeed(on_lack);
     if (map == MAP_FAILED ||
         sandbox_enter(&limits, NULL, error, sizeof(error)) != 0 ||
         !is_sound(check, map, (size_t)size, result->output)) {

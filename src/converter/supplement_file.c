@@ -108,6 +108,10 @@ static size_t ask_child(const struct conversion *c, const uint8_t *data,
     close(fds[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
+    if (pid > 0 && WIFEXITED(status) &&
+        WEXITSTATUS(status) == FAILURE_TEMPORARY) {
+        _exit(FAILURE_TEMPORARY); /* which the child has told of */
+    }
     return pid > 0 && status == 0 ? n : 0;
 }
 

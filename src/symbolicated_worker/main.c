@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "disassembly/disassembly.h"
 #include "reports/crash/crash.h"
@@ -38,6 +39,12 @@ static void on_lack(size_t size)
     }
 }
 
+/* Libseccomp without memory crashes, or computes without end. */
+static void on_early_lack(size_t size)
+{
+    _exit(1);
+}
+
 int main(int argc, char **argv)
 {
     static const struct work_kind kinds[] = {
@@ -54,6 +61,7 @@ int main(int argc, char **argv)
     }
     /* it was started by a descriptor, of which the kernel makes its name */
     prctl(PR_SET_NAME, NAME);
+    allocation_must_succeed(on_early_lack);
     (void)sandbox_prepare_receiving();
     work_fork();
     allocation_must_succeed(on_lack);
