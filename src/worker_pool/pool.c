@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/running_clock.h"
+#include "base/scarce.h"
 #include "base/spool.h"
 #include "spawner.h"
 
@@ -325,6 +326,10 @@ static void on_packet(evutil_socket_t fd, short what, void *arg)
 
     if (n == -1 && errno == EAGAIN) {
         return;
+    }
+    if (n == -1 && errno == ECONNRESET) {
+        /* It has ended without reading all; what it said is behind that. */
+        n = work_message_receive(fd, packet, WORK_MESSAGE_MAX, NULL, NULL);
     }
     if (work == NULL) {
         drop_waiting(process); /* it has nothing to say */
@@ -644,13 +649,6 @@ static uint32_t slot_of(struct process *process,
                : WORK_NO_SLOT;
 }
 
-/* Is it for what this process lacks that a file was not opened?  Otherwise it
- * was replaced meanwhile. */
-static bool is_lack(int errnum)
-{
-    return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
-}
-
 /* Returns false if a packet could not be sent, or a file not be opened. */
 static bool add_file(struct sending *sending,
                      const struct work_input_file *input,
@@ -682,8 +680,8 @@ static bool add_file(struct sending *sending,
             sending->fds[sending->nfds++] = fd;
             atomic_fetch_add(&process->pool->counts->given, 1);
             file.is_new = 1;
-        } else if (is_lack(errno)) {
-            return false;
+        } else if (is_scarce(errno)) {
+            return false; /* else it was replaced meanwhile */
         } else {
             file.slot = WORK_NO_SLOT;
         }

@@ -219,7 +219,12 @@ static void obey_order(int program, char *const argv[], int socket,
         return;
     }
     fd = start_worker(program, argv, channel, &answer.pid);
-    work_message_send(socket, &answer, sizeof(answer), &fd, fd >= 0);
+    if (!work_message_send(socket, &answer, sizeof(answer), &fd, fd >= 0) &&
+        fd >= 0) {
+        /* without the socket, with which the worker ends: less to allocate */
+        answer.pid = 0;
+        work_message_send(socket, &answer, sizeof(answer), NULL, 0);
+    }
     if (fd >= 0) {
         close(fd);
     }

@@ -150,5 +150,125 @@ is send_profile($perf)->{status}, 503, 'no worker for a profile';
 unlink $t->path('none');
 is send_dump($dump)->{status}, 200, 'there is one again';
 
+# --- files of the store
+
+# The call for a descriptor that the number in the file says fails.
+$t->stop_symbolicated;
+$t->write_file('lack.c', <<'C');
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static _Atomic int *at;
+
+__attribute__((constructor)) static void begin(void)
+{
+    int fd = open(getenv("LACK"), O_RDWR | O_CLOEXEC);
+
+    at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+}
+
+static int lacks(void)
+{
+    if (at == NULL || *at <= 0 || --*at > 0) {
+        return 0;
+    }
+    errno = EMFILE;
+    return 1;
+}
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+int openat(int folder, const char *path, int flags, ...)
+{
+    return lacks() ? -1 : REAL(openat)(folder, path, flags, 0);
+}
+
+int fstat(int fd, struct stat *st)
+{
+    return lacks() ? -1 : REAL(fstat)(fd, st);
+}
+
+DIR *fdopendir(int fd)
+{
+    return lacks() ? NULL : REAL(fdopendir)(fd);
+}
+
+int socket(int domain, int type, int protocol)
+{
+    return lacks() ? -1 : REAL(socket)(domain, type, protocol);
+}
+
+void *mmap(void *p, size_t size, int prot, int flags, int fd, off_t offset)
+{
+    if (fd != -1 && (flags & MAP_PRIVATE) != 0 && lacks()) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return REAL(mmap)(p, size, prot, flags, fd, offset);
+}
+C
+system('cc', '-D_GNU_SOURCE', '-w', '-shared', '-fPIC', '-o', $t->path('lack.so'),
+       $t->path('lack.c')) == 0 or die 'cc';
+
+$t->write_file('lack', pack 'x4096');
+
+# What is answered in the place of the whole answer where a call fails.
+sub fail_each {
+    my ($ask) = @_;
+    my ($whole, %others, $n);
+
+    for ($n = 0;; $n++) {
+        $t->stop_symbolicated;
+        $t->start_symbolicated(undef,
+            env => { LD_PRELOAD => $t->path('lack.so'), LACK => $t->path('lack') });
+        open my $lack, '+<', $t->path('lack') or die $!;
+        syswrite $lack, pack 'l', $n;
+        my $r = $ask->();
+        sysseek $lack, 0, 0;
+        sysread $lack, my $left, 4;
+        $whole //= $r->{body};
+        sysseek $lack, 0, 0;
+        syswrite $lack, pack 'l', 0;
+        return ($n - 1, \%others) if unpack('l', $left) > 0;
+        $others{$r->{status}}{ $r->{body} } = $n if $r->{body} ne $whole;
+    }
+}
+my $build = '9a2b77f0c1d35ec6a86f0ba5aa3cde21f2a7a001';
+my $folder = 'store/_/F0772B9AD3C1C65EA86F0BA5AA3CDE210';
+$t->write_file("$folder/_-v9.0.0.symcache", '');
+system($t->program('symcachectl'), 'convert', '-o',
+       $t->path("$folder/_-v9.0.0.symcache"),
+       $t->data('convert/symbfile/ranges.symbfile')) == 0 or die;
+my ($count, $others) = fail_each(sub { send_profile(<<"EOS") });
+$build /usr/bin/app
+app 1/1 1.0: cycles:\t2010 [unknown] (/usr/bin/app)
+EOS
+is_deeply [keys %$others], [503], "each of $count calls for a profile"
+    or diag explain $others;
+my $case = $t->data('minidump/cases/sym-windows-mini.sym');
+my ($sym) = glob "$case/*.sym";
+my ($id) = $sym =~ m{([^/]+)\.sym$};
+$t->write_file('crash.sym', slurp($sym));
+for ([symcache => '9.0.0'], [cficache => '1.0.0']) {
+    my $file = 'store/crash.pdb/' . uc($id =~ s/-//gr) . "/crash.pdb-v$_->[1].$_->[0]";
+    $t->write_file($file, '');
+    system($t->program('pdb2symcache'), '--kind', $_->[0], $t->path('crash.sym'),
+        '-o', $t->path($file)) == 0 or die;
+}
+($count, $others) = fail_each(sub { send_dump(slurp("$case/dump.dmp")) });
+my @untold = grep { !/_status":"fetching_failed"/ } keys %{ delete $others->{200} };
+is_deeply [\@untold, keys %$others], [[], 503],
+    "each of $count calls for a dump fails, or is told";
+
 $t->finish;
 done_testing;

@@ -14,15 +14,18 @@
  *   talk       says too much
  *   refuse     has no result
  *   cannot     has no memory
+ *   deaf       has none to receive what comes next
  *   ask N      asks for N files, and says what is in them
  *   size       says how long the body is, and its last byte
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -50,6 +53,43 @@
 #else
 #define MUTATIONS 10000
 #endif
+
+/* In the place of the C library's: there is no memory for a message. */
+
+static bool is_deaf;   /* a worker, once there is a message */
+static int *num_lost; /* so many new workers the spawner cannot send */
+
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    static ssize_t (*real)(int, struct msghdr *, int);
+    struct msghdr none = {0};
+
+    if (real == NULL) {
+        *(void **)&real = dlsym(RTLD_NEXT, "recvmsg");
+    }
+    if (is_deaf && real(fd, &none, MSG_PEEK) >= 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    return real(fd, message, flags);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    static ssize_t (*real)(int, const struct msghdr *, int);
+    const struct spawner_message *answer = message->msg_iov[0].iov_base;
+
+    if (num_lost != NULL && *num_lost > 0 && message->msg_controllen > 0 &&
+        message->msg_iov[0].iov_len == sizeof(*answer) && answer->pid > 0) {
+        --*num_lost;
+        errno = ENOMEM;
+        return -1;
+    }
+    if (real == NULL) {
+        *(void **)&real = dlsym(RTLD_NEXT, "sendmsg");
+    }
+    return real(fd, message, flags);
+}
 
 /* the worker --------------------------------------------------------------- */
 
@@ -98,6 +138,8 @@ static void obey(const struct work_body *body, const char *line)
                  syscall(SYS_tgkill, first, first, 0) == 0 ? "yes" : "no", 2);
     } else if (strcmp(line, "cannot") == 0) {
         work_cannot();
+    } else if (strcmp(line, "deaf") == 0) {
+        is_deaf = true;
     } else if (strcmp(line, "abort") == 0) {
         abort();
     } else if (strcmp(line, "hang") == 0) {
@@ -367,6 +409,9 @@ static void test_unable(void **state)
 
     atomic_store(&counts.died, 0);
     expect("unable", "cannot", WORK_UNABLE, NULL);
+    expect("deaf", "deaf", WORK_ENDED, NULL);
+    expect("deaf", "echo", WORK_UNABLE, NULL); /* it has read nothing of it */
+    expect("deaf", "echo", WORK_ENDED, ">|echo");
     errno_of_open = EMFILE;
     expect("unable", "ask 2", WORK_UNABLE, NULL);
     errno_of_open = ENOENT; /* it was replaced meanwhile */
@@ -375,6 +420,27 @@ static void test_unable(void **state)
     assert_string_equal(result.text, "[0 1 2 known:none][1 1 2 known:none]");
     free(result.text);
     assert_int_equal(atomic_load(&counts.died), 0);
+}
+
+/* Workers that the spawner has started and cannot send are not waited for. */
+static void test_not_sent(void **state)
+{
+    struct result result;
+    char domain[8];
+    int i;
+
+    *num_lost = 1000;
+    for (i = 0; i < 20; i++) {
+        snprintf(domain, sizeof(domain), "n%d", i);
+        run(&result, domain, "echo"); /* at first by those that are ready */
+        free(result.text);
+        if (result.news != WORK_ENDED) {
+            break;
+        }
+    }
+    assert_int_equal(result.news, WORK_UNABLE);
+    *num_lost = 0;
+    expect("sent", "echo", WORK_ENDED, ">|echo");
 }
 
 static void on_turn(evutil_socket_t fd, short what, void *arg)
@@ -535,6 +601,11 @@ static int setup(void **state)
     static char *const argv[] = {"/proc/self/exe", "--worker", NULL};
     char error[300];
 
+    num_lost = mmap(NULL, sizeof(*num_lost), PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (num_lost == MAP_FAILED) {
+        return -1;
+    }
     if (spawner_start(argv, &spawner, 1, error, sizeof(error)) != 0) {
         fprintf(stderr, "# %s\n", error);
         return -1;
@@ -563,7 +634,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_one_domain), cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_spool),      cmocka_unit_test(test_refuse),
         cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_unable),       cmocka_unit_test(test_late_files),
+        cmocka_unit_test(test_unable),     cmocka_unit_test(test_not_sent),
+        cmocka_unit_test(test_late_files),
         cmocka_unit_test(test_hang),
         cmocka_unit_test(test_cancelled),  cmocka_unit_test(test_files),
         cmocka_unit_test(test_held),

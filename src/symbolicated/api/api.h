@@ -113,6 +113,7 @@ struct api_module {
     struct api_attempts *attempts; /* or NULL; until the call's end */
     bool missed;   /* it was not on disk */
     bool asked;    /* symcached was asked for it */
+    bool is_unseen; /* FAILED or LATE: for want of descriptors or memory */
     unsigned usec; /* from the begin of the search to this state */
 };
 

@@ -340,13 +340,16 @@ struct module *mapped_modules_open(struct mapped_modules *mapped, int folder,
                     O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     struct module *module;
     struct stat st;
+    int error;
 
     if (fd == -1) {
         return NULL;
     }
+    errno = 0;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        error = errno != 0 ? errno : EINVAL;
         close(fd);
-        errno = EINVAL;
+        errno = error;
         return NULL;
     }
     module = find_file(mapped, &st, kind);

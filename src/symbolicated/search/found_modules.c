@@ -52,7 +52,7 @@ int search_open(const struct search *search, const struct api_module *module)
 {
     const struct module *file = file_of(module);
     struct stat st;
-    int fd, root;
+    int fd, root, error = 0;
 
     while (search != NULL &&
            (module < search->round->modules ||
@@ -70,12 +70,17 @@ int search_open(const struct search *search, const struct api_module *module)
     }
     fd = openat(root, file->path,
                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd != -1 &&
-        (fstat(fd, &st) != 0 || st.st_ino != file->inode ||
-         st.st_dev != file->device || (size_t)st.st_size != file->size)) {
+    if (fd != -1 && fstat(fd, &st) != 0) {
+        error = errno;
+    } else if (fd != -1 &&
+               (st.st_ino != file->inode || st.st_dev != file->device ||
+                (size_t)st.st_size != file->size)) {
+        error = ESTALE;
+    }
+    if (error != 0) {
         close(fd);
         fd = -1;
-        errno = ESTALE;
+        errno = error;
     }
     if (fd == -1) {
         log_warn(errno, "module file=%s cannot be given to a worker",

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/scarce.h"
 
 #define NOT_KNOWN (-1)
 
@@ -40,6 +41,11 @@ void reachability_note(int family, int error)
 bool reachability_is_expected(void)
 {
     return atomic_load(&is_expected);
+}
+
+bool reachability_is_scarce(void)
+{
+    return is_scarce(atomic_load(&last));
 }
 
 bool reachability_is_paused(uint64_t now)

@@ -18,6 +18,10 @@ void reachability_note(int family, int error);
 /* Whether there was a symcached, or its socket, since the start. */
 bool reachability_is_expected(void);
 
+/* Whether the last connection was not made for want of descriptors or
+ * memory. */
+bool reachability_is_scarce(void);
+
 /* Whether there was no connection a moment before now, of clock_ms(), so that
  * symcached is not asked yet. */
 bool reachability_is_paused(uint64_t now);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
+#include "base/scarce.h"
 #include "base/task.h"
 #include "base/zeroed.h"
 #include "reachability.h"
@@ -23,6 +24,7 @@
 static void seek_go_on(struct seek *seek);
 static void seek_ask(struct seek *seek);
 static void stop_seeks(struct search *search, const char *why);
+static void stop_for_lack(struct search *search);
 static void search_go_on(void *arg);
 
 static const char *store_name(const struct search *search, size_t store)
@@ -248,6 +250,7 @@ static void seek_seen(struct seek *seek, const struct search_disk_lookup *look)
         note_failure(seek, "%s", look->sight.error != 0
                                      ? strerror(look->sight.error)
                                      : "symcached has it, and it is not there");
+        seek->wanted->is_unseen |= is_scarce(look->sight.error);
         seek_next(seek, API_MODULE_FAILED);
     } else if (seek->search->call->tenant != NULL) {
         seek_ask(seek);
@@ -349,6 +352,7 @@ static void seek_answered(struct seek *seek, const struct batch_reply *reply)
         break;
     case BATCH_NOBODY:
         note_failure(seek, "symcached cannot be reached");
+        seek->wanted->is_unseen |= reachability_is_scarce();
         seek_end(seek, search->call->tenant != NULL
                            ? API_MODULE_FAILED
                            : worst_without_symcached(seek));
@@ -566,6 +570,7 @@ static void seek_go_on(struct seek *seek)
         seek->store = seek->unsure ? 0 : n;
         if (seek->unsure && reachability_is_paused(search->started / 1000)) {
             note_failure(seek, "symcached could not be reached a moment ago");
+            seek->wanted->is_unseen |= reachability_is_scarce();
             seek->worst = worst_without_symcached(seek);
             seek->store = n;
         }
@@ -589,7 +594,7 @@ static void search_begin(struct search *search)
         rc = search_batch_start(search, &at);
     }
     if (rc != 0) {
-        stop_seeks(search, strerror(errno));
+        stop_for_lack(search);
     }
     search_why(search);
 }
@@ -717,7 +722,7 @@ bool search_run(struct search *search)
                        search->call->tenant, search->call->tenant_size,
                        on_tenant, search);
         if (search->exchange == NULL) {
-            stop_seeks(search, strerror(errno));
+            stop_for_lack(search);
         }
     }
     search_begin(search);
@@ -771,6 +776,19 @@ static void stop_seeks(struct search *search, const char *why)
             seek_end(seek, API_MODULE_LATE);
         }
     }
+}
+
+static void stop_for_lack(struct search *search)
+{
+    const char *why = strerror(errno);
+    size_t i;
+
+    for (i = 0; i < search->round->nmodules; i++) {
+        if (search->seeks[i].step != SEEK_ENDED) {
+            search->seeks[i].wanted->is_unseen = true;
+        }
+    }
+    stop_seeks(search, why);
 }
 
 void search_stop(struct search *search)

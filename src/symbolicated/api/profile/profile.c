@@ -120,6 +120,7 @@ static void read_module(const struct profile_call *call, uint32_t object,
     key = module->key;
     if (build_id_module(module, &key) != 0) {
         module->state = API_MODULE_FAILED;
+        module->is_unseen = true;
         return;
     }
     if (code != NULL && module->hints == NULL) {
@@ -182,6 +183,7 @@ static enum api_next answer_question(struct profile_call *call,
                                      struct api_reply *reply)
 {
     const struct api_round *round = &call->base.first;
+    const struct api_module *module;
     size_t i;
 
     if (!call->has_asked) {
@@ -201,13 +203,17 @@ static enum api_next answer_question(struct profile_call *call,
         return refuse_later(reply, "out of memory");
     }
     for (i = 0; i < round->nmodules; i++) {
+        module = &round->modules[i];
+        if (module->state >= API_MODULE_FAILED && module->is_unseen) {
+            return refuse_later(reply, "there are no descriptors, or no "
+                                       "memory, to look for modules");
+        }
         call->input_files[i].index = (uint32_t)i;
-        call->input_files[i].state =
-            round->modules[i].state == API_MODULE_FOUND ? CRASH_FILE_FOUND
-                                                        : CRASH_FILE_MISSING;
+        call->input_files[i].state = module->state == API_MODULE_FOUND
+                                         ? CRASH_FILE_FOUND
+                                         : CRASH_FILE_MISSING;
         call->input_files[i].module =
-            round->modules[i].state == API_MODULE_FOUND ? &round->modules[i]
-                                                        : NULL;
+            module->state == API_MODULE_FOUND ? module : NULL;
     }
     call->work.input_files = call->input_files;
     call->work.ninput_files = round->nmodules;
