@@ -6,6 +6,8 @@
 
 #include <stdarg.h>
 #include <setjmp.h>
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -20,9 +22,27 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "symcached/store/store.h"
+#include "base/log.h"
 #include "base/workdir.h"
 
 #define ID "0123456789ABCDEF0123456789ABCDEF1"
+
+/* In the place of the C library's: a folder that cannot be read to its end. */
+static int unreadable; /* 0, or the errno */
+
+struct dirent *readdir(DIR *dir)
+{
+    static struct dirent *(*real)(DIR *);
+
+    if (unreadable != 0) {
+        errno = unreadable;
+        return NULL;
+    }
+    if (real == NULL) {
+        *(void **)&real = dlsym(RTLD_NEXT, "readdir64");
+    }
+    return real(dir);
+}
 
 static char root[] = "/tmp/symcache-store.XXXXXX";
 static symcache_key_t key;
@@ -285,6 +305,33 @@ static void work(void **state)
     assert_int_equal(entries(".tmp"), 0);
 }
 
+/* What memory is lacking for waits; what a disk does not give up is told. */
+static void discard(void **state)
+{
+    const char *file = "a.pdb/" ID "/a.pdb-v9.0.1.symcache";
+    symcache_version_t v = {9, 0, 1};
+    char log[512] = "";
+    FILE *f;
+
+    write_file("new", "twelve bytes");
+    assert_int_equal(store_publish(root, &key, &v, in_root("new"), true), 12);
+    unreadable = ENOMEM;
+    assert_false(store_discard(root, &key));
+    assert_int_equal(access(in_root(file), F_OK), 0);
+    assert_int_equal(log_open(in_root("log")), 0);
+    unreadable = EIO;
+    assert_true(store_discard(root, &key));
+    unreadable = 0;
+    f = fopen(in_root("log"), "r");
+    assert_non_null(f);
+    assert_true(fread(log, 1, sizeof(log) - 1, f) > 0);
+    fclose(f);
+    assert_non_null(strstr(log, "cannot be removed"));
+    assert_true(store_discard(root, &key));
+    assert_int_equal(access(in_root(file), F_OK), -1);
+    assert_true(store_discard("/nowhere", &key));
+}
+
 static int make_root(void **state)
 {
     const char *id = ID;
@@ -311,6 +358,7 @@ int main(void)
         cmocka_unit_test(unseen_versions),
         cmocka_unit_test(touch),
         cmocka_unit_test(transcoders),
+        cmocka_unit_test(discard),
         cmocka_unit_test(work),
     };
 

@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include "base/digest_attribute.h"
 #include "base/durable.h"
+#include "base/log.h"
+#include "base/scarce.h"
 #include "metrics/metrics.h"
 #include "base/workdir.h"
 #include "proto/path.h"
@@ -285,6 +287,17 @@ int store_tell_forgotten(const char *root)
     return rc;
 }
 
+/* Must what is to be discarded wait?  What a disk does not give up stays, and
+ * an upload that waits for it would never be answered. */
+static bool is_left(const char *path, int errnum)
+{
+    if (errnum != 0 && !is_absence(errnum) && !is_scarce(errnum)) {
+        log_error(errnum, "\"%s\": what was made of another original cannot be "
+                          "removed, and is still served", path);
+    }
+    return is_scarce(errnum);
+}
+
 bool store_discard(const char *root, const symcache_key_t *key)
 {
     char path[PATH_MAX], relative[SYMCACHE_PATH_MAX + 1];
@@ -292,23 +305,26 @@ bool store_discard(const char *root, const symcache_key_t *key)
     symcache_version_t version;
     struct dirent *entry;
     symcache_file_e file;
+    int errnum = 0;
     DIR *dir;
 
     symcache_path_dir(relative, key);
     snprintf(path, sizeof(path), "%.1024s/%s", root, relative);
     dir = opendir(path);
     if (dir == NULL) {
-        return errno != EMFILE && errno != ENFILE && errno != ENOMEM;
+        return !is_left(path, errno);
     }
-    while ((entry = readdir(dir)) != NULL) {
+    while (errno = 0, (entry = readdir(dir)) != NULL) {
         if (symcache_path_entry_parse(entry->d_name, strlen(entry->d_name),
                                       &each, &version, &file) &&
-            file != SYMCACHE_FILE_ABSENT) {
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+            file != SYMCACHE_FILE_ABSENT &&
+            unlinkat(dirfd(dir), entry->d_name, 0) != 0) {
+            errnum = errno;
         }
     }
+    errnum = errno != 0 ? errno : errnum;
     closedir(dir);
-    return true;
+    return !is_left(path, errnum);
 }
 
 void store_download_root(char buf[PATH_MAX], const char *downloads,

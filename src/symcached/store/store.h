@@ -75,7 +75,8 @@ int store_tell_forgotten(const char *root);
 
 /* Removes all that was made for a key, of every kind; not its negative
  * entries.  Returns false if nothing can be seen for want of descriptors or
- * memory: then this must be called again. */
+ * memory: then this must be called again.  What cannot be removed for another
+ * reason is logged. */
 bool store_discard(const char *root, const symcache_key_t *key);
 
 /* Writes <downloads>/<store> into buf. */

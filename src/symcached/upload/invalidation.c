@@ -3,11 +3,11 @@
  */
 #include "invalidation.h"
 
-#include <errno.h>
 #include <event2/event.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/scarce.h"
 #include "config/config.h"
 #include "symcached/upload_index/upload_index.h"
 #include "symcached/job/job.h"
@@ -26,12 +26,6 @@ struct invalidation {
     invalidation_done_fn done;
     void *arg;
 };
-
-/* Was something not seen for want of descriptors or memory? */
-static bool is_scarce(int errnum)
-{
-    return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
-}
 
 /* Drops everything that one store has for a key.  Returns false if that must
  * wait. */
