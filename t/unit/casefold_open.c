@@ -4,6 +4,7 @@
  * Expected errors: those of POSIX for what lies there, looked at by a user
  * who may not read everything.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -21,6 +22,23 @@
 #include "symcached/intake/casefold_open.h"
 
 #define NOBODY 65534
+
+/* In the place of the C library's: a file that cannot be looked at. */
+static int unseen; /* 0, or the errno */
+
+int fstat(int fd, struct stat *st)
+{
+    static int (*real)(int, struct stat *);
+
+    if (unseen != 0) {
+        errno = unseen;
+        return -1;
+    }
+    if (real == NULL) {
+        *(void **)&real = dlsym(RTLD_NEXT, "fstat");
+    }
+    return real(fd, st);
+}
 
 static char root_path[] = "/tmp/tree.XXXXXX";
 static int root = -1;
@@ -161,6 +179,16 @@ static void test_only_what_is_not_there_is_absent(void **state)
     }
 }
 
+/* It is not said to be none. */
+static void test_a_file_that_cannot_be_looked_at(void **state)
+{
+    (void)state;
+    unseen = EIO;
+    assert_int_equal(casefold_open(root, "dir/file", false, true), -1);
+    assert_int_equal(errno, EIO);
+    unseen = 0;
+}
+
 /* "locked" may have what is nowhere else. */
 static void test_files_without_a_name(void **state)
 {
@@ -231,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_what_is_not_there_is_absent),
+        cmocka_unit_test(test_a_file_that_cannot_be_looked_at),
         cmocka_unit_test(test_files_without_a_name),
         cmocka_unit_test(test_one_spelling),
         cmocka_unit_test(test_any_spelling),

@@ -226,13 +226,18 @@ static int casefold_find(struct casefold_walk *walk, const char *rest,
 static int casefold_open_found(const struct casefold_walk *walk)
 {
     struct stat st;
-    int fd;
+    int error, fd;
 
     /* With O_NONBLOCK, open() does not wait for a writer of a FIFO. */
     fd = casefold_openat(walk, walk->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+    if (fd < 0) {
+        return -1;
+    }
+    errno = 0;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        error = errno != 0 ? errno : EINVAL;
         close(fd);
-        errno = EINVAL;
+        errno = error;
         return -1;
     }
 
