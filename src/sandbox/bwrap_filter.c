@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -128,7 +129,7 @@ static int fill_filter(scmp_filter_ctx filter, bool network)
     return rc != 0 ? rc : deny_some(filter);
 }
 
-int sandbox_bwrap_filter(bool network)
+static int make_filter(bool network)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     int fd = memfd_create("filter", MFD_CLOEXEC);
@@ -138,9 +139,6 @@ int sandbox_bwrap_filter(bool network)
         rc = fill_filter(filter, network);
         if (rc == 0) {
             rc = seccomp_export_bpf(filter, fd);
-        }
-        if (rc == 0 && lseek(fd, 0, SEEK_SET) != 0) {
-            rc = -errno;
         }
     }
     if (filter != NULL) {
@@ -152,6 +150,61 @@ int sandbox_bwrap_filter(bool network)
     }
     if (rc != 0) {
         errno = -rc;
+    }
+    return fd;
+}
+
+/* Without and with network. */
+static struct {
+    void *data;
+    size_t size; /* 0: not made yet */
+} made[2];
+
+static int read_filter(bool network, int fd)
+{
+    off_t size = lseek(fd, 0, SEEK_END);
+    void *data = size > 0 ? malloc((size_t)size) : NULL;
+
+    if (data == NULL || pread(fd, data, (size_t)size, 0) != size) {
+        free(data);
+        return -1;
+    }
+    made[network].data = data;
+    made[network].size = (size_t)size;
+    return 0;
+}
+
+int sandbox_bwrap_prepare(void)
+{
+    int rc = 0, network, fd;
+
+    for (network = 0; network < 2 && rc == 0; network++) {
+        if (made[network].size == 0) {
+            fd = make_filter(network != 0);
+            rc = fd >= 0 ? read_filter(network != 0, fd) : -1;
+            if (fd >= 0) {
+                close(fd);
+            }
+        }
+    }
+    return rc;
+}
+
+int sandbox_bwrap_filter(bool network)
+{
+    int fd, saved;
+
+    if (sandbox_bwrap_prepare() != 0) {
+        return -1;
+    }
+    fd = memfd_create("filter", MFD_CLOEXEC);
+    if (fd >= 0 &&
+        pwrite(fd, made[network].data, made[network].size, 0) !=
+            (ssize_t)made[network].size) {
+        saved = errno;
+        close(fd);
+        errno = saved;
+        fd = -1;
     }
     return fd;
 }

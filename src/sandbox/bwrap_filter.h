@@ -19,4 +19,12 @@
  */
 int sandbox_bwrap_filter(bool network);
 
+/*
+ * Makes both filters, which later calls of the function above copy.  Where an
+ * allocation fails, libseccomp can crash, compute without end, or leave calls
+ * out of a filter, so a daemon has this done when it starts.  Returns 0, or -1
+ * with errno.
+ */
+int sandbox_bwrap_prepare(void);
+
 #endif

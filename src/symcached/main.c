@@ -23,6 +23,7 @@
 #include "base/release.h"
 #include "base/service_manager.h"
 #include "metrics/metrics.h"
+#include "sandbox/sandbox.h"
 #include "config_reload.h"
 #include "base/async_unlink.h"
 #include "base/daemon_start.h"
@@ -481,6 +482,7 @@ int main(int argc, char **argv)
         return EXIT_START;
     }
 
+    (void)sandbox_bwrap_prepare(); /* else each transcoder tries again */
     rc = start(&d, config);
     config_unref(config);
     if (rc == 0) {

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -478,6 +479,57 @@ static void test_abort_is_an_abort(void **state)
     assert_int_equal(WTERMSIG(status), SIGABRT);
 }
 
+#ifndef __SANITIZE_ADDRESS__ /* which has its own */
+
+/* In the place of the C library's. */
+static bool lacks_memory;
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *p, size_t size);
+
+void *malloc(size_t size)
+{
+    return lacks_memory ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return lacks_memory ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+    return lacks_memory ? NULL : __libc_realloc(p, size);
+}
+
+/* Without memory the filters are those that were made before. */
+static void test_filters_of_bwrap_are_made_before(void **state)
+{
+    char with_memory[4096], without[sizeof(with_memory)];
+    ssize_t size;
+    int network, fd;
+
+    (void)state;
+    assert_int_equal(sandbox_bwrap_prepare(), 0);
+    for (network = 0; network < 2; network++) {
+        fd = sandbox_bwrap_filter(network != 0);
+        assert_int_not_equal(fd, -1);
+        size = read(fd, with_memory, sizeof(with_memory));
+        assert_true(size > 0 && size < (ssize_t)sizeof(with_memory));
+        close(fd);
+        lacks_memory = true;
+        fd = sandbox_bwrap_filter(network != 0);
+        lacks_memory = false;
+        assert_int_not_equal(fd, -1);
+        assert_int_equal(read(fd, without, sizeof(without)), size);
+        assert_memory_equal(with_memory, without, (size_t)size);
+        close(fd);
+    }
+}
+
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -495,6 +547,9 @@ int main(void)
         cmocka_unit_test(test_seconds_grow_and_never_wrap),
         cmocka_unit_test(test_abort_is_an_abort),
         cmocka_unit_test(test_threads_are_in_it),
+#ifndef __SANITIZE_ADDRESS__
+        cmocka_unit_test(test_filters_of_bwrap_are_made_before),
+#endif
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
