@@ -108,6 +108,44 @@ $t->wait_until('it is found by another name after the next pass', sub {
         ->{status} == 200 });
 ok whole(), 'and then it is whole';
 
+# --- files that a pass cannot see
+
+SKIP: {
+    skip 'not under a sanitizer', 1 if $Test::Symcache::san;
+    my $shim = $t->path('pass.so');
+    $t->write_file('pass.c', <<'C');
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int openat(int folder, const char *name, int flags, unsigned mode)
+{
+    int (*real)(int, const char *, int, unsigned) = dlsym(RTLD_NEXT, "openat");
+
+    if (strcmp(name, "one.sym") == 0 && access(getenv("FAULT"), F_OK) == 0) {
+        errno = EMFILE;
+        return -1;
+    }
+    return real(folder, name, flags, mode);
+}
+C
+    skip 'no C compiler', 1
+        if system('cc', '-D_GNU_SOURCE', '-shared', '-fPIC', '-w', '-o', $shim,
+                  $t->path('pass.c')) != 0;
+    $t->stop_symcached;
+    unlink $t->path('uploads/.index/.whole-2') or die $!;
+    $t->write_file('fault', '');
+    $t->start_symcached($config, env => { LD_PRELOAD => $shim, FAULT => $t->path('fault') });
+    $t->wait_until('the log says that a pass has not seen all', sub {
+        $t->helper_log =~ /clean: not all files in .* \(24: / });
+    ok !whole(), 'and the index is not whole';
+    unlink $t->path('fault') or die $!;
+    $t->wait_until('it is after the next pass', sub { whole() });
+}
+
 # --- lists of bundles of scripts
 
 my $list = $t->path('uploads/.artifacts');

@@ -195,11 +195,18 @@ static void run_cleaner(void *arg)
     snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY, uploads->root);
     rules.builds = pass->builds[1] = read_builds(pass, path);
     retention_pass(path, &rules, &pass->sum);
+    if (pass->sum.errnum != 0) {
+        log_error(pass->sum.errnum,
+                  "clean: not all files in \"%s\" can be looked at: no list "
+                  "of a build is removed, and the index is compared again",
+                  uploads->root);
+        pass->sum.left++;
+    }
     if (!pass->is_doubted &&
         (pass->sum.found == NULL || pass->sum.nfound == 0)) {
         pass->nbuilds = remove_builds(pass->builds, pass->sum.left);
     }
-    if (rules.indexes) {
+    if (rules.indexes && pass->sum.errnum == 0) {
         index_set_whole(uploads->root);
     }
     index_clean(uploads->root, time(NULL));

@@ -241,6 +241,25 @@ static int open_upload(int dir, const char *name)
     return fd < 0 && errno == EPERM ? openat(dir, name, flags) : fd;
 }
 
+/* Notes that something was not seen.  It may be gone or be no file of uploads;
+ * what this user may not read is as it was in the last pass. */
+static void note_unseen(struct retention_sum *sum, int errnum)
+{
+    switch (errnum) {
+    case 0:
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP:
+    case ENXIO:
+    case EACCES:
+    case EPERM:
+        break;
+    default:
+        sum->errnum = errnum;
+        break;
+    }
+}
+
 static void look_at(int dir, const struct tree_path *parts,
                     const struct retention_rules *rules,
                     struct retention_sum *sum)
@@ -250,9 +269,12 @@ static void look_at(int dir, const struct tree_path *parts,
     struct stat st;
 
     if (fd < 0) {
+        note_unseen(sum, errno);
         return;
     }
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+    if (fstat(fd, &st) != 0) {
+        note_unseen(sum, errno);
+    } else if (S_ISREG(st.st_mode)) {
         why = judge_file(parts, fd, &st, rules);
         sum->left += why == RETENTION_YOUNG;
         why = why == RETENTION_YOUNG ? RETENTION_KEPT : why;
@@ -286,12 +308,13 @@ static void descend_kept(int at, const struct tree_path *parts, int depth,
     const struct dirent *entry;
 
     if (dir == NULL) {
+        note_unseen(sum, errno);
         if (fd != -1) {
             close(fd);
         }
         return;
     }
-    while ((entry = readdir(dir)) != NULL) {
+    while (errno = 0, (entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] == '.') {
             continue;
         }
@@ -303,6 +326,7 @@ static void descend_kept(int at, const struct tree_path *parts, int depth,
             (void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);
         }
     }
+    note_unseen(sum, errno);
     closedir(dir);
 }
 

@@ -67,6 +67,7 @@ struct retention_sum {
                                       are listed here, in RETENTION_FOUND_MAX */
     size_t nfound;
     size_t left; /* files of builds that are to go and could not */
+    int errnum;  /* 0, or why there are files that were not seen */
 };
 
 /*
