@@ -58,6 +58,8 @@ $t->write_file(sprintf('uploads/many/%031X10/many.sym', $_), 'x') for 0 .. 210;
 $json = json('many');
 is scalar @{ $json->{found} }, 200, 'at most 200 folders';
 ok !$json->{complete}, 'said so';
+symlink 'round', "$dir/store/round" or die $!;
+ok !json('round')->{complete}, 'a folder that cannot be read: that is not all';
 
 for (['', 'no text'], ['..', 'no name'], ['a%2Fb', 'a path'], ['%0a', 'a line end']) {
     my $r = find($_->[0]);

@@ -11,6 +11,7 @@
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <limits.h>
@@ -50,6 +51,7 @@ struct find {
     cJSON *found; /* in it */
     size_t n;
     bool is_full;
+    bool is_unread; /* a folder could not be read to its end */
 };
 
 static unsigned running; /* in the loop's thread */
@@ -131,6 +133,24 @@ static const char *read_query(const char *query, struct find *find)
 
 /* the disk, in a thread ---------------------------------------------------- */
 
+static DIR *open_folder(struct find *find, const char *path)
+{
+    DIR *dir = opendir(path);
+
+    find->is_unread |= dir == NULL && errno != ENOENT && errno != ENOTDIR;
+    return dir;
+}
+
+static const struct dirent *read_folder(struct find *find, DIR *dir)
+{
+    const struct dirent *entry;
+
+    errno = 0;
+    entry = readdir(dir);
+    find->is_unread |= entry == NULL && errno != 0;
+    return entry;
+}
+
 /* Adds the files of <root>/<name>/<id>, if there are some. */
 static void look_at(struct find *find, const char *root, const char *where,
                     const char *store, const char *name, const char *id)
@@ -143,8 +163,9 @@ static void look_at(struct find *find, const char *root, const char *where,
     DIR *dir;
 
     snprintf(path, sizeof(path), "%.1500s/%.300s/%.300s", root, name, id);
-    dir = opendir(path);
-    while (dir != NULL && n < FILES_MAX && (entry = readdir(dir)) != NULL) {
+    dir = open_folder(find, path);
+    while (dir != NULL && n < FILES_MAX &&
+           (entry = read_folder(find, dir)) != NULL) {
         snprintf(full, sizeof(full), "%.3000s/%.300s", path, entry->d_name);
         if (entry->d_name[0] == '.' || lstat(full, &st) != 0 ||
             !(S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))) {
@@ -183,8 +204,9 @@ static void look_at_guid(struct find *find, const char *root,
     DIR *dir;
 
     snprintf(path, sizeof(path), "%.1500s/%.300s", root, name);
-    dir = opendir(path);
-    while (dir != NULL && !find->is_full && (entry = readdir(dir)) != NULL) {
+    dir = open_folder(find, path);
+    while (dir != NULL && !find->is_full &&
+           (entry = read_folder(find, dir)) != NULL) {
         if (strncasecmp(entry->d_name, find->guid, GUID_DIGITS) == 0) {
             look_at(find, root, where, store, name, entry->d_name);
         }
@@ -204,8 +226,9 @@ static void search_root(struct find *find, const char *root, const char *where,
     size_t i;
 
     snprintf(path, sizeof(path), "%.1500s/%.300s", root, find->name);
-    dir = opendir(path);
-    while (dir != NULL && !find->is_full && (entry = readdir(dir)) != NULL) {
+    dir = open_folder(find, path);
+    while (dir != NULL && !find->is_full &&
+           (entry = read_folder(find, dir)) != NULL) {
         if (entry->d_name[0] == '.') {
             continue;
         }
@@ -257,7 +280,8 @@ static void on_done(void *arg, bool late)
         reply_error(find->req, 503, "busy", "the disk does not answer");
         return;
     }
-    cJSON_AddBoolToObject(find->answer, "complete", !find->is_full);
+    cJSON_AddBoolToObject(find->answer, "complete",
+                          !find->is_full && !find->is_unread);
     reply_json(find->req, find->answer);
     find->answer = NULL;
 }
