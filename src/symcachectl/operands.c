@@ -141,8 +141,9 @@ static char *name_of_path(char *path)
 }
 
 /* Splits the path of a request, as the access log has it: that of a SymCache
- * (".../NAME/GUID/AGE"), or of an original (".../NAME/ID/NAME").  Returns the
- * number of operands that it is, or 0. */
+ * (".../NAME/GUID/AGE"), or of an original (".../NAME/ID/NAME", or
+ * ".../buildid/HEX/debuginfo").  Returns the number of operands that it is, or
+ * 0. */
 static int split_request(char *path, char *operands[3])
 {
     symcache_key_t key;
@@ -159,6 +160,12 @@ static int split_request(char *path, char *operands[3])
         operands[i] = slash + 1;
     }
     operands[0] = name_of_path(path);
+    if (strcmp(operands[0], "buildid") == 0 &&
+        strspn(operands[1], "0123456789abcdefABCDEF") ==
+            strlen(operands[1])) {
+        memcpy(operands[0], SYMCACHE_NAME_NONE, sizeof(SYMCACHE_NAME_NONE));
+        return 2;
+    }
     if (strcasecmp(operands[0], operands[2]) == 0 &&
         symcache_id_parse(operands[1], strlen(operands[1]), &key) ==
             SYMCACHE_OK) {

@@ -169,6 +169,8 @@ for (["/symcache/v9.0.0/crash.pdb/$guid/1"], ["crash.pdb/$guid/1"], ["/symbols/c
 }
 $ctl->is($ctl->run('why', @socket, "/symbols/app.exe/5DDC1E9A6c000/app.exe"), 1,
     qr/^app\.exe 5DDC1E9A6c000, /, undef, 'why: the path of an image');
+$ctl->is($ctl->run('why', @socket, "/symbols/buildid/$build/debuginfo"), 1,
+    qr/^_ buildid-$build, /, undef, 'why: the path of debuginfod');
 $ctl->is($ctl->run('why', @socket, 'a:b.pdb', $id), 2, undef,
     qr/invalid PDB name: a:b\.pdb/, 'why: the wrong one of two is named');
 for my $kind ([], ['--kind', 'ppdbcache']) {
