@@ -117,14 +117,20 @@ SKIP: {
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-int openat(int folder, const char *name, int flags, unsigned mode)
+int openat(int folder, const char *name, int flags, ...)
 {
-    int (*real)(int, const char *, int, unsigned) = dlsym(RTLD_NEXT, "openat");
+    int (*real)(int, const char *, int, ...) = dlsym(RTLD_NEXT, "openat");
+    va_list args;
+    unsigned mode;
 
+    va_start(args, flags);
+    mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(args, unsigned) : 0;
+    va_end(args);
     if (strcmp(name, "one.sym") == 0 && access(getenv("FAULT"), F_OK) == 0) {
         errno = EMFILE;
         return -1;
