@@ -424,6 +424,22 @@ static void fail_waiting(struct work_pool *pool)
     }
 }
 
+static void tell_why_none(const struct work_pool *pool, int error)
+{
+    if (TAILQ_EMPTY(&pool->waiting)) {
+        return; /* it has been told, or nothing is lost */
+    }
+    if (error > 0) {
+        log_error(error, "the program of workers cannot be executed, its "
+                         "package should be installed anew");
+    } else if (error == SPAWNER_ENDED) {
+        log_error(0, "the program of workers ends, or hangs, when it is "
+                     "started; its package should be installed anew");
+    } else {
+        log_error(0, "no worker could be started");
+    }
+}
+
 static void on_spawned(evutil_socket_t fd, short what, void *arg)
 {
     struct work_pool *pool = arg;
@@ -447,6 +463,8 @@ static void on_spawned(evutil_socket_t fd, short what, void *arg)
         spawner_lose();
         event_del(pool->spawned);
         pool->ordered = 0;
+    } else {
+        tell_why_none(pool, spawned.error);
     }
     fail_waiting(pool);
 }

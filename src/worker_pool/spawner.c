@@ -66,6 +66,7 @@ static int open_program(const char *name)
 static _Noreturn void become_first(int program, char *const argv[], int socket)
 {
     static char *none[] = {NULL};
+    struct spawner_message message = {.order = SPAWNER_START};
     char *const *environment = none;
 
 #ifdef __SANITIZE_ADDRESS__
@@ -79,6 +80,8 @@ static _Noreturn void become_first(int program, char *const argv[], int socket)
     }
     close_range(WORK_SOCKET + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     fexecve(program, argv, environment);
+    message.error = errno;
+    work_message_send(WORK_SOCKET, &message, sizeof(message), NULL, 0);
     _exit(1);
 }
 
@@ -117,24 +120,28 @@ static int start_first(int program, char *const argv[])
     return 0;
 }
 
-/* Has it make a copy, which gets the socket.  Returns its process id, or 0. */
-static pid_t copy_first(int socket)
+/* Has it make a copy, which gets the socket.  Returns its process id, or 0 with
+ * an error as in a message. */
+static pid_t copy_first(int socket, int *error)
 {
     struct spawner_message message = {.order = SPAWNER_START};
     ssize_t n;
+    bool is_sent = work_message_send(first.socket, &message, sizeof(message),
+                                     &socket, 1);
 
-    if (!work_message_send(first.socket, &message, sizeof(message), &socket,
-                           1)) {
-        return 0;
-    }
-    do { /* another worker may end meanwhile */
-        n = recv(first.socket, &message, sizeof(message), 0);
-    } while (n < 0 && errno == EINTR);
+    /* Another worker may end meanwhile.  What the other side has said is there
+     * even if it ended before it was asked. */
+    do {
+        n = recv(first.socket, &message, sizeof(message),
+                 is_sent ? 0 : MSG_DONTWAIT);
+    } while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+    *error = n == sizeof(message) ? message.error : SPAWNER_ENDED;
     return n == sizeof(message) && message.pid > 0 ? message.pid : 0;
 }
 
 /* One that has died, or hangs, is started anew. */
-static pid_t start_process(int program, char *const argv[], int socket)
+static pid_t start_process(int program, char *const argv[], int socket,
+                           int *error)
 {
     unsigned tries;
     pid_t pid = 0;
@@ -143,7 +150,7 @@ static pid_t start_process(int program, char *const argv[], int socket)
         if (first.socket < 0 && start_first(program, argv) != 0) {
             return 0;
         }
-        pid = copy_first(socket);
+        pid = copy_first(socket, error);
         if (pid == 0) {
             end_first();
         }
@@ -153,25 +160,24 @@ static pid_t start_process(int program, char *const argv[], int socket)
 
 /* Returns the daemon's end of a new worker's socket, or -1. */
 static int start_worker(int program, char *const argv[], size_t channel,
-                        pid_t *pid)
+                        struct spawner_message *answer)
 {
     struct offspring *child = calloc(1, sizeof(*child));
     int fds[2];
 
-    *pid = 0;
     if (child == NULL ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
         free(child);
         return -1;
     }
-    *pid = start_process(program, argv, fds[1]);
+    answer->pid = start_process(program, argv, fds[1], &answer->error);
     close(fds[1]);
-    if (*pid == 0) {
+    if (answer->pid == 0) {
         free(child);
         close(fds[0]);
         return -1;
     }
-    child->pid = *pid;
+    child->pid = answer->pid;
     child->channel = channel;
     child->next = offsprings;
     offsprings = child;
@@ -218,7 +224,7 @@ static void obey_order(int program, char *const argv[], int socket,
         kill_worker(order->pid, channel);
         return;
     }
-    fd = start_worker(program, argv, channel, &answer.pid);
+    fd = start_worker(program, argv, channel, &answer);
     if (!work_message_send(socket, &answer, sizeof(answer), &fd, fd >= 0) &&
         fd >= 0) {
         /* without the socket, with which the worker ends: less to allocate */

@@ -21,7 +21,11 @@ struct spawner_message {
     int order;
     pid_t pid; /* of the worker that is to be killed, or that was started; 0:
                   none could be, and no socket comes with it */
+    int error; /* if none could be: why the program is not executed;
+                  SPAWNER_ENDED; or 0 */
 };
+
+#define SPAWNER_ENDED (-1) /* the program said nothing and ended, or hangs */
 
 /*
  * Starts it, before there are threads. argv[0] is the program of workers: a

@@ -144,4 +144,27 @@ is $t->symbolicated_metric('symbolicated_spool_bytes'), 0,
     'nothing is left of them';
 note explain \%outcomes;
 
+# --- a program of workers that is none: the log says so, once a request
+
+$t->stop_symbolicated;
+make_path($t->path('bin'));
+system('cp', $t->program('symbolicated'), $t->path('bin/symbolicated')) == 0 or die;
+for my $case (['', 0755, qr/cannot be executed, .* anew \(8: Exec format error\)/],
+        ['', 0644, qr/cannot be executed, .* anew \(13: Permission denied\)/],
+        [slurp('/bin/true'), 0755, qr/ends, or hangs, when it is started/]) {
+    my ($bytes, $mode, $wanted) = @$case;
+    unlink $t->path('symbolicated.log');
+    chmod $mode, $t->write_file('bin/symbolicated-worker', $bytes) or die $!;
+    $t->{symbolicated} = $t->spawn('symbolicated.log', {},
+        $t->path('bin/symbolicated'), '-c', $t->path('symcached.json'));
+    $t->wait_until('it accepts',
+        sub { Test::Symcache::connects($t->symbolicated_socket) });
+    my ($status, $answer) = ask($whole, $text);
+    is $status, 503, 'no worker can be started';
+    my @said = grep { /\[error\]/ } split /\n/, $t->symbolicated_log;
+    is scalar @said, 1, '- one line' or diag explain \@said;
+    like $said[0] // '', $wanted, '- which says why';
+    $t->stop_symbolicated;
+}
+
 done_testing;
