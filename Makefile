@@ -271,7 +271,7 @@ $(B)/fuzz/fuzz_sentry_list: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
 # the whole daemon, without its main()
 $(B)/fuzz/fuzz_symbolicated: FUZZLIBS = $(LIBS_symbolicated)
 $(B)/fuzz/fuzz_symbolicated: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
-             src/symbolicated/main.c,$(wildcard src/symbolicated/*.c \
+             src/symbolicated/main.c src/sandbox/allocation.c,$(wildcard src/symbolicated/*.c \
                src/symbolicated/calls/*.c src/symbolicated/files/*.c src/worker_pool/*.c \
                src/symbolicated/search/*.c src/base/*.c src/config/*.c \
                src/http/*.c src/metrics/*.c src/sandbox/*.c)))
@@ -279,7 +279,7 @@ $(B)/fuzz/fuzz_symbolicated: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
 # everything that the types of sources need; the target has a stat_with_timeout() of its own
 $(B)/fuzz/fuzz_config: FUZZLIBS = $(LIBS_symcached)
 $(B)/fuzz/fuzz_config: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
-             src/base/stat_timeout.c,$(wildcard src/symcached/*/*.c \
+             src/base/stat_timeout.c src/sandbox/allocation.c,$(wildcard src/symcached/*/*.c \
                src/symcached/*/*/*.c src/child/*.c src/config/*.c src/base/*.c \
                src/http/*.c src/metrics/*.c src/sandbox/*.c)))
 
