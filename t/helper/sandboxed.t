@@ -51,6 +51,7 @@ like $t->read_file('none.out'),
 
 SKIP: {
     my @bare = ('unshare', '-m', 'sh', '-c', 'mount -t tmpfs none /proc && exec "$@"', 'sh');
+    skip 'a sanitizer needs /proc', 2 if $Test::Symcache::san;
     skip 'no mount namespace', 2
         if system("@bare[0 .. 3] 'mount -t tmpfs none /proc' 2>/dev/null") != 0;
     $pid = $t->spawn('bare.out', { $t->sanitizer_env(0) }, @bare,
