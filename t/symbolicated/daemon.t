@@ -301,7 +301,8 @@ SKIP: {
     unlike $t->symbolicated_log, qr/Landlock/, 'nothing to say of Landlock';
     local $t->{under} = [@strace, '-e', "inject=$call:error=ENOSYS"];
     $t->start_symbolicated;
-    like $t->symbolicated_log, qr/\[warn\].* no Landlock/,
+    ok $t->wait_until('the warning',
+        sub { $t->symbolicated_log =~ /\[warn\].* no Landlock/ }),
         'without it the log has a warning';
     $t->stop_symbolicated;
 }

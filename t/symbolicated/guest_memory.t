@@ -46,9 +46,12 @@ sub ask {
 
 # The helper and its guard have one command line; the guard has few descriptors.
 sub count { my @fds = glob "/proc/$_[0]/fd/*"; return scalar @fds }
-my ($guest) = sort { count($b) <=> count($a) } map { m{/(\d+)/} } grep {
-    ($t->read_file($_) // '') =~ /\0--guests\0\Q@{[$t->dir]}\E/
-} glob '/proc/[0-9]*/cmdline';
+my $guest = $t->wait_until('both', sub {
+    my @both = sort { count($b) <=> count($a) } map { m{/(\d+)/} } grep {
+        ($t->read_file($_) // '') =~ /\0--guests\0\Q@{[$t->dir]}\E/
+    } glob '/proc/[0-9]*/cmdline';
+    return @both == 2 ? $both[0] : undef;
+});
 sub memory { return $t->read_file("/proc/$guest/status") =~ /^RssAnon:\s+(\d+)/m ? $1 : 0 }
 
 is ask(0), 404, 'the first one has asked its server';
