@@ -93,6 +93,9 @@ is $t->post($t->symbolicated_socket, "/requests/$id", '')->{status}, 405,
 open_gate();
 is function(ask("/requests/$id")), $main, 'without a timeout it waits';
 is function(ask("/requests/$id?timeout=0")), $main, 'and it may be read again';
+# the place of the one before is free once its end has been seen
+$t->wait_until('it has ended',
+    sub { $t->symbolicated_metric('symbolicated_requests_running') == 0 });
 is function(post('?timeout=0', body())), $main, 'what is there needs no id';
 
 # as many requests as may run
