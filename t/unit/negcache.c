@@ -4,8 +4,6 @@
  * Lifetimes of negative entries.  The clock is moved: time() is the test's.
  */
 
-#include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,6 +21,7 @@
 #include "symcached/negcache/negcache.h"
 #include "base/workdir.h"
 #include "symcached/store/store.h"
+#include "unreadable.h"
 
 #define T 1800000000
 
@@ -53,22 +52,6 @@ static const struct cache_config cache = {.retry_misses_after = 100,
                                           .retry_malformed_after = 1000,
                                           .retry_errors_after = 60};
 static const symcache_version_t v9 = {9, 0, 0}, v3 = {3, 1, 0};
-/* In the place of the C library's: a folder that cannot be read to its end. */
-static int unreadable; /* 0, or the errno */
-
-struct dirent *readdir(DIR *dir)
-{
-    static struct dirent *(*real)(DIR *);
-
-    if (unreadable != 0) {
-        errno = unreadable;
-        return NULL;
-    }
-    if (real == NULL) {
-        *(void **)&real = dlsym(RTLD_NEXT, "readdir64");
-    }
-    return real(dir);
-}
 
 static struct negcache *negcache;
 static symcache_key_t key;

@@ -6,8 +6,6 @@
 
 #include <stdarg.h>
 #include <setjmp.h>
-#include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -24,25 +22,9 @@
 #include "symcached/store/store.h"
 #include "base/log.h"
 #include "base/workdir.h"
+#include "unreadable.h"
 
 #define ID "0123456789ABCDEF0123456789ABCDEF1"
-
-/* In the place of the C library's: a folder that cannot be read to its end. */
-static int unreadable; /* 0, or the errno */
-
-struct dirent *readdir(DIR *dir)
-{
-    static struct dirent *(*real)(DIR *);
-
-    if (unreadable != 0) {
-        errno = unreadable;
-        return NULL;
-    }
-    if (real == NULL) {
-        *(void **)&real = dlsym(RTLD_NEXT, "readdir64");
-    }
-    return real(dir);
-}
 
 static char root[] = "/tmp/symcache-store.XXXXXX";
 static symcache_key_t key;

@@ -5,8 +5,6 @@
  * servers have (docs/uploads.md, SSQP), what is found by them, and when it is
  * dropped.
  */
-#include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,6 +22,7 @@
 #include <cmocka.h>
 
 #include "symcached/upload_index/upload_index.h"
+#include "unreadable.h"
 
 #define BUILD "0123456789abcdef0123456789abcdef01234567"
 #define DEBUG "67452301AB89EFCD0123456789ABCDEF0"
@@ -33,23 +32,6 @@
 #define DAY 86400
 
 static char root[] = "/tmp/index.XXXXXX";
-
-/* In the place of the C library's: a folder that cannot be read to its end. */
-static int unreadable; /* 0, or the errno */
-
-struct dirent *readdir(DIR *dir)
-{
-    static struct dirent *(*real)(DIR *);
-
-    if (unreadable != 0) {
-        errno = unreadable;
-        return NULL;
-    }
-    if (real == NULL) {
-        *(void **)&real = dlsym(RTLD_NEXT, "readdir64");
-    }
-    return real(dir);
-}
 
 static int make_root(void **state)
 {
