@@ -199,29 +199,22 @@ static bool read_frame(struct js_request *request, struct schema_walk *walk,
 static bool read_stack(struct js_request *request, struct schema_walk *walk,
                        uint32_t value, const struct js_script_table *scripts)
 {
-    const struct json *json = &request->json;
-    struct js_stack *stack = &request->stacks[request->nstacks];
-    uint32_t found[COUNT(stack_members)], i;
+    struct js_stack *stack = &request->stacks[request->nstacks++];
+    uint32_t found[COUNT(stack_members)], item = 0;
 
     if (!schema_object(walk, value, stack_members, COUNT(stack_members),
                        found)) {
         return false;
     }
     stack->first = request->nframes;
-    schema_enter(walk, "frames", 0);
-    for (i = found[0] + 1; i < json->values[found[0]].end;
-         i = json->values[i].end) {
-        schema_enter(walk, NULL, stack->count);
-        if (!read_frame(request, walk, i, &request->frames[request->nframes],
-                        scripts)) {
+    while (schema_next(walk, "frames", found[0], &item)) {
+        if (!read_frame(request, walk, item,
+                        &request->frames[request->nframes], scripts)) {
             return false;
         }
-        schema_leave(walk);
         request->nframes++;
         stack->count++;
     }
-    schema_leave(walk);
-    request->nstacks++;
     return true;
 }
 
@@ -248,11 +241,10 @@ static int read_stacks(struct js_request *request, struct schema_walk *walk,
     size_t count = count_script_frames(json, list);
     struct js_script_table scripts = {NULL, 7};
     bool is_good = true;
-    uint32_t i;
+    uint32_t item = 0;
 
-    schema_enter(walk, "stacktraces", 0);
     if (count > most_frames) {
-        schema_fail(walk, "too many frames");
+        schema_fail_member(walk, "stacktraces", "too many frames");
         return 422;
     }
     while (scripts.mask < 2 * count) {
@@ -268,21 +260,13 @@ static int read_stacks(struct js_request *request, struct schema_walk *walk,
         free(scripts.slots);
         return 500;
     }
-    for (i = list + 1; is_good && list != 0 && i < json->values[list].end;
-         i = json->values[i].end) {
-        schema_enter(walk, NULL, request->nstacks);
-        is_good = read_stack(request, walk, i, &scripts);
-        if (is_good) {
-            schema_leave(walk);
-        }
+    while (is_good && schema_next(walk, "stacktraces", list, &item)) {
+        is_good = read_stack(request, walk, item, &scripts);
     }
     free(scripts.slots);
     if (is_good && request->nscripts > most_scripts) {
-        schema_fail(walk, "too many scripts");
-        is_good = false;
-    }
-    if (is_good) {
-        schema_leave(walk);
+        is_good =
+            schema_fail_member(walk, "stacktraces", "too many scripts");
     }
     return is_good ? 0 : 422;
 }
@@ -301,16 +285,12 @@ static void print_debug_id(char id[JS_DEBUG_ID], struct symc_string text)
 static bool read_modules(struct js_request *request, struct schema_walk *walk,
                          uint32_t list)
 {
-    const struct json *json = &request->json;
-    uint32_t i, found[COUNT(module_members)];
-    size_t n = 0, k;
+    uint32_t item = 0, found[COUNT(module_members)];
+    size_t k;
     struct symc_string file;
 
-    schema_enter(walk, "modules", 0);
-    for (i = list + 1; list != 0 && i < json->values[list].end;
-         i = json->values[i].end) {
-        schema_enter(walk, NULL, n++);
-        if (!schema_object(walk, i, module_members, COUNT(module_members),
+    while (schema_next(walk, "modules", list, &item)) {
+        if (!schema_object(walk, item, module_members, COUNT(module_members),
                            found)) {
             return false;
         }
@@ -322,9 +302,7 @@ static bool read_modules(struct js_request *request, struct schema_walk *walk,
                 break;
             }
         }
-        schema_leave(walk);
     }
-    schema_leave(walk);
     return true;
 }
 

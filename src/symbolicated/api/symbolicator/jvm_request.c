@@ -121,7 +121,7 @@ static int read_stack(struct jvm_request *request, struct schema_walk *walk,
                       uint32_t value, struct jvm_request_stack *stack)
 {
     const struct json *json = &request->json;
-    uint32_t found[COUNT(stack_members)], i;
+    uint32_t found[COUNT(stack_members)], item = 0;
     size_t k;
 
     if (!schema_object(walk, value, stack_members, COUNT(stack_members),
@@ -138,20 +138,15 @@ static int read_stack(struct jvm_request *request, struct schema_walk *walk,
     stack->first = request->nframes;
     stack->count = json->values[found[1]].size;
     request->nframes += stack->count;
-    schema_enter(walk, "frames", 0);
-    i = found[1] + 1;
-    for (k = 0; k < stack->count; k++, i = json->values[i].end) {
-        schema_enter(walk, NULL, k);
-        if (!read_frame(request, walk, i,
+    for (k = 0; schema_next(walk, "frames", found[1], &item); k++) {
+        if (!read_frame(request, walk, item,
                         &request->frames[stack->first +
                                          (request->is_caller_first
                                               ? stack->count - 1 - k
                                               : k)])) {
             return 422;
         }
-        schema_leave(walk);
     }
-    schema_leave(walk);
     return 0;
 }
 
@@ -178,12 +173,11 @@ static int read_stacks(struct jvm_request *request, struct schema_walk *walk,
 {
     const struct json *json = &request->json;
     size_t count = count_jvm_frames(json, list);
-    uint32_t i;
+    uint32_t item = 0;
     int status;
 
-    schema_enter(walk, "stacktraces", 0);
     if (count > most) {
-        schema_fail(walk, "too many frames");
+        schema_fail_member(walk, "stacktraces", "too many frames");
         return 422;
     }
     request->frames = calloc(count + 1, sizeof(*request->frames));
@@ -192,46 +186,35 @@ static int read_stacks(struct jvm_request *request, struct schema_walk *walk,
     if (request->frames == NULL || request->stacks == NULL) {
         return 500;
     }
-    for (i = list + 1; list != 0 && i < json->values[list].end;
-         i = json->values[i].end) {
-        schema_enter(walk, NULL, request->nstacks);
-        status = read_stack(request, walk, i,
-                            &request->stacks[request->nstacks]);
+    while (schema_next(walk, "stacktraces", list, &item)) {
+        status = read_stack(request, walk, item,
+                            &request->stacks[request->nstacks++]);
         if (status != 0) {
             return status;
         }
-        schema_leave(walk);
-        request->nstacks++;
     }
-    schema_leave(walk);
     return 0;
 }
 
 static int read_exceptions(struct jvm_request *request,
                            struct schema_walk *walk, uint32_t list)
 {
-    const struct json *json = &request->json;
-    uint32_t i;
+    uint32_t item = 0;
 
     if (list == 0) {
         return 0;
     }
-    request->exceptions = calloc((size_t)json->values[list].size + 1,
+    request->exceptions = calloc((size_t)walk->json->values[list].size + 1,
                                  sizeof(*request->exceptions));
     if (request->exceptions == NULL) {
         return 500;
     }
-    schema_enter(walk, "exceptions", 0);
-    for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
-        schema_enter(walk, NULL, request->nexceptions);
-        if (!read_exception(request, walk, i,
-                            &request->exceptions[request->nexceptions])) {
+    while (schema_next(walk, "exceptions", list, &item)) {
+        if (!read_exception(request, walk, item,
+                            &request->exceptions[request->nexceptions++])) {
             return 422;
         }
-        schema_leave(walk);
-        request->nexceptions++;
     }
-    schema_leave(walk);
     return 0;
 }
 
@@ -257,14 +240,13 @@ static int read_modules(struct jvm_request *request, struct schema_walk *walk,
                         uint32_t list, size_t most)
 {
     const struct json *json = &request->json;
-    uint32_t i;
+    uint32_t item = 0;
 
     if (list == 0) {
         return 0;
     }
-    schema_enter(walk, "modules", 0);
     if (json->values[list].size > most) {
-        schema_fail(walk, "too many modules");
+        schema_fail_member(walk, "modules", "too many modules");
         return 422;
     }
     request->modules = calloc((size_t)json->values[list].size + 1,
@@ -272,16 +254,12 @@ static int read_modules(struct jvm_request *request, struct schema_walk *walk,
     if (request->modules == NULL) {
         return 500;
     }
-    for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
-        schema_enter(walk, NULL, request->nmodules);
-        if (!read_module(request, walk, i,
-                         &request->modules[request->nmodules])) {
+    while (schema_next(walk, "modules", list, &item)) {
+        if (!read_module(request, walk, item,
+                         &request->modules[request->nmodules++])) {
             return 422;
         }
-        schema_leave(walk);
-        request->nmodules++;
     }
-    schema_leave(walk);
     return 0;
 }
 

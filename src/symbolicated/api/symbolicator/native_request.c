@@ -146,23 +146,6 @@ static const struct schema_member module_members[MODULE_MEMBERS] = {
     [MODULE_IMAGE_SIZE] = {"image_size", SCHEMA_U64, SCHEMA_NULLABLE, NULL},
 };
 
-/* The first item of a list, and the index after its last. */
-struct items {
-    uint32_t next;
-    uint32_t end;
-};
-
-static struct items items_of(const struct json *json, uint32_t list)
-{
-    struct items items = {0, 0};
-
-    if (list != 0) {
-        items.next = list + 1;
-        items.end = json->values[list].end;
-    }
-    return items;
-}
-
 /*
  * "abs", or "rel:" and the index of a module.  The index comes back as it is
  * written usually, without a sign and zeros before it.
@@ -238,13 +221,14 @@ static bool parse_frame(struct symbolicator_request *request,
 static bool check_registers(struct symbolicator_request *request,
                             struct schema_walk *walk, uint32_t registers)
 {
+    const struct json *json = &request->json;
     uint64_t n;
-    struct items items;
+    uint32_t i;
 
-    items = items_of(&request->json, registers);
-    for (; items.next < items.end;
-         items.next = request->json.values[items.next + 1].end) {
-        if (!schema_hex(&request->json, items.next + 1, &n)) {
+    for (i = registers + 1;
+         registers != 0 && i < json->values[registers].end;
+         i = json->values[i + 1].end) {
+        if (!schema_hex(json, i + 1, &n)) {
             return schema_fail(walk,
                                "registers: expected a number or hex string");
         }
@@ -257,7 +241,7 @@ static int add_frames(struct symbolicator_request *request,
                       struct schema_walk *walk, size_t count, size_t most)
 {
     if (count > most - request->nframes) {
-        schema_fail(walk, "too many frames");
+        schema_fail_member(walk, "frames", "too many frames");
         return 422;
     }
     if (count == 0) {
@@ -280,30 +264,24 @@ static int parse_frames(struct symbolicator_request *request,
 {
     int status;
     size_t i;
-    struct items items;
+    uint32_t item = 0;
     struct symbolicator_frame *frame;
 
     stack->first = request->nframes;
     stack->count = request->json.values[list].size;
-    schema_enter(walk, "frames", 0);
     status = add_frames(request, walk, stack->count, most);
     if (status != 0) {
         return status;
     }
-    items = items_of(&request->json, list);
-    for (i = 0; i < stack->count; i++) {
+    for (i = 0; schema_next(walk, "frames", list, &item); i++) {
         frame = &request->frames[stack->first];
         frame += request->is_caller_first ? stack->count - 1 - i : i;
-        schema_enter(walk, NULL, i);
-        if (!parse_frame(request, walk, items.next, frame)) {
+        if (!parse_frame(request, walk, item, frame)) {
             return 422;
         }
-        schema_leave(walk);
         stack->has_wishes =
             stack->has_wishes || frame->wish != CALL_SITE_AUTOMATIC;
-        items.next = request->json.values[items.next].end;
     }
-    schema_leave(walk);
     return 0;
 }
 
@@ -328,7 +306,7 @@ static int parse_stacks(struct symbolicator_request *request,
                         struct schema_walk *walk, uint32_t list, size_t most)
 {
     int status;
-    struct items items;
+    uint32_t item = 0;
 
     if (list == 0) {
         return 0;
@@ -338,20 +316,13 @@ static int parse_stacks(struct symbolicator_request *request,
     if (request->stacks == NULL) {
         return 500;
     }
-    items = items_of(&request->json, list);
-    schema_enter(walk, "stacktraces", 0);
-    for (; items.next < items.end;
-         items.next = request->json.values[items.next].end) {
-        schema_enter(walk, NULL, request->nstacks);
-        status = parse_stack(request, walk, items.next,
-                             &request->stacks[request->nstacks], most);
+    while (schema_next(walk, "stacktraces", list, &item)) {
+        status = parse_stack(request, walk, item,
+                             &request->stacks[request->nstacks++], most);
         if (status != 0) {
             return status;
         }
-        schema_leave(walk);
-        request->nstacks++;
     }
-    schema_leave(walk);
     return 0;
 }
 
@@ -443,7 +414,7 @@ static bool parse_module(struct symbolicator_request *request,
 static int parse_modules(struct symbolicator_request *request,
                          struct schema_walk *walk, uint32_t list)
 {
-    struct items items;
+    uint32_t item = 0;
 
     if (list == 0) {
         return 0;
@@ -454,19 +425,12 @@ static int parse_modules(struct symbolicator_request *request,
     if (request->modules == NULL) {
         return 500;
     }
-    items = items_of(&request->json, list);
-    schema_enter(walk, "modules", 0);
-    for (; items.next < items.end;
-         items.next = request->json.values[items.next].end) {
-        schema_enter(walk, NULL, request->nmodules);
-        if (!parse_module(request, walk, items.next,
-                          &request->modules[request->nmodules])) {
+    while (schema_next(walk, "modules", list, &item)) {
+        if (!parse_module(request, walk, item,
+                          &request->modules[request->nmodules++])) {
             return 422;
         }
-        schema_leave(walk);
-        request->nmodules++;
     }
-    schema_leave(walk);
     return 0;
 }
 
@@ -554,18 +518,17 @@ static uint32_t said_value(const struct json *json, uint32_t object,
 static void take_report(struct symbolicator_request *request, uint32_t list)
 {
     const struct json *json = &request->json;
-    struct items items;
+    uint32_t item = list + 1;
     size_t i;
 
     request->report = json_member(json, 0, "report");
     request->left_out = said_value(json, 0, "left_out");
-    items = items_of(json, list);
     for (i = 0; i < request->nmodules; i++) {
         request->modules[i].unwind_status =
-            said_value(json, items.next, "unwind_status");
+            said_value(json, item, "unwind_status");
         request->modules[i].lookup_file =
-            said_value(json, items.next, "lookup_file");
-        items.next = json->values[items.next].end;
+            said_value(json, item, "lookup_file");
+        item = json->values[item].end;
     }
 }
 

@@ -25,6 +25,29 @@ void schema_leave(struct schema_walk *walk)
     walk->depth--;
 }
 
+bool schema_next(struct schema_walk *walk, const char *name, uint32_t list,
+                 uint32_t *item)
+{
+    const struct json_value *values = walk->json->values;
+
+    if (list == 0) {
+        return false;
+    }
+    if (*item == 0) {
+        schema_enter(walk, name, 0);
+        schema_enter(walk, NULL, 0);
+        *item = list + 1;
+    } else {
+        walk->path[walk->depth - 1].index++;
+        *item = values[*item].end;
+    }
+    if (*item < values[list].end) {
+        return true;
+    }
+    walk->depth -= 2;
+    return false;
+}
+
 bool schema_fail(struct schema_walk *walk, const char *reason)
 {
     size_t i, n;

@@ -56,6 +56,14 @@ struct schema_walk {
 void schema_enter(struct schema_walk *walk, const char *name, size_t index);
 void schema_leave(struct schema_walk *walk);
 
+/*
+ * Goes to the first item of a list that is a member, if *item is 0, or else
+ * from *item to the next one.  Returns false after the last one, and if list
+ * is 0.
+ */
+bool schema_next(struct schema_walk *walk, const char *name, uint32_t list,
+                 uint32_t *item);
+
 /* Writes "PATH: REASON" to error and returns false. */
 bool schema_fail(struct schema_walk *walk, const char *reason);
 
