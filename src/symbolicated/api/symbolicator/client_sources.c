@@ -94,14 +94,6 @@ static const struct schema_member layout_members[LAYOUT_MEMBERS] = {
     [LAYOUT_CASING] = {"casing", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, casings},
 };
 
-/* schema_fail() about a member. */
-static bool fail_source(struct schema_walk *walk, const char *name,
-                        const char *reason)
-{
-    schema_enter(walk, name, 0);
-    return schema_fail(walk, reason);
-}
-
 bool client_source_has(const struct json *json,
                        const struct client_source *own,
                        enum client_member member)
@@ -156,26 +148,12 @@ static bool is_of(const struct json *json, uint32_t value, size_t max,
 
 /* layout ------------------------------------------------------------------ */
 
-/* schema_object() of a member, whose name is in the error. */
-static bool read_member(struct schema_walk *walk, const char *name,
-                        uint32_t value, const struct schema_member *members,
-                        size_t n, uint32_t *found)
-{
-    bool is_good;
-
-    schema_enter(walk, name, 0);
-    is_good = schema_object(walk, value, members, n, found);
-    schema_leave(walk);
-    return is_good;
-}
-
 static bool read_layout(struct schema_walk *walk, struct client_source *own)
 {
-    uint32_t found[LAYOUT_MEMBERS] = {0};
+    uint32_t found[LAYOUT_MEMBERS];
     size_t i = 0;
 
-    if (own->found[CLIENT_LAYOUT] != 0 &&
-        !read_member(walk, "layout", own->found[CLIENT_LAYOUT], layout_members,
+    if (!schema_part(walk, "layout", own->found[CLIENT_LAYOUT], layout_members,
                      LAYOUT_MEMBERS, found)) {
         return false;
     }
@@ -310,7 +288,7 @@ static bool read_headers(struct schema_walk *walk, uint32_t headers)
         mistake = ++n > HEADERS_MAX ? "has too many"
                                     : mistake_of_header(json, headers + 1, i);
         if (mistake != NULL) {
-            return fail_source(walk, "headers", mistake);
+            return schema_fail_member(walk, "headers", mistake);
         }
     }
     return true;
@@ -326,13 +304,13 @@ static bool read_http(struct schema_walk *walk, struct client_source *own)
     }
     mistake = split_url(json, own->found[CLIENT_URL], own);
     if (mistake != NULL) {
-        return fail_source(walk, "url", mistake);
+        return schema_fail_member(walk, "url", mistake);
     }
     /* Symbolicator's base ends with it, and ours is above it */
     if (strcmp(own->layout, "debuginfod") == 0) {
         if (own->host_size < 9 ||
             memcmp(own->host + own->host_size - 8, "/buildid", 8) != 0) {
-            return fail_source(
+            return schema_fail_member(
                 walk, "url",
                 "must end with /buildid in the layout debuginfod");
         }
@@ -362,7 +340,8 @@ static bool read_bucket(struct schema_walk *walk, struct client_source *own)
     }
     if (!is_of(json, own->found[CLIENT_BUCKET], NAME_SIZE, BUCKET_LETTERS) ||
         *json_text(json, own->found[CLIENT_BUCKET]) == '.') {
-        return fail_source(walk, "bucket", "is not the name of a bucket");
+        return schema_fail_member(walk, "bucket",
+                                  "is not the name of a bucket");
     }
     if (client_source_has(json, own, CLIENT_PREFIX) &&
         (has_control(json, own->found[CLIENT_PREFIX]) ||
@@ -370,20 +349,21 @@ static bool read_bucket(struct schema_walk *walk, struct client_source *own)
          percent_path_has_dots(
              json_text(json, own->found[CLIENT_PREFIX]),
              json->values[own->found[CLIENT_PREFIX]].size))) {
-        return fail_source(walk, "prefix", "is not a part of a name");
+        return schema_fail_member(walk, "prefix",
+                                  "is not a part of a name");
     }
     for (i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
         mistake = client_source_has(json, own, secrets[i].member)
                       ? mistake_of_secret(json, own->found[secrets[i].member])
                       : NULL;
         if (mistake != NULL) {
-            return fail_source(walk, secrets[i].name, mistake);
+            return schema_fail_member(walk, secrets[i].name, mistake);
         }
     }
     if (strcmp(own->layout, "debuginfod") == 0) {
         schema_enter(walk, "layout", 0);
-        return fail_source(walk, "type",
-                           "debuginfod is not looked for in buckets");
+        return schema_fail_member(walk, "type",
+                                  "debuginfod is not looked for in buckets");
     }
     return true;
 }
@@ -401,7 +381,8 @@ static bool read_region(struct schema_walk *walk, struct client_source *own)
     if (json->values[value].type == JSON_ARRAY) {
         if (json->values[value].size != 2 ||
             json->values[value + 2].type != JSON_STRING) {
-            return fail_source(walk, "region", "expected a name and a URL");
+            return schema_fail_member(walk, "region",
+                                      "expected a name and a URL");
         }
         own->endpoint = value + 2;
         value++;
@@ -410,13 +391,13 @@ static bool read_region(struct schema_walk *walk, struct client_source *own)
             mistake = "has a user name";
         }
         if (mistake != NULL) {
-            return fail_source(walk, "region", mistake);
+            return schema_fail_member(walk, "region", mistake);
         }
     }
     own->region = value;
     return (json->values[value].type == JSON_STRING &&
             is_of(json, value, REGION_SIZE, REGION_LETTERS)) ||
-           fail_source(walk, "region", "is not the name of a region");
+           schema_fail_member(walk, "region", "is not the name of a region");
 }
 
 static bool read_s3(struct schema_walk *walk, struct client_source *own)
@@ -426,8 +407,8 @@ static bool read_s3(struct schema_walk *walk, struct client_source *own)
     if (own->found[CLIENT_PROVIDER] != 0 &&
         !json_is(json, own->found[CLIENT_PROVIDER], "static")) {
         /* they would be this machine's */
-        return fail_source(walk, "aws_credentials_provider",
-                           "only static is allowed here");
+        return schema_fail_member(walk, "aws_credentials_provider",
+                                  "only static is allowed here");
     }
     if (!read_bucket(walk, own) || !read_region(walk, own)) {
         return false;
@@ -439,7 +420,7 @@ static bool read_s3(struct schema_walk *walk, struct client_source *own)
     return !client_source_has(json, own, CLIENT_ACCESS_KEY) ||
            memchr(json_text(json, own->found[CLIENT_ACCESS_KEY]), ':',
                   json->values[own->found[CLIENT_ACCESS_KEY]].size) == NULL ||
-           fail_source(walk, "access_key", "has a colon");
+           schema_fail_member(walk, "access_key", "has a colon");
 }
 
 /* Google's private keys come with line ends, or with "\n" in their place. */
@@ -457,7 +438,7 @@ static bool read_gcs(struct schema_walk *walk, struct client_source *own)
     }
     return !client_source_has(json, own, CLIENT_PRIVATE_KEY) ||
            json->values[own->found[CLIENT_PRIVATE_KEY]].size <= SECRET_SIZE ||
-           fail_source(walk, "private_key", "is too long");
+           schema_fail_member(walk, "private_key", "is too long");
 }
 
 /* Sentry's own; it has neither layout nor filters. */
@@ -483,12 +464,12 @@ static bool read_sentry(struct schema_walk *walk, struct client_source *own)
         mistake = "has a user name";
     }
     if (mistake != NULL) {
-        return fail_source(walk, "url", mistake);
+        return schema_fail_member(walk, "url", mistake);
     }
     mistake = mistake_of_secret(json, own->found[member]);
     return mistake == NULL ||
-           fail_source(walk, member == CLIENT_TOKEN ? "token" : "cookies",
-                       mistake);
+           schema_fail_member(
+               walk, member == CLIENT_TOKEN ? "token" : "cookies", mistake);
 }
 
 static bool is_true(const struct json *json, uint32_t value)
@@ -522,8 +503,8 @@ bool client_source_read(struct schema_walk *walk, uint32_t value,
         return false;
     }
     if (is_true(json, own->found[CLIENT_INVALID_CERTS])) {
-        return fail_source(walk, "accept_invalid_certs",
-                           "certificates are always verified here");
+        return schema_fail_member(walk, "accept_invalid_certs",
+                                  "certificates are always verified here");
     }
     type = own->found[CLIENT_TYPE];
     if (json_is(json, type, "http")) {
@@ -534,8 +515,9 @@ bool client_source_read(struct schema_walk *walk, uint32_t value,
     }
     return json_is(json, type, "gcs")
                ? read_gcs(walk, own)
-               : fail_source(walk, "type",
-                             "only http, s3, gcs and sentry are allowed here");
+               : schema_fail_member(
+                     walk, "type",
+                     "only http, s3, gcs and sentry are allowed here");
 }
 
 int client_sources_check(const struct symbolicator_request *request,
@@ -545,18 +527,15 @@ int client_sources_check(const struct symbolicator_request *request,
     struct schema_walk walk = {
         .json = json, .error = error, .error_size = error_size};
     struct client_source own;
-    uint32_t i;
+    uint32_t item = 0;
     size_t n = 0, patterns = 0;
 
-    schema_enter(&walk, "sources", 0);
-    for (i = request->sources + 1; i < json->values[request->sources].end;
-         i = json->values[i].end) {
-        schema_enter(&walk, NULL, n++);
-        if (n > CLIENT_MAX) {
+    while (schema_next(&walk, "sources", request->sources, &item)) {
+        if (++n > CLIENT_MAX) {
             schema_fail(&walk, "too many sources");
             return 422;
         }
-        if (!client_source_read(&walk, i, &own)) {
+        if (!client_source_read(&walk, item, &own)) {
             return 422;
         }
         patterns += own.filter.patterns == 0
@@ -566,7 +545,6 @@ int client_sources_check(const struct symbolicator_request *request,
             schema_fail(&walk, "too many path_patterns with those before");
             return 422;
         }
-        schema_leave(&walk);
     }
     return 0;
 }
