@@ -3,7 +3,6 @@
  */
 #include "js_request.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -333,18 +332,13 @@ int js_request_read(struct js_request *request, char *body, size_t size,
                     size_t most_frames, size_t most_scripts, char *error,
                     size_t error_size)
 {
-    struct schema_walk walk = {.json = &request->json,
-                               .error = error,
-                               .error_size = error_size};
-    struct json_error wrong = {"trailing characters", 0, 1, 1, false};
+    struct schema_walk walk = {.error = error, .error_size = error_size};
     uint32_t found[JS_BODY_MEMBERS];
     int status;
 
-    if (size == 0 || json_read(&request->json, body, size, VALUES_MAX,
-                               &wrong) != size) {
-        snprintf(error, error_size, "%s at line %u column %zu", wrong.reason,
-                 wrong.line, wrong.column);
-        return wrong.out_of_memory ? 500 : 400;
+    status = schema_read(&walk, &request->json, body, size, VALUES_MAX, false);
+    if (status != 0) {
+        return status;
     }
     if (!schema_object(&walk, 0, body_members, JS_BODY_MEMBERS, found) ||
         !read_source(request, &walk, found[JS_BODY_SOURCE])) {

@@ -3,7 +3,6 @@
  */
 #include "jvm_request.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -284,20 +283,14 @@ int jvm_request_read(struct jvm_request *request, char *body, size_t size,
                      size_t most_frames, size_t most_modules, char *error,
                      size_t error_size)
 {
-    struct schema_walk walk = {.json = &request->json,
-                               .error = error,
-                               .error_size = error_size};
-    struct json_error wrong = {"trailing characters", 0, 1, 1, false};
+    struct schema_walk walk = {.error = error, .error_size = error_size};
     uint32_t found[JVM_BODY_MEMBERS];
     int status;
 
     memset(request, 0, sizeof(*request));
-    snprintf(error, error_size, "out of memory");
-    if (json_read(&request->json, body, size, VALUES_MAX, &wrong) != size ||
-        size == 0) {
-        snprintf(error, error_size, "%s at line %u column %zu", wrong.reason,
-                 wrong.line, wrong.column);
-        return wrong.out_of_memory ? 500 : 400;
+    status = schema_read(&walk, &request->json, body, size, VALUES_MAX, false);
+    if (status != 0) {
+        return status;
     }
     if (!schema_object(&walk, 0, body_members, JVM_BODY_MEMBERS, found) ||
         !read_options(request, &walk, found[JVM_BODY_OPTIONS])) {

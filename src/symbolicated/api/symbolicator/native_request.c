@@ -575,23 +575,19 @@ int symbolicator_parse(struct symbolicator_request *request, char *body,
                        size_t size, const struct symbolicator_limits *limits,
                        char *error, size_t error_size)
 {
-    struct schema_walk walk = {0};
-    struct json_error json_error;
+    struct schema_walk walk = {
+        .is_bare = limits->takes_report, /* its parts are of several texts */
+        .error = error,
+        .error_size = error_size};
     size_t most = VALUES_FRAME * limits->frames;
     int status;
 
     most = most > VALUES_MAX ? most : VALUES_MAX;
     memset(request, 0, sizeof(*request));
-    walk.json = &request->json;
-    walk.is_bare = limits->takes_report; /* its parts are of several texts */
-    walk.error = error;
-    walk.error_size = error_size;
-    if (json_read(&request->json, body, size, most, &json_error) == 0) {
-        snprintf(error, error_size, "%s at line %u column %zu",
-                 json_error.reason, json_error.line, json_error.column);
-        return json_error.out_of_memory ? 500 : 400;
+    status = schema_read(&walk, &request->json, body, size, most, true);
+    if (status == 0) {
+        status = parse_body(request, &walk, limits);
     }
-    status = parse_body(request, &walk, limits);
     if (status == 500) {
         snprintf(error, error_size, "out of memory");
     }
@@ -612,10 +608,8 @@ void symbolicator_frame_members(const struct symbolicator_request *request,
                                 uint32_t members[FRAME_MEMBERS])
 {
     char error[1];
-    struct schema_walk walk = {0};
+    struct schema_walk walk = {
+        .json = &request->json, .error = error, .error_size = sizeof(error)};
 
-    walk.json = &request->json;
-    walk.error = error;
-    walk.error_size = sizeof(error);
     schema_object(&walk, frame->value, frame_members, FRAME_MEMBERS, members);
 }

@@ -198,19 +198,14 @@ struct api_call *remote_report_begin(const struct api_request *request,
 {
     struct crash_stored stored = {0};
     char error[256] = "";
-    struct schema_walk walk = {
-        .json = request->json, .error = error, .error_size = sizeof(error)};
-    struct json_error wrong;
+    struct schema_walk walk = {.error = error, .error_size = sizeof(error)};
     int status;
 
-    if (json_read(request->json, request->body, request->size, VALUES_MAX,
-                  &wrong) == 0) {
-        snprintf(error, sizeof(error), "%s at line %u column %zu",
-                 wrong.reason, wrong.line, wrong.column);
-        answer_unreadable(reply, wrong.out_of_memory ? 500 : 400, error);
-        return NULL;
+    status = schema_read(&walk, request->json, request->body, request->size,
+                         VALUES_MAX, true);
+    if (status == 0) {
+        status = read_stored(request->config, &walk, &stored);
     }
-    status = read_stored(request->config, &walk, &stored);
     if (status == 0) {
         reply->protocol =
             stored.kind == CRASH_APPLE ? API_APPLE : API_MINIDUMP;

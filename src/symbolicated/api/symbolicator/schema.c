@@ -11,6 +11,21 @@
 const char *const schema_frame_orders[] = {"caller_first", "callee_first",
                                            NULL};
 
+int schema_read(struct schema_walk *walk, struct json *json, char *body,
+                size_t size, size_t most, bool takes_rest)
+{
+    struct json_error wrong = {"trailing characters", 0, 1, 1, false};
+    size_t n = json_read(json, body, size, most, &wrong);
+
+    walk->json = json;
+    if (n > 0 && (n == size || takes_rest)) {
+        return 0;
+    }
+    snprintf(walk->error, walk->error_size, "%s at line %u column %zu",
+             wrong.reason, wrong.line, wrong.column);
+    return wrong.out_of_memory ? 500 : 400;
+}
+
 void schema_enter(struct schema_walk *walk, const char *name, size_t index)
 {
     if (walk->depth < SCHEMA_PATH_MAX) {

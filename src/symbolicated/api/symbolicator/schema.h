@@ -53,6 +53,14 @@ struct schema_walk {
     size_t error_size;
 };
 
+/*
+ * Reads the text of a body into what is to be walked.  takes_rest: anything may
+ * follow the JSON.  Returns 0; or a status, after writing what is wrong to
+ * error.
+ */
+int schema_read(struct schema_walk *walk, struct json *json, char *body,
+                size_t size, size_t most, bool takes_rest);
+
 void schema_enter(struct schema_walk *walk, const char *name, size_t index);
 void schema_leave(struct schema_walk *walk);
 
