@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/byte_compare.h"
 #include "json/json.h"
 
 #define FAR 50 /* lines below a mark that it still counts for */
@@ -111,19 +112,11 @@ static int compare_marks(const void *a, const void *b)
                                       : 0;
 }
 
-static int compare_paths(const char *a, size_t a_size, const char *b,
-                         size_t b_size)
-{
-    int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
-
-    return order != 0 ? order : a_size < b_size ? -1 : a_size > b_size;
-}
-
 static int compare_files(const void *a, const void *b)
 {
     const struct cpp_file *x = a, *y = b;
 
-    return compare_paths(x->path, x->size, y->path, y->size);
+    return byte_compare(x->path, x->size, y->path, y->size);
 }
 
 /* Adds the marks of a C# file.  Returns NULL, or what is wrong. */
@@ -249,8 +242,8 @@ static const struct cpp_file *find_cpp_file(const struct line_mapping *mapping,
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        order = compare_paths(mapping->files[middle].path,
-                              mapping->files[middle].size, path, size);
+        order = byte_compare(mapping->files[middle].path,
+                             mapping->files[middle].size, path, size);
         if (order == 0) {
             return &mapping->files[middle];
         }

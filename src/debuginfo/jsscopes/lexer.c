@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/byte_compare.h"
 #include "base/utf8.h"
 
 #define KIND_NAME 1 /* may begin a name */
@@ -133,6 +134,7 @@ static bool skip_blanks(struct lexer *l, bool *is_line)
     }
 }
 
+/* In the order of the alphabet. */
 static const struct {
     const char *text;
     enum word word;
@@ -188,15 +190,6 @@ static const struct {
 #define WORD_SHORTEST 2
 #define WORD_LONGEST 10
 
-/* Compares a word of the table, which is in the order of the alphabet. */
-static int compare_word(const char *word, const char *text, size_t size)
-{
-    size_t n = strlen(word);
-    int c = memcmp(word, text, n < size ? n : size);
-
-    return c != 0 ? c : (n > size) - (n < size);
-}
-
 static enum word find_word(const char *text, size_t size)
 {
     int c;
@@ -207,7 +200,8 @@ static enum word find_word(const char *text, size_t size)
     }
     while (count > 0) {
         half = count / 2;
-        c = compare_word(words[base + half].text, text, size);
+        c = byte_compare(words[base + half].text,
+                         strlen(words[base + half].text), text, size);
         if (c == 0) {
             return words[base + half].word;
         }

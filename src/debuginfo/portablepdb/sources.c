@@ -4,9 +4,9 @@
 #include "sources.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
+#include "base/byte_compare.h"
 #include "base/le.h"
 #include "base/utf8.h"
 #include "derived/sourcecache/sourcecache.h"
@@ -64,16 +64,12 @@ static int check_status(struct sources *s, enum symc_status status)
 static int compare_links(const void *a, const void *b)
 {
     const struct source_link *x = a, *y = b;
-    uint32_t size =
-        x->pattern.size < y->pattern.size ? x->pattern.size : y->pattern.size;
     int order = x->text != y->text
                     ? (x->text < y->text ? -1 : 1)
-                    : memcmp(x->pattern.data, y->pattern.data, size);
+                    : byte_compare(x->pattern.data, x->pattern.size,
+                                   y->pattern.data, y->pattern.size);
 
-    if (order != 0 || x->pattern.size != y->pattern.size) {
-        return order != 0 ? order : x->pattern.size < y->pattern.size ? -1 : 1;
-    }
-    return x->pattern.data < y->pattern.data ? -1 : 1;
+    return order != 0 ? order : x->pattern.data < y->pattern.data ? -1 : 1;
 }
 
 /* Bad links are no links, and cost no texts. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/byte_compare.h"
 #include "json/json.h"
 #include "proto/key.h"
 #include "member_text.h"
@@ -173,19 +174,22 @@ static const char *read_file(const struct json *json, uint32_t name,
 static int compare_texts(const struct symc_text *a,
                          const struct symc_text *b)
 {
-    int order =
-        memcmp(a->data, b->data, a->size < b->size ? a->size : b->size);
-
-    return order != 0 ? order : a->size < b->size ? -1 : a->size > b->size;
+    return byte_compare(a->data, a->size, b->data, b->size);
 }
 
 /* Names lie in the order of the text. */
+static int compare_names(const struct symc_text *a, const struct symc_text *b)
+{
+    int order = compare_texts(a, b);
+
+    return order != 0 ? order : a->data < b->data ? -1 : 1;
+}
+
 static int compare_files(const void *a, const void *b)
 {
     const struct sourcecache_file *x = a, *y = b;
-    int order = compare_texts(&x->name, &y->name);
 
-    return order != 0 ? order : x->name.data < y->name.data ? -1 : 1;
+    return compare_names(&x->name, &y->name);
 }
 
 /* Of files with one name, the last one counts. */
@@ -240,9 +244,8 @@ static int read_files(struct manifest_reader *r, uint32_t object)
 static int compare_links(const void *a, const void *b)
 {
     const struct manifest_pair *x = a, *y = b;
-    int order = compare_texts(&x->name, &y->name);
 
-    return order != 0 ? order : x->name.data < y->name.data ? -1 : 1;
+    return compare_names(&x->name, &y->name);
 }
 
 static int read_links(struct manifest_reader *r, uint32_t object)

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/byte_compare.h"
 #include "base/le.h"
 
 static const unsigned sizes[PROGUARDCACHE_PARTS] = {
@@ -192,17 +193,6 @@ bool proguardcache_reader_rule(const struct proguardcache_reader *r,
     return true;
 }
 
-static int compare(const struct symc_string *a, const char *name,
-                   size_t size)
-{
-    int c = memcmp(a->data, name, a->size < size ? a->size : size);
-
-    if (c != 0) {
-        return c;
-    }
-    return a->size < size ? -1 : a->size > size;
-}
-
 bool proguardcache_reader_find(const struct proguardcache_reader *r,
                                const char *name, size_t size,
                                struct proguardcache_class *class)
@@ -214,7 +204,7 @@ bool proguardcache_reader_find(const struct proguardcache_reader *r,
     while (low < high) {
         middle = low + (high - low) / 2;
         renamed = text_at(r, record_at(r, PROGUARDCACHE_CLASSES, middle));
-        c = compare(&renamed, name, size);
+        c = byte_compare(renamed.data, renamed.size, name, size);
         if (c == 0) {
             return proguardcache_reader_class(r, middle, class);
         }
@@ -252,10 +242,11 @@ static int compare_member(const struct proguardcache_reader *r,
         return 1;
     }
     text = text_at(r, p);
-    c = compare(&text, wanted->name, wanted->size);
+    c = byte_compare(text.data, text.size, wanted->name, wanted->size);
     if (c == 0 && wanted->arguments != NULL) {
         text = text_at(r, p + 32);
-        c = compare(&text, wanted->arguments, wanted->arguments_size);
+        c = byte_compare(text.data, text.size, wanted->arguments,
+                         wanted->arguments_size);
     }
     return c;
 }

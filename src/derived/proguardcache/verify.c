@@ -3,8 +3,7 @@
  */
 #include "reader.h"
 
-#include <string.h>
-
+#include "base/byte_compare.h"
 #include "base/le.h"
 
 struct proguardcache_verify {
@@ -53,15 +52,7 @@ static bool check_strings(const struct proguardcache_verify *v,
 static int compare(const struct symc_string *a,
                    const struct symc_string *b)
 {
-    int c = a->data == b->data
-                ? 0
-                : memcmp(a->data, b->data,
-                         a->size < b->size ? a->size : b->size);
-
-    if (c != 0) {
-        return c;
-    }
-    return a->size < b->size ? -1 : a->size > b->size;
+    return byte_compare(a->data, a->size, b->data, b->size);
 }
 
 /* The previous member of a class, or the previous place in its parameters. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/byte_compare.h"
 
 /*
  * The members of a writer, and those of them that are marked.
@@ -295,7 +296,6 @@ static int compare_texts(const struct proguardcache_writer *w, uint32_t a,
                          uint32_t b)
 {
     struct symc_string x, y;
-    int c;
 
     if (a == b) {
         return 0;
@@ -304,11 +304,7 @@ static int compare_texts(const struct proguardcache_writer *w, uint32_t a,
                            SYMC_LEB128_VERSION, &x);
     (void)symc_string_find(w->strings.data, w->strings.size, b,
                            SYMC_LEB128_VERSION, &y);
-    c = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
-    if (c != 0) {
-        return c;
-    }
-    return x.size < y.size ? -1 : x.size > y.size;
+    return byte_compare(x.data, x.size, y.data, y.size);
 }
 
 static int compare_numbers(uint32_t a, uint32_t b)

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/byte_compare.h"
 #include "base/le.h"
 #include "base/utf8.h"
 #include "format.h"
@@ -109,8 +110,6 @@ static bool verify_keys(const struct sourcecache_verify *v,
     struct symc_string key, last = {"", 0};
     const uint8_t *p;
     uint32_t i;
-    size_t n;
-    int order;
 
     for (i = 0; i < v->sourcecache->count[part]; i++) {
         p = sourcecache_record(v->sourcecache, part, i);
@@ -120,9 +119,7 @@ static bool verify_keys(const struct sourcecache_verify *v,
                 &v->file, "key %u: it is damaged, or of no file", i);
         }
         key = sourcecache_string(v->sourcecache, p);
-        n = key.size < last.size ? key.size : last.size;
-        order = memcmp(last.data, key.data, n);
-        if (order > 0 || (order == 0 && last.size >= key.size)) {
+        if (byte_compare(last.data, last.size, key.data, key.size) >= 0) {
             return verification_fails(&v->file,
                                       "key %u: the keys do not ascend", i);
         }

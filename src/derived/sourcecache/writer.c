@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/byte_compare.h"
 #include "base/le.h"
 #include "base/utf8.h"
 #include "format.h"
@@ -330,9 +331,8 @@ static int compare_strings(const struct sourcecache_writer *w,
 {
     size_t a_size, b_size;
     const uint8_t *x = string_of(w, a, &a_size), *y = string_of(w, b, &b_size);
-    int order = memcmp(x, y, a_size < b_size ? a_size : b_size);
 
-    return order != 0 ? order : a_size < b_size ? -1 : a_size > b_size;
+    return byte_compare(x, a_size, y, b_size);
 }
 
 static int compare_numbers(uint32_t a, uint32_t b)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/byte_compare.h"
 
 const char apple_no_memory[] = "out of memory";
 
@@ -69,9 +70,7 @@ bool apple_add_image(struct apple_report *report,
 static int compare_names(const struct apple_text *a,
                          const struct apple_text *b)
 {
-    int rc = memcmp(a->data, b->data, a->size < b->size ? a->size : b->size);
-
-    return rc != 0 ? rc : (a->size > b->size) - (a->size < b->size);
+    return byte_compare(a->data, a->size, b->data, b->size);
 }
 
 void apple_add_register(struct apple_report *report,

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/byte_compare.h"
+
 /* A member without a range stands for all its original lines, up to so many.
  */
 #define SPAN_MAX 65535
@@ -262,12 +264,7 @@ static void look_at_base(const struct remap *r, struct base_members *base)
 static int compare_texts(const struct symc_string *s,
                          const struct symc_string *t)
 {
-    int c = memcmp(s->data, t->data, s->size < t->size ? s->size : t->size);
-
-    if (c == 0 && s->size != t->size) {
-        c = s->size < t->size ? -1 : 1;
-    }
-    return c;
+    return byte_compare(s->data, s->size, t->data, t->size);
 }
 
 /* Compares by class and method, as R8's retrace sorts alternatives. */

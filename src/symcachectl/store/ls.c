@@ -21,6 +21,7 @@
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 #include "base/array.h"
+#include "base/byte_compare.h"
 #include "base/journal.h"
 #include "proto/path.h"
 #include "symcachectl/settings.h"
@@ -345,12 +346,7 @@ static void keep_record(void *arg, const char *text)
 
 static int compare_paths(const struct ls_record *a, const struct ls_record *b)
 {
-    size_t n = a->path_len < b->path_len ? a->path_len : b->path_len;
-    int order = memcmp(a->text, b->text, n);
-
-    return order != 0 ? order
-                      : (a->path_len > b->path_len) -
-                            (a->path_len < b->path_len);
+    return byte_compare(a->text, a->path_len, b->text, b->path_len);
 }
 
 /* By path; the records of one path in the order of the file. */

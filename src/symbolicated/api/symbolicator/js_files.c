@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/artifact_list.h"
+#include "base/byte_compare.h"
 #include "base/hex.h"
 #include "base/jscache_id.h"
 #include "base/url_id.h"
@@ -73,10 +74,7 @@ bool js_is_equal(struct symc_string a, struct symc_string b)
 
 int js_compare(struct symc_string a, struct symc_string b)
 {
-    size_t size = a.size < b.size ? a.size : b.size;
-    int n = size > 0 ? memcmp(a.data, b.data, size) : 0;
-
-    return n != 0 ? n : (a.size > b.size) - (a.size < b.size);
+    return byte_compare(a.data, a.size, b.data, b.size);
 }
 
 uint64_t js_hash(const struct js_files *files, struct symc_string text)
