@@ -81,15 +81,11 @@ static int read_compact(const struct macho_image *image, struct cfi *cfi,
 int macho_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
                    struct failure *failure)
 {
-    char error[200];
     uint64_t address;
     struct macho_image image;
     struct dwarf_frames frames;
 
-    if (macho_image_open(&image, data, size, error, sizeof(error)) != 0) {
-        return failure_set(failure, FAILURE_DAMAGED, "%s", error);
-    }
-    if (macho_validate(&image, failure) != 0) {
+    if (macho_open_valid(&image, data, size, failure) != 0) {
         return -1;
     }
     macho_image_uuid(&image, cfi->identity.guid);

@@ -12,48 +12,36 @@
 #include "symbols.h"
 #include "derived/symcache/symcache.h"
 
-static int convert_image(const struct macho_image *image,
-                         const struct symc_sink *sink,
-                         struct debuginfo_result *result,
-                         struct failure *failure)
+static int convert(const uint8_t *data, size_t size,
+                   const struct symc_sink *sink,
+                   struct debuginfo_result *result, struct failure *failure)
 {
     int i;
+    struct macho_image image;
     struct symc_identity identity = {.age = 0};
     struct symbol_list symbols;
-    struct dwarf_object object = {
-        .is_big = image->is_big_endian,
-        .is_relocatable = image->file_type == MACHO_OBJECT,
-        .load_address = macho_load_address(image)};
+    struct dwarf_object object = {.is_big = false};
 
-    macho_image_uuid(image, identity.guid);
-    identity.arch = macho_arch(image->cpu_type, image->cpu_subtype);
+    memset(result, 0, sizeof(*result));
+    if (macho_open_valid(&image, data, size, failure) != 0) {
+        return -1;
+    }
+    object.is_big = image.is_big_endian;
+    object.is_relocatable = image.file_type == MACHO_OBJECT;
+    object.load_address = macho_load_address(&image);
+    macho_image_uuid(&image, identity.guid);
+    identity.arch = macho_arch(image.cpu_type, image.cpu_subtype);
     for (i = 0; i < DWARF_SECTIONS; i++) {
         object.sections[i] = macho_dwarf_section(
-            image, dwarf_section_title((enum dwarf_section_name)i));
+            &image, dwarf_section_title((enum dwarf_section_name)i));
     }
-    symbol_list_init(&symbols, &object, image->size);
-    if (macho_symbols_read(image, &symbols, failure) != 0) {
+    symbol_list_init(&symbols, &object, size);
+    if (macho_symbols_read(&image, &symbols, failure) != 0) {
         symbol_list_free(&symbols);
         return -1;
     }
     return symbol_list_convert(&symbols, &object, &identity, sink, result,
                                failure);
-}
-
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
-{
-    char error[200];
-    struct macho_image image;
-
-    memset(result, 0, sizeof(*result));
-    if (macho_image_open(&image, data, size, error, sizeof(error)) != 0) {
-        return failure_set(failure, FAILURE_DAMAGED, "%s", error);
-    }
-    return macho_validate(&image, failure) != 0
-               ? -1
-               : convert_image(&image, sink, result, failure);
 }
 
 static const struct debuginfo_maker macho_makes[] = {

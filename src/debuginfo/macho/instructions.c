@@ -61,15 +61,11 @@ int macho_code_convert(const uint8_t *data, size_t size,
                        struct debuginfo_result *result,
                        struct failure *failure)
 {
-    char error[200];
     struct macho_image image;
     struct code code;
 
     memset(result, 0, sizeof(*result));
-    if (macho_image_open(&image, data, size, error, sizeof(error)) != 0) {
-        return failure_set(failure, FAILURE_DAMAGED, "%s", error);
-    }
-    if (macho_validate(&image, failure) != 0) {
+    if (macho_open_valid(&image, data, size, failure) != 0) {
         return -1;
     }
     macho_image_uuid(&image, result->guid);

@@ -135,12 +135,17 @@ static const char *check_command(struct accept *a,
     }
 }
 
-int macho_validate(const struct macho_image *image, struct failure *failure)
+int macho_open_valid(struct macho_image *image, const uint8_t *data,
+                     size_t size, struct failure *failure)
 {
+    char error[200];
     const char *wrong;
     struct accept a = {.image = image};
     struct macho_command command = {.next = 0};
 
+    if (macho_image_open(image, data, size, error, sizeof(error)) != 0) {
+        return failure_set(failure, FAILURE_DAMAGED, "%s", error);
+    }
     while (macho_image_command(image, &command)) {
         /* of which the reference takes what there is */
         if (!supplement_get()->is_like_symbolic &&

@@ -10,9 +10,10 @@
 #include "debuginfo/failure.h"
 #include "image.h"
 
-/* Returns 0, or -1 with failure set if a load command cannot be used or refers
- * to what is outside of the file, or if many segments claim the same sections.
- */
-int macho_validate(const struct macho_image *image, struct failure *failure);
+/* Opens an image.  Returns 0, or -1 with failure set if it is none, if a load
+ * command cannot be used or refers to what is outside of the file, or if many
+ * segments claim the same sections. */
+int macho_open_valid(struct macho_image *image, const uint8_t *data,
+                     size_t size, struct failure *failure);
 
 #endif

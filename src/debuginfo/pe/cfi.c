@@ -33,14 +33,10 @@ static void find_file(const struct pe_image *image,
 int pe_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
                 struct failure *failure)
 {
-    char error[200];
     struct pe_image image;
     struct pe_debug_id id;
 
-    if (pe_image_open(&image, data, size, error, sizeof(error)) != 0) {
-        return failure_set(failure, FAILURE_DAMAGED, "%s", error);
-    }
-    if (pe_sections_check(&image, failure) != 0) {
+    if (pe_open_valid(&image, data, size, failure) != 0) {
         return -1;
     }
     pe_debug_id(&image, &id);

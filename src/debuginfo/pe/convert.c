@@ -28,28 +28,33 @@ static void undecorate_exports(struct symbol_list *symbols)
     writer->undecorates = false;
 }
 
-static int convert_image(const struct pe_image *image,
-                         const struct symc_sink *sink,
-                         struct debuginfo_result *result,
-                         struct failure *failure)
+static int convert(const uint8_t *data, size_t size,
+                   const struct symc_sink *sink,
+                   struct debuginfo_result *result, struct failure *failure)
 {
     int i;
+    struct pe_image image;
     struct pe_debug_id id;
     struct symc_identity identity;
     struct symbol_list symbols;
-    struct dwarf_object object = {.load_address = image->image_base};
+    struct dwarf_object object = {.is_big = false};
 
-    pe_debug_id(image, &id);
+    memset(result, 0, sizeof(*result));
+    if (pe_open_valid(&image, data, size, failure) != 0) {
+        return -1;
+    }
+    object.load_address = image.image_base;
+    pe_debug_id(&image, &id);
     memcpy(identity.guid, id.guid, sizeof(identity.guid));
     identity.age = id.age;
-    identity.arch = pe_image_arch(image);
+    identity.arch = pe_image_arch(&image);
     for (i = 0; i < DWARF_SECTIONS; i++) {
         object.sections[i] = pe_dwarf_section(
-            image, dwarf_section_title((enum dwarf_section_name)i));
+            &image, dwarf_section_title((enum dwarf_section_name)i));
     }
-    symbol_list_init(&symbols, &object, image->size);
+    symbol_list_init(&symbols, &object, size);
     supplement_undecorate(&symbols.writer, identity.arch);
-    if (pe_exports_read(image, &symbols, failure) != 0) {
+    if (pe_exports_read(&image, &symbols, failure) != 0) {
         symbol_list_free(&symbols);
         return -1;
     }
@@ -58,22 +63,6 @@ static int convert_image(const struct pe_image *image,
     }
     return symbol_list_convert(&symbols, &object, &identity, sink, result,
                                failure);
-}
-
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
-{
-    char error[200];
-    struct pe_image image;
-
-    memset(result, 0, sizeof(*result));
-    if (pe_image_open(&image, data, size, error, sizeof(error)) != 0) {
-        return failure_set(failure, FAILURE_DAMAGED, "%s", error);
-    }
-    return pe_sections_check(&image, failure) != 0
-               ? -1
-               : convert_image(&image, sink, result, failure);
 }
 
 static const struct debuginfo_maker pe_makes[] = {

@@ -82,12 +82,17 @@ bool pe_sections_are_cut(const struct pe_image *image)
     return false;
 }
 
-int pe_sections_check(const struct pe_image *image, struct failure *failure)
+int pe_open_valid(struct pe_image *image, const uint8_t *data, size_t size,
+                  struct failure *failure)
 {
+    char error[200];
     uint64_t index;
     unsigned i;
     struct pe_section section;
 
+    if (pe_image_open(image, data, size, error, sizeof(error)) != 0) {
+        return failure_set(failure, FAILURE_DAMAGED, "%s", error);
+    }
     for (i = 0; i < image->num_sections; i++) {
         pe_image_section(image, i, &section);
         if (read_index(section.name, &index) < 0) {

@@ -15,9 +15,11 @@
  * are filled up with may be missing at its end. */
 bool pe_sections_are_cut(const struct pe_image *image);
 
-/* Checks that the sections are in the file, and that all names can be
- * understood, which the reference wants.  Returns 0, or -1 with failure set. */
-int pe_sections_check(const struct pe_image *image, struct failure *failure);
+/* Opens an image, and checks that the sections are in the file, and that all
+ * names can be understood, which the reference wants.  Returns 0, or -1 with
+ * failure set. */
+int pe_open_valid(struct pe_image *image, const uint8_t *data, size_t size,
+                  struct failure *failure);
 
 /* Finds a section of DWARF by its name without the dot, for example
  * "debug_info".  Its data is NULL if it is not in the file. */
