@@ -19,7 +19,8 @@ struct symc_identity;
 struct symc_sink;
 struct symc_writer;
 
-/* The results of a conversion besides its output. */
+/* The results of a conversion besides its output.  All is zero before it, but
+ * what the converter sets. */
 struct debuginfo_result {
     symcache_kind_e output; /* the converter sets it, and */
     bool has_file_addresses; /* that addresses of a SymCache of an ELF file are

@@ -258,7 +258,7 @@ static struct file convert(const char *tool)
     char path[200];
     struct file script, map, cache = {NULL, 0};
     const struct symc_sink sink = {append, &cache};
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     struct failure failure = {FAILURE_NONE, ""};
 
     snprintf(path, sizeof(path), DATA "shop/%s.js", tool);

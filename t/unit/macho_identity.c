@@ -231,7 +231,7 @@ static void test_work(void **state)
                                            {LC_LOAD_DYLIB, 24}};
     char error[200];
     struct macho_identity identity;
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     struct failure failure = {0};
     uint8_t *data;
     size_t i;

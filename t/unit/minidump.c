@@ -96,7 +96,7 @@ static void load_symbols(const char *folder, const char *debug_id,
     char name[64], error[200];
     struct file text;
     struct failure failure = {0};
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     struct symc_sink cfi = {append, &s->cfi}, names = {append, &s->names};
 
     memset(s, 0, sizeof(*s));

@@ -240,7 +240,7 @@ static int convert(const struct file *bundle, struct file *cache,
                    struct failure *failure)
 {
     struct symc_sink sink = {append, cache};
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
 
     memset(cache, 0, sizeof(*cache));
     return sourcebundle_format.makes[0].convert(bundle->data, bundle->size,

@@ -55,7 +55,7 @@ static void convert(struct cache *cache)
 {
     const struct debuginfo_maker *maker = breakpad_format.makes;
     struct symc_sink sink = {append, cache};
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     struct failure failure = {0};
     char error[200];
 

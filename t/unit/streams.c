@@ -167,7 +167,7 @@ static int discard(void *context, const void *data, size_t size)
 static void convert(void)
 {
     int rc;
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     struct symc_sink sink = {discard, NULL};
     struct failure failure = {FAILURE_NONE, ""};
     struct sigaction action, before;

@@ -399,7 +399,6 @@ static int convert(const uint8_t *data, size_t size,
     struct breakpad_identity module;
     struct symc_identity identity;
 
-    memset(result, 0, sizeof(*result));
     if (breakpad_identity_read(data, size, &module, text, sizeof(text)) != 0) {
         return failure_set(failure, FAILURE_DAMAGED, "%s", text);
     }

@@ -112,7 +112,6 @@ int elf_code_convert(const uint8_t *data, size_t size,
     struct elf_file file;
     struct code code;
 
-    memset(result, 0, sizeof(*result));
     if (elf_identity_read(data, size, &identity, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_DAMAGED, "%s", error);
     }

@@ -3,8 +3,6 @@
  */
 #include "macho.h"
 
-#include <string.h>
-
 #include "validate.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "identity.h"
@@ -22,7 +20,6 @@ static int convert(const uint8_t *data, size_t size,
     struct symbol_list symbols;
     struct dwarf_object object = {.is_big = false};
 
-    memset(result, 0, sizeof(*result));
     if (macho_open_valid(&image, data, size, failure) != 0) {
         return -1;
     }

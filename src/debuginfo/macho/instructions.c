@@ -64,7 +64,6 @@ int macho_code_convert(const uint8_t *data, size_t size,
     struct macho_image image;
     struct code code;
 
-    memset(result, 0, sizeof(*result));
     if (macho_open_valid(&image, data, size, failure) != 0) {
         return -1;
     }

@@ -248,7 +248,6 @@ static int convert(const uint8_t *data, size_t size,
     if (c == NULL) {
         return failure_memory(failure);
     }
-    memset(result, 0, sizeof(*result));
     supplement_begin_writer(&c->writer);
     status = msf_open(&c->msf, data, size, text, sizeof(text));
     if (status != MSF_OK) {

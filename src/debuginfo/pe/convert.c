@@ -39,7 +39,6 @@ static int convert(const uint8_t *data, size_t size,
     struct symbol_list symbols;
     struct dwarf_object object = {.is_big = false};
 
-    memset(result, 0, sizeof(*result));
     if (pe_open_valid(&image, data, size, failure) != 0) {
         return -1;
     }

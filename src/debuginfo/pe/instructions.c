@@ -44,7 +44,6 @@ int pe_code_convert(const uint8_t *data, size_t size,
     struct pe_debug_id id;
     struct code code;
 
-    memset(result, 0, sizeof(*result));
     if (pe_image_open(&image, data, size, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_DAMAGED, "%s", error);
     }

@@ -185,7 +185,6 @@ int sourcemap_convert(const uint8_t *script, size_t script_size,
     char *text;
     struct sourcemap read;
 
-    memset(result, 0, sizeof(*result));
     result->output = SYMCACHE_KIND_JSCACHE;
     text = take_map(script, script_size, map, &map_size, failure);
     if (text == NULL) {

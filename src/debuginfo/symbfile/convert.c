@@ -412,7 +412,6 @@ static int convert(const uint8_t *data, size_t size,
     struct symc_identity identity;
     struct symbfile_convert *c = calloc(1, sizeof(*c));
 
-    memset(result, 0, sizeof(*result));
     memset(&identity, 0, sizeof(identity));
     if (c == NULL) {
         return failure_memory(failure);

@@ -39,7 +39,6 @@ static int convert(const uint8_t *data, size_t size,
     struct symbol_list symbols;
     struct dwarf_object object = {.is_big = false};
 
-    memset(result, 0, sizeof(*result));
     symbol_list_init(&symbols, NULL, size);
     if (wasm_module_read(data, size, &module, &symbols, failure) != 0) {
         symbol_list_free(&symbols);
