@@ -81,12 +81,11 @@ static int convert_to(const char *pdb, const void *data, size_t size,
     struct debuginfo_result result = {0};
     struct failure failure = {FAILURE_NONE, ""};
     const struct debuginfo_maker *maker = input_maker(data, size, NULL);
-    static const struct supplement supplement = {.is_like_symbolic = true};
+    static const struct supplement supplement = {
+        .is_like_symbolic = true, .is_strict = true /* as the reference is */};
 
     supplement_set(&supplement);
-    rc = (maker->convert_strictly != NULL /* as the reference does */
-              ? maker->convert_strictly
-              : maker->convert)(data, size, sink, &result, &failure);
+    rc = maker->convert(data, size, sink, &result, &failure);
     if (rc != 0) {
         fprintf(stderr, "%s: %s\n", pdb, failure.text);
     }

@@ -11,6 +11,7 @@
 #include "debuginfo/portablepdb/embedded_sources.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 #include "debuginfo/portablepdb/root.h"
+#include "debuginfo/supplement.h"
 #include "derived/ppdbcache/ppdbcache.h"
 
 #define ROOM 0x10000
@@ -59,11 +60,10 @@ static void check_output(const struct written *w)
     }
 }
 
-static int
-convert(int (*function)(const uint8_t *, size_t, const struct symc_sink *,
-                        struct debuginfo_result *, struct failure *),
-        const uint8_t *data, size_t size, struct written *w)
+static int convert(bool is_strict, const uint8_t *data, size_t size,
+                   struct written *w)
 {
+    const struct supplement supplement = {.is_strict = is_strict};
     struct failure failure = {FAILURE_NONE, ""};
     struct debuginfo_result result = {0};
     struct symc_sink sink = {keep, w};
@@ -75,8 +75,9 @@ convert(int (*function)(const uint8_t *, size_t, const struct symc_sink *,
         abort();
     }
     w->size = 0;
-    memset(&result, 0, sizeof(result));
-    if (function(data, size, &sink, &result, &failure) == 0) {
+    supplement_set(&supplement);
+    if (portablepdb_format.makes->convert(data, size, &sink, &result,
+                                          &failure) == 0) {
         check_output(w);
         return 0;
     }
@@ -128,14 +129,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     memcpy(file, data, size);
     memcpy(file, "BSJB", 4);
-    rc = convert(portablepdb_format.makes->convert_strictly, file, size,
-                 &strict);
+    rc = convert(true, file, size, &strict);
     if (metadata_root_open(&root, file, size, &failure) != 0) {
         return 0;
     }
     read_sources(&root);
-    if ((convert(portablepdb_format.makes->convert, file, size, &lenient) !=
-             0 ||
+    if ((convert(false, file, size, &lenient) != 0 ||
          lenient.size != strict.size ||
          memcmp(lenient.data, strict.data, strict.size) != 0) &&
         rc == 0 && !has_wide_rows(&root)) {

@@ -379,10 +379,7 @@ static int convert_input(const struct conversion *c, struct input *input,
     rc = maker->read_cfi != NULL
              ? cfi_convert(maker->read_cfi, c->is_text, input->data,
                            input->size, sink, result, failure)
-             : (c->is_strict && maker->convert_strictly != NULL
-                    ? maker->convert_strictly
-                    : maker->convert)(input->data, input->size, sink, result,
-                                      failure);
+             : maker->convert(input->data, input->size, sink, result, failure);
     result->output = maker->output;
     return rc;
 }
@@ -395,6 +392,7 @@ static void map_supplement(const struct parser_process_job *job,
     size_t i;
 
     supplement->is_like_symbolic = c->is_like_symbolic;
+    supplement->is_strict = c->is_strict;
     supplement->wanted_id = c->check != NULL ? c->check->guid : NULL;
     supplement_map(c, input->data, input->size, supplement);
     if (job->reads_dwo) {

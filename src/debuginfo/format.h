@@ -54,10 +54,6 @@ typedef int cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
 struct debuginfo_maker {
     symcache_kind_e output;
     debuginfo_convert *convert;
-
-    /* The same, but it refuses what the "symbolic" library refuses, even where
-     * most of the file can be used; NULL if convert does so already. */
-    debuginfo_convert *convert_strictly;
     cfi_read *read_cfi; /* instead of convert */
 };
 

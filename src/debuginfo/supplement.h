@@ -51,6 +51,10 @@ struct supplement {
      * knows better ones. */
     bool is_like_symbolic;
 
+    /* A portable PDB is refused where the "symbolic" library refuses it, even
+     * if most of it can be used. */
+    bool is_strict;
+
     /* The file in which dwz has put what several files share, as
      * .gnu_debugaltlink names it; or NULL.  It counts only if its build id is
      * the one in that section. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/le.h"
+#include "debuginfo/supplement.h"
 #include "documents.h"
 #include "embedded.h"
 #include "identity.h"
@@ -159,12 +160,12 @@ static int finish_ppdbcache(struct portablepdb_convert *c,
         c->failure, ppdbcache_writer_finish(&c->writer, &identity, sink));
 }
 
-static int convert(const uint8_t *data, size_t size, bool is_strict,
+static int convert(const uint8_t *data, size_t size,
                    const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
-    struct portablepdb_convert c = {.is_strict = is_strict,
+    struct portablepdb_convert c = {.is_strict = supplement_get()->is_strict,
                                     .failure = failure};
 
     rc = metadata_root_open(&c.root, data, size, failure) == 0 &&
@@ -177,23 +178,7 @@ static int convert(const uint8_t *data, size_t size, bool is_strict,
     return rc;
 }
 
-static int convert_leniently(const uint8_t *data, size_t size,
-                             const struct symc_sink *sink,
-                             struct debuginfo_result *result,
-                             struct failure *failure)
-{
-    return convert(data, size, false, sink, result, failure);
-}
-
-static int convert_strictly(const uint8_t *data, size_t size,
-                            const struct symc_sink *sink,
-                            struct debuginfo_result *result,
-                            struct failure *failure)
-{
-    return convert(data, size, true, sink, result, failure);
-}
-
-static int convert_embedded(const uint8_t *data, size_t size, bool is_strict,
+static int convert_embedded(const uint8_t *data, size_t size,
                             const struct symc_sink *sink,
                             struct debuginfo_result *result,
                             struct failure *failure)
@@ -205,30 +190,13 @@ static int convert_embedded(const uint8_t *data, size_t size, bool is_strict,
     if (embedded_pdb_unpack(data, size, &pdb, &pdb_size, failure) != 0) {
         return -1;
     }
-    rc = convert(pdb, pdb_size, is_strict, sink, result, failure);
+    rc = convert(pdb, pdb_size, sink, result, failure);
     free(pdb);
     return rc;
 }
 
-static int convert_embedded_leniently(const uint8_t *data, size_t size,
-                                      const struct symc_sink *sink,
-                                      struct debuginfo_result *result,
-                                      struct failure *failure)
-{
-    return convert_embedded(data, size, false, sink, result, failure);
-}
-
-static int convert_embedded_strictly(const uint8_t *data, size_t size,
-                                     const struct symc_sink *sink,
-                                     struct debuginfo_result *result,
-                                     struct failure *failure)
-{
-    return convert_embedded(data, size, true, sink, result, failure);
-}
-
 static const struct debuginfo_maker portablepdb_makes[] = {
-    {.output = SYMCACHE_KIND_PPDBCACHE, .convert = convert_leniently,
-     .convert_strictly = convert_strictly},
+    {.output = SYMCACHE_KIND_PPDBCACHE, .convert = convert},
     {.output = SYMCACHE_KIND_SOURCECACHE,
      .convert = portablepdb_convert_sources},
 };
@@ -241,8 +209,7 @@ const struct debuginfo_format portablepdb_format = {
 };
 
 static const struct debuginfo_maker embedded_pdb_makes[] = {
-    {.output = SYMCACHE_KIND_PPDBCACHE, .convert = convert_embedded_leniently,
-     .convert_strictly = convert_embedded_strictly},
+    {.output = SYMCACHE_KIND_PPDBCACHE, .convert = convert_embedded},
 };
 
 const struct debuginfo_format embedded_pdb_format = {
