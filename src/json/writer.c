@@ -3,6 +3,7 @@
  */
 #include "writer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -37,6 +38,14 @@ void json_write_reset(struct json_writer *w)
 {
     w->size = 0;
     w->has_member = w->has_failed = false;
+}
+
+void json_write_forget(struct json_writer *w)
+{
+    if (w->data != NULL) {
+        explicit_bzero(w->data, w->size);
+    }
+    free(w->data);
 }
 
 void json_write_open(struct json_writer *w, char bracket)

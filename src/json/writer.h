@@ -42,6 +42,9 @@ static inline char *json_write_need(struct json_writer *w, size_t size)
 /* Begins anew in the same buffer. */
 void json_write_reset(struct json_writer *w);
 
+/* Frees what was written, so that nothing of it stays in memory. */
+void json_write_forget(struct json_writer *w);
+
 void json_write_open(struct json_writer *w, char bracket);
 void json_write_close(struct json_writer *w, char bracket);
 

@@ -120,10 +120,7 @@ static bool ask_for_file(int fd, const char *url, const char *token)
         explicit_bzero(text, (size_t)n);
         free(text);
     }
-    if (w.data != NULL) {
-        explicit_bzero(w.data, w.size);
-    }
-    free(w.data);
+    json_write_forget(&w);
     return is_sent;
 }
 

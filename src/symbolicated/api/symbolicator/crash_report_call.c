@@ -614,10 +614,7 @@ void crash_stored_free(struct crash_stored *stored)
     secret_free(stored->token);
     free(stored->url);
     free(stored->rewrite);
-    if (stored->members.data != NULL) {
-        explicit_bzero(stored->members.data, stored->members.size);
-    }
-    free(stored->members.data);
+    json_write_forget(&stored->members);
 }
 
 /* A URL that is relative is not asked for. */

@@ -154,10 +154,7 @@ static void js_release(struct api_call *api)
         before = round->before;
         free(round);
     }
-    if (call->tenant.data != NULL) {
-        explicit_bzero(call->tenant.data, call->tenant.size);
-    }
-    free(call->tenant.data);
+    json_write_forget(&call->tenant);
     free(call->modules);
     free(call->places);
     js_request_free(&call->request);

@@ -132,10 +132,7 @@ static void jvm_release(struct api_call *api)
     }
     free(api->first.modules);
     free(call->wanted);
-    if (call->tenant.data != NULL) {
-        explicit_bzero(call->tenant.data, call->tenant.size);
-    }
-    free(call->tenant.data);
+    json_write_forget(&call->tenant);
     free(call->client_sources);
     jvm_request_free(&call->request);
     free(call);

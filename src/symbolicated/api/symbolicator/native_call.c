@@ -4,7 +4,6 @@
 #include "native_call.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/zeroed.h"
 #include "candidates.h"
@@ -329,10 +328,7 @@ static void call_release(struct api_call *api)
     symbolicator_free(&call->request);
     free(call->text);
     free(call->results);
-    if (call->tenant.data != NULL) {
-        explicit_bzero(call->tenant.data, call->tenant.size);
-    }
-    free(call->tenant.data);
+    json_write_forget(&call->tenant);
     free(call->client_sources);
     free(call->wanted);
     free(call->imaged);
