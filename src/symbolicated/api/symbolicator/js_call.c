@@ -129,11 +129,9 @@ static enum api_next js_step(struct api_call *api, struct api_reply *reply)
     if (call->files.has_failed ||
         (call->files.told <= call->files.most &&
          js_answer_write(&call->files, call->places, reply->body) != 0)) {
-        json_write_reset(reply->body);
         answer_text(reply, 503, "out of memory");
     } else if (call->files.told > call->files.most ||
                reply->body->size > call->files.most) {
-        json_write_reset(reply->body);
         answer_text(reply, 422, "the answer is too large: ask for less");
     } else {
         count_outcomes(call);

@@ -100,20 +100,14 @@ static enum api_next jvm_step(struct api_call *api, struct api_reply *reply)
 
     api_reply_header(reply, "Cache-Control", "no-store");
     if (symbolicator_round_is_late(&api->first)) {
-        if (api->is_stopped) {
-            answer_later(reply, "the server is stopping");
-        } else {
-            answer_status(reply, "timeout", NULL);
-        }
+        answer_late(api, reply);
         return API_FINISHED;
     }
     reply->status = 200;
     reply->type = ANSWER_JSON_TYPE;
     if (write_answer(call, reply->body) != 0) {
-        json_write_reset(reply->body);
         answer_text(reply, 503, "out of memory");
     } else if (reply->body->size > call->config->limits.answer_size) {
-        json_write_reset(reply->body);
         answer_text(reply, 422, "the answer is too large: ask for less");
     }
     return API_FINISHED;
