@@ -58,8 +58,6 @@ struct debuginfo_maker {
 };
 
 struct debuginfo_format {
-    const char *name; /* shown to people, for example "PDB" */
-
     /* Do the first bytes say that a file is of this format? */
     bool (*sniff)(const uint8_t *data, size_t size);
 

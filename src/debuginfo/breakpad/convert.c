@@ -427,7 +427,6 @@ static const struct debuginfo_maker breakpad_makes[] = {
 };
 
 const struct debuginfo_format breakpad_format = {
-    .name = "Breakpad",
     .sniff = breakpad_sniff,
     .makes = breakpad_makes,
     .num_makes = sizeof(breakpad_makes) / sizeof(breakpad_makes[0]),

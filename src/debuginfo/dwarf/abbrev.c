@@ -366,7 +366,6 @@ dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, struct cursor *c,
 {
     int rc;
 
-    t->encoding = *encoding;
     t->first = abbrevs->count;
     learn_forms(abbrevs, encoding);
     while ((rc = read_abbrev(abbrevs, c)) > 0) {

@@ -73,7 +73,6 @@ struct dwarf_abbrevs {
 
 /* A table, as units of one encoding use it. */
 struct dwarf_abbrev_table {
-    struct dwarf_encoding encoding;
     uint32_t age; /* of struct dwarf_reader, when it was read */
     size_t first; /* index in the list */
     size_t count;

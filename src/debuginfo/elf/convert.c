@@ -496,7 +496,6 @@ static const struct debuginfo_maker elf_makes[] = {
 };
 
 const struct debuginfo_format elf_format = {
-    .name = "ELF",
     .sniff = elf_sniff,
     .makes = elf_makes,
     .num_makes = sizeof(elf_makes) / sizeof(elf_makes[0]),

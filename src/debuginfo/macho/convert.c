@@ -48,7 +48,6 @@ static const struct debuginfo_maker macho_makes[] = {
 };
 
 const struct debuginfo_format macho_format = {
-    .name = "Mach-O",
     .sniff = macho_sniff,
     .makes = macho_makes,
     .num_makes = sizeof(macho_makes) / sizeof(macho_makes[0]),

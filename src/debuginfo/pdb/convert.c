@@ -274,7 +274,6 @@ static const struct debuginfo_maker pdb_makes[] = {
 };
 
 const struct debuginfo_format pdb_format = {
-    .name = "PDB",
     .sniff = msf_sniff,
     .makes = pdb_makes,
     .num_makes = sizeof(pdb_makes) / sizeof(pdb_makes[0]),

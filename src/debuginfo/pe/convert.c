@@ -71,7 +71,6 @@ static const struct debuginfo_maker pe_makes[] = {
 };
 
 const struct debuginfo_format pe_format = {
-    .name = "PE",
     .sniff = pe_sniff,
     .makes = pe_makes,
     .num_makes = sizeof(pe_makes) / sizeof(pe_makes[0]),

@@ -39,7 +39,6 @@ void pe_debug_entry(const struct pe_image *image, const uint8_t *directory,
     uint32_t size = le32(p + 16), offset = le32(p + 24);
 
     entry->type = le32(p + 12);
-    entry->time_stamp = le32(p + 4);
     entry->minor = le16(p + 10);
     entry->data = offset != 0 ? pe_image_at(image, offset, size)
                               : pe_image_loaded(image, le32(p + 20), size);

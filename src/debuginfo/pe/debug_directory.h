@@ -13,7 +13,6 @@
 
 struct pe_debug_entry {
     uint32_t type;
-    uint32_t time_stamp;
     uint16_t minor;      /* version of what it refers to */
     const uint8_t *data; /* NULL if it is not in the file */
     uint32_t size;

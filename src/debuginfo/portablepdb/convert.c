@@ -202,7 +202,6 @@ static const struct debuginfo_maker portablepdb_makes[] = {
 };
 
 const struct debuginfo_format portablepdb_format = {
-    .name = "portable PDB",
     .sniff = portablepdb_sniff,
     .makes = portablepdb_makes,
     .num_makes = sizeof(portablepdb_makes) / sizeof(portablepdb_makes[0]),
@@ -213,7 +212,6 @@ static const struct debuginfo_maker embedded_pdb_makes[] = {
 };
 
 const struct debuginfo_format embedded_pdb_format = {
-    .name = "image with a portable PDB in it",
     .sniff = embedded_pdb_sniff,
     .makes = embedded_pdb_makes,
     .num_makes = sizeof(embedded_pdb_makes) / sizeof(embedded_pdb_makes[0]),

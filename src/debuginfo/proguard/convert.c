@@ -205,7 +205,6 @@ static const struct debuginfo_maker makes[] = {
 };
 
 const struct debuginfo_format proguard_format = {
-    .name = "ProGuard mapping",
     .sniff = proguard_sniff,
     .makes = makes,
     .num_makes = 1,

@@ -153,7 +153,6 @@ static const struct debuginfo_maker makes[] = {
 };
 
 const struct debuginfo_format sourcebundle_format = {
-    .name = "source bundle",
     .sniff = sourcebundle_sniff,
     .makes = makes,
     .num_makes = sizeof(makes) / sizeof(makes[0]),

@@ -433,7 +433,6 @@ static const struct debuginfo_maker symbfile_makes[] = {
 };
 
 const struct debuginfo_format symbfile_format = {
-    .name = "symbfile",
     .sniff = symbfile_sniff,
     .makes = symbfile_makes,
     .num_makes = sizeof(symbfile_makes) / sizeof(symbfile_makes[0]),

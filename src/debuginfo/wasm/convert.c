@@ -60,7 +60,6 @@ static const struct debuginfo_maker wasm_makes[] = {
 };
 
 const struct debuginfo_format wasm_format = {
-    .name = "WebAssembly",
     .sniff = sniff_wasm,
     .makes = wasm_makes,
     .num_makes = sizeof(wasm_makes) / sizeof(wasm_makes[0]),

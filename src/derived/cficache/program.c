@@ -8,7 +8,6 @@ enum slot { SLOT_VALUE, SLOT_NAME, SLOT_UNDEFINED };
 
 struct cficache_check {
     enum cficache_program kind;
-    unsigned num_names;
     unsigned depth;
     uint8_t slots[CFICACHE_STACK];
 };
@@ -77,7 +76,7 @@ const char *cficache_program_check(enum cficache_program kind,
 {
     size_t at = 0, operand;
     const char *fault = NULL;
-    struct cficache_check check = {kind, num_names, 0, {0}};
+    struct cficache_check check = {kind, 0, {0}};
 
     while (at < size && fault == NULL) {
         if (code[at] >= CFICACHE_OPERATIONS) {

@@ -58,7 +58,6 @@ enum symc_open_status cficache_reader_open(struct cficache_reader *reader,
     }
     r.data = data;
     r.size = size;
-    r.arch = le32(r.data + CFICACHE_AT_ARCH);
     for (i = 0; i < CFICACHE_MAPS; i++) {
         r.num_points[i] = le32(r.data + CFICACHE_AT_MAPS + (size_t)i * 4);
     }

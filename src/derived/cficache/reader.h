@@ -26,7 +26,6 @@ enum cficache_map {
 struct cficache_reader {
     const uint8_t *data;
     size_t size;
-    uint32_t arch; /* as in a SymCache */
     uint32_t num_points[CFICACHE_MAPS];
     uint32_t num_sets;
     uint32_t num_rules;

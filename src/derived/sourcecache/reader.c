@@ -130,9 +130,6 @@ bool sourcecache_reader_entry(const struct sourcecache_reader *r,
     entry->path = sourcecache_string(r, p + SOURCECACHE_ENTRY_PATH);
     entry->url = sourcecache_string(r, p + SOURCECACHE_ENTRY_URL);
     entry->map = sourcecache_string(r, p + SOURCECACHE_ENTRY_MAP);
-    entry->guid = p[SOURCECACHE_ENTRY_HAS_ID] ? p + SOURCECACHE_ENTRY_GUID
-                                              : NULL;
-    entry->age = le32(p + SOURCECACHE_ENTRY_AGE);
     return true;
 }
 

@@ -69,8 +69,6 @@ struct sourcecache_entry {
     struct symc_string url;
     struct symc_string map;  /* reference to a source map: from a header,
                                  * or the comment in the text */
-    const uint8_t *guid;        /* the debug id in the headers; or NULL */
-    uint32_t age;
 };
 
 /* Does a file begin as a SourceCache does? */

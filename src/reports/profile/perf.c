@@ -43,7 +43,6 @@ struct frame {
     uint64_t address;
     uint64_t reach; /* of the address: see struct profile_place; 0 of what perf
                        prints of code that is mapped */
-    const char *begin; /* of the address */
     const char *name;  /* "[unknown]" */
     struct symc_string path;
 };
@@ -263,7 +262,6 @@ static bool read_frame(const struct perf_line *line, struct frame *frame)
     }
     for (; p > line->data && p[-1] != ' ' && p[-1] != '\t'; p--) {
     }
-    frame->begin = p;
     frame->path.data = frame->name + sizeof(unknown) - 1;
     frame->path.size = (size_t)(end - 1 - frame->path.data);
     p = read_hex(p, end, &frame->address);

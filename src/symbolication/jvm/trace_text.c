@@ -107,7 +107,6 @@ static void read_line(struct jvm_line *line, const char *p, const char *end)
     if (colon == NULL) {
         return;
     }
-    line->has_line = true;
     for (p = colon + 1; p < end; p++) {
         if (!is_digit(*p) || n > UINT32_MAX) {
             return;

@@ -19,7 +19,6 @@ struct jvm_line {
     struct symc_string class;
     struct symc_string method; /* of a FRAME */
     const char *open;          /* the same: its first parenthesis */
-    bool has_line;             /* the same */
     uint32_t line;
     struct symc_string behind; /* what follows the class of an EXCEPTION, or
                                 * the parentheses of a FRAME */

@@ -64,7 +64,6 @@ struct upload {
     CURL *curl;
     struct curl_slist *headers;
     struct upload_report report;
-    const char *file;                /* that is sent now */
     struct upload_program *programs; /* that are sent after all debug files */
     size_t num_programs, room;
     struct file_body body;

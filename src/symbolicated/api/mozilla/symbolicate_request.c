@@ -379,7 +379,6 @@ static int make_groups(struct mozilla_call *call)
             group->module = group->first = MOZILLA_NONE;
         }
         sorted[i]->group = call->ngroups - 1;
-        group->bad |= sorted[i]->bad;
         group->used |= sorted[i]->used && sorted[i]->name_size > 0 &&
                        sorted[i]->id_size > 0;
     }

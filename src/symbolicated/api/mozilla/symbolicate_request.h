@@ -34,7 +34,6 @@ struct mozilla_group {
     uint32_t module; /* of the call, or MOZILLA_NONE: nothing is looked for */
     uint32_t first;  /* entry of the group */
     bool used;
-    bool bad;
     uint32_t told; /* the last job whose found_modules has it, from 1 */
     uint32_t jobs; /* that have it */
 };
