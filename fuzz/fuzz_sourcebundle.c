@@ -110,7 +110,7 @@ static void use(const struct sourcecache_reader *r)
             abort();
         }
         for (line = 1; line <= entry.lines && line < 100; line++) {
-            if (!source_context_read(&context, r, &entry, line, line)) {
+            if (!source_context_read(&context, r, &entry, line)) {
                 abort();
             }
         }

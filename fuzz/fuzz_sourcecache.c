@@ -31,8 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     for (i = 0; i < 50 && sourcecache_reader_entry(&reader, i, &entry); i++) {
-        (void)source_context_read(&context, &reader, &entry, 1, i);
-        (void)source_context_read(&context, &reader, &entry, entry.lines, i);
+        (void)source_context_read(&context, &reader, &entry, 1);
+        (void)source_context_read(&context, &reader, &entry, entry.lines);
     }
     (void)sourcecache_find_path(&reader, "/a\\b", 4, &entry);
     (void)sourcecache_find_url(&reader, "~/a", 3, &entry);

@@ -54,22 +54,20 @@ static uint32_t first_line(struct source_context *context, uint32_t *line)
 }
 
 static bool take_lines(struct source_context *context,
-                       const struct symc_string *lines, unsigned count,
-                       uint32_t column)
+                       const struct symc_string *lines, unsigned count)
 {
     unsigned i;
 
     context->count = count;
     for (i = 0; i < count; i++) {
-        context->lines[i] = source_line_trim(lines[i], column);
+        context->lines[i] = source_line_trim(lines[i], 0);
     }
     return context->count > context->before;
 }
 
 bool source_context_read(struct source_context *context,
                          const struct sourcecache_reader *reader,
-                         const struct sourcecache_entry *entry, uint32_t line,
-                         uint32_t column)
+                         const struct sourcecache_entry *entry, uint32_t line)
 {
     struct symc_string lines[2 * SOURCE_CONTEXT_LINES + 1];
     uint32_t first = first_line(context, &line);
@@ -77,13 +75,11 @@ bool source_context_read(struct source_context *context,
     return take_lines(
         context, lines,
         sourcecache_lines(reader, entry, first,
-                          context->before + 1 + SOURCE_CONTEXT_LINES, lines),
-        column);
+                          context->before + 1 + SOURCE_CONTEXT_LINES, lines));
 }
 
 bool source_context_of_text(struct source_context *context,
-                            struct symc_string text, uint32_t line,
-                            uint32_t column)
+                            struct symc_string text, uint32_t line)
 {
     struct symc_string lines[2 * SOURCE_CONTEXT_LINES + 1];
     uint32_t first = first_line(context, &line);
@@ -92,6 +88,5 @@ bool source_context_of_text(struct source_context *context,
         context, lines,
         sourcecache_text_lines(text.data, text.size, first,
                                context->before + 1 + SOURCE_CONTEXT_LINES,
-                               lines),
-        column);
+                               lines));
 }

@@ -34,17 +34,15 @@ struct source_line source_line_trim(struct symc_string line,
                                     uint32_t column);
 
 /*
- * Finds a line of a text, from 1, and those around it.  Line 0 is the first
- * one.  Returns false if the text has no such line.
+ * Finds a line of a text, from 1, and those around it, each from its beginning.
+ * Line 0 is the first one.  Returns false if the text has no such line.
  */
 bool source_context_read(struct source_context *context,
                          const struct sourcecache_reader *reader,
-                         const struct sourcecache_entry *entry, uint32_t line,
-                         uint32_t column);
+                         const struct sourcecache_entry *entry, uint32_t line);
 
 /* The same of any text. */
 bool source_context_of_text(struct source_context *context,
-                            struct symc_string text, uint32_t line,
-                            uint32_t column);
+                            struct symc_string text, uint32_t line);
 
 #endif

@@ -208,7 +208,7 @@ static void check_context(const struct sourcecache_reader *r,
 
     json_integer(json, ask + 2, &line);
     assert_true(sourcecache_find_path(r, path.data, path.size, &entry));
-    found = source_context_read(&context, r, &entry, (uint32_t)line, 0);
+    found = source_context_read(&context, r, &entry, (uint32_t)line);
     assert_int_equal(found, !is_null(json, at));
     if (!found) {
         return;

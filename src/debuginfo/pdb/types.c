@@ -113,23 +113,20 @@ static inline const uint8_t *in_pieces(const struct types *types,
     return p;
 }
 
-/*
- * Returns the bytes at a place and how many are contiguous there.  If these
- * are less than `want`, which should be small, returns NULL or what there is.
- */
+/* Returns the bytes at a place and how many are contiguous there.  If these
+ * are less than 2, returns NULL or what there is. */
 static const uint8_t *peek_record(struct types *types, uint32_t place,
-                                  uint32_t want, uint32_t *have)
+                                  uint32_t *have)
 {
     const uint8_t *p = in_pieces(types, place, have);
 
-    if (p == NULL || *have < want) {
+    if (p == NULL || *have < 2) {
         p = in_piece(&types->last, place, have);
     }
-    if (p != NULL && *have >= want) {
+    if (p != NULL && *have >= 2) {
         return p;
     }
-    p = msf_run(types->msf, types->stream, place,
-                want > LONG_RUN ? want : LONG_RUN, have);
+    p = msf_run(types->msf, types->stream, place, LONG_RUN, have);
     types->last.data = p;
     types->last.at = place;
     types->last.size = p == NULL ? 0 : *have;
@@ -146,7 +143,7 @@ static int load_length(struct types *types, uint32_t place, uint32_t *length)
     if (types->size - place < 2) {
         return -1;
     }
-    p = peek_record(types, place, 2, &have);
+    p = peek_record(types, place, &have);
     if (p == NULL) {
         return -1;
     }
@@ -193,7 +190,7 @@ static void walk_run(struct types *types, size_t number)
     if (types->size - start < 2) {
         return;
     }
-    p = peek_record(types, start, 2, &have);
+    p = peek_record(types, start, &have);
     if (p == NULL) {
         return;
     }

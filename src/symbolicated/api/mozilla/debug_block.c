@@ -8,19 +8,13 @@
 
 #include <stdio.h>
 
-static void write_seconds(struct json_writer *w, const char *key,
-                          uint64_t usec)
+static void write_seconds(struct json_writer *w, uint64_t usec)
 {
     char text[32];
 
     json_put_raw(
-        w, key, text,
+        w, "time", text,
         (size_t)snprintf(text, sizeof(text), "%.6f", (double)usec / 1e6));
-}
-
-static void write_count(struct json_writer *w, const char *key, uint64_t n)
-{
-    json_put_number(w, key, n);
 }
 
 /* Modules whose state is known; by index of group. */
@@ -95,11 +89,11 @@ static void write_cache_lookups(const struct mozilla_call *call,
         }
     }
     json_put_open(w, "cache_lookups", '{');
-    write_count(w, "count", call->base.round->nmodules);
+    json_put_number(w, "count", call->base.round->nmodules);
     if (call->base.round->nmodules > 0) {
-        write_count(w, "hits", hits);
+        json_put_number(w, "hits", hits);
     }
-    write_seconds(w, "time", usec);
+    write_seconds(w, usec);
     json_write_close(w, '}');
 }
 
@@ -118,12 +112,12 @@ static void write_downloads(struct mozilla_call *call, struct json_writer *w)
         }
     }
     json_put_open(w, "downloads", '{');
-    write_count(w, "count", count);
+    json_put_number(w, "count", count);
     write_module_map(call, w, "size_per_module", true, true);
     write_module_map(call, w, "time_per_module", true, false);
     write_module_map(call, w, "fail_time_per_module", false, false);
-    write_count(w, "size", size);
-    write_seconds(w, "time", usec);
+    json_put_number(w, "size", size);
+    write_seconds(w, usec);
     json_write_close(w, '}');
 }
 
@@ -138,7 +132,7 @@ static void write_modules(struct mozilla_call *call, struct json_writer *w)
         count += module_at(call, group) != NULL ? call->groups[group].jobs : 0;
     }
     json_put_open(w, "modules", '{');
-    write_count(w, "count", count);
+    json_put_number(w, "count", count);
     while ((e = next_entry(call, &i, &group)) != NULL) {
         if (module_at(call, group) == NULL) {
             continue;
@@ -168,13 +162,13 @@ void mozilla_write_debug(struct mozilla_call *call, struct json_writer *w)
     json_put_open(w, "debug", '{');
     write_cache_lookups(call, w);
     write_downloads(call, w);
-    write_seconds(w, "time", usec);
+    write_seconds(w, usec);
     write_modules(call, w);
     json_put_open(w, "parse_sym", '{');
-    write_count(w, "time", 0);
+    json_put_number(w, "time", 0);
     json_write_close(w, '}');
     json_put_open(w, "save_symcache", '{');
-    write_count(w, "time", 0);
+    json_put_number(w, "time", 0);
     json_write_close(w, '}');
     json_write_close(w, '}');
 }

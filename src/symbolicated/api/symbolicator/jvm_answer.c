@@ -222,7 +222,7 @@ static int find_lines(struct jvm_answer *a, const struct code_line *at)
                                  &entry) &&
             entry.status == SOURCECACHE_TEXT &&
             source_context_read(&a->lines.context, a->sources->list[i],
-                                &entry, (uint32_t)at->line, 0);
+                                &entry, (uint32_t)at->line);
     }
     return 0;
 }
