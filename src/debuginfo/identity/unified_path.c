@@ -36,13 +36,12 @@ static int fail_path(const struct input *in, const char *what)
     return -1;
 }
 
-static int set_format(const struct input *in, const char *format,
-                      const char *arch, enum unified_type type)
+static void set_format(const struct input *in, const char *format,
+                       const char *arch, enum unified_type type)
 {
     snprintf(in->path->format, sizeof(in->path->format), "%s", format);
     snprintf(in->path->arch, sizeof(in->path->arch), "%s", arch);
     in->path->type = type;
-    return 1;
 }
 
 static int set_code_id(const struct input *in, const uint8_t *id, size_t size)
@@ -85,7 +84,7 @@ static int read_elf(const struct input *in)
         return fail_path(in, "is cut off");
     }
     in->path->has_debug_info = got.has_debug_info;
-    (void)set_format(in, "elf", symc_arch_name(got.arch),
+    set_format(in, "elf", symc_arch_name(got.arch),
                      got.has_code ? UNIFIED_EXECUTABLE : UNIFIED_DEBUGINFO);
     return got.build_id_size > 0
                ? set_code_id(in, got.build_id, got.build_id_size)
@@ -111,7 +110,7 @@ static int read_macho(const struct input *in)
         return fail_path(in, "is cut off");
     }
     in->path->has_debug_info = slice->has_debug_info;
-    (void)set_format(in, "macho", symc_arch_name(slice->arch),
+    set_format(in, "macho", symc_arch_name(slice->arch),
                      slice->is_dsym ? UNIFIED_DEBUGINFO : UNIFIED_EXECUTABLE);
     return set_code_id(in, slice->uuid, sizeof(slice->uuid));
 }
@@ -128,7 +127,7 @@ static int read_pe(const struct input *in)
         return fail_path(in, "is cut off");
     }
     in->path->has_debug_info = got.has_debug_info;
-    (void)set_format(in, "pe", symc_arch_name(got.arch),
+    set_format(in, "pe", symc_arch_name(got.arch),
                      got.is_companion ? UNIFIED_DEBUGINFO
                                       : UNIFIED_EXECUTABLE);
     return set_debug_id(in, got.debug_id.guid, got.debug_id.age);
@@ -143,7 +142,7 @@ static int read_pdb(const struct input *in)
         return -1;
     }
     in->path->has_debug_info = !got.stripped;
-    (void)set_format(in, "pdb", symc_arch_name(got.arch), UNIFIED_DEBUGINFO);
+    set_format(in, "pdb", symc_arch_name(got.arch), UNIFIED_DEBUGINFO);
     return set_debug_id(in, got.guid, got.age);
 }
 
@@ -156,7 +155,7 @@ static int read_portablepdb(const struct input *in)
         return -1;
     }
     in->path->has_debug_info = true;
-    (void)set_format(in, "portablepdb", symc_arch_name(0), UNIFIED_DEBUGINFO);
+    set_format(in, "portablepdb", symc_arch_name(0), UNIFIED_DEBUGINFO);
     return set_debug_id(in, got.guid, got.stamp);
 }
 
@@ -169,7 +168,7 @@ static int read_wasm(const struct input *in)
         return -1;
     }
     in->path->has_debug_info = got.has_debug_info;
-    (void)set_format(in, "wasm", "wasm32",
+    set_format(in, "wasm", "wasm32",
                      got.has_symbols ? UNIFIED_EXECUTABLE : UNIFIED_DEBUGINFO);
     return set_code_id(in, got.build_id, got.build_id_size);
 }
@@ -184,7 +183,7 @@ static int read_sourcebundle(const struct input *in)
                                    in->error_size) != 0) {
         return -1;
     }
-    (void)set_format(in, "sourcebundle", symc_arch_name(0),
+    set_format(in, "sourcebundle", symc_arch_name(0),
                      UNIFIED_SOURCEBUNDLE);
     return got.build_id_size > 0
                ? set_code_id(in, got.build_id, got.build_id_size)
@@ -223,7 +222,7 @@ static int read_map(const struct input *in, const char *name,
                    ? 0
                    : fail_path(in, "is a symbol map whose name is no UUID");
     }
-    (void)set_format(in, unified_word(type), symc_arch_name(0), type);
+    set_format(in, unified_word(type), symc_arch_name(0), type);
     return set_code_id(in, uuid, sizeof(uuid));
 }
 
