@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "symcachectl/terminal/bar.h"
 #include "base/percent.h"
@@ -105,45 +104,28 @@ void client_query(char buf[CLIENT_PATH_MAX], const char *name,
     append_url(buf, at, value);
 }
 
-/* Returns the value of a header line without blanks around it, or NULL. */
-static const char *value_of(const char *line, size_t size, const char *name,
-                            size_t *value_size)
+/* "": there is no such header. */
+static const char *header_of(CURL *request, const char *name)
 {
-    size_t n = strlen(name);
+    struct curl_header *header;
 
-    if (size <= n || line[n] != ':' || strncasecmp(line, name, n) != 0) {
-        return NULL;
-    }
-    n++;
-    while (n < size && strchr(" \t\r\n", line[size - 1]) != NULL) {
-        size--;
-    }
-    while (n < size && (line[n] == ' ' || line[n] == '\t')) {
-        n++;
-    }
-    *value_size = size - n;
-    return line + n;
+    return curl_easy_header(request, name, 0, CURLH_HEADER, -1, &header) ==
+                   CURLHE_OK
+               ? header->value
+               : "";
 }
 
-static size_t on_header(char *line, size_t unit, size_t n, void *arg)
+static void take_headers(CURL *request, struct client_answer *a)
 {
-    struct client_answer *a = arg;
-    const char *value;
-    size_t size;
+    const char *seconds = header_of(request, "Retry-After");
 
-    value = value_of(line, n, "Retry-After", &size);
-    if (value != NULL && *value >= '0' && *value <= '9') {
-        a->retry_after = (unsigned)strtoul(value, NULL, 10);
+    if (*seconds >= '0' && *seconds <= '9') {
+        a->retry_after = (unsigned)strtoul(seconds, NULL, 10);
     }
-    value = value_of(line, n, SYMCACHE_HEADER_REASON, &size);
-    if (value != NULL) {
-        snprintf(a->reason, sizeof(a->reason), "%.*s", (int)size, value);
-    }
-    value = value_of(line, n, SYMCACHE_HEADER_VERSION, &size);
-    if (value != NULL) {
-        snprintf(a->version, sizeof(a->version), "%.*s", (int)size, value);
-    }
-    return n;
+    snprintf(a->reason, sizeof(a->reason), "%s",
+             header_of(request, SYMCACHE_HEADER_REASON));
+    snprintf(a->version, sizeof(a->version), "%s",
+             header_of(request, SYMCACHE_HEADER_VERSION));
 }
 
 static size_t on_body(char *data, size_t unit, size_t n, void *arg)
@@ -196,8 +178,6 @@ CURL *client_request(struct client *client, const char *method,
     curl_easy_setopt(request, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(request, CURLOPT_TIMEOUT, seconds);
     curl_easy_setopt(request, CURLOPT_ERRORBUFFER, answer->error);
-    curl_easy_setopt(request, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(request, CURLOPT_HEADERDATA, answer);
     curl_easy_setopt(request, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(request, CURLOPT_WRITEDATA, answer);
     curl_easy_setopt(request, CURLOPT_PRIVATE, answer);
@@ -220,6 +200,7 @@ void client_finish(CURL *request, CURLcode code)
     a->is_denied = false;
     if (code == CURLE_OK) {
         curl_easy_getinfo(request, CURLINFO_RESPONSE_CODE, &a->status);
+        take_headers(request, a);
     } else if (code == CURLE_COULDNT_CONNECT &&
                curl_easy_getinfo(request, CURLINFO_OS_ERRNO, &errnum) ==
                    CURLE_OK &&

@@ -59,14 +59,6 @@ static void print_jobs(const cJSON *answer)
     }
 }
 
-static const char *text_of(const cJSON *object, const char *name)
-{
-    const char *text =
-        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
-
-    return text != NULL ? text : "";
-}
-
 /* The jobs of symcached, and of its tenants that have any. */
 static void print(const cJSON *answer)
 {
@@ -79,9 +71,9 @@ static void print(const cJSON *answer)
         jobs = cJSON_GetObjectItemCaseSensitive(tenant, "jobs");
         if (printable_number(jobs, "total") > 0) {
             fputs("tenant ", stdout);
-            printable_put(stdout, text_of(tenant, "name"));
+            printable_put_field(stdout, tenant, "name");
             fputs(", scope \"", stdout);
-            printable_put(stdout, text_of(tenant, "scope"));
+            printable_put_field(stdout, tenant, "scope");
             puts("\":");
             print_jobs(jobs);
         }
@@ -101,7 +93,7 @@ static void add_tenants(const struct settings *settings, cJSON *answer)
     tenant = cJSON_GetArrayItem(
         cJSON_GetObjectItemCaseSensitive(status, "tenants"), 0);
     if (tenant != NULL) {
-        at.socket = text_of(tenant, "listen");
+        at.socket = printable_field(tenant, "listen");
         (void)json_request_get(&at, "/v1/jobs", &jobs);
     }
     list = cJSON_DetachItemFromObjectCaseSensitive(jobs, "tenants");
