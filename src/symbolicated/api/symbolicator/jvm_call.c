@@ -29,7 +29,6 @@ struct jvm_call {
         sources;                        /* those of the client; borrows JSON */
     struct json_writer tenant;          /* api.tenant */
     struct client_list *client_sources; /* or NULL */
-    bool has_no_sources; /* the client named none: nothing is looked for */
     size_t *wanted; /* which module of the request each of api.first is */
 };
 
@@ -132,31 +131,6 @@ static void jvm_release(struct api_call *api)
     free(call);
 }
 
-/* The client's own sources.  Returns 0, or -1 without memory. */
-static int read_client_sources(struct jvm_call *call)
-{
-    const struct json *json = &call->request.json;
-
-    if (!symbolicator_request_has_own_sources(call->config, &call->sources)) {
-        return 0;
-    }
-    call->client_sources = client_list_read(&call->sources);
-    if (call->client_sources == NULL) {
-        return -1;
-    }
-    client_list_write(&call->tenant, call->client_sources, &call->sources);
-    if (call->tenant.has_failed) {
-        return -1;
-    }
-    if (call->tenant.size > 0) {
-        call->api.tenant = call->tenant.data;
-        call->api.tenant_size = call->tenant.size;
-    }
-    call->has_no_sources = json->values[call->request.sources].size == 0 ||
-                           call->tenant.size == 0;
-    return 0;
-}
-
 static void set_key(struct api_module *wanted,
                     const struct jvm_request_module *module)
 {
@@ -177,15 +151,20 @@ static int want_mappings(struct jvm_call *call)
 {
     struct jvm_request *request = &call->request;
     struct api_round *first = &call->api.first;
+    bool has_no_sources;
     size_t i;
 
     first->modules = calloc(request->nmodules + 1, sizeof(*first->modules));
     call->wanted = calloc(request->nmodules + 1, sizeof(*call->wanted));
     if (first->modules == NULL || call->wanted == NULL ||
-        read_client_sources(call) != 0) {
+        symbolicator_request_sources_take(call->config, &call->sources,
+                                          &call->api, &call->tenant,
+                                          &call->client_sources) != 0) {
         return -1;
     }
-    for (i = 0; i < request->nmodules && !call->has_no_sources; i++) {
+    /* then the client wants nothing to be looked for */
+    has_no_sources = call->client_sources != NULL && call->tenant.size == 0;
+    for (i = 0; i < request->nmodules && !has_no_sources; i++) {
         if (!request->modules[i].is_source || request->wants_context) {
             set_key(&first->modules[first->nmodules], &request->modules[i]);
             call->wanted[first->nmodules++] = i;

@@ -348,30 +348,6 @@ static bool does_tell(const struct native_call *call)
            call->request.has_candidates;
 }
 
-/* Reads the client's own sources.  Returns 0, or -1 without memory. */
-static int read_client_sources(struct native_call *call)
-{
-    const struct symbolicator_request *request = &call->request;
-
-    if (!symbolicator_request_has_own_sources(call->config, request)) {
-        return 0;
-    }
-    call->client_sources = client_list_read(request);
-    if (call->client_sources == NULL) {
-        return -1;
-    }
-    call->request.own = call->client_sources;
-    client_list_write(&call->tenant, call->client_sources, request);
-    if (call->tenant.has_failed) {
-        return -1;
-    }
-    if (call->tenant.size > 0) {
-        call->api.tenant = call->tenant.data;
-        call->api.tenant_size = call->tenant.size;
-    }
-    return 0;
-}
-
 /* Makes a module wanted, if it can be asked for. */
 static void want_module(struct native_call *call, size_t module)
 {
@@ -429,9 +405,13 @@ int native_call_want(struct native_call *call)
     call->api.first.modules =
         zeroed_alloc(files + 1, sizeof(call->api.first.modules[0]));
     if (call->results == NULL || call->wanted == NULL ||
-        call->api.first.modules == NULL || read_client_sources(call) != 0) {
+        call->api.first.modules == NULL ||
+        symbolicator_request_sources_take(call->config, request, &call->api,
+                                          &call->tenant,
+                                          &call->client_sources) != 0) {
         return -1;
     }
+    call->request.own = call->client_sources;
     sources = symbolicator_request_sources(call->config, request);
     /* then the client wants nothing to be looked for */
     call->has_no_sources =

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client_sources.h"
 
 /* Whether a string is the name of a source of some store. */
 static bool is_configured_source(const struct symbolication_config *config,
@@ -87,6 +86,29 @@ int symbolicator_request_sources_check(
                      n);
             return 422;
         }
+    }
+    return 0;
+}
+
+int symbolicator_request_sources_take(
+    const struct symbolication_config *config,
+    const struct symbolicator_request *request, struct api_call *call,
+    struct json_writer *tenant, struct client_list **list)
+{
+    if (!symbolicator_request_has_own_sources(config, request)) {
+        return 0;
+    }
+    *list = client_list_read(request);
+    if (*list == NULL) {
+        return -1;
+    }
+    client_list_write(tenant, *list, request);
+    if (tenant->has_failed) {
+        return -1;
+    }
+    if (tenant->size > 0) {
+        call->tenant = tenant->data;
+        call->tenant_size = tenant->size;
     }
     return 0;
 }

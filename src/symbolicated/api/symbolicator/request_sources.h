@@ -9,8 +9,9 @@
 #ifndef SYMBOLICATED_API_SYMBOLICATOR_REQUEST_SOURCES_H
 #define SYMBOLICATED_API_SYMBOLICATOR_REQUEST_SOURCES_H
 
+#include "client_sources.h"
 #include "config/config.h"
-#include "native_request.h"
+#include "symbolicated/api/api.h"
 
 /* Returns 0, or 422 with a sentence in error. */
 int symbolicator_request_sources_check(
@@ -27,6 +28,16 @@ symbolicator_request_sources(const struct symbolication_config *config,
 bool symbolicator_request_has_own_sources(
     const struct symbolication_config *config,
     const struct symbolicator_request *request);
+
+/*
+ * Reads the client's own sources, and has the call ask their tenant, whose text
+ * tenant is.  *list is NULL if there are none.  Returns 0, or -1 without
+ * memory.
+ */
+int symbolicator_request_sources_take(
+    const struct symbolication_config *config,
+    const struct symbolicator_request *request, struct api_call *call,
+    struct json_writer *tenant, struct client_list **list);
 
 /* Whether files of this source count; a part of a symbol path does if the path
  * is named. */
