@@ -1,11 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Numbers as text, where printf() costs more than all else that is written.
+ * Decimal numbers as text: printf() costs more than all else that is written,
+ * and strtoull() takes blanks and signs.
  */
 #ifndef BASE_DECIMAL_H
 #define BASE_DECIMAL_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define DECIMAL_MAX 20 /* digits of a number */
@@ -19,6 +22,24 @@ static inline char *decimal_before(char *end, uint64_t number)
         number /= 10;
     } while (number > 0);
     return end;
+}
+
+/* Reads a number of decimal digits alone.  Returns false if there are none, or
+ * it has more than 64 bits. */
+static inline bool decimal_number(const char *p, size_t size, uint64_t *number)
+{
+    uint64_t n = 0;
+    const char *end = p + size;
+
+    for (; p < end; p++) {
+        if (*p < '0' || *p > '9' ||
+            __builtin_mul_overflow(n, (uint64_t)10, &n) ||
+            __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n)) {
+            return false;
+        }
+    }
+    *number = n;
+    return size > 0;
 }
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/byte_compare.h"
+#include "base/decimal.h"
 #include "json/json.h"
 
 #define FAR 50 /* lines below a mark that it still counts for */
@@ -86,21 +87,12 @@ static struct line_mapping *fail_line_mapping(struct line_mapping *mapping,
 static bool read_line(const struct json *json, uint32_t value, uint32_t *line)
 {
     const char *p = json_text(json, value);
-    size_t i, size = json->values[value].size;
+    size_t size = json->values[value].size, sign = size > 0 && p[0] == '+';
     uint64_t n = 0;
+    bool is_number = decimal_number(p + sign, size - sign, &n);
 
-    i = size > 0 && p[0] == '+';
-    if (i == size) {
-        return false;
-    }
-    for (; i < size && n <= UINT32_MAX; i++) {
-        if (p[i] < '0' || p[i] > '9') {
-            return false;
-        }
-        n = n * 10 + (uint64_t)(p[i] - '0');
-    }
     *line = (uint32_t)n;
-    return n <= UINT32_MAX;
+    return is_number && n <= UINT32_MAX;
 }
 
 static int compare_marks(const void *a, const void *b)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/byte_compare.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 
 #define KIND_NAME 1 /* may begin a name */
@@ -275,18 +276,12 @@ static bool read_name(struct lexer *l)
     return l->at > start;
 }
 
-static bool is_hex(char c)
-{
-    return kind_of_character(c) == KIND_DIGIT ||
-           ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
 static void skip_digits(struct lexer *l, bool is_decimal)
 {
     while (character_at(l, l->at) == '_' ||
            (is_decimal
                 ? kind_of_character(character_at(l, l->at)) == KIND_DIGIT
-                : is_hex(character_at(l, l->at)))) {
+                : hex_digit(character_at(l, l->at)) >= 0)) {
         l->at++;
     }
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hex.h"
+
 #define DEPTH 10 /* of variables in variables */
 #define WORK_BASE 1000000
 #define WORK_PER_BYTE 100
@@ -170,11 +172,6 @@ static bool is_function(struct symc_text name)
            is_variable(name, "fnfile");
 }
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
 /* Writes the value of the name after a "%", up to the end of the name or its
  * argument, and moves the text past it.  A "%" of an escape in a URL, such as
  * "%20", stays. */
@@ -198,8 +195,8 @@ static bool expand_name(struct srcsrv_url_target *t, struct symc_text *text,
             return expand_variables(t, inside, depth, out);
         }
     }
-    return text->size >= 2 && is_hex(text->data[0]) && is_hex(text->data[1]) &&
-           put_data(t, out, "%", 1);
+    return text->size >= 2 && hex_digit(text->data[0]) >= 0 &&
+           hex_digit(text->data[1]) >= 0 && put_data(t, out, "%", 1);
 }
 
 /* Writes a text with the values of its variables. */

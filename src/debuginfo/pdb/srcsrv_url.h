@@ -28,9 +28,6 @@ struct srcsrv_urls {
 /* Reads the variables.  The srcsrv must stay as long as it is used. */
 void srcsrv_urls_begin(struct srcsrv_urls *urls, const struct srcsrv *srcsrv);
 
-/* Will there be any?  Streams that name a command instead have none. */
-bool srcsrv_urls_are_there(const struct srcsrv_urls *urls);
-
 /*
  * Writes the URL of an entry to url and its size, without a NUL, to *size.
  * Returns false if it has none: its target is no URL, too long, or made of

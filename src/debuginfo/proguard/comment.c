@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/decimal.h"
 
 #define VALUES_MAX ((size_t)1 << 20) /* of JSON, in a comment */
 #define R8 "com.android.tools.r8."
@@ -95,21 +96,9 @@ static void trim_comment(struct proguard_text *text)
 /* Reads digits, which a sign may precede. */
 static bool read_number(const struct proguard_text *text, uint64_t *number)
 {
-    size_t i = text->size > 0 && text->data[0] == '+';
-    uint64_t n = 0;
+    size_t sign = text->size > 0 && text->data[0] == '+';
 
-    if (i == text->size) {
-        return false;
-    }
-    for (; i < text->size; i++) {
-        if (text->data[i] < '0' || text->data[i] > '9' ||
-            n > (UINT64_MAX - 9) / 10) {
-            return false;
-        }
-        n = n * 10 + (uint64_t)(text->data[i] - '0');
-    }
-    *number = n;
-    return true;
+    return decimal_number(text->data + sign, text->size - sign, number);
 }
 
 static int compare_pairs(const void *a, const void *b)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "line_parser.h"
 #include "report_builder.h"
@@ -421,12 +422,6 @@ static size_t version_size(struct apple_text text)
     return i;
 }
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
-           (c >= 'A' && c <= 'F');
-}
-
 /* The system as Symbolicator takes it apart: only that of a Mac. */
 static struct apple_system read_system(const struct apple_report *report)
 {
@@ -452,7 +447,7 @@ static struct apple_system read_system(const struct apple_report *report)
     }
     parts.build = (struct apple_text){rest.data + 2, rest.size - 3};
     for (i = 0; i < parts.build.size; i++) {
-        if (!is_hex(parts.build.data[i])) {
+        if (hex_digit(parts.build.data[i]) < 0) {
             return whole;
         }
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hex.h"
 #include "url.h"
 
 static bool is_digit(char c)
@@ -13,16 +14,11 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool is_hex(char c)
-{
-    return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
 static bool is_all_hex(struct symc_string text)
 {
     size_t i;
 
-    for (i = 0; i < text.size && is_hex(text.data[i]); i++) {
+    for (i = 0; i < text.size && hex_digit(text.data[i]) >= 0; i++) {
     }
     return i == text.size;
 }
@@ -92,7 +88,7 @@ static struct symc_string cut_hash(struct symc_string path)
 {
     size_t n = path.size;
 
-    while (n > 0 && is_hex(path.data[n - 1])) {
+    while (n > 0 && hex_digit(path.data[n - 1]) >= 0) {
         n--;
     }
     if (path.size - n >= 7 && n > 0 &&

@@ -9,6 +9,7 @@
 
 #include "symbolicated/api/api.h"
 #include "base/array.h"
+#include "base/decimal.h"
 #include "base/hex.h"
 #include "base/zeroed.h"
 
@@ -164,7 +165,7 @@ static bool parse_addr_mode(struct json *json, uint32_t value, uint32_t *rel)
     }
     end = text + v->size;
     p = text + (text[4] == '+' ? 5 : 4);
-    if (!schema_decimal(p, (size_t)(end - p), &n)) {
+    if (!decimal_number(p, (size_t)(end - p), &n)) {
         return false;
     }
     while (p < end - 1 && *p == '0') {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/decimal.h"
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/api/request_limit.h"
 #include "calls.h"
@@ -41,22 +42,6 @@ static bool is_method(const struct api_request *request, const char *method,
     return false;
 }
 
-/* The value of a parameter of the query that must be a number of seconds. */
-static bool parse_timeout(const char *p, size_t size, uint64_t *seconds)
-{
-    size_t i;
-
-    for (i = 0, *seconds = 0; i < size; i++) {
-        if (p[i] < '0' || p[i] > '9' ||
-            __builtin_mul_overflow(*seconds, (uint64_t)10, seconds) ||
-            __builtin_add_overflow(*seconds, (uint64_t)(p[i] - '0'),
-                                   seconds)) {
-            return false;
-        }
-    }
-    return size > 0;
-}
-
 /* How long this connection waits; without the parameter, as long as a request
  * may take.  Returns false when it has answered. */
 static bool read_query(const struct api_request *request, uint64_t *wait,
@@ -73,7 +58,7 @@ static bool read_query(const struct api_request *request, uint64_t *wait,
         if (n < 7 || strncmp(p, "timeout", 7) != 0 || (n > 7 && p[7] != '=')) {
             continue;
         }
-        if (!parse_timeout(p + 8, n > 8 ? n - 8 : 0, &seconds)) {
+        if (!decimal_number(p + 8, n > 8 ? n - 8 : 0, &seconds)) {
             answer_text(reply, 400,
                         "Failed to deserialize query string: timeout: "
                         "invalid digit found in string");

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/hex.h"
 
 const char *const schema_frame_orders[] = {"caller_first", "callee_first",
@@ -94,22 +95,6 @@ bool schema_fail_member(struct schema_walk *walk, const char *name,
     return false;
 }
 
-bool schema_decimal(const char *p, size_t size, uint64_t *number)
-{
-    uint64_t n;
-    const char *end;
-
-    for (n = 0, end = p + size; p < end; p++) {
-        if (*p < '0' || *p > '9' ||
-            __builtin_mul_overflow(n, (uint64_t)10, &n) ||
-            __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n)) {
-            return false;
-        }
-    }
-    *number = n;
-    return size > 0;
-}
-
 bool schema_hex(const struct json *json, uint32_t value, uint64_t *hex)
 {
     uint64_t n;
@@ -121,7 +106,7 @@ bool schema_hex(const struct json *json, uint32_t value, uint64_t *hex)
         p = json_text(json, value);
         return v->size > 2 && p[0] == '0' && (p[1] | 0x20) == 'x'
                    ? hex_number(p + 2, v->size - 2, hex)
-                   : schema_decimal(p, v->size, hex);
+                   : decimal_number(p, v->size, hex);
     }
     switch (json_integer(json, value, hex)) {
     case JSON_INTEGER_POSITIVE:

@@ -96,10 +96,6 @@ bool schema_part(struct schema_walk *walk, const char *name, uint32_t value,
 /* A string; its data is NULL if value is 0. */
 struct symc_string schema_text(const struct json *json, uint32_t value);
 
-/* Reads decimal digits.  Returns false if there are others, none, or more than
- * 64 bits. */
-bool schema_decimal(const char *p, size_t size, uint64_t *number);
-
 /* An integer, which may be negative and is two's complement then, "0x1f" or
  * "31". */
 bool schema_hex(const struct json *json, uint32_t value, uint64_t *hex);
