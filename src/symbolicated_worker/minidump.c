@@ -6,7 +6,6 @@
  */
 #include "work_kinds.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

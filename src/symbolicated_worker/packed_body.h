@@ -6,7 +6,6 @@
 #ifndef SYMBOLICATED_WORKER_PACKED_BODY_H
 #define SYMBOLICATED_WORKER_PACKED_BODY_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -6,7 +6,6 @@
 #include "work_kinds.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <zlib.h>
 #include <zstd.h>

@@ -9,7 +9,6 @@
 #define WORKER_POOL_POOL_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

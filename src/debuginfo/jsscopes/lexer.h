@@ -9,7 +9,6 @@
 #define DEBUGINFO_JSSCOPES_LEXER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum token_type {

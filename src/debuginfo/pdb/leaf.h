@@ -7,7 +7,6 @@
 #define DEBUGINFO_PDB_LEAF_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "types.h"

@@ -10,7 +10,6 @@
 #define DEBUGINFO_PDB_MEMBER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "leaf_bytes.h"

@@ -6,7 +6,6 @@
 #ifndef DEBUGINFO_PROGUARD_COMMENT_H
 #define DEBUGINFO_PROGUARD_COMMENT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

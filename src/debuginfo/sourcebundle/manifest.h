@@ -10,9 +10,7 @@
 #ifndef DEBUGINFO_SOURCEBUNDLE_MANIFEST_H
 #define DEBUGINFO_SOURCEBUNDLE_MANIFEST_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "debuginfo/failure.h"
 #include "debuginfo/zip/zip.h"

@@ -8,7 +8,6 @@
 #ifndef DEBUGINFO_SOURCEMAP_VLQ_H
 #define DEBUGINFO_SOURCEMAP_VLQ_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define VLQ_FIELDS 5 /* the most that a segment has */

@@ -7,7 +7,6 @@
 #define DEBUGINFO_WASM_BYTES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define WASM_HEADER "\0asm\1\0\0\0" /* of version 1 */

@@ -3,8 +3,6 @@
  */
 #include "reader.h"
 
-#include <stdio.h>
-
 #include "base/le.h"
 
 static bool check_header(const struct verification *v)

@@ -3,8 +3,6 @@
  */
 #include "reader.h"
 
-#include <stdio.h>
-
 #include "format.h"
 
 struct ppdbcache_verify {

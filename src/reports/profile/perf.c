@@ -7,7 +7,6 @@
  * --show-mmap-events, and its build id there (perf record --buildid-mmap) or in
  * lines of perf buildid-list, which go before.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 
 #include <event2/event.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>

@@ -7,7 +7,6 @@
 #ifndef SYMBOLICATION_JS_SCRIPT_COMMENTS_H
 #define SYMBOLICATION_JS_SCRIPT_COMMENTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "derived/symcache/symcache.h"

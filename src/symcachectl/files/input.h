@@ -12,8 +12,6 @@
 #ifndef SYMCACHECTL_FILES_INPUT_H
 #define SYMCACHECTL_FILES_INPUT_H
 
-#include <stdbool.h>
-
 #include "derived/derived.h"
 
 /* The limit for input that cannot be mapped. */

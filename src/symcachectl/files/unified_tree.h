@@ -13,7 +13,6 @@
 #define SYMCACHECTL_FILES_UNIFIED_TREE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "debuginfo/identity/identity.h"
 

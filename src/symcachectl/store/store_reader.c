@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "symcachectl/terminal/bar.h"
-#include "base/daemon_start.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 #include "sandbox/sandbox.h"

@@ -7,7 +7,6 @@
 #ifndef SYMCACHECTL_STORE_STORE_WRITER_H
 #define SYMCACHECTL_STORE_STORE_WRITER_H
 
-#include <limits.h>
 #include <sys/types.h>
 
 #include "proto/path.h"

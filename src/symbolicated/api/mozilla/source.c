@@ -11,7 +11,6 @@
  * {"error": "..."}, with status 200 where the request is right and there is no
  * such file.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "request_members.h"

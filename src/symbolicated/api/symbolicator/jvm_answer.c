@@ -3,7 +3,6 @@
  */
 #include "jvm_answer.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
