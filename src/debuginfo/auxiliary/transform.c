@@ -43,6 +43,7 @@ static void see_path(void *arg, const char *text, uint32_t size)
 
     for (i = 0; !files->has_il2cpp && i + sizeof(IL2CPP) - 1 <= size; i++) {
         files->has_il2cpp =
+            (text[i] | 0x20) == IL2CPP[0] &&
             strncasecmp(text + i, IL2CPP, sizeof(IL2CPP) - 1) == 0;
     }
 }
