@@ -135,6 +135,10 @@ for (['no source', { source => undef }, qr/source/],
     is $r->{status}, 422, $name;
     like $r->{body}, $text, 'and why';
 }
+like $t->post($t->symbolicated_socket, '/symbolicate-js', '',
+    'Content-Type: application/json')->{body},
+    qr/^Failed to parse the request body as JSON: EOF while parsing a value at/,
+    'no body';
 my %terser = (release => 'r1', stacktraces => [{ frames => [{ lineno => 1,
     colno => 224, abs_path => 'https://cdn.example.com/js/terser.js' }] }]);
 is request({ %terser, source => { id => 'x', token => 'another',
