@@ -15,16 +15,17 @@ _symcachectl() {
         return
     fi
 
-    if [ "${COMP_WORDS[1]}" = transcoder ] && [ "$COMP_CWORD" -eq 2 ] &&
-        [ "${cur:0:1}" != - ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'check init' -- "$cur")
-        return
-    fi
-
-    if [ "${COMP_WORDS[1]}" = symbfile ] && [ "$COMP_CWORD" -eq 2 ] &&
-        [ "${cur:0:1}" != - ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'make show lookup push' -- "$cur")
-        return
+    if [ "$COMP_CWORD" -eq 2 ] && [ "${cur:0:1}" != - ]; then
+        case ${COMP_WORDS[1]} in
+        symbfile)           words='make show lookup push' ;;
+        tier)               words='ls clean rule' ;;
+        transcoder)         words='check init' ;;
+        uploads)            words='ls rm pin unpin builds forget' ;;
+        esac
+        if [ -n "$words" ]; then
+            mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+            return
+        fi
     fi
 
     case $prev in
@@ -53,11 +54,9 @@ _symcachectl() {
                                --unused-for' ;;
     import)             words='-c --store --json --root --dry-run' ;;
     clean)              words='-c --unknown --dry-run --json' ;;
-    tier)               words='ls clean rule -c --older-than --former
-                               --dry-run --json' ;;
+    tier)               words='-c --older-than --former --dry-run --json' ;;
     transcoder)         words='-c' ;;
-    uploads)            words="ls rm pin unpin builds forget $asks --root
-                               --product --branch --build" ;;
+    uploads)            words="$asks --root --product --branch --build" ;;
     upload)             words='--url --token --expires --force --try --warm
                                --json --watch --product --branch --build' ;;
     watch)              words="$asks --after --once" ;;

@@ -73,6 +73,14 @@ for my $command (@commands) {
     is_deeply bash('symcachectl', $command, '-'),
         [sort @{ $options{$command} }, '--help'], "bash: $command";
 }
+for my $words (['symbfile', qw(lookup make push show)], ['tier', qw(clean ls rule)],
+    ['transcoder', qw(check init)], ['uploads', qw(builds forget ls pin rm unpin)])
+{
+    my ($command, @want) = @$words;
+    is_deeply bash('symcachectl', $command, ''), \@want, "bash: words of $command";
+    is_deeply bash('symcachectl', $command, substr $want[0], 0, 2), [$want[0]],
+        "bash: one of $command";
+}
 is_deeply bash('symcachectl', 'ls', '-c', 'conf-examples/symcached.j'),
     ['conf-examples/symcached.json'], 'bash: a file';
 is_deeply bash('symcachectl', 'ls', '--root', 'conf-ex'), ['conf-examples'],
