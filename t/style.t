@@ -290,6 +290,8 @@ my %long = (
         'one table of reasons, and each place where entries are kept',
     'src/symcached/guest/guests.c' => 'one table of stores, and who may have one',
     'src/symcached/server/server.c' => 'a page each, and their table',
+    'src/symcached/upload/assembly.c' =>
+        'one file of chunks, and what each question for it is answered',
     'src/symcachectl/helper/upload.c' =>
         'one pass over files, and each answer that ends it',
 );

@@ -139,6 +139,29 @@ for my $text (@texts, $texts[0]) {
     is $t->read_file("uploads/$place"), $text, '... is there, also when it is sent again';
 }
 
+# ... but of two files of one request, such as a program and its stripped copy,
+# the better one stays, and the client is told that both are done
+for my $order (0, 1) {
+    my $module = "MODULE Linux x86_64 ${order}123456789ABCDEF0123456789ABCDEF1 two.so\n";
+    my $lines = "${module}FILE 0 a.c\nFUNC 1000 10 0 f\n1000 10 1 0\n";
+    my $names = $module . join '', map { "PUBLIC ${_}000 0 long_name_$_\n" } 1 .. 9;
+    my %files = map { sha1_hex($_) => $_ } $lines, $names;
+    chunks(packed($_)) for values %files;
+    my @sums = $order ? sort keys %files : reverse sort keys %files;
+    my ($both, $polls);
+    $t->wait_until('both are done', sub {
+        my $ask = '{' . join(',', map { encode_json({ $_ =>
+            { name => 'two.so.sym', chunks => [$_] } }) =~ /^\{(.*)\}$/s } @sums) . '}';
+        $both = $u->request('POST', $assemble, $ask, @bearer)->{json};
+        $polls++;
+        return "@{[map { $both->{$_}{state} } @sums]}" eq 'ok ok' || $polls > 50;
+    });
+    is_deeply [map { $both->{$_}{state} } @sums], ['ok', 'ok'],
+        'two files for one place: the client is told that both are done';
+    is $t->read_file("uploads/two.so/${order}123456789ABCDEF0123456789ABCDEF1/two.so.sym"),
+        $lines, '... and the one with debug information is there';
+}
+
 # sentry-cli takes "created" for "it is there": it then does not wait, and tells
 # nobody of a file that was refused
 my $none = "no debug file\n";

@@ -383,7 +383,7 @@ static void answer_files(struct uploads *uploads, const struct config *config,
 {
     struct upload_sum *sums = malloc(CHUNKS_MAX * sizeof(*sums));
     cJSON *asked = read_body(config, req), *answer, *file, *item;
-    struct assembly_request request = {.only_try = only_try};
+    struct assembly_request request = {.only_try = only_try, .files = asked};
     size_t used = 0, n;
 
     if (asked == NULL || !read_labels(req, &request)) {

@@ -3,6 +3,7 @@
  */
 #include "assembly.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -50,7 +51,9 @@ struct assembly_entry {
     char *text;                 /* why it failed */
     struct symstore_path place; /* of one that is done, and its file then: */
     ino_t inode;
+    off_t size;
     struct timespec stored;
+    struct upload_sum successor; /* that has taken its place since */
     struct bundle_listing *listing; /* or NULL */
 };
 
@@ -471,6 +474,28 @@ static void take_doubts(struct assembly_entry *entry, const char *doubts)
     }
 }
 
+static bool has_same_place(const struct assembly_entry *a,
+                           const struct assembly_entry *b)
+{
+    return a->only_try == b->only_try &&
+           strcmp(a->place.name, b->place.name) == 0 &&
+           strcmp(a->place.id, b->place.id) == 0 &&
+           strcmp(a->place.file, b->place.file) == 0;
+}
+
+/* Notes which file has taken the place of those that had it. */
+static void note_successor(const struct assembly_entry *entry)
+{
+    struct assembly_entry *former;
+
+    TAILQ_FOREACH(former, &entry->assemblies->entries, next)
+    {
+        if (former->state == ASSEMBLY_DONE && has_same_place(former, entry)) {
+            former->successor = entry->sum;
+        }
+    }
+}
+
 static void on_done(void *arg, const struct upload_result *result)
 {
     struct assembly_entry *entry = arg;
@@ -483,8 +508,10 @@ static void on_done(void *arg, const struct upload_result *result)
     entry->place = result->files[0].place;
     (void)look_at_file(entry, &st);
     entry->inode = st.st_ino;
+    entry->size = st.st_size;
     entry->stored = st.st_mtim;
     if (!entry->is_artifacts) {
+        note_successor(entry);
         end_assembly(entry, NULL);
         return;
     }
@@ -588,6 +615,38 @@ static bool is_there(const struct assembly_entry *entry)
            st.st_mtim.tv_nsec == entry->stored.tv_nsec;
 }
 
+static bool is_better(const struct assembly_entry *a,
+                      const struct assembly_entry *b)
+{
+    unsigned a_debug = a->place.features & SYMCACHE_HAS_DEBUG;
+    unsigned b_debug = b->place.features & SYMCACHE_HAS_DEBUG;
+
+    return a_debug != b_debug ? a_debug != 0 : a->size > b->size;
+}
+
+/* Has another file of the request taken the place of one that is done, and is
+ * it as good? */
+static bool is_replaced(const struct assembly_entry *entry,
+                        const struct assembly_request *request)
+{
+    struct assemblies *assemblies = entry->assemblies;
+    const struct assembly_entry *other = NULL;
+    char sum[ARTIFACTS_SUM + 1];
+    size_t at = 0;
+
+    print_sum(sum, &entry->successor);
+    if (cJSON_GetObjectItem(request->files, sum) == NULL) {
+        return false;
+    }
+    do {
+        other = (const struct assembly_entry *)table_next(
+            &assemblies->by_sum, hash_of(assemblies, &entry->successor), &at);
+    } while (other != NULL &&
+             (other->state != ASSEMBLY_DONE || !has_same_place(other, entry) ||
+              is_better(entry, other) || !is_there(other)));
+    return other != NULL;
+}
+
 static void answer_entry(struct assembly_entry *entry,
                          struct assembly_answer *answer)
 {
@@ -611,7 +670,8 @@ int assemblies_ask(struct assemblies *assemblies,
     int n;
 
     memset(answer, 0, sizeof(*answer));
-    if (entry != NULL && entry->state == ASSEMBLY_DONE && !is_there(entry)) {
+    if (entry != NULL && entry->state == ASSEMBLY_DONE && !is_there(entry) &&
+        !is_replaced(entry, request)) {
         forget_assembly(entry);
         entry = NULL;
     }

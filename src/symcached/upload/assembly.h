@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include "base/build_list.h"
 
+struct cJSON;
 struct symstore_path;
 struct upload;
 struct uploads;
@@ -41,6 +42,7 @@ struct assembly_request {
     const char *name; /* without folders */
     const struct upload_sum *chunks;
     size_t nchunks;
+    const struct cJSON *files; /* that the client asks for, by sum; or NULL */
     bool only_try;
     unsigned expires; /* seconds; 0 = never */
     struct build_labels labels;
@@ -65,8 +67,11 @@ struct assemblies;
 struct assemblies *assemblies_new(struct uploads *uploads);
 void assemblies_free(struct assemblies *assemblies); /* NULL is allowed */
 
-/* What becomes of a file.  Texts of the answer are good until the next call.
- * Returns -1 if there is no room to remember one more. */
+/* What becomes of a file.  Of several files of one request for one place, one
+ * with debug information stays, of these the largest, and all are done: a
+ * build often has a program and its stripped copy.  Texts of the answer are
+ * good until the next call.  Returns -1 if there is no room to remember one
+ * more. */
 int assemblies_ask(struct assemblies *assemblies,
                    const struct assembly_request *request,
                    struct assembly_answer *answer);
