@@ -142,9 +142,9 @@ static char *name_of_path(char *path)
 
 /* Splits the path of a request, as the access log has it: that of a SymCache
  * (".../NAME/GUID/AGE"), or of an original (".../NAME/ID/NAME", or
- * ".../buildid/HEX/debuginfo").  Returns the number of operands that it is, or
- * 0. */
-static int split_request(char *path, char *operands[3])
+ * ".../buildid/HEX/debuginfo"), of which *kind is set.  Returns the number of
+ * operands that it is, or 0. */
+static int split_request(char *path, char *operands[3], const char **kind)
 {
     symcache_key_t key;
     uint8_t guid[16];
@@ -164,11 +164,17 @@ static int split_request(char *path, char *operands[3])
         strspn(operands[1], "0123456789abcdefABCDEF") ==
             strlen(operands[1])) {
         memcpy(operands[0], SYMCACHE_NAME_NONE, sizeof(SYMCACHE_NAME_NONE));
+        *kind = symcache_kind_text(strcmp(operands[2], "executable") == 0
+                                       ? SYMCACHE_KIND_EXECUTABLE
+                                       : SYMCACHE_KIND_DEBUGINFO);
         return 2;
     }
     if (strcasecmp(operands[0], operands[2]) == 0 &&
         symcache_id_parse(operands[1], strlen(operands[1]), &key) ==
             SYMCACHE_OK) {
+        if (key.id_type == SYMCACHE_ID_DEBUG) {
+            *kind = symcache_kind_text(SYMCACHE_KIND_DEBUGINFO);
+        }
         return 2;
     }
     return symcache_guid_parse(operands[1], strlen(operands[1]), guid) ==
@@ -188,9 +194,10 @@ int operands_original(const char *command, int count, char **operands,
     size_t size = 0;
     int rc;
 
+    identity->kind = NULL;
     if (count == 1 && access(operands[0], F_OK) != 0) {
         snprintf(path, sizeof(path), "%s", operands[0]);
-        rc = split_request(path, own);
+        rc = split_request(path, own, &identity->kind);
         if (rc != 0) {
             count = rc;
             operands = own;

@@ -162,8 +162,7 @@ for (["MSCF\0\0\0\0", 'a.pd_'], ["\x1f\x8b\x08\0\0\0\0\0", 'a.pdb.gz']) {
 }
 $ctl->is($ctl->run('why', @socket, $t->path('none/app.exe')), 2, undef,
     qr{no such file, and not PDB/GUIDAGE: .*/none/app\.exe}, 'why: no such file');
-for (["/symcache/v9.0.0/crash.pdb/$guid/1"], ["crash.pdb/$guid/1"], ["/symbols/crash.pdb/$id/CRASH.pdb"],
-     ["http://server/symbols/crash.pdb/$id/crash.pdb"], ['C:\\build\\crash.pdb', $id],
+for (["/symcache/v9.0.0/crash.pdb/$guid/1"], ["crash.pdb/$guid/1"], ['C:\\build\\crash.pdb', $id],
      ['C:\\build\\crash.pdb', $guid, 1], ['/build/crash.pdb', $id]) {
     $ctl->is($ctl->run('why', @socket, @$_), 0, qr/^crash\.pdb $id, /i, undef, "why: @$_");
 }
@@ -171,6 +170,16 @@ $ctl->is($ctl->run('why', @socket, "/symbols/app.exe/5DDC1E9A6c000/app.exe"), 1,
     qr/^app\.exe 5DDC1E9A6c000, /, undef, 'why: the path of an image');
 $ctl->is($ctl->run('why', @socket, "/symbols/buildid/$build/debuginfo"), 1,
     qr/^_ buildid-$build, /, undef, 'why: the path of debuginfod');
+for (["debuginfo/default/gone.pdb/$id", "/symbols/gone.pdb/$id/GONE.pdb"],
+     ["debuginfo/default/gone.pdb/$id", "http://server/symbols/gone.pdb/$id/gone.pdb"],
+     ["executable/default/_/buildid-$build", "/symbols/buildid/$build/executable"])
+{
+    my ($original, $path) = @$_;
+    is $t->helper('GET', "/v1/$original?version=1.0.0&wait=60")->{status}, 404,
+        "nowhere: $original";
+    $ctl->is($ctl->run('why', @socket, $path), 1, qr/not made: notfound/, undef,
+        "why: $path is about the original");
+}
 $ctl->is($ctl->run('why', @socket, 'a:b.pdb', $id), 2, undef,
     qr/invalid PDB name: a:b\.pdb/, 'why: the wrong one of two is named');
 for my $kind ([], ['--kind', 'ppdbcache']) {

@@ -51,8 +51,15 @@ unlink @old;
 
 my $filler = $t->write_file('store/filler', 'x' x (7.25 * 1024 * 1024));
 becomes('no room in a store', 503, 'no-room');
+my $shown = sub {
+    my $ctl = $t->program('symcachectl');
+    return scalar `$ctl status --socket unix:$dir/h.sock`;
+};
+like $shown->(), qr{^  not ready: no-room\n    \Q$dir\E/store: \S.*$}m,
+    '... which symcachectl status shows';
 unlink $filler;
 becomes('room again', 200, '');
+unlike $shown->(), qr/ready/, '... and symcachectl status does not show it any more';
 
 # --- no such folder: it will be made
 

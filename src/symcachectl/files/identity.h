@@ -15,6 +15,7 @@ struct identity {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     char code_id[SYMCACHE_ID_TEXT_MAX + 1]; /* of a module that is no PDB; or
                                                "" */
+    const char *kind; /* that the path of a request asks for; or NULL */
 };
 
 /* Sets a name of size bytes, and leaves GUID and age.  Returns NULL, or

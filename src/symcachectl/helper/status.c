@@ -123,6 +123,33 @@ static void print_tenants(const cJSON *tenants)
     text_table_print(&table, stdout, "");
 }
 
+/* Why a balancer should send requests elsewhere, and which disks are at fault;
+ * a drain is in the first line. */
+static void print_not_ready(const cJSON *answer)
+{
+    const cJSON *why = cJSON_GetObjectItemCaseSensitive(answer, "not_ready");
+    const cJSON *disk;
+
+    if (!cJSON_IsString(why) || why->valuestring[0] == '\0' ||
+        strcmp(why->valuestring, "draining") == 0) {
+        return;
+    }
+    fputs("  not ready: ", stdout);
+    printable_put(stdout, why->valuestring);
+    putchar('\n');
+    cJSON_ArrayForEach(disk,
+                       cJSON_GetObjectItemCaseSensitive(answer, "disks"))
+    {
+        if (printable_field(disk, "failure")[0] != '\0') {
+            fputs("    ", stdout);
+            printable_put_field(stdout, disk, "path");
+            fputs(": ", stdout);
+            printable_put_field(stdout, disk, "failure");
+            putchar('\n');
+        }
+    }
+}
+
 static void print_status(const cJSON *answer)
 {
     const cJSON *tenants = cJSON_GetObjectItemCaseSensitive(answer, "tenants");
@@ -147,6 +174,7 @@ static void print_status(const cJSON *answer)
         printable_put(stdout, stale->valuestring);
         putchar('\n');
     }
+    print_not_ready(answer);
     if (cJSON_GetArraySize(tiers) > 0) {
         print_tiers(tiers);
     }

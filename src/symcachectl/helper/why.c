@@ -198,6 +198,9 @@ int why_command(int argc, char **argv)
     if (argc < 0 || operands_original("why", argc, argv, &identity) != 0) {
         return COMMAND_USAGE;
     }
+    if (kind == NULL) {
+        kind = identity.kind;
+    }
     if (is_of_file(kind) && identity.code_id[0] != '\0') {
         client_path(path, "why", settings_store(&settings), SYMCACHE_NAME_NONE,
                     identity.code_id);
