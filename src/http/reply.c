@@ -12,6 +12,11 @@
 #include "base/utf8.h"
 #include "status.h"
 
+const char *request_header(struct evhttp_request *req, const char *name)
+{
+    return evhttp_find_header(evhttp_request_get_input_headers(req), name);
+}
+
 void reply_header(struct evhttp_request *req, const char *name,
                   const char *value)
 {

@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Answers on a daemon's socket.  All functions but reply_header() and
- * reply_number() end the request.  If the request has no connection, the whole
- * answer is left in its output buffer; see pending_reply.h.
+ * Answers on a daemon's socket.  All functions but request_header(),
+ * reply_header() and reply_number() end the request.  If the request has no
+ * connection, the whole answer is left in its output buffer; see
+ * pending_reply.h.
  */
 #ifndef HTTP_REPLY_H
 #define HTTP_REPLY_H
@@ -34,6 +35,9 @@ void reply_json(struct evhttp_request *req, cJSON *object);
 
 /* Sends the text of metrics for Prometheus, and frees buf. */
 void reply_text(struct evhttp_request *req, struct evbuffer *buf);
+
+/* A header of the request, or NULL. */
+const char *request_header(struct evhttp_request *req, const char *name);
 
 void reply_header(struct evhttp_request *req, const char *name,
                   const char *value);

@@ -197,8 +197,7 @@ static void begin_all(struct lookup_batch *batch, lookup_scheduler_fn find,
                       const struct lookup_query *q, struct evhttp_request *req)
 {
     struct evbuffer *body = evhttp_request_get_input_buffer(req);
-    const char *via = evhttp_find_header(evhttp_request_get_input_headers(req),
-                                         SYMCACHE_HEADER_VIA);
+    const char *via = request_header(req, SYMCACHE_HEADER_VIA);
     char *line;
     size_t size;
 

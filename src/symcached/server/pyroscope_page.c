@@ -176,9 +176,7 @@ static bool check_token(const struct config *config, struct call *call)
     if (!config->uploads.needs_token) {
         return true; /* nginx has asked already */
     }
-    read_token(evhttp_find_header(evhttp_request_get_input_headers(call->req),
-                                  "Authorization"),
-               text);
+    read_token(request_header(call->req, "Authorization"), text);
     token = upload_token_find(config, text);
     if (token == NULL) {
         return false;
@@ -342,8 +340,7 @@ static void take_upload(struct pyroscope *pyroscope,
         .is_object = true,
         .only_try = call->only_try,
         .replace = config->uploads.replace,
-        .body = evhttp_find_header(
-            evhttp_request_get_input_headers(call->req), UPLOAD_HEADER_BODY)};
+        .body = request_header(call->req, UPLOAD_HEADER_BODY)};
     const char *wrong = upload_labels_read(call->req, &request.labels);
 
     if (!pyroscope_build_id(build_id, text, strlen(text)) ||
@@ -391,10 +388,9 @@ static void finish_file(struct pyroscope *pyroscope, const struct call *call,
 static bool read_message(const struct config *config, struct call *call,
                          bool is_flat, struct pyroscope_file *file)
 {
-    struct evkeyvalq *headers = evhttp_request_get_input_headers(call->req);
-    const char *body = evhttp_find_header(headers, UPLOAD_HEADER_BODY);
-    const char *type = evhttp_find_header(headers, "Content-Type");
-    const char *encoding = evhttp_find_header(headers, "Content-Encoding");
+    const char *body = request_header(call->req, UPLOAD_HEADER_BODY);
+    const char *type = request_header(call->req, "Content-Type");
+    const char *encoding = request_header(call->req, "Content-Encoding");
     char text[BODY_MAX + 1], error[256];
     const char *wrong = NULL;
     ssize_t n = 0;

@@ -19,8 +19,7 @@
 
 static bool sends_token(struct evhttp_request *req, const char *token)
 {
-    const char *value = evhttp_find_header(
-        evhttp_request_get_input_headers(req), "Authorization");
+    const char *value = request_header(req, "Authorization");
 
     return value != NULL &&
            strncasecmp(value, SCHEME, strlen(SCHEME)) == 0 &&

@@ -62,8 +62,7 @@ static int check_token(const struct config *config, struct evhttp_request *req,
                        char user[128], bool *only_try, const char **wrong)
 {
     static const char scheme[] = "Bearer ";
-    const char *value = evhttp_find_header(
-        evhttp_request_get_input_headers(req), "Authorization");
+    const char *value = request_header(req, "Authorization");
     const struct upload_token *token;
 
     snprintf(user, 128, "-");
@@ -331,8 +330,7 @@ static void answer_file(struct assemblies *assemblies, cJSON *answer,
 static cJSON *read_body(const struct config *config,
                         struct evhttp_request *req)
 {
-    const char *path = evhttp_find_header(
-        evhttp_request_get_input_headers(req), UPLOAD_HEADER_BODY);
+    const char *path = request_header(req, UPLOAD_HEADER_BODY);
     char error[200] = "the request has no body", *text;
     cJSON *json = NULL;
     ssize_t n = -1;
@@ -512,8 +510,7 @@ static void take_form(struct uploads *uploads, const struct config *config,
         .is_mappings = is_mappings,
         .replace = is_mappings && config->uploads.replace,
         .boundary = boundary,
-        .body = evhttp_find_header(evhttp_request_get_input_headers(req),
-                                   UPLOAD_HEADER_BODY),
+        .body = request_header(req, UPLOAD_HEADER_BODY),
         .only_try = only_try,
         .expires = is_mappings ? 0 : (unsigned)config->uploads.parts_kept};
     const char *wrong =
@@ -635,8 +632,7 @@ static enum sentry_page page_of(const struct url_path *path, bool is_post)
 static void print_url(char *text, size_t size, const struct url_path *path,
                       struct evhttp_request *req)
 {
-    const char *base = evhttp_find_header(
-        evhttp_request_get_input_headers(req), UPLOAD_HEADER_URL);
+    const char *base = request_header(req, UPLOAD_HEADER_URL);
 
     snprintf(text, size,
              "%.500s/api/0/projects/%.200s/%.200s/artifact-lookup/",

@@ -303,8 +303,7 @@ void single_lookup_start(struct event_base *base, struct scheduler *scheduler,
     lookup->ended = ended;
     lookup->arg = arg;
     lookup->began = clock_ms();
-    via = evhttp_find_header(evhttp_request_get_input_headers(req),
-                             SYMCACHE_HEADER_VIA);
+    via = request_header(req, SYMCACHE_HEADER_VIA);
     via = via != NULL ? via : "";
     if (!start_redirect(lookup, scheduler, store, key, name, q, via)) {
         waiter =

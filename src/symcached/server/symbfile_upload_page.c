@@ -43,11 +43,6 @@ struct symbfile_upload {
     char file[64]; /* of the log: the id, and which part */
 };
 
-static const char *header_of(struct evhttp_request *req, const char *name)
-{
-    return evhttp_find_header(evhttp_request_get_input_headers(req), name);
-}
-
 /* answers ----------------------------------------------------------------- */
 
 /* list: a member of that name, or NULL. */
@@ -180,8 +175,8 @@ static int check_key(struct symbfile_upload *upload,
                      const char **wrong)
 {
     const char *encoded =
-        after_scheme(header_of(upload->req, "Authorization"), "APIKey");
-    const char *token = header_of(upload->req, UPLOAD_HEADER_TOKEN);
+        after_scheme(request_header(upload->req, "Authorization"), "APIKey");
+    const char *token = request_header(upload->req, UPLOAD_HEADER_TOKEN);
     const struct upload_token *found;
     char key[KEY_MAX] = "", *secret = NULL;
 
@@ -215,7 +210,7 @@ static int check_key(struct symbfile_upload *upload,
 static bool read_number(struct evhttp_request *req, const char *name,
                         unsigned without, unsigned *number)
 {
-    const char *text = header_of(req, name);
+    const char *text = request_header(req, name);
     size_t len = text != NULL ? strlen(text) : 0;
 
     *number = without;
@@ -234,7 +229,7 @@ static const char *read_headers(struct symbfile_upload *upload,
                                 symcache_key_t *key,
                                 struct upload_request *request)
 {
-    const char *id = header_of(upload->req, "FileID");
+    const char *id = request_header(upload->req, "FileID");
 
     if (id == NULL || !symcache_profiler_id_parse(id, strlen(id), key)) {
         return "FileID must have the 22 characters of base64url of a file's "
@@ -252,7 +247,7 @@ static const char *read_headers(struct symbfile_upload *upload,
     }
     snprintf(upload->file, sizeof(upload->file), "file=%.22s/%u-%u ", id,
              request->parts, request->part);
-    request->body = header_of(upload->req, UPLOAD_HEADER_BODY);
+    request->body = request_header(upload->req, UPLOAD_HEADER_BODY);
     return request->body == NULL
                ? "the body is empty"
                : upload_labels_read(upload->req, &request->labels);

@@ -190,8 +190,7 @@ find_symupload(const struct symuploads *symuploads, const char *key)
 static void create_symupload(struct symuploads *symuploads, const char *user,
                              bool only_try, struct evhttp_request *req)
 {
-    const char *url = evhttp_find_header(evhttp_request_get_input_headers(req),
-                                         UPLOAD_HEADER_URL);
+    const char *url = request_header(req, UPLOAD_HEADER_URL);
     uint8_t bytes[KEY_SIZE / 2];
     struct symupload_entry *entry;
 
@@ -252,8 +251,7 @@ static void take_symupload(struct symuploads *symuploads,
         .is_object = true,
         .only_try = entry->only_try,
         .replace = config->uploads.replace,
-        .body = evhttp_find_header(evhttp_request_get_input_headers(req),
-                                   UPLOAD_HEADER_BODY)};
+        .body = request_header(req, UPLOAD_HEADER_BODY)};
     const char *wrong = upload_labels_read(req, &request.labels);
 
     if (wrong != NULL) {

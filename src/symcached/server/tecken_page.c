@@ -57,8 +57,7 @@ void tecken_reply_error(struct evhttp_request *req, int status,
 static int check_token(const struct config *config, struct evhttp_request *req,
                        char user[128], bool *only_try, const char **wrong)
 {
-    const char *value = evhttp_find_header(
-        evhttp_request_get_input_headers(req), UPLOAD_HEADER_TOKEN);
+    const char *value = request_header(req, UPLOAD_HEADER_TOKEN);
     const struct upload_token *token;
 
     snprintf(user, 128, "-");
@@ -201,8 +200,7 @@ static void begin_upload(struct tecken *tecken, const struct config *config,
 {
     static const struct task_calls calls = {compare_tecken_files, on_looked,
                                             free_upload};
-    const char *url = evhttp_find_header(evhttp_request_get_input_headers(req),
-                                         UPLOAD_HEADER_URL);
+    const char *url = request_header(req, UPLOAD_HEADER_URL);
     struct tecken_upload *upload = calloc(1, sizeof(*upload));
     const char *wrong;
     int status = 503;
@@ -221,10 +219,8 @@ static void begin_upload(struct tecken *tecken, const struct config *config,
         status = 400;
     } else {
         upload->files = tecken_files_read(
-            config, only_try,
-            evhttp_find_header(evhttp_request_get_input_headers(req),
-                               UPLOAD_HEADER_BODY),
-            &status, &wrong);
+            config, only_try, request_header(req, UPLOAD_HEADER_BODY), &status,
+            &wrong);
     }
     if (wrong == NULL && task_start(evhttp_connection_get_base(
                                         evhttp_request_get_connection(req)),

@@ -311,11 +311,10 @@ void tecken_piece_take(struct tecken_session *session,
                        const struct config *config,
                        struct evhttp_request *req)
 {
-    struct evkeyvalq *headers = evhttp_request_get_input_headers(req);
-    const char *body = evhttp_find_header(headers, UPLOAD_HEADER_BODY);
+    const char *body = request_header(req, UPLOAD_HEADER_BODY);
     struct piece_range range;
-    const char *wrong = read_range(
-        evhttp_find_header(headers, "Content-Range"), &range);
+    const char *wrong =
+        read_range(request_header(req, "Content-Range"), &range);
     char text[48];
 
     session->used = clock_ms();

@@ -13,8 +13,7 @@
 const char *upload_labels_read(struct evhttp_request *req,
                                struct build_labels *labels)
 {
-    const char *value = evhttp_find_header(
-        evhttp_request_get_input_headers(req), SYMCACHE_HEADER_LABELS);
+    const char *value = request_header(req, SYMCACHE_HEADER_LABELS);
     const char *wrong = NULL, *one;
     const struct evkeyval *pair;
     struct evkeyvalq pairs;

@@ -202,17 +202,15 @@ static const char *check_token(const struct config *config,
                                struct upload_page *page,
                                struct upload_request *request)
 {
-    const char *value = evhttp_find_header(
-        evhttp_request_get_input_headers(page->req),
-        page->is_package ? HEADER_NUGET : UPLOAD_HEADER_TOKEN);
+    const char *header = page->is_package ? HEADER_NUGET : UPLOAD_HEADER_TOKEN;
+    const char *value = request_header(page->req, header);
     const struct upload_token *token;
 
     snprintf(page->user, sizeof(page->user), "-");
     if (!config->uploads.needs_token) {
         return NULL; /* nginx has asked already */
     }
-    reply_header(page->req, "Vary",
-                 page->is_package ? HEADER_NUGET : UPLOAD_HEADER_TOKEN);
+    reply_header(page->req, "Vary", header);
     if (value == NULL) {
         return "This requires an Auth-Token to authenticate the request";
     }
@@ -283,8 +281,7 @@ bool upload_boundary_read(struct evhttp_request *req,
                           char boundary[UPLOAD_BOUNDARY_SIZE])
 {
     static const char type[] = "multipart/form-data", name[] = "boundary=";
-    const char *p = evhttp_find_header(evhttp_request_get_input_headers(req),
-                                       "Content-Type");
+    const char *p = request_header(req, "Content-Type");
     size_t n;
 
     if (p == NULL || strncasecmp(p, type, sizeof(type) - 1) != 0 ||
@@ -351,8 +348,7 @@ static int read_request(const struct config *config, struct upload_page *page,
     if (*wrong == NULL && !page->is_form) {
         *wrong = read_path(t, request);
     }
-    request->body = evhttp_find_header(evhttp_request_get_input_headers(req),
-                                       UPLOAD_HEADER_BODY);
+    request->body = request_header(req, UPLOAD_HEADER_BODY);
     request->boundary = boundary;
     request->is_package = page->is_package;
     if (*wrong == NULL && evhttp_request_get_command(req) != EVHTTP_REQ_HEAD &&
@@ -437,9 +433,7 @@ bool upload_place_spell(struct symstore_path *place,
 static bool answer_head(struct upload_page *page, const struct config *config,
                         const struct upload_request *request)
 {
-    const char *want = evhttp_find_header(
-        evhttp_request_get_input_headers(page->req),
-        SYMCACHE_HEADER_WANT_DIGEST);
+    const char *want = request_header(page->req, SYMCACHE_HEADER_WANT_DIGEST);
     const char *const parts[3] = {request->name, request->id, request->file};
     struct symstore_path place;
     char path[PATH_MAX];
