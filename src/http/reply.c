@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <sys/queue.h>
 #include <event2/keyvalq_struct.h>
 #include "base/utf8.h"
@@ -15,6 +17,19 @@
 const char *request_header(struct evhttp_request *req, const char *name)
 {
     return evhttp_find_header(evhttp_request_get_input_headers(req), name);
+}
+
+const char *request_credentials(struct evhttp_request *req, const char *scheme)
+{
+    const char *value = request_header(req, "Authorization");
+    size_t len = strlen(scheme);
+
+    if (value == NULL || strncasecmp(value, scheme, len) != 0 ||
+        value[len] != ' ') {
+        return NULL;
+    }
+    value += len;
+    return value + strspn(value, " ");
 }
 
 void reply_header(struct evhttp_request *req, const char *name,

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Answers on a daemon's socket.  All functions but request_header(),
- * reply_header() and reply_number() end the request.  If the request has no
- * connection, the whole answer is left in its output buffer; see
+ * Answers on a daemon's socket.  All functions but those of the
+ * request, reply_header() and reply_number() end the request.  If the request
+ * has no connection, the whole answer is left in its output buffer; see
  * pending_reply.h.
  */
 #ifndef HTTP_REPLY_H
@@ -38,6 +38,10 @@ void reply_text(struct evhttp_request *req, struct evbuffer *buf);
 
 /* A header of the request, or NULL. */
 const char *request_header(struct evhttp_request *req, const char *name);
+
+/* What follows this scheme in the header Authorization, or NULL. */
+const char *request_credentials(struct evhttp_request *req,
+                                const char *scheme);
 
 void reply_header(struct evhttp_request *req, const char *name,
                   const char *value);

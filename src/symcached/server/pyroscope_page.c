@@ -16,7 +16,6 @@
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>
 #include <event2/http.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +39,6 @@
 #define ENTRIES_MAX 1000
 #define ENTRY_MS (3600 * 1000)
 
-#define RETRY_SECONDS "15"
-
 enum entry_state { ENTRY_BEGUN, ENTRY_RUNS, ENTRY_STORED };
 
 struct pyroscope_entry {
@@ -50,7 +47,7 @@ struct pyroscope_entry {
     struct evhttp_request *req; /* of ENTRY_RUNS */
     enum entry_state state;
     uint64_t begun; /* clock_ms() */
-    char user[128];
+    char user[UPLOAD_USER_SIZE];
     struct pyroscope_file file;
 };
 
@@ -64,7 +61,7 @@ struct call {
     struct evhttp_request *req;
     bool is_json;
     bool only_try;
-    char user[128];
+    char user[UPLOAD_USER_SIZE];
 };
 
 /* answers ----------------------------------------------------------------- */
@@ -76,7 +73,7 @@ static void answer_error(struct evhttp_request *req, int status,
     cJSON *object = cJSON_CreateObject();
 
     if (status == 503) {
-        reply_header(req, "Retry-After", RETRY_SECONDS);
+        reply_header(req, "Retry-After", UPLOAD_RETRY_SECONDS);
     }
     cJSON_AddStringToObject(object, "code", code);
     cJSON_AddStringToObject(object, "message", text);
@@ -138,52 +135,17 @@ static void answer_empty(const struct call *call)
 
 /* permissions ------------------------------------------------------------- */
 
-/* The token of "Bearer TOKEN", or of "Basic", whose password it is. */
-static void read_token(const char *value, char token[256])
-{
-    static const char bearer[] = "Bearer ", basic[] = "Basic ";
-    unsigned char text[256];
-    const char *colon;
-    size_t len;
-    int n;
-
-    token[0] = '\0';
-    if (value != NULL &&
-        strncasecmp(value, bearer, sizeof(bearer) - 1) == 0) {
-        value += sizeof(bearer) - 1;
-        snprintf(token, 256, "%s", value + strspn(value, " "));
-    } else if (value != NULL &&
-               strncasecmp(value, basic, sizeof(basic) - 1) == 0) {
-        value += sizeof(basic) - 1;
-        len = strlen(value);
-        if (len / 4 * 3 >= sizeof(text)) {
-            return;
-        }
-        n = EVP_DecodeBlock(text, (const unsigned char *)value, (int)len);
-        if (n > 0 && (colon = memchr(text, ':', (size_t)n)) != NULL) {
-            text[n] = '\0';
-            snprintf(token, 256, "%s", colon + 1);
-        }
-    }
-}
-
+/* The token is that of "Bearer TOKEN", or the password of "Basic". */
 static bool check_token(const struct config *config, struct call *call)
 {
-    const struct upload_token *token;
-    char text[256];
+    const char *basic = request_credentials(call->req, "Basic");
+    char pair[UPLOAD_PAIR_MAX];
 
-    snprintf(call->user, sizeof(call->user), "-");
-    if (!config->uploads.needs_token) {
-        return true; /* nginx has asked already */
-    }
-    read_token(request_header(call->req, "Authorization"), text);
-    token = upload_token_find(config, text);
-    if (token == NULL) {
-        return false;
-    }
-    snprintf(call->user, sizeof(call->user), "%s", token->user);
-    call->only_try = token->only_try;
-    return true;
+    return upload_token_check(config,
+                              basic != NULL
+                                  ? upload_pair_decode(basic, pair)
+                                  : request_credentials(call->req, "Bearer"),
+                              call->user, &call->only_try);
 }
 
 /* uploads that are begun -------------------------------------------------- */

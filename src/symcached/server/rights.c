@@ -4,8 +4,6 @@
 
 #include "rights.h"
 
-#include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <event2/bufferevent.h>
@@ -15,15 +13,11 @@
 #include "http/http.h"
 #include "url_path.h"
 
-#define SCHEME "Bearer "
-
 static bool sends_token(struct evhttp_request *req, const char *token)
 {
-    const char *value = request_header(req, "Authorization");
+    const char *value = request_credentials(req, "Bearer");
 
-    return value != NULL &&
-           strncasecmp(value, SCHEME, strlen(SCHEME)) == 0 &&
-           secret_is_equal(value + strlen(SCHEME), token);
+    return value != NULL && secret_is_equal(value, token);
 }
 
 static int socket_of(struct evhttp_request *req)

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <strings.h>
 #include <unistd.h>
 #include "base/control.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "http/http.h"
@@ -20,8 +20,6 @@
 #include "upload_labels.h"
 #include "upload_page.h"
 #include "url_path.h"
-
-#define RETRY_SECONDS "15"
 
 #define CHUNK_SIZE (8u << 20)
 #define CHUNKS_PER_REQUEST 16 /* at most 32, see docs/uploads.md */
@@ -37,7 +35,7 @@
 /* Chunks that are taken. */
 struct chunk_page {
     struct evhttp_request *req;
-    char user[128];
+    char user[UPLOAD_USER_SIZE];
     bool is_mappings;
 };
 
@@ -49,9 +47,7 @@ void sentry_reply_error(struct evhttp_request *req, int status,
     cJSON *object = cJSON_CreateObject();
 
     cJSON_AddStringToObject(object, "detail", detail);
-    if (status == 503 || status == 507) {
-        reply_header(req, "Retry-After", RETRY_SECONDS);
-    }
+    upload_add_retry(req, status);
     reply_object(req, status, object);
 }
 
@@ -59,30 +55,14 @@ void sentry_reply_error(struct evhttp_request *req, int status,
 
 /* Returns 0, or the status of a refusal with *wrong. */
 static int check_token(const struct config *config, struct evhttp_request *req,
-                       char user[128], bool *only_try, const char **wrong)
+                       char user[UPLOAD_USER_SIZE], bool *only_try,
+                       const char **wrong)
 {
-    static const char scheme[] = "Bearer ";
-    const char *value = request_header(req, "Authorization");
-    const struct upload_token *token;
+    const char *value = request_credentials(req, "Bearer");
 
-    snprintf(user, 128, "-");
-    *only_try = false;
-    if (!config->uploads.needs_token) {
-        return 0; /* nginx has asked already */
-    }
-    *wrong = "Authentication credentials were not provided.";
-    if (value == NULL || strncasecmp(value, scheme, sizeof(scheme) - 1) != 0) {
-        return 401;
-    }
-    value += sizeof(scheme) - 1;
-    token = upload_token_find(config, value + strspn(value, " "));
-    *wrong = "Invalid token";
-    if (token == NULL) {
-        return 401;
-    }
-    snprintf(user, 128, "%s", token->user);
-    *only_try = token->only_try;
-    return 0;
+    *wrong = value == NULL ? "Authentication credentials were not provided."
+                           : "Invalid token";
+    return upload_token_check(config, value, user, only_try) ? 0 : 401;
 }
 
 /* how to send ----------------------------------------------------------- */
@@ -131,18 +111,7 @@ static void answer_options(const struct config *config, const char *org,
 /* Reads 40 hex digits. */
 static bool read_sum(const char *text, struct upload_sum *sum)
 {
-    unsigned byte;
-    size_t i;
-
-    if (text == NULL || strlen(text) != 2 * sizeof(sum->bytes) ||
-        text[strspn(text, "0123456789abcdefABCDEF")] != '\0') {
-        return false;
-    }
-    for (i = 0; i < sizeof(sum->bytes); i++) {
-        (void)sscanf(text + 2 * i, "%2x", &byte);
-        sum->bytes[i] = (uint8_t)byte;
-    }
-    return true;
+    return text != NULL && hex_bytes(text, sum->bytes, sizeof(sum->bytes));
 }
 
 static const char *text_of(const cJSON *object, const char *name)
@@ -646,7 +615,7 @@ void sentry_page(struct uploads *uploads, const struct config *config,
     enum sentry_page page =
         page_of(path, evhttp_request_get_command(req) == EVHTTP_REQ_POST);
     const char *wrong = "The requested resource does not exist";
-    char user[128], url[1024];
+    char user[UPLOAD_USER_SIZE], url[1024];
     bool only_try;
     int status = 404;
 

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/random.h>
 #include <event2/http.h>
 #include "base/control.h"
@@ -31,10 +30,7 @@
 #include "upload_page.h"
 #include "url_path.h"
 
-#define RETRY_SECONDS "15"
-
 #define USER_SIZE 160
-#define KEY_MAX 1024 /* "id:secret", encoded or not */
 
 /* A request that is worked on. */
 struct symbfile_upload {
@@ -86,9 +82,8 @@ static void answer_refused(const struct symbfile_upload *upload, int status,
     cJSON_AddStringToObject(error, "Code", code);
     cJSON_AddStringToObject(error, "Text", text);
     cJSON_AddNumberToObject(object, "status", status);
-    if (status == 503 || status == 507) {
-        reply_header(upload->req, "Retry-After", RETRY_SECONDS);
-    } else if (status == 401) {
+    upload_add_retry(upload->req, status);
+    if (status == 401) {
         reply_header(upload->req, "WWW-Authenticate", "APIKey");
     }
     reply_object(upload->req, status, object);
@@ -109,53 +104,6 @@ static void on_done(void *arg, const struct upload_result *result)
 /* permissions
  * --------------------------------------------------------------------- */
 
-static int base64_digit(char c)
-{
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at;
-
-    c = c == '-' ? '+' : c == '_' ? '/' : c;
-    at = c != '\0' ? strchr(digits, c) : NULL;
-    return at != NULL ? (int)(at - digits) : -1;
-}
-
-/* Decodes text of either alphabet, with padding or without, as a string.
- * Returns false if it is none. */
-static bool decode_key(const char *text, char to[KEY_MAX])
-{
-    unsigned bits = 0, n = 0;
-    size_t len = 0;
-    int digit;
-
-    if (strlen(text) >= KEY_MAX) {
-        return false;
-    }
-    for (; (digit = base64_digit(*text)) >= 0; text++) {
-        bits = bits << 6 | (unsigned)digit;
-        n += 6;
-        if (n >= 8) {
-            n -= 8;
-            to[len++] = (char)(bits >> n);
-        }
-    }
-    to[len] = '\0';
-    return text[strspn(text, "=")] == '\0' && strlen(to) == len;
-}
-
-/* The part of a header after its scheme, or NULL. */
-static const char *after_scheme(const char *value, const char *scheme)
-{
-    size_t len = strlen(scheme);
-
-    if (value == NULL || strncasecmp(value, scheme, len) != 0 ||
-        value[len] != ' ') {
-        return NULL;
-    }
-    value += len;
-    return value + strspn(value, " ");
-}
-
 /* The name of a key goes into the log. */
 static void set_symbfile_user(struct symbfile_upload *upload, const char *user,
                               const char *key_name)
@@ -174,34 +122,22 @@ static int check_key(struct symbfile_upload *upload,
                      const struct config *config, bool *only_try,
                      const char **wrong)
 {
-    const char *encoded =
-        after_scheme(request_header(upload->req, "Authorization"), "APIKey");
+    const char *encoded = request_credentials(upload->req, "APIKey");
     const char *token = request_header(upload->req, UPLOAD_HEADER_TOKEN);
-    const struct upload_token *found;
-    char key[KEY_MAX] = "", *secret = NULL;
+    char key[UPLOAD_PAIR_MAX], user[UPLOAD_USER_SIZE];
+    char *secret = encoded != NULL ? upload_pair_decode(encoded, key) : NULL;
 
-    *wrong = "the API key is unknown";
-    if (encoded != NULL && decode_key(encoded, key) &&
-        (secret = strchr(key, ':')) != NULL) {
-        *secret++ = '\0';
-    }
-    if (!config->uploads.needs_token) {
-        set_symbfile_user(upload, "-", secret != NULL ? key : "");
-        return 0; /* nginx has asked already */
+    if (upload_token_check(config, secret != NULL ? secret : token, user,
+                           only_try)) {
+        set_symbfile_user(upload, user, secret != NULL ? key : "");
+        return 0;
     }
     if (encoded == NULL && token == NULL) {
         *wrong = "this requires \"Authorization: APIKey\" and a key";
         return 401;
     }
-    found = secret != NULL  ? upload_token_find(config, secret)
-            : token != NULL ? upload_token_find(config, token)
-                            : NULL;
-    if (found == NULL) {
-        return 403;
-    }
-    set_symbfile_user(upload, found->user, secret != NULL ? key : "");
-    *only_try = found->only_try;
-    return 0;
+    *wrong = "the API key is unknown";
+    return 403;
 }
 
 /* what -------------------------------------------------------------------- */

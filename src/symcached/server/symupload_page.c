@@ -35,8 +35,6 @@
 #include "upload_page.h"
 #include "url_path.h"
 
-#define RETRY_SECONDS "15"
-
 /* Uploads that one user has begun, and for how long one may take. */
 #define ENTRIES_MAX 100
 #define ENTRY_MS (3600 * 1000)
@@ -55,7 +53,7 @@ struct symupload_entry {
     enum entry_state state;
     uint64_t begun; /* clock_ms() */
     bool only_try;
-    char user[128];
+    char user[UPLOAD_USER_SIZE];
     char key[KEY_SIZE + 1];
 };
 
@@ -88,9 +86,7 @@ static void answer_json(struct evhttp_request *req, const char *format, ...)
 static void answer_error(struct evhttp_request *req, int status,
                          const char *text)
 {
-    if (status == 503 || status == 507) {
-        reply_header(req, "Retry-After", RETRY_SECONDS);
-    }
+    upload_add_retry(req, status);
     reply_error(req, status, "upload-failed", text);
 }
 
@@ -99,29 +95,21 @@ static void answer_error(struct evhttp_request *req, int status,
 
 /* Returns 0, or the status of a refusal with *wrong. */
 static int check_token(const struct config *config, const char *query,
-                       char user[128], bool *only_try, const char **wrong)
+                       char user[UPLOAD_USER_SIZE], bool *only_try,
+                       const char **wrong)
 {
-    const struct upload_token *token = NULL;
     struct evkeyvalq pairs;
-    const char *key;
+    bool has_query =
+        query != NULL && evhttp_parse_query_str(query, &pairs) == 0;
+    bool is_known = upload_token_check(
+        config, has_query ? evhttp_find_header(&pairs, "key") : NULL, user,
+        only_try);
 
-    snprintf(user, 128, "-");
-    *only_try = false;
-    if (!config->uploads.needs_token) {
-        return 0; /* nginx has asked already */
-    }
-    if (query != NULL && evhttp_parse_query_str(query, &pairs) == 0) {
-        key = evhttp_find_header(&pairs, "key");
-        token = key != NULL ? upload_token_find(config, key) : NULL;
+    if (has_query) {
         evhttp_clear_headers(&pairs);
     }
-    if (token == NULL) {
-        *wrong = "the key is unknown";
-        return 403;
-    }
-    snprintf(user, 128, "%s", token->user);
-    *only_try = token->only_try;
-    return 0;
+    *wrong = "the key is unknown";
+    return is_known ? 0 : 403;
 }
 
 /* uploads that are begun --------------------------------------------------- */
@@ -353,7 +341,7 @@ void symupload_page(struct symuploads *symuploads, const struct config *config,
     enum evhttp_cmd_type method = evhttp_request_get_command(req);
     const char *wrong = "no such page", *verb;
     struct symupload_entry *entry = NULL;
-    char user[128];
+    char user[UPLOAD_USER_SIZE];
     bool only_try, is_check, is_create, is_uploads;
     int status = 404;
 

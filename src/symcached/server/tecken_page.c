@@ -33,7 +33,6 @@
 #include "upload_page.h"
 #include "url_path.h"
 
-#define RETRY_SECONDS "15"
 #define COMPARE_SECONDS 600
 
 /* A token does not expire: the year 2100. */
@@ -46,35 +45,22 @@ void tecken_reply_error(struct evhttp_request *req, int status,
 {
     cJSON *object = cJSON_CreateObject();
 
-    if (status == 503 || status == 507) {
-        reply_header(req, "Retry-After", RETRY_SECONDS);
-    }
+    upload_add_retry(req, status);
     cJSON_AddStringToObject(object, "error", text);
     reply_object(req, status, object);
 }
 
 /* Returns 0, or the status of a refusal with *wrong. */
 static int check_token(const struct config *config, struct evhttp_request *req,
-                       char user[128], bool *only_try, const char **wrong)
+                       char user[UPLOAD_USER_SIZE], bool *only_try,
+                       const char **wrong)
 {
     const char *value = request_header(req, UPLOAD_HEADER_TOKEN);
-    const struct upload_token *token;
 
-    snprintf(user, 128, "-");
-    *only_try = false;
-    if (!config->uploads.needs_token) {
-        return 0; /* nginx has asked already */
-    }
-    token = value != NULL ? upload_token_find(config, value) : NULL;
     *wrong = value == NULL
                  ? "This requires an Auth-Token to authenticate the request"
                  : "API Token not matched";
-    if (token == NULL) {
-        return 403;
-    }
-    snprintf(user, 128, "%s", token->user);
-    *only_try = token->only_try;
-    return 0;
+    return upload_token_check(config, value, user, only_try) ? 0 : 403;
 }
 
 static void answer_token(const char *user, bool only_try,
@@ -97,7 +83,7 @@ struct tecken_upload {
     struct evhttp_request *req;
     struct tecken_files *files;
     struct build_labels labels;
-    char user[128];
+    char user[UPLOAD_USER_SIZE];
     char url[1024]; /* of the server */
     bool only_try;
 };
@@ -251,7 +237,7 @@ void tecken_page(struct tecken *tecken, const struct config *config,
     struct tecken_session *session;
     int status = 404;
     bool only_try;
-    char user[128];
+    char user[UPLOAD_USER_SIZE];
 
     reply_header(req, "Connection", "close");
     if (path->n == 4) {

@@ -13,6 +13,7 @@
 #include <sys/queue.h>
 
 #include "base/build_list.h"
+#include "upload_page.h"
 
 struct config;
 struct event_base;
@@ -29,7 +30,7 @@ struct tecken_session {
     uint64_t used; /* clock_ms() */
     bool only_try;
     struct build_labels labels;
-    char user[128];
+    char user[UPLOAD_USER_SIZE];
     char key[TECKEN_KEY_SIZE + 1];
     char *path;     /* <name>/<id>/<file>, */
     char *parts[3]; /* and copies of its parts */

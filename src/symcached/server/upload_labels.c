@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/queue.h>
+#include "http/http.h"
 #include "proto/upload.h"
 
 const char *upload_labels_read(struct evhttp_request *req,

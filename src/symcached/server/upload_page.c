@@ -36,19 +36,24 @@
 
 #define HEADER_NUGET "X-NuGet-ApiKey"
 
-#define RETRY_SECONDS "15"
-
 /* A request that is worked on. */
 struct upload_page {
     struct evhttp_request *req;
     bool is_form; /* Tecken's dialect */
     bool is_package; /* a form as NuGet's client sends it */
-    char user[128];
+    char user[UPLOAD_USER_SIZE];
     char file[3 * SYMCACHE_NAME_MAX + 8]; /* "file=... " for the log, or "" */
     struct timespec begun;
 };
 
 /* answers ---------------------------------------------------------------- */
+
+void upload_add_retry(struct evhttp_request *req, int status)
+{
+    if (status == 503 || status == 507) {
+        reply_header(req, "Retry-After", UPLOAD_RETRY_SECONDS);
+    }
+}
 
 static void print_time(char text[40], const struct timespec *at)
 {
@@ -76,9 +81,7 @@ static void answer_error(const struct upload_page *page, int status,
         tecken_reply_error(page->req, status, text);
         return;
     }
-    if (status == 503 || status == 507) {
-        reply_header(page->req, "Retry-After", RETRY_SECONDS);
-    }
+    upload_add_retry(page->req, status);
     reply_error(page->req, status, words[i].word, text);
 }
 
@@ -181,20 +184,73 @@ static void on_done(void *arg, const struct upload_result *result)
 /* permissions
  * -------------------------------------------------------------------- */
 
-const struct upload_token *upload_token_find(const struct config *config,
-                                             const char *value)
+bool upload_token_check(const struct config *config, const char *value,
+                        char user[UPLOAD_USER_SIZE], bool *only_try)
 {
+    const struct uploads_config *uploads = &config->uploads;
     const struct upload_token *found = NULL;
     char text[256];
     size_t i;
 
+    snprintf(user, UPLOAD_USER_SIZE, "-");
+    *only_try = false;
+    if (!uploads->needs_token) {
+        return true; /* nginx has asked already */
+    }
+    if (value == NULL) {
+        return false;
+    }
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(value, "-"), value);
-    for (i = 0; i < config->uploads.ntokens; i++) {
-        if (secret_is_equal(text, config->uploads.tokens[i].token)) {
-            found = &config->uploads.tokens[i];
+    for (i = 0; i < uploads->ntokens; i++) {
+        if (secret_is_equal(text, uploads->tokens[i].token)) {
+            found = &uploads->tokens[i];
         }
     }
-    return found;
+    if (found == NULL) {
+        return false;
+    }
+    snprintf(user, UPLOAD_USER_SIZE, "%s", found->user);
+    *only_try = found->only_try;
+    return true;
+}
+
+static int base64_digit(char c)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at;
+
+    c = c == '-' ? '+' : c == '_' ? '/' : c;
+    at = c != '\0' ? strchr(digits, c) : NULL;
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
+char *upload_pair_decode(const char *text, char pair[UPLOAD_PAIR_MAX])
+{
+    unsigned bits = 0, n = 0;
+    size_t len = 0;
+    char *colon;
+    int digit;
+
+    if (strlen(text) >= UPLOAD_PAIR_MAX) {
+        return NULL;
+    }
+    for (; (digit = base64_digit(*text)) >= 0; text++) {
+        bits = bits << 6 | (unsigned)digit;
+        n += 6;
+        if (n >= 8) {
+            n -= 8;
+            pair[len++] = (char)(bits >> n);
+        }
+    }
+    pair[len] = '\0';
+    colon = strchr(pair, ':');
+    if (text[strspn(text, "=")] != '\0' || strlen(pair) != len ||
+        colon == NULL) {
+        return NULL;
+    }
+    *colon = '\0';
+    return colon + 1;
 }
 
 /* Returns why a client may not upload, or NULL. */
@@ -204,23 +260,15 @@ static const char *check_token(const struct config *config,
 {
     const char *header = page->is_package ? HEADER_NUGET : UPLOAD_HEADER_TOKEN;
     const char *value = request_header(page->req, header);
-    const struct upload_token *token;
 
-    snprintf(page->user, sizeof(page->user), "-");
-    if (!config->uploads.needs_token) {
-        return NULL; /* nginx has asked already */
+    if (config->uploads.needs_token) {
+        reply_header(page->req, "Vary", header);
     }
-    reply_header(page->req, "Vary", header);
-    if (value == NULL) {
-        return "This requires an Auth-Token to authenticate the request";
-    }
-    token = upload_token_find(config, value);
-    if (token == NULL) {
-        return "API Token not matched";
-    }
-    snprintf(page->user, sizeof(page->user), "%s", token->user);
-    request->only_try = token->only_try;
-    return NULL;
+    return upload_token_check(config, value, page->user, &request->only_try)
+               ? NULL
+           : value == NULL
+               ? "This requires an Auth-Token to authenticate the request"
+               : "API Token not matched";
 }
 
 /* what ------------------------------------------------------------------- */
@@ -461,7 +509,7 @@ static bool answer_head(struct upload_page *page, const struct config *config,
         evhttp_connection_get_base(evhttp_request_get_connection(page->req)),
         path, on_looked, page);
     if (rc != 0) {
-        reply_header(page->req, "Retry-After", RETRY_SECONDS);
+        upload_add_retry(page->req, 503);
         reply_empty(page->req, 503);
     }
     return rc == 0;

@@ -36,13 +36,28 @@ void upload_page(struct uploads *uploads, const struct config *config,
                  const struct url_path *target, const char *query,
                  struct evhttp_request *req);
 
+#define UPLOAD_RETRY_SECONDS "15"
+
+/* An answer with a status that may be another one later has Retry-After. */
+void upload_add_retry(struct evhttp_request *req, int status);
+
+#define UPLOAD_USER_SIZE 128
+
 /*
- * Finds the token that a client sends; what follows "-" is a label.  All are
- * compared, so that the time does not tell which one was near.  Returns NULL if
- * there is none.
+ * May a client upload that sends this token, or NULL?  What follows "-" is a
+ * label.  All are compared, so that the time does not tell which one was near.
+ * Sets the user, who is "-" where nginx asks, and what the token is for.
  */
-const struct upload_token *upload_token_find(const struct config *config,
-                                             const char *value);
+bool upload_token_check(const struct config *config, const char *value,
+                        char user[UPLOAD_USER_SIZE], bool *only_try);
+
+#define UPLOAD_PAIR_MAX 1024 /* encoded or not */
+
+/*
+ * Decodes "name:secret" from base64 of either alphabet, with padding or
+ * without.  Returns the secret, and pair is the name; or NULL.
+ */
+char *upload_pair_decode(const char *text, char pair[UPLOAD_PAIR_MAX]);
 
 /* Spells a path of three parts as symstore_path_read() does for that of a PUT.
  * Returns false if nothing can be stored there. */
