@@ -110,8 +110,7 @@ static char *skip_origin(char *target)
 }
 
 /* The line ends at end.  Returns 0, or a status. */
-static int parse_line(char *data, char *end, struct http_head *head,
-                      struct framing *framing)
+static int parse_line(char *data, char *end, struct http_head *head)
 {
     static const char version[] = " HTTP/";
     char *p = skip_token(data), *target, *query;
@@ -266,7 +265,7 @@ int http_head_parse(char *data, size_t size, struct http_head *head)
 
     memset(head, 0, sizeof(*head));
     from = memchr(data, '\r', size);
-    status = from[1] == '\n' ? parse_line(data, from, head, &framing) : 400;
+    status = from[1] == '\n' ? parse_line(data, from, head) : 400;
     from += 2;
     head->fields = (uint32_t)(from - data);
     for (to = from; status == 0 && from < end;) {

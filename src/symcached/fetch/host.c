@@ -58,7 +58,6 @@ struct host_slot {
 struct hosts {
     LIST_HEAD(, host) all;
     struct table by_origin;
-    unsigned n;
     struct event *timer; /* for the time when a lookup becomes slow, a process
                             stuck, or a host silent */
     void (*freed)(void *arg);

@@ -45,7 +45,6 @@ void guest_process_free(struct guest_process *helper); /* NULL is allowed */
 /* The other side: what main() of "symcached --guests" is given. */
 struct guest_options {
     struct tenants_config tenants; /* hosts are the configuration's */
-    const char *config;            /* file */
     int report;                    /* a socket, for guests_report() */
 };
 

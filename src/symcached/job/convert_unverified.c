@@ -53,7 +53,7 @@ void job_take_unverified(void *arg, const char *here)
     if (here == NULL) {
         job->original.unchanged = 0; /* it was received */
     }
-    (void)job_leave_at_source(job, stays ? here : file);
+    job_leave_at_source(job, stays ? here : file);
 }
 
 bool job_is_unverified(const struct job *job)

@@ -384,9 +384,8 @@ bool job_take_file(struct job *job, const char *file);
 void job_take_target(struct job *job, const char *file);
 
 /* The original is not copied into the downloads: file, itself or a link to it,
- * stays in a folder that the job keeps.  Returns false after it has ended the
- * job. */
-bool job_leave_at_source(struct job *job, const char *file);
+ * stays in a folder that the job keeps. */
+void job_leave_at_source(struct job *job, const char *file);
 
 /* convert_unverified.c ---------------------------------------------------- */
 

@@ -264,20 +264,19 @@ static void keep_original(struct job *job, bool is_wanted)
     job_ask_source(job);
 }
 
-bool job_leave_at_source(struct job *job, const char *file)
+void job_leave_at_source(struct job *job, const char *file)
 {
     job->original.link = strdup(file);
     if (job->original.link == NULL) {
         job_leave_sources(job);
         job_fail(job, ENOMEM, "the original cannot be used");
-        return false;
+        return;
     }
     (void)stat(file, &job->original.left); /* one that is gone has changed */
     job->original.folder = job->work;
     job->work = NULL;
     job_leave_sources(job);
     job_set_state(job, JOB_WAITS_TRANSCODER);
-    return true;
 }
 
 void job_take_target(struct job *job, const char *file)
@@ -365,7 +364,7 @@ static void on_found(struct job *job)
         return;
     }
     if (is_link(file)) {
-        (void)job_leave_at_source(job, file);
+        job_leave_at_source(job, file);
         return;
     }
     provenance_note(file, job->original.from, job->original.extent,

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/control.h"
 #include "base/hash_table.h"
 #include "base/journal.h"
 #include "proto/path.h"
@@ -416,26 +417,24 @@ int absences_add(struct absences *absences, const char *root,
     n += strlen(record + n);
     snprintf(record + n, sizeof(record) - n, "%s", entry->text);
     for (p = record + n; *p != '\0'; p++) {
-        if ((unsigned char)*p < ' ' || *p == 0x7f) {
+        if (control_is(*p)) {
             *p = ' ';
         }
     }
     return write_record(store, record);
 }
 
-bool absences_remove(struct absences *absences, const char *root,
+void absences_remove(struct absences *absences, const char *root,
                      const symcache_key_t *key,
                      const symcache_version_t *version)
 {
     struct absence *a = find_key(store_of(absences, root), key, version);
     char path[SYMCACHE_PATH_MAX + 1];
 
-    if (a == NULL) {
-        return false;
+    if (a != NULL) {
+        snprintf(path, sizeof(path), "%s", a->path);
+        take_back(a->store, path);
     }
-    snprintf(path, sizeof(path), "%s", a->path);
-    take_back(a->store, path);
-    return true;
 }
 
 /* An entry below the folder of a key, which ends with "/", or NULL. */

@@ -34,8 +34,8 @@ int absences_add(struct absences *absences, const char *root,
                  const symcache_key_t *key, const symcache_version_t *version,
                  const struct written *written);
 
-/* Removes the entry of a version.  Returns true if there was one. */
-bool absences_remove(struct absences *absences, const char *root,
+/* Removes the entry of a version, if there is one. */
+void absences_remove(struct absences *absences, const char *root,
                      const symcache_key_t *key,
                      const symcache_version_t *version);
 

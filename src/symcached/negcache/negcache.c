@@ -446,7 +446,7 @@ static int write_entry(struct negcache *negcache,
         (void)unlink(path);
         return 0;
     }
-    (void)absences_remove(negcache->absences, store->root, key, version);
+    absences_remove(negcache->absences, store->root, key, version);
     return write_file(&written, path, tmp);
 }
 
@@ -580,7 +580,7 @@ void negcache_drop(struct negcache *negcache, const struct store_config *store,
 
     entry_path(path, store, key, version);
     unlink(path);
-    (void)absences_remove(negcache->absences, store->root, key, version);
+    absences_remove(negcache->absences, store->root, key, version);
 
     print_id(id, store, key, "", NULL, version);
     f = error_find(negcache, id);

@@ -191,7 +191,7 @@ void tiers_pump(struct tiers *tiers);
 
 /* get.c, put.c ----------------------------------------------------------- */
 
-void tier_gets_pump(struct tiers *tiers, struct tier *tier);
+void tier_gets_pump(struct tier *tier);
 
 /* Returns the milliseconds after which to look again, or 0. */
 unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier);

@@ -372,7 +372,7 @@ static void begin_get(struct tier_get *get)
     }
 }
 
-void tier_gets_pump(struct tiers *tiers, struct tier *tier)
+void tier_gets_pump(struct tier *tier)
 {
     struct tier_get *get;
 

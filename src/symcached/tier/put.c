@@ -60,7 +60,6 @@ struct tier_put {
     struct tier *tier;
     struct config *config; /* reference */
     struct tier_call call;
-    bool called;
     bool probe;
     int plain; /* the file */
     char path[PATH_MAX];
@@ -283,7 +282,6 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
     struct tier_put *put =
         (struct tier_put *)((char *)call - offsetof(struct tier_put, call));
 
-    put->called = false;
     tier_way_ends(put->tier, &put->tier->put, reply, put->probe, detail,
                   "nothing is stored");
     put_ended(put, reply, detail);
@@ -302,7 +300,6 @@ static void put_failed(struct tier_put *put, const char *what, int errnum)
 /* There is nothing to store, which is not a failure. */
 static void skip_put(struct tier_put *put, const char *why)
 {
-    put->called = false;
     tier_way_ends(put->tier, &put->tier->put, TIER_REPLY_FAILED, put->probe, "",
                   "");
     log_debug(0, "tier %s: \"%s\" is not stored: %s", put->tier->name,
@@ -425,7 +422,6 @@ static void begin_call(struct tier_put *put, struct tier_config *config)
     call->key = &put->key;
     call->version = put->version;
     call->replace = put->replace;
-    put->called = true;
     put->tmp[0] = '\0';
     put->child = NULL;
     put->task = NULL;

@@ -234,7 +234,7 @@ static void on_pump(evutil_socket_t fd, short what, void *arg)
     }
     LIST_FOREACH(tier, &tiers->all, all)
     {
-        tier_gets_pump(tiers, tier);
+        tier_gets_pump(tier);
         ms = tier_puts_pump(tiers, tier);
         soonest = ms != 0 && (soonest == 0 || ms < soonest) ? ms : soonest;
     }

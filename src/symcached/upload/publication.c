@@ -426,7 +426,7 @@ static int publish_file(const struct publication *p,
     /* as good as new: it counts as used, and may live longer */
     rc = p->shortens ? retention_set_expires(path, p->expires)
                      : retention_extend(path, p->expires);
-    (void)retention_touch(path);
+    retention_touch(path);
     return rc;
 }
 

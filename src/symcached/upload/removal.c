@@ -276,7 +276,7 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
         leave_to_other(removal);
     } else if (outcome == TIER_ORIGINAL_USED) {
         print_path(path, removal);
-        (void)retention_touch(path);
+        retention_touch(path);
         settle_removal(removal);
         end_removal(removal, 409, detail);
     } else if (!removal->is_indexed &&

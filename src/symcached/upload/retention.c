@@ -85,13 +85,12 @@ int retention_extend(const char *path, unsigned seconds)
     return retention_set_expires(path, seconds);
 }
 
-int retention_touch(const char *path)
+void retention_touch(const char *path)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_NOW},
                                 {.tv_nsec = UTIME_OMIT}};
 
-    return utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) == 0 ? 0
-                                                                      : errno;
+    (void)utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
 }
 
 /* Seconds that have passed since then; 0 for times to come. */

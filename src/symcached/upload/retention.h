@@ -34,8 +34,8 @@ int retention_set_labelled(const char *path, bool is_new, bool is_labelled);
  */
 int retention_extend(const char *path, unsigned seconds);
 
-/* Notes that the file is used now.  Returns 0 or an errno. */
-int retention_touch(const char *path);
+/* Notes that the file is used now. */
+void retention_touch(const char *path);
 
 struct retention_rules {
     unsigned max_unused_for; /* seconds; 0 = for ever */
