@@ -36,6 +36,23 @@ static inline char *hex_print(char *to, const void *bytes, size_t size,
     return to;
 }
 
+/* Reads a text of two digits for each byte.  Returns false if it is another.
+ */
+static inline bool hex_bytes(const char *text, uint8_t *bytes, size_t size)
+{
+    int high, low;
+
+    for (; size > 0; size--, text += 2) {
+        high = hex_digit(text[0]);
+        low = high >= 0 ? hex_digit(text[1]) : -1;
+        if (low < 0) {
+            return false;
+        }
+        *bytes++ = (uint8_t)(high << 4 | low);
+    }
+    return *text == '\0';
+}
+
 /* Reads a number of hexadecimal digits alone.  Returns false if there are none,
  * or it has more than 64 bits. */
 static inline bool hex_number(const char *p, size_t size, uint64_t *number)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "control.h"
 
 #define NAME_MAX_LEN 127
 
@@ -168,8 +169,7 @@ static int check_controls(const struct reason *reason, const char *p,
                           const char *allowed)
 {
     for (; *p != '\0'; p++) {
-        if (((unsigned char)*p < ' ' || *p == 0x7f) &&
-            strchr(allowed, *p) == NULL) {
+        if (control_is(*p) && strchr(allowed, *p) == NULL) {
             return fail_secret(reason, "has a control character");
         }
     }

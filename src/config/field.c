@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <event2/util.h>
 #include "secret_field.h"
+#include "base/control.h"
 #include "base/duration.h"
 #include "base/percent.h"
 #include "proto/version.h"
@@ -123,8 +124,6 @@ int config_object(struct config_reader *r, const cJSON *item,
 const char *config_text(struct config_reader *r, const cJSON *item,
                         const char *example)
 {
-    const unsigned char *p;
-
     if (!cJSON_IsString(item)) {
         config_error(r, item, "must be a string%s%s",
                      example != NULL ? " such as " : "",
@@ -135,11 +134,9 @@ const char *config_text(struct config_reader *r, const cJSON *item,
         config_error(r, item, "must not be empty");
         return NULL;
     }
-    for (p = (unsigned char *)item->valuestring; *p != '\0'; p++) {
-        if (*p < ' ' || *p == 0x7f) {
-            config_error(r, item, "has a control character");
-            return NULL;
-        }
+    if (control_in(item->valuestring)) {
+        config_error(r, item, "has a control character");
+        return NULL;
     }
     return item->valuestring;
 }

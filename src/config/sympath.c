@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "base/control.h"
 
 #define SYMPATH_CHAIN 10 /* stores */
 #define SYMPATH_MAX 32767
@@ -138,10 +139,8 @@ static int expand_part(struct sympath *path, const struct sympath_text *in,
         p++;
     }
 
-    for (n = 0; n < len; n++) {
-        if ((unsigned char)out[n] < ' ' || out[n] == 0x7f) {
-            return fail_sympath(path, in, "has a control character");
-        }
+    if (control_in(out)) {
+        return fail_sympath(path, in, "has a control character");
     }
     while (len > 1 && (out[len - 1] == '/' || out[len - 1] == '\\')) {
         out[--len] = '\0';

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/le.h"
 #include "proto/key.h"
 
 #define CABINET_MAGIC "MSCF\0\0\0" /* and a NUL */
@@ -156,11 +157,6 @@ static void mspack_copy(void *from, void *to, size_t bytes)
     memcpy(to, from, bytes);
 }
 
-static unsigned u16(const uint8_t *p)
-{
-    return p[0] | (unsigned)p[1] << 8;
-}
-
 static bool read_header(int in, struct cabinet_header *header)
 {
     uint8_t p[CABINET_HEADER];
@@ -169,8 +165,8 @@ static bool read_header(int in, struct cabinet_header *header)
         memcmp(p, CABINET_MAGIC, sizeof(CABINET_MAGIC)) != 0) {
         return false;
     }
-    *header = (struct cabinet_header){u16(p + 26), u16(p + 28), u16(p + 30),
-                                      u16(p + 32), u16(p + 34)};
+    *header = (struct cabinet_header){le16(p + 26), le16(p + 28), le16(p + 30),
+                                      le16(p + 32), le16(p + 34)};
     return true;
 }
 
@@ -205,7 +201,7 @@ bool cabinet_next(int in, char name[CABINET_NAME])
         if (pread(in, reserve, sizeof(reserve), at) != CABINET_RESERVE) {
             return false;
         }
-        at += CABINET_RESERVE + (off_t)u16(reserve);
+        at += CABINET_RESERVE + (off_t)le16(reserve);
     }
 
     n = pread(in, names, sizeof(names), at);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/control.h"
 
 /*
  * Reads "<reason> <seconds>[ <fingerprint>]\n<text>\n[<name variants>\n]" up
@@ -84,7 +85,7 @@ bool entry_print(FILE *f, uint64_t fingerprint,
 
     snprintf(line, sizeof(line), "%s", entry->text);
     for (p = line; *p != '\0'; p++) {
-        if ((unsigned char)*p < ' ' || *p == 0x7f) {
+        if (control_is(*p)) {
             *p = ' ';
         }
     }

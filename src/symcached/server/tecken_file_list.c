@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/control.h"
+#include "base/hex.h"
 #include "config/config.h"
 #include "proto/key.h"
 #include "symcached/upload/upload.h"
@@ -88,19 +89,7 @@ static bool read_path(const char *path, struct symstore_path *place)
 
 static bool read_md5(const char *text, uint8_t md5[16])
 {
-    unsigned byte;
-    int i;
-
-    if (strlen(text) != 32 || strspn(text, "0123456789abcdef") != 32) {
-        return false;
-    }
-    for (i = 0; i < 16; i++) {
-        if (sscanf(text + 2 * i, "%2x", &byte) != 1) {
-            return false;
-        }
-        md5[i] = (uint8_t)byte;
-    }
-    return true;
+    return strspn(text, HEX_LOWER) == 32 && hex_bytes(text, md5, 16);
 }
 
 /* Returns false if it is no description of a file. */

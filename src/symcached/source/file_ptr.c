@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/control.h"
 #include "base/utf8.h"
 
 /* text -------------------------------------------------------------------- */
@@ -152,12 +153,10 @@ enum file_ptr_kind file_ptr_parse(const uint8_t *data, size_t len,
 
     named = file_ptr_cut(text, "PATH:");
 
-    for (i = 0; text[i] != '\0'; i++) {
-        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) {
-            return file_ptr_bad(text, "file.ptr has several lines");
-        }
+    if (control_in(text)) {
+        return file_ptr_bad(text, "file.ptr has several lines");
     }
-    if (i == 0) {
+    if (text[0] == '\0') {
         return file_ptr_bad(text, "file.ptr is empty");
     }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/control.h"
 #include "base/duration.h"
 #include "call.h"
 #include "list.h"
@@ -172,7 +173,7 @@ static void tier_ls_one(void *arg, const struct tier_listed *listed)
     }
     printf("%12" PRIu64 "  %-19s  ", listed->size, when);
     for (p = listed->name; *p != '\0'; p++) {
-        if ((unsigned char)*p < ' ' || *p == '\x7f') {
+        if (control_is(*p)) {
             printf("\\x%02x", (unsigned char)*p);
         } else {
             putchar(*p);
