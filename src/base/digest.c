@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "hex.h"
+
+#define READ_SIZE 65536
 
 struct digest {
     struct sha256_ctx context;
@@ -34,6 +37,24 @@ void digest_add(struct digest *digest, const void *data, size_t len)
     if (digest != NULL) {
         sha256_update(&digest->context, len, data);
     }
+}
+
+struct digest *digest_read(int fd, const atomic_bool *stops)
+{
+    struct digest *digest = digest_new();
+    unsigned char *buf = malloc(READ_SIZE);
+    ssize_t n = -1;
+
+    while (buf != NULL && !(stops != NULL && *stops) &&
+           (n = read(fd, buf, READ_SIZE)) > 0) {
+        digest_add(digest, buf, (size_t)n);
+    }
+    free(buf);
+    if (n != 0) {
+        digest_free(digest);
+        digest = NULL;
+    }
+    return digest;
 }
 
 void digest_text(struct digest *digest, char text[SYMCACHE_DIGEST_TEXT + 1])

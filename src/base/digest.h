@@ -7,6 +7,7 @@
 #ifndef BASE_DIGEST_H
 #define BASE_DIGEST_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,10 @@ struct digest; /* of bytes that are added piece by piece */
  */
 struct digest *digest_new(void);
 void digest_add(struct digest *digest, const void *data, size_t len);
+
+/* The digest of what is left of a file; NULL if it cannot be read, or *stops.
+ * stops may be NULL. */
+struct digest *digest_read(int fd, const atomic_bool *stops);
 
 /* Writes the digest of all bytes that were added.  No more can be added. */
 void digest_text(struct digest *digest, char text[SYMCACHE_DIGEST_TEXT + 1]);

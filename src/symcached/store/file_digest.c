@@ -19,7 +19,6 @@
 #include "base/digest_attribute.h"
 #include "base/thread.h"
 
-#define READ_SIZE 65536
 #define QUEUE_MAX 64
 #define NICE 19
 #define TRIES 3
@@ -47,27 +46,9 @@ static struct {
 
 /* The file is read and not mapped: the process that made it may still have it
  * open, and could cut it short. */
-static struct digest *read_digest(int fd, const atomic_bool *stops)
-{
-    struct digest *digest = digest_new();
-    unsigned char *buf = malloc(READ_SIZE);
-    ssize_t n = -1;
-
-    while (buf != NULL && !(stops != NULL && *stops) &&
-           (n = read(fd, buf, READ_SIZE)) > 0) {
-        digest_add(digest, buf, (size_t)n);
-    }
-    free(buf);
-    if (n != 0) {
-        digest_free(digest);
-        digest = NULL;
-    }
-    return digest;
-}
-
 void file_digest_note(int fd)
 {
-    digest_note(fd, read_digest(fd, NULL));
+    digest_note(fd, digest_read(fd, NULL));
 }
 
 static bool is_same(const struct stat *a, const struct stat *b)
@@ -86,7 +67,7 @@ static bool take_digest(int fd)
     if (lseek(fd, 0, SEEK_SET) != 0 || fstat(fd, &before) != 0) {
         return false;
     }
-    digest = read_digest(fd, &digest_queue.stops);
+    digest = digest_read(fd, &digest_queue.stops);
     if (digest == NULL || fstat(fd, &after) != 0 ||
         !is_same(&before, &after)) {
         digest_free(digest);

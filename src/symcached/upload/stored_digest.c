@@ -15,7 +15,6 @@
 
 #define LOOKS_MAX 4
 #define SECONDS 600
-#define CHUNK 65536
 
 struct stored_digest {
     char *path;
@@ -27,26 +26,15 @@ struct stored_digest {
 
 static unsigned running; /* in the loop only */
 
-/* Returns 0, or an errno. */
-static int read_all(int fd, char text[SYMCACHE_DIGEST_TEXT + 1])
+static bool read_all(int fd, char text[SYMCACHE_DIGEST_TEXT + 1])
 {
-    char *buf = malloc(CHUNK);
-    struct digest *digest = digest_new();
-    ssize_t n = -1;
+    struct digest *digest = digest_read(fd, NULL);
 
-    if (buf == NULL || digest == NULL) {
-        errno = ENOMEM;
-    } else {
-        while ((n = read(fd, buf, CHUNK)) > 0 || (n < 0 && errno == EINTR)) {
-            digest_add(digest, buf, n > 0 ? (size_t)n : 0);
-        }
-    }
-    if (n == 0) {
+    if (digest != NULL) {
         digest_text(digest, text);
     }
     digest_free(digest);
-    free(buf);
-    return n == 0 ? 0 : errno;
+    return digest != NULL;
 }
 
 /* symcached replaces files and never writes to them, but a user may. */
@@ -71,8 +59,7 @@ static void run_stored_digest(void *arg)
         return;
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        (digest_sealed(fd, text) || read_all(fd, text) == 0) &&
-        is_same(&st, fd)) {
+        (digest_sealed(fd, text) || read_all(fd, text)) && is_same(&st, fd)) {
         (void)futimens(fd, used);
         digest_note_text(fd, text);
         digest_seal(fd);
