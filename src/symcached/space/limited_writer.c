@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/disk_full.h"
 #include "total_size.h"
 
 #define CHECK_BYTES (1024 * 1024) /* between two checks of free space */
@@ -103,7 +104,7 @@ int limited_writer_write(struct limited_writer *writer, const void *data,
 
 bool limited_writer_is_full(const struct limited_writer *writer)
 {
-    return writer->error == ENOSPC || writer->error == EDQUOT;
+    return disk_is_full(writer->error);
 }
 
 void limited_writer_reason(const struct limited_writer *writer, char *text,

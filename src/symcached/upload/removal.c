@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <unistd.h>
+#include "base/disk_full.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "symcached/upload_index/upload_index.h"
@@ -321,7 +322,7 @@ static int note_intent(struct upload_removal *removal)
     print_root(below, removal);
     errnum = write_ahead_log_write(&removal->intent, below, true,
                                    &removal->file, 1);
-    return errnum == ENOSPC || errnum == EDQUOT ? 0 : errnum;
+    return disk_is_full(errnum) ? 0 : errnum;
 }
 
 void removals_start(struct removals *removals,
