@@ -55,7 +55,6 @@ struct tier_type {
     int (*fresh)(struct tier_call *call);
     int (*remove)(struct tier_call *call);
     int (*list)(struct tier_call *call);
-    void (*cancel)(struct tier_call *call); /* no tier_call_end() follows */
     /* Has a part of what a get asked for arrived?  NULL: it cannot tell. */
     bool (*receives)(const struct tier_call *call);
 };
@@ -113,6 +112,10 @@ __attribute__((format(printf, 3, 4))) void tier_call_end(struct tier_call *call,
                                                          enum tier_reply reply,
                                                          const char *format,
                                                          ...);
+
+/* Ends what a type does for a call, if anything.  No tier_call_end() follows.
+ */
+void tier_call_cancel(struct tier_call *call);
 
 /* tier.c ----------------------------------------------------------------- */
 

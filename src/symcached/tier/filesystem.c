@@ -569,11 +569,6 @@ static int list_files(struct tier_call *call)
     return start_new_task(call, &lists);
 }
 
-static void cancel_file_task(struct tier_call *call)
-{
-    call->task_cancel(call->task);
-}
-
 const struct tier_type tier_filesystem = {
-    true,      get_file,   look_at_file,     put_file, refresh_file,
-    take_away, list_files, cancel_file_task, NULL};
+    true,         get_file,  look_at_file, put_file,
+    refresh_file, take_away, list_files,   NULL};

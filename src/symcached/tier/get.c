@@ -534,9 +534,7 @@ void tiers_get_cancel(struct tier_get *get)
     } else {
         get->tier->getting--;
     }
-    if ((get->called || get->fresh) && get->call.task != NULL) {
-        tier_type_of(get->call.config)->cancel(&get->call);
-    }
+    tier_call_cancel(&get->call);
     if (get->called) {
         tier_way_ends(get->tier, &get->tier->get, TIER_REPLY_FAILED, get->probe,
                       "", "");

@@ -530,9 +530,7 @@ unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier)
 /* Ends what runs. */
 static void stop_put(struct tier_put *put)
 {
-    if (put->call.task != NULL) {
-        tier_type_of(put->call.config)->cancel(&put->call);
-    }
+    tier_call_cancel(&put->call);
     tier_way_ends(put->tier, &put->tier->put, TIER_REPLY_FAILED, put->probe,
                   "", "");
     if (put->child != NULL) {

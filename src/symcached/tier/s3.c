@@ -625,17 +625,11 @@ static int s3_request(struct tier_call *call, enum request what)
     }
 }
 
-static void s3_cancel(struct tier_call *call)
-{
-    call->task_cancel(call->task);
-}
-
 static bool s3_receives(const struct tier_call *call)
 {
     return call->task != NULL && call->task_cancel == fetch_ends &&
            fetch_receives(call->task);
 }
 
-const struct tier_type tier_s3 = {true,       s3_get,     s3_look,
-                                  s3_put,     s3_refresh, take_away,
-                                  s3_list,    s3_cancel,  s3_receives};
+const struct tier_type tier_s3 = {true,       s3_get,    s3_look, s3_put,
+                                  s3_refresh, take_away, s3_list, s3_receives};

@@ -341,9 +341,7 @@ struct tier_original *tiers_remove_original(struct tiers *tiers,
 void tiers_original_cancel(struct tier_original *original)
 {
     if (original->called) {
-        if (original->call.task != NULL) {
-            tier_type_of(original->call.config)->cancel(&original->call);
-        }
+        tier_call_cancel(&original->call);
         call_ends(original, TIER_REPLY_FAILED, "");
     }
     if (original->task != NULL) {

@@ -73,6 +73,11 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
 }
 
+static void fetch_ends(void *task)
+{
+    fetch_cancel(task);
+}
+
 static int peer_get(struct tier_call *call)
 {
     struct fetch_request fetch = {
@@ -99,14 +104,10 @@ static int peer_get(struct tier_call *call)
     call->task = url != NULL ? fetch_start(call->tiers->fetcher, &fetch,
                                            on_fetched, call)
                              : NULL;
+    call->task_cancel = fetch_ends;
     free(url);
     errno = ENOMEM;
     return call->task != NULL ? 0 : -1;
-}
-
-static void peer_cancel(struct tier_call *call)
-{
-    fetch_cancel(call->task);
 }
 
 static bool peer_receives(const struct tier_call *call)
@@ -114,6 +115,5 @@ static bool peer_receives(const struct tier_call *call)
     return call->task != NULL && fetch_receives(call->task);
 }
 
-const struct tier_type tier_symcache = {false, peer_get,    NULL,
-                                        NULL,  NULL,        NULL,
-                                        NULL,  peer_cancel, peer_receives};
+const struct tier_type tier_symcache = {false, peer_get, NULL, NULL,
+                                        NULL,  NULL,     NULL, peer_receives};

@@ -91,6 +91,13 @@ void tier_call_end(struct tier_call *call, enum tier_reply reply,
     call->reply(call, reply, detail);
 }
 
+void tier_call_cancel(struct tier_call *call)
+{
+    if (call->task != NULL) {
+        call->task_cancel(call->task);
+    }
+}
+
 void tiers_find_stores(struct tiers *tiers,
                        const struct store_config *(*find)(void *arg,
                                                           const char *name),
