@@ -260,7 +260,8 @@ static struct fetcher_pool *pool_get(struct fetcher *fetcher,
     return pool_new(fetcher, transport, credentials);
 }
 
-struct fetcher *fetcher_new(struct event_base *base, struct hosts *hosts)
+struct fetcher *fetcher_new(struct event_base *base, void (*freed)(void *arg),
+                            void *arg)
 {
     struct fetcher *fetcher = calloc(1, sizeof(*fetcher));
 
@@ -271,9 +272,9 @@ struct fetcher *fetcher_new(struct event_base *base, struct hosts *hosts)
 
     LIST_INIT(&fetcher->pools);
     fetcher->base = base;
-    fetcher->hosts = hosts;
+    fetcher->hosts = hosts_new(base, freed, arg);
     fetcher->dropper = evtimer_new(base, on_drop, fetcher);
-    if (fetcher->dropper == NULL) {
+    if (fetcher->hosts == NULL || fetcher->dropper == NULL) {
         fetcher_free(fetcher);
         return NULL;
     }
@@ -284,12 +285,16 @@ void fetcher_free(struct fetcher *fetcher)
 {
     struct fetcher_pool *pool;
 
+    if (fetcher == NULL) {
+        return;
+    }
     while ((pool = LIST_FIRST(&fetcher->pools)) != NULL) {
         pool_free(pool);
     }
     if (fetcher->dropper != NULL) {
         event_free(fetcher->dropper);
     }
+    hosts_free(fetcher->hosts);
     free(fetcher);
     curl_global_cleanup();
 }

@@ -32,7 +32,6 @@ struct fetcher_slot {
 };
 
 struct event_base *fetcher_base(const struct fetcher *fetcher);
-struct hosts *fetcher_hosts(const struct fetcher *fetcher);
 
 /*
  * Starts a transfer from the event loop, never from inside.  It uses

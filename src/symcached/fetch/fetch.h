@@ -23,7 +23,7 @@
 
 struct event_base;
 struct hosts;   /* The state of each host, see host.h. */
-struct fetcher; /* The connections; there is one fetcher in the process. */
+struct fetcher; /* Connections, and their hosts. */
 struct fetch;
 
 struct fetch_request {
@@ -58,8 +58,15 @@ struct fetch_result {
 
 typedef void (*fetch_done_fn)(void *arg, const struct fetch_result *result);
 
-struct fetcher *fetcher_new(struct event_base *base, struct hosts *hosts);
-void fetcher_free(struct fetcher *fetcher); /* no fetch may be running */
+/* freed is called when a host may have room for another lookup; or it is NULL.
+ * Returns NULL when out of memory. */
+struct fetcher *fetcher_new(struct event_base *base, void (*freed)(void *arg),
+                            void *arg);
+
+/* No fetch may be running.  NULL is allowed. */
+void fetcher_free(struct fetcher *fetcher);
+
+struct hosts *fetcher_hosts(const struct fetcher *fetcher);
 
 /* Closes the connections of former configurations that are not in use: a later
  * one has other transports. */

@@ -129,6 +129,13 @@ static void is_silent(struct host *host, struct host_wait *wait, uint64_t now)
              host->origin, limits->first_byte_patience, limits->breaker_pause);
 }
 
+static void tell_freed(const struct hosts *hosts)
+{
+    if (hosts->freed != NULL) {
+        hosts->freed(hosts->arg);
+    }
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct hosts *hosts = arg;
@@ -145,7 +152,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
             }
         }
     }
-    hosts->freed(hosts->arg);
+    tell_freed(hosts);
     set_timer(hosts);
 }
 
@@ -553,7 +560,7 @@ static void slot_end(struct host_slot *slot)
     }
     LIST_REMOVE(slot, entry);
     free(slot);
-    hosts->freed(hosts->arg);
+    tell_freed(hosts);
 }
 
 void host_slot_share(struct host_slot *slot)

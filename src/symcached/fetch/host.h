@@ -37,7 +37,8 @@ struct host_wait {
     bool silent;    /* it has waited for limits->first_byte_patience */
 };
 
-/* freed is called when a host may have room for another lookup. */
+/* freed is called when a host may have room for another lookup; or it is NULL.
+ */
 struct hosts *hosts_new(struct event_base *base, void (*freed)(void *arg),
                         void *arg);
 void hosts_free(struct hosts *hosts); /* no request may be running */

@@ -67,7 +67,6 @@ static atomic_uint walks;
 
 struct metadata {
     struct event_base *base;
-    struct hosts *hosts;
     struct fetcher *fetcher;
     LIST_HEAD(, metadata_query) all;
     unsigned ninquiries;
@@ -329,10 +328,6 @@ bool metadata_ask(struct metadata *metadata, const struct config *config,
     return true;
 }
 
-static void on_host_freed(void *arg)
-{
-}
-
 struct metadata *metadata_new(struct event_base *base)
 {
     struct metadata *metadata = calloc(1, sizeof(*metadata));
@@ -342,12 +337,9 @@ struct metadata *metadata_new(struct event_base *base)
     }
     metadata->base = base;
     LIST_INIT(&metadata->all);
-    metadata->hosts = hosts_new(base, on_host_freed, NULL);
-    metadata->fetcher = metadata->hosts != NULL
-                            ? fetcher_new(base, metadata->hosts)
-                            : NULL;
+    metadata->fetcher = fetcher_new(base, NULL, NULL);
     if (metadata->fetcher == NULL) {
-        metadata_free(metadata);
+        free(metadata);
         return NULL;
     }
     return metadata;
@@ -368,10 +360,7 @@ void metadata_free(struct metadata *metadata)
     if (metadata == NULL) {
         return;
     }
-    if (metadata->fetcher != NULL) {
-        fetcher_free(metadata->fetcher);
-    }
-    hosts_free(metadata->hosts);
+    fetcher_free(metadata->fetcher);
     free(metadata);
 }
 

@@ -14,7 +14,6 @@
 #define TRIES 3
 
 struct one_time_fetches {
-    struct hosts *hosts;
     struct fetcher *fetcher;
 };
 
@@ -31,21 +30,15 @@ struct one_time_fetch {
     void *arg;
 };
 
-static void on_host_freed(void *arg)
-{
-}
-
 struct one_time_fetches *one_time_fetch_new(struct event_base *base)
 {
     struct one_time_fetches *once = calloc(1, sizeof(*once));
 
     if (once != NULL) {
-        once->hosts = hosts_new(base, on_host_freed, NULL);
-        once->fetcher =
-            once->hosts != NULL ? fetcher_new(base, once->hosts) : NULL;
+        once->fetcher = fetcher_new(base, NULL, NULL);
     }
     if (once != NULL && once->fetcher == NULL) {
-        one_time_fetch_free(once);
+        free(once);
         return NULL;
     }
     return once;
@@ -54,10 +47,7 @@ struct one_time_fetches *one_time_fetch_new(struct event_base *base)
 void one_time_fetch_free(struct one_time_fetches *once)
 {
     if (once != NULL) {
-        if (once->fetcher != NULL) {
-            fetcher_free(once->fetcher);
-        }
-        hosts_free(once->hosts);
+        fetcher_free(once->fetcher);
         free(once);
     }
 }

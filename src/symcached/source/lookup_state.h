@@ -37,7 +37,7 @@ struct source_memory {
 struct sources {
     struct event_base *base;
     struct tiers *tiers;
-    struct hosts *hosts;
+    struct hosts *hosts; /* of the fetcher */
     struct fetcher *fetcher;
     struct source_memory *memories;
     void (*freed)(void *arg);

@@ -37,15 +37,13 @@ struct sources *sources_new(struct event_base *base, struct tiers *tiers)
 
     sources->base = base;
     sources->tiers = tiers;
-    sources->hosts = hosts_new(base, sources_on_freed, sources);
-    if (sources->hosts != NULL) {
-        sources->fetcher = fetcher_new(base, sources->hosts);
-    }
+    sources->fetcher = fetcher_new(base, sources_on_freed, sources);
     if (sources->fetcher == NULL) {
-        sources_free(sources);
+        free(sources);
         return NULL;
     }
 
+    sources->hosts = fetcher_hosts(sources->fetcher);
     return sources;
 }
 
@@ -109,10 +107,7 @@ void sources_free(struct sources *sources)
     while (sources->memories != NULL) {
         memory_drop(&sources->memories);
     }
-    if (sources->fetcher != NULL) {
-        fetcher_free(sources->fetcher);
-    }
-    hosts_free(sources->hosts);
+    fetcher_free(sources->fetcher);
     free(sources);
 }
 

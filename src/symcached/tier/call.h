@@ -150,7 +150,6 @@ struct tiers {
     struct config *config;
     const struct store_config *(*find)(void *arg, const char *name);
     void *find_arg; /* both as tiers_find_stores() has them */
-    struct hosts *hosts;
     struct fetcher *fetcher;
     struct event *pump;
     struct event *look;   /* for what was discarded, see outdated_objects.h */

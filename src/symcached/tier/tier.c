@@ -257,11 +257,6 @@ static void on_pump(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static void host_freed(void *arg)
-{
-    /* lookups wait for hosts, tiers do not */
-}
-
 struct tiers *tiers_new(struct event_base *base, struct config *config)
 {
     static const struct timeval now;
@@ -276,9 +271,7 @@ struct tiers *tiers_new(struct event_base *base, struct config *config)
     tiers->config = config_ref(config);
     tiers->pump = event_new(base, -1, 0, on_pump, tiers);
     tiers->look = evtimer_new(base, outdated_objects_look, tiers);
-    tiers->hosts = hosts_new(base, host_freed, NULL);
-    tiers->fetcher =
-        tiers->hosts != NULL ? fetcher_new(base, tiers->hosts) : NULL;
+    tiers->fetcher = fetcher_new(base, NULL, NULL);
     if (tiers->pump == NULL || tiers->look == NULL ||
         tiers->fetcher == NULL) {
         tiers_free(tiers);
@@ -348,10 +341,7 @@ void tiers_free(struct tiers *tiers)
         free(tier->name);
         free(tier);
     }
-    if (tiers->fetcher != NULL) {
-        fetcher_free(tiers->fetcher);
-    }
-    hosts_free(tiers->hosts);
+    fetcher_free(tiers->fetcher);
     if (tiers->pump != NULL) {
         event_free(tiers->pump);
     }

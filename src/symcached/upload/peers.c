@@ -27,7 +27,6 @@
 
 struct peers {
     struct scheduler *scheduler;
-    struct hosts *hosts;
     struct fetcher *fetcher;
     struct peer_owner owner;
     struct event *save;
@@ -233,11 +232,6 @@ void peers_look(struct peers *peers)
 
 /* life -------------------------------------------------------------------- */
 
-static void host_freed(void *arg)
-{
-    /* nothing here waits for hosts */
-}
-
 struct peers *peers_new(struct event_base *base, struct scheduler *scheduler)
 {
     struct peers *peers = calloc(1, sizeof(*peers));
@@ -248,9 +242,7 @@ struct peers *peers_new(struct event_base *base, struct scheduler *scheduler)
     LIST_INIT(&peers->all);
     LIST_INIT(&peers->notifications);
     peers->scheduler = scheduler;
-    peers->hosts = hosts_new(base, host_freed, NULL);
-    peers->fetcher =
-        peers->hosts != NULL ? fetcher_new(base, peers->hosts) : NULL;
+    peers->fetcher = fetcher_new(base, NULL, NULL);
     peers->save = event_new(base, -1, 0, on_save, peers);
     if (peers->fetcher == NULL || peers->save == NULL) {
         peers_free(peers);
@@ -287,10 +279,7 @@ void peers_free(struct peers *peers)
     while (!LIST_EMPTY(&peers->notifications)) {
         peer_notification_free(LIST_FIRST(&peers->notifications));
     }
-    if (peers->fetcher != NULL) {
-        fetcher_free(peers->fetcher);
-    }
-    hosts_free(peers->hosts);
+    fetcher_free(peers->fetcher);
     if (peers->save != NULL) {
         event_free(peers->save);
     }
