@@ -3,10 +3,10 @@
  */
 #include "profiler_id.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <nettle/sha2.h>
+#include "hex.h"
 #include "proto/profiler_id.h"
 
 static void set_id(symcache_key_t *key,
@@ -67,7 +67,7 @@ void profiler_id_of_kernel(symcache_key_t *key, const uint8_t *build_id,
     size_t i, j;
 
     for (i = 0; i < size; i++) {
-        snprintf(digits, sizeof(digits), "%02x", build_id[i]);
+        hex_print(digits, &build_id[i], 1, HEX_LOWER);
         for (j = 0; j < 2; j++) {
             hash = (hash ^ (uint8_t)digits[j]) * prime;
         }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/durable.h"
+#include "base/hex.h"
 
 #define KEY_FILE ".key"
 #define DIGITS "0123456789abcdef"
@@ -98,15 +99,12 @@ int store_name_print(char name[STORE_NAME + 1],
                      size_t size)
 {
     unsigned char sum[EVP_MAX_MD_SIZE];
-    size_t i;
 
     if (HMAC(EVP_sha256(), key->bytes, sizeof(key->bytes),
              (const unsigned char *)text, size, sum, NULL) == NULL) {
         return -1;
     }
-    for (i = 0; i < STORE_NAME / 2; i++) {
-        snprintf(name + 2 * i, 3, "%02x", sum[i]);
-    }
+    hex_print(name, sum, STORE_NAME / 2, HEX_LOWER);
     return 0;
 }
 

@@ -6,9 +6,9 @@
 #include <nettle/nettle-meta.h>
 #include <nettle/sha1.h>
 #include <nettle/sha2.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "base/hex.h"
 
 #define ID_SIZE 20
 
@@ -54,16 +54,13 @@ static void digest_of_pdb(char hex[2 * SHA512_DIGEST_SIZE + 1],
         struct sha512_ctx sha512;
     } context;
     size_t rest = id_at + ID_SIZE;
-    unsigned i;
 
     hash->init(&context);
     hash->update(&context, id_at, data);
     hash->update(&context, ID_SIZE, zeros);
     hash->update(&context, size - rest, data + rest);
     hash->digest(&context, hash->digest_size, sum);
-    for (i = 0; i < hash->digest_size; i++) {
-        snprintf(hex + 2 * i, 3, "%02x", sum[i]);
-    }
+    hex_print(hex, sum, hash->digest_size, HEX_LOWER);
 }
 
 bool checksum_fits(const char *wanted, const uint8_t *data, size_t size,

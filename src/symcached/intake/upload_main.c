@@ -39,6 +39,7 @@
 #include <nettle/sha1.h>
 #include "base/array.h"
 #include "base/control.h"
+#include "base/hex.h"
 #include "child/child.h"
 #include "proto/upload.h"
 #include "sandbox/sandbox.h"
@@ -360,11 +361,10 @@ static int copy_part(struct work *w, const struct multipart_part *part, int fd)
 static int take_chunk(struct work *w, const struct multipart_part *part)
 {
     const uint8_t *got = w->outs[w->out - UPLOAD_OUT_FD];
-    char id[sizeof("hash-") + 2 * SHA1_DIGEST_SIZE], *at;
+    char id[sizeof("hash-") + 2 * SHA1_DIGEST_SIZE];
     const char *const place[3] = {SYMCACHE_NAME_NONE, id, UPLOAD_CHUNK};
     uint8_t sum[SHA1_DIGEST_SIZE];
     struct sha1_ctx sha1;
-    size_t i;
 
     w->name = "a chunk";
     w->kind = BODY_GZIP;
@@ -380,10 +380,7 @@ static int take_chunk(struct work *w, const struct multipart_part *part)
     sha1_init(&sha1);
     sha1_update(&sha1, (size_t)w->writer.written, got);
     sha1_digest(&sha1, sizeof(sum), sum);
-    at = stpcpy(id, "hash-");
-    for (i = 0; i < sizeof(sum); i++) {
-        at += snprintf(at, 3, "%02x", sum[i]);
-    }
+    hex_print(stpcpy(id, "hash-"), sum, sizeof(sum), HEX_LOWER);
     w->max -= w->writer.written < w->max ? w->writer.written : w->max;
     return say_file(w, place);
 }
