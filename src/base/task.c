@@ -16,6 +16,7 @@
 
 #include "fd_readable.h"
 #include "thread.h"
+#include "event.h"
 
 struct task {
     LIST_ENTRY(task) entry; /* of those that the loop holds */
@@ -106,10 +107,11 @@ struct task *task_start(struct event_base *base, unsigned seconds,
 
 void task_cancel(struct task *task)
 {
-    LIST_REMOVE(task, entry);
-    if (task->event != NULL) {
-        event_free(task->event);
+    if (task == NULL) {
+        return;
     }
+    LIST_REMOVE(task, entry);
+    event_drop(task->event);
     let_go(task);
 }
 

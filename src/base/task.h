@@ -33,7 +33,7 @@ struct task *task_start(struct event_base *base, unsigned seconds,
                         const struct task_calls *calls, void *arg);
 
 /* Makes sure that done is not called any more.  run cannot be stopped, and
- * its result is dropped. */
+ * its result is dropped.  NULL is allowed. */
 void task_cancel(struct task *task);
 
 /* Cancels all tasks that are left when the loop of this thread has ended. */

@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "reaper.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/fd_readable.h"
 #include "base/running_clock.h"
@@ -339,15 +340,9 @@ static void child_free(struct child *child)
     if (child->left) {
         LIST_REMOVE(child, entry);
     }
-    if (child->exit_event != NULL) {
-        event_free(child->exit_event);
-    }
-    if (child->err_event != NULL) {
-        event_free(child->err_event);
-    }
-    if (child->timer != NULL) {
-        event_free(child->timer);
-    }
+    event_drop(child->exit_event);
+    event_drop(child->err_event);
+    event_drop(child->timer);
     if (child->pidfd >= 0) {
         close(child->pidfd);
     }
@@ -636,8 +631,10 @@ struct child *child_start(struct event_base *base,
 
 void child_cancel(struct child *child)
 {
-    child_kill(child);
-    leave_child(child);
+    if (child != NULL) {
+        child_kill(child);
+        leave_child(child);
+    }
 }
 
 void child_end_print(char text[CHILD_END_SIZE],

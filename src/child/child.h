@@ -93,7 +93,7 @@ pid_t child_pid(const struct child *child);
 /* Kills the process group; done is still called at its end. */
 void child_kill(struct child *child);
 
-/* Kills the process group; done is not called any more. */
+/* Kills the process group; done is not called any more.  NULL is allowed. */
 void child_cancel(struct child *child);
 
 /*

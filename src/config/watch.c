@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/event.h"
 #include "base/task.h"
 #include "config.h"
 #include "json_file.h"
@@ -166,12 +167,8 @@ void config_watch_free(struct config_watch *watch)
     if (watch == NULL) {
         return;
     }
-    if (watch->task != NULL) {
-        task_cancel(watch->task);
-    }
-    if (watch->timer != NULL) {
-        event_free(watch->timer);
-    }
+    task_cancel(watch->task);
+    event_drop(watch->timer);
     config_unref(watch->config);
     free(watch);
 }

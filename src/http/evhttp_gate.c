@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <event2/buffer.h>
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/fd_readable.h"
 #include "base/hash_table.h"
@@ -437,12 +438,8 @@ void gate_free(struct gate *gate)
         TAILQ_REMOVE(&gate->fresh, c, entry);
         free_connection(c);
     }
-    if (gate->tick != NULL) {
-        event_free(gate->tick);
-    }
-    if (gate->accepted != NULL) {
-        event_free(gate->accepted);
-    }
+    event_drop(gate->tick);
+    event_drop(gate->accepted);
     free(gate);
     if (connections.count == 0) {
         table_free(&connections);

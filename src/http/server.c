@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
+#include "base/event.h"
 #include "base/log.h"
 #include "connection.h"
 #include "input_buffer.h"
@@ -147,15 +148,9 @@ void http_server_free(struct http_server *server)
     while (!LIST_EMPTY(&server->connections)) {
         http_connection_free(LIST_FIRST(&server->connections));
     }
-    if (server->accept != NULL) {
-        event_free(server->accept);
-    }
-    if (server->resume != NULL) {
-        event_free(server->resume);
-    }
-    if (server->tick != NULL) {
-        event_free(server->tick);
-    }
+    event_drop(server->accept);
+    event_drop(server->resume);
+    event_drop(server->tick);
     http_input_free(server->input);
     free(server);
 }

@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 
 #include "base/clock.h"
+#include "base/event.h"
 #include "fetch.h"
 
 /* A pool without transfers is dropped after this time, which is the longest
@@ -177,12 +178,8 @@ static void pool_free(struct fetcher_pool *pool)
     if (pool->multi != NULL) {
         curl_multi_cleanup(pool->multi);
     }
-    if (pool->timer != NULL) {
-        event_free(pool->timer);
-    }
-    if (pool->go_on != NULL) {
-        event_free(pool->go_on);
-    }
+    event_drop(pool->timer);
+    event_drop(pool->go_on);
     free(pool);
 }
 
@@ -291,9 +288,7 @@ void fetcher_free(struct fetcher *fetcher)
     while ((pool = LIST_FIRST(&fetcher->pools)) != NULL) {
         pool_free(pool);
     }
-    if (fetcher->dropper != NULL) {
-        event_free(fetcher->dropper);
-    }
+    event_drop(fetcher->dropper);
     hosts_free(fetcher->hosts);
     free(fetcher);
     curl_global_cleanup();

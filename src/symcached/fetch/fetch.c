@@ -20,6 +20,7 @@
 #include "curl_multi.h"
 #include "host.h"
 #include "metrics/metrics.h"
+#include "base/event.h"
 #include "base/origin.h"
 #include "body_file.h"
 #include "base/async_unlink.h"
@@ -127,9 +128,7 @@ void fetch_cancel(struct fetch *fetch)
         }
         curl_easy_cleanup(fetch->easy);
     }
-    if (fetch->timer != NULL) {
-        event_free(fetch->timer);
-    }
+    event_drop(fetch->timer);
     curl_slist_free_all(fetch->headers);
     body_file_free(&fetch->body_file);
     free(fetch->url);

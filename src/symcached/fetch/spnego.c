@@ -43,9 +43,7 @@ static void spnego_run_first(const char *name);
 static void spnego_free(struct spnego *spnego)
 {
     TAILQ_REMOVE(&spnegos, spnego, entry);
-    if (spnego->child != NULL) {
-        child_cancel(spnego->child);
-    }
+    child_cancel(spnego->child);
     spnego_run_first(spnego->name);
     if (spnego->fd >= 0) {
         close(spnego->fd);

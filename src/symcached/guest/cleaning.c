@@ -167,9 +167,7 @@ void cleaning_free(struct cleaning *cleaning)
     if (cleaning == NULL) {
         return;
     }
-    if (cleaning->child != NULL) {
-        child_cancel(cleaning->child);
-    }
+    child_cancel(cleaning->child);
     if (cleaning->report != -1) {
         close(cleaning->report);
     }

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/event.h"
 #include "base/log.h"
 #include "base/workdir.h"
 #include "child/child.h"
@@ -434,9 +435,7 @@ void guest_process_free(struct guest_process *helper)
     if (helper == NULL) {
         return;
     }
-    if (helper->child != NULL) {
-        child_cancel(helper->child);
-    }
+    child_cancel(helper->child);
     drop_report(helper);
     listener_unlink(&helper->listener);
     if (helper->listener.fd != -1) {
@@ -445,15 +444,9 @@ void guest_process_free(struct guest_process *helper)
     if (helper->config != -1) {
         close(helper->config);
     }
-    if (helper->restart != NULL) {
-        event_free(helper->restart);
-    }
-    if (helper->late != NULL) {
-        event_free(helper->late);
-    }
-    if (helper->look != NULL) {
-        event_free(helper->look);
-    }
+    event_drop(helper->restart);
+    event_drop(helper->late);
+    event_drop(helper->look);
     free(helper->log);
     free(helper->root);
     free(helper);

@@ -16,6 +16,7 @@
 
 #include "base/async_unlink.h"
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "cleaning.h"
 #include "guest_store.h"
@@ -789,9 +790,7 @@ void guests_free(struct guests *guests)
     guests_report_free(guests->report);
     cleaning_free(guests->cleaning);
     conversion_slots_free(guests->context.turns);
-    if (guests->timer != NULL) {
-        event_free(guests->timer);
-    }
+    event_drop(guests->timer);
     config_unref(guests->config);
     free(guests);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <event2/event.h>
+#include "base/event.h"
 #include "base/log.h"
 #include "decision.h"
 #include "jscache_inputs.h"
@@ -127,9 +128,7 @@ struct job *job_new(struct scheduler *scheduler,
 void job_free(struct job *job)
 {
     config_unref(job->config);
-    if (job->again != NULL) {
-        event_free(job->again);
-    }
+    event_drop(job->again);
     section_free(job);
     attempt_log_free(job->attempt_log);
     free(job->text);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <event2/event.h>
 #include "base/async_unlink.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "proto/header.h"
 #include "prefetch.h"
@@ -638,9 +639,7 @@ void scheduler_free(struct scheduler *scheduler)
         free(r->path);
         free(r);
     }
-    if (scheduler->pump != NULL) {
-        event_free(scheduler->pump);
-    }
+    event_drop(scheduler->pump);
     transcoder_healths_free(scheduler->healths);
     recent_misses_free(scheduler->misses);
     missing_modules_free(scheduler->missing);

@@ -86,9 +86,7 @@ static void release_metadata_query(struct metadata_query *inquiry)
             close(inquiry->questions[i].fd);
         }
     }
-    if (inquiry->task != NULL) {
-        task_cancel(inquiry->task);
-    }
+    task_cancel(inquiry->task);
     LIST_REMOVE(inquiry, next);
     inquiry->metadata->ninquiries--;
     config_unref(inquiry->config);

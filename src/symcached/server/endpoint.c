@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 #include <event2/listener.h>
+#include "base/event.h"
 #include "base/log.h"
 #include "http/http.h"
 #include "proto/header.h"
@@ -150,9 +151,7 @@ void endpoint_free(struct endpoint *endpoint)
         evhttp_free(endpoint->http);
     }
     gate_free(endpoint->gate);
-    if (endpoint->resume != NULL) {
-        event_free(endpoint->resume);
-    }
+    event_drop(endpoint->resume);
     LIST_REMOVE(endpoint, next);
     free(endpoint);
 }

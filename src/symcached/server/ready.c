@@ -13,6 +13,7 @@
 #include <event2/event.h>
 #include "base/clock.h"
 #include "base/disk_full.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "proto/header.h"
@@ -203,12 +204,8 @@ void ready_free(struct ready *ready)
     if (ready == NULL) {
         return;
     }
-    if (ready->task != NULL) {
-        task_cancel(ready->task);
-    }
-    if (ready->timer != NULL) {
-        event_free(ready->timer);
-    }
+    task_cancel(ready->task);
+    event_drop(ready->timer);
     cJSON_Delete(ready->disks);
     free(ready);
 }

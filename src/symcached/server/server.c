@@ -16,6 +16,7 @@
 #include "symcached/guest/guest.h"
 #include "symcached/upload/upload.h"
 #include "http/http.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/release.h"
 #include "metrics/metrics.h"
@@ -813,9 +814,7 @@ void server_free(struct server *server)
     endpoint_free(server->lookups);
     endpoint_free(server->admin);
     endpoint_free(server->upload);
-    if (server->drain != NULL) {
-        event_free(server->drain);
-    }
+    event_drop(server->drain);
     one_time_fetch_free(server->once);
     symuploads_free(server->symuploads);
     tecken_free(server->tecken);

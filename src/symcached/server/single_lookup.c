@@ -9,6 +9,7 @@
 #include <string.h>
 #include <event2/bufferevent.h>
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/fd_readable.h"
 #include "metrics/metrics.h"
 #include "http/http.h"
@@ -45,9 +46,7 @@ struct single_lookup {
 
 static void single_lookup_free(struct single_lookup *lookup)
 {
-    if (lookup->closed != NULL) {
-        event_free(lookup->closed);
-    }
+    event_drop(lookup->closed);
     free(lookup->saved);
     free(lookup);
 }

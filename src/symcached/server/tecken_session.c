@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/hex.h"
 #include "base/secret.h"
 #include "base/task.h"
@@ -42,9 +43,7 @@ void tecken_session_drop_file(struct tecken_session *session)
 void tecken_session_forget(struct tecken_session *session)
 {
     TAILQ_REMOVE(&session->tecken->sessions, session, next);
-    if (session->task != NULL) {
-        task_cancel(session->task);
-    }
+    task_cancel(session->task);
     tecken_session_drop_file(session);
     free(session->path);
     free(session->parts[0]);
@@ -203,8 +202,6 @@ void tecken_free(struct tecken *tecken)
     while ((session = TAILQ_FIRST(&tecken->sessions)) != NULL) {
         tecken_session_forget(session);
     }
-    if (tecken->expiry != NULL) {
-        event_free(tecken->expiry);
-    }
+    event_drop(tecken->expiry);
     free(tecken);
 }

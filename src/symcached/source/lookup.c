@@ -17,6 +17,7 @@
 #include "lookup_ids.h"
 #include "lookup_steps.h"
 #include "metrics/metrics.h"
+#include "base/event.h"
 #include "base/origin.h"
 #include "base/task.h"
 #include "symcached/tier/tier.h"
@@ -60,9 +61,7 @@ static void lookup_free(struct lookup *lookup)
     size_t i;
 
     cancel_task(lookup);
-    if (lookup->begin != NULL) {
-        event_free(lookup->begin);
-    }
+    event_drop(lookup->begin);
     early_attempts_free(lookup->attempt_queue);
     lookup_leave_dir(lookup, BREAKER_NOTHING, "");
     host_leave(lookup->slot);

@@ -48,9 +48,7 @@ static LIST_HEAD(, tier_redirect) running = LIST_HEAD_INITIALIZER(running);
 void tier_redirect_cancel(struct tier_redirect *locate)
 {
     LIST_REMOVE(locate, entry);
-    if (locate->task != NULL) {
-        task_cancel(locate->task);
-    }
+    task_cancel(locate->task);
     if (locate->get != NULL) {
         tiers_get_cancel(locate->get);
     }

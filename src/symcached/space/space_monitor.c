@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/event.h"
 #include "disk_space.h"
 
 #define MONITOR_MS 250
@@ -67,9 +68,7 @@ struct space_monitor *space_monitor_start(struct event_base *base,
 void space_monitor_stop(struct space_monitor *monitor)
 {
     if (monitor != NULL) {
-        if (monitor->timer != NULL) {
-            event_free(monitor->timer);
-        }
+        event_drop(monitor->timer);
         free(monitor);
     }
 }

@@ -321,9 +321,7 @@ void evict_free(struct evict *evict)
         return;
     }
     disk_space_watch(NULL, NULL);
-    if (evict->child != NULL) {
-        child_cancel(evict->child);
-    }
+    child_cancel(evict->child);
     if (evict->report != -1) {
         close(evict->report);
     }

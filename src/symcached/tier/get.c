@@ -539,12 +539,8 @@ void tiers_get_cancel(struct tier_get *get)
         tier_way_ends(get->tier, &get->tier->get, TIER_REPLY_FAILED, get->probe,
                       "", "");
     }
-    if (get->child != NULL) {
-        child_cancel(get->child);
-    }
-    if (get->task != NULL) {
-        task_cancel(get->task);
-    }
+    child_cancel(get->child);
+    task_cancel(get->task);
     get_free(get);
     tiers_pump(tiers);
 }

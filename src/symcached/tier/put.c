@@ -533,12 +533,8 @@ static void stop_put(struct tier_put *put)
     tier_call_cancel(&put->call);
     tier_way_ends(put->tier, &put->tier->put, TIER_REPLY_FAILED, put->probe,
                   "", "");
-    if (put->child != NULL) {
-        child_cancel(put->child);
-    }
-    if (put->task != NULL) {
-        task_cancel(put->task);
-    }
+    child_cancel(put->child);
+    task_cancel(put->task);
     leave_put(put);
     put_free(put);
 }

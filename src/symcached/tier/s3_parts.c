@@ -61,9 +61,7 @@ static void cancel_parts(void *task)
 {
     struct s3_parts *parts = task;
 
-    if (parts->task != NULL) {
-        task_cancel(parts->task);
-    }
+    task_cancel(parts->task);
     if (parts->send != NULL) {
         send_cancel(parts->send);
     }

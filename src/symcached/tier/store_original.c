@@ -344,8 +344,6 @@ void tiers_original_cancel(struct tier_original *original)
         tier_call_cancel(&original->call);
         call_ends(original, TIER_REPLY_FAILED, "");
     }
-    if (original->task != NULL) {
-        task_cancel(original->task);
-    }
+    task_cancel(original->task);
     original_free(original);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "metrics/metrics.h"
@@ -342,15 +343,9 @@ void tiers_free(struct tiers *tiers)
         free(tier);
     }
     fetcher_free(tiers->fetcher);
-    if (tiers->pump != NULL) {
-        event_free(tiers->pump);
-    }
-    if (tiers->looking != NULL) {
-        task_cancel(tiers->looking);
-    }
-    if (tiers->look != NULL) {
-        event_free(tiers->look);
-    }
+    event_drop(tiers->pump);
+    task_cancel(tiers->looking);
+    event_drop(tiers->look);
     config_unref(tiers->config);
     free(tiers);
 }

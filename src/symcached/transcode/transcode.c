@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/event.h"
 #include "base/fd_readable.h"
 #include "child/child.h"
 #include "command_line.h"
@@ -87,9 +88,7 @@ static void transcode_free(struct transcode *transcode)
     size_t i;
 
     for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-        if (events[i] != NULL) {
-            event_free(events[i]);
-        }
+        event_drop(events[i]);
     }
     if (transcode->processes >= 0) {
         close(transcode->processes);
@@ -668,9 +667,7 @@ struct transcode *transcode_start(struct event_base *base,
 
 void transcode_cancel(struct transcode *transcode)
 {
-    if (transcode->child != NULL) {
-        child_cancel(transcode->child);
-    }
+    child_cancel(transcode->child);
     transcode_free(transcode);
 }
 

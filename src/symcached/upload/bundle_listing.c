@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/artifact_list.h"
+#include "base/event.h"
 #include "base/task.h"
 #include "config/config.h"
 #include "peers.h"
@@ -343,18 +344,12 @@ void bundle_listing_cancel(struct bundle_listing *listing)
     if (!listing->is_here) {
         LIST_REMOVE(listing, entry);
     }
-    if (listing->task != NULL) {
-        task_cancel(listing->task);
-    }
+    task_cancel(listing->task);
     if (listing->tier_copy != NULL) {
         tier_copy_cancel(listing->tier_copy);
     }
-    if (listing->notification != NULL) {
-        peer_notification_cancel(listing->notification);
-    }
-    if (listing->timer != NULL) {
-        event_free(listing->timer);
-    }
+    peer_notification_cancel(listing->notification);
+    event_drop(listing->timer);
     config_unref(listing->config);
     free(listing->entries);
     free(listing->lists);

@@ -492,9 +492,7 @@ void cleaner_free(struct cleaner *cleaner)
     if (cleaner == NULL) {
         return;
     }
-    if (cleaner->task != NULL) {
-        task_cancel(cleaner->task);
-    }
+    task_cancel(cleaner->task);
     if (cleaner->removing != NULL) {
         cleaner->removing->cleaner = NULL;
     }

@@ -199,6 +199,8 @@ struct invalidation *invalidation_start(struct event_base *base,
 
 void invalidation_cancel(struct invalidation *invalidation)
 {
-    event_free(invalidation->timer);
-    free(invalidation);
+    if (invalidation != NULL) {
+        event_free(invalidation->timer);
+        free(invalidation);
+    }
 }

@@ -27,7 +27,7 @@ struct invalidation *invalidation_start(struct event_base *base,
                                         size_t n, bool is_try,
                                         invalidation_done_fn done, void *arg);
 
-/* done is not called any more. */
+/* done is not called any more.  NULL is allowed. */
 void invalidation_cancel(struct invalidation *invalidation);
 
 #endif

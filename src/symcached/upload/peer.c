@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "symcached/fetch/fetch.h"
@@ -235,12 +236,8 @@ void peer_free(struct peer *peer)
     while (!TAILQ_EMPTY(&peer->aside)) {
         drop_first(peer, &peer->aside);
     }
-    if (peer->retry != NULL) {
-        event_free(peer->retry);
-    }
-    if (peer->retry_aside != NULL) {
-        event_free(peer->retry_aside);
-    }
+    event_drop(peer->retry);
+    event_drop(peer->retry_aside);
     LIST_REMOVE(peer, entry);
     free(peer->address);
     free(peer);

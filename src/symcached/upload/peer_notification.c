@@ -51,7 +51,9 @@ void peer_notification_leave(struct peer_notification *notification)
 
 void peer_notification_cancel(struct peer_notification *notification)
 {
-    notification->done = NULL;
+    if (notification != NULL) {
+        notification->done = NULL;
+    }
 }
 
 void peer_notification_free(struct peer_notification *notification)

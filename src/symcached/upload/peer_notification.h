@@ -32,7 +32,8 @@ void peer_notification_leave(struct peer_notification *notification);
 void peer_notification_note_untold(struct peer_notification *notification,
                                    const char *address);
 
-/* done is not called any more; the machines are told all the same. */
+/* done is not called any more; the machines are told all the same.  NULL is
+ * allowed. */
 void peer_notification_cancel(struct peer_notification *notification);
 
 /* It is in a list, and no message has it. */

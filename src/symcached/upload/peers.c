@@ -11,6 +11,7 @@
 #include <sys/queue.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/event.h"
 #include "base/log.h"
 #include "base/percent.h"
 #include "base/plain_file.h"
@@ -280,9 +281,7 @@ void peers_free(struct peers *peers)
         peer_notification_free(LIST_FIRST(&peers->notifications));
     }
     fetcher_free(peers->fetcher);
-    if (peers->save != NULL) {
-        event_free(peers->save);
-    }
+    event_drop(peers->save);
     free(peers->root);
     free(peers);
 }

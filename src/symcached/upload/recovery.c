@@ -46,12 +46,8 @@ static void recovery_free(struct recovery *recovery)
     if (recovery->original != NULL) {
         tiers_original_cancel(recovery->original);
     }
-    if (recovery->invalidation != NULL) {
-        invalidation_cancel(recovery->invalidation);
-    }
-    if (recovery->notification != NULL) {
-        peer_notification_cancel(recovery->notification);
-    }
+    invalidation_cancel(recovery->invalidation);
+    peer_notification_cancel(recovery->notification);
     publication_free(recovery->files);
     config_unref(recovery->config);
     LIST_REMOVE(recovery, entry);

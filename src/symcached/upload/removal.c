@@ -68,12 +68,8 @@ static void end_removal(struct upload_removal *removal, int status,
     if (removal->original != NULL) {
         tiers_original_cancel(removal->original);
     }
-    if (removal->invalidation != NULL) {
-        invalidation_cancel(removal->invalidation);
-    }
-    if (removal->notification != NULL) {
-        peer_notification_cancel(removal->notification);
-    }
+    invalidation_cancel(removal->invalidation);
+    peer_notification_cancel(removal->notification);
     write_ahead_log_leave(removal->intent);
     LIST_REMOVE(removal, entry);
     config_unref(removal->config);

@@ -59,9 +59,7 @@ void unpacking_init(struct unpacking *unpacking, uint64_t max)
 
 void unpacking_cancel(struct unpacking *unpacking)
 {
-    if (unpacking->child != NULL) {
-        child_cancel(unpacking->child);
-    }
+    child_cancel(unpacking->child);
     close_outputs(unpacking);
 }
 

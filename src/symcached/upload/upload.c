@@ -59,9 +59,7 @@ static void upload_free(struct upload *u)
     struct uploads *uploads = u->uploads;
 
     unpacking_cancel(&u->unpacking);
-    if (u->join != NULL) {
-        task_cancel(u->join);
-    }
+    task_cancel(u->join);
     if (u->task != NULL) {
         task_cancel(u->task); /* which frees the publication */
     } else {
@@ -70,12 +68,8 @@ static void upload_free(struct upload *u)
     if (u->tier_copy != NULL) {
         tier_copy_cancel(u->tier_copy);
     }
-    if (u->invalidation != NULL) {
-        invalidation_cancel(u->invalidation);
-    }
-    if (u->notification != NULL) {
-        peer_notification_cancel(u->notification);
-    }
+    invalidation_cancel(u->invalidation);
+    peer_notification_cancel(u->notification);
     if (u->get != NULL) {
         tiers_get_cancel(u->get);
     }
