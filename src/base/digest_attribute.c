@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include "fd_close.h"
 
 /* a digest that is not sealed has these times */
 static const symcache_digest_times_t no_times;
@@ -147,8 +148,6 @@ bool digest_unseal_path(const char *path)
     int fd = open_file(path);
     bool was_sealed = fd >= 0 && unseal_file(fd);
 
-    if (fd >= 0) {
-        close(fd);
-    }
+    fd_close(fd);
     return was_sealed;
 }

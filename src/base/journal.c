@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "fd_close.h"
 #include "hash_table.h"
 #include "plain_file.h"
 
@@ -143,9 +144,7 @@ int journal_read(struct journal *journal, const char *path, journal_fn fn,
         st.st_size > SIZE_MAX_) {
         int saved = fd == -1 ? errno : EFBIG;
 
-        if (fd != -1) {
-            close(fd);
-        }
+        fd_close(fd);
         errno = saved;
         return -1;
     }
@@ -305,9 +304,7 @@ int journal_rewrite_end(const struct journal *journal, FILE *f,
     if (failed || late || rename(tmp, path) != 0) {
         saved = failed ? EIO : late ? EAGAIN : errno;
         (void)unlink(tmp);
-        if (lock != -1) {
-            close(lock);
-        }
+        fd_close(lock);
         errno = saved;
         return -1;
     }

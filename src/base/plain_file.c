@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "fd_close.h"
 
 static void close_quietly(int fd)
 {
@@ -56,9 +57,7 @@ int plain_file_make(const char *path)
     if (!is_in_the_way(fd)) {
         return fd;
     }
-    if (fd != -1) {
-        close(fd);
-    }
+    fd_close(fd);
     return unlink(path) == 0 || errno == ENOENT
                ? open(path, flags | O_EXCL, 0644)
                : -1;

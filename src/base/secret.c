@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "control.h"
+#include "fd_close.h"
 
 #define NAME_MAX_LEN 127
 
@@ -116,9 +117,7 @@ static int read_file(const struct reason *reason, const char *path, char *buf,
     }
     if (fd < 0 || n < 0) {
         n = errno;
-        if (fd >= 0) {
-            close(fd);
-        }
+        fd_close(fd);
         return fail_secret(reason, "\"%s\" cannot be read: %s", path,
                            strerror((int)n));
     }

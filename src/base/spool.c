@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "fd_close.h"
 #include "fd_write.h"
 #include "log.h"
 
@@ -54,12 +55,8 @@ int spool_folder(int where)
     int again = fd != -1 ? open_to_read(fd) : -1;
     int errnum = errno;
 
-    if (fd != -1) {
-        close(fd);
-    }
-    if (again != -1) {
-        close(again);
-    }
+    fd_close(fd);
+    fd_close(again);
     errno = errnum;
     if (where != -1 && again == -1) {
         return -1;
@@ -130,9 +127,7 @@ static int move_to_file(struct spool *spool, int where)
     }
     if (fd == -1 || n <= 0) {
         errnum = errno;
-        if (fd != -1) {
-            close(fd);
-        }
+        fd_close(fd);
         errno = errnum;
         return -1;
     }
@@ -235,8 +230,6 @@ void spool_unref(struct spool *spool)
     }
     atomic_fetch_sub(&bytes, atomic_load(&spool->counted));
     drop_data(spool);
-    if (spool->fd != -1) {
-        close(spool->fd);
-    }
+    fd_close(spool->fd);
     free(spool);
 }

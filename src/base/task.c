@@ -14,6 +14,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "fd_close.h"
 #include "fd_readable.h"
 #include "thread.h"
 #include "event.h"
@@ -36,9 +37,7 @@ static void let_go(struct task *task)
 {
     if (atomic_fetch_sub(&task->holders, 1) == 1) {
         task->calls->drop(task->arg);
-        if (task->ready != -1) {
-            close(task->ready);
-        }
+        fd_close(task->ready);
         free(task);
     }
 }

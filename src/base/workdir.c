@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include "clock.h"
 #include "disk_full.h"
+#include "fd_close.h"
 #include "log.h"
 #include "proto/path.h"
 
@@ -147,9 +148,7 @@ void workdir_remove(const char *path)
         if (fd != -1) {
             moved = remove_entries(fd, top, 0);
         }
-        if (top != -1) {
-            close(top);
-        }
+        fd_close(top);
     } while (rmdir(path) != 0 && moved > 0);
 }
 
@@ -191,9 +190,7 @@ void workdir_remove_stale(const char *root)
     fd = open(tmp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     dir = fd != -1 ? fdopendir(fd) : NULL;
     if (dir == NULL) {
-        if (fd != -1) {
-            close(fd);
-        }
+        fd_close(fd);
         return;
     }
 
@@ -217,9 +214,7 @@ void workdir_remove_stale(const char *root)
             continue;
         }
         workdir_remove(path);
-        if (lock != -1) {
-            close(lock);
-        }
+        fd_close(lock);
     }
     closedir(dir);
 }
@@ -297,9 +292,7 @@ void workdir_close(struct workdir *workdir)
         return;
     }
     workdir_remove(workdir->path);
-    if (workdir->lock != -1) {
-        close(workdir->lock);
-    }
+    fd_close(workdir->lock);
     free(workdir);
 }
 
@@ -321,9 +314,7 @@ int workdir_file(struct workdir *workdir, char *buf)
     if (workdir_make_path(workdir->path) != 0) {
         return -1;
     }
-    if (workdir->lock != -1) {
-        close(workdir->lock);
-    }
+    fd_close(workdir->lock);
     workdir->lock = lock_directory(workdir->path);
     return 0;
 }

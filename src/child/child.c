@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "reaper.h"
 #include "base/event.h"
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "base/fd_readable.h"
 #include "base/running_clock.h"
@@ -343,15 +344,9 @@ static void child_free(struct child *child)
     event_drop(child->exit_event);
     event_drop(child->err_event);
     event_drop(child->timer);
-    if (child->pidfd >= 0) {
-        close(child->pidfd);
-    }
-    if (child->err >= 0) {
-        close(child->err);
-    }
-    if (child->failed >= 0) {
-        close(child->failed);
-    }
+    fd_close(child->pidfd);
+    fd_close(child->err);
+    fd_close(child->failed);
     free(child);
 }
 
@@ -556,15 +551,9 @@ static int spawn_child(struct child *child,
 
     child->pid = child_open(child, &plan) == 0 ? child_fork(&plan) : -1;
     saved = errno;
-    if (plan.null >= 0) {
-        close(plan.null);
-    }
-    if (plan.err >= 0) {
-        close(plan.err);
-    }
-    if (plan.failed >= 0) {
-        close(plan.failed);
-    }
+    fd_close(plan.null);
+    fd_close(plan.err);
+    fd_close(plan.failed);
     errno = saved;
     return child->pid < 0 ? -1 : 0;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 
 #include "output_file.h"
 #include "parser_process.h"
@@ -213,12 +214,8 @@ enum failure_code conversion_run(const struct conversion *c,
     if (failure.code == FAILURE_NONE) {
         convert_checked(c, &output, &job, stop, &failure);
     }
-    if (job.map_fd >= 0) {
-        close(job.map_fd);
-    }
-    if (job.input_fd >= 0) {
-        close(job.input_fd);
-    }
+    fd_close(job.map_fd);
+    fd_close(job.input_fd);
     output_file_close(&output);
     if (*stop == 0 && failure.text[0] != '\0') {
         fprintf(stderr, "%s: %s: %s\n", c->program, conversion_shown(c),

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "base/fd_write.h"
 #include "debuginfo/elf/elf.h"
 #include "sandbox/sandbox.h"
@@ -134,9 +135,7 @@ static bool map_file(const char *path, struct supplement_file *s)
         st.st_size > 0) {
         p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     }
-    if (fd >= 0) {
-        close(fd);
-    }
+    fd_close(fd);
     if (p == MAP_FAILED) {
         return false;
     }

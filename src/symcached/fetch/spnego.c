@@ -15,6 +15,7 @@
 #include <sys/queue.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 
 #include "child/child.h"
 #include "config/config.h"
@@ -45,9 +46,7 @@ static void spnego_free(struct spnego *spnego)
     TAILQ_REMOVE(&spnegos, spnego, entry);
     child_cancel(spnego->child);
     spnego_run_first(spnego->name);
-    if (spnego->fd >= 0) {
-        close(spnego->fd);
-    }
+    fd_close(spnego->fd);
     event_free(spnego->timer);
     free(spnego);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "symcached/store/store.h"
@@ -168,9 +169,7 @@ void cleaning_free(struct cleaning *cleaning)
         return;
     }
     child_cancel(cleaning->child);
-    if (cleaning->report != -1) {
-        close(cleaning->report);
-    }
+    fd_close(cleaning->report);
     while (!TAILQ_EMPTY(&cleaning->queue)) {
         drop_store(cleaning, TAILQ_FIRST(&cleaning->queue));
     }

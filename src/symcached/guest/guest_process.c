@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/event.h"
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "base/workdir.h"
 #include "child/child.h"
@@ -438,12 +439,8 @@ void guest_process_free(struct guest_process *helper)
     child_cancel(helper->child);
     drop_report(helper);
     listener_unlink(&helper->listener);
-    if (helper->listener.fd != -1) {
-        close(helper->listener.fd);
-    }
-    if (helper->config != -1) {
-        close(helper->config);
-    }
+    fd_close(helper->listener.fd);
+    fd_close(helper->config);
     event_drop(helper->restart);
     event_drop(helper->late);
     event_drop(helper->look);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 
 #include "symcached/source/sources.h"
 #include "symcached/space/space.h"
@@ -83,9 +84,7 @@ static struct config *read_config(const struct guest_settings *with,
     }
     config = guest_read_settings(settings, &fd, error, size);
     *is_wrong = config == NULL && fd != -1;
-    if (fd != -1) {
-        close(fd);
-    }
+    fd_close(fd);
     cJSON_Delete(settings);
     if (config != NULL && take_scraped_headers(config, list) != 0) {
         snprintf(error, size, "out of memory, or headers that are none");

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/durable.h"
+#include "base/fd_close.h"
 #include "base/hex.h"
 
 #define KEY_FILE ".key"
@@ -47,9 +48,7 @@ static int write_key(const struct store_name_key *key, const char *path)
     fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     f = fd != -1 ? fdopen(fd, "w") : NULL;
     if (f == NULL) {
-        if (fd != -1) {
-            close(fd);
-        }
+        fd_close(fd);
         return -1;
     }
     (void)fwrite(key->bytes, 1, sizeof(key->bytes), f);

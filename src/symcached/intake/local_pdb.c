@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd_close.h"
 #include "base/mounts.h"
 #include "base/task.h"
 #include "casefold_open.h"
@@ -76,9 +77,7 @@ static void local_pdb_drop(void *arg)
     struct local_pdb *local = arg;
     size_t i;
 
-    if (local->result.fd >= 0) {
-        close(local->result.fd);
-    }
+    fd_close(local->result.fd);
     for (i = 0; i < UNPACK_PLACES; i++) {
         free(local->names[i]);
     }

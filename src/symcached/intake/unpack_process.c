@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 
 #include "child/child.h"
 #include "dir_places.h"
@@ -211,9 +212,7 @@ static void process_died(struct unpack *unpack, struct unpack_result *result,
 
 static void release_unpack(struct unpack *unpack)
 {
-    if (unpack->socket >= 0) {
-        close(unpack->socket);
-    }
+    fd_close(unpack->socket);
     total_give_back(unpack->cache, unpack->lent);
     free(unpack);
 }
@@ -233,9 +232,7 @@ static void unpack_on_exit(void *arg, struct child_result *child)
     }
 
     unpack->done(unpack->arg, &result);
-    if (result.here >= 0) {
-        close(result.here);
-    }
+    fd_close(result.here);
     release_unpack(unpack);
 }
 
@@ -381,9 +378,7 @@ struct unpack *unpack_start(struct event_base *base,
     options.gone_arg = request->gone_arg;
 
     unpack->child = child_start(base, &options, unpack_on_exit, unpack);
-    if (socket >= 0) {
-        close(socket);
-    }
+    fd_close(socket);
     if (unpack->child == NULL) {
         release_unpack(unpack);
         return NULL;

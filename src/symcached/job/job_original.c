@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "scheduler_state.h"
 #include "base/async_unlink.h"
+#include "base/fd_close.h"
 #include "symcached/space/space.h"
 #include "symcached/store/store.h"
 #include "symcached/intake/intake.h"
@@ -50,9 +51,7 @@ bool job_format_of(const struct job *job, const char *path,
     ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
 
     errnum = errno;
-    if (fd >= 0) {
-        close(fd);
-    }
+    fd_close(fd);
     if (n < 0) {
         errno = errnum;
         return false;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/digest_attribute.h"
+#include "base/fd_close.h"
 #include "base/fd_write.h"
 #include "base/jscache_id.h"
 #include "base/task.h"
@@ -112,9 +113,7 @@ static int take_bytes(int from, const symcache_hint_file_t *file,
         errnum = ENOMEM;
     }
     EVP_MD_CTX_free(md);
-    if (to >= 0) {
-        close(to);
-    }
+    fd_close(to);
     return errnum;
 }
 

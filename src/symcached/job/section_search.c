@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 #include "scheduler_state.h"
 #include "symcached/space/space.h"
 #include "symcached/intake/intake.h"
@@ -53,12 +54,8 @@ bool section_new(struct job *job)
 
 static void close_files(struct section *section)
 {
-    if (section->in >= 0) {
-        close(section->in);
-    }
-    if (section->out >= 0) {
-        close(section->out);
-    }
+    fd_close(section->in);
+    fd_close(section->out);
     section->in = section->out = -1;
     section->unchanged = 0;
     free(section->path);

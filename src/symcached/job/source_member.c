@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "base/le.h"
 #include "base/log.h"
 #include "proto/hints.h"
@@ -46,12 +47,8 @@ bool source_member_key(const symcache_key_t *key, symcache_key_t *cache)
 
 static void close_files(struct source_member *m)
 {
-    if (m->in >= 0) {
-        close(m->in);
-    }
-    if (m->out >= 0) {
-        close(m->out);
-    }
+    fd_close(m->in);
+    fd_close(m->out);
     m->in = m->out = -1;
     free(m->path);
     m->path = NULL;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "base/percent.h"
 #include "base/task.h"
@@ -82,9 +83,7 @@ static void release_metadata_query(struct metadata_query *inquiry)
         if (inquiry->questions[i].fetch != NULL) {
             fetch_cancel(inquiry->questions[i].fetch);
         }
-        if (inquiry->questions[i].fd != -1) {
-            close(inquiry->questions[i].fd);
-        }
+        fd_close(inquiry->questions[i].fd);
     }
     task_cancel(inquiry->task);
     LIST_REMOVE(inquiry, next);

@@ -21,6 +21,7 @@
 #include "negcache.h"
 #include "child/child.h"
 #include "base/duration.h"
+#include "base/fd_close.h"
 #include "proto/path.h"
 #include "symcached/store/store.h"
 
@@ -142,9 +143,7 @@ static void descend_folder(struct forget_malformed_walk *walk, int at,
         walk->errnum = errno == ENOENT || errno == ENOTDIR || errno == ELOOP
                            ? walk->errnum
                            : errno;
-        if (fd != -1) {
-            close(fd);
-        }
+        fd_close(fd);
         return;
     }
     while (errno = 0, (entry = readdir(dir)) != NULL) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "base/secret.h"
 #include "base/unnamed_file.h"
 #include "symcached/fetch/fetch.h"
@@ -54,9 +55,7 @@ void one_time_fetch_free(struct one_time_fetches *once)
 
 static void release(struct one_time_fetch *fetch)
 {
-    if (fetch->fd != -1) {
-        close(fetch->fd);
-    }
+    fd_close(fetch->fd);
     secret_free(fetch->header.value);
     free(fetch);
 }

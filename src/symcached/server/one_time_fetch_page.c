@@ -13,6 +13,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "base/secret.h"
 #include "http/http.h"
 #include "url_path.h"
@@ -61,9 +62,7 @@ static void on_fetched(void *arg, const struct one_time_fetch_answer *answer)
         cJSON_Delete(object);
         pending_reply_free(handover->detached);
     }
-    if (answer->fd != -1) {
-        close(answer->fd);
-    }
+    fd_close(answer->fd);
     end_fetch(handover);
 }
 

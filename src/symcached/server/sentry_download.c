@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/control.h"
+#include "base/fd_close.h"
 #include "base/percent.h"
 #include "config/config.h"
 #include "http/http.h"
@@ -78,9 +79,7 @@ static const char *type_of(struct list *list, const char *path,
     if (n < 0) {
         note_error(list, errno);
     }
-    if (fd >= 0) {
-        close(fd);
-    }
+    fd_close(fd);
     for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (n >= (ssize_t)types[i].size &&
             memcmp(head, types[i].magic, types[i].size) == 0) {

@@ -18,6 +18,7 @@
 #include "lookup_steps.h"
 #include "metrics/metrics.h"
 #include "base/event.h"
+#include "base/fd_close.h"
 #include "base/origin.h"
 #include "base/task.h"
 #include "symcached/tier/tier.h"
@@ -65,15 +66,9 @@ static void lookup_free(struct lookup *lookup)
     early_attempts_free(lookup->attempt_queue);
     lookup_leave_dir(lookup, BREAKER_NOTHING, "");
     host_leave(lookup->slot);
-    if (lookup->part_fd >= 0) {
-        close(lookup->part_fd);
-    }
-    if (lookup->out_fd >= 0) {
-        close(lookup->out_fd);
-    }
-    if (lookup->dir.new_index >= 0) {
-        close(lookup->dir.new_index);
-    }
+    fd_close(lookup->part_fd);
+    fd_close(lookup->out_fd);
+    fd_close(lookup->dir.new_index);
 
     for (i = 0; i < lookup->dir.nplaces; i++) {
         free(lookup->dir.places[i]);

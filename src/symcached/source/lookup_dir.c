@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "base/origin.h"
 
 /* children that may look at one flat directory: twice what its files need */
@@ -72,9 +73,7 @@ static void lookup_keep_index(struct lookup *lookup)
         lookup->dir.new_index = -1;
         return;
     }
-    if (memory->index >= 0) {
-        close(memory->index);
-    }
+    fd_close(memory->index);
     memory->index = lookup->dir.new_index;
     lookup->dir.new_index = -1;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 
 #include "lookup_steps.h"
 #include "sentry_list.h"
@@ -60,9 +61,7 @@ static void memory_drop(struct source_memory **at)
 
     *at = memory->next;
     sentry_lists_free(memory->lists);
-    if (memory->index >= 0) {
-        close(memory->index);
-    }
+    fd_close(memory->index);
     free(memory);
 }
 

@@ -15,6 +15,7 @@
 #include <cjson/cJSON.h>
 #include <event2/event.h>
 #include "base/clock.h"
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "symcached/space/space.h"
@@ -192,9 +193,7 @@ static void start_child(struct evict *evict, enum evict_pass_scope scope)
     if (scope == EVICT_ALL) {
         evict->asked = space_requests_take(&evict->requests);
     }
-    if (evict->report != -1) {
-        close(evict->report);
-    }
+    fd_close(evict->report);
     evict->report = memfd_create("evict", MFD_CLOEXEC);
     evict->scope = scope;
     evict->started = clock_ms();
@@ -322,9 +321,7 @@ void evict_free(struct evict *evict)
     }
     disk_space_watch(NULL, NULL);
     child_cancel(evict->child);
-    if (evict->report != -1) {
-        close(evict->report);
-    }
+    fd_close(evict->report);
     event_free(evict->timer);
     cJSON_Delete(evict->last);
     config_unref(evict->config);

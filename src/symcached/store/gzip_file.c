@@ -18,6 +18,7 @@
 
 #include "child/child.h"
 #include "base/clock.h"
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "symcached/space/space.h"
@@ -213,12 +214,8 @@ static int gzip_file_start(struct gzip_files *gzip_files,
     }
 
     saved = errno;
-    if (in != -1) {
-        close(in);
-    }
-    if (out != -1) {
-        close(out);
-    }
+    fd_close(in);
+    fd_close(out);
     errno = saved;
     return gzip_files->child != NULL ? 0 : -1;
 }

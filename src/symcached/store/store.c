@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "base/digest_attribute.h"
 #include "base/durable.h"
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "base/scarce.h"
 #include "metrics/metrics.h"
@@ -105,9 +106,7 @@ int store_clone(const char *from, const char *to)
             (void)unlink(to);
         }
     }
-    if (in != -1) {
-        close(in);
-    }
+    fd_close(in);
     errno = saved;
     return rc;
 }

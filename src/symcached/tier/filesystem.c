@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/durable.h"
+#include "base/fd_close.h"
 #include "base/fd_write.h"
 #include "base/task.h"
 #include "base/workdir.h"
@@ -71,12 +72,8 @@ static void work_drop(void *arg)
 {
     struct tier_file_write *work = arg;
 
-    if (work->in >= 0) {
-        close(work->in);
-    }
-    if (work->out >= 0) {
-        close(work->out);
-    }
+    fd_close(work->in);
+    fd_close(work->out);
     free(work->path);
     free(work->root);
     free(work);

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "child/child.h"
@@ -67,12 +68,8 @@ struct tier_get {
 
 static void get_free(struct tier_get *get)
 {
-    if (get->call.fd >= 0) {
-        close(get->call.fd);
-    }
-    if (get->out >= 0) {
-        close(get->out);
-    }
+    fd_close(get->call.fd);
+    fd_close(get->out);
     free(get->url);
     free(get->part);
     free(get->file);

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "base/workdir.h"
@@ -81,12 +82,8 @@ static void leave_put(struct tier_put *put)
 {
     LIST_REMOVE(put, running);
     put->tier->putting--;
-    if (put->plain >= 0) {
-        close(put->plain);
-    }
-    if (put->call.fd >= 0) {
-        close(put->call.fd);
-    }
+    fd_close(put->plain);
+    fd_close(put->call.fd);
     if (put->tmp[0] != '\0') {
         (void)unlink(put->tmp);
     }

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 #include "base/percent.h"
 #include "base/task.h"
 #include "config/config.h"
@@ -50,9 +51,7 @@ static void parts_free(struct s3_parts *parts)
     if (parts->list != NULL) {
         fclose(parts->list);
     }
-    if (parts->body >= 0) {
-        close(parts->body);
-    }
+    fd_close(parts->body);
     free(parts->text);
     free(parts);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 #include "base/task.h"
 
 #define SECONDS 300 /* and more for more bytes than so many each second */
@@ -72,9 +73,7 @@ static void drop_checksum(void *arg)
     unsigned i;
 
     for (i = 0; i < work->n; i++) {
-        if (work->fds[i] >= 0) {
-            close(work->fds[i]);
-        }
+        fd_close(work->fds[i]);
     }
     free(work);
 }

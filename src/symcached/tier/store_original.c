@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "metrics/metrics.h"
@@ -54,9 +55,7 @@ struct tier_original {
 
 static void original_free(struct tier_original *original)
 {
-    if (original->call.fd >= 0) {
-        close(original->call.fd);
-    }
+    fd_close(original->call.fd);
     free(original);
 }
 

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/event.h"
+#include "base/fd_close.h"
 #include "base/fd_readable.h"
 #include "child/child.h"
 #include "command_line.h"
@@ -90,9 +91,7 @@ static void transcode_free(struct transcode *transcode)
     for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
         event_drop(events[i]);
     }
-    if (transcode->processes >= 0) {
-        close(transcode->processes);
-    }
+    fd_close(transcode->processes);
     converter_check_close(&transcode->proof);
     space_monitor_stop(transcode->monitor);
     command_clear(&transcode->command);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 #include "base/hash_table.h"
 #include "base/hex.h"
 #include "base/log.h"
@@ -198,9 +199,7 @@ static void run_join(void *arg)
     if (join->is_other) {
         drop_damaged(join, sha1, buffer);
     }
-    if (fd >= 0) {
-        close(fd);
-    }
+    fd_close(fd);
     EVP_MD_CTX_free(sha1);
     free(buffer);
 }
@@ -280,9 +279,7 @@ void assembly_join(struct upload *u)
             upload_refuse_errno(u, errno, "no thread to join chunks");
         }
     }
-    if (work >= 0) {
-        close(work);
-    }
+    fd_close(work);
 }
 
 /* what becomes of files --------------------------------------------------- */

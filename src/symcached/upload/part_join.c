@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 #include "config/config.h"
 #include "symcached/job/job.h"
 #include "symcached/space/space.h"
@@ -158,9 +159,7 @@ static void start_join(struct upload *u)
         parts_join(u->uploads->base, folder, u->request.file, u->request.parts,
                    output, u->config->uploads.max_size,
                    disk_space_kept(work, &u->config->cache), on_joined, u);
-    if (work >= 0) {
-        close(work);
-    }
+    fd_close(work);
     if (u->join == NULL) {
         upload_refuse_errno(u, errno, "no thread to join parts");
     }

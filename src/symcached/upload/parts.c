@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 #include "base/task.h"
 #include "symcached/space/space.h"
 #include "upload.h"
@@ -163,9 +164,7 @@ static void run_parts(void *arg)
     out = open(join->output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     join->errnum = chunk == NULL || out < 0 ? errno
                                             : join_all(join, out, chunk);
-    if (out >= 0) {
-        close(out);
-    }
+    fd_close(out);
     if (out >= 0 && join->errnum != 0) {
         (void)unlink(join->output); /* the parts may be joined once more */
     }

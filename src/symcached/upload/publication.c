@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 #include "base/task.h"
 #include "base/workdir.h"
 #include "config/config.h"
@@ -95,9 +96,7 @@ void publication_free(struct publication *publication)
         free(publication->files[i].member);
     }
     write_ahead_log_leave(publication->intent);
-    if (publication->disk >= 0) {
-        close(publication->disk);
-    }
+    fd_close(publication->disk);
     free(publication->conflict);
     free(publication->files);
     free(publication->root);
@@ -205,12 +204,8 @@ static int compare_with(const struct upload_file *file, const char *path)
     int tmp = other < 0 ? -1 : open(file->tmp, O_RDONLY | O_CLOEXEC);
     int same = tmp < 0 ? -1 : compare_bytes(other, tmp), errnum = errno;
 
-    if (tmp >= 0) {
-        close(tmp);
-    }
-    if (other >= 0) {
-        close(other);
-    }
+    fd_close(tmp);
+    fd_close(other);
     errno = errnum;
     return same;
 }

@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 #include "proto/upload.h"
 #include "symcached/upload_index/upload_index.h"
 #include "symcached/intake/upload_report.h"
@@ -308,9 +309,7 @@ static void descend_kept(int at, const struct tree_path *parts, int depth,
 
     if (dir == NULL) {
         note_unseen(sum, errno);
-        if (fd != -1) {
-            close(fd);
-        }
+        fd_close(fd);
         return;
     }
     while (errno = 0, (entry = readdir(dir)) != NULL) {

@@ -29,6 +29,7 @@
 #include <unistd.h>
 #include "base/async_unlink.h"
 #include "base/disk_full.h"
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "base/workdir.h"
@@ -73,15 +74,9 @@ static void upload_free(struct upload *u)
     if (u->get != NULL) {
         tiers_get_cancel(u->get);
     }
-    if (u->got >= 0) {
-        close(u->got);
-    }
-    if (u->in >= 0) {
-        close(u->in);
-    }
-    if (u->disk >= 0) {
-        close(u->disk);
-    }
+    fd_close(u->got);
+    fd_close(u->in);
+    fd_close(u->disk);
     if (u->work[0] != '\0') {
         async_unlink_add(u->work);
     }

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/artifact_list.h"
+#include "base/fd_close.h"
 #include "base/workdir.h"
 #include "config/config.h"
 
@@ -69,9 +70,7 @@ int artifacts_note(const char *root, const char *sum, const char *lists)
     if (rc == 0 && syncfs(dir) != 0) {
         rc = errno;
     }
-    if (dir >= 0) {
-        close(dir);
-    }
+    fd_close(dir);
     return rc;
 }
 
