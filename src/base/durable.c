@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
+#include "fd_close.h"
 
 int durable_sync(int fd)
 {
@@ -17,15 +18,13 @@ int durable_sync(int fd)
 
 static int sync_folder(const char *path)
 {
-    int rc, saved, fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc, fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd == -1) {
         return errno == ENOENT ? 0 : -1;
     }
     rc = durable_sync(fd);
-    saved = errno;
-    close(fd);
-    errno = saved;
+    fd_close(fd);
     return rc;
 }
 

@@ -4,13 +4,17 @@
 #ifndef BASE_FD_CLOSE_H
 #define BASE_FD_CLOSE_H
 
+#include <errno.h>
 #include <unistd.h>
 
-/* Closes a descriptor that may be -1. */
+/* Closes a descriptor that may be -1, and leaves errno as it is. */
 static inline void fd_close(int fd)
 {
+    int saved = errno;
+
     if (fd >= 0) {
         close(fd);
+        errno = saved;
     }
 }
 

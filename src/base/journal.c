@@ -142,10 +142,8 @@ int journal_read(struct journal *journal, const char *path, journal_fn fn,
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd == -1 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
         st.st_size > SIZE_MAX_) {
-        int saved = fd == -1 ? errno : EFBIG;
-
+        errno = fd == -1 ? errno : EFBIG;
         fd_close(fd);
-        errno = saved;
         return -1;
     }
     if (!is_continued(journal, fd, &st)) {
@@ -257,16 +255,14 @@ static bool lock_new(int fd, const char *tmp)
 FILE *journal_rewrite_begin(const char *path)
 {
     char tmp[PATH_MAX];
-    int fd, saved;
+    int fd;
     FILE *f;
 
     new_path(tmp, path);
     fd = plain_file_make(tmp);
     f = fd != -1 && lock_new(fd, tmp) ? fdopen(fd, "w") : NULL;
-    if (f == NULL && fd != -1) {
-        saved = errno;
-        close(fd);
-        errno = saved;
+    if (f == NULL) {
+        fd_close(fd);
     }
     return f;
 }

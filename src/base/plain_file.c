@@ -10,14 +10,6 @@
 #include <unistd.h>
 #include "fd_close.h"
 
-static void close_quietly(int fd)
-{
-    int saved = errno;
-
-    close(fd);
-    errno = saved;
-}
-
 FILE *plain_file_read(const char *path)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -33,7 +25,7 @@ FILE *plain_file_read(const char *path)
         f = fdopen(fd, "r");
     }
     if (f == NULL) {
-        close_quietly(fd);
+        fd_close(fd);
     }
     return f;
 }
@@ -68,8 +60,8 @@ FILE *plain_file_write(const char *path)
     int fd = plain_file_make(path);
     FILE *f = fd != -1 && ftruncate(fd, 0) == 0 ? fdopen(fd, "w") : NULL;
 
-    if (f == NULL && fd != -1) {
-        close_quietly(fd);
+    if (f == NULL) {
+        fd_close(fd);
     }
     return f;
 }

@@ -53,11 +53,9 @@ int spool_folder(int where)
 {
     int fd = where != -1 ? make_file(where) : -1;
     int again = fd != -1 ? open_to_read(fd) : -1;
-    int errnum = errno;
 
     fd_close(fd);
     fd_close(again);
-    errno = errnum;
     if (where != -1 && again == -1) {
         return -1;
     }
@@ -118,7 +116,7 @@ static void drop_data(struct spool *spool)
 /* Moves a file from memory into a folder.  Returns 0, or -1 with errno. */
 static int move_to_file(struct spool *spool, int where)
 {
-    int fd = make_file(where), errnum;
+    int fd = make_file(where);
     off_t at = 0;
     ssize_t n = 1;
 
@@ -126,9 +124,7 @@ static int move_to_file(struct spool *spool, int where)
         n = sendfile(fd, spool->fd, &at, (size_t)(spool->size - (uint64_t)at));
     }
     if (fd == -1 || n <= 0) {
-        errnum = errno;
         fd_close(fd);
-        errno = errnum;
         return -1;
     }
     close(spool->fd);

@@ -155,12 +155,9 @@ void workdir_remove(const char *path)
 static int lock_directory(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int errnum;
 
     if (fd != -1 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        errnum = errno;
-        close(fd);
-        errno = errnum;
+        fd_close(fd);
         return -1;
     }
     return fd;

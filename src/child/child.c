@@ -543,18 +543,15 @@ static int spawn_child(struct child *child,
                        const struct child_options *options)
 {
     struct child_plan plan = {options, getpid(), -1, -1, -1, -1};
-    int saved;
 
     if (options->program == NULL) {
         plan.sandboxed = sandbox_program_fd();
     }
 
     child->pid = child_open(child, &plan) == 0 ? child_fork(&plan) : -1;
-    saved = errno;
     fd_close(plan.null);
     fd_close(plan.err);
     fd_close(plan.failed);
-    errno = saved;
     return child->pid < 0 ? -1 : 0;
 }
 

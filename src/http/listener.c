@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <event2/util.h>
+#include "base/fd_close.h"
 #include "base/service_manager.h"
 
 /* When the backlog is full, Linux refuses connections to a Unix socket that do
@@ -136,18 +137,16 @@ static int open_tcp(struct listener *l, const char *address, char *error,
 static int open_once(struct listener *listener, const char *address,
                      mode_t mode, char *error, size_t size)
 {
-    int rc, errnum;
+    int rc;
 
     memset(listener, 0, sizeof(*listener));
     listener->fd = -1;
     rc = strncmp(address, "unix:", 5) == 0
              ? open_unix(listener, address, mode, error, size)
              : open_tcp(listener, address, error, size);
-    if (rc != 0 && listener->fd != -1) {
-        errnum = errno;
-        close(listener->fd);
+    if (rc != 0) {
+        fd_close(listener->fd);
         listener->fd = -1;
-        errno = errnum;
     }
     return rc;
 }

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "base/utf8.h"
 
 /* The kernel's interface, for C libraries whose headers lack it. */
@@ -226,7 +227,7 @@ static int casefold_find(struct casefold_walk *walk, const char *rest,
 static int casefold_open_found(const struct casefold_walk *walk)
 {
     struct stat st;
-    int error, fd;
+    int fd;
 
     /* With O_NONBLOCK, open() does not wait for a writer of a FIFO. */
     fd = casefold_openat(walk, walk->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -235,9 +236,8 @@ static int casefold_open_found(const struct casefold_walk *walk)
     }
     errno = 0;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        error = errno != 0 ? errno : EINVAL;
-        close(fd);
-        errno = error;
+        errno = errno != 0 ? errno : EINVAL;
+        fd_close(fd);
         return -1;
     }
 

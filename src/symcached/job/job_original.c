@@ -47,13 +47,11 @@ bool job_format_of(const struct job *job, const char *path,
     enum body_kind kind = BODY_OTHER;
     uint8_t head[BODY_HEAD];
     const char *what;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), errnum;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
 
-    errnum = errno;
     fd_close(fd);
     if (n < 0) {
-        errno = errnum;
         return false;
     }
     if (n > 0) {

@@ -199,7 +199,7 @@ static int gzip_file_start(struct gzip_files *gzip_files,
                            struct gzip_file *gzip_file)
 {
     char path[PATH_MAX];
-    int in, out = -1, saved;
+    int in, out = -1;
 
     gzip_file_path(gzip_file, SYMCACHE_FILE_PLAIN, path);
     in = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -213,10 +213,8 @@ static int gzip_file_start(struct gzip_files *gzip_files,
                                        out, gzip_file_on_exit, gzip_files);
     }
 
-    saved = errno;
     fd_close(in);
     fd_close(out);
-    errno = saved;
     return gzip_files->child != NULL ? 0 : -1;
 }
 

@@ -140,7 +140,7 @@ static long long sync_file(const char *file, bool may_be_empty,
 {
     struct stat st;
     long long size = -1;
-    int saved, fd = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
     if (fd == -1) {
         return -1;
@@ -162,9 +162,7 @@ static long long sync_file(const char *file, bool may_be_empty,
     }
 
 out:
-    saved = errno;
-    close(fd);
-    errno = saved;
+    fd_close(fd);
     return size;
 }
 
@@ -202,7 +200,7 @@ long long store_publish(const char *root, const symcache_key_t *key,
 
 int store_keep_original(const char *file, const char *place)
 {
-    int rc, saved, fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int rc, fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd == -1) {
         return -1;
@@ -210,9 +208,7 @@ int store_keep_original(const char *file, const char *place)
     rc = fchmod(fd, 0644) == 0 && (fdatasync(fd) == 0 || errno == EINVAL)
              ? store_rename(file, place)
              : -1;
-    saved = errno;
-    close(fd);
-    errno = saved;
+    fd_close(fd);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 
 #define VALIDATE_WAIT 300 /* seconds on the wall clock */
 
@@ -18,7 +19,7 @@ struct child *validate_start(struct event_base *base, const char *file,
     const char *argv[] = {SANDBOX_PROGRAM, "--validate", id, kind,
                           origin,          NULL};
     static char *env[] = {NULL};
-    int fd = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), saved;
+    int fd = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct child_options options = {
         .argv = (char *const *)argv,
         .env = env,
@@ -34,8 +35,6 @@ struct child *validate_start(struct event_base *base, const char *file,
 
     symcache_id_print(id, key);
     child = child_start(base, &options, done, arg);
-    saved = errno;
-    close(fd);
-    errno = saved;
+    fd_close(fd);
     return child;
 }

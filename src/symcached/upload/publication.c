@@ -202,11 +202,10 @@ static int compare_with(const struct upload_file *file, const char *path)
 {
     int other = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int tmp = other < 0 ? -1 : open(file->tmp, O_RDONLY | O_CLOEXEC);
-    int same = tmp < 0 ? -1 : compare_bytes(other, tmp), errnum = errno;
+    int same = tmp < 0 ? -1 : compare_bytes(other, tmp);
 
     fd_close(tmp);
     fd_close(other);
-    errno = errnum;
     return same;
 }
 
