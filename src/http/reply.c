@@ -32,6 +32,47 @@ const char *request_credentials(struct evhttp_request *req, const char *scheme)
     return value + strspn(value, " ");
 }
 
+static int base64_digit(char c)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at;
+
+    c = c == '-' ? '+' : c == '_' ? '/' : c;
+    at = c != '\0' ? strchr(digits, c) : NULL;
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
+char *request_pair(struct evhttp_request *req, const char *scheme,
+                   char pair[REQUEST_PAIR_MAX])
+{
+    const char *text = request_credentials(req, scheme);
+    unsigned bits = 0, n = 0;
+    size_t len = 0;
+    char *colon;
+    int digit;
+
+    if (text == NULL || strlen(text) >= REQUEST_PAIR_MAX) {
+        return NULL;
+    }
+    for (; (digit = base64_digit(*text)) >= 0; text++) {
+        bits = bits << 6 | (unsigned)digit;
+        n += 6;
+        if (n >= 8) {
+            n -= 8;
+            pair[len++] = (char)(bits >> n);
+        }
+    }
+    pair[len] = '\0';
+    colon = strchr(pair, ':');
+    if (text[strspn(text, "=")] != '\0' || strlen(pair) != len ||
+        colon == NULL) {
+        return NULL;
+    }
+    *colon = '\0';
+    return colon + 1;
+}
+
 void reply_header(struct evhttp_request *req, const char *name,
                   const char *value)
 {

@@ -43,6 +43,15 @@ const char *request_header(struct evhttp_request *req, const char *name);
 const char *request_credentials(struct evhttp_request *req,
                                 const char *scheme);
 
+#define REQUEST_PAIR_MAX 1024 /* encoded or not */
+
+/*
+ * Decodes that, if it is "name:secret" in base64 of either alphabet, with
+ * padding or without.  Returns the secret, and pair is the name; or NULL.
+ */
+char *request_pair(struct evhttp_request *req, const char *scheme,
+                   char pair[REQUEST_PAIR_MAX]);
+
 void reply_header(struct evhttp_request *req, const char *name,
                   const char *value);
 void reply_number(struct evhttp_request *req, const char *name,

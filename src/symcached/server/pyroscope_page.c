@@ -138,14 +138,13 @@ static void answer_empty(const struct call *call)
 /* The token is that of "Bearer TOKEN", or the password of "Basic". */
 static bool check_token(const struct config *config, struct call *call)
 {
-    const char *basic = request_credentials(call->req, "Basic");
-    char pair[UPLOAD_PAIR_MAX];
+    char pair[REQUEST_PAIR_MAX];
+    const char *secret = request_pair(call->req, "Basic", pair);
 
-    return upload_token_check(config,
-                              basic != NULL
-                                  ? upload_pair_decode(basic, pair)
-                                  : request_credentials(call->req, "Bearer"),
-                              call->user, &call->only_try);
+    return upload_token_check(
+        config,
+        secret != NULL ? secret : request_credentials(call->req, "Bearer"),
+        call->user, &call->only_try);
 }
 
 /* uploads that are begun -------------------------------------------------- */

@@ -122,17 +122,16 @@ static int check_key(struct symbfile_upload *upload,
                      const struct config *config, bool *only_try,
                      const char **wrong)
 {
-    const char *encoded = request_credentials(upload->req, "APIKey");
     const char *token = request_header(upload->req, UPLOAD_HEADER_TOKEN);
-    char key[UPLOAD_PAIR_MAX], user[UPLOAD_USER_SIZE];
-    char *secret = encoded != NULL ? upload_pair_decode(encoded, key) : NULL;
+    char key[REQUEST_PAIR_MAX], user[UPLOAD_USER_SIZE];
+    const char *secret = request_pair(upload->req, "APIKey", key);
 
     if (upload_token_check(config, secret != NULL ? secret : token, user,
                            only_try)) {
         set_symbfile_user(upload, user, secret != NULL ? key : "");
         return 0;
     }
-    if (encoded == NULL && token == NULL) {
+    if (request_credentials(upload->req, "APIKey") == NULL && token == NULL) {
         *wrong = "this requires \"Authorization: APIKey\" and a key";
         return 401;
     }

@@ -214,45 +214,6 @@ bool upload_token_check(const struct config *config, const char *value,
     return true;
 }
 
-static int base64_digit(char c)
-{
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at;
-
-    c = c == '-' ? '+' : c == '_' ? '/' : c;
-    at = c != '\0' ? strchr(digits, c) : NULL;
-    return at != NULL ? (int)(at - digits) : -1;
-}
-
-char *upload_pair_decode(const char *text, char pair[UPLOAD_PAIR_MAX])
-{
-    unsigned bits = 0, n = 0;
-    size_t len = 0;
-    char *colon;
-    int digit;
-
-    if (strlen(text) >= UPLOAD_PAIR_MAX) {
-        return NULL;
-    }
-    for (; (digit = base64_digit(*text)) >= 0; text++) {
-        bits = bits << 6 | (unsigned)digit;
-        n += 6;
-        if (n >= 8) {
-            n -= 8;
-            pair[len++] = (char)(bits >> n);
-        }
-    }
-    pair[len] = '\0';
-    colon = strchr(pair, ':');
-    if (text[strspn(text, "=")] != '\0' || strlen(pair) != len ||
-        colon == NULL) {
-        return NULL;
-    }
-    *colon = '\0';
-    return colon + 1;
-}
-
 /* Returns why a client may not upload, or NULL. */
 static const char *check_token(const struct config *config,
                                struct upload_page *page,

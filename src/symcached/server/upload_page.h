@@ -51,14 +51,6 @@ void upload_add_retry(struct evhttp_request *req, int status);
 bool upload_token_check(const struct config *config, const char *value,
                         char user[UPLOAD_USER_SIZE], bool *only_try);
 
-#define UPLOAD_PAIR_MAX 1024 /* encoded or not */
-
-/*
- * Decodes "name:secret" from base64 of either alphabet, with padding or
- * without.  Returns the secret, and pair is the name; or NULL.
- */
-char *upload_pair_decode(const char *text, char pair[UPLOAD_PAIR_MAX]);
-
 /* Spells a path of three parts as symstore_path_read() does for that of a PUT.
  * Returns false if nothing can be stored there. */
 bool upload_place_spell(struct symstore_path *place,
