@@ -17,7 +17,6 @@
 #define RELOAD_SECONDS 60
 
 struct config_reload {
-    struct task *task;
     char *file;
     config_reload_fn fn;
     void *arg;
@@ -99,12 +98,10 @@ static void reload_drop(void *arg)
 static const struct task_calls reload_calls = {reload_run, reload_done,
                                                reload_drop};
 
-struct config_reload *config_reload_start(struct event_base *base,
-                                          const char *file,
-                                          config_reload_fn fn, void *arg)
+struct task *config_reload_start(struct event_base *base, const char *file,
+                                 config_reload_fn fn, void *arg)
 {
     struct config_reload *reload = calloc(1, sizeof(*reload));
-    struct task *task;
 
     if (reload == NULL) {
         return NULL;
@@ -117,15 +114,5 @@ struct config_reload *config_reload_start(struct event_base *base,
         errno = ENOMEM;
         return NULL;
     }
-    task = task_start(base, RELOAD_SECONDS, &reload_calls, reload);
-    if (task == NULL) {
-        return NULL; /* dropped */
-    }
-    reload->task = task;
-    return reload;
-}
-
-void config_reload_cancel(struct config_reload *reload)
-{
-    task_cancel(reload->task);
+    return task_start(base, RELOAD_SECONDS, &reload_calls, reload);
 }

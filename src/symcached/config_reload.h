@@ -10,7 +10,7 @@
 #include "config/config.h"
 
 struct event_base;
-struct config_reload;
+struct task;
 
 /*
  * If config is NULL, error says why; otherwise the function that is called
@@ -20,13 +20,10 @@ typedef void (*config_reload_fn)(void *arg, struct config *config,
                                  const char *error);
 
 /*
- * fn is called once, never from inside this function; the handle is invalid
- * afterwards.  Returns NULL with errno if it cannot start.
+ * fn is called once, never from inside this function; the task is gone then.
+ * Returns NULL with errno if it cannot start.
  */
-struct config_reload *config_reload_start(struct event_base *base,
-                                          const char *file,
-                                          config_reload_fn fn, void *arg);
-
-void config_reload_cancel(struct config_reload *reload);
+struct task *config_reload_start(struct event_base *base, const char *file,
+                                 config_reload_fn fn, void *arg);
 
 #endif

@@ -57,7 +57,7 @@ struct symcached_daemon {
     struct evict *evict;
     struct server *server;
     struct config_watch *watch;
-    struct config_reload *reload; /* under way, or NULL */
+    struct task *reload; /* under way, or NULL */
     bool reload_again;
     bool stopping;
     unsigned open; /* while it stops: what has not ended */
@@ -150,9 +150,7 @@ static void stop(struct symcached_daemon *d, int signo)
     d->stopping = true;
     service_stopping();
     log_info(0, "signal %d received, stopping", signo);
-    if (d->reload != NULL) {
-        config_reload_cancel(d->reload);
-    }
+    task_cancel(d->reload);
     scheduler_stop(d->scheduler);
     if (d->guests != NULL) {
         guests_stop(d->guests);

@@ -24,6 +24,7 @@
 #include <event2/event.h>
 #include "base/disk_full.h"
 #include "base/log.h"
+#include "base/task.h"
 #include "symcached/space/space.h"
 #include "decision.h"
 #include "jscache_inputs.h"
@@ -519,10 +520,8 @@ static void cancel_tasks(struct job *job)
     job_leave_inputs(job);
     section_free(job);
     source_member_leave(job);
-    if (job->publish != NULL) {
-        publish_cancel(job->publish);
-        job->publish = NULL;
-    }
+    task_cancel(job->publish);
+    job->publish = NULL;
     if (job->again != NULL) {
         evtimer_del(job->again);
     }

@@ -239,7 +239,7 @@ struct job {
     /* its transcoder; what a tier or a SymCache server had is published with
      * the slot of that step */
     struct run run;
-    struct publish *publish;
+    struct task *publish;
 
     char *work; /* directory, or NULL */
 

@@ -13,7 +13,6 @@
 #define PUBLISH_SECONDS 300
 
 struct publish {
-    struct task *task;
     publish_done_fn done;
     void *arg;
     char *file;
@@ -65,12 +64,10 @@ static const struct task_calls publish_calls = {publish_run, publish_done,
                                                 publish_drop};
 
 /* Starts it; a text that it lacks is one for which there was no memory. */
-static struct publish *start_publish(struct event_base *base,
-                                     struct publish *publish,
-                                     publish_done_fn done, void *arg)
+static struct task *start_publish(struct event_base *base,
+                                  struct publish *publish,
+                                  publish_done_fn done, void *arg)
 {
-    struct task *task;
-
     publish->done = done;
     publish->arg = arg;
     if (publish->file == NULL ||
@@ -79,19 +76,13 @@ static struct publish *start_publish(struct event_base *base,
         errno = ENOMEM;
         return NULL;
     }
-    task = task_start(base, PUBLISH_SECONDS, &publish_calls, publish);
-    if (task == NULL) {
-        return NULL; /* publish_drop() was called */
-    }
-    publish->task = task;
-    return publish;
+    return task_start(base, PUBLISH_SECONDS, &publish_calls, publish);
 }
 
-struct publish *publish_start(struct event_base *base, const char *root,
-                              const symcache_key_t *key,
-                              const symcache_version_t *version,
-                              const char *file, bool has_digest,
-                              publish_done_fn done, void *arg)
+struct task *publish_start(struct event_base *base, const char *root,
+                           const symcache_key_t *key,
+                           const symcache_version_t *version, const char *file,
+                           bool has_digest, publish_done_fn done, void *arg)
 {
     struct publish *publish = calloc(1, sizeof(*publish));
 
@@ -106,9 +97,9 @@ struct publish *publish_start(struct event_base *base, const char *root,
     return start_publish(base, publish, done, arg);
 }
 
-struct publish *publish_original(struct event_base *base, const char *file,
-                                 const char *place, publish_done_fn done,
-                                 void *arg)
+struct task *publish_original(struct event_base *base, const char *file,
+                              const char *place, publish_done_fn done,
+                              void *arg)
 {
     struct publish *publish = calloc(1, sizeof(*publish));
 
@@ -118,9 +109,4 @@ struct publish *publish_original(struct event_base *base, const char *file,
     publish->file = strdup(file);
     publish->place = strdup(place);
     return start_publish(base, publish, done, arg);
-}
-
-void publish_cancel(struct publish *publish)
-{
-    task_cancel(publish->task);
 }

@@ -13,28 +13,25 @@
 #include "proto/version.h"
 
 struct event_base;
-struct publish;
+struct task;
 
 /* result is that of the function, or -1 with errnum. */
 typedef void (*publish_done_fn)(void *arg, long long result, int errnum);
 
 /*
- * done is called once, but never from inside this function; the handle does
- * not exist any more then.  A disk that does not answer for minutes is an
- * error.  Returns NULL with errno on failure.
+ * done is called once, but never from inside this function; the task does not
+ * exist any more then.  A disk that does not answer for minutes is an error.
+ * Returns NULL with errno on failure.  The file may get its name after
+ * task_cancel().
  */
-struct publish *publish_start(struct event_base *base, const char *root,
-                              const symcache_key_t *key,
-                              const symcache_version_t *version,
-                              const char *file, bool has_digest,
-                              publish_done_fn done, void *arg);
+struct task *publish_start(struct event_base *base, const char *root,
+                           const symcache_key_t *key,
+                           const symcache_version_t *version, const char *file,
+                           bool has_digest, publish_done_fn done, void *arg);
 
 /* The same for store_keep_original(). */
-struct publish *publish_original(struct event_base *base, const char *file,
-                                 const char *place, publish_done_fn done,
-                                 void *arg);
-
-/* done is not called any more; the file may still get its name. */
-void publish_cancel(struct publish *publish);
+struct task *publish_original(struct event_base *base, const char *file,
+                              const char *place, publish_done_fn done,
+                              void *arg);
 
 #endif
