@@ -441,8 +441,6 @@ static void child_on_exit(evutil_socket_t fd, short what, void *arg)
 {
     struct child *child = arg;
 
-    (void)what;
-
     if (!fd_is_readable(fd) && event_add(child->exit_event, NULL) == 0) {
         return;
     }
@@ -453,17 +451,12 @@ static void child_on_exit(evutil_socket_t fd, short what, void *arg)
 
 static void on_words(evutil_socket_t fd, short what, void *arg)
 {
-    (void)fd;
-    (void)what;
     read_tail(arg);
 }
 
 static void on_timeout(evutil_socket_t fd, short what, void *arg)
 {
     struct child *child = arg;
-
-    (void)fd;
-    (void)what;
 
     if (!child->killed) {
         if (wait_on(child)) {

@@ -58,7 +58,6 @@ static int read_internal(struct config_reader *r, const cJSON *item,
 {
     enum transport_internal *internal = out;
 
-    (void)field;
     if (cJSON_IsString(item) && strcmp(item->valuestring, "origin") == 0) {
         *internal = TRANSPORT_INTERNAL_ORIGIN;
     } else if (cJSON_IsBool(item)) {

@@ -98,8 +98,6 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     struct fetcher_pool *pool = arg;
     int running;
 
-    (void)fd;
-    (void)what;
     curl_multi_socket_action(pool->multi, CURL_SOCKET_TIMEOUT, 0, &running);
     collect(pool);
 }
@@ -109,8 +107,6 @@ static void on_go_on(evutil_socket_t fd, short what, void *arg)
     struct fetcher_pool *pool = arg;
     int running;
 
-    (void)fd;
-    (void)what;
     curl_multi_perform(pool->multi, &running);
     collect(pool);
 }
@@ -119,8 +115,6 @@ static int set_timer(CURLM *multi, long ms, void *arg)
 {
     struct fetcher_pool *pool = arg;
     struct timeval delay = {ms / 1000, ms % 1000 * 1000};
-
-    (void)multi;
 
     if (ms < 0) {
         return evtimer_del(pool->timer);
@@ -134,8 +128,6 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
     struct fetcher_pool *pool = arg;
     struct event *event = socket_arg;
     short flags = EV_PERSIST;
-
-    (void)easy;
 
     if (event != NULL) {
         event_free(event);
@@ -224,8 +216,6 @@ static void on_drop(evutil_socket_t fd, short what, void *arg)
     struct fetcher *fetcher = arg;
     struct fetcher_pool *pool, *next;
 
-    (void)fd;
-    (void)what;
     while (idle.n > POOLS_IDLE_MAX) {
         pool_free(TAILQ_FIRST(&idle.list));
     }

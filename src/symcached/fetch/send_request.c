@@ -29,7 +29,7 @@ struct send {
     char error[CURL_ERROR_SIZE];
 };
 
-static void send_free(struct send *send)
+void send_cancel(struct send *send)
 {
     if (send->easy != NULL) {
         if (send->running) {
@@ -104,7 +104,7 @@ static void on_done(void *arg, CURLcode code)
     }
     result.detail = detail;
     send->done(send->arg, &result);
-    send_free(send);
+    send_cancel(send);
 }
 
 static void set_options(struct send *send, const struct send_request *request)
@@ -180,20 +180,15 @@ struct send *send_start(struct fetcher *fetcher,
     fetch_response_clear(&send->answer);
     send->easy = curl_easy_init();
     if (send->easy == NULL || address(send, request) != 0) {
-        send_free(send);
+        send_cancel(send);
         return NULL;
     }
     set_options(send, request);
     send->running = fetcher_add(fetcher, send->easy, &send->slot,
                                 request->transport, true) == 0;
     if (!send->running) {
-        send_free(send);
+        send_cancel(send);
         return NULL;
     }
     return send;
-}
-
-void send_cancel(struct send *send)
-{
-    send_free(send);
 }

@@ -41,7 +41,7 @@ static TAILQ_HEAD(, spnego) spnegos = TAILQ_HEAD_INITIALIZER(spnegos);
 
 static void spnego_run_first(const char *name);
 
-static void spnego_free(struct spnego *spnego)
+void spnego_cancel(struct spnego *spnego)
 {
     TAILQ_REMOVE(&spnegos, spnego, entry);
     child_cancel(spnego->child);
@@ -64,7 +64,7 @@ static void spnego_end(struct spnego *spnego, char *header, const char *detail,
                  spnego->name, detail);
         result.detail = text;
     }
-    spnego_free(spnego);
+    spnego_cancel(spnego);
     done(arg, &result);
     secret_free(header);
 }
@@ -109,9 +109,6 @@ static void spnego_on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct spnego *spnego = arg;
     char text[64];
-
-    (void)fd;
-    (void)what;
 
     if (spnego->failed[0] != '\0') {
         spnego_end(spnego, NULL, spnego->failed, false);
@@ -195,9 +192,4 @@ struct spnego *spnego_start(struct event_base *base, const char *host,
     TAILQ_INSERT_TAIL(&spnegos, spnego, entry);
     spnego_run_first(spnego->name);
     return spnego;
-}
-
-void spnego_cancel(struct spnego *spnego)
-{
-    spnego_free(spnego);
 }

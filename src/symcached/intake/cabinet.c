@@ -137,13 +137,10 @@ static off_t mspack_tell(struct mspack_file *handle)
 
 static void mspack_message(struct mspack_file *file, const char *format, ...)
 {
-    (void)file;
-    (void)format;
 }
 
 static void *mspack_alloc(struct mspack_system *self, size_t bytes)
 {
-    (void)self;
     return malloc(bytes);
 }
 

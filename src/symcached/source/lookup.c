@@ -57,7 +57,7 @@ static void cancel_task(struct lookup *lookup)
     }
 }
 
-static void lookup_free(struct lookup *lookup)
+void source_cancel(struct lookup *lookup)
 {
     size_t i;
 
@@ -177,7 +177,7 @@ void lookup_end(struct lookup *lookup)
     }
 
     /* first, so that nothing of ours is in use when done is called */
-    lookup_free(lookup);
+    source_cancel(lookup);
     if (left_out != NULL && outcome != SOURCE_FOUND) {
         left_out(arg);
     }
@@ -189,9 +189,6 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
     struct lookup *lookup = arg;
     const struct source_config *source = lookup->source;
     const char *why;
-
-    (void)fd;
-    (void)what;
 
     if (lookup->step == LOOKUP_ENDED) {
         lookup_end(lookup);
@@ -265,7 +262,7 @@ source_lookup(struct sources *sources, const struct config *config,
         (callbacks->attempt == NULL && lookup->attempt_queue == NULL) ||
         asprintf(&lookup->part, "%s.part", file) < 0 ||
         asprintf(&lookup->out, "%s.out.part", file) < 0) {
-        lookup_free(lookup);
+        source_cancel(lookup);
         return NULL;
     }
 
@@ -313,9 +310,4 @@ bool source_is_silent(const struct lookup *lookup)
 const char *source_place_asked(const struct lookup *lookup)
 {
     return lookup->place;
-}
-
-void source_cancel(struct lookup *lookup)
-{
-    lookup_free(lookup);
 }

@@ -29,9 +29,6 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct space_monitor *monitor = arg;
 
-    (void)fd;
-    (void)what;
-
     if (disk_space_left(monitor->path, &monitor->cache) > 0 ||
         (monitor_told != 0 && clock_since(monitor_told) < MONITOR_PAUSE_MS)) {
         return;

@@ -492,9 +492,6 @@ static void on_usage(evutil_socket_t fd, short what, void *arg)
 {
     struct transcode *transcode = arg;
 
-    (void)fd;
-    (void)what;
-
     output_folder_look(&transcode->output, transcode->work, &transcode->key);
     if (transcode->child != NULL &&
         (transcode->output.bytes > transcode->transcoder->disk ||
@@ -605,9 +602,6 @@ static void on_failed(evutil_socket_t fd, short what, void *arg)
 {
     struct transcode *transcode = arg;
     struct transcode_result result = {0};
-
-    (void)fd;
-    (void)what;
 
     result.system = true;
     result.full = transcode->full;
