@@ -5,11 +5,13 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "symbolication/symbolication.h"
 #include "worker_pool/worker_pool.h"
@@ -20,6 +22,10 @@
 #define SPAWNER_MS 30000  /* then something else is wrong: a start may take ten
                              seconds, and is tried twice */
 #define MEMO_SLOTS 4096   /* a power of two */
+#define END_MS 1000       /* to hear how a worker has ended */
+#define LOGGED_MAX 200    /* bytes of a name */
+#define PAUSE_MS 1000     /* when none could be started, names stay as they are
+                             so long: each would try again */
 
 struct demangle_request {
     struct work_begin begin;
@@ -43,27 +49,51 @@ static struct {
     int spawner; /* -1: there is no process, or none any more */
     pid_t worker; /* 0: there is none */
     int fd;       /* its socket */
+    uint64_t failed; /* when none could be started; 0: it could */
     pthread_mutex_t lock;
     struct memo memos[MEMO_SLOTS];
 } demangler = {.spawner = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* the worker -------------------------------------------------------------- */
 
+/* Gives an order, and waits for its answer, which takes its place; that to an
+ * earlier one may still come before it.  Returns false without an answer. */
+static bool ask_spawner(struct spawner_message *message, unsigned ms,
+                        int *socket, size_t *n)
+{
+    const int order = message->order;
+    struct pollfd event = {.fd = demangler.spawner, .events = POLLIN};
+    size_t room = *n;
+
+    if (!work_message_send(demangler.spawner, message, sizeof(*message), NULL,
+                           0)) {
+        return false;
+    }
+    do {
+        *n = room;
+        if (poll(&event, 1, (int)ms) <= 0 ||
+            work_message_receive(demangler.spawner, message, sizeof(*message),
+                                 socket, n) != sizeof(*message)) {
+            return false;
+        }
+    } while (message->order != order);
+    return true;
+}
+
 /* Returns false if the spawner is gone, or hangs. */
 static bool start_worker(void)
 {
     struct spawner_message message = {.order = SPAWNER_START};
-    struct pollfd event = {.fd = demangler.spawner, .events = POLLIN};
     size_t n = 1;
 
-    if (!work_message_send(demangler.spawner, &message, sizeof(message), NULL,
-                           0) ||
-        poll(&event, 1, SPAWNER_MS) <= 0 ||
-        work_message_receive(demangler.spawner, &message, sizeof(message),
-                             &demangler.fd, &n) != sizeof(message)) {
+    if (!ask_spawner(&message, SPAWNER_MS, &demangler.fd, &n)) {
         return false;
     }
     demangler.worker = n == 1 ? message.pid : 0;
+    demangler.failed = n == 1 ? 0 : clock_ms();
+    if (n == 0) {
+        spawner_log_error(message.error);
+    }
     return true;
 }
 
@@ -75,6 +105,23 @@ static void end_worker(void)
     work_message_send(demangler.spawner, &order, sizeof(order), NULL, 0);
     close(demangler.fd);
     demangler.worker = 0;
+}
+
+/* The same of one that has ended by itself.  Prints how, and returns whether
+ * its question is not to blame. */
+static bool reap_worker(char how[SPAWNER_END_SIZE])
+{
+    struct spawner_message message = {.order = SPAWNER_REAP,
+                                      .pid = demangler.worker};
+    size_t none = 0;
+
+    close(demangler.fd);
+    demangler.worker = 0;
+    if (!ask_spawner(&message, END_MS, NULL, &none)) {
+        snprintf(how, SPAWNER_END_SIZE, "died, and it is not known how");
+        return false;
+    }
+    return spawner_print_end(how, message.status);
 }
 
 /* Returns the ns of processor time that a process has used. */
@@ -91,7 +138,9 @@ static int64_t cpu_time(pid_t pid)
 
 /* What came of waiting for the worker. */
 enum wait {
-    WAIT_ANSWER,   /* or its end */
+    WAIT_ANSWER,
+    WAIT_DIED,
+    WAIT_KILLED,   /* from outside */
     WAIT_TOO_LONG, /* it computes for longer than a name may take */
     WAIT_STALLED,  /* it hardly runs, which is not the name's fault */
     WAIT_LACKS     /* memory */
@@ -115,10 +164,15 @@ static enum wait wait_for_answer(void)
 }
 
 /* Returns the size of the answer, or -1: there is no worker any more, as there
- * was no answer in time, or it has died. */
+ * was no answer in time, or it has died; how is printed. */
 static ssize_t ask_worker(const struct symc_string *name, uint32_t language,
-                          struct demangle_reply *answer, enum wait *waited)
+                          struct demangle_reply *answer, enum wait *waited,
+                          char how[SPAWNER_END_SIZE])
 {
+    static const char *const ends[] = {
+        [WAIT_TOO_LONG] = "was killed: it took too long",
+        [WAIT_STALLED] = "was killed: it hardly ran for two seconds",
+        [WAIT_LACKS] = "has no memory"};
     struct demangle_request question = {
         .begin = {.head = {.message = WORK_BEGIN},
                   .kind = LINKAGE_WORK,
@@ -136,12 +190,16 @@ static ssize_t ask_worker(const struct symc_string *name, uint32_t language,
                                      NULL, &none);
         }
     }
-    if (n < (ssize_t)sizeof(answer->head)) {
-        end_worker();
-        n = -1;
-    } else if (answer->head.message == WORK_CANNOT) {
-        end_worker();
+    if (*waited == WAIT_ANSWER && n < (ssize_t)sizeof(answer->head)) {
+        *waited = reap_worker(how) ? WAIT_KILLED : WAIT_DIED;
+        return -1;
+    }
+    if (*waited == WAIT_ANSWER && answer->head.message == WORK_CANNOT) {
         *waited = WAIT_LACKS;
+    }
+    if (*waited != WAIT_ANSWER) {
+        end_worker();
+        snprintf(how, SPAWNER_END_SIZE, "%s", ends[*waited]);
         n = -1;
     }
     return n;
@@ -180,6 +238,10 @@ static void remember_readable(struct memo *memo,
 /* Starts a worker if there is none.  Returns false if there cannot be one. */
 static bool has_worker(void)
 {
+    if (demangler.worker == 0 && demangler.failed != 0 &&
+        clock_since(demangler.failed) < PAUSE_MS) {
+        return false;
+    }
     if (demangler.worker == 0 && demangler.spawner != -1 && !start_worker()) {
         spawner_lose();
         close(demangler.spawner);
@@ -194,11 +256,7 @@ static ssize_t exchange_with_child(const struct symc_string *name,
                                    uint32_t language,
                                    struct demangle_reply *answer)
 {
-    static const char *const ends[] = {
-        [WAIT_ANSWER] = "died of one",
-        [WAIT_TOO_LONG] = "was killed: one took too long",
-        [WAIT_STALLED] = "was killed: it hardly ran for two seconds",
-        [WAIT_LACKS] = "has no memory"};
+    char how[SPAWNER_END_SIZE];
     enum wait waited;
     bool is_new;
     ssize_t n;
@@ -208,12 +266,16 @@ static ssize_t exchange_with_child(const struct symc_string *name,
         if (!has_worker()) {
             return -1;
         }
-        n = ask_worker(name, language, answer, &waited);
-    } while (n < 0 && waited == WAIT_ANSWER && !is_new);
+        n = ask_worker(name, language, answer, &waited, how);
+    } while (n < 0 && waited <= WAIT_KILLED && !is_new);
     if (n < 0) {
-        log_info(0, "a worker that makes names readable %s", ends[waited]);
+        log_warn(0,
+                 "a worker that makes names readable %s: it had the name "
+                 "\"%.*s\" (%u bytes), which stays as it is",
+                 how, (int)(name->size < LOGGED_MAX ? name->size : LOGGED_MAX),
+                 name->data, (unsigned)name->size);
         linkage_failed();
-        return waited == WAIT_STALLED || waited == WAIT_LACKS ? -1 : 0;
+        return waited == WAIT_DIED || waited == WAIT_TOO_LONG ? 0 : -1;
     }
     return answer->head.message == WORK_DONE
                ? n - (ssize_t)sizeof(answer->head)

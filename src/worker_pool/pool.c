@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -39,7 +40,7 @@ struct process {
     struct work_pool *pool;
     struct event *event; /* of its socket */
     int fd;
-    pid_t pid;
+    pid_t pid; /* 0: it is reaped */
     char domain[WORK_DOMAIN_MAX];
     bool is_used;
     unsigned bodies;
@@ -54,7 +55,7 @@ LIST_HEAD(processes, process);
 TAILQ_HEAD(works, work);
 
 struct work {
-    TAILQ_ENTRY(work) entry; /* of those without a worker */
+    TAILQ_ENTRY(work) entry; /* of waiting or of ending */
     struct work_pool *pool;
     struct process *process; /* NULL: it waits for one, or has none any more */
     struct event *timer; /* its worker is silent, or this is what is told */
@@ -64,16 +65,19 @@ struct work {
     char domain[WORK_DOMAIN_MAX];
     char *order_text;
     struct spool *body; /* NULL: it was sent */
+    uint64_t body_size;
     work_fn told;
     void *arg;
     char *text;
     size_t size;
     size_t room;
     uint32_t status;
-    bool is_waiting; /* in the list */
+    bool is_waiting; /* in that list */
+    bool is_ending;  /* the same */
     bool has_news;   /* the worker waits for us */
     bool is_dead;
     enum work_news end; /* of one that is dead */
+    char loss[SPAWNER_END_SIZE + 16];
 };
 
 struct work_pool {
@@ -88,7 +92,8 @@ struct work_pool {
     unsigned nidle;
     struct processes ready;
     struct processes idle; /* the last used one first */
-    struct works waiting;
+    struct works waiting; /* for a worker */
+    struct works ending;  /* their worker has ended: how is not known yet */
     char packet[WORK_MESSAGE_MAX];
 };
 
@@ -130,7 +135,10 @@ static void free_process(struct process *process)
     const struct spawner_message order = {.order = SPAWNER_KILL,
                                           .pid = process->pid};
 
-    work_message_send(process->pool->spawner, &order, sizeof(order), NULL, 0);
+    if (order.pid != 0) {
+        work_message_send(process->pool->spawner, &order, sizeof(order), NULL,
+                          0);
+    }
     atomic_fetch_sub(&process->pool->counts->workers, 1);
     if (process->event != NULL) {
         event_free(process->event);
@@ -216,6 +224,10 @@ static void end_dead_work(struct work *work, enum work_news end)
         TAILQ_REMOVE(&work->pool->waiting, work, entry);
         work->is_waiting = false;
     }
+    if (work->is_ending) {
+        TAILQ_REMOVE(&work->pool->ending, work, entry);
+        work->is_ending = false;
+    }
     if (process != NULL) {
         free_process(process);
     }
@@ -225,16 +237,75 @@ static void end_dead_work(struct work *work, enum work_news end)
     event_add(work->timer, &now);
 }
 
-static void tell_why_late(const struct work *work)
+/* A work has lost its worker: says how, for which body, and what follows. */
+static void lose_worker(struct work *work, enum work_news end,
+                        const char *how)
 {
-    if (!work->is_waiting) {
-        log_info(0, "a worker was killed: it said nothing for %u ms",
-                 work->order.ms);
+    snprintf(work->loss, sizeof(work->loss), "its worker %s", how);
+    log_error(0,
+              "a worker %s: it had the body of protocol=%s size=%llu%s%s; %s",
+              how, work->order.name, (unsigned long long)work->body_size,
+              work->domain[0] != '\0' ? " " : "", work->domain,
+              end == WORK_DIED ? "the request fails"
+                               : "its client is told to try again");
+    end_dead_work(work, end);
+}
+
+/* Has the spawner say how it ended. */
+static void await_end(struct work *work)
+{
+    struct process *process = work->process;
+    const struct spawner_message order = {.order = SPAWNER_REAP,
+                                          .pid = process->pid};
+
+    event_del(process->event);
+    if (!work_message_send(work->pool->spawner, &order, sizeof(order), NULL,
+                           0)) {
+        lose_worker(work, WORK_DIED, "died, and cannot be asked for");
         return;
     }
-    log_warn(0, "no worker was started within %u ms", work->order.ms);
-    if (clock_since(work->pool->heard) > SPAWNER_MS) {
-        spawner_lose();
+    work->is_ending = true;
+    TAILQ_INSERT_TAIL(&work->pool->ending, work, entry);
+    wait_for_worker(work);
+}
+
+/* A worker whose end was awaited has this status. */
+static void on_ended(struct work_pool *pool, pid_t pid, int status)
+{
+    char how[SPAWNER_END_SIZE];
+    struct work *work;
+    bool is_killed;
+
+    TAILQ_FOREACH(work, &pool->ending, entry)
+    {
+        if (work->process->pid == pid) {
+            break;
+        }
+    }
+    if (work == NULL) {
+        return; /* its call has ended meanwhile */
+    }
+    work->process->pid = 0;
+    is_killed = spawner_print_end(how, status);
+    lose_worker(work, is_killed ? WORK_UNABLE : WORK_DIED, how);
+}
+
+static void end_late_work(struct work *work)
+{
+    char how[SPAWNER_END_SIZE];
+
+    if (work->is_ending) {
+        lose_worker(work, WORK_DIED, "died, and it is not known how");
+    } else if (!work->is_waiting) {
+        snprintf(how, sizeof(how), "was killed: it said nothing for %u ms",
+                 work->order.ms);
+        lose_worker(work, WORK_DIED, how);
+    } else {
+        log_warn(0, "no worker was started within %u ms", work->order.ms);
+        if (clock_since(work->pool->heard) > SPAWNER_MS) {
+            spawner_lose();
+        }
+        end_dead_work(work, WORK_UNABLE);
     }
 }
 
@@ -245,8 +316,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     if (work->is_dead) {
         work->told(work->arg, work->end);
     } else if (!wait_on(work)) {
-        tell_why_late(work);
-        end_dead_work(work, work->is_waiting ? WORK_UNABLE : WORK_DIED);
+        end_late_work(work);
     }
 }
 
@@ -290,14 +360,15 @@ static void take_packet(struct work *work, const char *packet, size_t size)
     memcpy(&head, packet, sizeof(head));
     size -= sizeof(head);
     if (!is_allowed(work, &head, size)) {
-        log_info(0, "a worker was killed: it said what it may not");
-        end_dead_work(work, WORK_DIED);
+        lose_worker(work, WORK_DIED, "was killed: it said what it may not");
         return;
     }
-    if (head.message == WORK_CANNOT ||
-        add_text(work, packet + sizeof(head), size) != 0) {
-        log_warn(0, "a worker has no memory");
-        end_dead_work(work, WORK_UNABLE);
+    if (head.message == WORK_CANNOT) {
+        lose_worker(work, WORK_UNABLE, "has no memory");
+        return;
+    }
+    if (add_text(work, packet + sizeof(head), size) != 0) {
+        lose_worker(work, WORK_UNABLE, "says more than there is memory for");
         return;
     }
     work->status = head.detail;
@@ -321,7 +392,7 @@ static void on_packet(evutil_socket_t fd, short what, void *arg)
 {
     struct process *process = arg;
     struct work *work = process->work;
-    char *packet = process->pool->packet;
+    char *packet = process->pool->packet, how[SPAWNER_END_SIZE];
     ssize_t n = work_message_receive(fd, packet, WORK_MESSAGE_MAX, NULL, NULL);
 
     if (n == -1 && errno == EAGAIN) {
@@ -333,9 +404,11 @@ static void on_packet(evutil_socket_t fd, short what, void *arg)
     }
     if (work == NULL) {
         drop_waiting(process); /* it has nothing to say */
+    } else if (n == -1) {
+        snprintf(how, sizeof(how), "cannot be heard: %s", strerror(errno));
+        lose_worker(work, errno == EMSGSIZE ? WORK_DIED : WORK_UNABLE, how);
     } else if (n < (ssize_t)sizeof(struct work_head)) {
-        log_info(0, "a worker died");
-        end_dead_work(work, WORK_DIED);
+        await_end(work);
     } else {
         take_packet(work, packet, (size_t)n);
     }
@@ -424,25 +497,10 @@ static void fail_waiting(struct work_pool *pool)
     }
 }
 
-static void tell_why_none(const struct work_pool *pool, int error)
-{
-    if (TAILQ_EMPTY(&pool->waiting)) {
-        return; /* it has been told, or nothing is lost */
-    }
-    if (error > 0) {
-        log_error(error, "the program of workers cannot be executed, its "
-                         "package should be installed anew");
-    } else if (error == SPAWNER_ENDED) {
-        log_error(0, "the program of workers ends, or hangs, when it is "
-                     "started; its package should be installed anew");
-    } else {
-        log_error(0, "no worker could be started");
-    }
-}
-
 static void on_spawned(evutil_socket_t fd, short what, void *arg)
 {
     struct work_pool *pool = arg;
+    struct work *work;
     struct spawner_message spawned;
     int socket;
     size_t n = 1;
@@ -452,8 +510,12 @@ static void on_spawned(evutil_socket_t fd, short what, void *arg)
     if (size == -1 && errno == EAGAIN) {
         return;
     }
-    pool->ordered -= pool->ordered > 0;
     pool->heard = clock_ms();
+    if (size == sizeof(spawned) && spawned.order == SPAWNER_REAP) {
+        on_ended(pool, spawned.pid, spawned.status);
+        return;
+    }
+    pool->ordered -= pool->ordered > 0;
     if (size == sizeof(spawned) && n == 1) {
         atomic_fetch_add(&pool->counts->started, 1);
         add_process(pool, socket, spawned.pid);
@@ -463,8 +525,11 @@ static void on_spawned(evutil_socket_t fd, short what, void *arg)
         spawner_lose();
         event_del(pool->spawned);
         pool->ordered = 0;
-    } else {
-        tell_why_none(pool, spawned.error);
+        while ((work = TAILQ_FIRST(&pool->ending)) != NULL) {
+            lose_worker(work, WORK_UNABLE, "died with what starts workers");
+        }
+    } else if (!TAILQ_EMPTY(&pool->waiting)) {
+        spawner_log_error(spawned.error); /* else nothing is lost */
     }
     fail_waiting(pool);
 }
@@ -486,6 +551,7 @@ struct work_pool *work_pool_new(struct event_base *base, int spawner,
     LIST_INIT(&pool->ready);
     LIST_INIT(&pool->idle);
     TAILQ_INIT(&pool->waiting);
+    TAILQ_INIT(&pool->ending);
     fcntl(spawner, F_SETFL, O_NONBLOCK);
     pool->spawned =
         event_new(base, spawner, EV_READ | EV_PERSIST, on_spawned, pool);
@@ -556,6 +622,7 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
     work->arg = arg;
     work->timer = evtimer_new(pool->base, on_timer, work);
     work->body = spool_ref(order->body);
+    work->body_size = order->body->size;
     work->order_text = order->text != NULL ? strdup(order->text) : NULL;
     if (order->domain != NULL && strlen(order->domain) < WORK_DOMAIN_MAX) {
         memcpy(work->domain, order->domain, strlen(order->domain));
@@ -598,6 +665,11 @@ uint32_t work_status(const struct work *work)
     return work->status;
 }
 
+const char *work_loss(const struct work *work)
+{
+    return work->loss;
+}
+
 void work_free(struct work *work)
 {
     if (work == NULL) {
@@ -605,6 +677,9 @@ void work_free(struct work *work)
     }
     if (work->is_waiting) {
         TAILQ_REMOVE(&work->pool->waiting, work, entry);
+    }
+    if (work->is_ending) {
+        TAILQ_REMOVE(&work->pool->ending, work, entry);
     }
     if (work->process != NULL) {
         free_process(work->process);
@@ -716,8 +791,8 @@ void work_send_files(struct work *work,
     struct sending sending = {.work = work};
     size_t i;
 
-    if (work->is_dead) {
-        return; /* since it asked: its timer tells of it */
+    if (work->is_dead || work->is_ending) {
+        return; /* since it asked: its timer tells of it, or the spawner */
     }
     work->has_news = false;
     wait_for_worker(work);

@@ -38,6 +38,7 @@ struct work_pool *work_pool_new(struct event_base *base, int spawner,
 void work_pool_free(struct work_pool *pool); /* NULL is allowed */
 
 struct work_order {
+    const char *name; /* of the kind, for the log; static */
     uint32_t kind;
     uint32_t limit;
     const char *domain; /* whose body it is; NULL: the worker reads this body
@@ -71,6 +72,9 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
 char *work_take_text(struct work *work, size_t *size);
 
 uint32_t work_status(const struct work *work);
+
+/* For the log: why its worker is lost.  "": it is not. */
+const char *work_loss(const struct work *work);
 
 /* A file to be given. */
 struct work_input_file {

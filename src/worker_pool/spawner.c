@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/program_path.h"
 #include "message.h"
 #include "worker_loop.h"
@@ -27,11 +28,15 @@
 
 #define REAP_MS 10000 /* in case that a signal came between two waits */
 
-/* A worker, until it is reaped: its process id is that of no other then. */
+/* A worker, until it is reaped and the daemon has had it killed, which it does
+ * with each one that it knows. */
 struct offspring {
     struct offspring *next;
     pid_t pid;
     size_t channel;
+    int order; /* KILL, REAP, or 0 */
+    bool has_ended; /* its process id may be that of another one */
+    int status;
 };
 
 static struct offspring *offsprings;
@@ -184,18 +189,40 @@ static int start_worker(int program, char *const argv[], size_t channel,
     return fds[0];
 }
 
-static void reap_workers(void)
+/* Forgets a worker that has ended, and that the daemon wants no more of. */
+static void settle(struct offspring **at, const int *sockets)
+{
+    struct offspring *child = *at;
+    const struct spawner_message answer = {.order = SPAWNER_REAP,
+                                           .pid = child->pid,
+                                           .status = child->status};
+
+    if (!child->has_ended || child->order == 0) {
+        return;
+    }
+    if (child->order == SPAWNER_REAP) {
+        work_message_send(sockets[child->channel], &answer, sizeof(answer),
+                          NULL, 0);
+    }
+    *at = child->next;
+    free(child);
+}
+
+static void reap_workers(const int *sockets)
 {
     struct offspring **at, *child;
+    int status;
     pid_t pid;
 
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
-        for (at = &offsprings; (child = *at) != NULL && child->pid != pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        for (at = &offsprings; (child = *at) != NULL &&
+                               (child->pid != pid || child->has_ended);
              at = &child->next) {
         }
         if (child != NULL) {
-            *at = child->next;
-            free(child);
+            child->has_ended = true;
+            child->status = status;
+            settle(at, sockets);
         } else if (pid == first.pid) {
             first.pid = 0;
             end_first();
@@ -203,31 +230,43 @@ static void reap_workers(void)
     }
 }
 
-static void kill_worker(pid_t pid, size_t channel)
+static void kill_worker(const int *sockets, size_t channel,
+                        const struct spawner_message *order)
 {
-    const struct offspring *child;
+    struct offspring **at, *child;
 
-    for (child = offsprings; child != NULL; child = child->next) {
-        if (child->pid == pid && child->channel == channel) {
-            kill(pid, SIGKILL);
+    for (at = &offsprings;
+         (child = *at) != NULL &&
+         (child->pid != order->pid || child->channel != channel ||
+          child->order != 0);
+         at = &child->next) {
+    }
+    if (child != NULL) {
+        if (!child->has_ended) {
+            kill(child->pid, SIGKILL);
         }
+        child->order = order->order;
+        settle(at, sockets);
     }
 }
 
-static void obey_order(int program, char *const argv[], int socket,
+static void obey_order(int program, char *const argv[], const int *sockets,
                        size_t channel, const struct spawner_message *order)
 {
     struct spawner_message answer = {.order = order->order};
-    int fd;
+    int fd, socket = sockets[channel];
 
-    if (order->order == SPAWNER_KILL) {
-        kill_worker(order->pid, channel);
+    if (order->order != SPAWNER_START) {
+        kill_worker(sockets, channel, order);
         return;
     }
     fd = start_worker(program, argv, channel, &answer);
     if (!work_message_send(socket, &answer, sizeof(answer), &fd, fd >= 0) &&
         fd >= 0) {
         /* without the socket, with which the worker ends: less to allocate */
+        kill_worker(sockets, channel,
+                    &(struct spawner_message){.order = SPAWNER_KILL,
+                                              .pid = answer.pid});
         answer.pid = 0;
         work_message_send(socket, &answer, sizeof(answer), NULL, 0);
     }
@@ -257,7 +296,7 @@ static void serve_orders(int program, char *const argv[], const int *sockets,
         if (poll(events, n, REAP_MS) < 0) {
             memset(&order, 0, sizeof(order));
         }
-        reap_workers();
+        reap_workers(sockets);
         for (i = 0; i < n; i++) {
             if (events[i].revents == 0) {
                 continue;
@@ -265,7 +304,7 @@ static void serve_orders(int program, char *const argv[], const int *sockets,
             events[i].revents = 0;
             got = recv(sockets[i], &order, sizeof(order), MSG_DONTWAIT);
             if (got == sizeof(order)) {
-                obey_order(program, argv, sockets[i], i, &order);
+                obey_order(program, argv, sockets, i, &order);
             } else if (got >= 0 || (errno != EAGAIN && errno != EINTR)) {
                 events[i].fd = -1;
                 open--;
@@ -348,6 +387,35 @@ int spawner_start(char *const argv[], int *sockets, size_t n, char *error,
         sockets[i] = pairs[i][0];
     }
     return 0;
+}
+
+bool spawner_print_end(char text[SPAWNER_END_SIZE], int status)
+{
+    int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    bool is_killed = signo == SIGKILL || signo == SIGTERM;
+
+    if (signo == 0) {
+        snprintf(text, SPAWNER_END_SIZE, "ended with exit code %d",
+                 WEXITSTATUS(status));
+    } else {
+        snprintf(text, SPAWNER_END_SIZE, "%s by signal %d (%s)",
+                 is_killed ? "was killed from outside" : "ended", signo,
+                 strsignal(signo));
+    }
+    return is_killed;
+}
+
+void spawner_log_error(int error)
+{
+    if (error > 0) {
+        log_error(error, "the program of workers cannot be executed, its "
+                         "package should be installed anew");
+    } else if (error == SPAWNER_ENDED) {
+        log_error(0, "the program of workers ends, or hangs, when it is "
+                     "started; its package should be installed anew");
+    } else {
+        log_error(0, "no worker could be started");
+    }
 }
 
 static atomic_bool is_lost;

@@ -15,7 +15,9 @@
 /* One of each of the daemon's threads, and one for names. */
 #define SPAWNER_CHANNELS_MAX 1025
 
-enum spawner_order { SPAWNER_START = 1, SPAWNER_KILL };
+/* A worker is killed once, by either of the last two; the second one is
+ * answered, with how the worker has ended. */
+enum spawner_order { SPAWNER_START = 1, SPAWNER_KILL, SPAWNER_REAP };
 
 struct spawner_message {
     int order;
@@ -23,6 +25,7 @@ struct spawner_message {
                   none could be, and no socket comes with it */
     int error; /* if none could be: why the program is not executed;
                   SPAWNER_ENDED; or 0 */
+    int status; /* REAP: as of waitpid(); its own if it ended by itself */
 };
 
 #define SPAWNER_ENDED (-1) /* the program said nothing and ended, or hangs */
@@ -37,6 +40,16 @@ struct spawner_message {
  */
 int spawner_start(char *const argv[], int *sockets, size_t n, char *error,
                   size_t size);
+
+/* Room for how a worker has ended. */
+#define SPAWNER_END_SIZE 64
+
+/* Prints that, from an answer to REAP.  A body can make a worker crash; returns
+ * whether it was killed from outside, such as by a kernel without memory. */
+bool spawner_print_end(char text[SPAWNER_END_SIZE], int status);
+
+/* Logs why no worker could be started. */
+void spawner_log_error(int error);
 
 /* The daemon has found it gone, or hanging.  A process without rights cannot
  * start another one: whoever looks after the daemon ends it then. */

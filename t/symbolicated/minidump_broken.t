@@ -164,6 +164,14 @@ for my $case (['', 0755, qr/cannot be executed, .* anew \(8: Exec format error\)
     my @said = grep { /\[error\]/ } split /\n/, $t->symbolicated_log;
     is scalar @said, 1, '- one line' or diag explain \@said;
     like $said[0] // '', $wanted, '- which says why';
+    my $name = $t->post($t->symbolicated_socket, '/symbolicate',
+        '{"modules":[],"stacktraces":[{"frames":[' . join(',',
+            map { qq({"instruction_addr":"0x1","function":"_Z$_"}) } '1ai', '1bi')
+        . ']}]}', 'Content-Type: application/json')->{body};
+    like $name, qr/"_Z1ai".*"_Z1bi"/, 'names stay as they are';
+    @said = grep { /\[error\]/ } split /\n/, $t->symbolicated_log;
+    is scalar @said, 2, '- one line for both' or diag explain \@said;
+    like $said[1] // '', $wanted, '- which says why';
     $t->stop_symbolicated;
 }
 

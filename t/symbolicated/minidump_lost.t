@@ -71,14 +71,33 @@ $t->wait_until('the file to unwind with is made', sub { -s $t->path('runs') });
 
 truncate $file, 0 or die "$file: $!";
 is names(), 'malformed', 'it is cut short, and another request has noticed';
-kill 'KILL', children($spawner);
+kill 'SEGV', children($spawner);
 my $r = $t->read_response($s, 'POST');
 is "$r->{status} $r->{body}", '200 {"status":"failed","message":"internal error"}',
     'without its worker, the dump does not wait for the other file';
 ok !-e $t->path('gate'), '... which is not there yet';
+my $size = length $body;
+like $t->symbolicated_log, qr/\[error\] \S+ a worker ended by signal 11 \(Segmentation fault\): it had the body of protocol=minidump size=$size scope=; the request fails$/m,
+    'one line says how it ended, of what, and what follows';
+$t->wait_until('the line of the request has it, too', sub {
+    $t->symbolicated_log =~ /request protocol=minidump status=200 .* failure=its worker ended by signal 11 \(Segmentation fault\)$/m });
+is $t->symbolicated_metric('symbolicated_workers_died_total'), 1, 'it is counted';
+
+$s = Test::Symcache::connect_to($t->symbolicated_socket) or die $!;
+print $s Test::Symcache::request_text('POST', '/minidump',
+    "Content-Type: $form_type", 'Content-Length: ' . length $body), $body;
+$s->flush;
+$t->wait_until('another one waits for the file',
+    sub { $t->symbolicated_metric('symbolicated_bodies_total') == 2 });
+kill 'KILL', children($spawner);
+$r = $t->read_response($s, 'POST');
+is "$r->{status} $r->{body}", '503 {"detail":"no worker is available"}',
+    'one that something else has killed is not the fault of the dump';
+like $t->symbolicated_log, qr/\[error\] \S+ a worker was killed from outside by signal 9 \(Killed\): it had .*; its client is told to try again$/m,
+    '... as the log says';
+is $t->symbolicated_metric('symbolicated_workers_died_total'), 1, '... and is not counted';
 
 $t->write_file('gate', '');
 is names(), 'malformed', 'the daemon lives';
-$t->allow_log(qr/a worker died/);
 $t->finish;
 done_testing;

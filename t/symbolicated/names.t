@@ -141,7 +141,7 @@ SKIP: {
     kill 'CONT', @stopped;
     is $given->('_Z1di'), 'd(int)', 'which is not remembered of the name';
     like $t->symbolicated_log,
-        qr/\[info\].* a worker that makes names readable was killed: it hardly ran/,
+        qr/\[warn\].* a worker that makes names readable was killed: it hardly ran for two seconds: it had the name "_Z1di" \(5 bytes\), which stays as it is$/m,
         'the log says so';
 
     # each of these has a worker ended
@@ -156,6 +156,8 @@ SKIP: {
     };
     is_deeply $many->(@lost, '_Z1ei'), [@lost, '_Z1ei'],
         'twenty names that never end: all that follow stay as they are';
+    like $t->symbolicated_log, qr/ a worker that makes names readable was killed: it took too long: it had the name "_Z2ea/,
+        'the log has the name';
     is $given->('_Z1ei'), 'e(int)', 'but not those of the next call';
     is_deeply $many->('_Z1gi', @lost[0 .. 6], '_Z1hi'), ['g(int)', @lost[0 .. 6], 'h(int)'],
         'seven of them, which are remembered: the others are readable';

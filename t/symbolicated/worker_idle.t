@@ -115,7 +115,7 @@ SKIP: {
     like answer($s)->{body}, qr/"internal error"/,
         'a worker that alone is stopped for 60 s fails';
     like $t->symbolicated_log,
-        qr/\[info\].* a worker was killed: it said nothing for 60000 ms/,
+        qr/\[error\].* a worker was killed: it said nothing for 60000 ms: it had the body of protocol=minidump /,
         '... and is killed';
     kill 'CONT', @workers;
     wait_for($ready, '... for which another one was made ready');

@@ -14,6 +14,7 @@
 
 struct body {
     struct api_call *call;
+    const char *protocol;
     struct work_pool *pool;
     size_t most;
     struct download *download; /* or NULL */
@@ -34,7 +35,11 @@ static void on_news(void *arg, enum work_news news)
     };
     struct body *body = arg;
     struct api_work *work = body->call->work;
+    const char *loss = work_loss(body->work);
 
+    if (loss[0] != '\0' && body->call->failure == NULL) {
+        body->call->failure = strdup(loss);
+    }
     work->news = words[news];
     work->detail = work_status(body->work);
     free(work->said);
@@ -47,6 +52,7 @@ static int begin_body(struct body *body, const char *text)
 {
     const struct api_work *work = body->call->work;
     struct work_order order = {
+        .name = body->protocol,
         .kind = work->kind,
         .limit = work->limit,
         .domain = work->domain,
@@ -93,8 +99,8 @@ static void on_fetched(void *arg, struct spool *spool, const char *text)
 
 struct body *body_work_start(struct event_base *base, struct work_pool *pool,
                              const struct symcached_client_address *helper,
-                             struct api_call *call, size_t most,
-                             void (*told)(void *arg), void *arg)
+                             struct api_call *call, const char *protocol,
+                             size_t most, void (*told)(void *arg), void *arg)
 {
     const struct api_work *work = call->work;
     struct body *body = calloc(1, sizeof(*body));
@@ -104,6 +110,7 @@ struct body *body_work_start(struct event_base *base, struct work_pool *pool,
         return NULL;
     }
     body->call = call;
+    body->protocol = protocol;
     body->pool = pool;
     body->most = work->most > most ? work->most : most;
     body->told = told;

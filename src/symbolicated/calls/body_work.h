@@ -15,12 +15,13 @@ struct body;
 /*
  * For a call with a work.  told is called when the call's work has news.  The
  * worker may report up to most bytes.  helper is asked for a body that is
- * elsewhere.  Returns NULL without memory, or if there is no helper.
+ * elsewhere.  protocol is for the log, and static.  Returns NULL without
+ * memory, or if there is no helper.
  */
 struct body *body_work_start(struct event_base *base, struct work_pool *pool,
                              const struct symcached_client_address *helper,
-                             struct api_call *call, size_t most,
-                             void (*told)(void *arg), void *arg);
+                             struct api_call *call, const char *protocol,
+                             size_t most, void (*told)(void *arg), void *arg);
 
 /* Gives it files, of modules of the rounds of a search and those before; NULL:
  * there is none. */

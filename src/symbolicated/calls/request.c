@@ -325,8 +325,7 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* Makes modules of any round unknown whose file was cut short.  Returns whether
- * there are some. */
+/* Makes modules unknown whose file was cut short.  Are there some? */
 static bool is_broken(struct request *r)
 {
     struct search *s;
@@ -418,7 +417,8 @@ static void run_work(struct request *r)
     if (r->body == NULL) {
         r->body = body_work_start(
             r->context->searcher.base, r->context->pool, &r->settings->helper,
-            r->call, r->settings->symbolication->limits.body_size, on_work, r);
+            r->call, api_protocol_name(r->reply.protocol),
+            r->settings->symbolication->limits.body_size, on_work, r);
     } else {
         body_work_give(r->body, r->search);
     }

@@ -26,7 +26,7 @@ struct crash_call {
     char *order;                /* work.text */
     struct crash_stored stored; /* its url is NULL: it is in a form */
     char scope[SYMBOLICATOR_SCOPE_MAX + 1];
-    char domain[SYMBOLICATOR_SCOPE_MAX + 3];
+    char domain[SYMBOLICATOR_SCOPE_MAX + 7]; /* also for the log */
     /* What the worker has asked, as requests; their rounds have the files. */
     struct native_call *questions[QUESTIONS_MAX];
     size_t nquestions;
@@ -456,7 +456,7 @@ static void set_domain(struct crash_call *call)
         call->config->symbolicator.sources == SYMBOLICATOR_SOURCES_ALLOW;
 
     if (call->scope[0] != '\0' || !is_strangers) {
-        snprintf(call->domain, sizeof(call->domain), "s %s", call->scope);
+        snprintf(call->domain, sizeof(call->domain), "scope=%s", call->scope);
         call->work.domain = call->domain;
     }
 }
