@@ -3,6 +3,7 @@
  *
  * Files that are mapped: which of them are the same as before.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -18,11 +19,29 @@
 #include <cmocka.h>
 
 #include "proto/properties.h"
+#include "proto/provenance.h"
 #include "symbolicated/files/mapped_modules.h"
 
 static struct mapped_modules *mapped;
 static char dir[] = "/tmp/sc.XXXXXX";
 static int folder;
+
+static const char *unreadable; /* an attribute */
+
+/* In the place of the C library's. */
+ssize_t fgetxattr(int fd, const char *name, void *value, size_t size)
+{
+    static ssize_t (*real)(int, const char *, void *, size_t);
+
+    if (unreadable != NULL && strcmp(name, unreadable) == 0) {
+        errno = EIO;
+        return -1;
+    }
+    if (real == NULL) {
+        *(void **)&real = dlsym(RTLD_NEXT, "fgetxattr");
+    }
+    return real(fd, name, value, size);
+}
 
 static struct module *open_file(symcache_kind_e kind)
 {
@@ -85,6 +104,31 @@ static void test_two_kinds(void **state)
     close(fd);
 }
 
+/* A file whose attributes cannot be read now is not remembered without them. */
+static void test_unreadable(void **state)
+{
+    static const char *const names[] = {SYMCACHE_PROVENANCE_ATTRIBUTE,
+                                        SYMCACHE_PLACES_ATTRIBUTE,
+                                        SYMCACHE_PROPERTIES_ATTRIBUTE};
+    struct module *module;
+    size_t i;
+    int fd = openat(folder, "file", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                    0644);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "other", 5), 5);
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        unreadable = names[i];
+        assert_null(open_file(SYMCACHE_KIND_SOURCE));
+        assert_int_equal(errno, EIO);
+    }
+    unreadable = NULL;
+    module = open_file(SYMCACHE_KIND_SOURCE);
+    assert_non_null(module);
+    module_unref(module);
+    close(fd);
+}
+
 static int begin(void **state)
 {
     assert_non_null(mkdtemp(dir));
@@ -104,7 +148,8 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_empty_file),
-                                       cmocka_unit_test(test_two_kinds)};
+                                       cmocka_unit_test(test_two_kinds),
+                                       cmocka_unit_test(test_unreadable)};
 
     return cmocka_run_group_tests_name("mapped_modules", tests, begin, end);
 }

@@ -72,16 +72,31 @@ static bool is_of_pdb(const struct module *module)
     return strstr(module->path, ".pdb/") != NULL;
 }
 
+/* Returns the size of an attribute, 0: there is none of use, or -1 with errno:
+ * it cannot be read now. */
+static ssize_t read_attribute(int fd, const char *name, char *value,
+                              size_t size)
+{
+    ssize_t n = fgetxattr(fd, name, value, size);
+
+    return n == -1 && (errno == ENODATA || errno == ENOTSUP || errno == ERANGE)
+               ? 0
+               : n;
+}
+
 /* A PDB has debug information also if it has public symbols only, as
  * Symbolicator counts; a program and Breakpad's text have symbols without
  * it. */
-static void read_provenance(struct module *module, int fd)
+static bool read_provenance(struct module *module, int fd)
 {
     char extent[12] = "";
-    ssize_t n = fgetxattr(fd, SYMCACHE_PROVENANCE_ATTRIBUTE, module->source,
-                          sizeof(module->source) - 1);
+    ssize_t n = read_attribute(fd, SYMCACHE_PROVENANCE_ATTRIBUTE,
+                               module->source, sizeof(module->source) - 1);
 
-    module->source[n > 0 ? n : 0] = '\0';
+    if (n == -1) {
+        return false;
+    }
+    module->source[n] = '\0';
     if (sscanf(module->source, "%*s %11s %*d %x", extent, &module->features) ==
             2 &&
         (module->features & ~SYMCACHE_HAS_LINKS) != 0 &&
@@ -89,41 +104,47 @@ static void read_provenance(struct module *module, int fd)
         module->features |= SYMCACHE_HAS_DEBUG;
     }
     module->source[strcspn(module->source, " ")] = '\0';
+    return true;
 }
 
 /* The attempts, as symcached noted them. */
-static void read_places(struct module *module, int fd)
+static bool read_places(struct module *module, int fd)
 {
     char *text = malloc(SYMCACHE_PLACES_MAX);
     struct json_error error;
     ssize_t n;
 
-    n = text != NULL ? fgetxattr(fd, SYMCACHE_PLACES_ATTRIBUTE, text,
-                                 SYMCACHE_PLACES_MAX)
+    n = text != NULL ? read_attribute(fd, SYMCACHE_PLACES_ATTRIBUTE, text,
+                                      SYMCACHE_PLACES_MAX)
                      : -1;
     module->places_text = text;
     if (n <= 0 || json_read(&module->places, text, (size_t)n, PLACES_VALUES,
                             &error) == 0) {
-        return;
+        return n != -1;
     }
     module->places_list = json_member(&module->places, 0, "attempts");
     if (module->places.values[module->places_list].type != JSON_ARRAY) {
         module->places_list = 0;
     }
+    return true;
 }
 
 /* Further data on a file at a URL. */
-static void read_properties(struct module *module, int fd)
+static bool read_properties(struct module *module, int fd)
 {
     char text[SYMCACHE_PROPERTIES_MAX + 1];
-    ssize_t n = fgetxattr(fd, SYMCACHE_PROPERTIES_ATTRIBUTE, text,
-                          SYMCACHE_PROPERTIES_MAX);
+    ssize_t n = read_attribute(fd, SYMCACHE_PROPERTIES_ATTRIBUTE, text,
+                               SYMCACHE_PROPERTIES_MAX);
 
     if (n > 0) {
         text[n] = '\0';
         module->properties = strdup(text);
     }
+    if (n != 0 && module->properties == NULL) {
+        return false;
+    }
     module->has_digest = digest_of_file(fd, module->digest);
+    return true;
 }
 
 struct module *module_open(int fd, const struct stat *st, int root,
@@ -149,17 +170,14 @@ struct module *module_open(int fd, const struct stat *st, int root,
     module->inode = st->st_ino;
     module->size = (size_t)st->st_size;
 
-    if (module->size > 0 && map_module(module, fd) != 0) {
+    if ((module->size > 0 && map_module(module, fd) != 0) ||
+        !read_provenance(module, fd) || !read_places(module, fd) ||
+        (kind == SYMCACHE_KIND_SOURCE && !read_properties(module, fd))) {
         saved = errno;
         close(fd);
         module_unref(module);
         errno = saved;
         return NULL;
-    }
-    read_provenance(module, fd);
-    read_places(module, fd);
-    if (kind == SYMCACHE_KIND_SOURCE) {
-        read_properties(module, fd);
     }
     close(fd); /* the mapping stays */
     module->sound = (module->size > 0 || kind == SYMCACHE_KIND_SOURCE) &&
