@@ -54,6 +54,11 @@ int main(int argc, char **argv)
         copy(argv[5], "says", 2);
         return 0;
     }
+    snprintf(path, sizeof(path), LIES "/%s.says", argc > 4 ? argv[4] : "");
+    if (argc > 4 && !strcmp(argv[1], "--upload") && access(path, R_OK) == 0) {
+        copy(argv[4], "says", 4);
+        return 0;
+    }
     execv(REAL, argv);
     return 1;
 }
@@ -95,6 +100,8 @@ my $config = {
         transcoders => [{ version => '9.0.0',
             # not our converter at once, which would tell the id instead
             command => ['env', "$sbin/pdb2symcache", '-pdb', '{pdb}'] }] } },
+    admin_listen => 'unix:' . $t->path('a.sock'),
+    uploads => { root => $t->path('uploads') },
     sources => { sym => { type => 'filesystem', path => $t->path('sym'),
         layout => 'symstore', map => { '\\\\srv\\s' => $t->path('secret') } } },
 };
@@ -121,6 +128,24 @@ like $why->{attempts}[0]{detail}, qr/^unpacking found what is not there/,
 is $t->helper_json("/v1/why/default/pointer.pdb/$id")->{attempts}[0]{outcome},
     'failed', 'a pointer where none lies is not followed';
 ok -e $kept, 'and nothing was removed to make room';
+
+# --- of an upload
+
+$t->write_file("lies/$_->[0].pdb.says", $_->[1])
+    for ['nofile', "end\n"], ['noend', ''], ['nonsense', "file\nend\n"];
+my $body = $t->write_file('uploads/.spool/1', $crash);
+sub upload {
+    my ($name) = @_;
+    return $t->http($t->path('a.sock'), 'PUT', '/v1/uploads/' . place($name),
+        'Content-Length: 0', "X-Symcached-Body: $body");
+}
+my $honest = upload('crash');
+is $honest->{status}, 201, 'an honest one' or diag $honest->{body};
+for my $name ('nofile', 'noend', 'nonsense') {
+    is +(upload($name) // { status => 'none' })->{status}, 500, "$name: not believed";
+    ok !-e $t->path('uploads/' . place($name)), "$name: and nothing is stored";
+}
+is upload('crash')->{status}, 200, 'symcached goes on';
 
 $t->finish;
 done_testing;

@@ -83,6 +83,7 @@ static void say_fields(const char *const *fields, size_t n)
     char line[4096];
     size_t i, len = 0;
     const char *p;
+    ssize_t rc;
 
     for (i = 0; i < n; i++) {
         for (p = fields[i]; *p != '\0' && len < sizeof(line) - n; p++) {
@@ -90,7 +91,11 @@ static void say_fields(const char *const *fields, size_t n)
         }
         line[len++] = i + 1 < n ? '\t' : '\n';
     }
-    while (write(UPLOAD_REPORT_FD, line, len) < 0 && errno == EINTR) {
+    do {
+        rc = write(UPLOAD_REPORT_FD, line, len);
+    } while (rc < 0 && errno == EINTR);
+    if (rc != (ssize_t)len) {
+        _exit(1); /* without this line the others would be believed */
     }
 }
 

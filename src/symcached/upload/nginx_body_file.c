@@ -121,7 +121,14 @@ int nginx_body_file_open(const char *spool, const char *path, int *status,
                  strerror(errno));
         return -1;
     }
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    if (fstat(fd, &st) != 0) {
+        *status = 500;
+        snprintf(error, size, "the body cannot be looked at: %s",
+                 strerror(errno));
+        close(fd);
+        return -1;
+    }
+    if (!S_ISREG(st.st_mode)) {
         snprintf(error, size, "the body is not a regular file");
         close(fd);
         return -1;

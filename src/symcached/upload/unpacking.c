@@ -191,6 +191,10 @@ static void on_child(void *arg, struct child_result *child)
         upload_refuse(u, report.status, "%s", report.text);
         return;
     }
+    if (u->request.name != NULL && report.nfiles == 0) {
+        upload_refuse(u, 500, "the process that looks at uploads lied");
+        return;
+    }
     if ((u->publication == NULL &&
          place_files(u, u->request.only_try || report.is_try) != 0) ||
         add_files(u, &report) != 0) {
