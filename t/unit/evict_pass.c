@@ -21,6 +21,7 @@
 #include "symcached/store/evict_pass.h"
 #include "base/uptime.h"
 #include "base/workdir.h"
+#include "unreadable.h"
 
 #define ID "0123456789ABCDEF0123456789ABCDEF1"
 #define HOUR 3600
@@ -532,6 +533,26 @@ static void unknown_stays(void **state)
     assert_true(there(at("store", "a.pdb", ID, "-v2.0.0.coffcache")));
 }
 
+/* Downloads of stores that are not known, as their folder cannot be read. */
+static void former_unread(void **state)
+{
+    struct evict_pass *s = evict_pass_new(&rules);
+    uint64_t n;
+
+    (void)state;
+    assert_non_null(s);
+    put(path("downloads/former/a.pdb/" ID "/a.pdb"), 1, 0);
+    assert_int_equal(evict_pass_add_former(s, path("nowhere")), 0);
+    evict_pass_removed(s, removed, &n);
+    assert_int_equal(n, 0);
+    unreadable = EIO;
+    assert_int_equal(evict_pass_add_former(s, path("downloads")), 0);
+    unreadable = 0;
+    evict_pass_removed(s, removed, &n);
+    assert_int_equal(n, 1);
+    evict_pass_free(s);
+}
+
 static int begin(void **state)
 {
     memcpy(dir + strlen(dir) - 6, "XXXXXX", 6);
@@ -566,6 +587,7 @@ int main(void)
         TEST(left_behind),
         TEST(marks_enough),
         TEST(former_store),
+        TEST(former_unread),
         TEST(unknown),
         TEST(unknown_stays),
     };

@@ -49,6 +49,7 @@ struct evict_pass {
     void *arg;
     unsigned long long serial; /* for the names of files being removed */
     unsigned long long gone;   /* files and folders that were removed */
+    uint64_t failed;           /* folders not read that are of no tree */
     unsigned entries;          /* since the last pause */
     uint64_t worked;           /* clock_ms() of the last pause */
 
@@ -367,8 +368,7 @@ static const char *next_name(struct evict_pass *evict_pass, DIR *folder)
     return NULL;
 }
 
-/* Walks the folder of a key, or of an id that is not known.  Returns false if
- * it has no entries. */
+/* Walks the folder of a key, or of an unknown id.  Has it entries? */
 static bool walk_key(struct evict_pass *evict_pass, DIR *folder,
                      symcache_key_t *key, bool known)
 {
@@ -421,10 +421,9 @@ static bool walk_name(struct evict_pass *evict_pass, DIR *folder,
 
 static uint64_t count_names(DIR *root)
 {
-    uint64_t n = 0;
+    uint64_t n;
 
-    while (readdir(root) != NULL) {
-        n++;
+    for (n = 0; readdir(root) != NULL; n++) {
     }
     rewinddir(root);
     return n > 2 ? n - 2 : 0;
@@ -653,11 +652,13 @@ int evict_pass_add_former(struct evict_pass *evict_pass,
     struct dirent *entry;
     int rc = 0;
 
-    while (rc == 0 && dir != NULL && (entry = readdir(dir)) != NULL) {
+    while (rc == 0 && dir != NULL &&
+           (errno = 0, entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] != '.' && !has_store(evict_pass, entry->d_name)) {
             rc = evict_pass_add(evict_pass, entry->d_name, "", downloads);
         }
     }
+    evict_pass->failed += rc == 0 && errno != 0 && errno != ENOENT;
     if (dir != NULL) {
         closedir(dir);
     }
@@ -673,7 +674,7 @@ void evict_pass_removed(const struct evict_pass *evict_pass,
     int r;
 
     memset(removed, 0, EVICT_REASONS * sizeof(removed[0]));
-    *failed = 0;
+    *failed = evict_pass->failed;
     for (i = 0; i < evict_pass->ntrees; i++) {
         tree = &evict_pass->trees[i];
         *failed += tree->failed;

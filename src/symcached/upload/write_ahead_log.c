@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/log.h"
 #include "base/workdir.h"
 #include "symcached/intake/upload_report.h"
 
@@ -144,46 +145,63 @@ int write_ahead_log_write(struct intent **intent, const char *root,
 
 /* reading ----------------------------------------------------------------- */
 
-/* A line that is cut is of a process that has changed nothing yet. */
-static void read_line(char *line, struct publication *files)
+/* A line that is cut is of a process that has changed nothing yet.  Returns
+ * false without memory. */
+static bool read_line(char *line, struct publication *files)
 {
     char *parts[PARTS], *p = line;
     struct symstore_path place = {.nids = 0};
     size_t n = 0, len = strlen(line);
 
     if (len == 0 || line[len - 1] != '\n') {
-        return;
+        return true;
     }
     line[len - 1] = '\0';
     while (p != NULL && n < PARTS) {
         parts[n++] = strsep(&p, "\t");
     }
     if (n < 4 || p != NULL) {
-        return;
+        return true;
     }
     snprintf(place.name, sizeof(place.name), "%s", parts[0]);
     snprintf(place.id, sizeof(place.id), "%s", parts[1]);
     snprintf(place.file, sizeof(place.file), "%s", parts[2]);
-    if (upload_report_ids(&place, (const char *const *)parts + 3, n - 3)) {
-        (void)publication_add(files, &place, "", "");
-    }
+    return !upload_report_ids(&place, (const char *const *)parts + 3, n - 3) ||
+           publication_add(files, &place, "", "") != NULL;
 }
 
-static bool read_intent(struct intent *intent, struct publication *files)
+/* Returns 0, or an errno: of it nothing is known. */
+static int read_intent(struct intent *intent, struct publication *files)
 {
     char line[LINE_MAX_SIZE];
+    int rc = lock_intent(intent, open(intent->path, O_RDWR | O_NOFOLLOW |
+                                                        O_NONBLOCK |
+                                                        O_CLOEXEC));
 
-    if (lock_intent(intent, open(intent->path, O_RDWR | O_NOFOLLOW |
-                                                   O_NONBLOCK | O_CLOEXEC)) !=
-        0) {
-        return false;
-    }
     files->removes = false; /* one before had no file */
-    while (fgets(line, sizeof(line), intent->file) != NULL) {
+    while (rc == 0 && fgets(line, sizeof(line), intent->file) != NULL) {
         files->removes |= strcmp(line, REMOVAL) == 0;
-        read_line(line, files);
+        rc = read_line(line, files) ? 0 : ENOMEM;
     }
-    return true;
+    return rc == 0 && ferror(intent->file) ? errno : rc;
+}
+
+/* Takes one, unless another process has it, or it has no file.  Returns 0, or
+ * an errno. */
+static int take_intent(struct intent **intent, const char *root,
+                       const char *name, struct publication *files)
+{
+    struct intent *found = intent_new(root, name);
+    int rc = found != NULL ? read_intent(found, files) : ENOMEM;
+
+    if (rc != 0) {
+        write_ahead_log_leave(found);
+    } else if (files->nfiles == 0) {
+        write_ahead_log_drop(found);
+    } else {
+        *intent = found;
+    }
+    return rc == EWOULDBLOCK || rc == ENOENT || rc == ELOOP ? 0 : rc;
 }
 
 struct intent *write_ahead_log_take(const char *root,
@@ -193,25 +211,29 @@ struct intent *write_ahead_log_take(const char *root,
     const struct dirent *entry;
     char path[PATH_MAX];
     DIR *dir;
+    int rc;
 
     snprintf(path, sizeof(path), "%.1024s/" FOLDER, root);
     dir = opendir(path);
-    if (dir == NULL) {
-        return NULL;
-    }
-    while (intent == NULL && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] == '.') {
-            continue;
-        }
-        intent = intent_new(root, entry->d_name);
-        if (intent != NULL && !read_intent(intent, files)) {
-            write_ahead_log_leave(intent);
-            intent = NULL;
-        } else if (files->nfiles == 0) {
-            write_ahead_log_drop(intent);
-            intent = NULL;
+    rc = dir != NULL || errno == ENOENT ? 0 : errno;
+    while (rc == 0 && intent == NULL && dir != NULL &&
+           (errno = 0, entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            rc = take_intent(&intent, root, entry->d_name, files);
         }
     }
-    closedir(dir);
+    if (rc == 0 && intent == NULL && dir != NULL) {
+        rc = errno;
+    }
+    if (rc != 0) {
+        log_error(rc,
+                  "uploads: %s cannot be read: what is known of files that a "
+                  "killed process has stored or removed is dropped at the "
+                  "next start or SIGHUP",
+                  path);
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
     return intent;
 }
