@@ -116,7 +116,7 @@ for (['executable', 'a.exe', '5DDC1E9A6c000'], ['debuginfo', '_', 'buildid-ab12'
     $ctl->is($r, 1, qr{^\Q$key[0] $key[1]\E, store default\n  not cached}, undef,
              "why: $kind");
     $r = $ctl->run('why', @socket, @kind, $path);
-    $ctl->is($r, 1, qr/not made: notfound;/, undef, '- with a slash');
+    $ctl->is($r, 1, qr/^  not fetched: notfound;/m, undef, '- with a slash');
     $r = $ctl->run('forget', @socket, @key);
     $ctl->is($r, 0, qr/^forgotten entries: \d$/, undef, '- is forgotten');
     $r = $ctl->run('why', @socket, @kind, $path);
@@ -142,10 +142,10 @@ for ('libx.so', 'libx.so.debug') {
         qr{^libx\.so $debug, .*not made: notfound}s, undef, "why: $_");
 }
 $ctl->is($ctl->run('why', @socket, '--kind', 'executable', $t->path('libx.so')), 1,
-    qr{^_ buildid-$build, .*not made: notfound}s, undef, 'why: by its build id');
+    qr{^_ buildid-$build, .*not fetched: notfound}s, undef, 'why: by its build id');
 for my $id ($build, uc $build, "buildid-$build") {
     $ctl->is($ctl->run('why', @socket, '--kind', 'executable', '_', $id), 1,
-        qr{^_ buildid-$build, .*not made: notfound}s, undef, "why: _ $id");
+        qr{^_ buildid-$build, .*not fetched: notfound}s, undef, "why: _ $id");
 }
 $ctl->is($ctl->run('forget', @socket, $t->path('libx.so.debug')), 0,
     qr/^forgotten entries: 1$/, undef, 'forget: its debug file');
@@ -177,7 +177,7 @@ for (["debuginfo/default/gone.pdb/$id", "/symbols/gone.pdb/$id/GONE.pdb"],
     my ($original, $path) = @$_;
     is $t->helper('GET', "/v1/$original?version=1.0.0&wait=60")->{status}, 404,
         "nowhere: $original";
-    $ctl->is($ctl->run('why', @socket, $path), 1, qr/not made: notfound/, undef,
+    $ctl->is($ctl->run('why', @socket, $path), 1, qr/not fetched: notfound/, undef,
         "why: $path is about the original");
 }
 $ctl->is($ctl->run('why', @socket, 'a:b.pdb', $id), 2, undef,
@@ -196,6 +196,14 @@ $ctl->is($r, 0, qr{^  cached: crash\.pdb/$id/crash\.pdb, from upstream$}m, undef
          'why: an original that is there');
 $r = $ctl->run('why', @socket, '--kind', 'pdb', "crash.pdb/$id");
 $ctl->is($r, 2, undef, qr/bad-query/, 'why: no such kind');
+
+# --- a machine that drains
+
+is $ctl->run('drain', @socket)->{code}, 0, 'drain';
+$r = $ctl->run('why', @socket, "other.pdb/$id");
+like $r->{out}, qr/next: the next request is refused: this machine drains, and starts no job$/m,
+    'why: a file that a machine which drains does not look for';
+is $ctl->run('drain', @socket, '--end')->{code}, 0, 'drain --end';
 
 # --- forget
 

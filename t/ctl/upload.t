@@ -243,6 +243,9 @@ unlike $u->stored, qr/\Q$path\E/, 'removed';
 $r = $ctl->run('uploads', 'rm', @on, $path);
 is $r->{code}, 3, 'rm: not there';
 like $r->{err}, qr/: \Q$path\E: No such file/, 'rm: which';
+$ctl->is($ctl->run('uploads', 'rm', @on, $_), 2, undef,
+    qr{^symcachectl uploads: not <name>/<id>/<file>: \Q$_\E$}m, "rm: no path, $_")
+    for 'crash.pdb/ID', 'crash.pdb', 'a/b/c/d', 'a//c', 'a/b/', '.try/a/b';
 is $ctl->run('uploads', @on)->{code}, 2, 'no command';
 
 # --- labels
@@ -253,8 +256,9 @@ $r = $ctl->run(@upload, @labels[0 .. 3], '--build', 3, "$dir/build/any.sym");
 is $r->{code}, 0, 'for another build';
 like $ctl->run('uploads', 'builds', @on)->{out}, qr{  app  a/b  3\n.*  app  a/b  1 & 2\n\z},
     'both have the file';
-is $ctl->run(@upload, '--branch', 'x', "$dir/build/any.sym")->{code}, 2,
-    'a branch without a build: 2';
+$ctl->is($ctl->run(@upload, '--branch', 'x', "$dir/build/any.sym"), 2, undef,
+    qr/^symcachectl upload: --product and --branch need --build$/m,
+    'a branch without a build: 2');
 
 # --- a drop folder, and transactions of symstore.exe
 

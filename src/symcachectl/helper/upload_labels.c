@@ -27,7 +27,9 @@ const char *upload_labels_print(char line[UPLOAD_LABELS_LINE],
             p = stpcpy(percent_encode(p, texts[i]), "&");
         }
     }
-    wrong = wrong != NULL ? wrong : build_labels_check(&labels);
+    if (wrong == NULL && build_labels_check(&labels) != NULL) {
+        wrong = "--product and --branch need --build";
+    }
     if (wrong == NULL && labels.build[0] != '\0') {
         p[-1] = '\0';
     } else {

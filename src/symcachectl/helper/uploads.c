@@ -135,22 +135,28 @@ static int list_uploads(const char *root, int is_json)
 }
 
 /* Splits "[.try/]<name>/<id>/<file>".  Returns false if it is something
- * else. */
+ * else; then the text is as it was. */
 static bool split_name(char *text, char *parts[3], bool *is_try)
 {
     int n = 0;
 
     *is_try = strncmp(text, TRY "/", sizeof(TRY)) == 0;
     text += *is_try ? sizeof(TRY) : 0;
-    while (n < 3) {
+    for (;;) {
         parts[n++] = text;
         text = strchr(text, '/');
-        if (text == NULL || parts[n - 1] == text) {
+        if (text == NULL || n == 3 || parts[n - 1] == text) {
             break;
         }
         *text++ = '\0';
     }
-    return n == 3 && text == NULL && parts[2][0] != '\0';
+    if (n == 3 && text == NULL && parts[2][0] != '\0') {
+        return true;
+    }
+    while (n > 1) {
+        parts[--n][-1] = '/';
+    }
+    return false;
 }
 
 static int set_pin(const char *root, const char *file, bool is_pinned)
@@ -186,7 +192,7 @@ static int remove_file(const struct settings *settings, char *text)
     bool is_try;
 
     if (!split_name(text, parts, &is_try)) {
-        return command_usage("uploads", "no <name>/<id>/<file>", text);
+        return command_usage("uploads", "not <name>/<id>/<file>", text);
     }
     client_path(path, "discard", parts[0], parts[1], parts[2]);
     if (is_try) {

@@ -76,15 +76,19 @@ static bool is_list(const char *reason, const cJSON *attempts)
     return false;
 }
 
-/* Prints what is known against making a version. */
-static void print_miss(const cJSON *transcoder, const cJSON *attempts)
+/* Prints what is known against making a version, or of an original against
+ * fetching it. */
+static void print_miss(const cJSON *transcoder, const cJSON *attempts,
+                       bool is_original)
 {
-    const char *outcome = printable_field(transcoder, "blocked");
-
-    fputs("  version ", stdout);
-    printable_put_field(stdout, transcoder, "version");
-    fputs(" is not made: ", stdout);
-    printable_put(stdout, outcome);
+    if (is_original) {
+        fputs("  not fetched: ", stdout);
+    } else {
+        fputs("  version ", stdout);
+        printable_put_field(stdout, transcoder, "version");
+        fputs(" is not made: ", stdout);
+    }
+    printable_put_field(stdout, transcoder, "blocked");
     if (!is_list(printable_field(transcoder, "reason"), attempts)) {
         fputs(": ", stdout);
         printable_put_field(stdout, transcoder, "reason");
@@ -95,7 +99,8 @@ static void print_miss(const cJSON *transcoder, const cJSON *attempts)
     print_variants(cjson_get(transcoder, "spellings"));
 }
 
-static void print_transcoder(const cJSON *transcoder, const cJSON *attempts)
+static void print_transcoder(const cJSON *transcoder, const cJSON *attempts,
+                             bool is_original)
 {
     if (cJSON_IsNumber(cjson_get(transcoder, "not_run_for"))) {
         fputs("  the transcoder of version ", stdout);
@@ -106,7 +111,7 @@ static void print_transcoder(const cJSON *transcoder, const cJSON *attempts)
         putchar('\n');
     }
     if (cJSON_IsString(cjson_get(transcoder, "blocked"))) {
-        print_miss(transcoder, attempts);
+        print_miss(transcoder, attempts, is_original);
     }
 }
 
@@ -137,6 +142,11 @@ static void print_attempts(const cJSON *attempts)
 
 static void print_why(const cJSON *answer)
 {
+    const char *text = printable_field(answer, "kind");
+    symcache_kind_e kind;
+    bool is_original =
+        symcache_kind_parse(text, strlen(text), &kind) &&
+        symcache_kind_is_original(kind);
     const cJSON *item;
 
     printable_put_field(stdout, answer, "pdb");
@@ -154,7 +164,7 @@ static void print_why(const cJSON *answer)
     }
     cJSON_ArrayForEach(item, cjson_get(answer, "transcoders"))
     {
-        print_transcoder(item, cjson_get(answer, "attempts"));
+        print_transcoder(item, cjson_get(answer, "attempts"), is_original);
     }
     fputs("  next: ", stdout);
     printable_put_field(stdout, answer, "next");

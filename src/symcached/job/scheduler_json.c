@@ -262,8 +262,8 @@ static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
     }
 }
 
-static void add_next(cJSON *object, const struct job *job,
-                     const struct store_config *store,
+static void add_next(cJSON *object, const struct scheduler *scheduler,
+                     const struct job *job, const struct store_config *store,
                      const symcache_key_t *key)
 {
     const cJSON *transcoders = cJSON_GetObjectItem(object, "transcoders");
@@ -302,6 +302,10 @@ static void add_next(cJSON *object, const struct job *job,
         snprintf(text, sizeof(text),
                  "the next request in %.0f s or later looks again",
                  negative->valuedouble);
+    } else if (scheduler->draining) {
+        snprintf(text, sizeof(text),
+                 "the next request is refused: this machine drains, and "
+                 "starts no job");
     } else {
         snprintf(text, sizeof(text), "the next request starts a job");
     }
@@ -324,6 +328,8 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
     cJSON_AddStringToObject(object, "store", store->name);
     cJSON_AddStringToObject(object, "pdb", key->name);
     cJSON_AddStringToObject(object, "id", text);
+    cJSON_AddStringToObject(object, "kind",
+                            symcache_kind_text((symcache_kind_e)key->kind));
     cJSON_AddNumberToObject(object, "time", (double)time(NULL));
     add_files(object, scheduler, store, key);
     add_transcoders(object, scheduler, store, key);
@@ -343,6 +349,6 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
     }
     cJSON_AddItemToObject(object, "attempts",
                           list != NULL ? list : cJSON_CreateArray());
-    add_next(object, running, store, key);
+    add_next(object, scheduler, running, store, key);
     return object;
 }
