@@ -203,7 +203,31 @@ static void warn_of_folder(struct teller *t, const struct systemd_unit *unit,
     }
 }
 
-/* Warns of a folder that symcached writes to and cannot. */
+/* Can this user write to a folder, or make it?  Returns false with why. */
+static bool can_write(const char *path, char *why, size_t size)
+{
+    char place[PATH_MAX], *end;
+    mode_t mode;
+    int rc;
+
+    snprintf(place, sizeof(place), "%s", path);
+    while ((rc = stat_with_timeout(place, W_OK | X_OK, &mode)) != 0 &&
+           mode == 0 && errno == ENOENT && place[1] != '\0' &&
+           (end = strrchr(place, '/')) != NULL) {
+        end[end == place] = '\0';
+    }
+    if (rc == 0 && !S_ISDIR(mode)) {
+        rc = -1;
+        errno = ENOTDIR;
+    }
+    if (rc != 0) {
+        snprintf(why, size, "%.1024s: %s", place, strerror(errno));
+    }
+    return rc == 0;
+}
+
+/* Warns of a folder that symcached writes to and cannot: by its unit, or where
+ * it is not a service by who checks, who is the user that it runs as. */
 static void warn_of_root(struct teller *t, const struct systemd_unit *unit,
                          const char *key, const char *path)
 {
@@ -215,7 +239,8 @@ static void warn_of_root(struct teller *t, const struct systemd_unit *unit,
         (stat_with_timeout(path, F_OK, &mode) != 0 && errno == ETIMEDOUT)) {
         return;
     }
-    if (!systemd_unit_can_write(unit, path, why, sizeof(why))) {
+    if (unit != NULL ? !systemd_unit_can_write(unit, path, why, sizeof(why))
+                     : !can_write(path, why, sizeof(why))) {
         warn_of(t, "%s: \"%s\" cannot be written to: %s", key, path, why);
     }
 }
@@ -226,9 +251,6 @@ static void warn_of_roots(struct teller *t, const struct systemd_unit *unit,
     char key[128];
     size_t i;
 
-    if (unit == NULL) {
-        return;
-    }
     warn_of_root(t, unit, "downloads", config->downloads);
     warn_of_root(t, unit, "uploads.root", config->uploads.root);
     warn_of_root(t, unit, "symbolication.symbolicator.tenants.root",

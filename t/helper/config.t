@@ -427,6 +427,14 @@ is $out, "symcached: configuration FILE is good\n",
     'no warning of folders that are made, and of the two halves of uploads';
 
 my $dir = $t->dir;
+my $blocked = $t->path('in-the-way');
+$t->write_file('in-the-way', '');
+($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", "stores": {"s": '
+    . "{\"root\": \"$blocked/s\", \"sources\": [\"b\"]}}, $source}");
+is $code, 0, 'no error: a root that cannot be made';
+is $out, "symcached: warning: stores.s.root: \"$blocked/s\" cannot be written to: "
+    . "$blocked/s: Not a directory\n"
+    . "symcached: configuration FILE has no error, and 1 warning\n", 'but a warning';
 for (['nowhere', "symcached: warning: tiers.f.path: \"$dir/nowhere\": No such file "
         . "or directory; symcached does not make it, and goes on without the tier\n"
         . "symcached: configuration FILE has no error, and 1 warning\n"],
