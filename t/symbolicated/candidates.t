@@ -177,6 +177,17 @@ is_deeply [grep { $_->[2] ne 'notfound' }
     [['local', "file://$bad/bad.pdb", 'malformed']],
     'what was there is malformed';
 
+# one that is found, and cannot be stored here: a file is where its folder goes
+
+my $full = $t->path("sym/full.pdb/$key");
+File::Path::make_path($full);
+$t->write_file("sym/full.pdb/$key/full.pdb", $t->read_file($t->data('pdb/crash.pdb')));
+$t->write_file('default/full.pdb', '');
+is_deeply [map { $_->[2] } @{ told(file => 'full.pdb', sources => ['local']) }],
+    ['notfound', 'ok'], 'its places';
+is post(request(file => 'full.pdb', sources => ['local']))->{modules}[0]{debug_status},
+    'fetching_failed', 'a failure of this machine does not make it missing';
+
 # many modules, with fewer descriptors than there are of them
 
 SKIP: {

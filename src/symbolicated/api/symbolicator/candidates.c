@@ -169,22 +169,25 @@ symbolicator_failure(const struct symbolicator_result *result)
     const struct api_attempts *attempts =
         result->attempts[0] != NULL ? result->attempts[0]
                                     : result->attempts[1];
-    uint32_t first;
+    enum outcome outcome, first = OUTCOME_OK;
+    const struct json *json;
+    uint32_t i;
+    bool has_failed = false;
 
-    if (attempts != NULL) {
-        first = attempts->list + 1;
-        if (first < attempts->json->values[attempts->list].end) {
-            switch (outcome_of(attempts->json, first)) {
-            case OUTCOME_NOTFOUND:
-                return SYMBOLICATOR_MISSING;
-            case OUTCOME_MALFORMED:
-                return SYMBOLICATOR_MALFORMED;
-            default:
-                break;
-            }
-        }
+    if (attempts == NULL) {
+        return SYMBOLICATOR_FETCHING_FAILED;
     }
-    return SYMBOLICATOR_FETCHING_FAILED;
+    json = attempts->json;
+    for (i = attempts->list + 1; i < json->values[attempts->list].end;
+         i = json->values[i].end) {
+        outcome = outcome_of(json, i);
+        first = i == attempts->list + 1 ? outcome : first;
+        has_failed |= outcome != OUTCOME_OK && outcome != OUTCOME_NOTFOUND &&
+                      !is_member(json, i, "outcome", "failed here");
+    }
+    return has_failed && first == OUTCOME_NOTFOUND    ? SYMBOLICATOR_MISSING
+           : has_failed && first == OUTCOME_MALFORMED ? SYMBOLICATOR_MALFORMED
+                                        : SYMBOLICATOR_FETCHING_FAILED;
 }
 
 /* the list ---------------------------------------------------------------- */

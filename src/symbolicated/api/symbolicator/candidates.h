@@ -11,7 +11,8 @@
 
 /*
  * The status of a module that could not be had.  That is what became of it at
- * the first place, even if that is known not to have it.
+ * the first place, even if that is known not to have it; unless no place has
+ * failed: then this machine has.
  */
 enum symbolicator_status
 symbolicator_failure(const struct symbolicator_result *result);
