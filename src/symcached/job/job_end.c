@@ -419,6 +419,21 @@ static void note_missing(const struct waiter *w, const symcache_key_t *key,
     }
 }
 
+/* What the job has made, or what was there before, cannot be seen now. */
+static void answer_unseen(const struct job *job, const symcache_key_t *key,
+                          struct waiter *w, const char *why)
+{
+    const struct scheduler_answer a = {.kind = SCHEDULER_BUSY,
+                                       .reason = "error",
+                                       .text = why,
+                                       .seconds = SCHEDULER_BUSY_SECONDS};
+    char id[STORE_KEY_MAX];
+
+    store_key_print(id, job->store->name, key);
+    log_error(0, "lookup %s: answered 503, %s", id, why);
+    waiter_answer(w, &a);
+}
+
 /*
  * Each waiter is answered by a new decision, from what is on disk now.  One
  * that asked for another kind or version than the job made, or in another
@@ -446,8 +461,12 @@ static void answer_waiter(struct job *job, enum job_outcome outcome,
         return;
     }
 
-    another = d.unseen != 0 || needs_another(job, outcome, w, &d);
-    if (another && d.unseen == 0 && start_another(job, outcome, &key, w, &d)) {
+    if (d.unseen != 0) {
+        answer_unseen(job, &key, w, d.entry.text);
+        return;
+    }
+    another = needs_another(job, outcome, w, &d);
+    if (another && start_another(job, outcome, &key, w, &d)) {
         return;
     }
 
