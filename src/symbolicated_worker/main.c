@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     allocation_must_succeed(on_lack);
     if (sandbox_enter_receiving(OWN_MEMORY, error, sizeof(error)) != 0) {
         fprintf(stderr, NAME ": %s\n", error);
-        return 1;
+        work_cannot(); /* no body is to blame */
     }
     work_serve(kinds, sizeof(kinds) / sizeof(kinds[0]));
     return 0;
