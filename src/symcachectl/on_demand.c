@@ -57,26 +57,32 @@ static void *find_symbol(const char *library, void **handle, const char *name)
 
 static void *curl_library, *capstone_library;
 
-/* The function of this name in its library. */
+/* The function of this name. */
 #define CURL_FUNCTION(name)                                                   \
     ((__typeof__(&(name)))find_symbol(LIBCURL, &curl_library, #name))
-#define CAPSTONE_FUNCTION(name)                                               \
-    ((__typeof__(&(name)))find_symbol(LIBCAPSTONE, &capstone_library, #name))
 
-/* The same function here. */
-#define CURL(result, name, parameters, arguments) \
-    result(name) parameters                       \
-    {                                             \
-        return CURL_FUNCTION(name) arguments;     \
+/* The same function here, which is looked up once: some are called for each
+ * block. */
+#define SAME(library, handle, result, name, parameters, arguments)            \
+    result name parameters                                                    \
+    {                                                                         \
+        static __typeof__(&(name)) function;                                  \
+                                                                              \
+        if (function == NULL) {                                               \
+            function =                                                        \
+                (__typeof__(function))find_symbol(library, &(handle), #name); \
+        }                                                                     \
+        return function arguments;                                            \
     }
-#define CAPSTONE(result, name, parameters, arguments) \
-    result(name) parameters                           \
-    {                                                 \
-        return CAPSTONE_FUNCTION(name) arguments;     \
-    }
+#define CURL(result, name, parameters, arguments)                             \
+    SAME(LIBCURL, curl_library, result, name, parameters, arguments)
+#define CAPSTONE(result, name, parameters, arguments)                         \
+    SAME(LIBCAPSTONE, capstone_library, result, name, parameters, arguments)
 
 CURL(CURL *, curl_easy_init, (void), ())
 CURL(CURLcode, curl_easy_perform, (CURL * easy), (easy))
+CURL(void, curl_easy_cleanup, (CURL * easy), (easy))
+CURL(void, curl_easy_reset, (CURL * easy), (easy))
 CURL(const char *, curl_easy_strerror, (CURLcode code), (code))
 CURL(CURLHcode, curl_easy_header,
      (CURL * easy, const char *name, size_t index, unsigned int origin,
@@ -99,6 +105,7 @@ CURL(CURLMcode, curl_multi_cleanup, (CURLM * multi), (multi))
 CURL(struct curl_slist *, curl_slist_append,
      (struct curl_slist * list, const char *text), (list, text))
 CURL(CURLU *, curl_url, (void), ())
+CURL(void, curl_url_cleanup, (CURLU * url), (url))
 CURL(CURLUcode, curl_url_set,
      (CURLU * url, CURLUPart part, const char *text, unsigned int flags),
      (url, part, text, flags))
@@ -114,16 +121,7 @@ CAPSTONE(bool, cs_disasm_iter,
          (csh handle, const uint8_t **code, size_t *size, uint64_t *address,
           cs_insn *insn),
          (handle, code, size, address, insn))
-
-void curl_easy_cleanup(CURL *easy)
-{
-    CURL_FUNCTION(curl_easy_cleanup)(easy);
-}
-
-void curl_easy_reset(CURL *easy)
-{
-    CURL_FUNCTION(curl_easy_reset)(easy);
-}
+CAPSTONE(void, cs_free, (cs_insn * insn, size_t n), (insn, n))
 
 void curl_slist_free_all(struct curl_slist *list)
 {
@@ -132,21 +130,11 @@ void curl_slist_free_all(struct curl_slist *list)
     }
 }
 
-void curl_url_cleanup(CURLU *url)
-{
-    CURL_FUNCTION(curl_url_cleanup)(url);
-}
-
 void curl_free(void *memory)
 {
     if (memory != NULL) {
         CURL_FUNCTION(curl_free)(memory);
     }
-}
-
-void cs_free(cs_insn *insn, size_t n)
-{
-    CAPSTONE_FUNCTION(cs_free)(insn, n);
 }
 
 /* The type of the value is that of the option. */
@@ -203,18 +191,6 @@ void on_demand_load(void)
     (void)open_library(LIBZSTD, &zstd_library);
 }
 
-/* These are called for each block, so the function is looked up once. */
-#define SAME(library, handle, result, name, parameters, arguments)            \
-    result name parameters                                                    \
-    {                                                                         \
-        static __typeof__(&(name)) function;                                  \
-                                                                              \
-        if (function == NULL) {                                               \
-            function =                                                        \
-                (__typeof__(function))find_symbol(library, &(handle), #name); \
-        }                                                                     \
-        return function arguments;                                            \
-    }
 #define ISAL(result, name, parameters, arguments)                             \
     SAME(LIBISAL, isal_library, result, name, parameters, arguments)
 #define LZMA(result, name, parameters, arguments)                             \
