@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 
+#include "base/array.h"
+
 struct option_spec {
     const char *name;  /* "--json", "-c" */
     int *flag;         /* set to 1; or NULL */

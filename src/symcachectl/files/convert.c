@@ -32,8 +32,7 @@ int convert_command(int argc, char **argv)
         {"--like-symbolic", &is_like, NULL},
         {"--strict", &is_strict, NULL}};
 
-    argc = options_parse("convert", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("convert", specs, COUNT(specs), argc, argv);
     if (argc < 1) {
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("convert", "no FILE", NULL);

@@ -186,8 +186,7 @@ int minidump_command(int argc, char **argv)
                                         {"--url", NULL, &url},
                                         {"--schema", NULL, &schema}};
 
-    argc = options_parse("minidump", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("minidump", specs, COUNT(specs), argc, argv);
     if (argc != 1) {
         return argc < 0 ? COMMAND_USAGE
                         : minidump_usage(argc == 0 ? "no FILE"

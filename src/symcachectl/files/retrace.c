@@ -259,8 +259,7 @@ int retrace_command(int argc, char **argv)
     const struct option_spec specs[] = {{"--quiet", &is_quiet, NULL},
                                         {"--info", &has_info, NULL}};
 
-    argc = options_parse("retrace", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("retrace", specs, COUNT(specs), argc, argv);
     if (argc < 1 || argc > 2) {
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("retrace",

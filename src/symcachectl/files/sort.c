@@ -298,8 +298,7 @@ int sort_command(int argc, char **argv)
         {"-zzz", &best, NULL}, {"--with-sources", &with_sources, NULL}};
     struct sort s = {.began = bar_clock()};
 
-    argc = options_parse(NAME, specs, sizeof(specs) / sizeof(specs[0]), argc,
-                         argv);
+    argc = options_parse(NAME, specs, COUNT(specs), argc, argv);
     if (argc < 1 || output == NULL) {
         return argc < 0 ? COMMAND_USAGE
                         : command_usage(

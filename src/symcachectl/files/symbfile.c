@@ -337,8 +337,7 @@ int symbfile_command(int argc, char **argv)
         {"--debug-file", NULL, &s.debug_file}};
     size_t i;
 
-    argc = options_parse(NAME, specs, sizeof(specs) / sizeof(specs[0]), argc,
-                         argv);
+    argc = options_parse(NAME, specs, COUNT(specs), argc, argv);
     if (argc < 0) {
         return COMMAND_USAGE;
     }

@@ -476,8 +476,7 @@ int symbolicate_command(int argc, char **argv)
         {"--token", NULL, &event.token}};
     int code;
 
-    argc = options_parse("symbolicate", specs,
-                         sizeof(specs) / sizeof(specs[0]), argc, argv);
+    argc = options_parse("symbolicate", specs, COUNT(specs), argc, argv);
     if (argc < 1) {
         return argc < 0 ? COMMAND_USAGE
                         : symbolicate_usage("no REQUEST", NULL);

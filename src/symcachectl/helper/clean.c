@@ -22,8 +22,7 @@ int clean_command(int argc, char **argv)
                                         {"--dry-run", &dry_run, NULL},
                                         {"--json", &settings.is_json, NULL}};
 
-    argc = options_parse("clean", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("clean", specs, COUNT(specs), argc, argv);
     if (argc != 0) {
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("clean", "no operands", argv[0]);

@@ -27,8 +27,7 @@ int drain_command(int argc, char **argv)
     const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
                                         {"--end", &end, NULL}};
 
-    argc = options_parse("drain", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("drain", specs, COUNT(specs), argc, argv);
     if (argc != 0) {
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("drain", "no operands", argv[0]);

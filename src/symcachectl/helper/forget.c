@@ -83,8 +83,7 @@ int forget_command(int argc, char **argv)
         {"--malformed-since", NULL, &malformed_since}};
     char path[CLIENT_PATH_MAX];
 
-    argc = options_parse("forget", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("forget", specs, COUNT(specs), argc, argv);
     if (argc > 0 && malformed_since != NULL) {
         return command_usage("forget", "no operands with --malformed-since",
                              argv[0]);

@@ -118,8 +118,7 @@ int jobs_command(int argc, char **argv)
     cJSON *answer;
     int code;
 
-    argc = options_parse("jobs", specs, sizeof(specs) / sizeof(specs[0]), argc,
-                         argv);
+    argc = options_parse("jobs", specs, COUNT(specs), argc, argv);
     if (argc != 0) {
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("jobs", "no operands", argv[0]);

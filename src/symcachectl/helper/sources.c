@@ -84,8 +84,7 @@ int sources_command(int argc, char **argv)
     struct settings settings = {0};
     const struct option_spec specs[] = {CLIENT_PEERS_OPTIONS(settings)};
 
-    argc = options_parse("sources", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("sources", specs, COUNT(specs), argc, argv);
     if (argc != 0) {
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("sources", "no operands", argv[0]);

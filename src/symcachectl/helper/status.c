@@ -212,8 +212,7 @@ int status_command(int argc, char **argv)
     struct settings settings = {0};
     const struct option_spec specs[] = {CLIENT_PEERS_OPTIONS(settings)};
 
-    argc = options_parse("status", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("status", specs, COUNT(specs), argc, argv);
     if (argc != 0) {
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("status", "no operands", argv[0]);

@@ -22,8 +22,7 @@ int tier_command(int argc, char **argv)
                                         {"--dry-run", &dry_run, NULL},
                                         {"--json", &settings.is_json, NULL}};
 
-    argc = options_parse("tier", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("tier", specs, COUNT(specs), argc, argv);
     if (argc < 1 || argc > 2) {
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("tier", "ls, clean or rule", NULL);

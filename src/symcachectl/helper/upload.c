@@ -739,8 +739,7 @@ int upload_command(int argc, char **argv)
         {"--product", NULL, &u->labels[0]}, {"--branch", NULL, &u->labels[1]},
         {"--build", NULL, &u->labels[2]}};
 
-    argc = options_parse("upload", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("upload", specs, COUNT(specs), argc, argv);
     u->report.is_json = is_json != 0;
     if (argc < 0) {
         code = COMMAND_USAGE;

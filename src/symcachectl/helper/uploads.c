@@ -274,8 +274,7 @@ int uploads_command(int argc, char **argv)
     int code = COMMAND_OK;
     enum verb verb;
 
-    argc = options_parse("uploads", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("uploads", specs, COUNT(specs), argc, argv);
     if (argc < 0) {
         return COMMAND_USAGE;
     }

@@ -311,8 +311,7 @@ int warm_command(int argc, char **argv)
                                         {"--attempts", NULL, &attempts}};
     int i, code;
 
-    argc = options_parse("warm", specs, sizeof(specs) / sizeof(specs[0]), argc,
-                         argv);
+    argc = options_parse("warm", specs, COUNT(specs), argc, argv);
     if (argc < 0 ||
         options_number("warm", "--concurrency", concurrency, 1,
                        CONCURRENCY_MAX, &n) != COMMAND_OK ||

@@ -145,8 +145,7 @@ int watch_command(int argc, char **argv)
                                         {"--once", &w.is_once, NULL}};
     int code;
 
-    argc = options_parse("watch", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("watch", specs, COUNT(specs), argc, argv);
     if (argc != 1) {
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("watch", "one folder", NULL);

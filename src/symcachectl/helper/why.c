@@ -203,8 +203,7 @@ int why_command(int argc, char **argv)
     struct identity identity;
     char path[CLIENT_PATH_MAX];
 
-    argc = options_parse("why", specs, sizeof(specs) / sizeof(specs[0]), argc,
-                         argv);
+    argc = options_parse("why", specs, COUNT(specs), argc, argv);
     if (argc < 0 || operands_original("why", argc, argv, &identity) != 0) {
         return COMMAND_USAGE;
     }

@@ -363,8 +363,7 @@ int import_command(int argc, char **argv)
     struct stat st;
     int code;
 
-    argc = options_parse("import", specs, sizeof(specs) / sizeof(specs[0]),
-                         argc, argv);
+    argc = options_parse("import", specs, COUNT(specs), argc, argv);
     if (argc != 1) {
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("import", "one FOLDER", NULL);

@@ -487,8 +487,7 @@ int ls_command(int argc, char **argv)
                                         {"--absent", &ls.only_absent, NULL},
                                         {"--unused-for", NULL, &unused_for}};
 
-    ls.npatterns = options_parse("ls", specs, sizeof(specs) / sizeof(specs[0]),
-                                 argc, argv);
+    ls.npatterns = options_parse("ls", specs, COUNT(specs), argc, argv);
     if (ls.npatterns < 0) {
         return COMMAND_USAGE;
     }
