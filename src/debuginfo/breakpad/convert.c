@@ -429,5 +429,5 @@ static const struct debuginfo_maker breakpad_makes[] = {
 const struct debuginfo_format breakpad_format = {
     .sniff = breakpad_sniff,
     .makes = breakpad_makes,
-    .num_makes = sizeof(breakpad_makes) / sizeof(breakpad_makes[0]),
+    .num_makes = COUNT(breakpad_makes),
 };

@@ -146,7 +146,7 @@ static int open_file(struct dwarf_splits *s, const struct dwarf_object *object,
     f->object.wait = NULL;
     f->object.supplementary = NULL;
     f->object.num_split = 0;
-    for (i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+    for (i = 0; i < COUNT(own); i++) {
         f->object.sections[own[i]] = split->sections[own[i]];
     }
     dwarf_reader_init(&f->reader, &f->object, &s->failure);

@@ -44,7 +44,7 @@ static uint8_t language_number(uint64_t code)
 {
     size_t i;
 
-    for (i = 0; i < sizeof(languages) / sizeof(languages[0]); i++) {
+    for (i = 0; i < COUNT(languages); i++) {
         if (languages[i].dwarf == code) {
             return languages[i].symcache;
         }

@@ -159,7 +159,7 @@ static void expect_module(const struct pdb_convert *c,
     const uint8_t *p;
     const uint32_t places[] = {0, module->symbol_bytes};
 
-    for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+    for (i = 0; i < COUNT(places); i++) {
         p = msf_piece(&c->msf, module->stream, places[i], &size);
         if (p != NULL) {
             prefetch(p, 0);
@@ -276,5 +276,5 @@ static const struct debuginfo_maker pdb_makes[] = {
 const struct debuginfo_format pdb_format = {
     .sniff = msf_sniff,
     .makes = pdb_makes,
-    .num_makes = sizeof(pdb_makes) / sizeof(pdb_makes[0]),
+    .num_makes = COUNT(pdb_makes),
 };

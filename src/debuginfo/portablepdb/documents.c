@@ -105,7 +105,7 @@ bool document_language(const struct metadata_root *root,
     if (guid == NULL) {
         return false;
     }
-    for (i = 0; i < sizeof(languages) / sizeof(languages[0]); i++) {
+    for (i = 0; i < COUNT(languages); i++) {
         if (memcmp(guid, languages[i].guid, 16) == 0) {
             *language = languages[i].number;
         }

@@ -23,7 +23,7 @@ static const char *const ids[] = {
     [PROGUARD_REWRITE_FRAME] = R8 "rewriteFrame",
 };
 
-#define IDS (sizeof(ids) / sizeof(ids[0]))
+#define IDS COUNT(ids)
 
 /*
  * Most comments are of a kind that nothing here needs.  An id can be written
@@ -38,7 +38,7 @@ static bool may_matter(const struct proguard_text *text)
     if (memchr(text->data, '\\', text->size) != NULL) {
         return true;
     }
-    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (i = 0; i < COUNT(words); i++) {
         if (memmem(text->data, text->size, words[i], strlen(words[i])) !=
             NULL) {
             return true;

@@ -264,7 +264,7 @@ static void check_types(const struct json *json, uint32_t object,
     }
     (void)sourcemap_member(json, object, "rangeMappings", JSON_STRING,
                            failure);
-    for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+    for (i = 0; i < COUNT(ids); i++) {
         value = sourcemap_member(json, object, ids[i], JSON_STRING, failure);
         if (value != 0 && !is_debug_id(text_of(json, value))) {
             failure_set(failure, FAILURE_DAMAGED,

@@ -435,5 +435,5 @@ static const struct debuginfo_maker symbfile_makes[] = {
 const struct debuginfo_format symbfile_format = {
     .sniff = symbfile_sniff,
     .makes = symbfile_makes,
-    .num_makes = sizeof(symbfile_makes) / sizeof(symbfile_makes[0]),
+    .num_makes = COUNT(symbfile_makes),
 };

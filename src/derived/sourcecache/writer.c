@@ -178,7 +178,7 @@ enum symc_status sourcecache_writer_file(struct sourcecache_writer *w,
         symc_store(p + SOURCECACHE_ENTRY_AGE, f->age);
     }
     at = w->parts[SOURCECACHE_ENTRIES].size - SOURCECACHE_ENTRY;
-    for (i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+    for (i = 0; i < COUNT(strings); i++) {
         if (!add_string(w, SOURCECACHE_ENTRIES, at + strings[i].at,
                         strings[i].text->data, strings[i].text->size, 0)) {
             return SYMC_NO_MEMORY;

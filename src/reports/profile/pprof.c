@@ -141,7 +141,7 @@ static enum key key_of(struct symc_string name)
                 {"process.executable.build_id.profiling", KEY_HASH}};
     size_t i;
 
-    for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+    for (i = 0; i < COUNT(keys); i++) {
         if (name.size == strlen(keys[i].name) &&
             memcmp(name.data, keys[i].name, name.size) == 0) {
             return keys[i].key;

@@ -74,14 +74,13 @@ static cJSON *merge_answer(const cJSON *answer)
     cJSON *module;
     size_t i;
 
-    for (i = 0; object != NULL && i < sizeof(head) / sizeof(head[0]); i++) {
+    for (i = 0; object != NULL && i < COUNT(head); i++) {
         cjson_add(object, head[i],
                   cJSON_Duplicate(cjson_get(walked, head[i]), true));
     }
     cJSON_ArrayForEach(stack, cjson_get(object, "stacktraces"))
     {
-        for (i = 0; from != NULL && i < sizeof(thread) / sizeof(thread[0]);
-             i++) {
+        for (i = 0; from != NULL && i < COUNT(thread); i++) {
             value = cjson_get(from, thread[i]);
             cJSON_DeleteItemFromObject(stack, thread[i]);
             if (value != NULL) {

@@ -73,7 +73,7 @@ static bool has_id(const char *head, size_t size)
     char id[DIGITS + 1];
     size_t i;
 
-    for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+    for (i = 0; i < COUNT(lines); i++) {
         at = memmem(head, size, lines[i], strlen(lines[i]));
         if (at != NULL && read_id(at + strlen(lines[i]), end, id) > 0 &&
             is_same(id, wanted.id)) {

@@ -341,9 +341,7 @@ int symbfile_command(int argc, char **argv)
     if (argc < 0) {
         return COMMAND_USAGE;
     }
-    for (i = 0; argc > 0 &&
-                i < sizeof(symbfile_actions) / sizeof(symbfile_actions[0]);
-         i++) {
+    for (i = 0; argc > 0 && i < COUNT(symbfile_actions); i++) {
         if (strcmp(argv[0], symbfile_actions[i].name) == 0) {
             return symbfile_actions[i].run(argc - 1, argv + 1);
         }

@@ -466,7 +466,7 @@ static int read_duration(const char *text, time_t *seconds)
         return -1;
     }
     n = strtoul(text, &end, 10);
-    for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+    for (i = 0; i < COUNT(units); i++) {
         if (end[0] == units[i].unit && end[1] == '\0' && n <= 1000000) {
             *seconds = (time_t)n * units[i].seconds;
             return 0;
