@@ -84,9 +84,8 @@ bool source_context_of_text(struct source_context *context,
     struct symc_string lines[2 * SOURCE_CONTEXT_LINES + 1];
     uint32_t first = first_line(context, &line);
 
-    return take_lines(
-        context, lines,
-        sourcecache_text_lines(text.data, text.size, first,
-                               context->before + 1 + SOURCE_CONTEXT_LINES,
-                               lines));
+    return take_lines(context, lines,
+                      sourcecache_text_lines(
+                          text.data, text.size, first,
+                          context->before + 1 + SOURCE_CONTEXT_LINES, lines));
 }

@@ -34,8 +34,9 @@ struct source_line source_line_trim(struct symc_string line,
                                     uint32_t column);
 
 /*
- * Finds a line of a text, from 1, and those around it, each from its beginning.
- * Line 0 is the first one.  Returns false if the text has no such line.
+ * Finds a line of a text, from 1, and those around it, each from its
+ * beginning. Line 0 is the first one.  Returns false if the text has no such
+ * line.
  */
 bool source_context_read(struct source_context *context,
                          const struct sourcecache_reader *reader,

@@ -85,7 +85,7 @@ static int read_elf(const struct input *in)
     }
     in->path->has_debug_info = got.has_debug_info;
     set_format(in, "elf", symc_arch_name(got.arch),
-                     got.has_code ? UNIFIED_EXECUTABLE : UNIFIED_DEBUGINFO);
+               got.has_code ? UNIFIED_EXECUTABLE : UNIFIED_DEBUGINFO);
     return got.build_id_size > 0
                ? set_code_id(in, got.build_id, got.build_id_size)
                : set_debug_id(in, got.guid, 0);
@@ -111,7 +111,7 @@ static int read_macho(const struct input *in)
     }
     in->path->has_debug_info = slice->has_debug_info;
     set_format(in, "macho", symc_arch_name(slice->arch),
-                     slice->is_dsym ? UNIFIED_DEBUGINFO : UNIFIED_EXECUTABLE);
+               slice->is_dsym ? UNIFIED_DEBUGINFO : UNIFIED_EXECUTABLE);
     return set_code_id(in, slice->uuid, sizeof(slice->uuid));
 }
 
@@ -128,8 +128,7 @@ static int read_pe(const struct input *in)
     }
     in->path->has_debug_info = got.has_debug_info;
     set_format(in, "pe", symc_arch_name(got.arch),
-                     got.is_companion ? UNIFIED_DEBUGINFO
-                                      : UNIFIED_EXECUTABLE);
+               got.is_companion ? UNIFIED_DEBUGINFO : UNIFIED_EXECUTABLE);
     return set_debug_id(in, got.debug_id.guid, got.debug_id.age);
 }
 
@@ -169,7 +168,7 @@ static int read_wasm(const struct input *in)
     }
     in->path->has_debug_info = got.has_debug_info;
     set_format(in, "wasm", "wasm32",
-                     got.has_symbols ? UNIFIED_EXECUTABLE : UNIFIED_DEBUGINFO);
+               got.has_symbols ? UNIFIED_EXECUTABLE : UNIFIED_DEBUGINFO);
     return set_code_id(in, got.build_id, got.build_id_size);
 }
 
@@ -183,8 +182,7 @@ static int read_sourcebundle(const struct input *in)
                                    in->error_size) != 0) {
         return -1;
     }
-    set_format(in, "sourcebundle", symc_arch_name(0),
-                     UNIFIED_SOURCEBUNDLE);
+    set_format(in, "sourcebundle", symc_arch_name(0), UNIFIED_SOURCEBUNDLE);
     return got.build_id_size > 0
                ? set_code_id(in, got.build_id, got.build_id_size)
                : set_debug_id(in, got.guid, got.age);

@@ -67,8 +67,8 @@ struct sourcecache_entry {
     struct symc_string name; /* of the member in the bundle */
     struct symc_string path; /* as the bundle writes them */
     struct symc_string url;
-    struct symc_string map;  /* reference to a source map: from a header,
-                                 * or the comment in the text */
+    struct symc_string map; /* reference to a source map: from a header,
+                             * or the comment in the text */
 };
 
 /* Does a file begin as a SourceCache does? */

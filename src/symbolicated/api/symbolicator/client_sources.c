@@ -349,8 +349,7 @@ static bool read_bucket(struct schema_walk *walk, struct client_source *own)
          percent_path_has_dots(
              json_text(json, own->found[CLIENT_PREFIX]),
              json->values[own->found[CLIENT_PREFIX]].size))) {
-        return schema_fail_member(walk, "prefix",
-                                  "is not a part of a name");
+        return schema_fail_member(walk, "prefix", "is not a part of a name");
     }
     for (i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
         mistake = client_source_has(json, own, secrets[i].member)

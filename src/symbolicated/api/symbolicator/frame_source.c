@@ -55,8 +55,7 @@ void frame_source_follow(struct frame_source *found,
     }
     text = source_links_text(links, found->link, found->link_size, module);
     if (text.data != NULL) {
-        found->has_lines =
-            source_context_of_text(&found->context, text, line);
+        found->has_lines = source_context_of_text(&found->context, text, line);
     }
 }
 
@@ -71,8 +70,7 @@ void frame_source_ask(struct frame_source *found, struct source_links *links,
     }
     text = source_links_of_servers(links, request, module, path);
     if (text.data != NULL) {
-        found->has_lines =
-            source_context_of_text(&found->context, text, line);
+        found->has_lines = source_context_of_text(&found->context, text, line);
     }
 }
 

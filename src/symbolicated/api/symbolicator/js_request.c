@@ -264,8 +264,7 @@ static int read_stacks(struct js_request *request, struct schema_walk *walk,
     }
     free(scripts.slots);
     if (is_good && request->nscripts > most_scripts) {
-        is_good =
-            schema_fail_member(walk, "stacktraces", "too many scripts");
+        is_good = schema_fail_member(walk, "stacktraces", "too many scripts");
     }
     return is_good ? 0 : 422;
 }

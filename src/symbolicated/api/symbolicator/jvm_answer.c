@@ -220,8 +220,8 @@ static int find_lines(struct jvm_answer *a, const struct code_line *at)
             sourcecache_find_url(a->sources->list[i], url.data, url.size,
                                  &entry) &&
             entry.status == SOURCECACHE_TEXT &&
-            source_context_read(&a->lines.context, a->sources->list[i],
-                                &entry, (uint32_t)at->line);
+            source_context_read(&a->lines.context, a->sources->list[i], &entry,
+                                (uint32_t)at->line);
     }
     return 0;
 }

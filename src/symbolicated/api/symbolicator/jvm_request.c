@@ -138,11 +138,11 @@ static int read_stack(struct jvm_request *request, struct schema_walk *walk,
     stack->count = json->values[found[1]].size;
     request->nframes += stack->count;
     for (k = 0; schema_next(walk, "frames", found[1], &item); k++) {
-        if (!read_frame(request, walk, item,
-                        &request->frames[stack->first +
-                                         (request->is_caller_first
-                                              ? stack->count - 1 - k
-                                              : k)])) {
+        if (!read_frame(
+                request, walk, item,
+                &request->frames[stack->first + (request->is_caller_first
+                                                     ? stack->count - 1 - k
+                                                     : k)])) {
             return 422;
         }
     }

@@ -226,8 +226,7 @@ static bool check_registers(struct symbolicator_request *request,
     uint64_t n;
     uint32_t i;
 
-    for (i = registers + 1;
-         registers != 0 && i < json->values[registers].end;
+    for (i = registers + 1; registers != 0 && i < json->values[registers].end;
          i = json->values[i + 1].end) {
         if (!schema_hex(json, i + 1, &n)) {
             return schema_fail(walk,

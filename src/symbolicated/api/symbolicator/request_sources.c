@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 /* Whether a string is the name of a source of some store. */
 static bool is_configured_source(const struct symbolication_config *config,
                                  const struct json *json, uint32_t id)

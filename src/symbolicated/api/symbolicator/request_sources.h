@@ -30,8 +30,8 @@ bool symbolicator_request_has_own_sources(
     const struct symbolicator_request *request);
 
 /*
- * Reads the client's own sources, and has the call ask their tenant, whose text
- * tenant is.  *list is NULL if there are none.  Returns 0, or -1 without
+ * Reads the client's own sources, and has the call ask their tenant, whose
+ * text tenant is.  *list is NULL if there are none.  Returns 0, or -1 without
  * memory.
  */
 int symbolicator_request_sources_take(

@@ -54,8 +54,8 @@ struct schema_walk {
 };
 
 /*
- * Reads the text of a body into what is to be walked.  takes_rest: anything may
- * follow the JSON.  Returns 0; or a status, after writing what is wrong to
+ * Reads the text of a body into what is to be walked.  takes_rest: anything
+ * may follow the JSON.  Returns 0; or a status, after writing what is wrong to
  * error.
  */
 int schema_read(struct schema_walk *walk, struct json *json, char *body,
