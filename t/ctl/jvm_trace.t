@@ -92,6 +92,8 @@ is((run("at d.a(Unknown Source:1)\n", 'symbolicate', @root, '--mapping', $uuid,
     '-'))[1], "at Top.main(Top.java:7)\n", 'as Android prints a place');
 is((run("at a.a.z\e[1m(X:2)\n", 'symbolicate', @root, '--mapping', $uuid,
     '-'))[1] =~ /\e/, '', 'no control characters reach the terminal');
+like((run("at x.y.z\rb(X:2)\r\n", 'symbolicate', @root, '--mapping', $uuid,
+    '-'))[1], qr/^[^\r]*\\x0d[^\r]*\r\n\z/, 'nor what would hide a part of a line');
 my ($frame) = @{ JSON::PP->new->utf8->decode((run("at d.a(X:1)\n",
     'symbolicate', '--json', @root, '--mapping', $uuid, '-'))[1])
     ->{stacktraces}[0]{frames} };

@@ -235,36 +235,6 @@ char *trace_request(const struct trace *trace, const char *images)
 
 /* the answer -------------------------------------------------------------- */
 
-/* Does a text begin with a character that may go to a terminal as it is? */
-static size_t plain_control(const char *text)
-{
-    return *text == '\n' || *text == '\t'  ? 1
-           : strncmp(text, "\r\n", 2) == 0 ? 2
-                                           : 0;
-}
-
-/* Prints a part of the text, in which control characters are escaped. */
-static void print_text(const struct trace *trace, size_t begin, size_t end)
-{
-    size_t size;
-    const char *text = trace->text;
-    char *part;
-
-    while (begin < end) {
-        size = plain_control(text + begin);
-        fwrite(text + begin, 1, size, stdout);
-        begin += size;
-        for (size = 0;
-             begin + size < end && plain_control(text + begin + size) == 0;
-             size++) {
-        }
-        part = printable(text + begin, size);
-        fputs(part, stdout);
-        free(part);
-        begin += size;
-    }
-}
-
 void trace_print(const struct trace *trace, const cJSON *answer)
 {
     size_t i = 0, at = 0;
@@ -278,7 +248,8 @@ void trace_print(const struct trace *trace, const cJSON *answer)
             break;
         }
         if (strcmp(printable_field(frame, "status"), "symbolicated") == 0) {
-            print_text(trace, at, trace->frames[i].begin);
+            printable_put_lines(stdout, trace->text + at,
+                                trace->frames[i].begin - at);
             fputs(BEFORE, stdout);
             printable_put_field(stdout, frame, "abs_path");
             printf(":line %.0f", printable_number(frame, "lineno"));
@@ -286,5 +257,5 @@ void trace_print(const struct trace *trace, const cJSON *answer)
         }
         i++;
     }
-    print_text(trace, at, strlen(trace->text));
+    printable_put_lines(stdout, trace->text + at, strlen(trace->text + at));
 }

@@ -141,25 +141,9 @@ static char *make_request(void)
 
 /* the answer -------------------------------------------------------------- */
 
-/* Tabs and ends of lines stay. */
 static void put_line_text(struct symc_string text)
 {
-    size_t n;
-    char *safe;
-
-    while (text.size > 0) {
-        for (n = 0; n < text.size && strchr("\t\r\n", text.data[n]) == NULL;
-             n++) {
-        }
-        safe = printable(text.data, n);
-        fputs(safe, stdout);
-        free(safe);
-        if (n < text.size) {
-            putchar(text.data[n++]);
-        }
-        text.data += n;
-        text.size -= n;
-    }
+    printable_put_lines(stdout, text.data, text.size);
 }
 
 static void put_end(const struct jvm_line *line, struct symc_string whole)

@@ -64,6 +64,35 @@ void printable_put(FILE *stream, const char *text)
     }
 }
 
+/* How many bytes of a text may go to a terminal as they are, as the first of
+ * them is not what is printed. */
+static size_t line_control(const char *text, size_t size)
+{
+    return *text == '\n' || *text == '\t'                   ? 1
+           : size > 1 && text[0] == '\r' && text[1] == '\n' ? 2
+                                                            : 0;
+}
+
+void printable_put_lines(FILE *stream, const char *text, size_t size)
+{
+    const char *end = text + size, *p;
+    char *safe;
+    size_t n;
+
+    while (text < end) {
+        n = line_control(text, (size_t)(end - text));
+        fwrite(text, 1, n, stream);
+        text += n;
+        for (p = text; p < end && line_control(p, (size_t)(end - p)) == 0;
+             p++) {
+        }
+        safe = printable(text, (size_t)(p - text));
+        fputs(safe, stream);
+        free(safe);
+        text = p;
+    }
+}
+
 void printable_put_address(FILE *stream, const char *address)
 {
     const char *host = NULL, *at = NULL;

@@ -20,6 +20,9 @@ char *printable(const char *text, size_t size);
 /* Prints the same to a stream; NULL is "". */
 void printable_put(FILE *stream, const char *text);
 
+/* The same of a text of many lines: their ends and tabs stay. */
+void printable_put_lines(FILE *stream, const char *text, size_t size);
+
 /* The same of an address, without the user and password of a URL: the log of a
  * build is no place for them. */
 void printable_put_address(FILE *stream, const char *address);
