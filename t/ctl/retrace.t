@@ -145,6 +145,8 @@ is((run(join('', map { "$_\n" } @lines), 'retrace', $t->path('mapping')))[1],
     join('', map { "$lines{$_}\n" } @lines), 'lines of logs, circular references');
 is((run("at a.a.z\e[1m(X:2)\n", 'retrace', $t->path('mapping')))[1] =~ /\e/, '',
     'no control characters reach the terminal');
+is((run("at x.y.z\rb(X:2)\r\n", 'retrace', $t->path('mapping')))[1],
+    "at x.y.z\\x0db(X:2)\r\n", 'nor what would hide a part of a line');
 
 # the file of what R8 itself has made
 $t->write_file('synthetic', "org.Main\$\$ExternalSyntheticLambda0 -> a.a:\n"

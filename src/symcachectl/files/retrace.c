@@ -212,7 +212,8 @@ static void print_retraced(void *context, const char *data, size_t size)
     struct symc_string text = {data, 0};
 
     for (; data < end; data++) {
-        if (*data == '\n' || *data == '\t' || *data == '\r') {
+        if (*data == '\n' || *data == '\t' ||
+            (*data == '\r' && data + 1 < end && data[1] == '\n')) {
             text.size = (size_t)(data - text.data);
             output_string(context, &text);
             output_text(context, *data == '\n'   ? "\n"
