@@ -171,6 +171,19 @@ for my $sent (split ' ', $u->stored) {
         if $sent =~ /abab/i;
 }
 
+# of a program and its stripped copy, which have one place, the program is there
+make_path("$dir/tree/dist", "$dir/tree/obj");
+system("cd $dir && cc -g -shared -nostdlib -Wl,--build-id=0x" . 'cd' x 20
+    . ' -o tree/obj/liby.so x.c && strip -o tree/dist/liby.so tree/obj/liby.so') == 0
+    or BAIL_OUT('cc');
+$r = $ctl->run(@upload, "$dir/tree");
+$ctl->is($r, 1, qr/^1 stored, 0 skipped, 1 refused/,
+    qr{dist/liby\.so: refused: .* is there with other content}, 'a program and its copy');
+for my $sent (grep { /cdcd/i } split ' ', $u->stored) {
+    is -s "$dir/uploads/$sent", -s "$dir/tree/obj/liby.so", '... the one with names is there';
+    $ctl->run('uploads', 'rm', '-c', "$dir/symcached.json", $sent);
+}
+
 is $ctl->run('upload', "$dir/build")->{code}, 2, 'without --url: 2';
 is $ctl->run(@upload)->{code}, 2, 'without a file: 2';
 is $ctl->run(@upload[0 .. 2], '--token', '$NO_SUCH_VARIABLE', $dir)->{code}, 2,

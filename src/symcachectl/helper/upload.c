@@ -64,7 +64,7 @@ struct upload {
     CURL *curl;
     struct curl_slist *headers;
     struct upload_report report;
-    struct upload_program *programs; /* that are sent after all debug files */
+    struct upload_program *programs; /* stripped ones, which are sent last */
     size_t num_programs, room;
     struct file_body body;
     struct short_reply reply;
@@ -76,7 +76,7 @@ struct upload {
     size_t num_refused; /* with all others: files that are to be sent again */
 };
 
-/* A file with programs in it. */
+/* A file with stripped programs in it. */
 struct upload_program {
     char *path;
     size_t count;
@@ -391,7 +391,7 @@ static void defer_upload(struct upload *u, const char *path, size_t count,
 /* What is in a file. */
 struct upload_found {
     bool has_symbols;
-    size_t programs; /* which are sent when it is taken again */
+    size_t programs; /* stripped, which are sent when it is taken again */
 };
 
 /* A file, or a part of one, and what is known of it. */
@@ -401,7 +401,7 @@ struct upload_file {
     const char *name; /* its own, without a folder */
     bool is_operand;  /* in a folder there are files that are no symbols; one
                        that  was named by itself must be */
-    bool is_again;    /* only its programs are sent now */
+    bool is_again;    /* only its stripped programs are sent now */
     struct upload_found *found;
 };
 
@@ -424,16 +424,17 @@ static void take_content(const struct upload_file *c, FILE *file)
     const char *name = package_name(c->path, package) ? package : c->name;
     struct symstore_path place;
     int rc = examine_place(fileno(file), name, &place, error, sizeof(error));
-    bool is_program;
+    bool is_stripped;
 
     if (rc != 0) {
         tell_unusable(c, rc, error);
         return;
     }
-    is_program = (place.features & SYMCACHE_HAS_CODE) != 0;
+    is_stripped = (place.features & (SYMCACHE_HAS_CODE | SYMCACHE_HAS_DEBUG)) ==
+                  SYMCACHE_HAS_CODE;
     c->found->has_symbols = true;
-    c->found->programs += is_program;
-    if (is_program == c->is_again) {
+    c->found->programs += is_stripped;
+    if (is_stripped == c->is_again) {
         send_file(c->u, c->path, file, &place);
     }
 }
@@ -606,8 +607,9 @@ static void tell_unsent(struct upload *u)
     u->failed = 0;
 }
 
-/* Sends the debug files first: a SymCache that the server makes of a stripped
- * program stays when the debug file comes. */
+/* Sends stripped programs last: a SymCache that the server makes of one stays
+ * when the debug file comes, and the whole program would be refused after its
+ * stripped copy. */
 static void take_operands(struct upload *u, int argc, char **argv)
 {
     size_t n;
