@@ -25,6 +25,7 @@
 struct watch {
     struct settings settings;
     const char *folder;
+    char last_path[4096]; /* of lastid.txt */
     int is_once;
     unsigned long last; /* transaction that was followed */
 };
@@ -33,11 +34,9 @@ struct watch {
  * cannot be read. */
 static bool read_last(const struct watch *w, unsigned long *last)
 {
-    char path[4096], text[32] = "";
-    FILE *f;
+    char text[32] = "";
+    FILE *f = fopen(w->last_path, "re");
 
-    snprintf(path, sizeof(path), "%s/" ADMIN "/lastid.txt", w->folder);
-    f = fopen(path, "re");
     if (f == NULL) {
         return false;
     }
@@ -122,7 +121,7 @@ static int look_for_transactions(struct watch *w)
     int code;
 
     if (!read_last(w, &last)) {
-        return command_fail(COMMAND_IO, w->folder, strerror(errno));
+        return command_fail(COMMAND_IO, w->last_path, strerror(errno));
     }
     while (w->last < last) {
         code = follow_transaction(w, w->last + 1);
@@ -155,9 +154,11 @@ int watch_command(int argc, char **argv)
         return COMMAND_USAGE;
     }
     w.folder = argv[0];
+    snprintf(w.last_path, sizeof(w.last_path), "%s/" ADMIN "/lastid.txt",
+             w.folder);
     w.last = number;
     if (after == NULL && !read_last(&w, &w.last)) {
-        return command_fail(COMMAND_IO, w.folder, strerror(errno));
+        return command_fail(COMMAND_IO, w.last_path, strerror(errno));
     }
     for (code = look_for_transactions(&w); !w.is_once;
          code = look_for_transactions(&w)) {
