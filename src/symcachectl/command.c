@@ -16,7 +16,7 @@ int command_usage(const char *command, const char *what, const char *argument)
     fprintf(stderr, "symcachectl %s: %s%s", command, what,
             argument == NULL ? "" : ": ");
     printable_put(stderr, argument);
-    fputs("\ntry: symcachectl --help\n", stderr);
+    fprintf(stderr, "\ntry: symcachectl %s --help\n", command);
     return COMMAND_USAGE;
 }
 

@@ -34,6 +34,9 @@ for my $command (@commands) {
     is_deeply [grep { !grep { $_ eq $command } split /\|/ } @names], [],
         '... and of no other';
     like $out, qr/^\Q$command\E /m, '... and what it does';
+    is +(run($command, '--bogus'))[2],
+        "symcachectl $command: unknown option: --bogus\ntry: symcachectl $command --help\n",
+        '... to which a wrong option leads';
     for my $line (split /\n/, $out) {
         next if $line eq '' || $line =~ /^symcachectl\(1\)/;
         ok index($all, $line =~ s/^usage: //r) >= 0, 'from the summary' or diag $line;
