@@ -75,6 +75,22 @@ $c->found('up.pdb', 'a redirect from http to https');
 $c->undecided('updown.pdb', 'failed', qr/https to http/,
               'a redirect from http to https and back');
 
+# --- symcachectl, as a client
+
+my $ctl = $t->program('symcachectl');
+for my $command ("minidump --url https://localhost:$https " . $t->data('minidump/test_app.dmp'),
+                 "upload --url https://localhost:$https " . $t->data('pdb/crash.pdb'),
+                 "symbolicate --url https://localhost:$https --org o --project p --token x " . '1' x 32)
+{
+    my ($name) = split ' ', $command;
+    delete local $ENV{SSL_CERT_FILE};
+    like scalar `$ctl $command 2>&1`, qr/certificate/i, "symcachectl $name: nobody vouches for it"
+        if $name ne 'upload'; # which would ask again
+    local $ENV{SSL_CERT_FILE} = $trust{SSL_CERT_FILE};
+    like scalar `$ctl $command 2>&1`, qr/HTTP 405|answer\w+ 40[45]/,
+        "symcachectl $name: SSL_CERT_FILE does";
+}
+
 # --- a file of authorities that is replaced counts from the next reload on, on
 # connections that were kept, too
 

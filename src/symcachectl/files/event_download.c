@@ -12,6 +12,7 @@
 #include "base/percent.h"
 #include "base/secret.h"
 #include "symcachectl/command.h"
+#include "symcachectl/helper/client.h"
 #include "symcachectl/terminal/printable.h"
 
 #define URL_SIZE 4096
@@ -43,6 +44,7 @@ static void prepare_request(CURL *curl, struct fetch *f, const char *url,
 {
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    client_trust(curl);
     curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, (long)REDIRECTS);

@@ -147,6 +147,16 @@ static size_t on_body(char *data, size_t unit, size_t n, void *arg)
     return n;
 }
 
+void client_trust(CURL *request)
+{
+    const char *file = getenv("SSL_CERT_FILE"); /* which libcurl ignores */
+
+    if (file != NULL) {
+        curl_easy_setopt(request, CURLOPT_CAINFO, file);
+        curl_easy_setopt(request, CURLOPT_CAPATH, NULL);
+    }
+}
+
 CURL *client_request(struct client *client, const char *method,
                      const char *path, long seconds,
                      struct client_answer *answer)
@@ -169,6 +179,7 @@ CURL *client_request(struct client *client, const char *method,
     curl_easy_setopt(request, CURLOPT_UNIX_SOCKET_PATH, client->path);
     curl_easy_setopt(request, CURLOPT_PROXY, client->is_url ? NULL : "");
     curl_easy_setopt(request, CURLOPT_PROTOCOLS_STR, "http,https");
+    client_trust(request);
     if (client->token != NULL) {
         curl_easy_setopt(request, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
         curl_easy_setopt(request, CURLOPT_XOAUTH2_BEARER, client->token);

@@ -47,6 +47,9 @@ struct client;
         "--peers", NULL, &(s).peers                                           \
     }
 
+/* Has a request trust the certificates in SSL_CERT_FILE, as symcached does. */
+void client_trust(CURL *request);
+
 /* Returns NULL after printing what is wrong. */
 struct client *client_new(const struct settings *settings);
 void client_free(struct client *client);

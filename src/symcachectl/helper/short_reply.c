@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "client.h"
 #include "symcachectl/terminal/printable.h"
 
 #define CONNECT_SECONDS 30
@@ -32,6 +33,7 @@ void short_reply_begin(struct short_reply *reply, CURL *curl, const char *url,
     curl_easy_reset(curl);
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    client_trust(curl);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
