@@ -111,6 +111,23 @@ is_deeply list('%/%/sentry2'), [8], 'once more, for another build';
 is $u->request('POST', $assemble, '{}', @bearer, labels('product=x'))->{status}, 400,
     'wrong labels are refused';
 
+# two files of one request for one place: each build gets the better one
+my %two = map { sha1_hex($_) => $_ } sym(20), sym(20) . "PUBLIC 2000 0 g\n";
+$u->request('POST', '/api/0/organizations/acme/chunk-upload/',
+    join('', map { "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"$_\""
+        . "\r\n\r\n$two{$_}\r\n" } sort keys %two) . "--b--\r\n",
+    'Content-Type: multipart/form-data; boundary=b', @bearer);
+for my $build (qw(two1 two2 two1)) {
+    unlink "$root/.builds/%/%/$build";
+    $t->wait_until('both are assembled', sub {
+        my $states = $u->request('POST', $assemble, JSON::PP::encode_json({ map { $_ => {
+            name => 'app20.sym', chunks => [$_] } } keys %two }), @bearer,
+            labels("build=$build"))->{json};
+        return 2 == grep { $_->{state} eq 'ok' } values %$states;
+    });
+    is list("%/%/$build")->[0], 20, "$build has it";
+}
+
 my $key = 'key=0123456789abcdef0123456789abcdef';
 $r = $u->request('POST', "/symupload/v1/uploads:create?$key", '');
 my ($send) = $r->{json}{uploadUrl} =~ m{(/symupload\S+)};

@@ -475,12 +475,14 @@ static bool has_same_place(const struct assembly_entry *a,
                            const struct assembly_entry *b)
 {
     return a->only_try == b->only_try &&
+           memcmp(&a->labels, &b->labels, sizeof(a->labels)) == 0 &&
            strcmp(a->place.name, b->place.name) == 0 &&
            strcmp(a->place.id, b->place.id) == 0 &&
            strcmp(a->place.file, b->place.file) == 0;
 }
 
-/* Notes which file has taken the place of those that had it. */
+/* Notes which file has taken the place of those that had it, with the same
+ * labels: with others it counts for its own build only. */
 static void note_successor(const struct assembly_entry *entry)
 {
     struct assembly_entry *former;
