@@ -9,6 +9,7 @@
 
 #include "leaf_bytes.h"
 #include "member.h"
+#include "debuginfo/supplement.h"
 
 #define PROP_FORWARD 0x0080
 #define PROP_UNIQUE_NAME 0x0200
@@ -165,12 +166,15 @@ static void read_array(struct bytes *b, uint32_t kind, struct leaf *leaf)
     if (kind == LF_STRIDED_ARRAY) {
         take(b, 4);
     }
-    /* the sizes end at a zero byte, which is the NUL of an empty name */
+    /* There is one size and a name.  The reference reads sizes up to a zero
+     * byte, which is the NUL of an empty name. */
     for (is_first = 1; !b->is_short; is_first = 0) {
         leaf->last_size = take_numeric(b);
         leaf->size = is_first ? leaf->last_size : leaf->size;
         if (leaf->last_size > UINT32_MAX || b->left == 0) {
             b->is_short = 1;
+        } else if (!supplement_get()->is_like_symbolic) {
+            break;
         } else if (*b->p == 0) {
             take(b, 1);
             take_padding(b);
