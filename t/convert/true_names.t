@@ -9,6 +9,7 @@
 use strict;
 use warnings;
 
+use Compress::Zlib ();
 use Cwd qw(abs_path);
 use File::Path qw(make_path);
 use File::Temp qw(tempdir);
@@ -499,6 +500,60 @@ if (system('zstd --version >/dev/null 2>&1') == 0) {
         my @texts = map { run("$build/pdb2symcache $option -o pdb.symc $_.pdb");
                           run("$build/symcachectl dump pdb.symc") } qw(arrays named);
         is $texts[0] eq $texts[1], $is_same, "arrays whose types have names: \"$option\"";
+    }
+}
+
+# --- sections of DWARF that are compressed as Go's linker does it in Mach-O and
+# PE files: each is written over itself, as what it becomes is smaller.
+
+sub zdebug { 'ZLIB' . pack('Q>', length $_[0]) . Compress::Zlib::compress($_[0]) }
+
+sub zdebug_macho {
+    my ($file) = @_;
+    while ($file =~ /__(debug_\w+)\0*__DWARF\0{9}/g) {
+        my ($at, $name) = ($-[0], "__z$1");
+        my ($size, $offset) = unpack 'Q<L<', substr $file, $at + 40, 12;
+        my $packed = zdebug(substr $file, $offset, $size);
+        substr($file, $at, 16) = pack 'a16', $name;
+        substr($file, $at + 40, 8) = pack 'Q<', length $packed;
+        substr($file, $offset, length $packed) = $packed;
+        pos($file) = $at + 80;
+    }
+    return $file;
+}
+
+sub zdebug_pe {
+    my ($file) = @_;
+    my $pe = unpack 'L<', substr $file, 0x3c, 4;
+    my ($count, $symbols, $number, $optional) =
+        unpack 'x6 S< x4 L<2 S<', substr $file, $pe, 24;
+    my $strings = $symbols + 18 * $number;
+    for my $at (map { $pe + 24 + $optional + 40 * $_ } 0 .. $count - 1) {
+        my ($index) = substr($file, $at, 8) =~ m{^/(\d+)} or next;
+        my ($name) = substr($file, $strings + $index) =~ /^\.(debug_\w+)\0/ or next;
+        my ($size, $offset) = unpack 'x8 L< x8 L<', substr $file, $at, 24;
+        my $packed = zdebug(substr $file, $offset, $size);
+        substr($file, $at, 12) = pack 'a8 L<', '/' . (length($file) - $strings), length $packed;
+        substr($file, $offset, length $packed) = $packed;
+        $file .= ".z$name\0";
+    }
+    substr($file, $strings, 4) = pack 'L<', length($file) - $strings;
+    return $file;
+}
+
+if (system('zstd --version >/dev/null 2>&1') == 0) {
+    for (['macho/x86_64.dwarf', \&zdebug_macho], ['pe/mingw-5.dll', \&zdebug_pe]) {
+        my ($name, $pack) = @$_;
+        run("zstd -qdf $Bin/../data/convert/$name.zst -o plain");
+        spew("$dir/packed", $pack->(slurp("$dir/plain")));
+        my @texts = map { run("$build/pdb2symcache -o packed.symc $_");
+                          run("$build/symcachectl dump packed.symc") } qw(plain packed);
+        cmp_ok scalar(() = $texts[0] =~ /inlined/g), '>', 10, "$name has inlined functions";
+        is $texts[1], $texts[0], '... also with sections that are compressed';
+        (my $cut = slurp("$dir/packed")) =~ s/(ZLIB.{12}).{8}/$1 . "\xff" x 8/gse;
+        spew("$dir/cut", $cut);
+        run("$build/pdb2symcache -o cut.symc cut");
+        unlike run("$build/symcachectl dump cut.symc"), qr/inlined/, '... but for damaged ones';
     }
 }
 

@@ -50,6 +50,7 @@ struct dwarf_missing {
 
 struct dwarf_object {
     struct dwarf_section sections[DWARF_SECTIONS];
+    uint8_t *inflated[DWARF_SECTIONS]; /* those that were decompressed */
     bool is_big; /* big-endian */
     /* In an object file that no linker has seen, address 0 is an address;
      * elsewhere it marks code that the linker removed. */
@@ -82,6 +83,16 @@ struct dwarf_object {
 /* The name of a section without punctuation at its beginning, for example
  * "debug_info". */
 const char *dwarf_section_title(enum dwarf_section_name name);
+
+/* Finds a section of an image that is no ELF file by its title. */
+typedef struct dwarf_section dwarf_finder(const void *image, const char *title);
+
+/* Finds all, also those that Go's linker has compressed, as older GNU tools
+ * did: "zdebug_info".  Returns 0, or -1 if memory runs out;
+ * dwarf_sections_free() takes back what was decompressed in both cases. */
+int dwarf_sections_find(struct dwarf_object *object, dwarf_finder *find,
+                        const void *image);
+void dwarf_sections_free(struct dwarf_object *object);
 
 /*
  * Adds all functions to the writer.  Returns 0, or -1 with failure set: damage

@@ -10,7 +10,6 @@
 
 #include "base/hex.h"
 #include "debuginfo/dwarf/dwarf.h"
-#include "debuginfo/scratch.h"
 #include "debuginfo/supplement.h"
 #include "derived/symcache/symcache.h"
 
@@ -108,7 +107,6 @@ struct conversion {
     struct elf_file file;
     struct failure *failure;
     struct dwarf_object object;
-    uint8_t *inflated[DWARF_SECTIONS];
     bool is_alone; /* nothing is done in the background */
     struct elf_inflation *inflation; /* what is */
     uint64_t load_address;
@@ -161,7 +159,7 @@ static int take_section(struct conversion *c, enum dwarf_section_name name)
         if (rc == 0) {
             return 0;
         }
-        c->inflated[name] = (uint8_t *)(uintptr_t)inflated.data;
+        c->object.inflated[name] = (uint8_t *)(uintptr_t)inflated.data;
         bytes = inflated;
     }
     s->data = bytes.data;
@@ -335,15 +333,6 @@ static int take_sections(struct conversion *c)
     return 0;
 }
 
-static void free_sections(struct conversion *c)
-{
-    unsigned i;
-
-    for (i = 0; i < DWARF_SECTIONS; i++) {
-        scratch_free(c->inflated[i]);
-    }
-}
-
 static bool is_linked(const struct elf_altlink *link,
                       const struct supplement *given, struct elf_file *file)
 {
@@ -451,8 +440,8 @@ static int convert_file(struct conversion *c,
     if (c->inflation != NULL && !elf_inflation_end(c->inflation)) {
         rc = 1;
     }
-    free_sections(c);
-    free_sections(&supplementary);
+    dwarf_sections_free(&c->object);
+    dwarf_sections_free(&supplementary.object);
     return rc;
 }
 

@@ -10,11 +10,16 @@
 #include "symbols.h"
 #include "derived/symcache/symcache.h"
 
+static struct dwarf_section find_section(const void *image, const char *name)
+{
+    return macho_dwarf_section(image, name);
+}
+
 static int convert(const uint8_t *data, size_t size,
                    const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
-    int i;
+    int rc;
     struct macho_image image;
     struct symc_identity identity = {.age = 0};
     struct symbol_list symbols;
@@ -28,17 +33,19 @@ static int convert(const uint8_t *data, size_t size,
     object.load_address = macho_load_address(&image);
     macho_image_uuid(&image, identity.guid);
     identity.arch = macho_arch(image.cpu_type, image.cpu_subtype);
-    for (i = 0; i < DWARF_SECTIONS; i++) {
-        object.sections[i] = macho_dwarf_section(
-            &image, dwarf_section_title((enum dwarf_section_name)i));
+    if (dwarf_sections_find(&object, find_section, &image) != 0) {
+        dwarf_sections_free(&object);
+        return failure_memory(failure);
     }
     symbol_list_init(&symbols, &object, size);
-    if (macho_symbols_read(&image, &symbols, failure) != 0) {
-        symbol_list_free(&symbols);
-        return -1;
+    rc = macho_symbols_read(&image, &symbols, failure);
+    if (rc == 0) {
+        rc = symbol_list_convert(&symbols, &object, &identity, sink, result,
+                                 failure);
     }
-    return symbol_list_convert(&symbols, &object, &identity, sink, result,
-                               failure);
+    symbol_list_free(&symbols);
+    dwarf_sections_free(&object);
+    return rc;
 }
 
 static const struct debuginfo_maker macho_makes[] = {

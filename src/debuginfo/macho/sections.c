@@ -162,16 +162,14 @@ section_content(const struct macho_image *image,
     return found;
 }
 
-/* Section names have at most 16 characters, so one is shorter than DWARF's. */
+/* Names of sections have at most 16 characters, and are cut there. */
 static bool is_dwarf(const char *stored, const char *name)
 {
-    if (strcmp(name, "debug_str_offsets") == 0 &&
-        macho_name_is(stored, "__debug_str_offs")) {
-        return true;
-    }
-    return strnlen(stored, MACHO_NAME) == strlen(name) + 2 &&
+    size_t size = strnlen(name, MACHO_NAME - 2);
+
+    return strnlen(stored, MACHO_NAME) == size + 2 &&
            memcmp(stored, "__", 2) == 0 &&
-           memcmp(stored + 2, name, strlen(name)) == 0;
+           memcmp(stored + 2, name, size) == 0;
 }
 
 struct dwarf_section macho_dwarf_section(const struct macho_image *image,

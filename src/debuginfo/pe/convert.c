@@ -28,11 +28,16 @@ static void undecorate_exports(struct symbol_list *symbols)
     writer->undecorates = false;
 }
 
+static struct dwarf_section find_section(const void *image, const char *name)
+{
+    return pe_dwarf_section(image, name);
+}
+
 static int convert(const uint8_t *data, size_t size,
                    const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
-    int i;
+    int rc;
     struct pe_image image;
     struct pe_debug_id id;
     struct symc_identity identity;
@@ -47,21 +52,23 @@ static int convert(const uint8_t *data, size_t size,
     memcpy(identity.guid, id.guid, sizeof(identity.guid));
     identity.age = id.age;
     identity.arch = pe_image_arch(&image);
-    for (i = 0; i < DWARF_SECTIONS; i++) {
-        object.sections[i] = pe_dwarf_section(
-            &image, dwarf_section_title((enum dwarf_section_name)i));
+    if (dwarf_sections_find(&object, find_section, &image) != 0) {
+        dwarf_sections_free(&object);
+        return failure_memory(failure);
     }
     symbol_list_init(&symbols, &object, size);
     supplement_undecorate(&symbols.writer, identity.arch);
-    if (pe_exports_read(&image, &symbols, failure) != 0) {
-        symbol_list_free(&symbols);
-        return -1;
-    }
-    if (!supplement_get()->is_like_symbolic) {
+    rc = pe_exports_read(&image, &symbols, failure);
+    if (rc == 0 && !supplement_get()->is_like_symbolic) {
         undecorate_exports(&symbols);
     }
-    return symbol_list_convert(&symbols, &object, &identity, sink, result,
-                               failure);
+    if (rc == 0) {
+        rc = symbol_list_convert(&symbols, &object, &identity, sink, result,
+                                 failure);
+    }
+    symbol_list_free(&symbols);
+    dwarf_sections_free(&object);
+    return rc;
 }
 
 static const struct debuginfo_maker pe_makes[] = {
