@@ -270,6 +270,8 @@ is_deeply \@wrong, [], 'no banned function, no // comment';
 # longer than most stands here, with the reason why it is not cut.
 
 my %long = (
+    'src/debuginfo/dwarf/entry_walk.c' =>
+        'one walk through a unit, and each entry that it takes',
     'src/symcached/fetch/fetch.c' =>
         'the states of one transfer, which are drawn at its top',
     'src/proto/symbol_path.c' =>

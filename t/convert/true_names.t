@@ -557,4 +557,30 @@ if (system('zstd --version >/dev/null 2>&1') == 0) {
     }
 }
 
+# --- functions in assembly, of which LLVM's assembler tells a label only
+
+if (system('clang --version >/dev/null 2>&1') == 0) {
+    spew("$dir/add.S", <<'END');
+    .text
+    .globl add
+    .type add, %function
+add:
+    nop
+again:
+    nop
+    ret
+    .size add, . - add
+    .section .note.GNU-stack, "", %progbits
+END
+    run('clang -g -shared -nostdlib -o add.so add.S');
+    my ($at, $size) = map { hex } run('nm -S add.so') =~ /^(\w+) (\w+) T add$/m or die;
+    my @at = map { sprintf '0x%x', $_ } $at, $at + $size - 1;
+    for (['', [5, 8]], ['--like-symbolic', [0, 0]]) {
+        my ($option, $lines) = @$_;
+        run("$build/pdb2symcache $option -o add.symc add.so");
+        is_deeply [run("$build/symcachectl lookup add.symc @at") =~ / add at .*:(\d+)$/mg],
+            $lines, "lines of a function in assembly: \"$option\"";
+    }
+}
+
 done_testing;

@@ -264,6 +264,9 @@ static uint8_t skips_of(const struct dwarf_abbrev *a)
 {
     bool is_call = a->tag == DW_TAG_inlined_subroutine;
 
+    if (a->tag == DW_TAG_label && !a->is_empty) {
+        return DWARF_INSIDE;
+    }
     if (a->tag != DW_TAG_subprogram && !is_call) {
         return DWARF_INSIDE | DWARF_OUTSIDE;
     }

@@ -95,6 +95,7 @@ enum dwarf_attribute_name {
 };
 
 enum {
+    DW_TAG_label = 0x0a,
     DW_TAG_inlined_subroutine = 0x1d,
     DW_TAG_subprogram = 0x2e
 };

@@ -149,9 +149,10 @@ static int open_dead(struct dwarf_walk *w, int64_t depth)
     return 0;
 }
 
-/* Looks up a name in the symbol table. */
-static bool symbol_name(const struct dwarf_walk *w, uint64_t address,
-                        struct symc_name *name)
+/* Looks up an address in the symbol table.  Returns NULL if there is none, or
+ * one without a name. */
+static const struct debuginfo_symbol *symbol_at(const struct dwarf_walk *w,
+                                                uint64_t address)
 {
     const struct dwarf_object *object = w->reader->object;
     size_t low = 0, high = object->num_addresses, middle;
@@ -167,10 +168,18 @@ static bool symbol_name(const struct dwarf_walk *w, uint64_t address,
     }
     if (low == object->num_addresses ||
         object->addresses[low] >> 32 != address) {
-        return false;
+        return NULL;
     }
     symbol = &object->symbols[(uint32_t)object->addresses[low]];
-    if (symbol->name == NULL) {
+    return symbol->name != NULL ? symbol : NULL;
+}
+
+static bool symbol_name(const struct dwarf_walk *w, uint64_t address,
+                        struct symc_name *name)
+{
+    const struct debuginfo_symbol *symbol = symbol_at(w, address);
+
+    if (symbol == NULL) {
         return false;
     }
     name->data = symbol->name;
@@ -580,6 +589,34 @@ static int64_t skip_entries(const struct dwarf_walk *w, struct cursor *c,
     return depth;
 }
 
+/* Of a function in assembly, LLVM only tells that the unit has a label there.
+ * Its symbol says where it ends. */
+static int take_label(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
+                      struct cursor *c, int64_t depth)
+{
+    uint64_t low = 0;
+    struct dwarf_entry e;
+    const struct debuginfo_symbol *symbol;
+
+    if (depth > 1 || w->reader->object->is_like_symbolic) {
+        dwarf_abbrevs_skip(&w->reader->abbrevs, abbrev, &w->unit->encoding, c);
+        return 0;
+    }
+    if (dwarf_entry_read(w->reader, w->unit, abbrev, c, &e, NULL) != 0) {
+        return -1;
+    }
+    symbol = !c->failed && read_address(w, &e.low_pc, &low) > 0
+                 ? symbol_at(w, relative(w, low))
+                 : NULL;
+    w->ranges.count = 0;
+    if (low == 0 || symbol == NULL || symbol->size == 0) {
+        return 0;
+    }
+    return dwarf_ranges_add(w->reader, &w->ranges, low, low + symbol->size) != 0
+               ? -1
+               : open_function(w, depth, &e);
+}
+
 /* Reads a function or inlined call after its abbreviation code, or skips any
  * other entry. */
 static int take_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
@@ -591,6 +628,9 @@ static int take_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
         dwarf_abbrevs_skip(&w->reader->abbrevs, abbrev, &w->unit->encoding, c);
         return abbrev->is_empty && abbrev->has_children ? open_dead(w, depth)
                                                         : 0;
+    }
+    if (abbrev->tag == DW_TAG_label) {
+        return take_label(w, abbrev, c, depth);
     }
     if (read_entry(w, abbrev, c, offset, &e) != 0) {
         return -1;
