@@ -163,6 +163,24 @@ SKIP: {
     }
 }
 
+# the processor, as the crate describes those of 32-bit ARM
+for (['ARMv7 ARM Cortex-A15 features: half,thumb,fastmult,vfpv2,edsp,neon,'
+      . 'vfpv3,tls,vfpv4,idiva,idivt', 7, 0x412fc0f3, 0x17b0d6 & ~0x4000],
+     ['ARMv8 vendor(0x42) part(0x4200f100)', 8, 0x4200f105, 0],
+     ['ARMv6', 6, 0, 0]) {
+    my ($info, $level, @cpu) = @$_;
+    my $bytes = slurp("$data/cases/arm-cfi-scan/dump.dmp");
+    my ($n, $at) = unpack 'x8 V2', $bytes;
+    my ($system) = map { $_->[0] == 7 ? $_->[2] : () }
+        map { [unpack 'V3', substr $bytes, $at + 12 * $_, 12] } 0 .. $n - 1;
+    substr $bytes, $system + 2, 2, pack 'v', $level;
+    substr $bytes, $system + 32, 8, pack 'V2', @cpu;
+    spew($t->path('arm.dmp'), $bytes);
+    ($object) = $ctl->json($ctl->run('minidump', '--schema', 'socorro',
+        '--root', $t->path('store'), $t->path('arm.dmp')));
+    is $object->{system_info}{cpu_info}, $info, "socorro: $info";
+}
+
 # --- what is wrong
 
 $ctl->is($ctl->run('minidump'), 2, undef, qr/no FILE/, 'no file');

@@ -116,7 +116,7 @@ struct minidump {
     const char *os_version;
     const char *os_build; /* "" if there is none */
     unsigned num_cpus;
-    char cpu_info[64]; /* of x86 and amd64; or "" */
+    char cpu_info[192]; /* of x86, amd64 and arm; or "" */
     uint32_t process; /* its id, if has_process */
     bool has_process;
 

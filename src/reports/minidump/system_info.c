@@ -124,7 +124,82 @@ static bool read_version(struct minidump *dump, const uint8_t *p)
     return true;
 }
 
-/* As the crate describes a processor. */
+static const struct {
+    uint32_t cpuid; /* with 0xff alone: the vendor, else vendor and part */
+    const char *name;
+} arm_names[] = {
+    {0x41, "ARM"},
+    {0x51, "Qualcomm"},
+    {0x56, "Marvell"},
+    {0x69, "Intel/Marvell"},
+    {0x4100c050, "Cortex-A5"},
+    {0x4100c080, "Cortex-A8"},
+    {0x4100c090, "Cortex-A9"},
+    {0x4100c0f0, "Cortex-A15"},
+    {0x4100c140, "Cortex-R4"},
+    {0x4100c150, "Cortex-R5"},
+    {0x4100b360, "ARM1136"},
+    {0x4100b560, "ARM1156"},
+    {0x4100b760, "ARM1176"},
+    {0x4100b020, "ARM11-MPCore"},
+    {0x41009260, "ARM926"},
+    {0x41009460, "ARM946"},
+    {0x41009660, "ARM966"},
+    {0x510006f0, "Krait"},
+    {0x510000f0, "Scorpion"},
+};
+
+/* Of the bits of AT_HWCAP from the lowest one on. */
+static const char *const arm_features[] = {
+    "swp", "half", "thumb", "26bit", "fastmult", "fpa", "vfpv2", "edsp",
+    "java", "iwmmxt", "crunch", "thumbee", "neon", "vfpv3", "vfpv3d16", "tls",
+    "vfpv4", "idiva", "idivt"};
+
+/* Adds a text to what is known of the processor. */
+static void add_cpu_text(struct minidump *dump, const char *before,
+                         const char *text)
+{
+    size_t used = strlen(dump->cpu_info);
+
+    snprintf(dump->cpu_info + used, sizeof(dump->cpu_info) - used, "%s%s",
+             before, text);
+}
+
+static void add_arm_name(struct minidump *dump, const char *what, uint32_t id)
+{
+    char number[32];
+    size_t i;
+
+    for (i = 0; i < sizeof(arm_names) / sizeof(arm_names[0]); i++) {
+        if (arm_names[i].cpuid == id) {
+            add_cpu_text(dump, " ", arm_names[i].name);
+            return;
+        }
+    }
+    snprintf(number, sizeof(number), " %s(0x%x)", what, id);
+    add_cpu_text(dump, number, "");
+}
+
+static void read_arm_cpu(struct minidump *dump, unsigned level, uint32_t cpuid,
+                         uint32_t features)
+{
+    const char *before = " features: ";
+    size_t i;
+
+    snprintf(dump->cpu_info, sizeof(dump->cpu_info), "ARMv%u", level);
+    if (cpuid != 0) {
+        add_arm_name(dump, "vendor", cpuid >> 24);
+        add_arm_name(dump, "part", cpuid & 0xff00fff0);
+    }
+    for (i = 0; i < sizeof(arm_features) / sizeof(arm_features[0]); i++) {
+        if ((features >> i & 1) != 0) {
+            add_cpu_text(dump, before, arm_features[i]);
+            before = ",";
+        }
+    }
+}
+
+/* As the crate describes a processor.  It says nothing of others. */
 static void read_cpu(struct minidump *dump, const uint8_t *p)
 {
     char vendor[14] = "";
@@ -139,6 +214,8 @@ static void read_cpu(struct minidump *dump, const uint8_t *p)
         snprintf(dump->cpu_info, sizeof(dump->cpu_info),
                  "%sfamily %u model %u stepping %u", vendor, level,
                  revision >> 8, revision & 0xff);
+    } else if (dump->cpu == STACKWALK_ARM) {
+        read_arm_cpu(dump, level, get32(dump, p + 32), get32(dump, p + 36));
     }
 }
 
