@@ -112,6 +112,33 @@ SKIP: {
     }
 }
 
+# an offset of a CFA that is an expression, as GCC has it behind functions with
+# SVE: the rule stays.  The reference refuses the file
+
+SKIP: {
+    spew("$dir/offset.s", <<'ASM');
+f:      .cfi_startproc
+        .cfi_def_cfa_offset 16
+        nop
+        .cfi_escape 0x0f, 2, 0x77, 8
+        nop
+        .cfi_def_cfa_offset 24
+        nop
+        .cfi_endproc
+g:      .cfi_startproc
+        .cfi_def_cfa_offset 32
+        nop
+        .cfi_endproc
+ASM
+    skip 'no assembler for x86-64', 2
+        if system("cd $dir && gcc -m64 -shared -nostdlib -o offset.so offset.s"
+                  . ' 2>/dev/null') != 0;
+    my ($code, $text, $said) = convert("$dir/offset.so", '--text');
+    is $code, 0, 'an offset of an expression' or diag $said;
+    is_deeply [$text =~ /^STACK CFI INIT \w+ \w+ \.cfa: (.*?) \.ra/mg],
+        ['$rsp 16 +', '$rsp 32 +'], '... and the next function';
+}
+
 # what a Breakpad file may have, and what it may not
 
 my $module = "MODULE windows x86 A1A2A3A4B1B2C1C2D1D2E1E2E3E4E5E61 app.pdb\n";

@@ -196,8 +196,11 @@ static enum outcome define_cfa(struct frame_machine *m, uint8_t code)
                               ? (int64_t)cursor_uleb(c)
                               : factor(m, (uint64_t)cursor_sleb(c));
         }
-        if (cfa->kind != FRAME_VALUE) {
+        if (cfa->kind != FRAME_VALUE && code == DW_CFA_def_cfa_register) {
             return OUTCOME_DAMAGED;
+        }
+        if (cfa->kind != FRAME_VALUE) { /* GCC says so in functions with SVE */
+            return OUTCOME_NONE;
         }
         break;
     }
