@@ -31,6 +31,12 @@ bool caller_by_win(const struct stackwalk *walk,
                    const struct cficache_reader *cfi, uint32_t offset,
                    struct stackwalk_registers *caller);
 
+/* By what the system has saved for a signal handler, which returns to the
+ * callee; a signal interrupted the caller. */
+bool caller_by_signal_frame(const struct stackwalk *walk,
+                            const struct stackwalk_frame *callee,
+                            struct stackwalk_registers *caller);
+
 /* By the callee's frame pointer. */
 bool caller_by_frame_pointer(const struct stackwalk *walk,
                              const struct stackwalk_frame *callee,

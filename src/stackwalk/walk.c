@@ -94,7 +94,7 @@ static bool is_caller(const struct stackwalk *walk,
     /* leaf functions of these processors need no stack */
     return sp > last ||
            (sp == last &&
-            (callee->trust == STACKWALK_CONTEXT ||
+            (callee->trust == STACKWALK_CONTEXT || callee->is_interrupted ||
              (walk->keeps_sp && trust == STACKWALK_CFI &&
               !callee->has_kept_sp)) &&
             walk->cpu != STACKWALK_X86 && walk->cpu != STACKWALK_AMD64);
@@ -116,7 +116,9 @@ static bool find_caller(struct stackwalk *walk, struct stackwalk_frame *frame)
         return false;
     case CALLER_UNKNOWN:
         trust = STACKWALK_FP;
-        if (!caller_by_frame_pointer(walk, frame, &caller)) {
+        is_interrupted = caller_by_signal_frame(walk, frame, &caller);
+        if (!is_interrupted &&
+            !caller_by_frame_pointer(walk, frame, &caller)) {
             trust = STACKWALK_SCAN;
             if (!caller_by_scan(walk, frame, &caller)) {
                 return false;

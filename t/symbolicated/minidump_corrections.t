@@ -189,6 +189,9 @@ last:   .cfi_startproc
         .skip 16, 0x90
         .cfi_endproc
         .size last, . - last
+        .type restorer, @function
+restorer: .skip 16, 0x90
+        .size restorer, . - restorer
         .section .note.GNU-stack, "", @progbits
 ASM
     my $library = $t->path('signal.so');
@@ -222,6 +225,23 @@ if (qx(uname -m) eq "x86_64\n" && defined(my $library = make_library())) {
             $place->('cfi', $at{outer} + 4), $place->('cfi', $at{last} + 8)],
         names => ['handler', undef, 'interrupted', 'outer', 'last'],
     };
+    # ... and as musl has none for what a handler returns to
+    $cases{'cfi-expressions without CFI'} = {
+        correction => 'cfi-expressions',
+        dump => make_dump(@of_all,
+            words => words('Q<', 16 => $base + $at{outer} + 4,
+                56 => $base + $at{last} + 8, 168 => $base + $at{decoy} + 8,
+                256 => $stack + 48, 288 => $stack + 16,
+                296 => $base + $at{interrupted}, 312 => 0x2b << 48 | 0x33),
+            context => amd64_context(4 => $stack + 128,
+                16 => $base + $at{restorer})),
+        off => [$place->('context', $at{restorer}),
+            $place->('scan', $at{decoy} + 8)],
+        on => [$place->('context', $at{restorer}),
+            $place->('fp', $at{interrupted}), $place->('cfi', $at{outer} + 4),
+            $place->('cfi', $at{last} + 8)],
+        names => [qw(restorer interrupted outer last)],
+    };
     $cases{'cfi-expressions of the PLT'} = {
         correction => 'cfi-expressions',
         dump => make_dump(@of_all,
@@ -234,6 +254,24 @@ if (qx(uname -m) eq "x86_64\n" && defined(my $library = make_library())) {
 } else {
     diag 'without gcc for x86-64, cfi-expressions is not tested';
 }
+
+# ... and as there are none, for what a handler returns to on arm64: the dump
+# has what the system saved (t/data/minidump/README.md)
+
+my $handler = $t->data('minidump/interrupted');
+my $program = slurp("$handler/interrupted");
+($build) = qx(readelf -n $handler/interrupted) =~ /Build ID: (\w+)/;
+$t->write_file("native/_.debug/elf-buildid-sym-$build/_.debug", $program);
+$t->write_file("native/interrupted/elf-buildid-$build/interrupted", $program);
+$cases{'cfi-expressions of arm64'} = {
+    correction => 'cfi-expressions', base => 0x400000,
+    dump => slurp("$handler/interrupted.dmp"),
+    off => ['context 0x17c', 'cfi 0x198', 'cfi 0x5500401000', 'fp 0x1e0',
+            'cfi 0x214', 'cfi 0x264'],
+    on => ['context 0x17c', 'cfi 0x198', 'cfi 0x5500401000', 'fp 0x1c0',
+           'cfi 0x1e0', 'cfi 0x214', 'cfi 0x264'],
+    names => ['report', 'handler', undef, qw(leaf middle outer _start)],
+};
 
 # --- all of them, off and on
 
@@ -257,12 +295,13 @@ $t->start_symcached(\%config);
 
 # Frames as far as they are told, without adjustment of their addresses.
 sub frames {
-    my ($dump) = @_;
+    no warnings 'portable'; # addresses have 64 bits
+    my ($dump, $from) = @_;
     my $r = $t->post($t->symbolicated_socket, '/minidump',
         form(['upload_file_minidump', $dump, 'x']), "Content-Type: $form_type");
     my $answer = $json->decode($r->{body});
     return [map { sprintf '%s 0x%x', $_->{trust},
-            (hex($_->{instruction_addr}) + 3 & ~3) - $base }
+            (hex($_->{instruction_addr}) + 3 & ~3) - $from }
         @{ $answer->{stacktraces}[0]{frames} }], $answer;
 }
 
@@ -274,7 +313,7 @@ for my $name (sort keys %cases) {
             { symbolicator => { corrections =>
                 $on ? [$case->{correction} // $name] : [] } };
         $t->start_symbolicated(\%config);
-        my ($frames, $answer) = frames($case->{dump});
+        my ($frames, $answer) = frames($case->{dump}, $case->{base} // $base);
         my $wanted = $on ? $case->{on} : $case->{off};
         is_deeply [grep { defined } @$frames[0 .. $#$wanted]], $wanted,
             "$name: " . ($on ? 'on' : 'off') or diag explain $frames, $answer->{modules};
