@@ -181,6 +181,24 @@ for (['ARMv7 ARM Cortex-A15 features: half,thumb,fastmult,vfpv2,edsp,neon,'
     is $object->{system_info}{cpu_info}, $info, "socorro: $info";
 }
 
+# a crash in a signal handler: the code that was interrupted is found, with all
+# that symbolicated has as corrections
+
+$folder = $t->path('store/interrupted/22137224295EC264764DF9BDB59895500');
+make_path($folder);
+$ctl->run('convert', '--kind', $_->[0], '-o',
+    "$folder/interrupted-v$_->[1].$_->[0]", "$data/interrupted/interrupted")
+    for [qw(symcache 9.0.0)], [qw(cficache 1.0.0)];
+($object) = $ctl->json($ctl->run('minidump', '--json', '--root',
+    $t->path('store'), "$data/interrupted/interrupted.dmp"));
+is_deeply [map { $_->{function} } @{ $object->{stacktraces}[0]{frames} }],
+    ['report', 'handler', undef, qw(leaf middle outer _start)],
+    'corrections are on';
+is_deeply [map { $_->{adjust_instruction_addr} }
+        @{ $object->{stacktraces}[0]{frames} }[0, 1, 3]],
+    [JSON::PP::false, undef, JSON::PP::false],
+    '... and say which addresses are no return addresses';
+
 # --- what is wrong
 
 $ctl->is($ctl->run('minidump'), 2, undef, qr/no FILE/, 'no file');

@@ -106,6 +106,15 @@ static bool has_function(void *context, size_t module, uint64_t offset)
 
 /* the report -------------------------------------------------------------- */
 
+/* The address of a frame is not a return address.  Those who look names up
+ * believe it of the first one only if it is said of that, too. */
+static void mark_exact(cJSON *frame)
+{
+    if (cjson_get(frame, "adjust_instruction_addr") == NULL) {
+        cjson_add(frame, "adjust_instruction_addr", cJSON_CreateFalse());
+    }
+}
+
 static void on_frame(void *context, const struct stackwalk_frame *frame)
 {
     static const char *const trusts[] = {"context", "cfi", "fp", "scan"};
@@ -126,6 +135,10 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
         cjson_add_number(object, "module", (double)frame->module);
     }
     cjson_append(w->frames, object);
+    if (frame->is_interrupted) {
+        mark_exact(object);
+        mark_exact(w->frames->child);
+    }
 }
 
 static cJSON *registers_of(const struct minidump *dump,
@@ -304,6 +317,7 @@ static cJSON *report_walk(struct minidump_json *w)
     char reason[MINIDUMP_REASON + 32] = "";
     size_t i;
 
+    walk.is_corrected = walk.keeps_sp = true;
     if (dump->has_exception) {
         snprintf(reason, sizeof(reason), "%s / 0x%llx", dump->reason,
                  (unsigned long long)dump->crash_address);
