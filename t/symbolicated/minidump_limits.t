@@ -105,6 +105,17 @@ my @run = ('minidump', '--root', $t->path('store'), $t->path('deep.dmp'));
 $ctl->is($ctl->run(@run), 0, qr/^#255 .*\n     more frames are left out\n\n/m,
     qr/deep\.dmp: note: has more frames than are read; the others are left out$/,
     '... and the others are said to be left out');
+
+# a dump that lost its end on its way has fewer frames
+my $part = substr $t->read_file($t->data('minidump/test_app.dmp')), 0, 6000;
+is_deeply [count_frames(ask_for('part', ['sources', '[]'],
+    ['upload_file_minidump', $part, 'x']))], [1, 0], 'the end is missing';
+is left_out(), 'bytes', '... as the log says';
+$t->write_file('part.dmp', $part);
+$ctl->is($ctl->run('minidump', '--root', $t->path('store'),
+    $t->path('part.dmp')), 0, qr/^#0 /m, qr/part\.dmp: note: was cut off/,
+    '... and symcachectl');
+
 is scalar(count_frames(ask(threads => 4096))), 4096, 'many threads';
 is left_out(), '', '... are all read';
 is scalar(count_frames(ask(threads => 5000))), 4096, 'too many';

@@ -60,10 +60,11 @@ enum crash_file_state {
     CRASH_FILE_OTHER
 };
 
-/* The parts of a report that have limits. */
+/* The parts of a report that have limits; "bytes" are those behind the end of a
+ * minidump that was cut off. */
 static const char *const crash_limits[] = {
     "threads", "frames",  "registers", "images", "information",
-    "streams", "modules", "memory",    "texts"};
+    "streams", "modules", "memory",    "texts",  "bytes"};
 
 #define CRASH_LIMITS (sizeof(crash_limits) / sizeof(crash_limits[0]))
 

@@ -21,10 +21,17 @@ struct minidump_bytes bytes_at(const struct minidump *dump, uint64_t offset,
     return bytes;
 }
 
-struct minidump_bytes bytes_located(const struct minidump *dump,
+struct minidump_bytes bytes_located(struct minidump *dump,
                                     const uint8_t *location)
 {
-    return bytes_at(dump, get32(dump, location + 4), get32(dump, location));
+    uint32_t size = get32(dump, location);
+    struct minidump_bytes bytes =
+        bytes_at(dump, get32(dump, location + 4), size);
+
+    if (bytes.data == NULL && size > 0) {
+        dump->cut = MINIDUMP_CUT_OFF;
+    }
+    return bytes;
 }
 
 struct minidump_bytes bytes_stream(const struct minidump *dump, uint32_t type)
@@ -35,7 +42,7 @@ struct minidump_bytes bytes_stream(const struct minidump *dump, uint32_t type)
 
     for (i = 0; i < count && i < MINIDUMP_STREAMS; i++, p += ENTRY) {
         if (get32(dump, p) == type) {
-            found = bytes_located(dump, p + 4);
+            found = bytes_at(dump, get32(dump, p + 8), get32(dump, p + 4));
         }
     }
     return found;

@@ -44,8 +44,9 @@ static inline uint64_t get64(const struct minidump *dump, const uint8_t *p)
 struct minidump_bytes bytes_at(const struct minidump *dump, uint64_t offset,
                                uint64_t size);
 
-/* The bytes that a location says: size and offset in 32 bits each. */
-struct minidump_bytes bytes_located(const struct minidump *dump,
+/* The bytes that a location says: size and offset in 32 bits each.  Where they
+ * are not all there, the dump was cut off. */
+struct minidump_bytes bytes_located(struct minidump *dump,
                                     const uint8_t *location);
 
 /* The last stream of a type; none if there is none, or it is not in the

@@ -50,6 +50,7 @@ static bool add_contiguous(struct minidump *dump, const uint8_t *entries,
     for (i = 0; i < count; i++, entries += ENTRY) {
         bytes = bytes_at(dump, offset, get64(dump, entries + 8));
         if (bytes.data == NULL) {
+            dump->cut = MINIDUMP_CUT_OFF;
             return false;
         }
         add_range(dump, get64(dump, entries), bytes);

@@ -26,6 +26,9 @@
 #define MINIDUMP_TEXT 65536 /* bytes of a string in the dump */
 #define MINIDUMP_FRAMES 200000 /* of all threads */
 
+/* The word for parts that lie behind the end of the file. */
+#define MINIDUMP_CUT_OFF "bytes"
+
 #define MINIDUMP_REASON 256
 #define MINIDUMP_DEBUG_ID 46
 
@@ -104,8 +107,8 @@ struct minidump {
     const uint8_t *data;
     size_t size;
     bool is_big_endian;
-    const char *cut; /* what there is too much of, a word of crash_limits; or
-                        NULL */
+    const char *cut; /* what there is too much of, or MINIDUMP_CUT_OFF: a word
+                        of crash_limits; or NULL */
     uint32_t time; /* seconds since 1970 */
     struct arena arena;
 

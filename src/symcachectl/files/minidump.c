@@ -15,6 +15,7 @@
 #include "minidump_json.h"
 #include "report_names.h"
 #include "report_print.h"
+#include "reports/minidump/minidump.h"
 #include "socorro.h"
 #include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
@@ -51,7 +52,11 @@ static void tell_left_out(const char *file)
     const char *what = printable_field(walked, "left_out");
     char text[96];
 
-    if (what[0] != '\0') {
+    if (strcmp(what, MINIDUMP_CUT_OFF) == 0) {
+        (void)command_fail(COMMAND_OK, file,
+                           "note: was cut off: stacks, registers and "
+                           "modules behind its end are missing");
+    } else if (what[0] != '\0') {
         snprintf(text, sizeof(text),
                  "note: has more %s than are read; the others are left out",
                  what);
