@@ -150,6 +150,11 @@ static void test_instructions(void **state)
         {{0x8c, 0x00, 0xb0}, "sp+8 sp+4^"}, /* lr and pc: pc */
         {{0x81, 0x00, 0xb0}, "sp+4 lr+0 r12: sp+0^"},
         {{0x82, 0x00, 0xb0}, ""}, /* the stack pointer from the stack */
+        {{0x8a, 0x00, 0xb0}, ""},
+        {{0x8f, 0x00, 0xb0}, /* ... with all others, behind a signal handler */
+         "sp+4^ sp+12^ r12: sp+0^ lr: sp+8^ .signal: .cfa+0"},
+        {{0x8e, 0x01, 0x00, 0xb0}, ""}, /* and more after it */
+        {{0x8e, 0x01, 0xa8, 0xb0}, ""},
         {{0x97, 0x00, 0xa8, 0xb0}, "r7+12 r7+8^ r4: r7+4^"},
         {{0x9b, 0x41, 0x84, 0x80, 0xb0}, "r11+0 r11-4^ r11: r11-8^"},
         {{0xa3, 0x97, 0xb0}, ""}, /* r7 from the stack */

@@ -91,13 +91,22 @@ static bool next_uleb128(struct code *code, uint32_t *number)
     return true;
 }
 
-/* Takes registers from the stack, the lowest one first.  A stack pointer among
- * them has no rule: the registers after it would be relative to a word of the
- * stack. */
+static bool is_saved(const struct state *s, unsigned i)
+{
+    return (s->is_saved >> i & 1) != 0;
+}
+
+/* Takes registers from the stack, the lowest one first.  The stack pointer is
+ * among them where a signal handler returns to; after it there are no more, as
+ * they would be relative to a word of the stack. */
 static bool pop_registers(struct state *s, uint32_t mask)
 {
     unsigned i;
+    uint32_t last = mask >> SP;
 
+    if (is_saved(s, SP) || ((last & 1) != 0 && last != 7)) {
+        return false;
+    }
     for (i = 0; i < REGISTERS; i++) {
         if ((mask >> i & 1) != 0) {
             s->saved[i] = s->sp;
@@ -105,13 +114,13 @@ static bool pop_registers(struct state *s, uint32_t mask)
         }
     }
     s->is_saved |= (uint16_t)mask;
-    return (mask >> SP & 1) == 0;
+    return true;
 }
 
 static bool move_stack(struct state *s, uint32_t size)
 {
     s->sp.offset += size;
-    return true;
+    return !is_saved(s, SP);
 }
 
 /* The stack pointer becomes another register.  One that was taken from the
@@ -120,7 +129,7 @@ static bool set_sp(struct state *s, uint32_t from)
 {
     s->sp.base = (uint8_t)from;
     s->sp.offset = 0;
-    return from != SP && from != PC && (s->is_saved >> from & 1) == 0;
+    return from != SP && from != PC && !is_saved(s, from) && !is_saved(s, SP);
 }
 
 /* Executes an instruction 1011....  Registers of coprocessors matter by their
@@ -269,24 +278,37 @@ static int write_slot(const struct ehabi_reader *r,
                     (int32_t)slot.offset, CFI_PLUS, is_at);
 }
 
+/* Adds what is known of a frame that a signal interrupted. */
+static int write_interrupted(const struct ehabi_reader *r,
+                             const struct state *s)
+{
+    struct cfi_register mark;
+
+    return cfi_register(r->cfi, CFICACHE_SIGNAL, &mark) != 0 ||
+                   write_slot(r, &r->registers[LR], s->saved[LR], true) != 0
+               ? -1
+               : cfi_rule(r->cfi, &mark, &r->cfa, 0, CFI_BARE, false);
+}
+
 static int write_state(const struct ehabi_reader *r, const struct state *s)
 {
-    unsigned i;
-    unsigned link = (s->is_saved >> PC & 1) != 0 ? PC : LR;
+    unsigned i, link = is_saved(s, PC) ? PC : LR;
     struct ehabi_slot lr = {LR, 0};
-    bool is_at = (s->is_saved >> link & 1) != 0;
+    bool is_signal = is_saved(s, SP);
 
-    if (write_slot(r, &r->cfa, s->sp, false) != 0 ||
-        write_slot(r, &r->ra, is_at ? s->saved[link] : lr, is_at) != 0) {
+    if (write_slot(r, &r->cfa, is_signal ? s->saved[SP] : s->sp,
+                   is_signal) != 0 ||
+        write_slot(r, &r->ra, is_saved(s, link) ? s->saved[link] : lr,
+                   is_saved(s, link)) != 0) {
         return -1;
     }
     for (i = 0; i < SP; i++) {
-        if ((s->is_saved >> i & 1) != 0 &&
+        if (is_saved(s, i) &&
             write_slot(r, &r->registers[i], s->saved[i], true) != 0) {
             return -1;
         }
     }
-    return 0;
+    return is_signal ? write_interrupted(r, s) : 0;
 }
 
 static int open_registers(struct ehabi_reader *r)
