@@ -1,8 +1,9 @@
 #!/usr/bin/env perl
 
 # Names whose addresses change: what resolves to a public address first and to
-# this machine later, or to both, in every form that a resolver has for it.  The
-# DNS server is the test's, in a network of its own.
+# this machine later, or to both, in every form that a resolver has for it; and
+# one of whose addresses the first does not answer.  The DNS server is the
+# test's, in a network of its own.
 
 use strict;
 use warnings;
@@ -20,8 +21,8 @@ use Test::Symcache;
 
 my $t = Test::Symcache->new;
 my $crash = $t->read_file($t->data('pdb/crash.pdb'));
-my ($public, $refusing) = ('11.1.1.1', '11.1.1.2');
-Test::Network::ip(qw(addr add), "$public/32", qw(dev lo));
+my ($public, $refusing, $dead) = ('11.1.1.1', '11.1.1.2', '11.1.1.3');
+Test::Network::ip(qw(addr add), "$_/32", qw(dev lo)) for $public, $dead;
 Test::Network::ip(qw(route add prohibit), "$refusing/32");
 
 # --- a DNS server: name => addresses of the first answer, of the next ones
@@ -42,6 +43,7 @@ my %name = (
     unspecified => [[aaaa('::')]],
     localhost => [[a('127.0.0.1')]],
     private => [[a('10.0.0.100')]],
+    half => [[a($dead, $public)]],
 );
 my $dns = IO::Socket::INET->new(LocalAddr => '127.0.0.1:53', Proto => 'udp') or die "DNS: $!";
 my $resolver = fork() // die "fork: $!";
@@ -88,7 +90,7 @@ my $server = Test::ScriptedServer->new(log => $t->path('requests'), address => '
 my $port = $server->port;
 sub reached { grep { !/^public at \Q$public\E$/ } split /\n/, $t->read_file('reached') // '' }
 
-my %hosts = map { $_ => "$_.test" } keys %name;
+my %hosts = map { $_ => "$_.test" } grep { $_ ne 'half' } keys %name;
 $hosts{"${_}dot"} = "$_.test." for 'zero', 'both';
 $hosts{localhost} = 'localhost.';
 my $c = Test::SourceCase->new($t, limits => { attempts => 2, breaker_failures => 1000, connect_time => '3s' }, sources => {
@@ -125,6 +127,21 @@ is $status, 503, 'a name that had another address when it was asked again';
 ok @reserved, '... as that is reserved';
 is_deeply [grep { / at 127/ } reached()], [], '... and was not asked';
 is scalar(grep { $_ eq "later at $public" } reached()), 1, '... unlike the first one';
+
+# --- an address that takes no connections, as its queue is full
+
+my $half = Test::ScriptedServer->new(log => $t->path('half'), address => $public,
+    script => sub { $_[0]->reply(200, {}, $crash) });
+my $queue = IO::Socket::INET->new(LocalAddr => $dead, LocalPort => $half->port,
+                                  Listen => 1) or die "listen: $!";
+listen $queue, 0;
+my @waiting = map { IO::Socket::INET->new(PeerAddr => $dead, Blocking => 0,
+                                          PeerPort => $half->port) } 1 .. 8;
+$t->stop_symcached;
+$c = Test::SourceCase->new($t, limits => { connect_time => '4s' }, sources => {
+    half => { type => 'http', url => 'http://half.test:' . $half->port,
+              layout => 'symstore', forms => ['plain'] } });
+$c->found('half.pdb', 'a name of whose two addresses the first is dead');
 
 $t->finish;
 kill 'KILL', $resolver;

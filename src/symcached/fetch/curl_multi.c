@@ -27,6 +27,10 @@ static const struct timeval pool_idle = {POOL_IDLE_MS / 1000, 0};
  */
 #define POOLS_IDLE_MAX 64
 
+#ifndef CURL_IGNORE_DEPRECATION /* before libcurl 7.87 */
+#define CURL_IGNORE_DEPRECATION(statement) statement
+#endif
+
 struct fetcher_pool {
     LIST_ENTRY(fetcher_pool) entry;
     TAILQ_ENTRY(fetcher_pool) by_idle; /* while it has no transfers */
@@ -102,13 +106,24 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     collect(pool);
 }
 
+/* curl_multi_perform() would not say which sockets are to be watched then: of
+ * a transfer that it takes on, an answer could come and wake nobody. */
 static void on_go_on(evutil_socket_t fd, short what, void *arg)
 {
     struct fetcher_pool *pool = arg;
     int running;
 
-    curl_multi_perform(pool->multi, &running);
+    CURL_IGNORE_DEPRECATION(curl_multi_socket_all(pool->multi, &running);)
     collect(pool);
+}
+
+/* Has a transfer no connection yet? */
+static bool is_connecting(CURL *easy)
+{
+    curl_off_t connected = 0; /* microseconds */
+
+    curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME_T, &connected);
+    return connected == 0;
 }
 
 static int set_timer(CURLM *multi, long ms, void *arg)
@@ -125,6 +140,7 @@ static int set_timer(CURLM *multi, long ms, void *arg)
 static int set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
                       void *socket_arg)
 {
+    static const struct timeval at_once;
     struct fetcher_pool *pool = arg;
     struct event *event = socket_arg;
     short flags = EV_PERSIST;
@@ -142,6 +158,9 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
         if (event == NULL || event_add(event, NULL) != 0) {
             return -1;
         }
+    } else if (is_connecting(easy)) {
+        /* an address did not answer, and there may be another one */
+        evtimer_add(pool->go_on, &at_once);
     }
 
     curl_multi_assign(pool->multi, fd, event);

@@ -45,7 +45,8 @@ int fetcher_add(struct fetcher *fetcher, CURL *easy, struct fetcher_slot *slot,
 /*
  * Takes all transfers of this one's pool on from the loop.  The libcurl of
  * Debian 12 does not go on by itself after an address that was refused in
- * CURLOPT_OPENSOCKETFUNCTION, but when the next of its timers is over.
+ * CURLOPT_OPENSOCKETFUNCTION, but when the next of its timers is over.  So it
+ * is after one that did not answer, which curl_multi.c sees to.
  */
 void fetcher_go_on(struct fetcher_slot *slot);
 
