@@ -338,6 +338,10 @@ sub to {
 
 to("$_ to the PDB", file => qr//, $_, '/right')
     for 301, 302, 303, 307, 308;
+$m->web('302 to the PDB, with a page of 200 KB', file => qr//, sub {
+    return $_[0]->reply(200, {}, $pdb) if $_[1]{path} eq '/file';
+    $_[0]->reply(302, { Location => '/file' }, 'x' x 200_000);
+});
 to("$_ to a sign-in page", error => qr/^failed redirect to a login page/m, $_,
    '/signin?back=x') for 301, 302;
 to('302 to an OAuth server', error => qr/^failed redirect to a login page/m,

@@ -226,7 +226,9 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 
     if (!is_body(fetch)) {
         fetch_response_body(&fetch->answer, data, len);
-        if (fetch->answer.bytes > FETCH_ERROR_BODY) {
+        /* of a redirect libcurl tells the target at the end only */
+        if (fetch->answer.bytes > FETCH_ERROR_BODY &&
+            fetch->status / 100 != 3) {
             fetch->stop = FETCH_STOP_PAGE;
             return 0;
         }
