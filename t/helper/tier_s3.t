@@ -209,6 +209,44 @@ $fleet->wait_metric('puts_total{result="stored"}', 1);
 ok -e $s3->file($path), 'what waited is stored when it works again';
 is $fleet->metric('breaker{tier="fleet",way="put"}'), 0, 'its breaker is closed';
 
+# --- no descriptors for sockets, which is not the store's doing
+
+$t->write_file('shim.c', <<'C');
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int socket(int domain, int type, int protocol)
+{
+    int (*real)(int, int, int) =
+        (int (*)(int, int, int))dlsym(RTLD_NEXT, "socket");
+
+    if (domain != AF_INET || access(getenv("FAULT"), F_OK) != 0)
+        return real(domain, type, protocol);
+    errno = EMFILE;
+    return -1;
+}
+C
+my $shim = $t->path('shim.so');
+system('cc', '-shared', '-fPIC', '-o', $shim, $t->path('shim.c'), '-ldl') == 0
+    or die 'cc';
+{
+    local $fleet->{env} = { %{ $fleet->{env} }, LD_PRELOAD => $shim,
+                            FAULT => $t->write_file('fault', '') };
+    unlink $s3->file($path);
+    $fleet->machine;
+    requests();
+    is $fleet->ask($key), 200, 'no descriptors: a file is made';
+    $fleet->wait_log(qr/nothing is stored for 30 s: socket: Too many open files/);
+    unlink $t->path('fault') or die $!;
+    $t->reload_symcached($fleet->config);
+    $fleet->wait_metric('puts_total{result="stored"}', 1);
+    is requests(), 'PUT', 'it is stored when there are some';
+}
+
 # --- without quorum: reads go on while writes hang
 
 unlink $s3->file($path);

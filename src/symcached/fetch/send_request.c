@@ -3,12 +3,15 @@
  */
 #include "send_request.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "classify.h"
 #include "curl_multi.h"
 #include "transport.h"
 
@@ -26,6 +29,7 @@ struct send {
     send_done_fn done;
     void *arg;
     struct fetch_response answer;
+    int no_socket; /* why there is none, or 0 */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -86,23 +90,38 @@ static int on_seek(void *arg, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_OK;
 }
 
+/* To libcurl, a lack of descriptors is a server that cannot be reached. */
+static curl_socket_t on_connect(void *arg, curlsocktype purpose,
+                                struct curl_sockaddr *address)
+{
+    struct send *send = arg;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC,
+                    address->protocol);
+
+    send->no_socket = fd < 0 && errno != EAFNOSUPPORT ? errno : 0;
+    return fd;
+}
+
 static void on_done(void *arg, CURLcode code)
 {
     struct send *send = arg;
     struct send_result result = {.answer = &send->answer};
-    char detail[CURL_ERROR_SIZE + 16];
+    struct classification class;
 
     send->running = false;
     if (code == CURLE_OK && send->answer.whole) {
         fetch_response_end(&send->answer, send->easy);
-        snprintf(detail, sizeof(detail), "%ld", send->answer.status);
+        snprintf(class.detail, sizeof(class.detail), "%ld",
+                 send->answer.status);
     } else {
-        snprintf(detail, sizeof(detail), "%s",
-                 send->error[0] != '\0' ? send->error
-                                        : curl_easy_strerror(code));
+        classify_error(&class, code, send->error, 0);
+        if (send->no_socket != 0) {
+            snprintf(class.detail, sizeof(class.detail), "socket: %s",
+                     strerror(send->no_socket));
+        }
         fetch_response_clear(&send->answer);
     }
-    result.detail = detail;
+    result.detail = class.detail;
     send->done(send->arg, &result);
     send_cancel(send);
 }
@@ -114,6 +133,8 @@ static void set_options(struct send *send, const struct send_request *request)
     transport_prepare(easy);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, &send->slot);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, send->error);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_connect);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, send);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, send);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
