@@ -247,6 +247,24 @@ system('cc', '-shared', '-fPIC', '-o', $shim, $t->path('shim.c'), '-ldl') == 0
     is requests(), 'PUT', 'it is stored when there are some';
 }
 
+# --- slow reads, as many as are made at a time
+
+$s3->fail('drips');
+$fleet->machine;
+requests();
+my @slow = map { $t->open_http($t->helper_socket, 'GET', '/v1/symcache/default/'
+    . $fleet->absent . '?version=9.0.0&wait=600') } 1 .. 16;
+my $asked = 0;
+$t->wait_until('all are read', sub { ($asked += () = requests() =~ /GET/g) == 16 });
+is $fleet->ask($key), 200, 'slow reads: another file is made';
+like $fleet->why($key)->{tier}{detail}, qr/^not asked: 16 others are read/,
+    'as the tier has no turn for it';
+is $fleet->metric('breaker{tier="fleet",way="get"}'), 0, 'and is not left alone';
+$s3->fail('');
+is $t->read_response($_)->{status}, 404, 'one of the slow reads ends'
+    for splice @slow, 0, 1;
+close $_ for @slow;
+
 # --- without quorum: reads go on while writes hang
 
 unlink $s3->file($path);

@@ -142,6 +142,7 @@ struct tier {
     uint64_t outcomes[TIER_FAILED + 1]; /* of gets */
     uint64_t stored;
     unsigned getting; /* gets from their begin to their end, checks included */
+    uint64_t turn;    /* clock_ms() when the latest of them began */
     unsigned putting;
 };
 
@@ -193,9 +194,8 @@ void tiers_pump(struct tiers *tiers);
 
 /* get.c, put.c ----------------------------------------------------------- */
 
-void tier_gets_pump(struct tier *tier);
-
-/* Returns the milliseconds after which to look again, or 0. */
+/* Each returns the milliseconds after which to look again, or 0. */
+unsigned tier_gets_pump(struct tier *tier);
 unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier);
 
 /* Removes the object of a file when its turn comes. */

@@ -369,12 +369,50 @@ static void begin_get(struct tier_get *get)
     }
 }
 
-void tier_gets_pump(struct tier *tier)
+/* The oldest read that waits for something that sources have as well. */
+static struct tier_get *first_dispensable(const struct tier *tier)
+{
+    struct tier_get *get;
+
+    TAILQ_FOREACH(get, &tier->gets, queue)
+    {
+        if (!get->call.is_original) {
+            break;
+        }
+    }
+    return get;
+}
+
+/*
+ * Reads that are slow and not slow enough to be given up can take all turns for
+ * a minute.  If none of them has ended for a while, those that wait go on to
+ * their sources.  Returns the milliseconds until that is so, or 0.
+ */
+static unsigned send_on(struct tier *tier)
+{
+    const unsigned limit = TIER_FIRST * 1000;
+    struct tier_get *get;
+    unsigned ms;
+
+    while ((get = first_dispensable(tier)) != NULL) {
+        ms = clock_since(get->began > tier->turn ? get->began : tier->turn);
+        if (ms < limit) {
+            return limit - ms;
+        }
+        TAILQ_REMOVE(&tier->gets, get, queue);
+        end(get, TIER_FAILED, "not asked: %d others are read, and slowly",
+            GETS);
+    }
+    return 0;
+}
+
+unsigned tier_gets_pump(struct tier *tier)
 {
     struct tier_get *get;
 
     while (tier->getting < GETS && (get = TAILQ_FIRST(&tier->gets)) != NULL) {
         TAILQ_REMOVE(&tier->gets, get, queue);
+        tier->turn = clock_ms();
         if (tier_way_begins(tier, &tier->get, &get->call, &get->probe)) {
             get->waits = false;
             begin_get(get);
@@ -382,6 +420,7 @@ void tier_gets_pump(struct tier *tier)
             end(get, TIER_FAILED, "not asked: %s", tier->get.why);
         }
     }
+    return send_on(tier);
 }
 
 /* Returns a handle without a call's name, or NULL when out of memory. */

@@ -229,11 +229,17 @@ static bool is_finished(const struct tiers *tiers)
     return true;
 }
 
+/* Of two times from now, of which 0 is never. */
+static unsigned sooner(unsigned a, unsigned b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
 static void on_pump(evutil_socket_t fd, short what, void *arg)
 {
     struct tiers *tiers = arg;
     void (*finished)(void *arg);
-    unsigned ms, soonest = 0;
+    unsigned soonest = 0;
     struct timeval delay;
     struct tier *tier;
 
@@ -242,9 +248,8 @@ static void on_pump(evutil_socket_t fd, short what, void *arg)
     }
     LIST_FOREACH(tier, &tiers->all, all)
     {
-        tier_gets_pump(tier);
-        ms = tier_puts_pump(tiers, tier);
-        soonest = ms != 0 && (soonest == 0 || ms < soonest) ? ms : soonest;
+        soonest = sooner(soonest, tier_gets_pump(tier));
+        soonest = sooner(soonest, tier_puts_pump(tiers, tier));
     }
     if (soonest != 0) {
         delay.tv_sec = soonest / 1000;

@@ -63,7 +63,8 @@ sub load {
     return ($headers, $body, delete $headers->{etag});
 }
 
-# How it fails: "silent", "no-quorum" (only writes hang), "held" (they wait until
+# How it fails: "silent", "drips" (an object without end), "no-quorum" (only
+# writes hang), "held" (they wait until
 # it fails in another way), "held-parts" (parts of a symbfile that are read do),
 # "busy", "expired" (keys without the token "fresh"),
 # "no-delete" (keys that may not), "part N" (of an upload in parts), or a status
@@ -237,6 +238,12 @@ sub answer {
             && $req->{path} =~ m{symbfile\.\d+-\d+$}); $n++) {
         sleep 0.1;
         $mode = $self->{t}->read_file('mode') // '';
+    }
+    if ($mode eq 'drips') {
+        $c->reply(200, { 'Content-Length' => 1 << 25 }, '');
+        sleep 0.1 while $c->send('x' x 8192)
+            && $self->{t}->read_file('mode') eq $mode;
+        return $c->close;
     }
     return refuse($c, 503, 'SlowDown') if $mode eq 'busy';
     return refuse($c, split / /, $mode) if $mode =~ /^\d+ \w+$/;
