@@ -327,6 +327,42 @@ for my $kind ('bucket', 'folder') {
 }
 $s3->save($object, $headers, $pdb);
 
+# --- changed by several at a time: the machine has what the tier has
+
+machine(\%s3);
+$s3->fail('held');
+my $asked = () = $s3->requests;
+my @uploads;
+for my $bytes ($pdb, other()) {
+    push @uploads, $u->begin('PUT', "/symbols/$path?force=1", $bytes,
+                             @Test::Uploads::token);
+    $t->wait_until('it is looked at', sub {
+        @uploads == (() = glob "$dir/uploads$n/.changing/*") });
+}
+is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 503,
+    'an upload runs: not removed';
+$s3->fail('');
+is_deeply [map { $u->read($_, 'PUT')->{status} } @uploads], [200, 201],
+    'of two at a time each is taken, one with the bytes that were there';
+my @asked = $s3->requests;
+is join(', ', map { ($_->{uri} =~ m{/\.index/} ? 'entry ' : '') . $_->{method} }
+        grep { $_->{uri} !~ /symcache$/ } splice @asked, $asked),
+    'HEAD, PUT, entry HEAD, entry PUT, HEAD, PUT, entry HEAD',
+    'one after the other';
+requests();
+is +($s3->load($object))[1], other(), 'the last one is in the tier';
+is $t->read_file("uploads$n/$path"), other(), 'and here';
+
+$s3->fail('held');
+$r = $u->begin('PUT', "/symbols/$path?force=1", $pdb, @Test::Uploads::token);
+$t->wait_until('it is being stored', sub { requests() =~ /PUT/ });
+is $u->admin('POST', "/v1/changed/$path?from=other", 'Content-Length: 0')
+    ->{status}, 200, 'another machine changes it meanwhile';
+$s3->fail('');
+is $u->read($r, 'PUT')->{status}, 201, 'taken';
+is stored(), '', 'and the tier decides what is there';
+is found(), 200, 'which is found';
+
 # --- stopped while the tier does not say that an upload is gone
 
 machine(\%s3);

@@ -560,6 +560,7 @@ void discard_page(struct uploads *uploads, const struct config *config,
         .is_try = query != NULL && strcmp(query, "try=1") == 0};
     struct upload_request request = {0};
     const char *wrong = read_path(target, &request);
+    char path[PATH_MAX];
 
     if (wrong != NULL ||
         (query != NULL && query[0] != '\0' && !removal.is_try)) {
@@ -574,6 +575,12 @@ void discard_page(struct uploads *uploads, const struct config *config,
     removal.name = request.name;
     removal.id = request.id;
     removal.file = request.file;
+    snprintf(path, sizeof(path), "%s/%s/%s", removal.name, removal.id,
+             removal.file);
+    if (uploads_store(uploads, path, removal.is_try)) {
+        on_removed(req, 503, "a file of this name is just being stored");
+        return;
+    }
     removals_start(uploads_removals(uploads), &removal, on_removed, req);
 }
 
@@ -644,6 +651,7 @@ void changed_page(struct uploads *uploads, const struct config *config,
 {
     struct removal_request removal = {.is_told = true};
     struct upload_request request = {0};
+    char path[PATH_MAX];
     bool is_of_list = is_list(target), is_self = false;
     const char *wrong = is_of_list ? NULL : read_path(target, &request);
 
@@ -666,5 +674,8 @@ void changed_page(struct uploads *uploads, const struct config *config,
     removal.name = request.name;
     removal.id = request.id;
     removal.file = request.file;
+    snprintf(path, sizeof(path), "%s/%s/%s", removal.name, removal.id,
+             removal.file);
+    uploads_overtake(uploads, path, removal.is_try);
     removals_start(uploads_removals(uploads), &removal, on_removed, req);
 }

@@ -275,20 +275,50 @@ static int by_place(const void *a, const void *b)
     return diff != 0 ? diff : one < other ? -1 : one > other;
 }
 
+/* Returns NULL when out of memory. */
+static struct upload_file **sort_files(const struct publication *p)
+{
+    struct upload_file **files = calloc(p->nfiles + 1, sizeof(files[0]));
+    size_t i;
+
+    for (i = 0; files != NULL && i < p->nfiles; i++) {
+        files[i] = &p->files[i];
+    }
+    if (files != NULL) {
+        qsort(files, p->nfiles, sizeof(files[0]), by_place);
+    }
+    return files;
+}
+
+bool publications_overlap(const struct publication *a,
+                          const struct publication *b)
+{
+    struct upload_file **ones = sort_files(a), **others = sort_files(b);
+    bool found = ones == NULL || others == NULL;
+    size_t i = 0, j = 0;
+    int diff;
+
+    while (!found && i < a->nfiles && j < b->nfiles) {
+        diff = cmp_places(&ones[i]->place, &others[j]->place);
+        found = diff == 0;
+        i += diff < 0;
+        j += diff > 0;
+    }
+    free(ones);
+    free(others);
+    return found;
+}
+
 /* Finds files for one place.  Returns 0, or an errno. */
 static int compare_each_other(struct publication *p)
 {
-    struct upload_file **files = calloc(p->nfiles + 1, sizeof(files[0]));
+    struct upload_file **files = sort_files(p);
     size_t i;
     int same, rc = 0;
 
     if (files == NULL) {
         return ENOMEM;
     }
-    for (i = 0; i < p->nfiles; i++) {
-        files[i] = &p->files[i];
-    }
-    qsort(files, p->nfiles, sizeof(files[0]), by_place);
     for (i = 1; i < p->nfiles && rc == 0; i++) {
         if (cmp_places(&files[i - 1]->place, &files[i]->place) != 0) {
             continue;

@@ -35,6 +35,7 @@ struct upload_file {
     bool is_recent; /* it was here or in the tier for so short a time that
                        others may not have been told: it counts as changed */
     bool is_unsure; /* it may not have been stored: what others have stays */
+    bool is_overtaken; /* another machine has changed it meanwhile */
 };
 
 /*
@@ -87,6 +88,10 @@ void publication_settled(struct publication *publication);
 struct upload_file *publication_add(struct publication *publication,
                                     const struct symstore_path *place,
                                     const char *tmp, const char *member);
+
+/* Have they files for one place?  When out of memory, they may. */
+bool publications_overlap(const struct publication *a,
+                          const struct publication *b);
 
 /* Keeps all publications from changing what is at any place, as other threads
  * do that look at files and then remove them.  It can take as long as one that

@@ -55,6 +55,8 @@
 
 /* the end ---------------------------------------------------------------- */
 
+static void share_next(struct uploads *uploads);
+
 static void upload_free(struct upload *u)
 {
     struct uploads *uploads = u->uploads;
@@ -87,6 +89,7 @@ static void upload_free(struct upload *u)
     free(u->debug_ids);
     free(u->doubts);
     free(u);
+    share_next(uploads);
     part_join_next(uploads);
     assemblies_next(uploads->assemblies);
 }
@@ -155,6 +158,29 @@ static void log_file(const struct upload *u, const struct upload_file *file)
              file->fate == UPLOAD_NEW ? "stored" : "replaced");
 }
 
+static void ignore_removal(void *arg, int status, const char *text)
+{
+}
+
+/* The tier may have the bytes of another machine, or none: the next request
+ * looks there. */
+static void give_way(const struct upload *u, const struct upload_file *file)
+{
+    const struct symstore_path *place = &file->place;
+    struct removal_request told = {.name = place->name,
+                                   .id = place->id,
+                                   .file = place->file,
+                                   .is_try = u->result.is_try,
+                                   .is_told = true,
+                                   .nids = place->nids};
+    size_t i;
+
+    for (i = 0; i < place->nids; i++) {
+        symcache_id_print(told.ids[i], &place->ids[i]);
+    }
+    removals_start(u->uploads->removals, &told, ignore_removal, NULL);
+}
+
 /* All machines know: tells the client, unless it was a part. */
 static void on_told(void *arg, const char *untold)
 {
@@ -173,6 +199,9 @@ static void on_told(void *arg, const char *untold)
             metrics_add(METRIC_UPLOADED_BYTES, p->files[i].size);
         } else {
             metrics_add(METRIC_UPLOADS_SAME, 1);
+        }
+        if (p->files[i].is_overtaken) {
+            give_way(u, &p->files[i]);
         }
         if (u->request.warm) {
             warm_file(u->uploads->scheduler, &p->files[i].place,
@@ -232,10 +261,55 @@ static void on_shared(void *arg, const struct upload_file *other,
     }
 }
 
+/* Are its files being changed, in the tier and then here? */
+static bool changes_files(const struct upload *u)
+{
+    return u->publication != NULL && (u->tier_copy != NULL || u->shared);
+}
+
+/* Does another upload change one of its files?  With two at a time, the tier
+ * could keep the bytes of one, and this machine those of the other. */
+static bool is_overtaking(const struct upload *u)
+{
+    const struct upload *other;
+
+    LIST_FOREACH(other, &u->uploads->running, entry)
+    {
+        if (other != u && other->result.is_try == u->result.is_try &&
+            changes_files(other) &&
+            publications_overlap(other->publication, u->publication)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Uploads that wait for the one that has ended, or for another one. */
+static void share_next(struct uploads *uploads)
+{
+    struct upload *u;
+
+    do {
+        LIST_FOREACH(u, &uploads->running, entry)
+        {
+            if (u->awaits_other && !uploads->stopping) {
+                u->awaits_other = false;
+                upload_publish(u); /* what is there may be another file now */
+                break;
+            }
+        }
+    } while (u != NULL);
+}
+
 /* Other machines have the files before this one. */
 static void share_upload(struct upload *u)
 {
     struct tier_copy *tier_copy;
+
+    if (is_overtaking(u)) {
+        u->awaits_other = true;
+        return;
+    }
 
     /* or the tier could lose what it has just confirmed */
     if (removals_have(u->uploads->removals, u->publication->files,
@@ -526,23 +600,51 @@ static bool is_at(const struct symstore_path *place, const char *path)
            strcmp(path + name + id + 2, place->file) == 0;
 }
 
+/* Returns the file of an upload that runs, or NULL. */
+static struct upload_file *find_file(const struct upload *u, const char *path,
+                                     bool is_try)
+{
+    size_t i;
+
+    for (i = 0; u->publication != NULL && u->result.is_try == is_try &&
+                i < u->publication->nfiles;
+         i++) {
+        if (is_at(&u->publication->files[i].place, path)) {
+            return &u->publication->files[i];
+        }
+    }
+    return NULL;
+}
+
 bool uploads_store(const struct uploads *uploads, const char *path,
                    bool is_try)
 {
     const struct upload *u;
-    size_t i;
 
     LIST_FOREACH(u, &uploads->running, entry)
     {
-        for (i = 0; u->publication != NULL && u->result.is_try == is_try &&
-                    i < u->publication->nfiles;
-             i++) {
-            if (is_at(&u->publication->files[i].place, path)) {
-                return true;
-            }
+        if (find_file(u, path, is_try) != NULL) {
+            return true;
         }
     }
     return false;
+}
+
+void uploads_overtake(struct uploads *uploads, const char *path, bool is_try)
+{
+    struct upload_file *file;
+    struct upload *u;
+
+    LIST_FOREACH(u, &uploads->running, entry)
+    {
+        /* without "replace", both have the same bytes */
+        file = u->request.replace && changes_files(u)
+                   ? find_file(u, path, is_try)
+                   : NULL;
+        if (file != NULL) {
+            file->is_overtaken = true;
+        }
+    }
 }
 
 struct removals *uploads_removals(const struct uploads *uploads)

@@ -98,6 +98,14 @@ void uploads_take(struct uploads *uploads,
 /* Whether one more would be, now. */
 bool uploads_are_taken(const struct uploads *uploads);
 
+/* Does an upload that runs store a file at this path, "<name>/<id>/<file>"? */
+bool uploads_store(const struct uploads *uploads, const char *path,
+                   bool is_try);
+
+/* Another machine has changed the file at that path: uploads that run and store
+ * it give their copies up when they end. */
+void uploads_overtake(struct uploads *uploads, const char *path, bool is_try);
+
 /* Files that come in chunks. */
 struct assemblies *uploads_assemblies(const struct uploads *uploads);
 

@@ -30,6 +30,7 @@ struct upload {
     struct task *task;
     bool shares; /* files go into the tier before they have their names, */
     bool shared; /* and are there */
+    bool awaits_other; /* another upload changes one of these files before */
     struct tier_copy *tier_copy;
     struct invalidation *invalidation;
     struct peer_notification *notification;
@@ -67,10 +68,6 @@ struct uploads {
 /* Step 2: gives the files their names; or with "shares" only looks whether they
  * may have them. */
 void upload_publish(struct upload *u);
-
-/* Does an upload that runs store a file at this path, "<name>/<id>/<file>"? */
-bool uploads_store(const struct uploads *uploads, const char *path,
-                   bool is_try);
 
 /* Answers, and frees the upload. */
 void upload_finish(struct upload *u, int status);
