@@ -63,6 +63,11 @@ $t->wait_until('absence is believed', sub {
     return $t->symbolicated_metric($asked) == $before;
 });
 my $before = $t->symbolicated_metric($asked);
+is_deeply found("Gone.pdb/$gone"), { "Gone.pdb/$gone" => 0 },
+    'nor in another spelling';
+cmp_ok $t->symbolicated_metric($asked), '>', $before,
+    'in which a source may have it: symcached was asked';
+$before = $t->symbolicated_metric($asked);
 is $t->helper('POST', "/v1/forget/default/gone.pdb/$gone",
     'Content-Length: 0')->{status}, 200, 'it is forgotten';
 is_deeply found($absent), { $absent => 0 }, 'still nobody has it';

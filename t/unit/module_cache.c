@@ -61,26 +61,34 @@ static struct module_asker asker(uint64_t call)
     return (struct module_asker){call, clock_ms()};
 }
 
+static struct module_question question_of(const symcache_key_t *key,
+                                          const char *hints)
+{
+    return (struct module_question){key, key->name, key->name_len, hints};
+}
+
 /* The key is looked for, and absent. */
 static void add_absence(unsigned n, const char *hints)
 {
     const struct module_asker who = asker(1);
     symcache_key_t key = key_of(n);
+    const struct module_question question = question_of(&key, hints);
     struct module *module;
     unsigned reason;
 
-    assert_int_equal(module_cache_find(cache, root, root, &key, hints, &who,
+    assert_int_equal(module_cache_find(cache, root, root, &question, &who,
                                        &module, &reason),
                      MODULE_FIND_NONE);
-    module_cache_absent(cache, root, &key, hints, &who, clock_ms() + 60000, 1);
+    module_cache_absent(cache, root, &question, &who, clock_ms() + 60000, 1);
 }
 
 static bool find(unsigned n, const char *hints, struct module_absence *absence)
 {
     const struct module_asker who = asker(1);
     symcache_key_t key = key_of(n);
+    const struct module_question question = question_of(&key, hints);
 
-    return module_cache_find_absence(cache, root, root, &key, hints, &who,
+    return module_cache_find_absence(cache, root, root, &question, &who,
                                      absence);
 }
 
@@ -149,6 +157,22 @@ static void test_other_hints(void **state)
     assert_null(absence.attempts);
 }
 
+static void test_other_spelling(void **state)
+{
+    const struct module_asker who = asker(1);
+    symcache_key_t key = key_of(0);
+    const struct module_question question = {&key, "M0.pdb", 6, NULL};
+    struct module_absence absence;
+
+    add_absence(0, NULL);
+    assert_false(module_cache_find_absence(cache, root, root, &question, &who,
+                                           &absence));
+    module_cache_absent(cache, root, &question, &who, clock_ms() + 60000, 1);
+    assert_true(module_cache_find_absence(cache, root, root, &question, &who,
+                                          &absence));
+    assert_false(find(0, NULL, &absence));
+}
+
 /* An answer that comes when the absence is another one. */
 static void test_late(void **state)
 {
@@ -170,10 +194,11 @@ static void test_time(void **state)
     const struct module_asker later = {2, clock_ms() + 60001};
     struct module_absence absence;
     symcache_key_t key = key_of(0);
+    const struct module_question question = question_of(&key, NULL);
 
     add_absence(0, NULL);
     add_text(0, 7);
-    assert_false(module_cache_find_absence(cache, root, root, &key, NULL,
+    assert_false(module_cache_find_absence(cache, root, root, &question,
                                            &later, &absence));
 }
 
@@ -183,6 +208,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_size, begin, end),
         cmocka_unit_test_setup_teardown(test_total, begin, end),
         cmocka_unit_test_setup_teardown(test_other_hints, begin, end),
+        cmocka_unit_test_setup_teardown(test_other_spelling, begin, end),
         cmocka_unit_test_setup_teardown(test_late, begin, end),
         cmocka_unit_test_setup_teardown(test_time, begin, end),
     };

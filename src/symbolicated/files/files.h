@@ -62,15 +62,23 @@ struct module_asker {
     uint64_t now;  /* of clock_ms() */
 };
 
+/* How a key is asked for: with other hints, or the name in another spelling,
+ * symcached may find what is absent with these. */
+struct module_question {
+    const symcache_key_t *key;
+    const char *name; /* the key's, as the client wrote it */
+    size_t name_size;
+    const char *hints; /* see proto/hints.h; or NULL */
+};
+
 /*
  * root is the folder of a store, open, and store the number of that folder: of
  * one that stays open the same, of others a negative one, which two of them
- * may share.  hints: see proto/hints.h; or NULL.  *reason: as it was given, of
- * what is absent.
+ * may share.  *reason: as it was given, of what is absent.
  */
 enum module_find module_cache_find(struct module_cache *cache, int store,
-                                   int root, const symcache_key_t *key,
-                                   const char *hints,
+                                   int root,
+                                   const struct module_question *question,
                                    const struct module_asker *asker,
                                    struct module **module, unsigned *reason);
 
@@ -80,13 +88,14 @@ void module_cache_add(struct module_cache *cache, int store,
                       const struct module_sight *sight);
 
 /*
- * No source has it by these hints, until a time; or until the folder changes,
- * or comes, as happens when something is published; or until symcached forgets
- * something in the store, by an upload or a command.  asker is who asked
- * before the answer came.  Only the newest hints of a key are remembered.
+ * No source has what is asked for so, until a time; or until the folder
+ * changes, or comes, as happens when something is published; or until symcached
+ * forgets something in the store, by an upload or a command.  asker is who
+ * asked before the answer came.  Only the newest question of a key is
+ * remembered.
  */
 void module_cache_absent(struct module_cache *cache, int store,
-                         const symcache_key_t *key, const char *hints,
+                         const struct module_question *question,
                          const struct module_asker *asker, uint64_t until,
                          unsigned reason);
 
@@ -100,7 +109,7 @@ struct module_absence {
 
 /* Is the key absent, as by module_cache_find()?  Of stores that stay open. */
 bool module_cache_find_absence(struct module_cache *cache, int store, int root,
-                               const symcache_key_t *key, const char *hints,
+                               const struct module_question *question,
                                const struct module_asker *asker,
                                struct module_absence *absence);
 

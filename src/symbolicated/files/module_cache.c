@@ -24,6 +24,7 @@ struct folder_cache_entry {
     uint64_t asked;             /* when its call began; milliseconds */
     uint64_t absent_until;      /* the same; 0: nothing was said */
     unsigned reason;
+    char *name;       /* that it is absent by, as it was spelled; or NULL */
     char *hints;      /* that it is absent with; or NULL */
     uint64_t absence; /* its number: no two of a cache have the same */
     char *attempts;   /* of that absence, attempts_size bytes; or NULL */
@@ -98,6 +99,7 @@ static void drop_folder(struct module_cache *cache, uint64_t hash,
     cache->empty -= entry->module == NULL;
     module_unref(entry->module);
     forget_attempts(cache, entry);
+    free(entry->name);
     free(entry->hints);
     free(entry);
 }
@@ -190,11 +192,15 @@ static bool is_same_folder(const struct folder_state *folder,
            folder->changed.tv_nsec == st->st_ctim.tv_nsec;
 }
 
-/* With other hints, there may be a file. */
-static bool is_same(const char *hints, const char *others)
+/* By another spelling, or with other hints, there may be a file. */
+static bool is_same(const char *name, const char *hints,
+                    const struct module_question *question)
 {
-    return hints == NULL || others == NULL ? hints == others
-                                           : strcmp(hints, others) == 0;
+    return name != NULL && strlen(name) == question->name_size &&
+           memcmp(name, question->name, question->name_size) == 0 &&
+           (hints == NULL || question->hints == NULL
+                ? hints == question->hints
+                : strcmp(hints, question->hints) == 0);
 }
 
 static struct forgotten *forgotten_of(struct module_cache *cache, int store)
@@ -247,11 +253,13 @@ static uint64_t forgotten_at(struct module_cache *cache, int store, int root,
 }
 
 static enum module_find find_empty(const struct folder_cache_entry *entry,
-                                   const char *hints, uint64_t now,
-                                   uint64_t forgotten, unsigned *reason)
+                                   const struct module_question *question,
+                                   uint64_t now, uint64_t forgotten,
+                                   unsigned *reason)
 {
     if (entry == NULL || now >= entry->absent_until ||
-        entry->asked <= forgotten || !is_same(entry->hints, hints)) {
+        entry->asked <= forgotten ||
+        !is_same(entry->name, entry->hints, question)) {
         return MODULE_FIND_NONE;
     }
     *reason = entry->reason;
@@ -302,11 +310,12 @@ static const struct glance *look_at_folder(struct module_cache *cache,
 }
 
 enum module_find module_cache_find(struct module_cache *cache, int store,
-                                   int root, const symcache_key_t *key,
-                                   const char *hints,
+                                   int root,
+                                   const struct module_question *question,
                                    const struct module_asker *asker,
                                    struct module **module, unsigned *reason)
 {
+    const symcache_key_t *key = question->key;
     uint64_t hash = hash_of(cache, key);
     struct folder_cache_entry *entry = find_folder(cache, hash, store, key);
     const struct glance *seen =
@@ -324,14 +333,14 @@ enum module_find module_cache_find(struct module_cache *cache, int store,
             drop_folder(cache, hash, entry);
             entry = NULL;
         }
-        return find_empty(entry, hints, asker->now, forgotten, reason);
+        return find_empty(entry, question, asker->now, forgotten, reason);
     }
     if (entry == NULL || !is_same_folder(&entry->folder, &seen->st)) {
         return MODULE_FIND_LOOK;
     }
     return entry->module != NULL
                ? find_here(cache, hash, entry, asker->now, module)
-               : find_empty(entry, hints, asker->now, forgotten, reason);
+               : find_empty(entry, question, asker->now, forgotten, reason);
 }
 
 void module_cache_add(struct module_cache *cache, int store,
@@ -354,23 +363,28 @@ void module_cache_add(struct module_cache *cache, int store,
 }
 
 void module_cache_absent(struct module_cache *cache, int store,
-                         const symcache_key_t *key, const char *hints,
+                         const struct module_question *question,
                          const struct module_asker *asker, uint64_t until,
                          unsigned reason)
 {
+    const symcache_key_t *key = question->key;
     uint64_t hash = hash_of(cache, key);
     struct folder_cache_entry *entry = find_folder(cache, hash, store, key);
-    char *copy = hints != NULL ? strdup(hints) : NULL;
+    char *name = strndup(question->name, question->name_size);
+    char *hints = question->hints != NULL ? strdup(question->hints) : NULL;
 
     if (entry == NULL) {
         entry = add_folder(cache, hash, store, key, NULL);
     }
-    if (entry == NULL || !is_same(copy, hints)) {
-        free(copy);
+    if (entry == NULL || !is_same(name, hints, question)) {
+        free(name);
+        free(hints);
         return;
     }
+    free(entry->name);
     free(entry->hints);
-    entry->hints = copy;
+    entry->name = name;
+    entry->hints = hints;
     entry->asked = asker->now;
     entry->absent_until = until;
     entry->reason = reason;
@@ -379,14 +393,15 @@ void module_cache_absent(struct module_cache *cache, int store,
 }
 
 bool module_cache_find_absence(struct module_cache *cache, int store, int root,
-                               const symcache_key_t *key, const char *hints,
+                               const struct module_question *question,
                                const struct module_asker *asker,
                                struct module_absence *absence)
 {
+    const symcache_key_t *key = question->key;
     const struct folder_cache_entry *entry;
     struct module *module = NULL;
     unsigned reason;
-    enum module_find found = module_cache_find(cache, store, root, key, hints,
+    enum module_find found = module_cache_find(cache, store, root, question,
                                                asker, &module, &reason);
 
     module_unref(module);

@@ -324,18 +324,27 @@ static int disk_lookups_start(struct search *search)
 
 /* questions ---------------------------------------------------------------- */
 
-/* symcached is sure: for some time it is not asked again with these hints. */
+static struct module_question question_of(const struct seek *seek)
+{
+    const struct api_module *wanted = seek->wanted;
+
+    return (struct module_question){
+        &wanted->key, wanted->name, wanted->name_size,
+        seek->search->tenant != NULL ? seek->hints : wanted->hints};
+}
+
+/* symcached is sure: for some time it is not asked so again. */
 static void seek_absent(struct seek *seek, enum api_module_state state,
                         unsigned valid)
 {
     struct search *search = seek->search;
     const struct module_asker asker = {search->begun, search->started / 1000};
+    const struct module_question question = question_of(seek);
 
     valid = valid < ABSENT_SECONDS ? valid : ABSENT_SECONDS;
     if (valid > 0 && search->call->tenant == NULL) {
         module_cache_absent(search->searcher->cache,
-                            search->roots[seek->store], &seek->wanted->key,
-                            seek->wanted->hints, &asker,
+                            search->roots[seek->store], &question, &asker,
                             clock_ms() + valid * 1000, state);
     }
     seek_next(seek, state);
@@ -459,14 +468,15 @@ static bool seek_on_disk(struct seek *seek, bool *absent)
 {
     struct search *search = seek->search;
     const struct module_asker asker = {search->begun, search->started / 1000};
+    const struct module_question question = question_of(seek);
     struct module *module;
     unsigned reason;
 
     *absent = false;
     switch (module_cache_find(search->searcher->cache,
                               search->roots[seek->store],
-                              search->roots[seek->store], &seek->wanted->key,
-                              seek->wanted->hints, &asker, &module, &reason)) {
+                              search->roots[seek->store], &question, &asker,
+                              &module, &reason)) {
     case MODULE_FIND_HERE:
         seek_found(seek, module);
         return true;
@@ -500,12 +510,12 @@ static void seek_in_store(struct seek *seek, int number, int root)
 {
     struct search *search = seek->search;
     const struct module_asker asker = {search->begun, search->started / 1000};
+    const struct module_question question = question_of(seek);
     struct module *module;
     unsigned reason;
 
-    switch (module_cache_find(search->searcher->cache, number, root,
-                              &seek->wanted->key, seek->hints, &asker, &module,
-                              &reason)) {
+    switch (module_cache_find(search->searcher->cache, number, root, &question,
+                              &asker, &module, &reason)) {
     case MODULE_FIND_HERE:
         seek_found(seek, module);
         break;

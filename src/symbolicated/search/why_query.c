@@ -98,14 +98,17 @@ static const struct store_config *store_of(const struct why_query_question *q)
 static bool is_known(struct why_query_question *q)
 {
     struct why_query_queue *queue = q->queue;
+    const struct module_question question = {&q->module->key, q->module->name,
+                                             q->module->name_size,
+                                             q->module->hints};
     struct module_absence absence;
     char *text;
 
     q->absence = 0;
     if (queue->cache == NULL ||
-        !module_cache_find_absence(
-            queue->cache, queue->roots[q->store], queue->roots[q->store],
-            &q->module->key, q->module->hints, &queue->asker, &absence)) {
+        !module_cache_find_absence(queue->cache, queue->roots[q->store],
+                                   queue->roots[q->store], &question,
+                                   &queue->asker, &absence)) {
         return false;
     }
     q->absence = absence.number;
