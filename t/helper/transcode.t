@@ -247,8 +247,9 @@ SKIP: {
     skip 'not under a sanitizer, which needs more memory than that', 8
         if $Test::Symcache::san;
     my @as = $> == 0 ? qw(setpriv --reuid=nobody --clear-groups) : ();
-    skip 'needs prlimit(1) and setpriv(1)', 8
-        if system("@as prlimit --fsize=100000000 true 2>/dev/null") != 0;
+    my $symcached = "$Test::Symcache::build/symcached";
+    skip "needs prlimit(1) and setpriv(1), and that another user sees $symcached", 8
+        if system("@as prlimit --fsize=100000000 test -x $symcached 2>/dev/null") != 0;
     my $case = sub {
         my ($limit) = @_;
         $t->stop_symcached;
