@@ -162,16 +162,10 @@ int config_word(struct config_reader *r, const cJSON *item,
 
 int config_name(struct config_reader *r, const cJSON *item, const char *name)
 {
-    const char *p;
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz"
+                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
-    for (p = name; isalnum((unsigned char)*p) || strchr("._-", *p) != NULL;
-         p++) {
-        if (*p == '\0') {
-            break;
-        }
-    }
-    if (*p != '\0' || p == name || p - name > CONFIG_NAME_MAX ||
-        name[0] == '.') {
+    if (name[n] != '\0' || n == 0 || n > CONFIG_NAME_MAX || name[0] == '.') {
         return config_error(r, item,
                             "a name is 1 to 64 letters, digits and \"._-\", "
                             "and does not begin with a dot");

@@ -87,7 +87,7 @@ static int read_pattern(struct config_reader *r, const cJSON *item,
     if (text == NULL) {
         return -1;
     }
-    if (text[0] == '\0' || !glob_is_valid(text, strlen(text))) {
+    if (!glob_is_valid(text, strlen(text))) {
         return config_error(r, item, "must be a pattern such as "
                                      "\"release-*\"");
     }
