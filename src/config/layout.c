@@ -315,8 +315,7 @@ bool config_source_has_key(const struct source_config *source,
     }
     switch (key->id_type) {
     case SYMCACHE_ID_PE:
-        return layout == LAYOUT_SYMSTORE || layout == LAYOUT_TWO_TIER ||
-               layout == LAYOUT_SSQP || layout == LAYOUT_NATIVE;
+        return has_paths(layout) || layout == LAYOUT_NATIVE;
     case SYMCACHE_ID_BUILD:
         if (key->kind == SYMCACHE_KIND_SOURCE ||
             key->kind == SYMCACHE_KIND_SECTION) {

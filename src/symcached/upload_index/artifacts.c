@@ -136,14 +136,18 @@ struct artifacts_entry {
     struct timespec changed;
 };
 
+static bool is_newer(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec
+                                  : a->tv_nsec > b->tv_nsec;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct timespec *x = &((const struct artifacts_entry *)a)->changed;
     const struct timespec *y = &((const struct artifacts_entry *)b)->changed;
 
-    return x->tv_sec != y->tv_sec
-               ? (x->tv_sec < y->tv_sec ? 1 : -1)
-               : (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
+    return is_newer(y, x) - is_newer(x, y);
 }
 
 /* Sorts the entries, the newest first, and returns how many of them count. */
@@ -233,12 +237,6 @@ void artifacts_print_shared(char *name, size_t size,
     long long us = (long long)noted->tv_sec * 1000000 + noted->tv_nsec / 1000;
 
     snprintf(name, size, "%0*lld-%s", DIGITS, LAST - us, sum);
-}
-
-static bool is_newer(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec
-                                  : a->tv_nsec > b->tv_nsec;
 }
 
 /* Takes out the entry of a sum that is there, if it is an older one.  Returns
