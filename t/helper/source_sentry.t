@@ -37,6 +37,8 @@ sub forget {
     unlink glob $t->path('store/*/*/*.symcache');
     unlink glob $t->path('downloads/default/*/*/*');
 }
+# and forgets the lists
+sub restart { $t->stop_symcached; $t->start_symcached(undef) }
 sub since { my ($n) = @_; my @all = $s->requests; @all[$n .. $#all] }
 
 # --- a file
@@ -69,6 +71,40 @@ $n = () = $s->requests;
 forget('crash.pdb');
 is $case->ask('crash.pdb')->{status}, 200, 'what the list has';
 is_deeply [since($n)], ["file $bad", "file $id"], 'is remembered for an hour';
+
+# --- a list in pages
+
+{
+    my %of = (type => 'pdb', debug_id => $debug_id);
+    my @bad = map { $s->add(%of, data => 'x') } 1 .. 3;
+    my $wanted = $s->add(%of, data => $crash);
+    my $files = $s->load('files');
+    my $later = sub { my ($n) = @_; [grep { "$_->{id}" > $n } @$files] };
+    $s->store('files', $later->($id));
+    $s->answer(per_page => 2);
+    restart();
+    forget('crash.pdb');
+    $n = () = $s->requests;
+    $r = $case->ask('crash.pdb');
+    is $r->{status}, 200, 'a file of a later page';
+    is_deeply [since($n)], [$list, "$list&cursor=2%3A1%3A0",
+        "$list&cursor=2%3A2%3A0", map { "file $_" } @bad, $wanted],
+        'the pages are asked for first, of the host that is configured';
+
+    $s->store('files', $later->($wanted));
+    $s->add(%of, type => 'macho', data => 'x') for 1 .. 66;
+    $s->answer(per_page => 40);
+    restart();
+    forget('crash.pdb');
+    $r = $case->ask('crash.pdb');
+    is $r->{status}, 503, 'a list that is too long is no absence';
+    is_deeply $r->{places}, [[$s->debug_files, 'failed',
+        'the list is too long to be read']], '... and the reason is told';
+    $s->store('files', $files);
+    restart();
+    forget('crash.pdb');
+    is $case->ask('crash.pdb')->{status}, 200, 'what the list has';
+}
 
 # --- failures are no absences
 

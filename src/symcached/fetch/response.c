@@ -55,6 +55,7 @@ void fetch_response_clear(struct fetch_response *answer)
         answer->date,           answer->transfer,   answer->digest,
         answer->content_digest, answer->meta,       answer->reason,
         answer->source_map,     answer->debuginfod, answer->body,
+        answer->link,
     };
     size_t i;
 
@@ -166,6 +167,7 @@ bool fetch_response_line(struct fetch_response *answer, const char *line,
         {"ETag", answer->etag, sizeof(answer->etag)},
         {"Last-Modified", answer->modified, sizeof(answer->modified)},
         {"Date", answer->date, sizeof(answer->date)},
+        {"Link", answer->link, sizeof(answer->link)},
         {"Transfer-Encoding", answer->transfer, sizeof(answer->transfer)},
         {SYMCACHE_HEADER_REASON, answer->reason, sizeof(answer->reason)},
     };

@@ -164,66 +164,89 @@ static bool read_file(struct sentry_list *list, const cJSON *item)
     return true;
 }
 
-static void shrink_list(struct sentry_list *list)
+bool sentry_list_read(struct sentry_list *list, const char *text, size_t size,
+                      char *error, size_t error_size)
 {
-    struct sentry_file *files =
-        realloc(list->files, (list->n + 1) * sizeof(files[0]));
-
-    list->files = files != NULL ? files : list->files;
-}
-
-static bool read_files(struct sentry_list *list, const cJSON *json,
-                       char *error, size_t error_size)
-{
+    cJSON *json = cJSON_ParseWithLength(text, size);
     const cJSON *item;
+    bool good = cJSON_IsArray(json);
 
-    snprintf(error, error_size, "the list is not a list of files in JSON");
-    if (!cJSON_IsArray(json)) {
-        return false;
-    }
-    list->files = calloc(SENTRY_FILES_MAX, sizeof(list->files[0]));
-    if (list->files == NULL) {
-        snprintf(error, error_size, "out of memory");
-        return false;
-    }
     cJSON_ArrayForEach(item, json)
     {
-        if (list->n < SENTRY_FILES_MAX && !read_file(list, item)) {
-            return false;
+        if (list->n == SENTRY_FILES_MAX) {
+            list->is_cut = true;
+        } else if (!read_file(list, item)) {
+            good = false;
         }
     }
-    shrink_list(list); /* thousands of lists are kept */
-    return true;
+    cJSON_Delete(json);
+    if (!good) {
+        snprintf(error, error_size, "the list is not a list of files in JSON");
+    }
+    return good;
 }
 
-const struct sentry_list *sentry_lists_add(struct sentry_lists *lists,
-                                           const char *url, const char *text,
-                                           size_t size, char *error,
-                                           size_t error_size)
+void sentry_lists_add(struct sentry_lists *lists, const char *url,
+                      const struct sentry_list *list)
 {
     uint64_t hash = table_hash_text(&lists->table, url);
     struct sentry_list_entry *former = find_list(lists, url, hash);
     struct sentry_list_entry *entry =
         calloc(1, sizeof(*entry) + strlen(url) + 1);
-    cJSON *json = cJSON_ParseWithLength(text, size);
+    size_t size = list->n * sizeof(list->files[0]);
 
-    if (entry == NULL || !read_files(&entry->list, json, error, error_size) ||
-        table_add(&lists->table, hash, (uintptr_t)entry) != 0) {
-        cJSON_Delete(json);
-        free(entry != NULL ? entry->list.files : NULL);
-        free(entry);
-        return NULL;
-    }
-    cJSON_Delete(json);
     if (former != NULL) {
         drop_list(lists, former);
     }
+    if (entry == NULL || (entry->list.files = malloc(size + 1)) == NULL ||
+        table_add(&lists->table, hash, (uintptr_t)entry) != 0) {
+        free(entry != NULL ? entry->list.files : NULL);
+        free(entry);
+        return;
+    }
+    memcpy(entry->list.files, list->files, size);
+    entry->list.n = list->n;
+    entry->list.is_cut = list->is_cut;
+    entry->list.fetched = list->fetched;
     memcpy(entry->url, url, strlen(url) + 1);
     entry->hash = hash;
-    entry->list.fetched = clock_ms();
     TAILQ_INSERT_TAIL(&lists->entries, entry, order);
     if (++lists->n > LISTS_MAX) {
         drop_list(lists, TAILQ_FIRST(&lists->entries));
     }
-    return &entry->list;
+}
+
+/* Is name="value" among the parameters of a link? */
+static bool has_parameter(const char *link, size_t len, const char *text)
+{
+    const char *at = strstr(link, text);
+
+    return at != NULL && (size_t)(at - link) < len;
+}
+
+bool sentry_list_next(const char *link, char cursor[SENTRY_CURSOR_MAX + 1])
+{
+    const char *at;
+    size_t len;
+
+    /* a link begins with its URL, which has no "<" */
+    for (link = strchr(link, '<'); link != NULL; link = strchr(link, '<')) {
+        link++;
+        len = strcspn(link, "<");
+        if (!has_parameter(link, len, "rel=\"next\"") ||
+            has_parameter(link, len, "results=\"false\"")) {
+            continue;
+        }
+        cursor[0] = '\0';
+        if (has_parameter(link, len, "cursor=\"")) {
+            at = strstr(link, "cursor=\"") + 8;
+            len = strcspn(at, "\"");
+            if (at[len] == '"' && len <= SENTRY_CURSOR_MAX) {
+                memcpy(cursor, at, len);
+                cursor[len] = '\0';
+            }
+        }
+        return true;
+    }
+    return false;
 }

@@ -9,6 +9,7 @@ package Test::Sentry;
 #       features => ['debug']);                # returns the id of the file
 #   $s->artifact('~/app.js', $text, headers => {...});
 #   $s->answer(list => 503);                   # or file => ...; undef: no more
+#   $s->answer(per_page => 2);                 # elements of a page of a list
 #   { type => 'sentry', id => 'x', url => $s->debug_files, token => 'secret' }
 #
 # Elements of lists have the members that those of Sentry have.  It is read
@@ -168,8 +169,22 @@ sub serve {
                 (defined $q{code_id} &&
                     ($_->{code_id} // '') eq $q{code_id}) }
             @{ $self->load('files') };
-        return $c->reply(200, { 'Content-Type' => 'application/json' },
-            $json->encode(\@list));
+        # as cursors of Sentry: elements of a page, its number, backwards
+        my $per_page = $self->load('answers')->{per_page} // 100;
+        my $page = ($q{cursor} // '') =~ /^$per_page:(\d+):0$/ ? $1 : 0;
+        my $url = "http://inner.invalid$req->{uri}" =~ s/&cursor=.*//r;
+        my $link = sub {
+            my ($rel, $to, $more) = @_;
+            return qq(<$url&cursor=$per_page:$to:@{[ $rel ne 'next' || 0 ]}>;)
+                . qq( rel="$rel"; results="@{[ $more ? 'true' : 'false' ]}";)
+                . qq( cursor="$per_page:$to:@{[ $rel ne 'next' || 0 ]}");
+        };
+        my $first = $per_page * $page;
+        return $c->reply(200, { 'Content-Type' => 'application/json',
+                Link => join ', ', $link->('previous', $page - 1, $page > 0),
+                    $link->('next', $page + 1, @list > $first + $per_page) },
+            $json->encode([grep { defined }
+                @list[$first .. $first + $per_page - 1]]));
     }
     if ($what eq 'lookup') {
         return $c->reply(200, { 'Content-Type' => 'application/json' },

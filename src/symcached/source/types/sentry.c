@@ -21,6 +21,7 @@
 
 #define LIST_SIZE (4 << 20) /* bytes of an answer */
 #define LIST_URL 512        /* of the ids in a query */
+#define LIST_PAGES 16       /* that are read of a list */
 
 /* A list without a file that is looked for is asked for again when it is so
  * old: the file may have been uploaded since. */
@@ -54,9 +55,18 @@ struct project {
     size_t nasked;
     uint64_t fetched; /* when the list was, as of clock_ms() */
     bool is_empty;    /* the list is */
+    bool is_cut;      /* it is not all of the server's */
+
+    /* while it is asked for, its pages until now */
+    struct sentry_file files[SENTRY_FILES_MAX];
+    struct sentry_list list;
+    unsigned pages;
+    bool has_next; /* a page follows the one that has come */
+    char cursor[SENTRY_CURSOR_MAX + 1]; /* of the page, "" = the first */
 };
 
 static void ask_list(struct lookup *lookup);
+static void ask_page(struct lookup *lookup);
 
 /* candidates --------------------------------------------------------------- */
 
@@ -111,6 +121,7 @@ static void choose_sentry_file(struct lookup *lookup,
 
     project->n = project->next = 0;
     project->is_empty = list->n == 0;
+    project->is_cut = list->is_cut;
     project->fetched = list->fetched;
     for (rank = 2; rank >= 0; rank--) {
         for (i = 0; i < list->n; i++) {
@@ -154,7 +165,9 @@ static void sentry_exhausted(struct lookup *lookup)
         ask_list(lookup);
         return;
     }
-    if (project->n == 0 && project->nasked == 0) {
+    if (project->is_cut) {
+        say_sentry(lookup, SOURCE_FAILED, "the list is too long to be read");
+    } else if (project->n == 0 && project->nasked == 0) {
         say_sentry(lookup, SOURCE_NOT_FOUND, "the list has no such file");
     }
     end_sentry(lookup);
@@ -185,24 +198,34 @@ static void next_sentry_page(struct lookup *lookup)
 
 /* the list ----------------------------------------------------------------- */
 
-static void read_list(struct lookup *lookup)
+static void read_page(struct lookup *lookup)
 {
     struct project *project = lookup->state;
-    const struct sentry_list *list = NULL;
+    struct sentry_list *list = &project->list;
     char error[160] = "out of memory", *text = malloc(LIST_SIZE);
     ssize_t n;
+    bool good;
 
     n = text != NULL ? pread(lookup->part_fd, text, LIST_SIZE, 0) : -1;
-    if (n >= 0) {
-        list = sentry_lists_add(project->lists, project->url, text, (size_t)n,
-                                error, sizeof(error));
-    }
+    good = n >= 0 &&
+           sentry_list_read(list, text, (size_t)n, error, sizeof(error));
     free(text);
-    if (list == NULL) {
+    if (!good) {
         say_sentry(lookup, SOURCE_FAILED, error);
         end_sentry(lookup);
         return;
     }
+    if (project->has_next && !list->is_cut) {
+        list->is_cut = project->cursor[0] == '\0' ||
+                       list->n == SENTRY_FILES_MAX ||
+                       ++project->pages == LIST_PAGES;
+        if (!list->is_cut) {
+            ask_page(lookup);
+            return;
+        }
+    }
+    list->fetched = clock_ms();
+    sentry_lists_add(project->lists, project->url, list);
     choose_sentry_file(lookup, list);
     next_sentry_page(lookup);
 }
@@ -210,9 +233,12 @@ static void read_list(struct lookup *lookup)
 static void on_list(void *arg, const struct fetch_result *result)
 {
     struct lookup *lookup = arg;
+    struct project *project = lookup->state;
     char detail[512];
 
     lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
+    project->has_next =
+        sentry_list_next(result->answer->link, project->cursor);
     lookup->received = *result;
     lookup->received.detail = NULL;
     lookup->received.answer = NULL;
@@ -231,17 +257,24 @@ static void on_list(void *arg, const struct fetch_result *result)
         end_sentry(lookup);
         return;
     }
-    read_list(lookup);
+    read_page(lookup);
 }
 
-static void ask_list(struct lookup *lookup)
+static void ask_page(struct lookup *lookup)
 {
     const struct config *config = lookup->config;
     struct project *project = lookup->state;
     struct fetch_request request = {.url = project->url};
+    char cursor[3 * SENTRY_CURSOR_MAX + 1];
+    char url[sizeof(project->url) + sizeof(cursor) + 8];
     struct fetch *fetch;
 
-    project->is_empty = true; /* until it is read */
+    if (project->cursor[0] != '\0') {
+        /* not the URL of the link, which may be that of an inner host */
+        percent_encode(cursor, project->cursor);
+        snprintf(url, sizeof(url), "%s&cursor=%s", project->url, cursor);
+        request.url = url;
+    }
     if (lookup_open_part(lookup) != 0) {
         lookup_fail(lookup, "open");
         return;
@@ -260,6 +293,17 @@ static void ask_list(struct lookup *lookup)
         return;
     }
     lookup_set_step(lookup, LOOKUP_FETCHES, fetch);
+}
+
+static void ask_list(struct lookup *lookup)
+{
+    struct project *project = lookup->state;
+
+    project->is_empty = true; /* until it is read */
+    project->list = (struct sentry_list){.files = project->files};
+    project->pages = 0;
+    project->cursor[0] = '\0';
+    ask_page(lookup);
 }
 
 /* the question ------------------------------------------------------------- */
