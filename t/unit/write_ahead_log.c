@@ -103,10 +103,30 @@ static void test_file(void **state)
     assert_int_equal(take(), 1);
 }
 
+/* In whatever order the folder is read. */
+static void test_others(void **state)
+{
+    char path[200];
+    int i;
+
+    (void)state;
+    leave("a", LINE);
+    for (i = 0; i < 20; i++) {
+        snprintf(path, sizeof(path), "%s/.changing/%d", root, i);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    assert_int_equal(take(), 1);
+    snprintf(path, sizeof(path), "%s/.changing/a", root);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(take(), 0);
+    assert_true(is_told("Is a directory"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_folder),
-                                       cmocka_unit_test(test_file)};
+                                       cmocka_unit_test(test_file),
+                                       cmocka_unit_test(test_others)};
     char path[200];
     int rc;
 

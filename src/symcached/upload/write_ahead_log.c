@@ -211,22 +211,24 @@ struct intent *write_ahead_log_take(const char *root,
     const struct dirent *entry;
     char path[PATH_MAX];
     DIR *dir;
-    int rc;
+    int rc, errnum;
 
     snprintf(path, sizeof(path), "%.1024s/" FOLDER, root);
     dir = opendir(path);
-    rc = dir != NULL || errno == ENOENT ? 0 : errno;
-    while (rc == 0 && intent == NULL && dir != NULL &&
+    errnum = dir != NULL || errno == ENOENT ? 0 : errno;
+    /* one that cannot be opened is not in the way of the others */
+    while (dir != NULL && intent == NULL && files->nfiles == 0 &&
            (errno = 0, entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] != '.') {
             rc = take_intent(&intent, root, entry->d_name, files);
+            errnum = rc != 0 ? rc : errnum;
         }
     }
-    if (rc == 0 && intent == NULL && dir != NULL) {
-        rc = errno;
+    if (dir != NULL && intent == NULL && files->nfiles == 0 && errno != 0) {
+        errnum = errno;
     }
-    if (rc != 0) {
-        log_error(rc,
+    if (intent == NULL && errnum != 0) {
+        log_error(errnum,
                   "uploads: %s cannot be read: what is known of files that a "
                   "killed process has stored or removed is dropped at the "
                   "next start or SIGHUP",
