@@ -461,12 +461,14 @@ static void answer_waiter(struct job *job, enum job_outcome outcome,
         return;
     }
 
-    if (d.unseen != 0) {
+    /* of a job that failed, its own reason is the cause */
+    if (d.unseen != 0 &&
+        (outcome == JOB_PUBLISHED || outcome == JOB_UNCHANGED)) {
         answer_unseen(job, &key, w, d.entry.text);
         return;
     }
-    another = needs_another(job, outcome, w, &d);
-    if (another && start_another(job, outcome, &key, w, &d)) {
+    another = d.unseen != 0 || needs_another(job, outcome, w, &d);
+    if (another && d.unseen == 0 && start_another(job, outcome, &key, w, &d)) {
         return;
     }
 
