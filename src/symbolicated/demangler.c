@@ -3,6 +3,7 @@
  */
 #include "demangler.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -86,8 +87,14 @@ static bool start_worker(void)
     struct spawner_message message = {.order = SPAWNER_START};
     size_t n = 1;
 
+    errno = 0;
     if (!ask_spawner(&message, SPAWNER_MS, &demangler.fd, &n)) {
-        return false;
+        if (!work_message_is_lack(errno)) {
+            return false;
+        }
+        log_warn(errno, "what starts workers cannot be asked for one");
+        demangler.failed = clock_ms();
+        return true;
     }
     demangler.worker = n == 1 ? message.pid : 0;
     demangler.failed = n == 1 ? 0 : clock_ms();

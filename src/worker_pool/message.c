@@ -6,12 +6,20 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
+
+#define LACK_TRIES 10 /* of a message for which the kernel has no memory */
 
 union control {
     struct cmsghdr align;
     char room[CMSG_SPACE(WORK_FILES_MAX * sizeof(int))];
 };
+
+bool work_message_is_lack(int errnum)
+{
+    return errnum == ENOMEM || errnum == ENOBUFS;
+}
 
 bool work_message_send_pieces(int fd, const struct iovec pieces[2],
                               const int *fds, size_t nfds)
@@ -19,6 +27,8 @@ bool work_message_send_pieces(int fd, const struct iovec pieces[2],
     union control control;
     struct msghdr message = {.msg_iov = (struct iovec *)pieces,
                              .msg_iovlen = 2};
+    static const struct timespec moment = {.tv_nsec = 1000000};
+    unsigned tries = 0;
     struct cmsghdr *head;
     ssize_t n;
 
@@ -34,7 +44,10 @@ bool work_message_send_pieces(int fd, const struct iovec pieces[2],
     }
     do {
         n = sendmsg(fd, &message, MSG_NOSIGNAL);
-    } while (n == -1 && errno == EINTR);
+    } while (n == -1 &&
+             (errno == EINTR ||
+              (work_message_is_lack(errno) && ++tries < LACK_TRIES &&
+               (nanosleep(&moment, NULL), true))));
     return n == (ssize_t)(pieces[0].iov_len + pieces[1].iov_len);
 }
 

@@ -63,14 +63,19 @@ struct work_file {
     uint32_t slot; /* or WORK_NO_SLOT: there is no file */
 };
 
-/* Sends a packet, of two pieces, with descriptors.  Returns false if it could
- * not be sent. */
+/* Sends a packet, of two pieces, with descriptors; it is tried again for some
+ * milliseconds if the kernel has no memory for it.  Returns false, with errno,
+ * if it could not be sent. */
 bool work_message_send_pieces(int fd, const struct iovec pieces[2],
                               const int *fds, size_t nfds);
 
 /* The same of one piece. */
 bool work_message_send(int fd, const void *data, size_t size, const int *fds,
                        size_t nfds);
+
+/* Does errno say that the kernel had no memory for a message?  The other side
+ * is there then. */
+bool work_message_is_lack(int errnum);
 
 /*
  * Receives a packet.  Returns its size, 0 at the end, or -1 with errno.  At

@@ -107,6 +107,8 @@ static void order_worker(struct work_pool *pool)
         if (pool->ordered++ == 0) {
             pool->heard = clock_ms();
         }
+    } else if (!TAILQ_EMPTY(&pool->waiting)) { /* else nothing is lost */
+        log_warn(errno, "what starts workers cannot be asked for one");
     }
 }
 
@@ -508,6 +510,14 @@ static void on_spawned(evutil_socket_t fd, short what, void *arg)
         work_message_receive(fd, &spawned, sizeof(spawned), &socket, &n);
 
     if (size == -1 && errno == EAGAIN) {
+        return;
+    }
+    if (size == -1 && work_message_is_lack(errno)) {
+        /* the loop tries again */
+        if (!TAILQ_EMPTY(&pool->waiting)) {
+            log_warn(errno, "what starts workers cannot be heard");
+            fail_waiting(pool);
+        }
         return;
     }
     pool->heard = clock_ms();

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/scarce.h"
 #include "base/task.h"
 #include "base/zeroed.h"
@@ -23,7 +24,8 @@
 
 static void seek_go_on(struct seek *seek);
 static void seek_ask(struct seek *seek);
-static void stop_seeks(struct search *search, const char *why);
+static void stop_seeks(struct search *search, enum api_module_state state,
+                       const char *why);
 static void stop_for_lack(struct search *search);
 static void search_go_on(void *arg);
 
@@ -754,7 +756,8 @@ bool search_is_looking(const struct search *search)
     return search->disk_lookups != NULL;
 }
 
-static void stop_seeks(struct search *search, const char *why)
+static void stop_seeks(struct search *search, enum api_module_state state,
+                       const char *why)
 {
     struct search_batch *batch;
     struct search_disk_lookups *disk_lookups;
@@ -783,27 +786,31 @@ static void stop_seeks(struct search *search, const char *why)
             seek_end(seek, seek->settled);
         } else if (seek->step != SEEK_ENDED) {
             note_failure(seek, "%s", why);
-            seek_end(seek, API_MODULE_LATE);
+            seek_end(seek, state);
         }
     }
 }
 
 static void stop_for_lack(struct search *search)
 {
-    const char *why = strerror(errno);
+    char why[128];
     size_t i;
 
+    snprintf(why, sizeof(why), "no thread, memory or descriptor for it: %s",
+             strerror(errno));
+    log_warn(0, "modules are not searched for: %s", why);
     for (i = 0; i < search->round->nmodules; i++) {
         if (search->seeks[i].step != SEEK_ENDED) {
             search->seeks[i].wanted->is_unseen = true;
         }
     }
-    stop_seeks(search, why);
+    stop_seeks(search, API_MODULE_FAILED, why);
 }
 
 void search_stop(struct search *search)
 {
-    stop_seeks(search, "nothing was known of it in time");
+    stop_seeks(search, API_MODULE_LATE,
+               "nothing was known of it in time");
 }
 
 void search_free(struct search *search)
