@@ -333,7 +333,8 @@ machine(\%s3);
 $s3->fail('held');
 my $asked = () = $s3->requests;
 my @uploads;
-for my $bytes ($pdb, other()) {
+my $third = other() =~ s/.\z/\xee/rs;
+for my $bytes ($pdb, other(), $third) {
     push @uploads, $u->begin('PUT', "/symbols/$path?force=1", $bytes,
                              @Test::Uploads::token);
     $t->wait_until('it is looked at', sub {
@@ -342,16 +343,16 @@ for my $bytes ($pdb, other()) {
 is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 503,
     'an upload runs: not removed';
 $s3->fail('');
-is_deeply [map { $u->read($_, 'PUT')->{status} } @uploads], [200, 201],
-    'of two at a time each is taken, one with the bytes that were there';
+is_deeply [map { $u->read($_, 'PUT')->{status} } @uploads], [200, 201, 201],
+    'of three at a time each is taken, one with the bytes that were there';
 my @asked = $s3->requests;
 is join(', ', map { ($_->{uri} =~ m{/\.index/} ? 'entry ' : '') . $_->{method} }
         grep { $_->{uri} !~ /symcache$/ } splice @asked, $asked),
-    'HEAD, PUT, entry HEAD, entry PUT, HEAD, PUT, entry HEAD',
+    'HEAD, PUT, entry HEAD, entry PUT' . ', HEAD, PUT, entry HEAD' x 2,
     'one after the other';
 requests();
-is +($s3->load($object))[1], other(), 'the last one is in the tier';
-is $t->read_file("uploads$n/$path"), other(), 'and here';
+is +($s3->load($object))[1], $third, 'the last one is in the tier';
+is $t->read_file("uploads$n/$path"), $third, 'and here';
 
 $s3->fail('held');
 $r = $u->begin('PUT', "/symbols/$path?force=1", $pdb, @Test::Uploads::token);

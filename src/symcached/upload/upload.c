@@ -267,17 +267,22 @@ static bool changes_files(const struct upload *u)
     return u->publication != NULL && (u->tier_copy != NULL || u->shared);
 }
 
-/* Does another upload change one of its files?  With two at a time, the tier
- * could keep the bytes of one, and this machine those of the other. */
+/* Does another upload change one of its files, or will one that came before?
+ * With two at a time, the tier could keep the bytes of one, and this machine
+ * those of the other. */
 static bool is_overtaking(const struct upload *u)
 {
     const struct upload *other;
+    bool came_before = false; /* the latest is the first of the list */
 
     LIST_FOREACH(other, &u->uploads->running, entry)
     {
-        if (other != u && other->result.is_try == u->result.is_try &&
-            changes_files(other) &&
-            publications_overlap(other->publication, u->publication)) {
+        if (other == u) {
+            came_before = true;
+        } else if (other->result.is_try == u->result.is_try &&
+                   other->publication != NULL &&
+                   (came_before || changes_files(other)) &&
+                   publications_overlap(other->publication, u->publication)) {
             return true;
         }
     }
