@@ -28,9 +28,20 @@ my %build = Test::Programs::builds($t);
 # perf leaves out the parameters of C++, and inlined functions are only in what
 # comes back.  A frame outside of every symbol's size, which a broken stack may
 # have, has a name in a SymCache, where the last function has no end, and none
-# of perf.
+# of perf.  Of several names of one function each has chosen another.
 sub as_perf {
     my ($text, $full) = @_;
+    my (%at, %names);
+    for (`nm -C --defined-only $dir/app`) {
+        my ($address, $name) = /^(\w+) [tTwW] (.*)$/ or next;
+        $at{$name} = $address;
+        push @{ $names{$address} }, $name;
+    }
+    my %name = $full =~ /^\s+([0-9a-f]+) (\S.*) \(\Q$dir\E\/app\)$/mg;
+    for my $address (keys %name) {
+        my $same = join '|', map { quotemeta } @{ $names{ $at{ $name{$address} } // '' } // [] };
+        $text =~ s/^(\s+$address) (?:$same) \(/$1 $name{$address} (/mg if $same;
+    }
     my %unknown = map { $_ => 1 }
         $full =~ /^\s+([0-9a-f]+) \[unknown\] \(\Q$dir\E\/app\)$/mg;
     $text =~ s/^[^\n]*\(inlined\)\n//mg;
