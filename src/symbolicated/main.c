@@ -422,7 +422,8 @@ static int start_daemon(struct symbolicated_daemon *d, struct config *config)
     service_start();
     keep_freed_memory();
     d->settings = settings_new(config, false, error, sizeof(error));
-    if (d->settings == NULL ||
+    /* first, so that it does not keep the listener when the daemon is killed */
+    if (d->settings == NULL || start_spawner(d, error, sizeof(error)) != 0 ||
         listener_open(&d->listener, d->settings->symbolication->listen, 0666,
                       error, sizeof(error)) != 0) {
         goto failed;
@@ -438,7 +439,7 @@ static int start_daemon(struct symbolicated_daemon *d, struct config *config)
         d->watch = config_watch_new(d->base, config, on_stale, d);
     }
     if (d->workers.mapped == NULL || d->status_reporter == NULL ||
-        d->watch == NULL || start_spawner(d, error, sizeof(error)) != 0 ||
+        d->watch == NULL ||
         open_spool(&d->spool, config, error, sizeof(error)) != 0 ||
         enter_sandbox(d, error, sizeof(error)) != 0 ||
         use_spool(d->spool, config, error, sizeof(error)) != 0) {

@@ -376,7 +376,9 @@ int spawner_start(char *const argv[], int *sockets, size_t n, char *error,
     if (pid == 0) {
         become_spawner(program, argv, pairs, n, daemon);
     }
-    snprintf(error, size, "no process for workers: %s", strerror(errno));
+    if (pid < 0) {
+        snprintf(error, size, "no process for workers: %s", strerror(errno));
+    }
     close(program);
     close_all(pairs, i, 1);
     if (pid < 0) {

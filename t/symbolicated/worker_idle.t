@@ -82,9 +82,13 @@ sub running { return $t->symbolicated_metric('symbolicated_requests_running') }
 
 my ($spawner) = children($t->{symbolicated});
 SKIP: {
-    skip 'this kernel does not list children', 16 unless $spawner;
+    skip 'this kernel does not list children', 17 unless $spawner;
 
     # as when a machine, or a container, is paused: all time passes at once
+    my ($listener) = $t->read_file('/proc/net/unix') =~
+        /^\S+ \S+ \S+ 00010000 \S+ \S+ +(\d+) \Q@{[$t->symbolicated_socket]}\E$/m;
+    ok $listener && !(grep { (readlink) =~ /\[$listener\]/ } glob "/proc/$spawner/fd/*"),
+        'the process that starts workers would not keep the socket of a daemon that is killed';
     my @workers = children($spawner);
     kill 'STOP', @workers;
     my $s = send_dump('paused');
