@@ -26,8 +26,6 @@
 
 #define START_SECONDS 10
 
-#define REAP_MS 10000 /* in case that a signal came between two waits */
-
 /* A worker, until it is reaped and the daemon has had it killed, which it does
  * with each one that it knows. */
 struct offspring {
@@ -73,11 +71,14 @@ static _Noreturn void become_first(int program, char *const argv[], int socket)
     static char *none[] = {NULL};
     struct spawner_message message = {.order = SPAWNER_START};
     char *const *environment = none;
+    sigset_t nothing;
 
 #ifdef __SANITIZE_ADDRESS__
     environment = environ; /* it has the sanitizer's options */
 #endif
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigemptyset(&nothing);
+    sigprocmask(SIG_SETMASK, &nothing, NULL);
     program = fcntl(program, F_DUPFD_CLOEXEC, WORK_SOCKET + 1);
     socket = fcntl(socket, F_DUPFD, WORK_SOCKET + 1);
     if (program < 0 || dup2(socket, WORK_SOCKET) < 0) {
@@ -287,15 +288,15 @@ static void serve_orders(int program, char *const argv[], const int *sockets,
     static struct pollfd events[SPAWNER_CHANNELS_MAX];
     struct spawner_message order;
     size_t i, open = n;
+    sigset_t nothing;
     ssize_t got;
 
+    sigemptyset(&nothing);
     for (i = 0; i < n; i++) {
         events[i] = (struct pollfd){.fd = sockets[i], .events = POLLIN};
     }
     while (open > 0) {
-        if (poll(events, n, REAP_MS) < 0) {
-            memset(&order, 0, sizeof(order));
-        }
+        (void)ppoll(events, n, NULL, &nothing);
         reap_workers(sockets);
         for (i = 0; i < n; i++) {
             if (events[i].revents == 0) {
@@ -318,6 +319,7 @@ static void become_spawner(int program, char *const argv[], int sockets[][2],
 {
     static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGPIPE};
     struct sigaction action = {.sa_handler = on_child};
+    sigset_t child;
     int ours[SPAWNER_CHANNELS_MAX];
     size_t i;
 
@@ -331,6 +333,9 @@ static void become_spawner(int program, char *const argv[], int sockets[][2],
         signal(ignored[i], SIG_IGN);
     }
     sigaction(SIGCHLD, &action, NULL);
+    sigemptyset(&child); /* taken in a wait only, so that none is missed */
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
     for (i = 0; i < n; i++) {
         close(sockets[i][0]);
         ours[i] = sockets[i][1];
