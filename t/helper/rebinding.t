@@ -21,8 +21,8 @@ use Test::Symcache;
 
 my $t = Test::Symcache->new;
 my $crash = $t->read_file($t->data('pdb/crash.pdb'));
-my ($public, $refusing, $dead) = ('11.1.1.1', '11.1.1.2', '11.1.1.3');
-Test::Network::ip(qw(addr add), "$_/32", qw(dev lo)) for $public, $dead;
+my ($public, $refusing, $dead, $mute) = map { "11.1.1.$_" } 1 .. 4;
+Test::Network::ip(qw(addr add), "$_/32", qw(dev lo)) for $public, $dead, $mute;
 Test::Network::ip(qw(route add prohibit), "$refusing/32");
 
 # --- a DNS server: name => addresses of the first answer, of the next ones
@@ -44,6 +44,7 @@ my %name = (
     localhost => [[a('127.0.0.1')]],
     private => [[a('10.0.0.100')]],
     half => [[a($dead, $public)]],
+    mute => [[a($mute, $public)]],
 );
 my $dns = IO::Socket::INET->new(LocalAddr => '127.0.0.1:53', Proto => 'udp') or die "DNS: $!";
 my $resolver = fork() // die "fork: $!";
@@ -90,7 +91,7 @@ my $server = Test::ScriptedServer->new(log => $t->path('requests'), address => '
 my $port = $server->port;
 sub reached { grep { !/^public at \Q$public\E$/ } split /\n/, $t->read_file('reached') // '' }
 
-my %hosts = map { $_ => "$_.test" } grep { $_ ne 'half' } keys %name;
+my %hosts = map { $_ => "$_.test" } grep { !/^(?:half|mute)$/ } keys %name;
 $hosts{"${_}dot"} = "$_.test." for 'zero', 'both';
 $hosts{localhost} = 'localhost.';
 my $c = Test::SourceCase->new($t, limits => { attempts => 2, breaker_failures => 1000, connect_time => '3s' }, sources => {
@@ -142,6 +143,22 @@ $c = Test::SourceCase->new($t, limits => { connect_time => '4s' }, sources => {
     half => { type => 'http', url => 'http://half.test:' . $half->port,
               layout => 'symstore', forms => ['plain'] } });
 $c->found('half.pdb', 'a name of whose two addresses the first is dead');
+
+# --- one that takes connections, and never answers
+
+my $answers = Test::ScriptedServer->new(log => $t->path('answers'), address => $public,
+    script => sub { $_[0]->reply(200, { Connection => 'close' }, $crash) });
+my $silent = IO::Socket::INET->new(LocalAddr => $mute, LocalPort => $answers->port,
+                                   Listen => 8, Blocking => 0) or die "listen: $!";
+$t->stop_symcached;
+$c = Test::SourceCase->new($t, limits => { first_byte_time => '2s', attempts => 2 }, sources => {
+    mute => { type => 'http', url => 'http://mute.test:' . $answers->port,
+              layout => 'symstore', forms => ['plain'] } });
+$c->found('mute.pdb', 'a name of whose two addresses the first never answers');
+$c->found('mute2.pdb', '... and once more');
+my $tried = 0;
+$tried++ while $silent->accept;
+is $tried, 1, '... by the other one at once';
 
 $t->finish;
 kill 'KILL', $resolver;

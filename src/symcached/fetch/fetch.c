@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,7 @@ struct fetch {
     bool cross_origin; /* was redirected to another origin */
     bool secure;       /* has used https */
     bool connects;     /* to an address that it may use, in this hop */
+    bool avoids;       /* has not tried the address that gave no answer */
     enum fetch_stop stop;
     struct host *host; /* that this hop asks, or NULL */
     struct host_wait wait_byte;
@@ -251,6 +253,18 @@ static bool gets_credentials(const struct fetch *fetch)
     return fetch->request.credentials && !fetch->cross_origin;
 }
 
+/* Is this the address that gave no answer the last time? */
+static bool is_avoided(const struct fetch *fetch,
+                       const struct curl_sockaddr *address)
+{
+    char text[HOST_ADDRESS];
+
+    return fetch->host != NULL &&
+           getnameinfo(&address->addr, address->addrlen, text, sizeof(text),
+                       NULL, 0, NI_NUMERICHOST) == 0 &&
+           strcmp(text, host_avoided(fetch->host)) == 0;
+}
+
 /* For a kept connection this was asked, by the same rule, see curl_multi.h.  A
  * name may have several addresses: a reserved one is the reason only if there
  * was no other to try. */
@@ -268,6 +282,11 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
         if (!fetch->connects) {
             stops(fetch, FETCH_STOP_RESERVED, FETCH_RESERVED);
         }
+        fetcher_go_on(&fetch->slot);
+        return CURL_SOCKET_BAD;
+    }
+    if (is_avoided(fetch, address)) {
+        fetch->avoids = true;
         fetcher_go_on(&fetch->slot);
         return CURL_SOCKET_BAD;
     }
@@ -394,7 +413,7 @@ static const char *hop(struct fetch *fetch, const char *url)
     fetch->status = 0;
     fetch_response_clear(&fetch->answer);
     fetch->stop = FETCH_GOES_ON;
-    fetch->connects = false;
+    fetch->connects = fetch->avoids = false;
     fetch->body_file.problem = BODY_FILE_GOOD;
     fetch->error[0] = '\0';
 
@@ -578,6 +597,32 @@ static void tell_host(struct fetch *fetch, const struct classification *class)
     leave_host(fetch, end, class->detail);
 }
 
+/*
+ * Of the addresses of a host, one may take connections and never answer, and
+ * resolvers give the same one first each time: the next connection goes to
+ * another one.  Returns true if that was tried, and there is none.
+ */
+static bool choose_address(struct fetch *fetch, CURLcode code,
+                           struct classification *class)
+{
+    bool alone = fetch->avoids && code == CURLE_COULDNT_CONNECT;
+    char *address = NULL;
+
+    if (fetch->host == NULL || fetch->status != 0 ||
+        !(fetch->connects || alone)) {
+        return false;
+    }
+    if (class->fault && code != CURLE_COULDNT_CONNECT) {
+        curl_easy_getinfo(fetch->easy, CURLINFO_PRIMARY_IP, &address);
+    }
+    host_avoid(fetch->host, address != NULL ? address : "");
+    if (alone) {
+        classify_say(class, SOURCE_FAILED, true, "no other address");
+        fetch->tries--;
+    }
+    return alone;
+}
+
 static unsigned fetch_pause(const struct fetch *fetch)
 {
     unsigned pause = FETCH_BACKOFF_MS << fetch->tries, more;
@@ -591,11 +636,13 @@ static void on_hop_done(void *arg, CURLcode code)
     struct fetch *fetch = arg;
     struct classification class = {0};
     unsigned pause;
+    bool at_once;
 
     set_step(fetch, FETCH_DECIDES, 0);
     if (judge(fetch, code, &class)) {
         return;
     }
+    at_once = choose_address(fetch, code, &class);
     tell_host(fetch, &class);
 
     if (restarts(fetch, &class)) {
@@ -604,7 +651,7 @@ static void on_hop_done(void *arg, CURLcode code)
     if (body_file_awaits_space(&fetch->body_file)) {
         fetch->tries--; /* the source is not at fault */
     }
-    pause = class.transient ? fetch_pause(fetch) : 0;
+    pause = class.transient && !at_once ? fetch_pause(fetch) : 0;
     if (class.transient && fetch->tries < fetch->request.limits->attempts &&
         left_ms(fetch) > pause) {
         metrics_add(METRIC_FETCH_RETRY, 1);

@@ -35,6 +35,7 @@ struct host {
     uint64_t quiet_until; /* milliseconds */
     uint64_t heard;       /* milliseconds: the latest first byte; or 0 */
     bool silent;          /* it was not heard, and the breaker opened for it */
+    char avoided[HOST_ADDRESS];
     char cause[128];      /* how it failed the last time */
     time_t failed_first;  /* the first failure in a row; or 0 */
     time_t failed_last;
@@ -523,6 +524,16 @@ void host_wants_pause(struct host *host, unsigned seconds)
         host->quiet_until = until;
         log_info(0, "host %s: wants a pause of %u s", host->origin, seconds);
     }
+}
+
+void host_avoid(struct host *host, const char *address)
+{
+    snprintf(host->avoided, sizeof(host->avoided), "%s", address);
+}
+
+const char *host_avoided(const struct host *host)
+{
+    return host->avoided;
 }
 
 struct host_slot *host_enter(struct hosts *hosts, const char *origin, bool own)

@@ -22,6 +22,7 @@
 #include "config/config.h"
 
 #define HOST_REASON 256
+#define HOST_ADDRESS 64
 
 struct event_base;
 struct hosts;
@@ -81,6 +82,10 @@ void hosts_keep(struct hosts *hosts, const struct config *config);
 
 /* The host answered 429 or 503 with Retry-After. */
 void host_wants_pause(struct host *host, unsigned seconds);
+
+/* The address at which the latest connection got no answer, or "". */
+void host_avoid(struct host *host, const char *address);
+const char *host_avoided(const struct host *host);
 
 /*
  * A lookup begins to use the host; own is true if it belongs to one of the
