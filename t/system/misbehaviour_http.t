@@ -342,6 +342,12 @@ $m->web('302 to the PDB, with a page of 200 KB', file => qr//, sub {
     return $_[0]->reply(200, {}, $pdb) if $_[1]{path} eq '/file';
     $_[0]->reply(302, { Location => '/file' }, 'x' x 200_000);
 });
+$m->web('302 to the PDB, with a page without end', error => qr/^failed 302$/m,
+        sub {
+    my $c = $_[0];
+    $c->send("HTTP/1.1 302 Moved\r\nLocation: /file\r\n\r\n");
+    1 while $c->send($html x 100);
+    $c->close });
 to("$_ to a sign-in page", error => qr/^failed redirect to a login page/m, $_,
    '/signin?back=x') for 301, 302;
 to('302 to an OAuth server', error => qr/^failed redirect to a login page/m,

@@ -33,6 +33,7 @@
 #define FETCH_STALL_BYTES 1024 /* a second */
 #define FETCH_BACKOFF_MS 100
 #define FETCH_ERROR_BODY 65536
+#define FETCH_REDIRECT_BODY (16 * FETCH_ERROR_BODY)
 #define FETCH_RESERVED "address is reserved; the source is not \"internal\""
 
 /*
@@ -229,8 +230,9 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
     if (!is_body(fetch)) {
         fetch_response_body(&fetch->answer, data, len);
         /* of a redirect libcurl tells the target at the end only */
-        if (fetch->answer.bytes > FETCH_ERROR_BODY &&
-            fetch->status / 100 != 3) {
+        if (fetch->answer.bytes > (fetch->status / 100 == 3
+                                       ? FETCH_REDIRECT_BODY
+                                       : FETCH_ERROR_BODY)) {
             fetch->stop = FETCH_STOP_PAGE;
             return 0;
         }
