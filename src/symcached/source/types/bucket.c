@@ -149,7 +149,8 @@ static enum source_outcome judge_bucket(struct lookup *lookup,
     switch (answer->status) {
     case 404:
         if (code[0] == '\0') {
-            return result->outcome;
+            /* where a redirect led to may be no store */
+            return answer->moved ? SOURCE_FAILED : result->outcome;
         }
         if (strcmp(code, "NoSuchKey") != 0) {
             return SOURCE_FAILED;
