@@ -63,7 +63,8 @@ my %to = (a => $one->url . '/a', b => $one->url . '/b',
 sub case {
     my (%limits) = @_;
     $t->stop_symcached;
-    return Test::SourceCase->new($t, limits => \%limits, sources => {
+    return Test::SourceCase->new($t, limits => \%limits,
+                                 cache => delete $limits{cache} // {}, sources => {
         map { $_ => { type => 'http', url => $to{$_}, internal => $true,
                       only => "$_\[.]pdb\$" } } keys %to });
 }
@@ -192,6 +193,17 @@ for (['long-a', 200], ['long-cut-a', 503]) {
 }
 is host('a')->{breaker}, 'open', 'one that is cut in the end is the second'
     or diag $t->helper_log;
+
+# a key that was asked for during the pause is remembered no longer than it
+raise('broken');
+$c = case(breaker_failures => 1, breaker_pause => '3s', attempts => 1,
+          cache => { retry_errors_after => '1h' });
+$r = $c->undecided('learnt-b.pdb', 'failed', qr/^500$/, 'the only failure');
+cmp_ok $r->{retry}, '>', 60, 'which is remembered for long';
+$r = $c->undecided('unasked-a.pdb', 'failed', qr/^not asked/, 'during the pause');
+cmp_ok $r->{retry}, '<=', 3, 'this one is not';
+lower('broken');
+$t->wait_until('it is found', sub { $c->ask('unasked-a.pdb')->{status} == 200 });
 
 # off
 raise('broken');

@@ -238,7 +238,9 @@ static void remember_outcome(struct job *job, enum job_outcome outcome)
     } else if (outcome == JOB_ERROR) {
         seconds = job->run.pause > 0 ? job->run.pause
                                      : cache->retry_errors_after;
-        if (job->retry_after > seconds) {
+        /* of what was not asked for the pause of a host, nothing is known */
+        if (job->retry_after > seconds ||
+            (job->retry_after > 0 && !job->has_answers)) {
             seconds = job->retry_after;
         }
     }

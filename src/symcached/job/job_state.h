@@ -235,6 +235,7 @@ struct job {
     uint64_t pending;     /* since when the source works on it, or 0 */
     unsigned again_after; /* seconds after which it wants to be asked */
     unsigned retry_after; /* the most that a source asked for */
+    bool has_answers;     /* that say something else than "there is none" */
 
     /* its transcoder; what a tier or a SymCache server had is published with
      * the slot of that step */

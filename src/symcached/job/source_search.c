@@ -51,6 +51,8 @@ static void on_attempt(void *arg, const struct source_attempt *attempt)
     job->original.id_at = attempt->id_at;
     job->is_beyond |= !source_id_is_among(&job->key, attempt->id_at,
                                           source_first_ids(&job->key));
+    job->has_answers |= attempt->outcome != SOURCE_NOT_FOUND &&
+                        !source_attempt_is_unasked(attempt);
     if (attempt->outcome == SOURCE_PENDING) {
         job->again_after = attempt->retry_after;
     } else if (attempt->retry_after > job->retry_after) {

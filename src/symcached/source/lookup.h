@@ -37,6 +37,14 @@ struct source_attempt {
     int errnum;           /* why a connection failed, or 0 */
 };
 
+/* Was the source not asked, as its host is left alone for a pause? */
+static inline bool
+source_attempt_is_unasked(const struct source_attempt *attempt)
+{
+    return attempt->outcome == SOURCE_FAILED && attempt->status == 0 &&
+           attempt->retry_after > 0;
+}
+
 /* Request and answer of a SymCache server, besides the key. */
 struct source_symcache {
     bool has_exceeds;
