@@ -141,6 +141,15 @@ SKIP: {
     is $t->stop_symbolicated, 0, 'symbolicated stops';
 }
 
+# the steps of a release, which commands of a build end with
+system("cd '$dir' && git init -q . && git add p.c && git -c user.name=a -c user.email=a\@b.example"
+    . ' commit -qm one') == 0 or die $?;
+for (['releases', 'new', 'web@1'], ['releases', 'set-commits', 'web@1', '--auto'],
+    ['releases', 'finalize', 'web@1'], ['deploys', 'new', '--release', 'web@1', '-e', 'production']) {
+    $said = `cd '$dir' && timeout 100 '$cli' @$_ 2>&1`;
+    is $?, 0, "@$_" or diag $said;
+}
+
 # mappings: under a UUID that is given, and under that of their content, which
 # is UUIDv5 of "guardsquare.com" and the bytes
 $t->write_file('mapping.txt',

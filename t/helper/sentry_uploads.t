@@ -57,7 +57,7 @@ sub state_of {
 my $r = $u->request('GET', $send, '', @bearer);
 is $r->{status}, 200, 'a client is told how to send';
 is_deeply [@{ $r->{json} }{qw(url hashAlgorithm compression concurrency)}],
-    ['organizations/acme/chunk-upload/', 'sha1', ['gzip'], 2],
+    ['http://localhost/api/0/organizations/acme/chunk-upload/', 'sha1', ['gzip'], 2],
     '... below the address by which it has come';
 cmp_ok $r->{json}{chunksPerRequest} * $r->{json}{chunkSize}, '<=',
     $r->{json}{maxRequestSize}, '... so much that a request takes it';
@@ -72,7 +72,17 @@ for (['GET', $send], ['POST', $send], ['POST', $assemble]) {
 }
 is $u->request('GET', '/api/0/projects/', '', @bearer)->{status}, 404,
     'other pages of Sentry are not there';
-is $u->request('PUT', $send, 'x', @bearer)->{status}, 405, 'nor other methods';
+is $u->request('DELETE', $send, '', @bearer)->{status}, 405, 'nor other methods';
+
+# The client that is written in TypeScript cannot send to an address below its
+# own; Sentry gives each client what its version can.
+for (['sentry-cli/0.45.0 (linux-x64) node/20.20.2', 1], ['sentry-cli/1.77.2', 0],
+    ['sentry-cli/2.58.6', 0], ['sentry-cli/3.8.0', 0], ['curl/8', 1]) {
+    my ($agent, $is_whole) = @$_;
+    $r = $u->request('GET', $send, '', @bearer, "User-Agent: $agent", 'Host: a.example:81');
+    is $r->{json}{url}, ($is_whole ? 'http://a.example:81/api/0/' : '')
+        . 'organizations/acme/chunk-upload/', "the address for $agent";
+}
 
 # --- a release, which is nothing but a name
 
@@ -85,6 +95,24 @@ for my $page ('organizations/acme', 'projects/acme/web') {
 }
 is $u->request('POST', '/api/0/projects/acme/web/releases/',
     '{"version": 1}', @bearer)->{status}, 400, 'one without a name is none';
+for my $page ('organizations/acme', 'projects/acme/web') {
+    $r = $u->request('PUT', "/api/0/$page/releases/web%401/",
+        encode_json({ dateReleased => '2026-11-29T16:58:08Z', projects => ['web'] }), @bearer);
+    is $r->{status}, 200, "$page: it is finalized";
+    is_deeply [@{ $r->{json} }{qw(version dateReleased)}], ['web@1', '2026-11-29T16:58:08Z'],
+        '... as it is told';
+}
+is $u->request('PUT', '/api/0/organizations/acme/releases/a%0Ab/', '{}', @bearer)->{status},
+    400, 'one with a control character is none';
+my $deploys = '/api/0/organizations/acme/releases/web%401/deploys/';
+$r = $u->request('POST', $deploys, encode_json({ environment => 'production' }), @bearer);
+is $r->{status}, 201, 'a deploy is taken';
+is $r->{json}{environment}, 'production', '... with its environment';
+is $u->request('POST', $deploys, '{}', @bearer)->{status}, 400, '... and not without';
+is_deeply $u->request('GET', '/api/0/organizations/acme/repos/?cursor=', '', @bearer)->{json},
+    [], 'there are no repositories, so commits are those of the folder';
+is_deeply $u->request('GET', $deploys =~ s/deploys/previous-with-commits/r, '', @bearer)->{json},
+    {}, '... and no release before';
 $r = $u->request('GET', '/api/0/projects/acme/web/releases/web%401/files/?checksum='
     . sha1_hex($pdb), '', @bearer);
 is $r->{status}, 200, 'its files are asked for';

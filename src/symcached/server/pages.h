@@ -115,6 +115,7 @@ void sentry_reply_error(struct evhttp_request *req, int status,
  *   GET  projects/<org>/<project>/artifact-lookup
  *                                              bundles, see sentry_download.h
  *   GET  projects/<org>/<project>/files/dsyms  files, see sentry_download.h
+ *   .../releases/...                           see sentry_releases.h
  *
  * The names of organization and project count for nothing: there is one store
  * of uploads.

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/control.h"
 #include "base/hex.h"
@@ -17,6 +16,7 @@
 #include "http/http.h"
 #include "symcached/upload/upload.h"
 #include "sentry_download.h"
+#include "sentry_releases.h"
 #include "upload_labels.h"
 #include "upload_page.h"
 #include "url_path.h"
@@ -28,7 +28,6 @@
 #define FILES_MAX 10000  /* of one request */
 #define CHUNKS_MAX 20000 /* of all its files, each of which is looked for */
 
-#define RELEASE_MAX 250 /* bytes of a release and of a dist, as Sentry's */
 
 #define DEBUG_ID_SIZE (SYMCACHE_DEBUG_TEXT_MAX + 1)
 
@@ -67,6 +66,17 @@ static int check_token(const struct config *config, struct evhttp_request *req,
 
 /* how to send ----------------------------------------------------------- */
 
+/* Can it send to an address below its own?  As Sentry does, this is asked of
+ * its version: the client that is written in TypeScript began anew at 0. */
+static bool is_relative_known(struct evhttp_request *req)
+{
+    static const char name[] = "sentry-cli/";
+    const char *agent = request_header(req, "User-Agent");
+
+    return agent != NULL && strncmp(agent, name, strlen(name)) == 0 &&
+           agent[strlen(name)] != '0';
+}
+
 static void answer_options(const struct config *config, const char *org,
                            struct evhttp_request *req)
 {
@@ -82,11 +92,13 @@ static void answer_options(const struct config *config, const char *org,
         "il2cpp",
         "release_files"}; /* or version 1 sends no bundles */
     static const char *const compression[] = {"gzip"};
+    const char *base = request_header(req, UPLOAD_HEADER_URL);
     cJSON *object = cJSON_CreateObject();
-    char url[300];
+    char url[1024];
+    bool is_relative = base == NULL || is_relative_known(req);
 
-    /* below the address by which the client has come */
-    snprintf(url, sizeof(url), "organizations/%.200s/chunk-upload/", org);
+    snprintf(url, sizeof(url), "%.500s%sorganizations/%.200s/chunk-upload/",
+             is_relative ? "" : base, is_relative ? "" : "/api/0/", org);
     cJSON_AddStringToObject(object, "url", url);
     cJSON_AddNumberToObject(object, "chunkSize", CHUNK_SIZE);
     cJSON_AddNumberToObject(object, "chunksPerRequest", CHUNKS_PER_REQUEST);
@@ -379,12 +391,6 @@ static void answer_files(struct uploads *uploads, const struct config *config,
     reply_object(req, 200, answer);
 }
 
-/* Is it the name of a release or dist that Sentry takes as well, or absent? */
-static bool is_release(const char *text)
-{
-    return text == NULL || (strlen(text) <= RELEASE_MAX && !control_in(text));
-}
-
 static void refuse_bundle(cJSON *answer, const char *detail)
 {
     cJSON_AddArrayToObject(answer, "missingChunks");
@@ -399,7 +405,7 @@ static void answer_bundle(struct uploads *uploads, const struct config *config,
     cJSON *asked = read_body(config, req), *answer;
     struct assembly_request request = {.only_try = only_try,
                                        .is_artifacts = true};
-    char name[2 * RELEASE_MAX + 2];
+    char name[2 * SENTRY_RELEASE_MAX + 2];
 
     if (asked == NULL || !read_labels(req, &request)) {
         cJSON_Delete(asked);
@@ -411,7 +417,8 @@ static void answer_bundle(struct uploads *uploads, const struct config *config,
     request.dist = text_of(asked, "dist");
     request.name = name;
     request.chunks = sums;
-    if (!is_release(request.release) || !is_release(request.dist)) {
+    if (!sentry_is_release(request.release) ||
+        !sentry_is_release(request.dist)) {
         refuse_bundle(answer, "the release or its dist is too long, or has a "
                               "control character");
     } else if (sums == NULL ||
@@ -505,40 +512,7 @@ static void take_form(struct uploads *uploads, const struct config *config,
     uploads_take(uploads, &request, on_chunks, page);
 }
 
-/* releases ------------------------------------------------------------------
- *
- * Clients from before artifact bundles make a release first, and ask which
- * files it has, so that they need not send them again.  A release is here
- * nothing but a name that a bundle comes with. */
-
-static void answer_release(const struct config *config,
-                           struct evhttp_request *req)
-{
-    cJSON *asked = read_body(config, req), *answer;
-    const char *version;
-    time_t now = time(NULL);
-    char text[32];
-    struct tm tm;
-
-    if (asked == NULL) {
-        return;
-    }
-    version = text_of(asked, "version");
-    if (version == NULL || !is_release(version)) {
-        sentry_reply_error(req, 400,
-                           "the release has no version, a long one, or one "
-                           "with a control character");
-    } else {
-        gmtime_r(&now, &tm);
-        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-        answer = cJSON_CreateObject();
-        cJSON_AddStringToObject(answer, "version", version);
-        cJSON_AddStringToObject(answer, "dateCreated", text);
-        cJSON_AddNullToObject(answer, "url");
-        reply_object(req, 201, answer);
-    }
-    cJSON_Delete(asked);
-}
+/* pages ------------------------------------------------------------------- */
 
 enum sentry_page {
     PAGE_NONE,
@@ -549,48 +523,62 @@ enum sentry_page {
     PAGE_FILES,
     PAGE_MAPPINGS,
     PAGE_RELEASE,
+    PAGE_RELEASE_CHANGE,
+    PAGE_RELEASE_DEPLOY,
+    PAGE_RELEASE_BEFORE,
     PAGE_RELEASE_FILES,
     PAGE_RELEASE_MAPPING,
+    PAGE_REPOSITORIES,
     PAGE_ARTIFACTS
 };
 
-static enum sentry_page page_of(const struct url_path *path, bool is_post)
+static enum sentry_page page_of(const struct url_path *path,
+                                enum evhttp_cmd_type method)
 {
+    enum { GET = EVHTTP_REQ_GET, POST = EVHTTP_REQ_POST, PUT = EVHTTP_REQ_PUT };
+    static const char org[] = "organizations", project[] = "projects";
     static const struct {
-        bool is_post;
+        unsigned method;
         enum sentry_page page;
-        unsigned n;
-        const char *first; /* of projects or organizations */
+        const char *first;   /* org or project, which have 4 or 5 segments */
         const char *last[3]; /* "": anything */
     } pages[] = {
-        {false, PAGE_OPTIONS, 5, "organizations", {"chunk-upload"}},
-        {true, PAGE_CHUNKS, 5, "organizations", {"chunk-upload"}},
-        {true, PAGE_BUNDLE, 6, "organizations", {"artifactbundle", "assemble"}},
-        {true, PAGE_ASSEMBLE, 8, "projects", {"files", "difs", "assemble"}},
-        {false, PAGE_FILES, 7, "projects", {"files", "dsyms"}},
-        {true, PAGE_MAPPINGS, 7, "projects", {"files", "dsyms"}},
-        {true,
+        {GET, PAGE_OPTIONS, org, {"chunk-upload"}},
+        {POST, PAGE_CHUNKS, org, {"chunk-upload"}},
+        {POST, PAGE_BUNDLE, org, {"artifactbundle", "assemble"}},
+        {POST, PAGE_ASSEMBLE, project, {"files", "difs", "assemble"}},
+        {GET, PAGE_FILES, project, {"files", "dsyms"}},
+        {POST, PAGE_MAPPINGS, project, {"files", "dsyms"}},
+        {POST,
          PAGE_RELEASE_MAPPING,
-         7,
-         "projects",
+         project,
          {"files", "proguard-artifact-releases"}},
-        {false, PAGE_ARTIFACTS, 6, "projects", {"artifact-lookup"}},
-        {true, PAGE_RELEASE, 6, "projects", {"releases"}},
-        {true, PAGE_RELEASE, 5, "organizations", {"releases"}},
-        {false, PAGE_RELEASE_FILES, 8, "projects", {"releases", "", "files"}},
+        {GET, PAGE_ARTIFACTS, project, {"artifact-lookup"}},
+        {POST, PAGE_RELEASE, project, {"releases"}},
+        {POST, PAGE_RELEASE, org, {"releases"}},
+        {PUT, PAGE_RELEASE_CHANGE, project, {"releases", ""}},
+        {PUT, PAGE_RELEASE_CHANGE, org, {"releases", ""}},
+        {POST, PAGE_RELEASE_DEPLOY, org, {"releases", "", "deploys"}},
+        {GET,
+         PAGE_RELEASE_BEFORE,
+         org,
+         {"releases", "", "previous-with-commits"}},
+        {GET, PAGE_RELEASE_FILES, project, {"releases", "", "files"}},
+        {GET, PAGE_REPOSITORIES, org, {"repos"}},
     };
     size_t i, k, at;
     bool is_it;
 
     for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
-        is_it = path->n == pages[i].n && is_post == pages[i].is_post &&
+        at = pages[i].first == project ? 5 : 4;
+        is_it = pages[i].method == method && path->n > at &&
                 strcmp(path->segments[2], pages[i].first) == 0;
-        for (k = 0; k < 3 && is_it && pages[i].last[k] != NULL; k++) {
-            at = (strcmp(pages[i].first, "projects") == 0 ? 5 : 4) + k;
-            is_it = pages[i].last[k][0] == '\0' ||
-                    strcmp(path->segments[at], pages[i].last[k]) == 0;
+        for (k = 0; k < 3 && is_it && pages[i].last[k] != NULL; k++, at++) {
+            is_it = at < path->n &&
+                    (pages[i].last[k][0] == '\0' ||
+                     strcmp(path->segments[at], pages[i].last[k]) == 0);
         }
-        if (is_it) {
+        if (is_it && at == path->n) {
             return pages[i].page;
         }
     }
@@ -608,12 +596,30 @@ static void print_url(char *text, size_t size, const struct url_path *path,
              base != NULL ? base : "", path->segments[3], path->segments[4]);
 }
 
+static void answer_release(const struct config *config, enum sentry_page page,
+                           const struct url_path *path,
+                           struct evhttp_request *req)
+{
+    cJSON *asked = read_body(config, req);
+
+    if (asked != NULL && page == PAGE_RELEASE_DEPLOY) {
+        sentry_deploy(asked, req);
+    } else if (asked != NULL) {
+        sentry_release(asked,
+                       page == PAGE_RELEASE_CHANGE
+                           ? path->segments[path->n - 1]
+                           : NULL,
+                       req);
+    }
+    cJSON_Delete(asked);
+}
+
 void sentry_page(struct uploads *uploads, const struct config *config,
                  const struct url_path *path, const char *query,
                  struct evhttp_request *req)
 {
     enum sentry_page page =
-        page_of(path, evhttp_request_get_command(req) == EVHTTP_REQ_POST);
+        page_of(path, evhttp_request_get_command(req));
     const char *wrong = "The requested resource does not exist";
     char user[UPLOAD_USER_SIZE], url[1024];
     bool only_try;
@@ -647,9 +653,15 @@ void sentry_page(struct uploads *uploads, const struct config *config,
         sentry_files(config, only_try, query, req);
         break;
     case PAGE_RELEASE:
-        answer_release(config, req);
+    case PAGE_RELEASE_CHANGE:
+    case PAGE_RELEASE_DEPLOY:
+        answer_release(config, page, path, req);
+        break;
+    case PAGE_RELEASE_BEFORE:
+        reply_object(req, 200, cJSON_CreateObject());
         break;
     case PAGE_RELEASE_FILES:
+    case PAGE_REPOSITORIES:
         reply_object(req, 200, cJSON_CreateArray());
         break;
     case PAGE_RELEASE_MAPPING: /* a mapping is found by its UUID alone */

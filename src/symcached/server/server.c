@@ -525,7 +525,7 @@ static const struct page {
     {2, "symbols-returnpads", RIGHT_UPLOAD, POST, false, false, page_symbfile},
     {2, "symbfiles", RIGHT_UPLOAD, GET, false, true, page_symbfiles},
     {2, "symbols", RIGHT_UPLOAD, GET, true, true, page_missing},
-    {2, "sentry", RIGHT_UPLOAD, GET | POST, true, true, page_sentry},
+    {2, "sentry", RIGHT_UPLOAD, GET | POST | PUT, true, true, page_sentry},
     {2, "symupload", RIGHT_UPLOAD, GET | POST | PUT, true, true,
      page_symupload},
     {2, "pyroscope", RIGHT_UPLOAD, POST, false, true, page_pyroscope},
@@ -578,6 +578,7 @@ static const char *page_methods(const struct page *page,
     }
     return page->methods == POST  ? "POST"
            : page->methods == GET ? "GET, HEAD"
+           : page->methods & PUT  ? "GET, HEAD, POST, PUT"
                                   : "GET, HEAD, POST";
 }
 
