@@ -56,7 +56,7 @@ typedef struct ngx_symcache_transcoders_s  ngx_symcache_transcoders_t;
 
 typedef struct {
     uint32_t                   hash;
-    time_t                     time;
+    ngx_msec_t                 time;
 } ngx_symcache_notified_t;
 
 
@@ -72,7 +72,7 @@ typedef struct {
     /* the last notifications of this worker, by hash of the key */
 
     ngx_symcache_notified_t    notified[NGX_SYMCACHE_NOTIFIED];
-    time_t                     notify_failed;
+    ngx_msec_t                 notify_failed;
 
     ngx_flag_t                 body_group_access;  /* somewhere */
 } ngx_symcache_main_conf_t;

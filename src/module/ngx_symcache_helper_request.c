@@ -12,11 +12,11 @@
 
 
 /*
- * seconds in which the helper is not notified again of the same key, or after a
- * failure of any
+ * milliseconds in which the helper is not notified again of the same key, or
+ * after a failure of any
  */
 
-#define NGX_SYMCACHE_HELPER_NOTIFY  10
+#define NGX_SYMCACHE_HELPER_NOTIFY  10000
 
 /* milliseconds that a notification and a status page may take */
 
@@ -147,9 +147,9 @@ ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx)
 
     notified = &smcf->notified[hash % NGX_SYMCACHE_NOTIFIED];
 
-    if (ngx_time() - smcf->notify_failed < NGX_SYMCACHE_HELPER_NOTIFY
+    if (ngx_current_msec - smcf->notify_failed < NGX_SYMCACHE_HELPER_NOTIFY
         || (notified->hash == hash
-            && ngx_time() - notified->time < NGX_SYMCACHE_HELPER_NOTIFY))
+            && ngx_current_msec - notified->time < NGX_SYMCACHE_HELPER_NOTIFY))
     {
         return;
     }
@@ -170,7 +170,7 @@ ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx)
     ngx_symcache_helper_start(helper, 0);
 
     notified->hash = hash;
-    notified->time = ngx_time();
+    notified->time = ngx_current_msec;
 }
 
 
@@ -418,7 +418,7 @@ ngx_symcache_helper_notified(ngx_symcache_helper_t *helper)
     } else if (helper->reply.code <= NGX_SYMCACHE_REPLY_TIMEOUT) {
         smcf = ngx_http_get_module_main_conf(ctx->request,
                                              ngx_symcache_module);
-        smcf->notify_failed = ngx_time();
+        smcf->notify_failed = ngx_current_msec;
     }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 
-# What the zone knows is believed for as long as symcache_valid says, whatever
-# the time of day does meanwhile.
+# What the zone knows is believed for as long as symcache_valid says, and the
+# helper notified again in time, whatever the time of day does meanwhile.
 
 use strict;
 use warnings;
@@ -23,6 +23,7 @@ $t->start_nginx(<<'EON', http => 'symcache_zone z:1m;', env => $clock->env);
     location /disk/ {
         symcache %%DIR%%/disk; symcache_zone off; symcache_pass off;
     }
+    location /use/ { symcache %%DIR%%/use; symcache_pass unix:%%DIR%%/use.sock; }
 EON
 my $s = $t->helper_says(sub {
     $_[0]->reply(404, { 'X-Symcache-Reason' => 'notfound',
@@ -47,6 +48,22 @@ for my $hours (1, -1, 24 * 8, -24 * 8) {
 asked_again('/long');
 $clock->set(600);
 ok !asked_again('/long'), 'and not before, though it was set';
+
+# A file in use, of which the helper cannot be notified while the clock is ahead.
+
+my $used = $t->put('3.1.0', 'used', root => 'use');
+utime 1, 1, $used or die "$used: $!";
+sub use_it { $t->get($t->uri('3.1.0', location => '/use')) }
+
+$clock->set(3600);
+use_it();
+$t->wait_until('a failure', sub { $t->error_log =~ /use\.sock.* failed/ });
+$clock->set(0);
+my $notified = $t->helper_says(sub {
+    $_[0]->reply(200, { 'X-Symcache-Version' => '3.1.0' });
+}, unix => $t->path('use.sock'));
+ok eval { $t->wait_until('', sub { use_it(); $notified->requests > 0 }, 60) },
+    'the helper is notified soon, though the clock was set back';
 
 # The clock of a file server may be behind: what changes in a folder then looks
 # old at once.  Two changes in a second show if the file system tells them apart.
