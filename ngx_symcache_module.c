@@ -506,8 +506,11 @@ ngx_symcache_merge_zone(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
     ngx_conf_merge_sec_value(conf->valid_absent, prev->valid_absent,
                              NGX_CONF_UNSET);
 
+    /* the default zone may be named without being declared */
+
     if (conf->zone && conf->zone != NGX_CONF_UNSET_PTR
-        && conf->zone->shm.size == 0)
+        && conf->zone->shm.size == 0
+        && conf->zone != ngx_symcache_memory_default(cf))
     {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"symcache_zone %V\" needs "

@@ -345,6 +345,11 @@ $d->stop_nginx;
 
 $d->start_nginx(@default, http => "symcache_zone symcache:64k; $named");
 is_deeply [default_zone()], ['symcache', 64 << 10], 'as it is declared';
+$d->stop_nginx;
+
+$d->start_nginx(@default, http => "symcache_zone symcache; $named");
+is_deeply [default_zone()], ['symcache', 8 << 20],
+    'the default zone, which is named';
 $d->finish;
 
 # --- nginx -t
