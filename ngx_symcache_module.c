@@ -23,6 +23,7 @@ static ngx_int_t ngx_symcache_merge_type(ngx_conf_t *cf,
     ngx_symcache_loc_conf_t *conf);
 static ngx_int_t ngx_symcache_merge_zone(ngx_conf_t *cf,
     ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
+static const char *ngx_symcache_merge_name(ngx_symcache_loc_conf_t *conf);
 static char *ngx_symcache_merge_conflict(ngx_conf_t *cf,
     ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
 static void ngx_symcache_merge_part(ngx_conf_t *cf,
@@ -539,6 +540,19 @@ ngx_symcache_merge_zone(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
 }
 
 
+/* The directive that answers requests in a location. */
+
+static const char *
+ngx_symcache_merge_name(ngx_symcache_loc_conf_t *conf)
+{
+    if (conf->status) {
+        return "symcache_status";
+    }
+
+    return conf->symbols ? "symcache_symbols" : "symcache";
+}
+
+
 /*
  * Refuses directives of the same location that would be ignored, or that would
  * answer instead.  An alias that is inherited from an outer level does no harm.
@@ -564,16 +578,17 @@ ngx_symcache_merge_conflict(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
 
     if (conf->aliased && conf->aliased != prev->aliased) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "\"alias\" has no effect beside \"symcache\", "
-                           "which names the folder itself, in location "
-                           "\"%V\"", &clcf->name);
+                           "\"alias\" has no effect beside \"%s\", which "
+                           "names the folder itself, in location \"%V\"",
+                           ngx_symcache_merge_name(conf), &clcf->name);
         return NGX_CONF_ERROR;
     }
 
     if (tlcf->try_files) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "\"try_files\" answers before \"symcache\" in "
-                           "location \"%V\"", &clcf->name);
+                           "\"try_files\" answers before \"%s\" in location "
+                           "\"%V\"", ngx_symcache_merge_name(conf),
+                           &clcf->name);
         return NGX_CONF_ERROR;
     }
 
@@ -638,8 +653,7 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"%s\" and another directive that answers "
                            "requests, such as \"proxy_pass\", in location "
-                           "\"%V\"",
-                           conf->root ? "symcache" : "symcache_status",
+                           "\"%V\"", ngx_symcache_merge_name(conf),
                            &clcf->name);
         return NGX_CONF_ERROR;
     }

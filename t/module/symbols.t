@@ -373,6 +373,12 @@ for my $row (
     [ 'location /x/ { symcache /s; symcache_symbols /d; }',
       qr/conflicts with "symcache"/ ],
     [ 'location /x/ { symcache_symbols ""; }', qr/needs the folder/ ],
+    [ 'location /x/ { symcache_symbols /d; alias /x/; }',
+      qr/"alias" has no effect beside "symcache_symbols"/ ],
+    [ 'location /x/ { symcache_symbols /d; try_files /y =404; }',
+      qr/"try_files" answers before "symcache_symbols"/ ],
+    [ 'location /x/ { symcache_symbols /d; proxy_pass http://127.0.0.1:1; }',
+      qr/"symcache_symbols" and another directive that answers requests/ ],
 ) {
     my ($conf, $error) = @$row;
     like $t->test_nginx($conf), $error, $conf;
