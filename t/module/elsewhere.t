@@ -29,6 +29,13 @@ $t->start_nginx(<<'EON', http => <<'EOH');
         default_type text/wrong;
         add_header X-Sent-By files;
     }
+    location /away/ { symcache %%DIR%%/store; symcache_accel /server/; }
+    location /server/ {
+        internal;
+        proxy_pass http://unix:%%DIR%%/n.sock:/plain/;
+        proxy_hide_header Content-Type;
+    }
+    location /plain/ { alias %%DIR%%/store/; default_type text/wrong; }
     location /told/ {
         symcache %%DIR%%/store;
         symcache_pass unix:%%DIR%%/h.sock;
@@ -70,12 +77,13 @@ $t->put('3.1.0', 'content');
 
 # --- accel
 
-for my $where ('accel', 'bare') {
+for my $where ('accel', 'bare', 'away') {
     my $r = $t->get(uri($where));
     is $r->{status}, 200, "$where: 200";
     is $r->{body}, 'content', "$where: the file";
     is h($r, 'Content-Type'), $type, "$where: the type with the version";
-    is h($r, 'X-Sent-By'), 'files', "$where: sent by the other location";
+    is h($r, 'X-Sent-By'), $where eq 'away' ? undef : 'files',
+        "$where: sent by the other location";
 }
 is $t->get(uri('var') . '?to=files')->{body}, 'content', 'a variable';
 $t->allow_log(qr/the value of "symcache_accel" is not a URI: "files/);
