@@ -19,6 +19,7 @@ use Test::More;
 use Test::Symcache;
 use Test::Uploads;
 use Test::Zip;
+use Time::HiRes qw(clock_gettime CLOCK_REALTIME CLOCK_REALTIME_COARSE);
 
 my $u = Test::Uploads->new;
 my $t = $u->t;
@@ -357,10 +358,15 @@ ok !has(61) && !has(62) && !-e "$root/.try/" . path(63), 'several builds';
 is ctl('builds', '--product', 'q')->{code}, 1, 'none is left';
 
 # files that are sent while the command waits for the removal of another one
-my $listen = IO::Socket::UNIX->new(Local => "$dir/slow.sock", Listen => 5) or die $!;
+my $listen = IO::Socket::UNIX->new(Local => "$dir/slow.sock", Listen => 5, Timeout => 60)
+    or die $!;
 sub forget_while {
     my ($meanwhile) = @_;
     put($_, '?product=s&build=1') for 65, 66;
+    # since Linux 6.13 files may be of a later time than the coarse clock has
+    my $sent = clock_gettime(CLOCK_REALTIME);
+    $t->wait_until('they were sent before', sub {
+        clock_gettime(CLOCK_REALTIME_COARSE) > $sent });
     my $run = $ctl->begin('', 'uploads', 'forget', '--product', 's', '--build', 1,
         '--root', $root, '--socket', "unix:$dir/slow.sock");
     my $client = $listen->accept or die $!;
