@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,12 +91,21 @@ static int open_folder(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+static unsigned long long random_number(void)
+{
+    unsigned long long number;
+
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+        number = clock_ms();
+    }
+    return number;
+}
+
 /* Empties a directory and closes its descriptor.  A transcoder can have made
  * more levels than there are descriptors: directories that are too deep are
  * moved to the top.  Returns how often that was done. */
 static unsigned remove_entries(int fd, int top, unsigned depth)
 {
-    static atomic_uint names;
     unsigned moved = 0;
     struct dirent *entry;
     char name[32];
@@ -118,7 +126,7 @@ static unsigned remove_entries(int fd, int top, unsigned depth)
         }
         if (depth == REMOVE_DEPTH) {
             permit_owner(fd, entry->d_name); /* renaming writes its ".." */
-            snprintf(name, sizeof(name), "deep-%u", names++);
+            snprintf(name, sizeof(name), "deep-%llx", random_number());
             moved += renameat(fd, entry->d_name, top, name) == 0;
             continue;
         }
@@ -252,13 +260,8 @@ static int make_own(struct workdir *w, const char *tmp)
  * The name is random, because other helpers may use the same root. */
 static void name_own(struct workdir *w, const char *tmp)
 {
-    unsigned long long number;
-
-    if (getrandom(&number, sizeof(number), 0) != sizeof(number)) {
-        number = clock_ms();
-    }
     snprintf(w->path, sizeof(w->path), "%.1100s/" RUN_PREFIX "%llx", tmp,
-             number);
+             random_number());
     w->lock = -1;
 }
 

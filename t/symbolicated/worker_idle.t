@@ -149,8 +149,10 @@ SKIP: {
     $t->allow_log(qr/the process that starts workers is gone/);
     SKIP: {
         # which is then no orphan for the kernel: docker run --init
-        skip 'the init of this container is in our session', 1
-            if session(1) == session($$);
+        if (session(1) == session($$)) {
+            kill 'KILL', $spawner, @workers;
+            skip 'the init of this container is in our session', 1;
+        }
         $t->wait_until('they are gone', sub {
             !grep { !Test::Symcache::gone($_) } $spawner, @workers;
         });
