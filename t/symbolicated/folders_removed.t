@@ -95,11 +95,15 @@ my $profile = "app   12/13 [000]  1.100000:     250000 cpu-clock:\n"
 $profile x= 2 + 2 ** 21 / length $profile;
 sub send_profile { return $t->post($t->symbolicated_socket, '/profile', $profile)->{status} }
 is send_profile(), 200, 'a large body';
+my $type = `stat -f -c %T '$bodies'`;
 rmdir $bodies or die $!;
-is send_profile(), 503, 'without the folder it has no place';
-like $t->symbolicated_log,
-    qr/\[error\] .*a request's body cannot be kept in "symbolication.spool": answered 503/,
-    '... a line tells why';
+SKIP: {
+    skip 'tmpfs, whose folders have files when they are removed', 2 if $type eq "tmpfs\n";
+    is send_profile(), 503, 'without the folder it has no place';
+    like $t->symbolicated_log,
+        qr/\[error\] .*a request's body cannot be kept in "symbolication.spool": answered 503/,
+        '... a line tells why';
+}
 mkdir $bodies or die $!;
 my $told = qr/"symbolication.spool": \Q$bodies\E is another folder than at the start.*kept in memory/;
 $t->wait_until('another folder is seen', sub { $t->symbolicated_log =~ $told });
