@@ -101,6 +101,7 @@ for (
 
 my $links = "$data/sourcebundle/ppdb-sourcelink-sample.pdb";
 my ($code, $failed, $err, $want) = run(0, '--kind', 'sourcecache', $links);
+is $code, 0, 'with all of it, there is a SourceCache' or diag $err;
 my @ends;
 
 $program = $corpus->build . '/symcachectl';
