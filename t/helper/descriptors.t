@@ -86,5 +86,48 @@ system('prlimit', "--pid=$pid", '--nofile=1000:') == 0 or die;
 is $_->{host}{breaker}, 'closed', "$_->{name}: the host is not blamed"
     for @{ $t->helper_json('/v1/sources')->{sources} };
 
+# --- no memory of the kernel to watch a connection with
+
+my $shim = $t->path('shim.so');
+$t->write_file('shim.c', <<'C');
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
+{
+    int (*real)(int, int, int, struct epoll_event *) =
+        (int (*)(int, int, int, struct epoll_event *))dlsym(RTLD_NEXT, "epoll_ctl");
+    int domain = 0;
+    socklen_t size = sizeof(domain);
+
+    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size);
+    if (op == EPOLL_CTL_ADD && domain == AF_INET && access(getenv("DENY"), F_OK) == 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    return real(epoll, op, fd, event);
+}
+C
+SKIP: {
+    skip 'no C compiler', 3
+        if system('cc', '-shared', '-fPIC', '-w', '-o', $shim, $t->path('shim.c'), '-ldl') != 0;
+    $t->stop_symcached;
+    $config->{stores}{default}{sources} = ['upstream'];
+    my $deny = $t->write_file('deny', '');
+    $t->start_symcached($config, env => { LD_PRELOAD => $shim, DENY => $deny });
+    my $r = $t->helper('GET', "/v1/symcache/default/watched.pdb/$id?version=9.0.0&wait=60");
+    is $r->{status}, 404, 'a connection that cannot be watched: asked all the same'
+        or diag $r->{body};
+    like $t->helper_log, qr/Epoll ADD/, '... which was so';
+    unlink $deny;
+    is $t->helper('GET', "/v1/symcache/default/next.pdb/$id?version=9.0.0&wait=60")->{status},
+        404, '... and then the next one';
+}
+
 $t->finish;
 done_testing;

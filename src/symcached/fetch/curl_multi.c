@@ -16,6 +16,9 @@
  * that libcurl uses a kept connection.  It has descriptors of its own, too. */
 #define POOL_IDLE_MS 118000
 
+/* How often sockets are looked at that the event loop cannot watch. */
+static const struct timeval look_again = {0, 100000};
+
 static const struct timeval pool_idle = {POOL_IDLE_MS / 1000, 0};
 
 /* Idle connections that a pool keeps: there is one for each transport, twice,
@@ -38,6 +41,7 @@ struct fetcher_pool {
     CURLM *multi;
     struct event *timer;
     struct event *go_on; /* see fetcher_go_on() */
+    bool unwatched;      /* a socket is not watched, for want of memory */
     unsigned long long transport; /* its id */
     bool credentials;
     unsigned transfers;
@@ -115,6 +119,9 @@ static void on_go_on(evutil_socket_t fd, short what, void *arg)
 
     CURL_IGNORE_DEPRECATION(curl_multi_socket_all(pool->multi, &running);)
     collect(pool);
+    if (pool->unwatched) {
+        evtimer_add(pool->go_on, &look_again);
+    }
 }
 
 /* Has a transfer no connection yet? */
@@ -156,7 +163,12 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
         event =
             event_new(pool->fetcher->base, fd, flags, on_socket, pool);
         if (event == NULL || event_add(event, NULL) != 0) {
-            return -1;
+            /* libcurl would keep a pointer to the transfer after its end, if
+             * this failed */
+            event_drop(event);
+            event = NULL;
+            pool->unwatched = true;
+            evtimer_add(pool->go_on, &look_again);
         }
     } else if (is_connecting(easy)) {
         /* an address did not answer, and there may be another one */
@@ -170,6 +182,7 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 static void become_idle(struct fetcher_pool *pool)
 {
     pool->idle = clock_ms();
+    pool->unwatched = false;
     TAILQ_INSERT_TAIL(&idle.list, pool, by_idle);
     idle.n++;
 }
