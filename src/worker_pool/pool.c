@@ -366,7 +366,8 @@ static void take_packet(struct work *work, const char *packet, size_t size)
         return;
     }
     if (head.message == WORK_CANNOT) {
-        lose_worker(work, WORK_UNABLE, "has no memory");
+        lose_worker(work, WORK_UNABLE,
+                    "has no memory, or cannot lock itself in");
         return;
     }
     if (add_text(work, packet + sizeof(head), size) != 0) {

@@ -414,7 +414,8 @@ static void test_lost(void **state)
          "its worker ended by signal 11 (Segmentation fault)"},
 #endif
         {"end", WORK_DIED, "its worker ended with exit code 1"},
-        {"cannot", WORK_UNABLE, "its worker has no memory"},
+        {"cannot", WORK_UNABLE,
+         "its worker has no memory, or cannot lock itself in"},
         {"lie 0", WORK_DIED, liar},
         {"lie 1", WORK_DIED, liar},
         {"lie 4", WORK_DIED, liar},
