@@ -90,6 +90,13 @@ is_deeply [since($n)], ["file $bad", "file $id"], 'is remembered for an hour';
     is_deeply [since($n)], [$list, "$list&cursor=2%3A1%3A0",
         "$list&cursor=2%3A2%3A0", map { "file $_" } @bad, $wanted],
         'the pages are asked for first, of the host that is configured';
+    $s->answer(lines => 1);
+    restart();
+    forget('crash.pdb');
+    $n = () = $s->requests;
+    is $case->ask('crash.pdb')->{status}, 200, 'the same where each link has a line';
+    is_deeply [since($n)], [$list, "$list&cursor=2%3A1%3A0",
+        "$list&cursor=2%3A2%3A0", map { "file $_" } @bad, $wanted], '... of its own';
 
     $s->store('files', $later->($wanted));
     $s->add(%of, type => 'macho', data => 'x') for 1 .. 66;

@@ -155,6 +155,8 @@ static void fetch_response_source_map(struct fetch_response *answer,
 bool fetch_response_line(struct fetch_response *answer, const char *line,
                          size_t len)
 {
+    /* there may be several lines, and each link begins with "<" */
+    const size_t links = strlen(answer->link);
     const struct {
         const char *name;
         char *value;
@@ -167,7 +169,7 @@ bool fetch_response_line(struct fetch_response *answer, const char *line,
         {"ETag", answer->etag, sizeof(answer->etag)},
         {"Last-Modified", answer->modified, sizeof(answer->modified)},
         {"Date", answer->date, sizeof(answer->date)},
-        {"Link", answer->link, sizeof(answer->link)},
+        {"Link", answer->link + links, sizeof(answer->link) - links},
         {"Transfer-Encoding", answer->transfer, sizeof(answer->transfer)},
         {SYMCACHE_HEADER_REASON, answer->reason, sizeof(answer->reason)},
     };

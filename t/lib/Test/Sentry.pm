@@ -180,9 +180,12 @@ sub serve {
                 . qq( cursor="$per_page:$to:@{[ $rel ne 'next' || 0 ]}");
         };
         my $first = $per_page * $page;
+        my @links = ($link->('previous', $page - 1, $page > 0),
+                     $link->('next', $page + 1, @list > $first + $per_page));
+        # as a proxy may hand them on: a line each
         return $c->reply(200, { 'Content-Type' => 'application/json',
-                Link => join ', ', $link->('previous', $page - 1, $page > 0),
-                    $link->('next', $page + 1, @list > $first + $per_page) },
+                Link => $answers->{lines} ? join "\r\nLink: ", reverse @links
+                                          : join ', ', @links },
             $json->encode([grep { defined }
                 @list[$first .. $first + $per_page - 1]]));
     }
