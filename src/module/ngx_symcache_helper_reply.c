@@ -374,11 +374,13 @@ ngx_symcache_reply_seconds(ngx_str_t *value, time_t *seconds)
 
     n = ngx_atotm(value->data, value->len);
 
-    if (n == NGX_ERROR || n > SYMCACHE_WAIT_MAX) {
+    if (n == NGX_ERROR) {
         return NGX_ERROR;
     }
 
-    *seconds = n;
+    /* the helper may know an absence for a year, and nginx for a day at most */
+
+    *seconds = ngx_min(n, SYMCACHE_WAIT_MAX);
 
     return NGX_OK;
 }

@@ -100,14 +100,17 @@ for my $header ('Allow-Retry-After: yes', 'Accept-Retry-After: 1',
 both(sub { $_[0]->reply(503, { 'Retry-After' => 33 }, '{"error":"full"}') },
      sub { is_later(@_, 33, '503 with Retry-After') });
 both(sub { $_[0]->reply(503, {}) }, sub { is_later(@_, 7, '503 without') });
-both(sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'not found',
-                               'X-Symcache-Valid' => 60 }, '{}') },
-     sub {
-         my ($r, $retries) = @_;
-         is $r->{status}, 404, "absent: 404 ($retries)";
-         is h($r, 'Retry-After'), undef, "absent: final ($retries)";
-         is h($r, 'Cache-Control'), 'no-store', "absent: no-store ($retries)";
-     });
+# an absence may be known for as long as cache.retry_misses_after allows
+for my $valid (60, 366 * 86400) {
+    both(sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'not found',
+                                   'X-Symcache-Valid' => $valid }, '{}') },
+         sub {
+             my ($r, $retries) = @_;
+             is $r->{status}, 404, "absent for $valid s: 404 ($retries)";
+             is h($r, 'Retry-After'), undef, "absent: final ($retries)";
+             is h($r, 'Cache-Control'), 'no-store', "absent: no-store ($retries)";
+         });
+}
 
 $s = $t->helper_says(sub { $_[0]->reply(202, { 'Retry-After' => 5 }) });
 $r = $t->ask('3.1.0', 'Allow-Retry-After: true');
