@@ -40,6 +40,7 @@ static ngx_int_t ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx,
 static ngx_int_t ngx_symcache_request_header(ngx_symcache_ctx_t *ctx,
     ngx_table_elt_t *h, ngx_table_elt_t **exceeds,
     ngx_symcache_hints_t *hints);
+static ngx_uint_t ngx_symcache_request_is_via(ngx_str_t *value);
 static void ngx_symcache_request_hint(ngx_symcache_ctx_t *ctx,
     symcache_hint_e hint, ngx_str_t *value, ngx_symcache_hints_t *hints);
 static ngx_int_t ngx_symcache_request_hints(ngx_symcache_ctx_t *ctx,
@@ -339,7 +340,9 @@ ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
 
         /* only a helper sends it, and always as one line */
 
-        ctx->via = h->value;
+        if (ngx_symcache_request_is_via(&h->value)) {
+            ctx->via = h->value;
+        }
 
     } else if (header_is(SYMCACHE_HEADER_WANT_DIGEST)) {
 
@@ -359,6 +362,31 @@ ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
 #undef header_is
 
     return NGX_OK;
+}
+
+
+/*
+ * The helper refuses a request with other bytes in its head, or a long one, and
+ * would then be marked as failed.
+ */
+
+static ngx_uint_t
+ngx_symcache_request_is_via(ngx_str_t *value)
+{
+    u_char  c;
+    size_t  i;
+
+    for (i = 0; i < value->len; i++) {
+        c = value->data[i];
+
+        if ((c < '0' || c > '9') && (c < 'a' || c > 'f')
+            && c != ',' && c != ' ')
+        {
+            return 0;
+        }
+    }
+
+    return value->len < SYMCACHE_VIA_MAX;
 }
 
 

@@ -17,8 +17,10 @@
 #define SYMCACHE_HEADER_ALLOW_RETRY   "Allow-Retry-After"
 #define SYMCACHE_HEADER_ACCEPT_RETRY  "Accept-Retry-After"
 
-/* The ids of the helpers that passed the request on, with ", " between. */
+/* The ids of the helpers that passed the request on, in lower hex with ", "
+ * between: fewer bytes than that. */
 #define SYMCACHE_HEADER_VIA           "X-Symcache-Via"
+#define SYMCACHE_VIA_MAX              512
 
 /* Sent to symbol servers: SYMCACHE_HINT_CHECKSUM. */
 #define SYMCACHE_HEADER_CHECKSUM      "SymbolChecksum"

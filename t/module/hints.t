@@ -79,6 +79,20 @@ is $code->(2, 'X-Symcache-Code-Id: buildid-00', checksum('A:0')),
     'checksum=A:0&code_id=buildid-00', 'with a checksum';
 is $code->(3, 'X-Symcache-Code-Id: 00ff'), '', 'none';
 
+# --- the way through other helpers
+
+my $n = 0;
+for ('0123456789abcdef', '0123456789abcdef, 0123456789abcdef', 'a' x 511) {
+    $t->get(uri('via' . $n++), "X-Symcache-Via: $_");
+    is ((reverse $s->requests)[0]{headers}{'x-symcache-via'}, $_,
+        'passed on: ' . substr $_, 0, 40);
+}
+for ("\x01", "a\x7f", "\xff", "0123456789abcdef\t, a", 'x', 'a' x 512, 'a' x 7000) {
+    $t->get(uri('via' . $n++), "X-Symcache-Via: $_");
+    is ((reverse $s->requests)[0]{headers}{'x-symcache-via'}, undef,
+        sprintf 'ignored: %vd', substr $_, 0, 20);
+}
+
 # --- what is remembered
 
 for my $way (\&uri, \&symbol) {

@@ -10,9 +10,10 @@
 #define SYMCACHED_SOURCE_VIA_HEADER_H
 
 #include <stdbool.h>
+#include "proto/header.h"
 
 /* a list, with its NUL; no helper sends a longer one */
-#define VIA_MAX 512
+#define VIA_MAX SYMCACHE_VIA_MAX
 
 #define VIA_ID 16 /* digits of an id */
 
