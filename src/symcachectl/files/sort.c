@@ -96,6 +96,8 @@ static void put_sorted(struct sort *s, int fd, const char *name,
     switch (unified_tree_put(s->tree, fd, name, is_made, path)) {
     case UNIFIED_WRITTEN:
         s->written++;
+        /* fall through */
+    case UNIFIED_REPLACED:
         tell_sorted(s, part, path);
         break;
     case UNIFIED_FAILED:

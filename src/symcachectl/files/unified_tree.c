@@ -293,7 +293,7 @@ enum unified_put unified_tree_put(struct unified_tree *tree, int fd,
         return UNIFIED_FAILED;
     }
     keep_entry(tree, known, &entry);
-    return UNIFIED_WRITTEN;
+    return known != NULL ? UNIFIED_REPLACED : UNIFIED_WRITTEN;
 }
 
 /* the end ---------------------------------------------------------------- */

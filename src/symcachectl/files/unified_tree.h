@@ -31,6 +31,7 @@ bool unified_tree_is_bundle_id(const char *text);
 /* What became of a file. */
 enum unified_put {
     UNIFIED_WRITTEN,
+    UNIFIED_REPLACED, /* in the place of a worse one of this tree */
     UNIFIED_KNOWN, /* an earlier one of this tree has at least as much */
     UNIFIED_FAILED /* with errno */
 };
