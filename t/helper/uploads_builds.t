@@ -46,6 +46,11 @@ put(2, '?build=1&branch=nightly&product=app');
 is_deeply list('app/nightly/1'), [1, 2], 'and another one';
 is put(2, '?build=1&branch=nightly&product=app')->{status}, 200, 'the same: 200';
 is_deeply list('app/nightly/1'), [1, 2], 'it is there once';
+$r = $u->put(path(2) . '?force=1&build=1&branch=nightly&product=app', sym(2) . "PUBLIC 2000 0 g\n",
+    @Test::Uploads::token);
+is $r->{status}, 201, 'another one in its place' or diag $r->{raw};
+is_deeply list('app/nightly/1'), [1, 2], '... is there once, too';
+$u->put(path(2) . '?force=1&build=1&branch=nightly&product=app', sym(2), @Test::Uploads::token);
 is put(1, '?product=app&branch=nightly&build=2')->{status}, 200,
     'a file of two builds';
 is_deeply list('app/nightly/2'), [1], 'is in the lists of both';

@@ -408,7 +408,7 @@ static int list_build(const struct publication *p)
     for (i = 0; i < p->nfiles && rc == 0; i++, n++) {
         const struct symstore_path *place = &p->files[i].place;
 
-        checks = checks || p->files[i].fate == UPLOAD_SAME;
+        checks = checks || p->files[i].fate != UPLOAD_NEW;
         if (asprintf(&paths[i], "%s/%s/%s", place->name, place->id,
                      place->file) < 0) {
             paths[i] = NULL;
