@@ -12,6 +12,7 @@ use lib "$FindBin::Bin/../lib";
 use Compress::Zlib qw(memGzip memGunzip);
 use File::Copy qw(copy);
 use File::Path qw(make_path);
+use IO::Socket::UNIX;
 use MIME::Base64 qw(encode_base64);
 use POSIX qw(WNOHANG);
 use Test::Front;
@@ -424,7 +425,24 @@ like $t->symbolicated_log,
     '... and the log says why';
 $t->allow_log(qr/the process that starts workers is gone/);
 $t->start_symbolicated;
-is ask($perf)->{status}, 200, '... and profiles are answered then';
+(my $lacks = $perf) =~ s/\Q$other/@{['ee' x 20]}/;
+my $whole = ask($lacks);
+is $whole->{status}, 200, '... and profiles are answered then';
+is Test::Symcache::header($whole, 'X-Symcache-Reason'), undef, 'what nobody has is missing';
+
+# --- symcached does not answer
+
+$t->stop_symbolicated;
+close(IO::Socket::UNIX->new(Local => $t->helper_socket, Listen => 1) or die "listen: $!");
+$t->start_symbolicated;
+$r = ask($lacks);
+is $r->{status}, 200, 'without symcached a profile has the names that are here';
+ok $r->{body} eq $whole->{body}, '... in the places where they were';
+is Test::Symcache::header($r, 'X-Symcache-Reason'), 'incomplete', '... and others could not be had';
+$t->write_file('other.perf', $lacks);
+like qx(@{[$t->program('symcachectl')]} symbolicate --socket unix:${\ $t->symbolicated_socket} ${\ $t->path('other.perf')} 2>&1 >/dev/null),
+    qr/^symcachectl: some files could not be fetched/, 'symcachectl says so';
+unlink $t->helper_socket;
 
 # --- a profile of a machine: 40000 mappings of 2000 processes, 300000 frames
 

@@ -83,6 +83,10 @@ static int ask_profile(const struct settings *settings, const char *file,
     client_finish(request, curl_easy_perform(request));
     curl_slist_free_all(headers);
     if (answer.status == 200) {
+        if (strcmp(answer.reason, "incomplete") == 0) {
+            fputs("symcachectl: some files could not be fetched, and give no "
+                  "names: try again later\n", stderr);
+        }
         code = print_profile(answer.body, answer.size);
     } else if (answer.status == 0 && settings->socket == NULL) {
         fputs("symcachectl: symbolicated is not running: no names\n", stderr);

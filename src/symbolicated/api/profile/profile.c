@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "proto/header.h"
 #include "proto/hints.h"
 #include "reports/crash/crash.h"
 #include "reports/profile/profile.h"
@@ -25,6 +26,7 @@ struct profile_call {
     char *question; /* its text */
     struct api_input_file *input_files;
     bool has_asked;
+    bool is_incomplete; /* a module could not be fetched, or not in time */
     bool is_running;
     bool is_counted;
 };
@@ -208,6 +210,7 @@ static enum api_next answer_question(struct profile_call *call,
             return refuse_later(reply, "there are no descriptors, or no "
                                        "memory, to look for modules");
         }
+        call->is_incomplete |= module->state >= API_MODULE_FAILED;
         call->input_files[i].index = (uint32_t)i;
         call->input_files[i].state = module->state == API_MODULE_FOUND
                                          ? CRASH_FILE_FOUND
@@ -233,6 +236,9 @@ static enum api_next answer_profile(struct profile_call *call,
     reply->status = 200;
     reply->type = "application/octet-stream";
     api_reply_header(reply, "Cache-Control", "no-store");
+    if (call->is_incomplete) {
+        api_reply_header(reply, SYMCACHE_HEADER_REASON, "incomplete");
+    }
     return API_FINISHED;
 }
 
