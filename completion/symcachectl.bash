@@ -29,10 +29,20 @@ _symcachectl() {
     fi
 
     case $prev in
+    --kind)
+            if [ "${COMP_WORDS[1]}" = convert ]; then
+                words='symcache ppdbcache cficache codecache sourcecache proguardcache jscache breakpad'
+            else
+                words='symcache ppdbcache cficache sym debuginfo executable sourcebundle source section
+                       symbfile jscache msfz uuidmap bcsymbolmap il2cpp dwp sourcecache
+                       breakpad mapping proguardcache file codecache cabinet gzip symgzip'
+            fi
+            mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+            return ;;
     -c | -o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --store | --socket | --peers | --version | --concurrency | --attempts | \
-    --malformed-since | --unused-for | --older-than | --kind | --url | --token | --expires | \
+    --malformed-since | --unused-for | --older-than | --url | --token | --expires | \
     --after | --api-key | --parts | --bundle-id | --org | \
     --project)
             return ;;

@@ -86,6 +86,14 @@ is_deeply bash('symcachectl', 'ls', '-c', 'conf-examples/symcached.j'),
 is_deeply bash('symcachectl', 'ls', '--root', 'conf-ex'), ['conf-examples'],
     'bash: a folder';
 
+my @kinds = sort(slurp('src/proto/kind.c') =~ /KIND_TEXT\("(\w+)"\)/g);
+for my $command (qw(why warm)) {
+    is_deeply bash('symcachectl', $command, '--kind', ''), \@kinds, "bash: kinds of $command";
+}
+is_deeply bash('symcachectl', 'convert', '--kind', 'symc'), ['symcache'], 'bash: one of convert';
+my ($zsh_kinds) = slurp('completion/_symcachectl') =~ /^kind='.*?:\(([^)]*)\)'/m;
+is_deeply [sort split ' ', $zsh_kinds], \@kinds, 'zsh: kinds';
+
 # --- zsh: what the function hands to those that list it
 
 SKIP: {
