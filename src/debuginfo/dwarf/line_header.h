@@ -33,6 +33,12 @@ struct dwarf_sequence {
     uint64_t last_size; /* of the last row, or SYMC_NO_SIZE */
 };
 
+/* What a special opcode advances. */
+struct dwarf_special_opcode {
+    int16_t lines;
+    uint8_t operations;
+};
+
 /* The program of one unit.  Must be all zero at the beginning. */
 struct dwarf_lines {
     uint64_t offset; /* in .debug_line */
@@ -45,6 +51,8 @@ struct dwarf_lines {
     uint8_t line_range;
     uint8_t opcode_base;
     const uint8_t *opcode_lengths;
+    uint32_t special_of; /* the numbers of the header that special is for */
+    struct dwarf_special_opcode special[256];
     struct cursor program;
     struct dwarf_value *directories;
     size_t num_directories;

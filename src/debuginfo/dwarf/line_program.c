@@ -51,9 +51,6 @@ struct line_program_machine {
     size_t first;
     uint64_t previous;
     uint64_t last_size;
-    /* what special opcodes advance */
-    uint8_t operations[256];
-    int16_t by_lines[256];
 };
 
 static void reset(struct line_program_machine *m)
@@ -310,7 +307,7 @@ static int run_standard(struct line_program_machine *m, unsigned opcode)
         (void)cursor_uleb(&m->c);
         break;
     case DW_LNS_const_add_pc:
-        return advance(m, m->operations[255]);
+        return advance(m, m->lines->special[255].operations);
     case DW_LNS_fixed_advance_pc:
         by = cursor_16(&m->c);
         if (!m->c.failed && !m->is_removed) {
@@ -367,13 +364,14 @@ static inline bool append_usual(struct usual *u, uint64_t address)
 static inline bool run_special(const struct line_program_machine *m,
                                struct usual *u, unsigned opcode)
 {
+    const struct dwarf_special_opcode *special = &m->lines->special[opcode];
     uint64_t line = u->line;
-    uint64_t by = (uint64_t)m->operations[opcode] * m->lines->min_length;
+    uint64_t by = (uint64_t)special->operations * m->lines->min_length;
 
     if (by > m->mask - u->address) {
         return false;
     }
-    u->line = advance_line(line, m->by_lines[opcode]);
+    u->line = advance_line(line, special->lines);
     if (!append_usual(u, u->address + by)) {
         u->line = line;
         return false;
@@ -482,17 +480,36 @@ static int run(struct line_program_machine *m)
         if (opcode < l->opcode_base) {
             rc = run_standard(m, opcode);
         } else {
-            m->line = advance_line(m->line, m->by_lines[opcode]);
-            rc = advance(m, m->operations[opcode]);
+            m->line = advance_line(m->line, l->special[opcode].lines);
+            rc = advance(m, l->special[opcode].operations);
             rc = rc > 0 ? append_row(m) : rc;
         }
     }
     return rc;
 }
 
+/* Finds what special opcodes advance.  Most units of a file have the same ones,
+ * and many have few lines. */
+static void learn_special(struct dwarf_lines *l)
+{
+    unsigned i, n;
+    uint32_t of = (uint32_t)(uint8_t)l->line_base << 16 |
+                  (uint32_t)l->line_range << 8 | l->opcode_base;
+
+    if (l->special_of == of) {
+        return;
+    }
+    l->special_of = of;
+    for (i = l->opcode_base; i < 256; i++) {
+        n = i - l->opcode_base;
+        l->special[i].operations = (uint8_t)(n / l->line_range);
+        l->special[i].lines =
+            (int16_t)(l->line_base + (int)(n % l->line_range));
+    }
+}
+
 int dwarf_lines_run(struct dwarf_reader *d, struct dwarf_lines *l)
 {
-    unsigned i;
     struct line_program_machine m = {
         .lines = l, .is_like_symbolic = d->object->is_like_symbolic};
 
@@ -502,11 +519,7 @@ int dwarf_lines_run(struct dwarf_reader *d, struct dwarf_lines *l)
     m.c = l->program;
     m.mask = UINT64_MAX >> (64 - 8 * l->encoding.address_size);
     m.last_size = SYMC_NO_SIZE;
-    for (i = l->opcode_base; i < 256; i++) {
-        m.operations[i] = (uint8_t)((i - l->opcode_base) / l->line_range);
-        m.by_lines[i] = (int16_t)(l->line_base +
-                                  (int)((i - l->opcode_base) % l->line_range));
-    }
+    learn_special(l);
     reset(&m);
     l->num_rows = l->num_sequences = 0;
     if (dwarf_charge(d, (uint64_t)(m.c.end - m.c.at)) != 0) {
