@@ -10,6 +10,7 @@
  *   convert_call PDB - [COUNT]       the same from memory to memory
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,20 @@ static void *map(const char *pdb, int fd, size_t *size)
     return data;
 }
 
+static bool wants_thread(const char *pdb)
+{
+    int fd = open(pdb, O_RDONLY);
+    size_t size;
+    void *data = map(pdb, fd, &size);
+    bool wants = data != NULL && input_wants_thread(data, size);
+
+    if (data != NULL) {
+        munmap(data, size);
+    }
+    close(fd);
+    return wants;
+}
+
 static int convert(const char *pdb, const char *out)
 {
     int rc, in_fd, out_fd;
@@ -161,7 +176,9 @@ int main(int argc, char **argv)
             return 1;
         }
     }
-    second_thread_start(); /* as pdb2symcache does, before it parses */
+    if (wants_thread(argv[1])) {
+        second_thread_start(); /* as pdb2symcache does, before it parses */
+    }
     count = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 1;
     for (i = 0; i < count; i++) {
         cpu = cpu_seconds();

@@ -3,8 +3,6 @@
  */
 #include "input_format.h"
 
-#include <stdbool.h>
-
 #include "debuginfo/breakpad/breakpad.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
@@ -15,6 +13,8 @@
 #include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/symbfile/symbfile.h"
 #include "debuginfo/wasm/wasm.h"
+
+#define THREAD_LEAST ((size_t)32 << 20)
 
 /* To add a format, add its folder to debuginfo/ and a line here. */
 static const struct debuginfo_format *const formats[] = {
@@ -54,4 +54,16 @@ const struct debuginfo_maker *input_maker(const uint8_t *data, size_t size,
         }
     }
     return is_known ? maker : find_maker(formats[0], wanted);
+}
+
+bool input_has_compressed_parts(const uint8_t *data, size_t size)
+{
+    return size >= INPUT_COMPRESSED_LEAST && elf_format.sniff(data, size);
+}
+
+bool input_wants_thread(const uint8_t *data, size_t size)
+{
+    return input_has_compressed_parts(data, size) ||
+           (size >= THREAD_LEAST && (macho_format.sniff(data, size) ||
+                                     pe_format.sniff(data, size)));
 }

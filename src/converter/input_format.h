@@ -7,7 +7,12 @@
 #ifndef CONVERTER_INPUT_FORMAT_H
 #define CONVERTER_INPUT_FORMAT_H
 
+#include <stdbool.h>
+
 #include "debuginfo/format.h"
+
+/* Files of ELF of this size and more have room for what is decompressed. */
+#define INPUT_COMPRESSED_LEAST ((size_t)2 << 20)
 
 /*
  * Returns how a file in memory becomes the output that is wanted, or the one
@@ -17,5 +22,12 @@
  */
 const struct debuginfo_maker *input_maker(const uint8_t *data, size_t size,
                                           const symcache_kind_e *wanted);
+
+/* May the file have sections that are decompressed? */
+bool input_has_compressed_parts(const uint8_t *data, size_t size);
+
+/* Has the file work for a second thread?  Of other formats than ELF, that is
+ * DWARF alone, which few but large files have. */
+bool input_wants_thread(const uint8_t *data, size_t size);
 
 #endif

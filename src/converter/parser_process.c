@@ -19,10 +19,7 @@
 #include "debuginfo/auxiliary/auxiliary.h"
 #include "debuginfo/second_thread.h"
 #include "debuginfo/cfi.h"
-#include "debuginfo/elf/elf.h"
-#include "debuginfo/macho/macho.h"
 #include "debuginfo/msfz/msfz.h"
-#include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 #include "debuginfo/proguard/proguard.h"
 #include "debuginfo/scratch.h"
@@ -45,10 +42,8 @@
 /* Bytes of stack, as threads have them (base/thread.c). */
 #define STACK_SIZE (8 * MIB)
 
-/* Files of this size get room for data in between, this many times theirs. */
-#define SCRATCH_LEAST (2 * MIB)
+/* Files that get room for data in between have this many times theirs. */
 #define SCRATCH_FACTOR 8
-#define THREAD_LEAST (32 * MIB)
 
 /* Up to this size it is in large pages, which means fewer page faults.  To
  * find and clear many of them takes longer than they save. */
@@ -141,22 +136,6 @@ static int map_input(const struct parser_process_job *job, struct input *input,
                : 0;
 }
 
-/* Sections of ELF files are what is decompressed. */
-static bool has_compressed_parts(const struct input *input)
-{
-    return input->size >= SCRATCH_LEAST && elf_sniff(input->data, input->size);
-}
-
-/* Has the file work for a second thread?  Of other formats than ELF, that is
- * DWARF alone, which few but large files have. */
-static bool wants_thread(const struct input *input)
-{
-    return has_compressed_parts(input) ||
-           (input->size >= THREAD_LEAST &&
-            (macho_format.sniff(input->data, input->size) ||
-             pe_format.sniff(input->data, input->size)));
-}
-
 /* Reserves room for the expanded form of a compressed PDB, before the sandbox
  * limits memory.  Only the used part takes memory. */
 static int map_expanded(struct input *input, struct failure *failure)
@@ -222,9 +201,9 @@ static size_t map_scratch(const struct input *input)
     void *p = MAP_FAILED;
     size_t size = SCRATCH_FACTOR * work_size(input);
 
-    if (!has_compressed_parts(input) &&
+    if (!input_has_compressed_parts(input->data, input->size) &&
         ((input->map_size == 0 && !proguard_sniff(input->data, input->size)) ||
-         work_size(input) < SCRATCH_LEAST)) {
+         work_size(input) < INPUT_COMPRESSED_LEAST)) {
         return 0;
     }
     fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -265,7 +244,9 @@ static int enter_sandbox(const struct conversion *c, const struct input *input,
     size_t size = work_size(input);
     char error[200];
     struct sandbox_limits limits;
-    void (*start)(void) = wants_thread(input) ? second_thread_start : NULL;
+    void (*start)(void) = input_wants_thread(input->data, input->size)
+                              ? second_thread_start
+                              : NULL;
 
     if (!c->has_sandbox) {
         if (start != NULL) {
