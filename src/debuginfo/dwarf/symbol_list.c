@@ -95,8 +95,8 @@ static int write_symbols(struct symbol_list *symbols, struct failure *failure)
     return failure_writer(failure, status);
 }
 
-int symbol_list_add(struct symbol_list *symbols,
-                    const struct debuginfo_symbol *symbol,
+int symbol_list_add(struct symbol_list *symbols, uint64_t address,
+                    uint32_t size, const char *name, uint32_t name_size,
                     struct failure *failure)
 {
     if (!symbols->is_kept && symbols->count == AT_ONCE &&
@@ -108,7 +108,8 @@ int symbol_list_add(struct symbol_list *symbols,
                    sizeof(*symbols->list)) != 0) {
         return failure_memory(failure);
     }
-    symbols->list[symbols->count++] = *symbol;
+    symbols->list[symbols->count++] =
+        (struct debuginfo_symbol){address, name, name_size, size};
     return 0;
 }
 

@@ -47,10 +47,11 @@ void symbol_list_init(struct symbol_list *symbols,
 /* Counts work. */
 void symbol_list_work(struct symbol_list *symbols, uint64_t work);
 
-/* Adds a symbol.  Its name must stay until the end of the conversion.  Returns
- * 0, or -1 with failure set if memory runs out. */
-int symbol_list_add(struct symbol_list *symbols,
-                    const struct debuginfo_symbol *symbol,
+/* Adds a symbol.  Its name must stay until the end of the conversion.  It is
+ * handed over in parts: a copy of a struct that was just written waits for
+ * these.  Returns 0, or -1 with failure set if memory runs out. */
+int symbol_list_add(struct symbol_list *symbols, uint64_t address,
+                    uint32_t size, const char *name, uint32_t name_size,
                     struct failure *failure);
 
 /*

@@ -201,9 +201,10 @@ static int add_symbols(struct conversion *c, const struct elf_file *file,
                        const struct elf_symbols *table)
 {
     size_t size;
+    uint32_t name_size;
     uint64_t i;
     struct elf_symbol s;
-    struct debuginfo_symbol symbol;
+    const char *name;
     const uint64_t code = ELF_SHF_ALLOC | ELF_SHF_EXECINSTR;
     unsigned last = 0; /* most symbols are in the section of that before */
     bool is_code = false;
@@ -223,17 +224,17 @@ static int add_symbols(struct conversion *c, const struct elf_file *file,
         if (!is_code) {
             continue;
         }
-        symbol.address = start_of(c, &s) - c->load_address;
-        symbol.size = size_of(c, &s, &section);
-        symbol.name = NULL;
-        symbol.name_size = 0;
+        name = NULL;
+        name_size = 0;
         size = 0;
-        if (elf_strings_get(&table->names, s.name, &symbol.name, &size)) {
-            symbol.name_size = (uint32_t)size;
+        if (elf_strings_get(&table->names, s.name, &name, &size)) {
+            name_size = (uint32_t)size;
             symbol_list_work(&c->symbols, size);
         }
         if (size > UINT32_MAX ||
-            symbol_list_add(&c->symbols, &symbol, c->failure) != 0) {
+            symbol_list_add(&c->symbols, start_of(c, &s) - c->load_address,
+                            size_of(c, &s, &section), name, name_size,
+                            c->failure) != 0) {
             return failure_memory(c->failure);
         }
     }

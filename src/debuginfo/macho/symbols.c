@@ -87,15 +87,14 @@ static bool is_function(const struct table *table, const uint8_t *p,
            (p[4] & N_TYPE) == N_SECT && table->is_code[p[5]];
 }
 
-static void trim_symbol(struct debuginfo_symbol *symbol)
+static void trim_name(const char **name, uint32_t *size)
 {
     size_t hidden = sizeof(HIDDEN) - 1;
 
-    if (symbol->name_size > 0 && symbol->name[0] == '_' &&
-        (symbol->name_size < hidden ||
-         memcmp(symbol->name, HIDDEN, hidden) != 0)) {
-        symbol->name++;
-        symbol->name_size--;
+    if (*size > 0 && (*name)[0] == '_' &&
+        (*size < hidden || memcmp(*name, HIDDEN, hidden) != 0)) {
+        ++*name;
+        --*size;
     }
 }
 
@@ -103,10 +102,10 @@ int macho_symbols_read(const struct macho_image *image,
                        struct symbol_list *symbols, struct failure *failure)
 {
     const uint8_t *p;
-    uint32_t i, entry = image->is_64 ? NLIST_64 : NLIST_32;
+    const char *text;
+    uint32_t i, size, entry = image->is_64 ? NLIST_64 : NLIST_32;
     uint64_t value, name;
     bool is_wanted;
-    struct debuginfo_symbol symbol;
     struct table table = {.load_address = macho_load_address(image)};
 
     if (!find_table(image, &table)) {
@@ -125,18 +124,17 @@ int macho_symbols_read(const struct macho_image *image,
             continue;
         }
         /* a bad name ends the list, whatever it is of */
-        symbol.name = symbol_list_text(symbols, table.symbols, table.rest,
-                                       name, &symbol.name_size);
-        if (symbol.name == NULL) {
+        text = symbol_list_text(symbols, table.symbols, table.rest, name,
+                                &size);
+        if (text == NULL) {
             break;
         }
         if (!is_wanted) {
             continue;
         }
-        symbol.address = value - table.load_address;
-        symbol.size = 0;
-        trim_symbol(&symbol);
-        if (symbol_list_add(symbols, &symbol, failure) != 0) {
+        trim_name(&text, &size);
+        if (symbol_list_add(symbols, value - table.load_address, 0, text, size,
+                            failure) != 0) {
             return -1;
         }
     }

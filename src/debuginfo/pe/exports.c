@@ -83,9 +83,9 @@ static bool is_forwarder(struct exports *e, uint32_t address)
 /* Adds the export of name i, if it has an address. */
 static int take_export(struct exports *e, uint32_t i, struct failure *failure)
 {
-    uint32_t address;
+    uint32_t address, size = 0;
+    const char *text;
     const uint8_t *p, *name = table_entry(e, e->names, i, 4);
-    struct debuginfo_symbol symbol = {.size = 0};
 
     p = table_entry(e, e->ordinals, i, 2);
     if (name == NULL || p == NULL || le16(p) >= e->num_addresses) {
@@ -100,9 +100,8 @@ static int take_export(struct exports *e, uint32_t i, struct failure *failure)
         !is_forwarder(e, address)) {
         return 0;
     }
-    symbol.address = address;
-    symbol.name = text_at(e, le32(name), &symbol.name_size);
-    return symbol_list_add(e->symbols, &symbol, failure);
+    text = text_at(e, le32(name), &size);
+    return symbol_list_add(e->symbols, address, 0, text, size, failure);
 }
 
 int pe_exports_read(const struct pe_image *image, struct symbol_list *symbols,

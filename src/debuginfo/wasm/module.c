@@ -101,7 +101,8 @@ static int read_code(struct wasm_module_reader *r, struct wasm_bytes *b)
 {
     uint32_t i, n;
     struct wasm_bytes body;
-    struct debuginfo_symbol symbol = {.name = NULL}, *last;
+    uint64_t address;
+    struct debuginfo_symbol *last;
 
     r->has_code = true;
     r->module->code = (uint64_t)(b->at - r->data);
@@ -112,13 +113,14 @@ static int read_code(struct wasm_module_reader *r, struct wasm_bytes *b)
     }
     for (i = 0; i < n && !b->has_failed; i++) {
         body = wasm_part(b);
-        symbol.address = (uint64_t)(body.at - r->data);
-        symbol.size = (uint32_t)(body.end - body.at);
+        address = (uint64_t)(body.at - r->data);
         if (r->symbols->count > 0) {
             last = &r->symbols->list[r->symbols->count - 1];
-            last->size = (uint32_t)(symbol.address - last->address);
+            last->size = (uint32_t)(address - last->address);
         }
-        if (symbol_list_add(r->symbols, &symbol, r->failure) != 0) {
+        if (symbol_list_add(r->symbols, address,
+                            (uint32_t)(body.end - body.at), NULL, 0,
+                            r->failure) != 0) {
             return -1;
         }
     }
