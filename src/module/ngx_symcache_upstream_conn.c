@@ -528,6 +528,13 @@ ngx_symcache_upstream_conn_replied(ngx_symcache_helper_t *helper)
     }
 
     if (u->peer.tries > 1 && ngx_symcache_upstream_conn_retries(helper, why)) {
+
+        /* one that answers has not failed: it is well for other keys */
+
+        if (helper->reply.code != NGX_SYMCACHE_REPLY_LOST) {
+            ngx_symcache_upstream_conn_free(helper, NGX_PEER_NEXT);
+        }
+
         ngx_symcache_upstream_conn_next(helper, why);
         return;
     }
@@ -571,9 +578,7 @@ ngx_symcache_upstream_conn_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
                                     ? NGX_HTTP_GATEWAY_TIME_OUT
                                     : NGX_HTTP_BAD_GATEWAY);
 
-    ngx_symcache_upstream_conn_free(helper,
-                                    why == NGX_HTTP_UPSTREAM_FT_HTTP_404
-                                    ? NGX_PEER_NEXT : NGX_PEER_FAILED);
+    ngx_symcache_upstream_conn_free(helper, NGX_PEER_FAILED);
 
     if (why == NGX_HTTP_UPSTREAM_FT_TIMEOUT) {
         ngx_log_error(NGX_LOG_ERR, u->peer.log, NGX_ETIMEDOUT,

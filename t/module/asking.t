@@ -53,6 +53,10 @@ $t->start_nginx(<<"EON", http => <<"EOH");
     location /short/ {
         symcache %%DIR%%/store; symcache_pass live; symcache_hold_timeout 1s;
     }
+    location /busy/ {
+        symcache %%DIR%%/store; symcache_pass live;
+        symcache_next_upstream error timeout busy;
+    }
     location /brief/ {
         symcache %%DIR%%/store; symcache_pass a; symcache_hold_timeout 900ms;
     }
@@ -177,6 +181,20 @@ $t->get('/status?format=json') for 1 .. 2;
 like $t->error_log, qr/upstream timed out/, 'the status page does not wait';
 is answer($t->get(uri('short', 'known.pdb'))), '404 final',
     'but its helpers have not failed';
+
+# one that drains, or is busy, is asked for other keys
+
+for my $reason (qw(draining error)) {
+    $t->helper_says(sub {
+        my ($c, $req) = @_;
+        return absent($c) if $req->{path} =~ /known/;
+        $c->reply(503, { 'X-Symcache-Reason' => $reason, 'Retry-After' => 1 });
+    }, unix => $_) for $a, $b;
+    is answer($t->get(uri('busy', "$reason$_.pdb"))), '503 later',
+        "both say $reason" for 1 .. 2;
+    is answer($t->get(uri('busy', "known$reason$_.pdb"))), '404 final',
+        'and both are asked' for 1 .. 2;
+}
 
 # --- nobody is told something for long
 
