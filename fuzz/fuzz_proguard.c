@@ -41,6 +41,7 @@ static void drop(void *context, const char *data, size_t size)
 static void ask(const struct proguardcache_reader *reader)
 {
     static struct jvm_mapped_frames frames;
+    static struct jvm_alternatives alternatives;
     static const struct symc_string thrown = {
         "Ljava/lang/NullPointerException;", 32};
     struct jvm_mapping mapping = {.reader = reader};
@@ -67,6 +68,10 @@ static void ask(const struct proguardcache_reader *reader)
             if (frames.count > JVM_FRAMES_MAX) {
                 abort();
             }
+            frame.parameters.data = NULL;
+            (void)jvm_find_alternatives(&mapping, &frame,
+                                        k & 1 ? &thrown : NULL, &work,
+                                        &alternatives);
         }
     }
 }

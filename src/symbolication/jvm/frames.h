@@ -39,8 +39,6 @@ struct jvm_mapped {
     bool has_line;
     uint32_t line;
     bool is_synthesized; /* made by the compiler */
-    bool is_alternative; /* to the one before, which it did not call */
-    uint32_t place;      /* among those of the frame, before they are sorted */
 };
 
 /* A member that may be what a frame without a line is of. */
@@ -60,9 +58,6 @@ struct jvm_mapped_frames {
 /* A mapping, and what it carries from frame to frame of one trace. */
 struct jvm_mapping {
     const struct proguardcache_reader *reader;
-    bool is_retrace;  /* frames are those of R8's retrace: ones without a line
-                       * have the mapping's file too, and alternatives are
-                       * sorted */
     bool has_outline;  /* the frame before was one of an outline, */
     uint32_t position; /* at this line */
 };

@@ -7,6 +7,7 @@
 #ifndef SYMBOLICATION_JVM_JVM_H
 #define SYMBOLICATION_JVM_JVM_H
 
+#include "alternatives.h"
 #include "frames.h"
 #include "trace_text.h"
 #include "signature.h"

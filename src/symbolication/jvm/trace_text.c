@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alternatives.h"
 #include "traces.h"
 
 #define SNIFFED 200 /* lines, of which one must be a frame */
@@ -107,6 +108,7 @@ static void read_line(struct jvm_line *line, const char *p, const char *end)
     if (colon == NULL) {
         return;
     }
+    line->has_line = true;
     for (p = colon + 1; p < end; p++) {
         if (!is_digit(*p) || n > UINT32_MAX) {
             return;
@@ -310,7 +312,7 @@ bool jvm_is_trace(const char *text, size_t size)
 
 struct retrace {
     struct jvm_mapping mapping;
-    struct jvm_mapped_frames *frames;
+    struct jvm_alternatives *alternatives;
     const struct jvm_output_text *output;
     uint64_t work;
     struct symc_string descriptor; /* data is NULL: nothing was thrown */
@@ -363,7 +365,8 @@ static void put_frame(const struct retrace *r, const struct jvm_line *line,
                          line->open + 1));
     put_text(r, mapped->file);
     put_text(r, mapped->extension);
-    if (mapped->has_line && mapped->line > 0) {
+    if (mapped->has_line &&
+        (line->has_line || !r->alternatives->is_ambiguous)) {
         put_trace(r, number, (size_t)n);
     }
     put_trace(r, ")", 1);
@@ -371,21 +374,43 @@ static void put_frame(const struct retrace *r, const struct jvm_line *line,
     put_text(r, line_end);
 }
 
-/* Did the compiler make the outermost of the methods that may be meant?  R8's
- * retrace leaves these out. */
-static bool is_hidden(const struct jvm_mapped_frames *frames, size_t i)
+/* Is there such a frame at the same depth of a stack before? */
+static bool is_repeated(const struct jvm_alternatives *a, size_t stack,
+                        uint32_t depth)
 {
-    return frames->list[i].is_synthesized &&
-           (i + 1 == frames->count || frames->list[i + 1].is_alternative);
+    const struct jvm_mapped *list = a->frames.list;
+    size_t i;
+
+    for (i = 0; depth > 0 && i < stack; i++) {
+        if (depth < a->stacks[i].count &&
+            jvm_is_same_frame(&list[a->stacks[i].first + depth],
+                              &list[a->stacks[stack].first + depth], true)) {
+            return true;
+        }
+    }
+    return false;
 }
 
-/* Has the mapping no method that the frame is of?  Then its name is the given
- * one. */
-static bool is_only_class(const struct jvm_mapped_frames *frames,
-                          const struct jvm_frame *frame)
+/* Writes the frames of all stacks at a depth.  Returns false if there are
+ * none. */
+static bool put_depth(const struct retrace *r, const struct jvm_line *line,
+                      uint32_t depth, struct symc_string line_end)
 {
-    return frames->count == 1 &&
-           frames->list[0].method.data == frame->method.data;
+    const struct jvm_alternatives *a = r->alternatives;
+    bool is_any = false;
+    size_t i;
+
+    for (i = 0; i < a->num_stacks; i++) {
+        if (depth >= a->stacks[i].count) {
+            continue;
+        }
+        is_any = true;
+        if (!is_repeated(a, i, depth)) {
+            put_frame(r, line, &a->frames.list[a->stacks[i].first + depth],
+                      i > 0, line_end);
+        }
+    }
+    return is_any;
 }
 
 static void retrace_frame(struct retrace *r, const struct jvm_line *line,
@@ -394,34 +419,28 @@ static void retrace_frame(struct retrace *r, const struct jvm_line *line,
 {
     const struct jvm_frame frame = {
         .class = line->class, .method = line->method, .line = line->line};
-    const struct jvm_mapped_frames *frames = r->frames;
     const struct jvm_mapping before = r->mapping;
     enum jvm_outcome outcome;
-    bool is_alternative = false;
-    size_t i;
+    uint32_t depth = 0;
 
-    outcome =
-        jvm_remap_frame(&r->mapping, &frame,
-                        r->descriptor.data != NULL ? &r->descriptor : NULL,
-                        &r->work, r->frames);
+    outcome = jvm_find_alternatives(
+        &r->mapping, &frame,
+        r->descriptor.data != NULL ? &r->descriptor : NULL, &r->work,
+        r->alternatives);
     if (outcome == JVM_OUTLINE) {
         return;
     }
-    if (outcome == JVM_UNKNOWN || is_only_class(frames, &frame)) {
+    if (outcome == JVM_UNKNOWN) {
+        put_text(r, whole);
+    } else {
+        while (put_depth(r, line, depth, line_end)) {
+            depth++;
+        }
+    }
+    if (outcome == JVM_UNKNOWN || r->alternatives->is_only_class) {
         r->mapping = before; /* what was thrown and outlined is of the next */
     } else {
         r->descriptor.data = NULL;
-    }
-    for (i = 0; outcome == JVM_MAPPED && i < frames->count; i++) {
-        if (!is_hidden(frames, i)) {
-            put_frame(r, line, &frames->list[i],
-                      is_alternative && frames->list[i].is_alternative,
-                      line_end);
-            is_alternative = true;
-        }
-    }
-    if (outcome == JVM_UNKNOWN) {
-        put_text(r, whole);
     }
 }
 
@@ -459,7 +478,7 @@ static void retrace_exception(struct retrace *r, const struct jvm_line *line,
 int jvm_retrace(const struct proguardcache_reader *reader, const char *text,
                 size_t size, const struct jvm_output_text *output)
 {
-    struct retrace r = {.mapping = {.reader = reader, .is_retrace = true},
+    struct retrace r = {.mapping = {.reader = reader},
                         .output = output,
                         .work = JVM_WORK_MAX};
     const char *at = text;
@@ -467,8 +486,8 @@ int jvm_retrace(const struct proguardcache_reader *reader, const char *text,
     struct jvm_line line;
     size_t n;
 
-    r.frames = malloc(sizeof(*r.frames));
-    if (r.frames == NULL) {
+    r.alternatives = malloc(sizeof(*r.alternatives));
+    if (r.alternatives == NULL) {
         return -1;
     }
     while (next_line(&at, text + size, &whole, &n)) {
@@ -488,6 +507,6 @@ int jvm_retrace(const struct proguardcache_reader *reader, const char *text,
             put_text(&r, whole);
         }
     }
-    free(r.frames);
+    free(r.alternatives);
     return 0;
 }

@@ -20,6 +20,7 @@ struct jvm_line {
     struct symc_string method; /* of a FRAME */
     const char *open;          /* the same: its first parenthesis */
     uint32_t line;
+    bool has_line;   /* there is one, which may be 0 */
     struct symc_string behind; /* what follows the class of an EXCEPTION, or
                                 * the parentheses of a FRAME */
 };

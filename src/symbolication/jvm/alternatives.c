@@ -1,0 +1,405 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "alternatives.h"
+
+#include <stdlib.h>
+
+#include "base/byte_compare.h"
+#include "remap.h"
+
+/* So many pairs of frames, which are compared in the end, take as long as one
+ * member that is looked at. */
+#define PAIRS_OF_WORK 64
+
+/* Members with the same range that follow each other. */
+struct range {
+    uint32_t first;
+    uint32_t end;
+};
+
+struct choice {
+    struct remap remap;
+    const struct symc_string *descriptor; /* or NULL */
+    struct range ranges[JVM_FRAMES_MAX];  /* of which each may be meant */
+    size_t num_ranges;
+    bool is_ambiguous;
+    bool has_lines; /* those of the ranges count, and their rules */
+    struct jvm_alternatives *out;
+};
+
+/* What is taken of the members of one method. */
+enum choose {
+    CHOOSE_LINE,
+    CHOOSE_WITHOUT_RANGE,
+    CHOOSE_NAME
+};
+
+static bool has_range(const struct proguardcache_member *m)
+{
+    return remap_is_set(m->lines[0]);
+}
+
+static bool has_same_range(const struct proguardcache_member *a,
+                           const struct proguardcache_member *b)
+{
+    return a->lines[0] == b->lines[0] && a->lines[1] == b->lines[1];
+}
+
+/* Finds the end of the calls that begin with a member, and reads the method
+ * that the others were inlined into. */
+static uint32_t end_of_calls(const struct remap *r, uint32_t first,
+                             struct proguardcache_member *outermost)
+{
+    struct proguardcache_member next;
+    uint32_t end = first + 1;
+
+    if (!remap_member_at(r, first, outermost)) {
+        return end;
+    }
+    while (has_range(outermost) && end < r->slice.count &&
+           remap_member_at(r, end, &next) &&
+           has_same_range(&next, outermost)) {
+        *outermost = next;
+        end++;
+    }
+    return end;
+}
+
+static bool is_same_method(const struct remap *r,
+                           struct proguardcache_member *a,
+                           struct proguardcache_member *b)
+{
+    proguardcache_reader_names(r->reader, a);
+    proguardcache_reader_names(r->reader, b);
+    return remap_is_same(a->class, b->class) &&
+           remap_is_same(a->name, b->name) &&
+           remap_is_same(a->arguments, b->arguments);
+}
+
+/* Finds the end of the members that are of the same method of the program, as
+ * methods that overload each other can have one name there. */
+static uint32_t end_of_method(const struct remap *r, uint32_t first)
+{
+    struct proguardcache_member method, next;
+    uint32_t end = end_of_calls(r, first, &method), next_end;
+
+    while (end < r->slice.count) {
+        next_end = end_of_calls(r, end, &next);
+        if (!is_same_method(r, &method, &next)) {
+            break;
+        }
+        end = next_end;
+    }
+    return end;
+}
+
+/* Can a line of the range be any of several lines of the source? */
+static bool is_vague(const struct proguardcache_member *m)
+{
+    const uint32_t *lines = m->lines, *originals = m->originals;
+
+    return remap_is_set(originals[0]) && remap_is_set(originals[1]) &&
+           originals[0] != originals[1] &&
+           (!has_range(m) ||
+            lines[1] - lines[0] != originals[1] - originals[0]);
+}
+
+static void add_range(struct choice *c, uint32_t first, uint32_t end)
+{
+    struct proguardcache_member m;
+    uint32_t i;
+
+    if (c->num_ranges == JVM_FRAMES_MAX) {
+        c->out->frames.left_out++;
+        return;
+    }
+    for (i = first; i < end && remap_member_at(&c->remap, i, &m); i++) {
+        c->is_ambiguous = c->is_ambiguous || is_vague(&m);
+    }
+    c->ranges[c->num_ranges++] = (struct range){first, end};
+    c->is_ambiguous = c->is_ambiguous || c->num_ranges > 1;
+}
+
+/* Adds the range that has the line; without a line, the first member that has
+ * no range is as good. */
+static void choose_by_line(struct choice *c, uint32_t first, uint32_t end)
+{
+    struct proguardcache_member m;
+    uint32_t i, without_range = end;
+
+    for (i = first; i < end && remap_member_at(&c->remap, i, &m); i++) {
+        if (!has_range(&m)) {
+            without_range = without_range < end ? without_range : i;
+        } else if (m.lines[0] <= c->remap.line &&
+                   c->remap.line <= m.lines[1]) {
+            add_range(c, i, end_of_calls(&c->remap, i, &m));
+            return;
+        }
+    }
+    if (c->remap.line == 0 && without_range < end) {
+        add_range(c, without_range, without_range + 1);
+    }
+}
+
+static void choose_in_method(struct choice *c, enum choose choose,
+                             uint32_t first, uint32_t end)
+{
+    struct proguardcache_member m;
+    uint32_t i;
+
+    switch (choose) {
+    case CHOOSE_LINE:
+        choose_by_line(c, first, end);
+        return;
+    case CHOOSE_WITHOUT_RANGE:
+        for (i = first; i < end && remap_member_at(&c->remap, i, &m); i++) {
+            if (!has_range(&m)) {
+                add_range(c, i, i + 1);
+            }
+        }
+        return;
+    default:
+        add_range(c, end - 1, end);
+    }
+}
+
+/* Chooses among the members of each method. */
+static void choose_ranges(struct choice *c, enum choose choose)
+{
+    struct remap *r = &c->remap;
+    struct proguardcache_member method, last;
+    uint32_t first = 0, end;
+
+    (void)end_of_calls(r, 0, &method);
+    if (remap_member_at(r, r->slice.count - 1, &last) &&
+        is_same_method(r, &method, &last)) {
+        choose_in_method(c, choose, 0, r->slice.count); /* as R8 has it */
+        return;
+    }
+    for (; first < r->slice.count; first = end) {
+        end = end_of_method(r, first);
+        choose_in_method(c, choose, first, end);
+    }
+}
+
+/* The line of the source, or that of the frame if it is not known. */
+static uint32_t original_line(const struct choice *c,
+                              const struct proguardcache_member *m)
+{
+    const struct remap *r = &c->remap;
+    const uint32_t *originals = m->originals;
+
+    if (!c->has_lines) {
+        return r->frame->line;
+    }
+    if (remap_is_set(originals[0]) &&
+        (!remap_is_set(originals[1]) || originals[0] == originals[1])) {
+        return originals[0];
+    }
+    if (r->line == 0 || !has_range(m)) {
+        return c->is_ambiguous || !remap_is_set(originals[0])
+                   ? r->frame->line
+                   : originals[0];
+    }
+    return remap_or_zero(originals[0]) + r->line - m->lines[0];
+}
+
+static void add_frame(struct choice *c, struct proguardcache_member *m,
+                      uint32_t line)
+{
+    struct jvm_mapped_frames *frames = &c->out->frames;
+    struct jvm_mapped *mapped;
+
+    if (frames->count == JVM_FRAMES_MAX) {
+        frames->left_out++;
+        return;
+    }
+    mapped = &frames->list[frames->count++];
+    remap_read_member(&c->remap, m, mapped);
+    mapped->line = line;
+    mapped->has_line = line > 0;
+    remap_set_file(&c->remap, m->file, mapped);
+}
+
+/* Adds the frames of a range, the innermost at the line unless it is 0, but not
+ * those that rules or the compiler hide. */
+static void add_stack(struct choice *c, const struct range *range,
+                      uint32_t line)
+{
+    struct jvm_alternatives *out = c->out;
+    struct jvm_stack stack = {.first = (uint32_t)out->frames.count};
+    struct proguardcache_member m = {0};
+    uint64_t skip = 0;
+    uint32_t i, end = range->end;
+
+    for (i = range->first; i < end && remap_member_at(&c->remap, i, &m); i++) {
+        if (c->has_lines && c->descriptor != NULL && m.extra != 0) {
+            skip += remap_removed_by(&c->remap, &m, c->descriptor);
+        }
+    }
+    end -= (m.flags & PROGUARDCACHE_SYNTHESIZED) != 0;
+    if (skip > range->end - range->first) {
+        skip = 0;
+    }
+    for (i = range->first + (uint32_t)skip;
+         i < end && remap_member_at(&c->remap, i, &m); i++) {
+        add_frame(c, &m,
+                  i == range->first && line > 0 ? line : original_line(c, &m));
+        stack.arguments = i == range->first + (uint32_t)skip ? m.arguments
+                                                             : stack.arguments;
+    }
+    stack.count = (uint32_t)out->frames.count - stack.first;
+    if (stack.count > 0 && out->num_stacks < JVM_FRAMES_MAX) {
+        out->stacks[out->num_stacks++] = stack;
+    }
+}
+
+/* Of a range that can be several lines of the source, each is a stack. */
+static void add_stacks(struct choice *c, const struct range *range)
+{
+    struct proguardcache_member m;
+    uint32_t line;
+
+    if (!c->has_lines || !remap_member_at(&c->remap, range->first, &m) ||
+        !is_vague(&m)) {
+        add_stack(c, range, 0);
+        return;
+    }
+    for (line = m.originals[0]; c->out->frames.count < JVM_FRAMES_MAX;
+         line++) {
+        add_stack(c, range, line);
+        if (line == m.originals[1]) {
+            return;
+        }
+    }
+    c->out->frames.left_out += m.originals[1] - line + 1;
+}
+
+static int compare_texts(struct symc_string s, struct symc_string t)
+{
+    return byte_compare(s.data, s.size, t.data, t.size);
+}
+
+static size_t count_commas(struct symc_string s)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < s.size; i++) {
+        n += s.data[i] == ',';
+    }
+    return n;
+}
+
+/* The shorter list comes first. */
+static int compare_arguments(struct symc_string s, struct symc_string t)
+{
+    size_t m = count_commas(s), n = count_commas(t);
+
+    return m != n ? (m < n ? -1 : 1) : compare_texts(s, t);
+}
+
+static int compare_stacks(const void *a, const void *b, void *context)
+{
+    const struct jvm_stack *s = a, *t = b;
+    const struct choice *choice = context;
+    const struct jvm_mapped *list = choice->out->frames.list;
+    const struct jvm_mapped *x = &list[s->first], *y = &list[t->first];
+    int c = compare_texts(x->class, y->class);
+
+    c = c != 0 ? c : compare_texts(x->method, y->method);
+    c = c != 0 ? c : compare_arguments(s->arguments, t->arguments);
+    c = c != 0 ? c : compare_texts(x->file, y->file);
+    if (c == 0 && choice->remap.frame->line > 0 && x->line != y->line) {
+        c = x->line < y->line ? -1 : 1;
+    }
+    return c != 0 ? c : (s->first < t->first ? -1 : 1);
+}
+
+bool jvm_is_same_frame(const struct jvm_mapped *a, const struct jvm_mapped *b,
+                       bool with_line)
+{
+    return remap_is_same(a->class, b->class) &&
+           remap_is_same(a->method, b->method) &&
+           remap_is_same(a->file, b->file) &&
+           remap_is_same(a->extension, b->extension) &&
+           (!with_line || a->line == b->line);
+}
+
+/* Sorts the stacks; of those that begin with the same frame, the first one
+ * stays, as in R8's retrace. */
+static void sort_stacks(struct choice *c)
+{
+    struct jvm_alternatives *out = c->out;
+    const struct jvm_mapped *list = out->frames.list;
+    size_t i, n = 0;
+
+    qsort_r(out->stacks, out->num_stacks, sizeof(*out->stacks), compare_stacks,
+            c);
+    for (i = 0; i < out->num_stacks; i++) {
+        if (n == 0 || !jvm_is_same_frame(&list[out->stacks[i].first],
+                                         &list[out->stacks[n - 1].first],
+                                         c->remap.frame->line > 0)) {
+            out->stacks[n++] = out->stacks[i];
+        }
+    }
+    out->num_stacks = n;
+}
+
+/* Adds the frame with nothing but its class mapped. */
+static void add_only_class(struct choice *c)
+{
+    const struct remap *r = &c->remap;
+    struct jvm_mapped *mapped = &c->out->frames.list[0];
+
+    *mapped = (struct jvm_mapped){.class = r->class.original,
+                                  .method = r->frame->method,
+                                  .has_line = r->line > 0,
+                                  .line = r->line};
+    remap_set_file(r, r->class.file, mapped);
+    c->out->frames.count = 1;
+    c->out->stacks[0] = (struct jvm_stack){0, 1, {NULL, 0}};
+    c->out->num_stacks = 1;
+    c->out->is_only_class = true;
+}
+
+enum jvm_outcome jvm_find_alternatives(struct jvm_mapping *mapping,
+                                       const struct jvm_frame *frame,
+                                       const struct symc_string *descriptor,
+                                       uint64_t *work,
+                                       struct jvm_alternatives *alternatives)
+{
+    struct choice c = {.descriptor = descriptor,
+                       .has_lines = true,
+                       .out = alternatives};
+    enum jvm_outcome outcome =
+        remap_begin(&c.remap, mapping, frame, work, &alternatives->frames);
+    uint64_t pairs;
+    size_t i;
+
+    alternatives->num_stacks = 0;
+    alternatives->is_only_class = false;
+    if (outcome != JVM_MAPPED) {
+        return outcome;
+    }
+    if (c.remap.slice.count > 0) {
+        choose_ranges(&c, CHOOSE_LINE);
+        if (c.num_ranges == 0) {
+            c.has_lines = c.remap.line > 0;
+            choose_ranges(&c, c.has_lines ? CHOOSE_WITHOUT_RANGE
+                                          : CHOOSE_NAME);
+        }
+    }
+    if (c.num_ranges == 0) {
+        add_only_class(&c);
+    }
+    for (i = 0; i < c.num_ranges; i++) {
+        add_stacks(&c, &c.ranges[i]);
+    }
+    sort_stacks(&c);
+    alternatives->is_ambiguous = c.is_ambiguous;
+    pairs = alternatives->frames.count * alternatives->frames.count /
+            PAIRS_OF_WORK;
+    *work -= *work < pairs ? *work : pairs;
+    return JVM_MAPPED;
+}
