@@ -59,8 +59,9 @@ my $modern = $t->write_file('modern.crash', <<'END');
 Incident Identifier: TODO
 Code Type:           ARM-64
 OS Version:          macOS 14.4 (23E214)
-Thread 0 Crashed:
-0   com.example.app            0x0000000104a3c2f4 crash + 20 (main.c:12)
+Thread 0 Crashed::  Dispatch queue: com.apple.main-thread
+0   com.example.app            0x0000000104a3c2f4 f(_: (Int) -> ()) + 20 (main.swift:12)
+1   ???                        0x0000000104a3c2f5 ???
 
 Thread 0 crashed with ARM Thread State (64-bit):
     x0: 0x0000000000000001
@@ -70,12 +71,17 @@ Binary Images:
 END
 my ($object) = $ctl->json($ctl->run('symbolicate', '--json', $modern));
 is_deeply $object->{stacktraces}, [{ thread_id => 0,
+    thread_name => 'Dispatch queue: com.apple.main-thread',
     is_requesting => JSON::PP::true, registers => { x0 => '0x1' },
     frames => [{ status => 'missing', original_index => 0,
-        instruction_addr => '0x104a3c2f4', function => 'crash + 20',
-        filename => 'main.c', lineno => 12,
+        instruction_addr => '0x104a3c2f4', function => 'f(_: (Int) -> ())',
+        filename => 'main.swift', lineno => 12,
+        package => '/Applications/App.app/App' },
+        { status => 'missing', original_index => 1, instruction_addr => '0x104a3c2f5',
         package => '/Applications/App.app/App' }] }],
     'all corrections are on';
+like $ctl->run('symbolicate', $modern)->{out}, qr/^macOS 14\.4 \(23E214\), arm64$/m,
+    'a system without a version of its own';
 
 # --- names of a store, of symbolicated, of a server
 

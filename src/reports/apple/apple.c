@@ -46,7 +46,8 @@ static bool is_line_of_report(struct apple_text line)
 
     return line_starts(line, "Incident Identifier:") ||
            line_starts(line, "Binary Images:") ||
-           (parse_thread_line(line, &thread, &error) && thread.has_crashed);
+           (parse_thread_line(line, false, &thread, &error) &&
+            thread.has_crashed);
 }
 
 bool apple_is_report(const char *text, size_t size)

@@ -129,8 +129,8 @@ bool line_number(struct apple_text text, uint32_t *number)
 
 /* threads ----------------------------------------------------------------- */
 
-bool parse_thread_line(struct apple_text line, struct apple_thread *thread,
-                       line_error *error)
+bool parse_thread_line(struct apple_text line, bool is_lenient,
+                       struct apple_thread *thread, line_error *error)
 {
     struct cursor c = at(line);
     struct apple_text name;
@@ -148,6 +148,7 @@ bool parse_thread_line(struct apple_text line, struct apple_thread *thread,
     memset(thread, 0, sizeof(*thread));
     thread->id = id;
     thread->has_crashed = has_crashed;
+    c.p += is_lenient && c.p < c.end && *c.p == ':';
     name = line_trim(between(c.p, c.end));
     if (name.size > 0) {
         thread->name = name;
@@ -336,7 +337,7 @@ static void cut_place(struct apple_text *symbol, struct apple_frame *frame,
     if (colon == n || colon == 0 || symbol->data[--colon] != ':') {
         return;
     }
-    for (i = 0; i + 1 < colon; i++) {
+    for (i = colon - (colon > 0); i-- > 0;) {
         if (memcmp(symbol->data + i, " (", 2) == 0) {
             frame->file = between(symbol->data + i + 2, symbol->data + colon);
             if (!line_number(
@@ -379,8 +380,9 @@ bool parse_frame_line(struct apple_text line, struct apple_frame *frame,
     symbol = between(c.p, c.end);
     if (!cut_offset(&symbol)) {
         cut_place(&symbol, frame, &wrong);
+        cut_offset(&symbol); /* Xcode writes both */
     }
-    if (!is_number(symbol)) {
+    if (!is_number(symbol) && !line_is(symbol, "???")) {
         frame->symbol = symbol;
     }
     *error = wrong;

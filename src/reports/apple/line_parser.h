@@ -22,9 +22,10 @@ struct apple_text line_trim(struct apple_text text);
 bool line_starts(struct apple_text line, const char *text);
 bool line_is(struct apple_text line, const char *text);
 
-/* "Thread 7:", "Thread 7 Crashed:", and a name after it. */
-bool parse_thread_line(struct apple_text line, struct apple_thread *thread,
-                       line_error *error);
+/* "Thread 7:", "Thread 7 Crashed:", and a name after it, before which macOS
+ * writes another colon; if it is lenient, that is none of the name. */
+bool parse_thread_line(struct apple_text line, bool is_lenient,
+                       struct apple_thread *thread, line_error *error);
 
 /* The next one of "0x180001234 0x180005678". */
 bool parse_address(struct apple_text *rest, uint64_t *address,

@@ -264,7 +264,8 @@ static bool begin_state(struct text_report_reader *r, struct apple_text line)
         return false;
     } else if (is_thread_state_line(line, is_lenient)) {
         r->state = STATE_REGISTERS;
-    } else if (parse_thread_line(line, &thread, &r->error)) {
+    } else if (parse_thread_line(line, r->report->has_names, &thread,
+                                 &r->error)) {
         begin_thread(r, &thread);
     } else if (parse_thread_name_line(line, &name.id, &name.name, &r->error)) {
         keep_name(r, &name);

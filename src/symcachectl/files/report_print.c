@@ -125,8 +125,10 @@ void report_print(const cJSON *object)
     const cJSON *system = cjson_get(object, "system_info");
 
     printable_put_field(stdout, system, "os_name");
-    fputs(" ", stdout);
-    printable_put_field(stdout, system, "os_version");
+    if (printable_field(system, "os_version")[0] != '\0') {
+        fputs(" ", stdout);
+        printable_put_field(stdout, system, "os_version");
+    }
     fputs(", ", stdout);
     printable_put_field(stdout, system, "cpu_arch");
     fputs("\n", stdout);
