@@ -131,7 +131,7 @@ spew("$dir/maps/js/terser.js.map", '{"mappings": 5}');
 ($code, $out, $said) =
     symbolicate("    at f ($url:1:475)\n", '--maps', "$dir/maps");
 is $out, "    at f ($url:1:475)\n", 'a damaged map';
-like $said, qr{js/terser\.js: is not a source map: "mappings"}, 'is told';
+like $said, qr{js/terser\.js: its map is not a source map: "mappings"}, 'is told';
 
 # traces of Node itself
 my $node = qx(node --version 2>/dev/null) // '';

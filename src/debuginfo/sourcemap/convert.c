@@ -176,6 +176,17 @@ static void compare_ids(const struct sourcemap *map, struct symc_string id,
     } while (digit != '\0');
 }
 
+/* Failures are told of the script, which may be sound. */
+static void name_map(struct failure *failure)
+{
+    static const char subject[] = "its map ";
+    const size_t n = sizeof(subject) - 1;
+
+    memmove(failure->text + n, failure->text, sizeof(failure->text) - n - 1);
+    memcpy(failure->text, subject, n);
+    failure->text[sizeof(failure->text) - 1] = '\0';
+}
+
 int sourcemap_convert(const uint8_t *script, size_t script_size,
                       const uint8_t *map, size_t map_size,
                       const struct symc_sink *sink,
@@ -197,6 +208,8 @@ int sourcemap_convert(const uint8_t *script, size_t script_size,
                          result, failure);
         compare_ids(&read, js_debug_id((const char *)script, script_size),
                     result);
+    } else {
+        name_map(failure);
     }
     sourcemap_free(&read);
     scratch_free(text);
