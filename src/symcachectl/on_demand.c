@@ -274,9 +274,6 @@ Z(int, inflateInit2_,
 Z(int, inflate, (z_streamp stream, int flush), (stream, flush))
 Z(int, inflateReset, (z_streamp stream), (stream))
 Z(int, inflateEnd, (z_streamp stream), (stream))
-Z(int, uncompress,
-  (Bytef * to, uLongf *to_size, const Bytef *from, uLong from_size),
-  (to, to_size, from, from_size))
 
 ZSTD(ZSTD_CCtx *, ZSTD_createCCtx, (void), ())
 ZSTD(size_t, ZSTD_freeCCtx, (ZSTD_CCtx * context), (context))

@@ -15,6 +15,7 @@
 
 #include "cursor.h"
 #include "frames.h"
+#include "inflate.h"
 #include "section.h"
 #include "symbol_list.h"
 
@@ -74,10 +75,8 @@ struct dwarf_object {
     struct dwarf_missing *missing; /* is counted up, unless it is NULL */
     /* Names are those that the "symbolic" library finds. */
     bool is_like_symbolic;
-    /* Waits until the first bytes of .debug_info, so many, are there.  Returns
-     * false if they never will be.  NULL: all of it is there. */
-    bool (*wait)(void *context, size_t size);
-    void *context;
+    /* That of .debug_info, or NULL: all of it is there. */
+    struct dwarf_inflation *inflation;
 };
 
 /* The name of a section without punctuation at its beginning, for example
@@ -88,10 +87,9 @@ const char *dwarf_section_title(enum dwarf_section_name name);
 typedef struct dwarf_section dwarf_finder(const void *image, const char *title);
 
 /* Finds all, also those that Go's linker has compressed, as older GNU tools
- * did: "zdebug_info".  Returns 0, or -1 if memory runs out;
- * dwarf_sections_free() takes back what was decompressed in both cases. */
+ * did: "zdebug_info".  Returns 0, to be freed, or -1 with failure set. */
 int dwarf_sections_find(struct dwarf_object *object, dwarf_finder *find,
-                        const void *image);
+                        const void *image, struct failure *failure);
 void dwarf_sections_free(struct dwarf_object *object);
 
 /*

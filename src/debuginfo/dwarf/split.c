@@ -143,7 +143,7 @@ static int open_file(struct dwarf_splits *s, const struct dwarf_object *object,
     struct dwarf_split_file *f = &s->files[number];
 
     f->object = *object;
-    f->object.wait = NULL;
+    f->object.inflation = NULL;
     f->object.supplementary = NULL;
     f->object.num_split = 0;
     for (i = 0; i < COUNT(own); i++) {

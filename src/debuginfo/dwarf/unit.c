@@ -111,8 +111,10 @@ static int wait_for_units(struct dwarf_reader *d, uint64_t offset)
     const struct dwarf_object *o = d->object;
     size_t size = o->sections[DWARF_INFO].size;
 
-    return o->wait == NULL ||
-                   o->wait(o->context, offset < size ? (size_t)offset : size)
+    return o->inflation == NULL ||
+                   dwarf_inflation_wait(o->inflation, offset < size
+                                                          ? (size_t)offset
+                                                          : size)
                ? 0
                : dwarf_damaged(d, DWARF_INFO, d->units_end,
                                "it cannot be decompressed");

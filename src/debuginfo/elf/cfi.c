@@ -13,34 +13,27 @@
 #include "ehabi.h"
 #include "file.h"
 #include "identity.h"
-#include "inflate.h"
 
 static int read_section(const struct elf_file *file, const char *name,
                         struct cfi *cfi)
 {
-    int rc = 1;
-    bool is_compressed = false;
-    struct elf_bytes bytes, inflated = {NULL, 0};
-    struct dwarf_frames frames = {.load_address = elf_file_load_address(file),
+    int rc;
+    const struct elf_found found = elf_file_find(file, name);
+    struct dwarf_frames frames = {.section = found.section,
+                                  .address = found.address,
+                                  .load_address = elf_file_load_address(file),
                                   .arch = cfi->identity.arch,
                                   .is_big = file->is_big,
                                   .is_eh = strcmp(name, "eh_frame") == 0};
 
-    bytes = elf_file_find_loaded(file, name, &is_compressed, &frames.address);
-    if (bytes.data == NULL) {
-        return 0;
+    if (found.is_compressed &&
+        dwarf_inflate(&frames.section, file->is_64, file->is_big) != 0) {
+        return failure_memory(cfi->failure);
     }
-    if (is_compressed) {
-        rc = elf_inflate(file, &bytes, &inflated);
-        bytes = inflated;
+    rc = frames.section.data != NULL ? dwarf_frames_read(&frames, cfi) : 0;
+    if (found.is_compressed) {
+        scratch_free((uint8_t *)(uintptr_t)frames.section.data);
     }
-    if (rc <= 0) {
-        return rc == 0 ? 0 : failure_memory(cfi->failure);
-    }
-    frames.section.data = bytes.data;
-    frames.section.size = bytes.size;
-    rc = dwarf_frames_read(&frames, cfi);
-    scratch_free((uint8_t *)(uintptr_t)inflated.data);
     return rc;
 }
 

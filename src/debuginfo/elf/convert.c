@@ -16,7 +16,6 @@
 #include "altlink.h"
 #include "file.h"
 #include "identity.h"
-#include "inflate.h"
 #include "instructions.h"
 #include "split_files.h"
 
@@ -108,7 +107,6 @@ struct conversion {
     struct failure *failure;
     struct dwarf_object object;
     bool is_alone; /* nothing is done in the background */
-    struct elf_inflation *inflation; /* what is */
     uint64_t load_address;
     struct symbol_list symbols;
     struct dwarf_missing missing; /* of split DWARF */
@@ -117,53 +115,34 @@ struct conversion {
 
 /* sections ---------------------------------------------------------------- */
 
-static bool wait_for_bytes(void *inflation, size_t size)
-{
-    return elf_inflation_wait(inflation, size);
-}
-
 /* Decompresses a section; that of the entries, by far the largest, while it is
- * read.  Returns as elf_inflate(). */
-static int decompress_section(struct conversion *c,
-                              enum dwarf_section_name name,
-                              const struct elf_bytes *bytes,
-                              struct elf_bytes *inflated)
+ * read.  Returns as dwarf_inflate(). */
+static int decompress_section(struct conversion *c, bool is_entries,
+                              struct dwarf_section *s)
 {
-    if (name == DWARF_INFO && !c->is_alone) {
-        c->inflation = elf_inflation_begin(&c->file, bytes, inflated);
+    const bool is_64 = c->file.is_64, is_big = c->file.is_big;
+
+    if (is_entries && !c->is_alone) {
+        c->object.inflation = dwarf_inflation_begin(s, is_64, is_big);
     }
-    if (name != DWARF_INFO || c->inflation == NULL) {
-        return elf_inflate(&c->file, bytes, inflated);
-    }
-    c->object.wait = wait_for_bytes;
-    c->object.context = c->inflation;
-    return 1;
+    return is_entries && c->object.inflation != NULL
+               ? 0
+               : dwarf_inflate(s, is_64, is_big);
 }
 
 static int take_section(struct conversion *c, enum dwarf_section_name name)
 {
-    int rc;
-    bool is_compressed = false;
-    struct elf_bytes bytes, inflated;
+    const struct elf_found found =
+        elf_file_find(&c->file, dwarf_section_title(name));
     struct dwarf_section *s = &c->object.sections[name];
 
-    bytes = elf_file_find(&c->file, dwarf_section_title(name), &is_compressed);
-    if (bytes.data == NULL) {
-        return 0;
-    }
-    if (is_compressed) {
-        rc = decompress_section(c, name, &bytes, &inflated);
-        if (rc < 0) {
+    *s = found.section;
+    if (found.is_compressed) {
+        if (decompress_section(c, name == DWARF_INFO, s) != 0) {
             return failure_memory(c->failure);
         }
-        if (rc == 0) {
-            return 0;
-        }
-        c->object.inflated[name] = (uint8_t *)(uintptr_t)inflated.data;
-        bytes = inflated;
+        c->object.inflated[name] = (uint8_t *)(uintptr_t)s->data;
     }
-    s->data = bytes.data;
-    s->size = bytes.size;
     return 0;
 }
 
@@ -438,7 +417,8 @@ static int convert_file(struct conversion *c,
     note_missing(c, result);
     elf_split_free(&split);
     free(c->packed);
-    if (c->inflation != NULL && !elf_inflation_end(c->inflation)) {
+    if (c->object.inflation != NULL &&
+        !dwarf_inflation_end(c->object.inflation)) {
         rc = 1;
     }
     dwarf_sections_free(&c->object);

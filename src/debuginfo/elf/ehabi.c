@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/le.h"
+#include "base/byte_order.h"
 
 #define ENTRY 8 /* bytes of .ARM.exidx: a function, and how it is unwound */
 #define CANNOT_UNWIND 1
@@ -40,19 +40,11 @@ struct state {
 struct ehabi_reader {
     const struct elf_file *file;
     struct cfi *cfi;
-    uint32_t table_address; /* of .ARM.extab */
-    struct elf_bytes table;
+    struct elf_found table; /* .ARM.extab */
     struct cfi_register cfa;
     struct cfi_register ra;
     struct cfi_register registers[REGISTERS];
 };
-
-static uint32_t read_word(const struct elf_file *file, const uint8_t *p)
-{
-    return file->is_big ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
-                              (uint32_t)p[2] << 8 | p[3]
-                        : le32(p);
-}
 
 /* Computes the address that a word of 31 bits means, which is relative to its
  * own. */
@@ -221,17 +213,18 @@ static bool run_code(struct state *s, struct code *code)
 static bool find_in_table(const struct ehabi_reader *r, uint32_t address,
                           struct code *code)
 {
-    uint32_t word, more, size, at = address - r->table_address;
+    const struct dwarf_section *table = &r->table.section;
+    uint32_t word, more, size, at = address - (uint32_t)r->table.address;
 
-    if (at % 4 != 0 || at >= r->table.size || r->table.size - at < 4) {
+    if (at % 4 != 0 || at >= table->size || table->size - at < 4) {
         return false;
     }
-    code->words = r->table.data + at;
-    word = read_word(r->file, code->words);
+    code->words = table->data + at;
+    word = byte_order_32(code->words, r->file->is_big);
     more = word >> 16 & 0xff;
     code->at = 2;
     if ((word & COMPACT) == 0) {
-        if (r->table.size - at < 8) {
+        if (table->size - at < 8) {
             return false;
         }
         at += 4;
@@ -246,14 +239,14 @@ static bool find_in_table(const struct ehabi_reader *r, uint32_t address,
     }
     size = 4 + more * 4;
     code->end = size;
-    return r->table.size - at >= size;
+    return table->size - at >= size;
 }
 
 /* Finds the instructions of an entry of .ARM.exidx. */
 static bool find_code(const struct ehabi_reader *r, const uint8_t *entry,
                       uint32_t address, struct code *code)
 {
-    uint32_t word = read_word(r->file, entry + 4);
+    uint32_t word = byte_order_32(entry + 4, r->file->is_big);
 
     code->is_big = r->file->is_big;
     if (word == CANNOT_UNWIND) {
@@ -333,50 +326,51 @@ static int open_registers(struct ehabi_reader *r)
  * table. */
 static uint32_t code_end(const struct elf_file *file, uint32_t address)
 {
-    bool is_compressed;
-    uint64_t start;
-    struct elf_bytes text =
-        elf_file_find_loaded(file, "text", &is_compressed, &start);
+    const struct elf_found text = elf_file_find(file, "text");
 
-    return text.data != NULL && address >= start &&
-                   address - start < text.size
-               ? (uint32_t)(start + text.size)
+    return address >= text.address &&
+                   address - text.address < text.section.size
+               ? (uint32_t)(text.address + text.section.size)
                : address;
+}
+
+/* Returns where the function of an entry of .ARM.exidx begins. */
+static uint32_t entry_start(const struct elf_file *file,
+                            const struct elf_found *index, size_t at)
+{
+    return follow_offset(byte_order_32(index->section.data + at, file->is_big),
+                         (uint32_t)(index->address + at));
 }
 
 int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi)
 {
-    bool is_compressed;
     size_t at;
-    uint64_t address, table_address = 0, load = elf_file_load_address(file);
+    uint64_t load = elf_file_load_address(file);
     uint32_t start, end;
-    struct elf_bytes index;
-    struct ehabi_reader r = {.file = file, .cfi = cfi};
+    const struct elf_found index = elf_file_find(file, "ARM.exidx");
+    struct ehabi_reader r = {.file = file,
+                             .cfi = cfi,
+                             .table = elf_file_find(file, "ARM.extab")};
     struct state state;
     struct code code;
 
-    index = elf_file_find_loaded(file, "ARM.exidx", &is_compressed, &address);
     if (file->machine != ELF_EM_ARM || file->is_64 || file->type == ELF_REL ||
-        index.data == NULL) {
+        index.section.data == NULL) {
         return 0;
     }
-    r.table = elf_file_find_loaded(file, "ARM.extab", &is_compressed,
-                                   &table_address);
-    r.table_address = (uint32_t)table_address;
     if (open_registers(&r) != 0) {
         return -1;
     }
-    for (at = 0; index.size - at >= ENTRY; at += ENTRY) {
-        start = follow_offset(read_word(file, index.data + at),
-                              (uint32_t)(address + at));
-        end = index.size - at < 2 * ENTRY
+    for (at = 0; index.section.size - at >= ENTRY; at += ENTRY) {
+        start = entry_start(file, &index, at);
+        end = index.section.size - at < 2 * ENTRY
                   ? code_end(file, start)
-                  : follow_offset(read_word(file, index.data + at + ENTRY),
-                                  (uint32_t)(address + at + ENTRY));
+                  : entry_start(file, &index, at + ENTRY);
         start &= ~1u; /* says that the function is in Thumb code */
         end &= ~1u;
         if (start < load || end <= start ||
-            !find_code(&r, index.data + at, (uint32_t)(address + at), &code) ||
+            !find_code(&r, index.section.data + at,
+                       (uint32_t)(index.address + at), &code) ||
             !run_code(&state, &code)) {
             continue;
         }

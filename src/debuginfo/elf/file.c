@@ -413,14 +413,12 @@ static bool is_named(const struct elf_strings *names,
            (size == left || at[size] == '\0');
 }
 
-/* Finds a section from *number on. */
-static struct elf_bytes find_section(const struct elf_file *f,
-                                     const char *name, uint64_t *number,
-                                     bool *is_compressed, uint64_t *address)
+struct elf_found elf_file_find_next(const struct elf_file *f, const char *name,
+                                    uint64_t *number)
 {
     uint64_t i;
     bool is_old;
-    struct elf_bytes none = {NULL, 0}, bytes;
+    struct elf_found found = {.is_compressed = false};
     struct elf_section s;
 
     for (i = *number; i < f->num_sections; i++) {
@@ -434,42 +432,23 @@ static struct elf_bytes find_section(const struct elf_file *f,
                         !is_named(&f->section_names, &s, ".", name))) {
             continue;
         }
-        *is_compressed = is_old || (s.flags & ELF_SHF_COMPRESSED) != 0;
-        *address = s.address;
         *number = i + 1;
-        if (!has(f, s.offset, s.size)) {
-            return none;
+        if (has(f, s.offset, s.size)) {
+            found.section.data = f->data + s.offset;
+            found.section.size = (size_t)s.size;
+            found.is_compressed = is_old || s.flags & ELF_SHF_COMPRESSED;
+            found.address = s.address;
         }
-        bytes.data = f->data + s.offset;
-        bytes.size = (size_t)s.size;
-        return bytes;
+        break;
     }
-    return none;
+    return found;
 }
 
-struct elf_bytes elf_file_find(const struct elf_file *f, const char *name,
-                               bool *is_compressed)
-{
-    uint64_t address;
-
-    return elf_file_find_loaded(f, name, is_compressed, &address);
-}
-
-struct elf_bytes elf_file_find_loaded(const struct elf_file *f,
-                                      const char *name, bool *is_compressed,
-                                      uint64_t *address)
+struct elf_found elf_file_find(const struct elf_file *f, const char *name)
 {
     uint64_t number = 0;
 
-    return find_section(f, name, &number, is_compressed, address);
-}
-
-struct elf_bytes elf_file_find_next(const struct elf_file *f, const char *name,
-                                    uint64_t *number, bool *is_compressed)
-{
-    uint64_t address;
-
-    return find_section(f, name, number, is_compressed, &address);
+    return elf_file_find_next(f, name, &number);
 }
 
 bool elf_file_find_named(const struct elf_file *f, const char *name,

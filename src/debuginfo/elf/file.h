@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "debuginfo/dwarf/dwarf.h"
+
 enum {
     ELF_REL = 1,
     ELF_EXEC = 2,
@@ -111,6 +113,12 @@ struct elf_bytes {
     size_t size;
 };
 
+struct elf_found {
+    struct dwarf_section section; /* as it is stored */
+    bool is_compressed;
+    uint64_t address; /* at which it is loaded */
+};
+
 /*
  * Reads a file.  Returns NULL, or what is wrong with it, as the rest of a
  * sentence.
@@ -132,22 +140,15 @@ bool elf_strings_get(const struct elf_strings *strings, uint64_t offset,
 
 /*
  * Finds a section with data by its name without the "." or ".z" at its
- * beginning.  Tells whether its data is compressed.  The data is NULL if there
- * is no such section, or it does not lie within the file.
+ * beginning.  Its data is NULL if there is no such section, or it does not lie
+ * within the file.
  */
-struct elf_bytes elf_file_find(const struct elf_file *file, const char *name,
-                               bool *is_compressed);
-
-/* The same, with the address at which the section is loaded. */
-struct elf_bytes elf_file_find_loaded(const struct elf_file *file,
-                                      const char *name, bool *is_compressed,
-                                      uint64_t *address);
+struct elf_found elf_file_find(const struct elf_file *file, const char *name);
 
 /* Finds the next section of that name: the first one from *number on, which is
  * set to that of the section behind it. */
-struct elf_bytes elf_file_find_next(const struct elf_file *file,
-                                    const char *name, uint64_t *number,
-                                    bool *is_compressed);
+struct elf_found elf_file_find_next(const struct elf_file *file,
+                                    const char *name, uint64_t *number);
 
 /* Finds the first section of that whole name.  Returns false if there is none.
  */

@@ -48,9 +48,7 @@ static uint32_t arch_of(const struct elf_file *f)
 
 static bool has_section(const struct elf_file *f, const char *name)
 {
-    bool is_compressed;
-
-    return elf_file_find(f, name, &is_compressed).data != NULL;
+    return elf_file_find(f, name).section.data != NULL;
 }
 
 /* Stripping debug information into a companion does not change the type of the
@@ -95,14 +93,13 @@ static void debug_id(const struct elf_file *f, const struct elf_bytes *build_id,
                      uint8_t guid[16])
 {
     size_t i;
-    bool is_compressed;
     uint8_t id[16] = {0};
-    struct elf_bytes text;
+    struct dwarf_section text;
 
     if (build_id->data != NULL) {
         memcpy(id, build_id->data, build_id->size < 16 ? build_id->size : 16);
     } else {
-        text = elf_file_find(f, "text", &is_compressed);
+        text = elf_file_find(f, "text").section;
         for (i = 0; text.data != NULL && i < text.size && i < HASHED; i++) {
             id[i % 16] ^= text.data[i];
         }

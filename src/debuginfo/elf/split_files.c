@@ -10,32 +10,20 @@
 #include "base/array.h"
 #include "base/byte_order.h"
 #include "debuginfo/scratch.h"
-#include "inflate.h"
 
 #define DW_UT_SPLIT_TYPE 6
 
 /* Decompresses a section.  Returns 0, with no data if it is damaged, or -1
  * with failure set if memory runs out. */
 static int unpack_section(struct elf_split *split, const struct elf_file *f,
-                          struct elf_bytes *bytes, struct failure *failure)
+                          struct dwarf_section *s, struct failure *failure)
 {
-    struct elf_bytes inflated;
-    int rc;
-
     if (array_need(&split->inflated, &split->inflated_room,
-                   split->num_inflated + 1, sizeof(*split->inflated)) != 0) {
+                   split->num_inflated + 1, sizeof(*split->inflated)) != 0 ||
+        dwarf_inflate(s, f->is_64, f->is_big) != 0) {
         return failure_memory(failure);
     }
-    rc = elf_inflate(f, bytes, &inflated);
-    if (rc < 0) {
-        return failure_memory(failure);
-    }
-    bytes->data = NULL;
-    if (rc > 0) {
-        split->inflated[split->num_inflated++] =
-            (uint8_t *)(uintptr_t)inflated.data;
-        *bytes = inflated;
-    }
+    split->inflated[split->num_inflated++] = (uint8_t *)(uintptr_t)s->data;
     return 0;
 }
 
@@ -45,19 +33,19 @@ static int unpack_section(struct elf_split *split, const struct elf_file *f,
  * before it.  The type of a unit is behind its length and version (DWARF 5,
  * 7.5.1).
  */
-static bool has_types(const struct elf_file *f, const struct elf_bytes *bytes)
+static bool has_types(const struct elf_file *f, const struct dwarf_section *s)
 {
     static const uint8_t wide[] = {0xff, 0xff, 0xff, 0xff};
     size_t at = 4;
 
-    if (bytes->size < 15) {
+    if (s->size < 15) {
         return false;
     }
-    if (memcmp(bytes->data, wide, sizeof(wide)) == 0) {
+    if (memcmp(s->data, wide, sizeof(wide)) == 0) {
         at = 12;
     }
-    return byte_order_16(bytes->data + at, f->is_big) == 5 &&
-           bytes->data[at + 2] == DW_UT_SPLIT_TYPE;
+    return byte_order_16(s->data + at, f->is_big) == 5 &&
+           s->data[at + 2] == DW_UT_SPLIT_TYPE;
 }
 
 /* Finds a section, and decompresses it; of several, the first one without
@@ -68,20 +56,20 @@ static int take_section(struct elf_split *split, const struct elf_file *f,
                         struct failure *failure)
 {
     uint64_t number = 0;
-    bool is_compressed = false, is_last;
-    struct elf_bytes bytes;
+    bool is_last;
+    struct elf_found found;
 
     do {
-        bytes = elf_file_find_next(f, title, &number, &is_compressed);
-        if (bytes.data != NULL && is_compressed &&
-            unpack_section(split, f, &bytes, failure) != 0) {
+        found = elf_file_find_next(f, title, &number);
+        if (found.is_compressed &&
+            unpack_section(split, f, &found.section, failure) != 0) {
             return -1;
         }
-        is_last = bytes.data == NULL || strcmp(title, "debug_info.dwo") != 0 ||
-                  !has_types(f, &bytes);
-        if (bytes.data != NULL && (is_last || section->data == NULL)) {
-            section->data = bytes.data;
-            section->size = bytes.size;
+        is_last = found.section.data == NULL ||
+                  strcmp(title, "debug_info.dwo") != 0 ||
+                  !has_types(f, &found.section);
+        if (found.section.data != NULL && (is_last || section->data == NULL)) {
+            *section = found.section;
         }
     } while (!is_last);
     return 0;

@@ -33,9 +33,8 @@ static int convert(const uint8_t *data, size_t size,
     object.load_address = macho_load_address(&image);
     macho_image_uuid(&image, identity.guid);
     identity.arch = macho_arch(image.cpu_type, image.cpu_subtype);
-    if (dwarf_sections_find(&object, find_section, &image) != 0) {
-        dwarf_sections_free(&object);
-        return failure_memory(failure);
+    if (dwarf_sections_find(&object, find_section, &image, failure) != 0) {
+        return -1;
     }
     symbol_list_init(&symbols, &object, size);
     rc = macho_symbols_read(&image, &symbols, failure);

@@ -52,9 +52,8 @@ static int convert(const uint8_t *data, size_t size,
     memcpy(identity.guid, id.guid, sizeof(identity.guid));
     identity.age = id.age;
     identity.arch = pe_image_arch(&image);
-    if (dwarf_sections_find(&object, find_section, &image) != 0) {
-        dwarf_sections_free(&object);
-        return failure_memory(failure);
+    if (dwarf_sections_find(&object, find_section, &image, failure) != 0) {
+        return -1;
     }
     symbol_list_init(&symbols, &object, size);
     supplement_undecorate(&symbols.writer, identity.arch);

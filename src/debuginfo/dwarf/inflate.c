@@ -13,8 +13,9 @@
 #include <zstd.h>
 
 #include "base/byte_order.h"
-#include "debuginfo/second_thread.h"
 #include "debuginfo/scratch.h"
+#include "debuginfo/second_thread.h"
+#include "section.h"
 
 #define GNU_MAGIC "ZLIB"
 #define GNU_HEADER 12 /* magic, size in 8 big-endian bytes */
@@ -34,27 +35,27 @@ struct compressed {
     size_t data_size;
 };
 
-static bool read_header(const struct elf_file *f, const struct elf_bytes *s,
+/* Returns false if there is none of a known type. */
+static bool read_header(const struct dwarf_section *s, bool is_64, bool is_big,
                         struct compressed *c)
 {
-    size_t header = f->is_64 ? 24 : 12;
+    size_t header = is_64 ? 24 : 12;
     const uint8_t *p = s->data;
 
-    if (s->size >= 4 && memcmp(p, GNU_MAGIC, 4) == 0) {
+    if (s->size >= GNU_HEADER && memcmp(p, GNU_MAGIC, 4) == 0) {
         header = GNU_HEADER;
         c->type = ELFCOMPRESS_ZLIB;
-        c->size = s->size < header ? 0 : byte_order_64(p + 4, true);
+        c->size = byte_order_64(p + 4, true);
     } else if (s->size >= header) {
-        c->type = byte_order_32(p, f->is_big);
-        c->size = f->is_64 ? byte_order_64(p + 8, f->is_big)
-                           : byte_order_32(p + 4, f->is_big);
-    }
-    if (s->size < header) {
+        c->type = byte_order_32(p, is_big);
+        c->size = is_64 ? byte_order_64(p + 8, is_big)
+                        : byte_order_32(p + 4, is_big);
+    } else {
         return false;
     }
     c->data = p + header;
     c->data_size = s->size - header;
-    return true;
+    return c->type == ELFCOMPRESS_ZLIB || c->type == ELFCOMPRESS_ZSTD;
 }
 
 /* the usual section, whose size is right.  ISA-L takes a third of the time that
@@ -63,7 +64,7 @@ static bool read_header(const struct elf_file *f, const struct elf_bytes *s,
 
 #define STEP (64u << 10) /* bytes of output: a tenth of a millisecond */
 
-struct elf_inflation {
+struct dwarf_inflation {
     struct inflate_state state;
     const uint8_t *end; /* of the compressed data */
     uint8_t *out;
@@ -78,10 +79,10 @@ struct elf_inflation {
 };
 
 /* Returns NULL without memory. */
-static struct elf_inflation *begin_inflate(const struct compressed *c,
-                                           uint8_t *out, size_t room)
+static struct dwarf_inflation *begin_inflate(const struct compressed *c,
+                                             uint8_t *out, size_t room)
 {
-    struct elf_inflation *i = malloc(sizeof(*i) + STEP);
+    struct dwarf_inflation *i = malloc(sizeof(*i) + STEP);
 
     if (i == NULL) {
         return NULL;
@@ -106,7 +107,7 @@ static bool has_window(const struct compressed *c)
 
 /* Decompresses some more.  Returns 1, 0 at the end, or -1 if the data is
  * damaged, or of another size. */
-static int inflate_step(struct elf_inflation *i)
+static int inflate_step(struct dwarf_inflation *i)
 {
     struct inflate_state *s = &i->state;
     size_t in = (size_t)(i->end - s->next_in);
@@ -134,7 +135,7 @@ static bool inflate_whole(const struct compressed *c, uint8_t *out,
                           uint64_t room)
 {
     int rc;
-    struct elf_inflation *i;
+    struct dwarf_inflation *i;
 
     i = has_window(c) ? begin_inflate(c, out, (size_t)room) : NULL;
     if (i == NULL) {
@@ -204,36 +205,22 @@ static uint64_t room_for(const struct compressed *c)
     return c->size < most ? c->size : most;
 }
 
-/* Reads a header, and takes the memory that its section needs.  Returns as
- * elf_inflate(). */
-static int prepare_section(const struct elf_file *f,
-                           const struct elf_bytes *section,
-                           struct compressed *c, struct elf_bytes *inflated)
+int dwarf_inflate(struct dwarf_section *section, bool is_64, bool is_big)
 {
-    if (!read_header(f, section, c) ||
-        (c->type != ELFCOMPRESS_ZLIB && c->type != ELFCOMPRESS_ZSTD)) {
-        return 0;
-    }
-    inflated->size = (size_t)room_for(c);
-    inflated->data = scratch_allocate(inflated->size);
-    return inflated->data != NULL ? 1 : -1;
-}
-
-int elf_inflate(const struct elf_file *f, const struct elf_bytes *section,
-                struct elf_bytes *inflated)
-{
-    int rc;
     bool ok;
     uint64_t room, size = 0;
     uint8_t *out;
     struct compressed c;
 
-    rc = prepare_section(f, section, &c, inflated);
-    if (rc <= 0) {
-        return rc;
+    if (!read_header(section, is_64, is_big, &c)) {
+        *section = (struct dwarf_section){NULL, 0};
+        return 0;
     }
-    room = inflated->size;
-    out = (uint8_t *)(uintptr_t)inflated->data;
+    room = room_for(&c);
+    out = scratch_allocate((size_t)room);
+    if (out == NULL) {
+        return -1;
+    }
     if (c.type == ELFCOMPRESS_ZSTD) {
         ok = inflate_zstd(&c, out, room, &size);
     } else if (inflate_whole(&c, out, room)) {
@@ -244,10 +231,12 @@ int elf_inflate(const struct elf_file *f, const struct elf_bytes *section,
     }
     if (!ok) {
         scratch_free(out);
-        return 0;
+        out = NULL;
+        size = 0;
     }
-    inflated->size = (size_t)size;
-    return 1;
+    section->data = out;
+    section->size = (size_t)size;
+    return 0;
 }
 
 /* in the background ------------------------------------------------------- */
@@ -255,7 +244,7 @@ int elf_inflate(const struct elf_file *f, const struct elf_bytes *section,
 #define LEAST (256u << 10) /* compressed: a millisecond */
 
 /* Tells how much is there.  The last byte waits for the end of the stream. */
-static void publish_ready(struct elf_inflation *i, int rc)
+static void publish_ready(struct dwarf_inflation *i, int rc)
 {
     size_t done = i->size;
 
@@ -273,7 +262,7 @@ static void publish_ready(struct elf_inflation *i, int rc)
 /* Is there time for something else?  So it is if the thread that reads is at
  * least half as far behind as the end is ahead: it does not read faster than
  * this one decompresses. */
-static bool is_far_ahead(struct elf_inflation *i)
+static bool is_far_ahead(struct dwarf_inflation *i)
 {
     size_t wanted = atomic_load_explicit(&i->wanted, memory_order_relaxed);
 
@@ -283,7 +272,7 @@ static bool is_far_ahead(struct elf_inflation *i)
 static void run_inflate(void *arg)
 {
     int rc;
-    struct elf_inflation *i = arg;
+    struct dwarf_inflation *i = arg;
 
     do {
         rc = inflate_step(i);
@@ -292,25 +281,22 @@ static void run_inflate(void *arg)
     } while (rc > 0);
 }
 
-struct elf_inflation *elf_inflation_begin(const struct elf_file *f,
-                                          const struct elf_bytes *section,
-                                          struct elf_bytes *inflated)
+struct dwarf_inflation *dwarf_inflation_begin(struct dwarf_section *section,
+                                              bool is_64, bool is_big)
 {
+    uint8_t *out;
     struct compressed c;
-    struct elf_inflation *i;
+    struct dwarf_inflation *i;
 
     /* the end of an empty one would never be waited for */
-    if (section->size < LEAST || !read_header(f, section, &c) ||
+    if (section->size < LEAST || !read_header(section, is_64, is_big, &c) ||
         c.type != ELFCOMPRESS_ZLIB || c.size == 0 || !has_window(&c)) {
         return NULL;
     }
-    if (prepare_section(f, section, &c, inflated) <= 0) {
-        return NULL;
-    }
-    i = begin_inflate(&c, (uint8_t *)(uintptr_t)inflated->data,
-                      inflated->size);
+    out = scratch_allocate((size_t)room_for(&c));
+    i = out != NULL ? begin_inflate(&c, out, (size_t)room_for(&c)) : NULL;
     if (i == NULL) {
-        scratch_free((uint8_t *)(uintptr_t)inflated->data);
+        scratch_free(out);
         return NULL;
     }
     pthread_mutex_init(&i->lock, NULL);
@@ -319,14 +305,16 @@ struct elf_inflation *elf_inflation_begin(const struct elf_file *f,
     atomic_init(&i->wanted, 0);
     i->has_failed = false;
     if (!second_thread_run_long(run_inflate, i)) {
-        scratch_free(i->out);
+        scratch_free(out);
         free(i);
         return NULL;
     }
+    section->data = out;
+    section->size = i->room;
     return i;
 }
 
-bool elf_inflation_wait(struct elf_inflation *i, size_t size)
+bool dwarf_inflation_wait(struct dwarf_inflation *i, size_t size)
 {
     bool is_there;
 
@@ -343,7 +331,7 @@ bool elf_inflation_wait(struct elf_inflation *i, size_t size)
     return is_there;
 }
 
-bool elf_inflation_end(struct elf_inflation *i)
+bool dwarf_inflation_end(struct dwarf_inflation *i)
 {
     bool is_right;
 
