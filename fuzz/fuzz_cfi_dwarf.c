@@ -13,8 +13,7 @@ static int read_section(const uint8_t *data, size_t size, struct cfi *cfi,
                         struct failure *failure)
 {
     struct dwarf_frames frames = {
-        .section = {data + 2, size - 2},
-        .address = 0x5000,
+        .found = {{data + 2, size - 2}, 0x5000, false},
         .arch = 101 + (uint32_t)(data[1] % 10) * 100,
         .is_big = (data[0] & 1) != 0,
         .is_eh = (data[0] & 2) != 0};

@@ -550,6 +550,9 @@ if (system('zstd --version >/dev/null 2>&1') == 0) {
                           run("$build/symcachectl dump packed.symc") } qw(plain packed);
         cmp_ok scalar(() = $texts[0] =~ /inlined/g), '>', 10, "$name has inlined functions";
         is $texts[1], $texts[0], '... also with sections that are compressed';
+        is run("$build/pdb2symcache --kind cficache --text -o - packed"),
+            run("$build/pdb2symcache --kind cficache --text -o - plain"),
+            '... and the same unwind information';
         (my $cut = slurp("$dir/packed")) =~ s/(ZLIB.{12}).{8}/$1 . "\xff" x 8/gse;
         spew("$dir/cut", $cut);
         run("$build/pdb2symcache -o cut.symc cut");

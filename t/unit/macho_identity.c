@@ -100,6 +100,20 @@ static void test_fat(void **state)
     assert_int_equal(identity.slices[1].size, file_size - SECOND);
 }
 
+/* Go's linker names sections that it has compressed so. */
+static void test_compressed(void **state)
+{
+    char error[200];
+    struct macho_identity identity;
+    uint8_t *at = memmem(file, SECOND, "__debug_info\0", 13);
+
+    (void)state;
+    assert_non_null(at);
+    memcpy(at, "__zdebug_info", 13);
+    assert_int_equal(read_copy(file, file_size, &identity, error), 0);
+    assert_true(identity.slices[0].has_debug_info);
+}
+
 static void test_thin(void **state)
 {
     char error[200];
@@ -254,6 +268,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_fat, reset),
+        cmocka_unit_test_setup(test_compressed, reset),
         cmocka_unit_test_setup(test_thin, reset),
         cmocka_unit_test_setup(test_orders, reset),
         cmocka_unit_test_setup(test_damaged, reset),

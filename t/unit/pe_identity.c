@@ -227,6 +227,29 @@ static void test_code(void **state)
 }
 
 /* Wherever the file ends, there is no identity, or the right one. */
+/* Go's linker names sections that it has compressed so. */
+static void test_compressed(void **state)
+{
+    static const char strings[] = "\x11\0\0\0.zdebug_info";
+    char error[200];
+    struct pe_code code;
+    size_t header = image.data[0x3C] | (size_t)image.data[0x3D] << 8;
+
+    (void)state;
+    assert_int_equal(pe_code_read(image.data, image.size, &code, error, 200),
+                     0);
+    assert_false(code.has_debug_info);
+    put32(header + 12, (uint32_t)image.size);
+    put32(header + 16, 0);
+    memcpy(image.data + image.size, strings, sizeof(strings));
+    image.size += sizeof(strings);
+    memcpy(image.data + header + 24 + image.data[header + 20], "/4\0\0\0\0\0",
+           8);
+    assert_int_equal(pe_code_read(image.data, image.size, &code, error, 200),
+                     0);
+    assert_true(code.has_debug_info);
+}
+
 static void test_cut(void **state)
 {
     size_t n;
@@ -250,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup(test_none, reset),
         cmocka_unit_test_setup(test_damaged, reset),
         cmocka_unit_test_setup(test_code, reset),
+        cmocka_unit_test_setup(test_compressed, reset),
         cmocka_unit_test_setup(test_cut, reset),
     };
 

@@ -53,6 +53,9 @@ struct dwarf_object {
     struct dwarf_section sections[DWARF_SECTIONS];
     uint8_t *inflated[DWARF_SECTIONS]; /* those that were decompressed */
     bool is_big; /* big-endian */
+    bool is_64;  /* an ELF file, which may have headers of compressed sections
+                  * in 64 bits */
+    bool reads_ahead; /* .debug_info may be decompressed while it is read */
     /* In an object file that no linker has seen, address 0 is an address;
      * elsewhere it marks code that the linker removed. */
     bool is_relocatable;
@@ -75,7 +78,7 @@ struct dwarf_object {
     struct dwarf_missing *missing; /* is counted up, unless it is NULL */
     /* Names are those that the "symbolic" library finds. */
     bool is_like_symbolic;
-    /* That of .debug_info, or NULL: all of it is there. */
+    /* That of .debug_info, or NULL: all of it is there */
     struct dwarf_inflation *inflation;
 };
 
@@ -83,14 +86,16 @@ struct dwarf_object {
  * "debug_info". */
 const char *dwarf_section_title(enum dwarf_section_name name);
 
-/* Finds a section of an image that is no ELF file by its title. */
-typedef struct dwarf_section dwarf_finder(const void *image, const char *title);
+/* Finds a section of an image by its title. */
+typedef struct dwarf_found dwarf_finder(const void *image, const char *title);
 
-/* Finds all, also those that Go's linker has compressed, as older GNU tools
- * did: "zdebug_info".  Returns 0, to be freed, or -1 with failure set. */
+/* Finds all, and decompresses them.  Returns 0, or -1 with failure set. */
 int dwarf_sections_find(struct dwarf_object *object, dwarf_finder *find,
                         const void *image, struct failure *failure);
-void dwarf_sections_free(struct dwarf_object *object);
+
+/* Returns false if what was read ahead was damaged, or did not match its
+ * header.  The caller must then discard everything read from it. */
+bool dwarf_sections_free(struct dwarf_object *object);
 
 /*
  * Adds all functions to the writer.  Returns 0, or -1 with failure set: damage

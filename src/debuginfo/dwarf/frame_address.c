@@ -61,7 +61,7 @@ uint64_t frame_address_read(const struct dwarf_frames *f, struct cursor *c,
         return 0;
     }
     if ((encoding & PE_BASE) == PE_RELATIVE) {
-        base = f->address + (uint64_t)(c->at - f->section.data);
+        base = f->found.address + (uint64_t)(c->at - f->found.section.data);
     }
     base += frame_address_read_form(c, encoding & PE_FORM, address_size);
     return frame_address_mask(base, address_size);

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 
 #include "debuginfo/failure.h"
+#include "debuginfo/scratch.h"
 #include "frame_address.h"
 #include "frame_expression.h"
 #include "frame_instructions.h"
 #include "frame_registers.h"
+#include "inflate.h"
 
 /* Limits the steps in total.  Real files need less than one for each byte. */
 #define WORK_BASE 1000000
@@ -60,8 +62,8 @@ static enum entry_status read_entry(const struct dwarf_frames *f,
 {
     bool is_wide;
     uint64_t length, id, here;
-    struct cursor c = {f->section.data + offset,
-                       f->section.data + f->section.size, f->is_big, false};
+    const struct dwarf_section *s = &f->found.section;
+    struct cursor c = {s->data + offset, s->data + s->size, f->is_big, false};
 
     length = cursor_32(&c);
     is_wide = length == UINT32_MAX;
@@ -75,11 +77,11 @@ static enum entry_status read_entry(const struct dwarf_frames *f,
     }
     c.end = c.at + length;
     entry->offset = offset;
-    entry->next = (uint64_t)(c.end - f->section.data);
+    entry->next = (uint64_t)(c.end - s->data);
     if (length == 0) {
         return ENTRY_EMPTY;
     }
-    here = (uint64_t)(c.at - f->section.data);
+    here = (uint64_t)(c.at - s->data);
     is_wide = is_wide && !f->is_eh;
     id = is_wide ? cursor_64(&c) : cursor_32(&c);
     entry->rest = c;
@@ -382,7 +384,7 @@ static int add_expression(struct dwarf_frames_reader *r,
                           const struct frame_rule *rule)
 {
     struct cficache_code *code = &r->cfi->writer->code;
-    struct cursor c = {r->frames.section.data + rule->number, NULL,
+    struct cursor c = {r->frames.found.section.data + rule->number, NULL,
                        r->frames.is_big, false};
 
     if (r->work < rule->size) {
@@ -490,7 +492,7 @@ static int begin_cie(struct dwarf_frames_reader *r, uint64_t offset)
     if (offset == r->cie.offset && !r->machine.is_deep) {
         return 0;
     }
-    if (offset >= r->frames.section.size ||
+    if (offset >= r->frames.found.section.size ||
         read_entry(&r->frames, offset, &entry) != ENTRY || !entry.is_cie ||
         !read_cie(r, &entry, &cie)) {
         return 1;
@@ -617,22 +619,27 @@ static int take_fde(struct dwarf_frames_reader *r,
 struct dwarf_frames_reader *dwarf_frames_open(const struct dwarf_frames *frames,
                                               struct cfi *cfi)
 {
+    struct dwarf_section s = frames->found.section;
     struct dwarf_frames_reader *r = calloc(1, sizeof(*r));
 
-    if (r == NULL) {
+    if (r == NULL ||
+        (frames->found.is_compressed &&
+         dwarf_inflate(&s, frames->is_64, frames->is_big) != 0)) {
         failure_memory(cfi->failure);
+        free(r);
         return NULL;
     }
     r->frames = *frames;
+    r->frames.found.section = s;
     r->cfi = cfi;
-    r->work = WORK_BASE + WORK_FACTOR * (uint64_t)frames->section.size;
+    r->work = WORK_BASE + WORK_FACTOR * (uint64_t)s.size;
     r->cie.offset = FRAME_NO_CIE;
     r->machine.read_address = read_address;
     r->machine.context = &r->frames;
     r->machine.work = &r->work;
-    r->machine.section = frames->section.data;
+    r->machine.section = s.data;
     if (frame_registers_init(&r->registers, frames->arch, cfi) != 0) {
-        free(r);
+        dwarf_frames_close(r);
         return NULL;
     }
     r->machine.is_arm64 = frame_registers_is_arm64(&r->registers);
@@ -642,6 +649,9 @@ struct dwarf_frames_reader *dwarf_frames_open(const struct dwarf_frames *frames,
 
 void dwarf_frames_close(struct dwarf_frames_reader *r)
 {
+    if (r != NULL && r->frames.found.is_compressed) {
+        scratch_free((uint8_t *)(uintptr_t)r->frames.found.section.data);
+    }
     free(r);
 }
 
@@ -649,7 +659,7 @@ int dwarf_frames_read_at(struct dwarf_frames_reader *r, uint64_t offset)
 {
     struct dwarf_frames_entry entry;
 
-    return offset < r->frames.section.size &&
+    return offset < r->frames.found.section.size &&
                    read_entry(&r->frames, offset, &entry) == ENTRY &&
                    !entry.is_cie
                ? take_fde(r, &entry)
@@ -663,23 +673,25 @@ int dwarf_frames_read(const struct dwarf_frames *frames, struct cfi *cfi)
     struct dwarf_frames_entry entry;
     struct frame_cie cie;
     enum entry_status status;
-    struct dwarf_frames_reader *r = dwarf_frames_open(frames, cfi);
+    struct dwarf_frames_reader *r;
 
+    if (frames->found.section.size == 0) {
+        return 0;
+    }
+    r = dwarf_frames_open(frames, cfi);
     if (r == NULL) {
         return -1;
     }
-    for (; offset < frames->section.size && rc == 0; offset = entry.next) {
-        status = read_entry(frames, offset, &entry);
-        if (status == ENTRY_EMPTY) {
-            if (frames->is_eh) {
-                break;
-            }
-            continue;
+    for (; offset < r->frames.found.section.size && rc == 0;
+         offset = entry.next) {
+        status = read_entry(&r->frames, offset, &entry);
+        if (status == ENTRY_EMPTY && frames->is_eh) {
+            break;
         }
-        if (status == ENTRY_BROKEN ||
-            (entry.is_cie && !read_cie(r, &entry, &cie))) {
+        if (status == ENTRY_BROKEN || (status == ENTRY && entry.is_cie &&
+                                       !read_cie(r, &entry, &cie))) {
             rc = damaged(r, offset, "bad entry");
-        } else if (!entry.is_cie) {
+        } else if (status == ENTRY && !entry.is_cie) {
             rc = take_fde(r, &entry);
         }
     }

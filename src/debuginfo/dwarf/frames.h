@@ -16,11 +16,11 @@ struct cfi;
 
 /* A section with call frame information. */
 struct dwarf_frames {
-    struct dwarf_section section;
-    uint64_t address; /* of the section */
+    struct dwarf_found found;
     uint64_t load_address;
     uint32_t arch; /* as SymCaches number them */
     bool is_big;
+    bool is_64; /* as of struct dwarf_object */
     bool is_eh; /* .eh_frame */
 };
 

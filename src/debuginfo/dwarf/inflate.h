@@ -35,9 +35,7 @@ struct dwarf_inflation *dwarf_inflation_begin(struct dwarf_section *section,
  * all of them are right.  Returns false if they never will be. */
 bool dwarf_inflation_wait(struct dwarf_inflation *inflation, size_t size);
 
-/* Waits for the end.  Returns false if the section does not match its header,
- * or is damaged.  The caller must then discard everything read from it and use
- * dwarf_inflate() instead. */
+/* Waits for the end.  Returns as dwarf_sections_free(). */
 bool dwarf_inflation_end(struct dwarf_inflation *inflation);
 
 #endif

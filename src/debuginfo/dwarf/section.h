@@ -4,6 +4,7 @@
 #ifndef DEBUGINFO_DWARF_SECTION_H
 #define DEBUGINFO_DWARF_SECTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,13 @@
 struct dwarf_section {
     const uint8_t *data;
     size_t size;
+};
+
+/* A section of an object file, as it is stored. */
+struct dwarf_found {
+    struct dwarf_section section; /* its data is NULL: there is none */
+    uint64_t address; /* at which it is loaded */
+    bool is_compressed;
 };
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "debuginfo/cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
-#include "debuginfo/scratch.h"
 #include "ehabi.h"
 #include "file.h"
 #include "identity.h"
@@ -17,24 +16,15 @@
 static int read_section(const struct elf_file *file, const char *name,
                         struct cfi *cfi)
 {
-    int rc;
-    const struct elf_found found = elf_file_find(file, name);
-    struct dwarf_frames frames = {.section = found.section,
-                                  .address = found.address,
-                                  .load_address = elf_file_load_address(file),
-                                  .arch = cfi->identity.arch,
-                                  .is_big = file->is_big,
-                                  .is_eh = strcmp(name, "eh_frame") == 0};
+    const struct dwarf_frames frames = {
+        .found = elf_file_find(file, name),
+        .load_address = elf_file_load_address(file),
+        .arch = cfi->identity.arch,
+        .is_big = file->is_big,
+        .is_64 = file->is_64,
+        .is_eh = strcmp(name, "eh_frame") == 0};
 
-    if (found.is_compressed &&
-        dwarf_inflate(&frames.section, file->is_64, file->is_big) != 0) {
-        return failure_memory(cfi->failure);
-    }
-    rc = frames.section.data != NULL ? dwarf_frames_read(&frames, cfi) : 0;
-    if (found.is_compressed) {
-        scratch_free((uint8_t *)(uintptr_t)frames.section.data);
-    }
-    return rc;
+    return dwarf_frames_read(&frames, cfi);
 }
 
 int elf_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,

@@ -106,45 +106,11 @@ struct conversion {
     struct elf_file file;
     struct failure *failure;
     struct dwarf_object object;
-    bool is_alone; /* nothing is done in the background */
     uint64_t load_address;
     struct symbol_list symbols;
     struct dwarf_missing missing; /* of split DWARF */
     uint8_t *packed;              /* the file of .gnu_debugdata, or NULL */
 };
-
-/* sections ---------------------------------------------------------------- */
-
-/* Decompresses a section; that of the entries, by far the largest, while it is
- * read.  Returns as dwarf_inflate(). */
-static int decompress_section(struct conversion *c, bool is_entries,
-                              struct dwarf_section *s)
-{
-    const bool is_64 = c->file.is_64, is_big = c->file.is_big;
-
-    if (is_entries && !c->is_alone) {
-        c->object.inflation = dwarf_inflation_begin(s, is_64, is_big);
-    }
-    return is_entries && c->object.inflation != NULL
-               ? 0
-               : dwarf_inflate(s, is_64, is_big);
-}
-
-static int take_section(struct conversion *c, enum dwarf_section_name name)
-{
-    const struct elf_found found =
-        elf_file_find(&c->file, dwarf_section_title(name));
-    struct dwarf_section *s = &c->object.sections[name];
-
-    *s = found.section;
-    if (found.is_compressed) {
-        if (decompress_section(c, name == DWARF_INFO, s) != 0) {
-            return failure_memory(c->failure);
-        }
-        c->object.inflated[name] = (uint8_t *)(uintptr_t)s->data;
-    }
-    return 0;
-}
 
 /* symbols ----------------------------------------------------------------- */
 
@@ -296,21 +262,21 @@ static bool is_unlinked(const struct elf_file *f)
            elf_file_find_named(f, ".rela.debug_info", &s);
 }
 
+static struct dwarf_found find_section(const void *file, const char *name)
+{
+    return elf_file_find(file, name);
+}
+
 static int take_sections(struct conversion *c)
 {
-    unsigned i;
-    const bool is_left_out =
-        !supplement_get()->is_like_symbolic && is_unlinked(&c->file);
-
-    for (i = 0; i < DWARF_SECTIONS && !is_left_out; i++) {
-        if (take_section(c, (enum dwarf_section_name)i) != 0) {
-            return -1;
-        }
-    }
     c->object.is_big = c->file.is_big;
+    c->object.is_64 = c->file.is_64;
     c->object.is_relocatable = c->file.type == ELF_REL;
     c->object.load_address = c->load_address;
-    return 0;
+    return !supplement_get()->is_like_symbolic && is_unlinked(&c->file)
+               ? 0
+               : dwarf_sections_find(&c->object, find_section, &c->file,
+                                     c->failure);
 }
 
 static bool is_linked(const struct elf_altlink *link,
@@ -353,7 +319,6 @@ static int take_supplement(struct conversion *c, struct conversion *s,
         return 0;
     }
     s->failure = c->failure;
-    s->is_alone = true;
     c->object.supplementary = &s->object;
     return take_sections(s);
 }
@@ -417,13 +382,8 @@ static int convert_file(struct conversion *c,
     note_missing(c, result);
     elf_split_free(&split);
     free(c->packed);
-    if (c->object.inflation != NULL &&
-        !dwarf_inflation_end(c->object.inflation)) {
-        rc = 1;
-    }
-    dwarf_sections_free(&c->object);
-    dwarf_sections_free(&supplementary.object);
-    return rc;
+    (void)dwarf_sections_free(&supplementary.object);
+    return dwarf_sections_free(&c->object) ? rc : 1;
 }
 
 static int convert(const uint8_t *data, size_t size,
@@ -449,11 +409,11 @@ static int convert(const uint8_t *data, size_t size,
     written.age = 0;
     written.arch = identity.arch;
     again = c;
+    c.object.reads_ahead = true;
     rc = convert_file(&c, &written, sink, result);
     if (rc > 0) {
         memset(failure, 0, sizeof(*failure));
         result->note[0] = '\0';
-        again.is_alone = true;
         rc = convert_file(&again, &written, sink, result);
     }
     return rc;

@@ -40,7 +40,7 @@ struct state {
 struct ehabi_reader {
     const struct elf_file *file;
     struct cfi *cfi;
-    struct elf_found table; /* .ARM.extab */
+    struct dwarf_found table; /* .ARM.extab */
     struct cfi_register cfa;
     struct cfi_register ra;
     struct cfi_register registers[REGISTERS];
@@ -326,7 +326,7 @@ static int open_registers(struct ehabi_reader *r)
  * table. */
 static uint32_t code_end(const struct elf_file *file, uint32_t address)
 {
-    const struct elf_found text = elf_file_find(file, "text");
+    const struct dwarf_found text = elf_file_find(file, "text");
 
     return address >= text.address &&
                    address - text.address < text.section.size
@@ -336,7 +336,7 @@ static uint32_t code_end(const struct elf_file *file, uint32_t address)
 
 /* Returns where the function of an entry of .ARM.exidx begins. */
 static uint32_t entry_start(const struct elf_file *file,
-                            const struct elf_found *index, size_t at)
+                            const struct dwarf_found *index, size_t at)
 {
     return follow_offset(byte_order_32(index->section.data + at, file->is_big),
                          (uint32_t)(index->address + at));
@@ -347,7 +347,7 @@ int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi)
     size_t at;
     uint64_t load = elf_file_load_address(file);
     uint32_t start, end;
-    const struct elf_found index = elf_file_find(file, "ARM.exidx");
+    const struct dwarf_found index = elf_file_find(file, "ARM.exidx");
     struct ehabi_reader r = {.file = file,
                              .cfi = cfi,
                              .table = elf_file_find(file, "ARM.extab")};

@@ -413,12 +413,12 @@ static bool is_named(const struct elf_strings *names,
            (size == left || at[size] == '\0');
 }
 
-struct elf_found elf_file_find_next(const struct elf_file *f, const char *name,
-                                    uint64_t *number)
+struct dwarf_found elf_file_find_next(const struct elf_file *f,
+                                      const char *name, uint64_t *number)
 {
     uint64_t i;
     bool is_old;
-    struct elf_found found = {.is_compressed = false};
+    struct dwarf_found found = {.is_compressed = false};
     struct elf_section s;
 
     for (i = *number; i < f->num_sections; i++) {
@@ -444,7 +444,7 @@ struct elf_found elf_file_find_next(const struct elf_file *f, const char *name,
     return found;
 }
 
-struct elf_found elf_file_find(const struct elf_file *f, const char *name)
+struct dwarf_found elf_file_find(const struct elf_file *f, const char *name)
 {
     uint64_t number = 0;
 

@@ -113,12 +113,6 @@ struct elf_bytes {
     size_t size;
 };
 
-struct elf_found {
-    struct dwarf_section section; /* as it is stored */
-    bool is_compressed;
-    uint64_t address; /* at which it is loaded */
-};
-
 /*
  * Reads a file.  Returns NULL, or what is wrong with it, as the rest of a
  * sentence.
@@ -143,12 +137,12 @@ bool elf_strings_get(const struct elf_strings *strings, uint64_t offset,
  * beginning.  Its data is NULL if there is no such section, or it does not lie
  * within the file.
  */
-struct elf_found elf_file_find(const struct elf_file *file, const char *name);
+struct dwarf_found elf_file_find(const struct elf_file *file, const char *name);
 
 /* Finds the next section of that name: the first one from *number on, which is
  * set to that of the section behind it. */
-struct elf_found elf_file_find_next(const struct elf_file *file,
-                                    const char *name, uint64_t *number);
+struct dwarf_found elf_file_find_next(const struct elf_file *file,
+                                      const char *name, uint64_t *number);
 
 /* Finds the first section of that whole name.  Returns false if there is none.
  */

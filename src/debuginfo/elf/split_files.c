@@ -57,7 +57,7 @@ static int take_section(struct elf_split *split, const struct elf_file *f,
 {
     uint64_t number = 0;
     bool is_last;
-    struct elf_found found;
+    struct dwarf_found found;
 
     do {
         found = elf_file_find_next(f, title, &number);

@@ -17,16 +17,14 @@
 
 #define TRAMPOLINE "_sigtramp" /* without the underscore of C */
 
-static struct dwarf_section find(const struct macho_image *image,
-                                 const char *name, const struct cfi *cfi,
-                                 struct dwarf_frames *frames)
+static struct dwarf_frames find(const struct macho_image *image,
+                                const char *name, const struct cfi *cfi)
 {
-    frames->section = macho_loaded_section(image, name, &frames->address);
-    frames->load_address = macho_load_address(image);
-    frames->arch = cfi->identity.arch;
-    frames->is_big = image->is_big_endian;
-    frames->is_eh = strcmp(name, "eh_frame") == 0;
-    return frames->section;
+    return (struct dwarf_frames){.found = macho_section_find(image, name),
+                                 .load_address = macho_load_address(image),
+                                 .arch = cfi->identity.arch,
+                                 .is_big = image->is_big_endian,
+                                 .is_eh = strcmp(name, "eh_frame") == 0};
 }
 
 /* Finds the address of a function that signal handlers return to. */
@@ -53,21 +51,20 @@ static int find_trampoline(const struct macho_image *image,
     return rc;
 }
 
-static int read_compact(const struct macho_image *image, struct cfi *cfi,
+static int read_compact(const struct macho_image *image,
+                        const struct dwarf_section *section, struct cfi *cfi,
                         struct failure *failure)
 {
     int rc;
-    uint64_t address;
-    struct dwarf_frames frames;
-    struct compact compact = {
-        .section = macho_loaded_section(image, "unwind_info", &address),
-        .is_big = image->is_big_endian,
-        .arch = cfi->identity.arch};
+    const struct dwarf_frames frames = find(image, "eh_frame", cfi);
+    struct compact compact = {.section = *section,
+                              .is_big = image->is_big_endian,
+                              .arch = cfi->identity.arch};
 
     if (find_trampoline(image, &compact, failure) != 0) {
         return -1;
     }
-    if (find(image, "eh_frame", cfi, &frames).size > 0) {
+    if (frames.found.section.size > 0) {
         compact.frames = dwarf_frames_open(&frames, cfi);
         if (compact.frames == NULL) {
             return -1;
@@ -81,23 +78,23 @@ static int read_compact(const struct macho_image *image, struct cfi *cfi,
 int macho_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
                    struct failure *failure)
 {
-    uint64_t address;
     struct macho_image image;
     struct dwarf_frames frames;
+    struct dwarf_section compact;
 
     if (macho_open_valid(&image, data, size, failure) != 0) {
         return -1;
     }
     macho_image_uuid(&image, cfi->identity.guid);
     cfi->identity.arch = macho_arch(image.cpu_type, image.cpu_subtype);
-    if (find(&image, "debug_frame", cfi, &frames).size > 0 &&
-        dwarf_frames_read(&frames, cfi) != 0) {
+    frames = find(&image, "debug_frame", cfi);
+    if (dwarf_frames_read(&frames, cfi) != 0) {
         return -1;
     }
-    if (macho_loaded_section(&image, "unwind_info", &address).size > 0) {
-        return read_compact(&image, cfi, failure);
+    compact = macho_section_find(&image, "unwind_info").section;
+    if (compact.size > 0) {
+        return read_compact(&image, &compact, cfi, failure);
     }
-    return find(&image, "eh_frame", cfi, &frames).size > 0
-               ? dwarf_frames_read(&frames, cfi)
-               : 0;
+    frames = find(&image, "eh_frame", cfi);
+    return dwarf_frames_read(&frames, cfi);
 }

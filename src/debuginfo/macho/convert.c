@@ -10,9 +10,9 @@
 #include "symbols.h"
 #include "derived/symcache/symcache.h"
 
-static struct dwarf_section find_section(const void *image, const char *name)
+static struct dwarf_found find_section(const void *image, const char *name)
 {
-    return macho_dwarf_section(image, name);
+    return macho_section_find(image, name);
 }
 
 static int convert(const uint8_t *data, size_t size,
@@ -43,7 +43,7 @@ static int convert(const uint8_t *data, size_t size,
                                  failure);
     }
     symbol_list_free(&symbols);
-    dwarf_sections_free(&object);
+    (void)dwarf_sections_free(&object);
     return rc;
 }
 

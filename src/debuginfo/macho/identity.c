@@ -75,12 +75,12 @@ static int read_slice(const uint8_t *data, struct macho_slice *slice,
     slice->file_type = image.file_type;
     slice->is_dsym = image.file_type == MACHO_DSYM;
     slice->has_debug_info =
-        macho_dwarf_section(&image, "debug_info").data != NULL;
+        macho_section_find(&image, "debug_info").section.data != NULL;
     slice->has_symbols = has_symbols(&image);
     slice->has_unwind_info =
-        macho_dwarf_section(&image, "unwind_info").size > 0 ||
-        macho_dwarf_section(&image, "eh_frame").size > 0 ||
-        macho_dwarf_section(&image, "debug_frame").size > 0;
+        macho_section_find(&image, "unwind_info").section.size > 0 ||
+        macho_section_find(&image, "eh_frame").section.size > 0 ||
+        macho_section_find(&image, "debug_frame").section.size > 0;
     slice->has_uuid = macho_image_uuid(&image, slice->uuid);
     return 0;
 }

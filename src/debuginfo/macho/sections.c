@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "debuginfo/supplement.h"
+
 #define SEGMENT_32 56 /* bytes of the command, and of a section's header */
 #define SECTION_32 68
 #define SEGMENT_64 72
@@ -162,30 +164,27 @@ section_content(const struct macho_image *image,
     return found;
 }
 
-/* Names of sections have at most 16 characters, and are cut there. */
-static bool is_dwarf(const char *stored, const char *name)
+/* Is the name of a section this one after two underscores, or after "__z", as
+ * Go's linker names those that it has compressed?  Names have at most 16
+ * characters, and are cut there. */
+static bool is_named(const char *stored, const char *name, bool *is_compressed)
 {
-    size_t size = strnlen(name, MACHO_NAME - 2);
+    size_t prefix, size;
 
-    return strnlen(stored, MACHO_NAME) == size + 2 &&
+    *is_compressed = stored[2] == 'z' && !supplement_get()->is_like_symbolic;
+    prefix = *is_compressed ? 3 : 2;
+    size = strnlen(name, MACHO_NAME - prefix);
+    return strnlen(stored, MACHO_NAME) == prefix + size &&
            memcmp(stored, "__", 2) == 0 &&
-           memcmp(stored + 2, name, size) == 0;
+           memcmp(stored + prefix, name, size) == 0;
 }
 
-struct dwarf_section macho_dwarf_section(const struct macho_image *image,
-                                         const char *name)
-{
-    uint64_t address;
-
-    return macho_loaded_section(image, name, &address);
-}
-
-struct dwarf_section macho_loaded_section(const struct macho_image *image,
-                                          const char *name, uint64_t *address)
+struct dwarf_found macho_section_find(const struct macho_image *image,
+                                      const char *name)
 {
     uint32_t i;
     uint64_t most = image->size / MACHO_SECTION_MIN * MACHO_TIMES;
-    struct dwarf_section none = {NULL, 0};
+    struct dwarf_found found = {.is_compressed = false};
     struct macho_command command = {.next = 0};
     struct macho_section section;
     struct macho_segment segment;
@@ -197,15 +196,17 @@ struct dwarf_section macho_loaded_section(const struct macho_image *image,
         for (i = 0; i < segment.num_sections; i++) {
             if (most-- == 0 ||
                 !macho_section_read(image, &segment, i, &section)) {
-                return none;
+                return found;
             }
-            if (is_dwarf(section.name, name)) {
-                *address = section.address;
-                return section.offset != 0
-                           ? section_content(image, &segment, &section)
-                           : none;
+            if (is_named(section.name, name, &found.is_compressed)) {
+                found.address = section.address;
+                if (section.offset != 0) {
+                    found.section =
+                        section_content(image, &segment, &section);
+                }
+                return found;
             }
         }
     }
-    return none;
+    return found;
 }

@@ -63,16 +63,11 @@ bool macho_section_read(const struct macho_image *image,
 uint64_t macho_load_address(const struct macho_image *image);
 
 /*
- * Finds a section of DWARF by its name without underscores, for example
- * "debug_info".  Its data is NULL if there is none, its size 0 if what the
- * header says of it is outside of the file, too.
+ * Finds a section by its name without underscores, for example "debug_info", or
+ * without "__z".  Its size is 0 if what the header says of it is outside of the
+ * file.
  */
-struct dwarf_section macho_dwarf_section(const struct macho_image *image,
-                                         const char *name);
-
-/* The same of any section with two underscores in front of its name, with its
- * address. */
-struct dwarf_section macho_loaded_section(const struct macho_image *image,
-                                          const char *name, uint64_t *address);
+struct dwarf_found macho_section_find(const struct macho_image *image,
+                                      const char *name);
 
 #endif

@@ -28,9 +28,9 @@ static void undecorate_exports(struct symbol_list *symbols)
     writer->undecorates = false;
 }
 
-static struct dwarf_section find_section(const void *image, const char *name)
+static struct dwarf_found find_section(const void *image, const char *name)
 {
-    return pe_dwarf_section(image, name);
+    return pe_section_find(image, name);
 }
 
 static int convert(const uint8_t *data, size_t size,
@@ -66,7 +66,7 @@ static int convert(const uint8_t *data, size_t size,
                                  failure);
     }
     symbol_list_free(&symbols);
-    dwarf_sections_free(&object);
+    (void)dwarf_sections_free(&object);
     return rc;
 }
 

@@ -210,7 +210,8 @@ int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
     code->arch = pe_image_arch(&image);
     code->is_companion = is_companion(&image);
     code->is_cut = pe_sections_are_cut(&image);
-    code->has_debug_info = pe_dwarf_section(&image, "debug_info").data != NULL;
+    code->has_debug_info =
+        pe_section_find(&image, "debug_info").section.data != NULL;
     code->has_symbols = has_directory(&image, PE_EXPORTS);
     code->has_unwind_info =
         !code->is_companion && has_directory(&image, PE_EXCEPTIONS);

@@ -109,12 +109,13 @@ int pe_open_valid(struct pe_image *image, const uint8_t *data, size_t size,
                : 0;
 }
 
-/* Is the name of a section a dot and this one? */
+/* Is the name of a section this one after a dot, or after ".z", as Go's linker
+ * names those that it has compressed? */
 static bool is_named(const struct pe_image *image, const uint8_t *stored,
-                     const char *name)
+                     const char *name, bool *is_compressed)
 {
     uint64_t index;
-    size_t size = strlen(name) + 1, room = NAME;
+    size_t size = strlen(name), room = NAME;
     const uint8_t *text = stored;
 
     if (read_index(stored, &index) > 0) {
@@ -124,25 +125,31 @@ static bool is_named(const struct pe_image *image, const uint8_t *stored,
         }
         room = image->size - (size_t)(text - image->data);
     }
-    return room >= size && text[0] == '.' &&
-           memcmp(text + 1, name, size - 1) == 0 &&
+    if (room < 2 || text[0] != '.') {
+        return false;
+    }
+    *is_compressed = text[1] == 'z' && !supplement_get()->is_like_symbolic;
+    text += *is_compressed ? 2 : 1;
+    room -= *is_compressed ? 2 : 1;
+    return room >= size && memcmp(text, name, size) == 0 &&
            (room == size || text[size] == '\0');
 }
 
-struct dwarf_section pe_dwarf_section(const struct pe_image *image,
-                                      const char *name)
+struct dwarf_found pe_section_find(const struct pe_image *image,
+                                   const char *name)
 {
     unsigned i;
     struct pe_section section;
-    struct dwarf_section found = {NULL, 0};
+    struct dwarf_found found = {.is_compressed = false};
 
     for (i = 0; i < image->num_sections; i++) {
         pe_image_section(image, i, &section);
-        if (is_named(image, section.name, name)) {
+        if (is_named(image, section.name, name, &found.is_compressed)) {
             /* the size in memory: in the file it is rounded up */
-            found.data =
+            found.section.data =
                 pe_image_at(image, section.raw, section.virtual_size);
-            found.size = found.data != NULL ? section.virtual_size : 0;
+            found.section.size =
+                found.section.data != NULL ? section.virtual_size : 0;
             break;
         }
     }

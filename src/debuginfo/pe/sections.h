@@ -22,8 +22,8 @@ int pe_open_valid(struct pe_image *image, const uint8_t *data, size_t size,
                   struct failure *failure);
 
 /* Finds a section of DWARF by its name without the dot, for example
- * "debug_info".  Its data is NULL if it is not in the file. */
-struct dwarf_section pe_dwarf_section(const struct pe_image *image,
-                                      const char *name);
+ * "debug_info", or without ".z".  The address is not told. */
+struct dwarf_found pe_section_find(const struct pe_image *image,
+                                   const char *name);
 
 #endif
