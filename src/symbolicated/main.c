@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/daemon_start.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/release.h"
 #include "base/service_manager.h"
@@ -497,12 +498,8 @@ static void finish_daemon(struct symbolicated_daemon *d)
     settings_unref(d->settings);
     signals_stop();
     service_end();
-    if (d->trim != NULL) {
-        event_free(d->trim);
-    }
-    if (d->restart != NULL) {
-        event_free(d->restart);
-    }
+    event_drop(d->trim);
+    event_drop(d->restart);
     if (d->base != NULL) {
         symcached_client_end(d->base);
         event_base_free(d->base);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/event.h"
 #include "base/release.h"
 
 #define EVERY_SECONDS 30
@@ -146,9 +147,7 @@ void status_reporter_free(struct status_reporter *status_reporter)
         return;
     }
     symcached_client_free(status_reporter->exchange);
-    if (status_reporter->timer != NULL) {
-        event_free(status_reporter->timer);
-    }
+    event_drop(status_reporter->timer);
     settings_unref(status_reporter->settings);
     free(status_reporter->listen);
     free(status_reporter);

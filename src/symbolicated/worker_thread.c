@@ -9,6 +9,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/event.h"
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "http/http.h"
@@ -151,22 +153,14 @@ void worker_free(struct worker *w)
     http_server_free(w->http);
     request_context_clear(&w->context);
     settings_unref(atomic_load(&w->news));
-    if (w->trim != NULL) {
-        event_free(w->trim);
-    }
-    if (w->drain != NULL) {
-        event_free(w->drain);
-    }
-    if (w->woken != NULL) {
-        event_free(w->woken);
-    }
+    event_drop(w->trim);
+    event_drop(w->drain);
+    event_drop(w->woken);
     if (w->base != NULL) {
         symcached_client_end(w->base);
         event_base_free(w->base);
     }
-    if (w->wakeup != -1) {
-        close(w->wakeup);
-    }
+    fd_close(w->wakeup);
     free(w);
 }
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "command.h"
 #include "symcachectl/files/examine.h"
 #include "symcachectl/files/module_file.h"
@@ -105,9 +106,7 @@ static int from_file(const char *command, const char *path,
         return -1;
     }
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        if (fd >= 0) {
-            close(fd);
-        }
+        fd_close(fd);
         return 0;
     }
     found = module_file_read(path, fd, identity, error);

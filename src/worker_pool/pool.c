@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/running_clock.h"
 #include "base/scarce.h"
@@ -142,9 +143,7 @@ static void free_process(struct process *process)
                           0);
     }
     atomic_fetch_sub(&process->pool->counts->workers, 1);
-    if (process->event != NULL) {
-        event_free(process->event);
-    }
+    event_drop(process->event);
     close(process->fd);
     free(process->held);
     free(process);
@@ -587,12 +586,8 @@ void work_pool_free(struct work_pool *pool)
            (process = LIST_FIRST(&pool->idle)) != NULL) {
         drop_waiting(process);
     }
-    if (pool->spawned != NULL) {
-        event_free(pool->spawned);
-    }
-    if (pool->tidy != NULL) {
-        event_free(pool->tidy);
-    }
+    event_drop(pool->spawned);
+    event_drop(pool->tidy);
     free(pool);
 }
 
@@ -695,9 +690,7 @@ void work_free(struct work *work)
     if (work->process != NULL) {
         free_process(work->process);
     }
-    if (work->timer != NULL) {
-        event_free(work->timer);
-    }
+    event_drop(work->timer);
     spool_unref(work->body);
     free(work->order_text);
     free(work->text);

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "base/program_path.h"
 #include "message.h"
@@ -93,9 +94,7 @@ static _Noreturn void become_first(int program, char *const argv[], int socket)
 
 static void end_first(void)
 {
-    if (first.socket >= 0) {
-        close(first.socket);
-    }
+    fd_close(first.socket);
     if (first.pid > 0) {
         kill(first.pid, SIGKILL);
     }
@@ -271,9 +270,7 @@ static void obey_order(int program, char *const argv[], const int *sockets,
         answer.pid = 0;
         work_message_send(socket, &answer, sizeof(answer), NULL, 0);
     }
-    if (fd >= 0) {
-        close(fd);
-    }
+    fd_close(fd);
 }
 
 static void on_child(int signo)

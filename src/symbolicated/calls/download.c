@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/event.h"
+#include "base/fd_close.h"
 #include "json/json.h"
 #include "worker_pool/worker_pool.h"
 
@@ -169,14 +171,8 @@ void download_free(struct download *download)
     if (download == NULL) {
         return;
     }
-    if (download->readable != NULL) {
-        event_free(download->readable);
-    }
-    if (download->socket != -1) {
-        close(download->socket);
-    }
-    if (download->file != -1) {
-        close(download->file);
-    }
+    event_drop(download->readable);
+    fd_close(download->socket);
+    fd_close(download->file);
     free(download);
 }

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/event.h"
+#include "base/fd_close.h"
 #include "base/hash_table.h"
 #include "proto/key.h"
 
@@ -243,12 +245,8 @@ void pending_inbox_free(struct pending_inbox *inbox)
     if (inbox == NULL) {
         return;
     }
-    if (inbox->event != NULL) {
-        event_free(inbox->event);
-    }
-    if (inbox->fd != -1) {
-        close(inbox->fd);
-    }
+    event_drop(inbox->event);
+    fd_close(inbox->fd);
     free(inbox);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/zeroed.h"
 #include "body_work.h"
@@ -687,9 +688,7 @@ void request_context_clear(struct request_context *context)
         request_free(r);
     }
     request_log_flush(context);
-    if (context->flush != NULL) {
-        event_free(context->flush);
-    }
+    event_drop(context->flush);
     work_pool_free(context->pool);
     pending_inbox_free(context->inbox);
     usage_report_free(context->searcher.uses);

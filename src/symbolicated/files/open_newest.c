@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 #include "files.h"
 #include "proto/path.h"
 
@@ -88,9 +89,7 @@ static bool look_once(struct mapped_modules *mapped, int root, bool stays,
     }
     if (dir == NULL) {
         sight->error = is_absence(errno) ? 0 : errno;
-        if (fd != -1) {
-            close(fd);
-        }
+        fd_close(fd);
         return true;
     }
     if (best_path(dir, key, path)) {

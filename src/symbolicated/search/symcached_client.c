@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "base/fd_close.h"
 #include "reachability.h"
 
 #define RESPONSE_HEAD_MAX 16384
@@ -219,9 +220,7 @@ static int begin_exchange(struct symcached_client *exchange,
     exchange->bev = bufferevent_socket_new(
         base, fd, BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
     if (exchange->bev == NULL) {
-        if (fd != -1) {
-            close(fd);
-        }
+        fd_close(fd);
         return -1;
     }
     bufferevent_setcb(exchange->bev, on_read, NULL, on_event, exchange);

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "symcachectl/command.h"
 #include "symcachectl/helper/json_request.h"
 #include "symcachectl/store/store_reader.h"
@@ -32,9 +33,7 @@ static bool is_running(const struct settings *settings)
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     is_there = fd != -1 &&
                connect(fd, (struct sockaddr *)&where, sizeof(where)) == 0;
-    if (fd != -1) {
-        close(fd);
-    }
+    fd_close(fd);
     return is_there;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "base/percent.h"
 #include "converter/converter.h"
 #include "symbolication/js/js.h"
@@ -119,9 +120,7 @@ static bool make_jscache(const char *path, int script, int map,
                                  sizeof(error)) == SYMC_OPENED &&
              jscache_verify(reader, error, sizeof(error)) == SYMC_SOUND;
     }
-    if (empty >= 0) {
-        close(empty);
-    }
+    fd_close(empty);
     close(out);
     return ok;
 }
@@ -139,12 +138,8 @@ static bool try_path(const char *path, struct jscache_reader *reader,
     if (map >= 0 || is_inside) {
         ok = make_jscache(path, script, map, reader);
     }
-    if (script >= 0) {
-        close(script);
-    }
-    if (map >= 0) {
-        close(map);
-    }
+    fd_close(script);
+    fd_close(map);
     return ok;
 }
 

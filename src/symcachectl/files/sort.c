@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "bundle_sources.h"
 #include "container.h"
 #include "examine.h"
@@ -139,9 +140,7 @@ static void put_sources(struct sort *s, int fd, const char *name,
         put_sorted(s, made, name, part, true, &bundle);
         s->bundles++;
     }
-    if (made >= 0) {
-        close(made);
-    }
+    fd_close(made);
     (void)unlink(to);
 }
 

@@ -23,6 +23,7 @@
 
 #include "daemon_exec.h"
 #include "base/array.h"
+#include "base/fd_close.h"
 #include "symcachectl/command.h"
 
 #define START_TRIES 1000 /* of 10 ms */
@@ -219,9 +220,7 @@ static bool accepts_connection(const struct temporary_daemons *o,
              name);
     is_there = fd >= 0 &&
                connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
-    if (fd >= 0) {
-        close(fd);
-    }
+    fd_close(fd);
     return is_there;
 }
 

@@ -22,6 +22,7 @@
 #include "symcachectl/terminal/printable.h"
 #include "base/array.h"
 #include "base/byte_compare.h"
+#include "base/fd_close.h"
 #include "base/journal.h"
 #include "proto/path.h"
 #include "symcachectl/settings.h"
@@ -152,9 +153,7 @@ static const char *read_absent(int at, const char *name, char *buf,
 
     fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     n = fd >= 0 ? read(fd, buf, size - 1) : 0;
-    if (fd >= 0) {
-        close(fd);
-    }
+    fd_close(fd);
     buf[n > 0 ? n : 0] = '\0';
     text = strchr(buf, '\n');
     if (text == NULL) {

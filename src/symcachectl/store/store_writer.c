@@ -14,6 +14,7 @@
 
 #include "base/digest_attribute.h"
 #include "base/durable.h"
+#include "base/fd_close.h"
 #include "base/fd_write.h"
 
 #define COPY "file" /* name in the work folder */
@@ -177,9 +178,7 @@ static int publish_once(struct store_writer *writer, const symcache_key_t *key,
             durable_sync(pdb) == 0 && durable_sync(writer->root) == 0 ? 0 : -1;
     }
     saved = errno;
-    if (folder >= 0) {
-        close(folder);
-    }
+    fd_close(folder);
     close(pdb);
     errno = saved;
     return rc;
@@ -213,7 +212,5 @@ void store_writer_close(struct store_writer *writer)
         unlinkat(writer->root, writer->work_name, AT_REMOVEDIR);
         close(writer->work);
     }
-    if (writer->root >= 0) {
-        close(writer->root);
-    }
+    fd_close(writer->root);
 }
