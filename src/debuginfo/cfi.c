@@ -138,18 +138,16 @@ static int check_status(struct cfi *cfi, enum symc_status status)
     return failure_writer(cfi->failure, status);
 }
 
+const struct cfi_register cfi_cfa = {".cfa", 4, CFICACHE_CFA};
+const struct cfi_register cfi_ra = {".ra", 3, CFICACHE_RA};
+
 int cfi_register(struct cfi *cfi, const char *text, struct cfi_register *reg)
 {
     size_t size = strlen(text);
 
     memcpy(reg->text, text, size + 1);
     reg->size = (uint8_t)size;
-    reg->name = CFICACHE_CFA;
-    if (strcmp(text, ".cfa") == 0 || cfi->writer == NULL) {
-        return 0;
-    }
-    if (strcmp(text, ".ra") == 0) {
-        reg->name = CFICACHE_RA;
+    if (cfi->writer == NULL) {
         return 0;
     }
     text += text[0] == '$';

@@ -33,12 +33,14 @@ struct cfi {
     char text[CFI_PIECE];
 };
 
-/* A register, or .cfa or .ra. */
 struct cfi_register {
     char text[16]; /* as in rules: with "$" where that is usual */
     uint8_t size;
     uint8_t name; /* in the CfiCache */
 };
+
+/* What is no register: .cfa, and .ra. */
+extern const struct cfi_register cfi_cfa, cfi_ra;
 
 /* How a number is used and written. */
 enum cfi_form {

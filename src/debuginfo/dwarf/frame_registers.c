@@ -108,15 +108,12 @@ static void find_name(unsigned family, unsigned number, char *text, size_t size)
     }
 }
 
-int frame_registers_init(struct frame_registers *r, uint32_t arch,
-                         struct cfi *cfi)
+void frame_registers_init(struct frame_registers *r, uint32_t arch,
+                          struct cfi *cfi)
 {
     memset(r, 0, sizeof(*r));
     r->cfi = cfi;
     r->family = arch / 100;
-    return cfi_register(cfi, ".cfa", &r->cfa) != 0
-               ? -1
-               : cfi_register(cfi, ".ra", &r->ra);
 }
 
 uint8_t frame_registers_address_size(const struct frame_registers *r)
@@ -153,7 +150,7 @@ bool frame_registers_has_corrections(const struct frame_registers *r)
 int frame_registers_find(struct frame_registers *r, uint64_t number,
                          const struct cfi_register **found)
 {
-    char text[sizeof(r->cfa.text)];
+    char text[sizeof(cfi_cfa.text)];
 
     *found = NULL;
     if (number >= FRAME_REGISTERS) {

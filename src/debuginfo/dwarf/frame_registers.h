@@ -14,16 +14,13 @@
 struct frame_registers {
     struct cfi *cfi;
     unsigned family; /* of the architecture */
-    struct cfi_register cfa;
-    struct cfi_register ra;
     bool is_known[FRAME_REGISTERS];
     struct cfi_register known[FRAME_REGISTERS]; /* size 0: it has no name */
 };
 
-/* Prepares the registers of an architecture, as SymCaches number it.  Returns
- * 0, or -1 with the failure of cfi set. */
-int frame_registers_init(struct frame_registers *registers, uint32_t arch,
-                         struct cfi *cfi);
+/* Prepares the registers of an architecture, as SymCaches number it. */
+void frame_registers_init(struct frame_registers *registers, uint32_t arch,
+                          struct cfi *cfi);
 
 /* Returns the size of an address in bytes. */
 uint8_t frame_registers_address_size(const struct frame_registers *registers);

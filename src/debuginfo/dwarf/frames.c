@@ -232,7 +232,7 @@ static int add_rule(struct dwarf_frames_reader *r, struct changes *changes,
     switch (rule->kind) {
     case FRAME_AT_OFFSET:
     case FRAME_VALUE:
-        change->base = &r->registers.cfa;
+        change->base = &cfi_cfa;
         change->form = CFI_PLUS;
         change->is_at = rule->kind == FRAME_AT_OFFSET;
         break;
@@ -247,7 +247,7 @@ static int add_rule(struct dwarf_frames_reader *r, struct changes *changes,
     default:
         return 0;
     }
-    change->target = &r->registers.ra;
+    change->target = &cfi_ra;
     if (rule->reg != r->cie.ra &&
         frame_registers_find(&r->registers, rule->reg, &change->target) != 0) {
         return -1;
@@ -264,7 +264,7 @@ static int add_cfa(struct dwarf_frames_reader *r, struct changes *changes,
 {
     struct change *change = &changes->rules[changes->count];
 
-    change->target = &r->registers.cfa;
+    change->target = &cfi_cfa;
     change->number = cfa->number;
     change->form = CFI_PLUS;
     change->is_at = false;
@@ -408,7 +408,7 @@ static int correct_register(struct dwarf_frames_reader *r,
                             const struct frame_rule *rule)
 {
     struct changes changes = {0};
-    const struct cfi_register *target = &r->registers.ra;
+    const struct cfi_register *target = &cfi_ra;
 
     if (!is_expression(rule)) {
         return add_rule(r, &changes, rule) != 0 ? -1
@@ -428,7 +428,7 @@ static int mark_signal(struct dwarf_frames_reader *r)
 
     return cfi_register(r->cfi, CFICACHE_SIGNAL, &mark) != 0
                ? -1
-               : cfi_rule(r->cfi, &mark, &r->registers.cfa, 0, CFI_BARE,
+               : cfi_rule(r->cfi, &mark, &cfi_cfa, 0, CFI_BARE,
                           false);
 }
 
@@ -448,7 +448,7 @@ static int correct_row(struct dwarf_frames_reader *r, uint64_t end,
     }
     rc = cfi_correction(r->cfi, start - r->frames.load_address, end - start);
     if (rc == 0 && is_expression(&row->cfa)) {
-        rc = add_expression(r, &r->registers.cfa, false, &row->cfa);
+        rc = add_expression(r, &cfi_cfa, false, &row->cfa);
     } else if (rc == 0) {
         rc = add_cfa(r, &changes, &row->cfa);
         rc = rc != 0 ? rc : write_changes(r, &changes);
@@ -638,10 +638,7 @@ struct dwarf_frames_reader *dwarf_frames_open(const struct dwarf_frames *frames,
     r->machine.context = &r->frames;
     r->machine.work = &r->work;
     r->machine.section = s.data;
-    if (frame_registers_init(&r->registers, frames->arch, cfi) != 0) {
-        dwarf_frames_close(r);
-        return NULL;
-    }
+    frame_registers_init(&r->registers, frames->arch, cfi);
     r->machine.is_arm64 = frame_registers_is_arm64(&r->registers);
     r->address_size = frame_registers_address_size(&r->registers);
     return r;
@@ -673,12 +670,8 @@ int dwarf_frames_read(const struct dwarf_frames *frames, struct cfi *cfi)
     struct dwarf_frames_entry entry;
     struct frame_cie cie;
     enum entry_status status;
-    struct dwarf_frames_reader *r;
+    struct dwarf_frames_reader *r = dwarf_frames_open(frames, cfi);
 
-    if (frames->found.section.size == 0) {
-        return 0;
-    }
-    r = dwarf_frames_open(frames, cfi);
     if (r == NULL) {
         return -1;
     }

@@ -41,8 +41,6 @@ struct ehabi_reader {
     const struct elf_file *file;
     struct cfi *cfi;
     struct dwarf_found table; /* .ARM.extab */
-    struct cfi_register cfa;
-    struct cfi_register ra;
     struct cfi_register registers[REGISTERS];
 };
 
@@ -280,7 +278,7 @@ static int write_interrupted(const struct ehabi_reader *r,
     return cfi_register(r->cfi, CFICACHE_SIGNAL, &mark) != 0 ||
                    write_slot(r, &r->registers[LR], s->saved[LR], true) != 0
                ? -1
-               : cfi_rule(r->cfi, &mark, &r->cfa, 0, CFI_BARE, false);
+               : cfi_rule(r->cfi, &mark, &cfi_cfa, 0, CFI_BARE, false);
 }
 
 static int write_state(const struct ehabi_reader *r, const struct state *s)
@@ -289,9 +287,9 @@ static int write_state(const struct ehabi_reader *r, const struct state *s)
     struct ehabi_slot lr = {LR, 0};
     bool is_signal = is_saved(s, SP);
 
-    if (write_slot(r, &r->cfa, is_signal ? s->saved[SP] : s->sp,
+    if (write_slot(r, &cfi_cfa, is_signal ? s->saved[SP] : s->sp,
                    is_signal) != 0 ||
-        write_slot(r, &r->ra, is_saved(s, link) ? s->saved[link] : lr,
+        write_slot(r, &cfi_ra, is_saved(s, link) ? s->saved[link] : lr,
                    is_saved(s, link)) != 0) {
         return -1;
     }
@@ -317,9 +315,7 @@ static int open_registers(struct ehabi_reader *r)
             return -1;
         }
     }
-    return cfi_register(r->cfi, ".cfa", &r->cfa) != 0
-               ? -1
-               : cfi_register(r->cfi, ".ra", &r->ra);
+    return 0;
 }
 
 /* Returns the end of the code that has an address, for the last function of the

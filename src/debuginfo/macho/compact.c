@@ -33,8 +33,6 @@ struct compact_unwind_reader {
     unsigned word; /* bytes */
     uint64_t common; /* offset of common encodings */
     uint32_t num_common;
-    struct cfi_register cfa;
-    struct cfi_register ra;
     struct cfi_register sp;
     struct cfi_register fp;
     struct cfi_register lr; /* of ARM64 */
@@ -75,7 +73,7 @@ static uint32_t u32(const struct compact_unwind_reader *r, const uint8_t *p)
 static int rule_saved(struct compact_unwind_reader *r,
                       const struct cfi_register *reg, int64_t words)
 {
-    return cfi_rule(r->cfi, reg, &r->cfa, words * (int)r->word, CFI_PLUS,
+    return cfi_rule(r->cfi, reg, &cfi_cfa, words * (int)r->word, CFI_PLUS,
                     true);
 }
 
@@ -84,9 +82,9 @@ static int write_frame(struct compact_unwind_reader *r, uint32_t encoding)
 {
     unsigned i, reg, offset = encoding >> 16 & 0xff;
 
-    if (cfi_rule(r->cfi, &r->cfa, &r->fp, 2 * (int)r->word, CFI_PLUS, false) !=
+    if (cfi_rule(r->cfi, &cfi_cfa, &r->fp, 2 * (int)r->word, CFI_PLUS, false) !=
             0 ||
-        rule_saved(r, &r->fp, -2) != 0 || rule_saved(r, &r->ra, -1) != 0) {
+        rule_saved(r, &r->fp, -2) != 0 || rule_saved(r, &cfi_ra, -1) != 0) {
         return -1;
     }
     for (i = 0; i < 5; i++) {
@@ -142,10 +140,10 @@ static int write_frameless(struct compact_unwind_reader *r, uint32_t encoding)
 {
     unsigned i, count = encoding >> 10 & 7, registers[SAVED];
 
-    if (cfi_rule(r->cfi, &r->cfa, &r->sp,
+    if (cfi_rule(r->cfi, &cfi_cfa, &r->sp,
                  (int64_t)(encoding >> 16 & 0xff) * r->word, CFI_PLUS,
                  false) != 0 ||
-        rule_saved(r, &r->ra, -1) != 0) {
+        rule_saved(r, &cfi_ra, -1) != 0) {
         return -1;
     }
     if (count > SAVED ||
@@ -167,8 +165,8 @@ static int write_arm64_frame(struct compact_unwind_reader *r,
     unsigned i;
     int64_t at_word = -3;
 
-    if (cfi_rule(r->cfi, &r->cfa, &r->fp, 16, CFI_PLUS, false) != 0 ||
-        rule_saved(r, &r->fp, -2) != 0 || rule_saved(r, &r->ra, -1) != 0) {
+    if (cfi_rule(r->cfi, &cfi_cfa, &r->fp, 16, CFI_PLUS, false) != 0 ||
+        rule_saved(r, &r->fp, -2) != 0 || rule_saved(r, &cfi_ra, -1) != 0) {
         return -1;
     }
     for (i = 0; i < 9; i++) {
@@ -188,13 +186,13 @@ static int write_arm64_frame(struct compact_unwind_reader *r,
 static int write_leaf(struct compact_unwind_reader *r)
 {
     if (r->family == FAMILY_ARM64) {
-        return cfi_rule(r->cfi, &r->cfa, &r->sp, 0, CFI_BARE, false) != 0
+        return cfi_rule(r->cfi, &cfi_cfa, &r->sp, 0, CFI_BARE, false) != 0
                    ? -1
-                   : cfi_rule(r->cfi, &r->ra, &r->lr, 0, CFI_BARE, false);
+                   : cfi_rule(r->cfi, &cfi_ra, &r->lr, 0, CFI_BARE, false);
     }
-    return cfi_rule(r->cfi, &r->cfa, &r->sp, 8, CFI_PLUS, false) != 0
+    return cfi_rule(r->cfi, &cfi_cfa, &r->sp, 8, CFI_PLUS, false) != 0
                ? -1
-               : rule_saved(r, &r->ra, -1);
+               : rule_saved(r, &cfi_ra, -1);
 }
 
 static int write_rules(struct compact_unwind_reader *r, uint32_t encoding)
@@ -208,11 +206,11 @@ static int write_rules(struct compact_unwind_reader *r, uint32_t encoding)
         if (mode != 2) {
             return write_leaf(r);
         }
-        return cfi_rule(r->cfi, &r->cfa, &r->sp,
+        return cfi_rule(r->cfi, &cfi_cfa, &r->sp,
                         (int64_t)(encoding >> 12 & 0xfff) * 16, CFI_PLUS,
                         false) != 0
                    ? -1
-                   : cfi_rule(r->cfi, &r->ra, &r->lr, 0, CFI_PLUS, false);
+                   : cfi_rule(r->cfi, &cfi_ra, &r->lr, 0, CFI_PLUS, false);
     }
     return mode == 1   ? write_frame(r, encoding)
            : mode == 2 ? write_frameless(r, encoding)
@@ -418,9 +416,7 @@ static int open_registers(struct compact_unwind_reader *r)
     bool is_arm64 = r->family == FAMILY_ARM64;
 
     names = is_arm64 ? arm64 : r->family == FAMILY_X86 ? x86 : amd64;
-    if (cfi_register(r->cfi, ".cfa", &r->cfa) != 0 ||
-        cfi_register(r->cfi, ".ra", &r->ra) != 0 ||
-        cfi_register(r->cfi, names[0], &r->fp) != 0 ||
+    if (cfi_register(r->cfi, names[0], &r->fp) != 0 ||
         cfi_register(r->cfi, names[1], &r->sp) != 0 ||
         (is_arm64 && cfi_register(r->cfi, "x30", &r->lr) != 0)) {
         return -1;

@@ -63,8 +63,6 @@ struct unwind_amd64_reader {
     const struct pe_image *image;
     struct cfi *cfi;
     struct failure *failure;
-    struct cfi_register cfa;
-    struct cfi_register ra;
     struct cfi_register registers[REGISTERS];
     /* of the function */
     struct unwind_amd64_rule *rules;
@@ -137,7 +135,7 @@ static int save(struct unwind_amd64_reader *r, const struct info *info,
                    (int64_t)(int32_t)(offset - info->frame_offset), CFI_PLUS,
                    true);
     }
-    return add(r, &r->registers[reg], &r->cfa, r->stack - (int64_t)offset,
+    return add(r, &r->registers[reg], &cfi_cfa, r->stack - (int64_t)offset,
                CFI_MINUS, true);
 }
 
@@ -146,8 +144,8 @@ static int machine_frame(struct unwind_amd64_reader *r, bool has_code)
     struct cfi_register *rsp = &r->registers[4];
 
     r->has_machine_frame = true;
-    if (add(r, rsp, &r->cfa, r->stack + 16, CFI_MINUS, true) != 0 ||
-        add(r, &r->ra, &r->cfa, r->stack + 40, CFI_MINUS, true) != 0) {
+    if (add(r, rsp, &cfi_cfa, r->stack + 16, CFI_MINUS, true) != 0 ||
+        add(r, &cfi_ra, &cfi_cfa, r->stack + 40, CFI_MINUS, true) != 0) {
         return -1;
     }
     r->stack += has_code ? 48 : 40;
@@ -162,7 +160,7 @@ static int operate(struct unwind_amd64_reader *r, const struct info *info,
     switch (operation) {
     case PUSH:
         r->stack += 8;
-        return add(r, &r->registers[operand], &r->cfa, r->stack, CFI_MINUS,
+        return add(r, &r->registers[operand], &cfi_cfa, r->stack, CFI_MINUS,
                    true);
     case ALLOC_LARGE:
         r->stack += operand == 0 ? le16(p + 2) * 8 : le32(p + 2);
@@ -172,7 +170,7 @@ static int operate(struct unwind_amd64_reader *r, const struct info *info,
         return 0;
     case SET_FRAME:
         r->has_cfa = true;
-        return add(r, &r->cfa, &r->registers[info->frame],
+        return add(r, &cfi_cfa, &r->registers[info->frame],
                    r->stack - (int64_t)info->frame_offset, CFI_PLUS, false);
     case SAVE:
         return save(r, info, operand, (uint32_t)le16(p + 2) * 8);
@@ -266,7 +264,7 @@ static int write_rules(struct unwind_amd64_reader *r, bool is_cfa)
 
     for (i = 0; i < r->num_rules; i++) {
         rule = &r->rules[i];
-        if ((rule->target == &r->cfa) == is_cfa &&
+        if ((rule->target == &cfi_cfa) == is_cfa &&
             cfi_rule(r->cfi, rule->target, rule->base, rule->number,
                      rule->form, rule->is_at) != 0) {
             return -1;
@@ -280,14 +278,14 @@ static int write_function(struct unwind_amd64_reader *r,
 {
     if (cfi_range(r->cfi, f->start, f->end - f->start) != 0 ||
         (!r->has_cfa &&
-         cfi_rule(r->cfi, &r->cfa, &r->registers[4], r->stack, CFI_PLUS,
+         cfi_rule(r->cfi, &cfi_cfa, &r->registers[4], r->stack, CFI_PLUS,
                   false) != 0) ||
         write_rules(r, true) != 0 || write_rules(r, false) != 0) {
         return -1;
     }
     return r->has_machine_frame
                ? 0
-               : cfi_rule(r->cfi, &r->ra, &r->cfa, 8, CFI_MINUS, true);
+               : cfi_rule(r->cfi, &cfi_ra, &cfi_cfa, 8, CFI_MINUS, true);
 }
 
 static int take_function(struct unwind_amd64_reader *r,
@@ -330,9 +328,7 @@ static int open_registers(struct unwind_amd64_reader *r)
             return -1;
         }
     }
-    return cfi_register(r->cfi, ".cfa", &r->cfa) != 0
-               ? -1
-               : cfi_register(r->cfi, ".ra", &r->ra);
+    return 0;
 }
 
 int pe_unwind_amd64(const struct pe_image *image, struct cfi *cfi,

@@ -26,8 +26,6 @@ struct unwind_arm64_reader {
     const struct pe_image *image;
     struct cfi *cfi;
     struct failure *failure;
-    struct cfi_register cfa;
-    struct cfi_register ra;
     uint32_t epilog_rows; /* of all functions */
     /* as the library names them, and as they are called */
     struct cfi_register sp[2];
@@ -65,7 +63,7 @@ static int write_saved(struct unwind_arm64_reader *r, unsigned set,
         return 0;
     }
     reg = code->is_float ? &r->floats[set][number] : &r->general[set][number];
-    return cfi_rule(r->cfi, reg, &r->cfa, offset, CFI_PLUS, true);
+    return cfi_rule(r->cfi, reg, &cfi_cfa, offset, CFI_PLUS, true);
 }
 
 /* The library does not see that LR is saved alone. */
@@ -91,7 +89,7 @@ static int write_saves(struct unwind_arm64_reader *r, unsigned set,
         offset += 8;
     }
     return saves_return_address(code, set)
-               ? cfi_rule(r->cfi, &r->ra, &r->cfa, offset, CFI_PLUS, true)
+               ? cfi_rule(r->cfi, &cfi_ra, &cfi_cfa, offset, CFI_PLUS, true)
                : 0;
 }
 
@@ -136,16 +134,16 @@ static int write_function(struct unwind_arm64_reader *r,
                               f->start + 4 * (uint64_t)i);
         has_cfa = code->effect != SAVE || code->grows;
         if (rc == 0 && has_cfa) {
-            rc = cfi_rule(r->cfi, &r->cfa, &r->sp[0], stack, CFI_PLUS, false);
+            rc = cfi_rule(r->cfi, &cfi_cfa, &r->sp[0], stack, CFI_PLUS, false);
         }
         if (rc == 0) {
             rc = write_saves(r, 0, code, stack);
         }
         if (rc == 0 && i == 0 && !has_cfa) {
-            rc = cfi_rule(r->cfi, &r->cfa, &r->sp[0], 0, CFI_BARE, false);
+            rc = cfi_rule(r->cfi, &cfi_cfa, &r->sp[0], 0, CFI_BARE, false);
         }
         if (rc == 0 && i == 0 && !saves_return_address(code, 0)) {
-            rc = cfi_rule(r->cfi, &r->ra, &r->general[0][LR], 0, CFI_BARE,
+            rc = cfi_rule(r->cfi, &cfi_ra, &r->general[0][LR], 0, CFI_BARE,
                           false);
         }
     }
@@ -185,7 +183,7 @@ static void apply(struct frame *frame, const struct code *code)
 static int write_cfa(struct unwind_arm64_reader *r, const struct frame *frame)
 {
     return cfi_rule(
-        r->cfi, &r->cfa, frame->is_set ? &r->general[1][FP] : &r->sp[1],
+        r->cfi, &cfi_cfa, frame->is_set ? &r->general[1][FP] : &r->sp[1],
         frame->is_set ? frame->base : frame->stack, CFI_PLUS, false);
 }
 
@@ -205,7 +203,7 @@ static int correct_fragment(struct unwind_arm64_reader *r,
     }
     if (cfi_correction(r->cfi, f->start, f->length) != 0 ||
         write_cfa(r, &last) != 0 ||
-        (!has_ra && cfi_rule(r->cfi, &r->ra, &r->general[1][LR], 0, CFI_BARE,
+        (!has_ra && cfi_rule(r->cfi, &cfi_ra, &r->general[1][LR], 0, CFI_BARE,
                              false) != 0)) {
         return -1;
     }
@@ -235,7 +233,7 @@ static int write_restored(struct unwind_arm64_reader *r,
         }
     }
     return saves_return_address(code, 1)
-               ? cfi_rule(r->cfi, &r->ra, &r->general[1][LR], 0, CFI_BARE,
+               ? cfi_rule(r->cfi, &cfi_ra, &r->general[1][LR], 0, CFI_BARE,
                           false)
                : 0;
 }
@@ -344,7 +342,7 @@ static int correct_function(struct unwind_arm64_reader *r,
     }
     if (cfi_correction(r->cfi, f->start, f->length) != 0 ||
         write_cfa(r, &frame) != 0 ||
-        cfi_rule(r->cfi, &r->ra, &r->general[1][LR], 0, CFI_BARE, false) !=
+        cfi_rule(r->cfi, &cfi_ra, &r->general[1][LR], 0, CFI_BARE, false) !=
             0) {
         return -1;
     }
@@ -491,9 +489,7 @@ static int open_registers(struct unwind_arm64_reader *r)
             }
         }
     }
-    return cfi_register(r->cfi, ".cfa", &r->cfa) != 0
-               ? -1
-               : cfi_register(r->cfi, ".ra", &r->ra);
+    return 0;
 }
 
 int pe_unwind_arm64(const struct pe_image *image, struct cfi *cfi,
