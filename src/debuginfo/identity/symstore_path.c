@@ -293,6 +293,20 @@ static bool fits_macho(struct symstore_path_candidate *c)
     return has_build_id(c, &ssqp_macho);
 }
 
+/* Takes the first id, if the folder, where there is one, has this name. */
+static bool has_kind(struct symstore_path_candidate *c, const char *name)
+{
+    if (c->parts[1] != NULL && strcasecmp(c->parts[0], name) != 0) {
+        return FAIL(c, "is called %s there, and not %.255s", name,
+                    c->parts[0]);
+    }
+    c->place->ids[0].id_type = SYMCACHE_ID_DEBUG;
+    c->place->nids = 1;
+    symcache_id_print(c->place->id, &c->place->ids[0]);
+    snprintf(c->place->name, sizeof(c->place->name), "%s", name);
+    return has_file(c, name);
+}
+
 /* A mapping does not contain its id.  Its path does:
  * mapping.txt/<UUID>0/mapping.txt, or a name such as <UUID>.txt, which
  * Sentry's clients send. */
@@ -312,15 +326,7 @@ static bool fits_mapping(struct symstore_path_candidate *c)
         return FAIL(c, "is a mapping, which needs a UUID in its name: "
                        "<UUID>.txt");
     }
-    if (c->parts[1] != NULL && strcasecmp(c->parts[0], name) != 0) {
-        return FAIL(c, "is called %s there, and not %.255s", name,
-                    c->parts[0]);
-    }
-    key->id_type = SYMCACHE_ID_DEBUG;
-    c->place->nids = 1;
-    symcache_id_print(c->place->id, key);
-    snprintf(c->place->name, sizeof(c->place->name), "%s", name);
-    return has_file(c, name);
+    return has_kind(c, name);
 }
 
 /*
@@ -350,15 +356,8 @@ static bool fits_auxiliary(struct symstore_path_candidate *c)
                         "name",
                         name);
         }
-    } else if (c->parts[1] != NULL && strcasecmp(c->parts[0], name) != 0) {
-        return FAIL(c, "is called %s there, and not %.255s", name,
-                    c->parts[0]);
     }
-    key->id_type = SYMCACHE_ID_DEBUG;
-    c->place->nids = 1;
-    symcache_id_print(c->place->id, key);
-    snprintf(c->place->name, sizeof(c->place->name), "%s", name);
-    return has_file(c, name);
+    return has_kind(c, name);
 }
 
 /* How the formats that symbol stores have are compared with a path. */

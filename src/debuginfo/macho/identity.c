@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/byte_order.h"
 #include "image.h"
 #include "sections.h"
 
@@ -17,8 +18,7 @@
 /* Fat headers are big-endian on all machines. */
 static uint32_t be32(const uint8_t *p)
 {
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |
-           p[3];
+    return byte_order_32(p, true);
 }
 
 static bool is_fat(const uint8_t *data, size_t size)

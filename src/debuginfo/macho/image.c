@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/le.h"
+#include "base/byte_order.h"
 
 #define MAGIC_32 0xFEEDFACE
 #define MAGIC_64 0xFEEDFACF
@@ -34,12 +34,12 @@ bool macho_image_sniff(const uint8_t *data, size_t size)
 
 uint32_t macho_u32(const struct macho_image *image, const uint8_t *p)
 {
-    return image->is_big_endian ? __builtin_bswap32(le32(p)) : le32(p);
+    return byte_order_32(p, image->is_big_endian);
 }
 
 uint64_t macho_u64(const struct macho_image *image, const uint8_t *p)
 {
-    return image->is_big_endian ? __builtin_bswap64(le64(p)) : le64(p);
+    return byte_order_64(p, image->is_big_endian);
 }
 
 static int cut_off(char *error, size_t size)
