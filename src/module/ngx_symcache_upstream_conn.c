@@ -578,7 +578,10 @@ ngx_symcache_upstream_conn_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
                                     ? NGX_HTTP_GATEWAY_TIME_OUT
                                     : NGX_HTTP_BAD_GATEWAY);
 
-    ngx_symcache_upstream_conn_free(helper, NGX_PEER_FAILED);
+    /* a status page decides nothing for lookups */
+
+    ngx_symcache_upstream_conn_free(helper, helper->page ? NGX_PEER_NEXT
+                                                         : NGX_PEER_FAILED);
 
     if (why == NGX_HTTP_UPSTREAM_FT_TIMEOUT) {
         ngx_log_error(NGX_LOG_ERR, u->peer.log, NGX_ETIMEDOUT,

@@ -182,6 +182,16 @@ like $t->error_log, qr/upstream timed out/, 'the status page does not wait';
 is answer($t->get(uri('short', 'known.pdb'))), '404 final',
     'but its helpers have not failed';
 
+$t->helper_says(sub {
+    my ($c, $req) = @_;
+    return $c->reply(500, {}) if $req->{path} =~ /status/;
+    absent($c);
+}, unix => $_) for $a, $b;
+like $t->get('/status?format=json')->{body}, qr/no valid answer/,
+    'a status page that is none' for 1 .. 2;
+is answer($t->get(uri('short', 'known.pdb'))), '404 final',
+    'is no failure of lookups';
+
 # one that drains, or is busy, is asked for other keys
 
 for my $reason (qw(draining error)) {
