@@ -114,6 +114,7 @@ int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 }
 C
 SKIP: {
+    skip 'not under a sanitizer', 3 if $Test::Symcache::san;
     skip 'no C compiler', 3
         if system('cc', '-shared', '-fPIC', '-w', '-o', $shim, $t->path('shim.c'), '-ldl') != 0;
     $t->stop_symcached;
