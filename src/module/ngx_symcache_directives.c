@@ -10,7 +10,7 @@
 #include "ngx_symcache_memory.h"
 
 
-#define NGX_SYMCACHE_BUFFER_MIN  512
+#define NGX_SYMCACHE_BUFFER_MIN  1024
 
 #define NGX_SYMCACHE_TOKEN_MAX   4096
 
@@ -659,7 +659,7 @@ ngx_symcache_directive_hold(ngx_conf_t *cf, void *post, void *data)
 }
 
 
-/* The header of a reply with its reason must fit into the buffer. */
+/* The header of a reply with the longest path must fit into the buffer. */
 
 char *
 ngx_symcache_directive_buffer(ngx_conf_t *cf, void *post, void *data)
@@ -667,7 +667,7 @@ ngx_symcache_directive_buffer(ngx_conf_t *cf, void *post, void *data)
     size_t  *size = data;
 
     if (*size < NGX_SYMCACHE_BUFFER_MIN) {
-        return "must be at least 512";
+        return "must be at least 1024";
     }
 
     return NGX_CONF_OK;

@@ -77,7 +77,7 @@ my @refused = (
     ["symcache_send_timeout x;", qr/invalid value/],
     ["symcache_read_timeout x;", qr/invalid value/],
     ["symcache_buffer_size x;", qr/invalid value/],
-    ["symcache_buffer_size 511;", qr/must be at least 512/],
+    ["symcache_buffer_size 1023;", qr/must be at least 1024/],
     ["symcache_bind x;", qr/invalid address "x"/],
     (map { ["symcache_redirect $_;", qr/"symcache_redirect" directive needs a URL that starts with/] }
         "''", 'on', 'cdn.example/sym', 'ftp://cdn.example/'),

@@ -17,7 +17,7 @@ sub h { Test::Symcache::header(@_) }
 my @common = ('symcache_read_timeout 1s; symcache_hold_timeout 2s;');
 
 $t->start_nginx($t->location("@common symcache_retry_after 7s;")
-    . $t->location('symcache_store other.store-1; symcache_buffer_size 512;')
+    . $t->location('symcache_store other.store-1; symcache_buffer_size 1024;')
       =~ s{/s/}{/other/}r
     . <<'EON',
     location /fault/ {
@@ -152,6 +152,18 @@ for my $retries (1, 0) {
 # a first hit of 206 through the helper
 $t->helper_says(sub { $t->put('3.1.0', 'made'); $_[0]->reply(ready('3.1.0')) });
 is $t->ask('3.1.0', 'Range: bytes=2-3')->{body}, 'de', 'range of a held file';
+unlink $t->path("store/$key/$Test::ModuleCase::pdb-v3.1.0.symcache");
+
+# a reply of symcached about the longest path, at the least size of the buffer
+my $long = 'x' x 255;
+my $head = join '', "HTTP/1.1 200 OK\r\n",
+    "X-Symcache-Version: 3.1.0\r\n",
+    "X-Symcache-Path: $long/buildid-", 'f' x 128, "/$long",
+    "-v65535.65535.65535.symcache\r\nCache-Control: no-store\r\n",
+    "Content-Type: text/plain\r\nDate: Sun, 29 Nov 2026 17:13:09 GMT\r\n",
+    "Content-Length: 0\r\nConnection: close\r\n\r\n";
+$t->helper_says(sub { $t->put('3.1.0', 'made'); $_[0]->send($head) });
+is $t->ask('3.1.0')->{body}, 'made', 'the longest header fits';
 unlink $t->path("store/$key/$Test::ModuleCase::pdb-v3.1.0.symcache");
 
 # --- 200 for a file that is not there: asked again, then an error
