@@ -54,6 +54,9 @@ is $r->{out}, $text, 'the report for people';
 is $r->{err}, "symcachectl: symbolicated is not reached: frames have no names "
     . "but the report's own\n", 'and what is missing';
 
+is $ctl->run('symbolicate', $t->write_file('mark.ips', "\xef\xbb\xbf\n" . slurp("$data/ips/macos.ips")))
+    ->{out}, $text, 'behind a byte order mark';
+
 # a text of today's systems, of which Symbolicator loses most
 my $modern = $t->write_file('modern.crash', <<'END');
 Incident Identifier: TODO

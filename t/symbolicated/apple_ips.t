@@ -57,6 +57,8 @@ start();
 # --- a report of macOS
 
 my $r = report(slurp("$data/macos.ips"));
+is_deeply report("\xef\xbb\xbf\r\n " . slurp("$data/macos.ips")), $r,
+    'and behind what an editor puts in front of it';
 is $r->{status}, 'completed', 'a report as macOS writes it';
 is_deeply $r->{system_info}, { os_name => 'macOS', os_version => '14.4',
     os_build => '23E214', cpu_arch => 'arm64',

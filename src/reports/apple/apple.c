@@ -13,15 +13,35 @@
 #include "report_builder.h"
 #include "text_report.h"
 
-int apple_read(struct apple_report *report, const void *text, size_t size,
+/* Skips what an editor or a mail may put in front of JSON: a byte order mark,
+ * and blank lines. */
+static void skip_to_json(const char **text, size_t *size)
+{
+    const char *p = *text, *end = p + *size;
+
+    if (*size >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
+        p += 3;
+    }
+    while (p < end && line_is_space(*p)) {
+        p++;
+    }
+    if (p < end && *p == '{') {
+        *size = (size_t)(end - p);
+        *text = p;
+    }
+}
+
+int apple_read(struct apple_report *report, const void *data, size_t size,
                size_t max_frames, unsigned corrections)
 {
+    const char *text = data;
     enum apple_form form;
     int rc = -1;
 
     memset(report, 0, sizeof(*report));
     report->max_frames = max_frames;
     report->corrections = corrections;
+    skip_to_json(&text, &size);
     form = apple_ips_begin(report, text, size);
     if (form == APPLE_TEXT_BEHIND) {
         text = report->rest;
@@ -54,6 +74,7 @@ bool apple_is_report(const char *text, size_t size)
 {
     const char *p, *end = text + size, *next;
 
+    skip_to_json(&text, &size);
     if (size > 0 && text[0] == '{') {
         next = memchr(text, '\n', size);
         next = next != NULL ? next : end;

@@ -124,10 +124,10 @@ struct apple_report {
 
 /*
  * Reads a report, of which max_frames frames count; corrections is a set.  The
- * report refers to the text.  Returns 0, or -1 with the reason in its error,
+ * report refers to the data.  Returns 0, or -1 with the reason in its error,
  * which names the line.  To be freed in either case.
  */
-int apple_read(struct apple_report *report, const void *text, size_t size,
+int apple_read(struct apple_report *report, const void *data, size_t size,
                size_t max_frames, unsigned corrections);
 void apple_free(struct apple_report *report);
 
