@@ -459,6 +459,9 @@ if (system('zstd --version >/dev/null 2>&1') == 0
     spew("$dir/exports.dll", $dll);
     run("$build/pdb2symcache -o exports.symc exports.dll");
     like run("$build/symcachectl dump exports.symc"), qr/ public naked$/m, 'an export of stdcall';
+    spew("$dir/exports.dll", $dll =~ s/\0\K_naked\@12\0/_\xffaked\@12\0/r);
+    is system("$build/pdb2symcache -o $dir/exports.symc $dir/exports.dll 2>$dir/error"), 0,
+        '... one whose name is not UTF-8 is none' or diag slurp("$dir/error");
 }
 
 # --- PDB: the same of functions without a type.  The name is in the file as it

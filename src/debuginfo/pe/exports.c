@@ -83,7 +83,7 @@ static bool is_forwarder(struct exports *e, uint32_t address)
 /* Adds the export of name i, if it has an address. */
 static int take_export(struct exports *e, uint32_t i, struct failure *failure)
 {
-    uint32_t address, size = 0;
+    uint32_t address, size;
     const char *text;
     const uint8_t *p, *name = table_entry(e, e->names, i, 4);
 
@@ -101,7 +101,8 @@ static int take_export(struct exports *e, uint32_t i, struct failure *failure)
         return 0;
     }
     text = text_at(e, le32(name), &size);
-    return symbol_list_add(e->symbols, address, 0, text, size, failure);
+    return symbol_list_add(e->symbols, address, 0, text,
+                           text != NULL ? size : 0, failure);
 }
 
 int pe_exports_read(const struct pe_image *image, struct symbol_list *symbols,
