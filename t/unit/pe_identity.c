@@ -226,7 +226,6 @@ static void test_code(void **state)
     assert_non_null(strstr(error, "not a PE image"));
 }
 
-/* Wherever the file ends, there is no identity, or the right one. */
 /* Go's linker names sections that it has compressed so. */
 static void test_compressed(void **state)
 {
@@ -250,6 +249,7 @@ static void test_compressed(void **state)
     assert_true(code.has_debug_info);
 }
 
+/* Wherever the file ends, there is no identity, or the right one. */
 static void test_cut(void **state)
 {
     size_t n;
