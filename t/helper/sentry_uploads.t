@@ -73,6 +73,7 @@ for (['GET', $send], ['POST', $send], ['POST', $assemble]) {
 is $u->request('GET', '/api/0/projects/', '', @bearer)->{status}, 404,
     'other pages of Sentry are not there';
 is $u->request('DELETE', $send, '', @bearer)->{status}, 405, 'nor other methods';
+is $u->request('HEAD', $send, '', @bearer)->{status}, 200, 'HEAD is answered as GET is';
 
 # The client that is written in TypeScript cannot send to an address below its
 # own; Sentry gives each client what its version can.

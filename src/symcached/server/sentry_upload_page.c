@@ -535,10 +535,14 @@ enum sentry_page {
 static enum sentry_page page_of(const struct url_path *path,
                                 enum evhttp_cmd_type method)
 {
-    enum { GET = EVHTTP_REQ_GET, POST = EVHTTP_REQ_POST, PUT = EVHTTP_REQ_PUT };
+    enum {
+        GET = EVHTTP_REQ_GET | EVHTTP_REQ_HEAD,
+        POST = EVHTTP_REQ_POST,
+        PUT = EVHTTP_REQ_PUT
+    };
     static const char org[] = "organizations", project[] = "projects";
     static const struct {
-        unsigned method;
+        unsigned methods;
         enum sentry_page page;
         const char *first;   /* org or project, which have 4 or 5 segments */
         const char *last[3]; /* "": anything */
@@ -571,7 +575,7 @@ static enum sentry_page page_of(const struct url_path *path,
 
     for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
         at = pages[i].first == project ? 5 : 4;
-        is_it = pages[i].method == method && path->n > at &&
+        is_it = (pages[i].methods & method) != 0 && path->n > at &&
                 strcmp(path->segments[2], pages[i].first) == 0;
         for (k = 0; k < 3 && is_it && pages[i].last[k] != NULL; k++, at++) {
             is_it = at < path->n &&
