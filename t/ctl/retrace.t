@@ -236,6 +236,19 @@ java.lang.Error
 at org.Main.outer(M.kt:61)
 EOT
 
+# A frame of which nothing is printed takes no time for each of its lines.
+$t->write_file('hidden', <<"EOT");
+org.Main -> a.a:
+    1:1:void hidden():1:4000000000 -> b
+      # {"id":"$r8.synthesized"}
+    1:1:void removed():1:4000000000 -> c
+      # {"id":"$r8.rewriteFrame","conditions":["throws(Ljava/lang/Error;)"],"actions":["removeInnerFrames(1)"]}
+EOT
+my $began = (times)[2];
+is((run("at a.a.b(X:1)\njava.lang.Error\nat a.a.c(X:1)\n", 'retrace', $t->path('hidden')))[1],
+    "java.lang.Error\n", 'a hidden frame that can be many lines');
+cmp_ok((times)[2] - $began, '<', 5, '... in no time');
+
 # --- a folder of mappings: R8 has an id of one in place of the source file, the
 # first digits of the SHA-256 that is at the begin of the mapping, or all of them
 

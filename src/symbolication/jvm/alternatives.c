@@ -222,32 +222,21 @@ static void add_frame(struct choice *c, struct proguardcache_member *m,
     remap_set_file(&c->remap, m->file, mapped);
 }
 
-/* Adds the frames of a range, the innermost at the line unless it is 0, but not
- * those that rules or the compiler hide. */
+/* Adds a stack of the frames of a range, the innermost at the line unless it is
+ * 0. */
 static void add_stack(struct choice *c, const struct range *range,
                       uint32_t line)
 {
     struct jvm_alternatives *out = c->out;
     struct jvm_stack stack = {.first = (uint32_t)out->frames.count};
-    struct proguardcache_member m = {0};
-    uint64_t skip = 0;
-    uint32_t i, end = range->end;
+    struct proguardcache_member m;
+    uint32_t i;
 
-    for (i = range->first; i < end && remap_member_at(&c->remap, i, &m); i++) {
-        if (c->has_lines && c->descriptor != NULL && m.extra != 0) {
-            skip += remap_removed_by(&c->remap, &m, c->descriptor);
-        }
-    }
-    end -= (m.flags & PROGUARDCACHE_SYNTHESIZED) != 0;
-    if (skip > range->end - range->first) {
-        skip = 0;
-    }
-    for (i = range->first + (uint32_t)skip;
-         i < end && remap_member_at(&c->remap, i, &m); i++) {
+    for (i = range->first;
+         i < range->end && remap_member_at(&c->remap, i, &m); i++) {
         add_frame(c, &m,
                   i == range->first && line > 0 ? line : original_line(c, &m));
-        stack.arguments = i == range->first + (uint32_t)skip ? m.arguments
-                                                             : stack.arguments;
+        stack.arguments = i == range->first ? m.arguments : stack.arguments;
     }
     stack.count = (uint32_t)out->frames.count - stack.first;
     if (stack.count > 0 && out->num_stacks < JVM_FRAMES_MAX) {
@@ -255,20 +244,45 @@ static void add_stack(struct choice *c, const struct range *range,
     }
 }
 
-/* Of a range that can be several lines of the source, each is a stack. */
+/* Leaves out the frames that rules or the compiler hide, which may be all. */
+static struct range visible_range(const struct choice *c,
+                                  const struct range *range)
+{
+    struct proguardcache_member m = {0};
+    struct range visible = *range;
+    uint64_t skip = 0;
+    uint32_t i;
+
+    for (i = range->first;
+         i < range->end && remap_member_at(&c->remap, i, &m); i++) {
+        if (c->has_lines && c->descriptor != NULL && m.extra != 0) {
+            skip += remap_removed_by(&c->remap, &m, c->descriptor);
+        }
+    }
+    visible.end -= (m.flags & PROGUARDCACHE_SYNTHESIZED) != 0;
+    if (skip <= range->end - range->first) {
+        visible.first += (uint32_t)skip;
+    }
+    return visible;
+}
+
+/* Of a range that can be several lines of the source, each is a stack, if the
+ * frame that has the line is seen. */
 static void add_stacks(struct choice *c, const struct range *range)
 {
+    const struct range visible = visible_range(c, range);
     struct proguardcache_member m;
     uint32_t line;
 
-    if (!c->has_lines || !remap_member_at(&c->remap, range->first, &m) ||
-        !is_vague(&m)) {
-        add_stack(c, range, 0);
+    if (!c->has_lines || visible.first != range->first ||
+        visible.first >= visible.end ||
+        !remap_member_at(&c->remap, range->first, &m) || !is_vague(&m)) {
+        add_stack(c, &visible, 0);
         return;
     }
     for (line = m.originals[0]; c->out->frames.count < JVM_FRAMES_MAX;
          line++) {
-        add_stack(c, range, line);
+        add_stack(c, &visible, line);
         if (line == m.originals[1]) {
             return;
         }
