@@ -117,22 +117,22 @@ static bool is_fresh(const struct evict_tree *tree, long long age)
     return age < (tree->downloads ? FRESH : FRESH_STORE);
 }
 
-/* Must it go to make space?  The size of its store is checked first. */
+/* Must it go?  For its store's size first; the rest has the last reason. */
 static bool in_the_way(const struct evict_tree *tree, long long age,
                        const struct evict_unit *unit,
                        enum evict_pass_reason *reason)
 {
     struct evict_pass_part *part = tree->part;
-    uint64_t *quota;
+    uint64_t *quota = part->quota;
+    bool for_free = quota[EVICT_MAX_SIZE] == 0 && quota[EVICT_MIN_FREE] > 0;
 
     if (is_fresh(tree, age) ||
         !age_histogram_marked(&part->age_histogram, age, unit->disk)) {
         return false;
     }
-    *reason =
-        part->quota[EVICT_MAX_SIZE] > 0 ? EVICT_MAX_SIZE : EVICT_MIN_FREE;
-    quota = &part->quota[*reason];
-    *quota -= unit->disk < *quota ? unit->disk : *quota;
+    *reason = for_free ? EVICT_MIN_FREE : EVICT_MAX_SIZE;
+    quota += *reason;
+    *quota = unit->disk < *quota ? *quota - unit->disk : for_free;
     return true;
 }
 
