@@ -100,6 +100,8 @@ is(changed($at + 8, pack 'Q<', $stated - 100), 'exit code 8',
 
 
 is(changed($at + 8, pack 'Q<', 0), $none, 'they are stated to be empty');
+is(changed($at + 8, pack 'Q<', 1 << 60), $none,
+   'they are stated to be more than they can: no entries');
 is(changed($at + 24, "\0\0"), $none, 'no header of zlib: no entries');
 is(changed($at + 24, "\xf8\0"), $none,
    'a larger window than zlib has: no entries');

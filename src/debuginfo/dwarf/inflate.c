@@ -35,11 +35,13 @@ struct compressed {
     size_t data_size;
 };
 
-/* Returns false if there is none of a known type. */
+/* Returns false if there is none of a known type, or if it states more than the
+ * data can become. */
 static bool read_header(const struct dwarf_section *s, bool is_64, bool is_big,
                         struct compressed *c)
 {
     size_t header = is_64 ? 24 : 12;
+    uint64_t most;
     const uint8_t *p = s->data;
 
     if (s->size >= GNU_HEADER && memcmp(p, GNU_MAGIC, 4) == 0) {
@@ -55,7 +57,9 @@ static bool read_header(const struct dwarf_section *s, bool is_64, bool is_big,
     }
     c->data = p + header;
     c->data_size = s->size - header;
-    return c->type == ELFCOMPRESS_ZLIB || c->type == ELFCOMPRESS_ZSTD;
+    most = c->type == ELFCOMPRESS_ZSTD ? ZSTD_MOST : ZLIB_MOST;
+    return (c->type == ELFCOMPRESS_ZLIB || c->type == ELFCOMPRESS_ZSTD) &&
+           c->size <= most * c->data_size;
 }
 
 /* the usual section, whose size is right.  ISA-L takes a third of the time that
@@ -196,19 +200,10 @@ static bool inflate_zstd(const struct compressed *c, uint8_t *out,
     return !ZSTD_isError(n);
 }
 
-/* Returns the most that a section can need.  Its header may say anything. */
-static uint64_t room_for(const struct compressed *c)
-{
-    uint64_t most = (c->type == ELFCOMPRESS_ZSTD ? ZSTD_MOST : ZLIB_MOST) *
-                    (uint64_t)c->data_size;
-
-    return c->size < most ? c->size : most;
-}
-
 int dwarf_inflate(struct dwarf_section *section, bool is_64, bool is_big)
 {
     bool ok;
-    uint64_t room, size = 0;
+    uint64_t size = 0;
     uint8_t *out;
     struct compressed c;
 
@@ -216,18 +211,17 @@ int dwarf_inflate(struct dwarf_section *section, bool is_64, bool is_big)
         *section = (struct dwarf_section){NULL, 0};
         return 0;
     }
-    room = room_for(&c);
-    out = scratch_allocate((size_t)room);
+    out = scratch_allocate((size_t)c.size);
     if (out == NULL) {
         return -1;
     }
     if (c.type == ELFCOMPRESS_ZSTD) {
-        ok = inflate_zstd(&c, out, room, &size);
-    } else if (inflate_whole(&c, out, room)) {
+        ok = inflate_zstd(&c, out, c.size, &size);
+    } else if (inflate_whole(&c, out, c.size)) {
         ok = true;
-        size = room;
+        size = c.size;
     } else {
-        ok = inflate_zlib(&c, out, room, &size);
+        ok = inflate_zlib(&c, out, c.size, &size);
     }
     if (!ok) {
         scratch_free(out);
@@ -293,8 +287,8 @@ struct dwarf_inflation *dwarf_inflation_begin(struct dwarf_section *section,
         c.type != ELFCOMPRESS_ZLIB || c.size == 0 || !has_window(&c)) {
         return NULL;
     }
-    out = scratch_allocate((size_t)room_for(&c));
-    i = out != NULL ? begin_inflate(&c, out, (size_t)room_for(&c)) : NULL;
+    out = scratch_allocate((size_t)c.size);
+    i = out != NULL ? begin_inflate(&c, out, (size_t)c.size) : NULL;
     if (i == NULL) {
         scratch_free(out);
         return NULL;
