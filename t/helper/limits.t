@@ -72,6 +72,12 @@ my $c = case(limits => { first_byte_time => '1s', attempts => 1 });
 timed($c, 'silent', qr/no answer in time/, 'no first byte', 1);
 is count('silent'), 1, 'one attempt';
 
+# the address is passed over in the second attempt, and there is no other one
+$c = case(limits => { first_byte_time => '1s', attempts => 2 });
+timed($c, 'silent', qr/no answer in time/, 'no first byte, twice', 2);
+is count('silent'), 3, 'two attempts';
+is $t->metric('symcached_fetch_retries_total'), 1, '... of which one is a repetition';
+
 $c = case(limits => { stall_time => '1s', attempts => 2 });
 timed($c, 'stall', qr/stalled/, 'a stall', 2);
 is count('stall'), 2, 'two attempts';

@@ -602,27 +602,32 @@ static void tell_host(struct fetch *fetch, const struct classification *class)
 /*
  * Of the addresses of a host, one may take connections and never answer, and
  * resolvers give the same one first each time: the next connection goes to
- * another one.  Returns true if that was tried, and there is none.
+ * another one.
  */
-static bool choose_address(struct fetch *fetch, CURLcode code,
-                           struct classification *class)
+static void choose_address(struct fetch *fetch, CURLcode code,
+                           const struct classification *class)
 {
-    bool alone = fetch->avoids && code == CURLE_COULDNT_CONNECT;
     char *address = NULL;
 
-    if (fetch->host == NULL || fetch->status != 0 ||
-        !(fetch->connects || alone)) {
-        return false;
+    if (fetch->host == NULL || fetch->status != 0 || !fetch->connects) {
+        return;
     }
     if (class->fault && code != CURLE_COULDNT_CONNECT) {
         curl_easy_getinfo(fetch->easy, CURLINFO_PRIMARY_IP, &address);
     }
     host_avoid(fetch->host, address != NULL ? address : "");
-    if (alone) {
-        classify_say(class, SOURCE_FAILED, true, "no other address");
-        fetch->tries--;
-    }
-    return alone;
+}
+
+/* There is no other address than the avoided one: sends the request of this
+ * hop to that.  Returns NULL, or why it cannot be sent. */
+static const char *send_to_avoided(struct fetch *fetch)
+{
+    host_avoid(fetch->host, "");
+    host_unheard(&fetch->wait_byte);
+    fetch->stop = FETCH_GOES_ON;
+    fetch->connects = fetch->avoids = false;
+    fetch->error[0] = '\0';
+    return fetch_send(fetch);
 }
 
 static unsigned fetch_pause(const struct fetch *fetch)
@@ -637,14 +642,20 @@ static void on_hop_done(void *arg, CURLcode code)
 {
     struct fetch *fetch = arg;
     struct classification class = {0};
+    const char *failed = NULL;
     unsigned pause;
-    bool at_once;
 
     set_step(fetch, FETCH_DECIDES, 0);
-    if (judge(fetch, code, &class)) {
+    if (fetch->avoids && code == CURLE_COULDNT_CONNECT) {
+        failed = send_to_avoided(fetch);
+        if (failed == NULL) {
+            return;
+        }
+        classify_say(&class, SOURCE_FAILED, false, failed);
+    } else if (judge(fetch, code, &class)) {
         return;
     }
-    at_once = choose_address(fetch, code, &class);
+    choose_address(fetch, code, &class);
     tell_host(fetch, &class);
 
     if (restarts(fetch, &class)) {
@@ -653,7 +664,7 @@ static void on_hop_done(void *arg, CURLcode code)
     if (body_file_awaits_space(&fetch->body_file)) {
         fetch->tries--; /* the source is not at fault */
     }
-    pause = class.transient && !at_once ? fetch_pause(fetch) : 0;
+    pause = class.transient ? fetch_pause(fetch) : 0;
     if (class.transient && fetch->tries < fetch->request.limits->attempts &&
         left_ms(fetch) > pause) {
         metrics_add(METRIC_FETCH_RETRY, 1);
