@@ -210,6 +210,7 @@ static void frames(void **state)
         {"12  A B c   0x1  f + 1 + 2", "A B c", "f + 1", NULL, 0},
         {"0 0x2 0x1 f + 1", "0x2", "f", NULL, 0},
         {"0 A 0x1 f (b) (c.m:3)", "A", "f (b)", "c.m", 3},
+        {"0 A 0x1 f (/d (1)/c (2).m:3)", "A", "f", "/d (1)/c (2).m", 3},
         {"0 A 0x1 f(_:) + 62 (c.m:3)", "A", "f(_:)", "c.m", 3},
         {"0 A 0x1 f(int (*)(char)) + 62", "A", "f(int (*)(char))", NULL, 0},
         {"0 A 0x1 f (c.m:99999999999) + 1", "A", "f (c.m:99999999999)", NULL,

@@ -322,11 +322,12 @@ static bool cut_offset(struct apple_text *symbol)
     return true;
 }
 
-/* " (file:12)", the same. */
+/* " (file:12)", the same.  Names of files and functions have parentheses, too.
+ */
 static void cut_place(struct apple_text *symbol, struct apple_frame *frame,
                       line_error *error)
 {
-    size_t n = symbol->size, i, colon;
+    size_t n = symbol->size, depth = 0, i, colon;
 
     if (n == 0 || symbol->data[n - 1] != ')') {
         return;
@@ -337,18 +338,21 @@ static void cut_place(struct apple_text *symbol, struct apple_frame *frame,
     if (colon == n || colon == 0 || symbol->data[--colon] != ':') {
         return;
     }
-    for (i = colon - (colon > 0); i-- > 0;) {
-        if (memcmp(symbol->data + i, " (", 2) == 0) {
-            frame->file = between(symbol->data + i + 2, symbol->data + colon);
-            if (!line_number(
-                    between(symbol->data + colon + 1, symbol->data + n),
-                    &frame->line)) {
-                *error = too_large;
-            }
-            symbol->size = i;
-            return;
+    for (i = colon; i > 1; i--) {
+        depth += symbol->data[i - 1] == ')';
+        if (symbol->data[i - 1] == '(' && depth-- == 0) {
+            break;
         }
     }
+    if (i < 2 || symbol->data[i - 2] != ' ') {
+        return;
+    }
+    frame->file = between(symbol->data + i, symbol->data + colon);
+    if (!line_number(between(symbol->data + colon + 1, symbol->data + n),
+                     &frame->line)) {
+        *error = too_large;
+    }
+    symbol->size = i - 2;
 }
 
 /* A symbol that is a number is the beginning of its module. */
