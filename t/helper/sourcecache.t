@@ -136,6 +136,19 @@ ok scalar(grep { $_->{detail} =~ /the type of a file is unknown/ }
         @{ $why->{attempts} }), 'why says what is wrong'
     or diag explain $why->{attempts};
 
+# --- an id for which the layout has no place
+
+rename $t->path('symbols'), $t->path('elsewhere') or die $!;
+is lookup('b.pdb', $pdb)->{status}, 503, 'the folder of the source is gone';
+$why = $t->helper_json("/v1/why/default/b.pdb/$pdb?kind=sourcecache");
+like $why->{attempts}[-1]{detail}, qr/^its layout has no place/,
+    'an id that the source cannot be asked for'
+    or diag explain $why->{attempts};
+my ($source) = @{ $t->helper_json('/v1/sources')->{sources} };
+is_deeply [@$source{qw(health failed not_found)}], ['failing', 1, 0],
+    'counts as no answer, and the source is failing'
+    or diag explain $source;
+
 is $t->stop_symcached, 0, 'symcached stops';
 $t->finish;
 done_testing;

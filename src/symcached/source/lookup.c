@@ -126,18 +126,18 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
 {
     char text[600];
     struct source_attempt attempt = {
-        lookup->source->name,
-        lookup->place,
-        outcome,
-        detail,
-        lookup->received.bytes,
-        lookup->received.ms,
-        lookup->received.retry_after,
-        lookup_extent(lookup),
-        lookup->features,
-        lookup->id_at,
-        lookup->received.status,
-        lookup->received.errnum,
+        .source = lookup->source->name,
+        .place = lookup->place,
+        .outcome = outcome,
+        .detail = detail,
+        .bytes = lookup->received.bytes,
+        .ms = lookup->received.ms,
+        .retry_after = lookup->received.retry_after,
+        .extent = lookup_extent(lookup),
+        .features = lookup->features,
+        .id_at = lookup->id_at,
+        .status = lookup->received.status,
+        .errnum = lookup->received.errnum,
     };
 
     if (outcome == SOURCE_FOUND && lookup->by_index) {
@@ -212,7 +212,14 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
     origin_place(lookup->place, sizeof(lookup->place), source_place(source));
     lookup->second = true;
     lookup->id_at = ORIGINAL_IDS;
-    lookup_attempt_here(lookup, SOURCE_NOT_FOUND, why);
+    lookup_attempt(lookup, &(struct source_attempt){
+                               .source = source->name,
+                               .place = lookup->place,
+                               .outcome = SOURCE_NOT_FOUND,
+                               .detail = why,
+                               .id_at = lookup->id_at,
+                               .is_ruled_out = true,
+                           });
     lookup_end(lookup);
 }
 

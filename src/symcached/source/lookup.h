@@ -35,6 +35,7 @@ struct source_attempt {
     unsigned id_at;           /* by which of its ids, see source_ids */
     long status;          /* of an HTTP answer, or 0 */
     int errnum;           /* why a connection failed, or 0 */
+    bool is_ruled_out;    /* the configuration alone says that it has none */
 };
 
 /* Was the source not asked, as its host is left alone for a pause? */

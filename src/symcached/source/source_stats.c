@@ -90,6 +90,9 @@ void source_stats_add(struct source_stats *source_stats,
 {
     struct count *count = find_source(source_stats, attempt->source);
 
+    if (attempt->is_ruled_out) {
+        return; /* it says nothing of how the source is */
+    }
     if (count == NULL) {
         count = realloc(source_stats->counts,
                         (source_stats->n + 1) * sizeof(*count));

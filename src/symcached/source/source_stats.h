@@ -16,7 +16,7 @@ struct source_stats;
 struct source_stats *source_stats_new(void);
 void source_stats_free(struct source_stats *source_stats);
 
-/* Counts one attempt. */
+/* Counts one attempt, unless the configuration has ruled it out. */
 void source_stats_add(struct source_stats *source_stats,
                       const struct source_attempt *attempt);
 
