@@ -151,6 +151,14 @@ static bool is_text(const uint8_t *data, size_t size)
     return size > 0;
 }
 
+bool profile_is_of_perf_record(const void *data, size_t size)
+{
+    static const char magic[] = "PERFILE2";
+
+    return size >= sizeof(magic) - 1 &&
+           memcmp(data, magic, sizeof(magic) - 1) == 0;
+}
+
 bool profile_read(struct profile *profile, const void *data, size_t size,
                   char error[PROFILE_ERROR])
 {
@@ -160,6 +168,9 @@ bool profile_read(struct profile *profile, const void *data, size_t size,
     profile->size = size;
     if (size == 0) {
         return profile_fail(error, "the profile is empty");
+    }
+    if (profile_is_of_perf_record(data, size)) {
+        return profile_fail(error, "this " PROFILE_OF_PERF_RECORD);
     }
     if (!is_text(data, size)) {
         profile->format = PROFILE_PPROF;

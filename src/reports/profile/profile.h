@@ -83,6 +83,13 @@ struct profile_output {
     bool has_failed; /* it has more, or there is no memory */
 };
 
+/* Is it what perf record writes?  Only perf can read its samples. */
+bool profile_is_of_perf_record(const void *data, size_t size);
+
+#define PROFILE_OF_PERF_RECORD                                                \
+    "is a file of perf record: give the text of \"(perf buildid-list; perf "  \
+    "script --show-mmap-events)\""
+
 /*
  * Reads a profile, which must stay.  Returns false with a sentence; to be freed
  * in any case.  All zero before.

@@ -195,15 +195,8 @@ static int show_from_store(const char *root, const char *file, char *data,
 int profile_show(const struct settings *settings, const char *file, char *data,
                  size_t size)
 {
-    static const char perf[] = "PERFILE2"; /* of perf record, with samples
-                                              that only perf can read */
-
-    if (size >= sizeof(perf) - 1 &&
-        memcmp(data, perf, sizeof(perf) - 1) == 0) {
-        return command_fail(COMMAND_FOREIGN, file,
-                            "is a file of perf record: give the text of "
-                            "\"(perf buildid-list; perf script "
-                            "--show-mmap-events)\"");
+    if (profile_is_of_perf_record(data, size)) {
+        return command_fail(COMMAND_FOREIGN, file, PROFILE_OF_PERF_RECORD);
     }
     return settings->root != NULL
                ? show_from_store(settings->root, file, data, size)
