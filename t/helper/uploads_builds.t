@@ -353,6 +353,8 @@ like out('ls', '--product', 'q', '--build', 3), qr{ \.try/\S+app63\.sym$}, 'of a
 is ctl('ls', '--product', 'none')->{code}, 1, 'none: 1';
 is ctl('forget')->{code}, 2, 'forget without labels: 2';
 is ctl('pin', '--build', 1, 'a/b/c')->{code}, 2, 'pin by labels: 2';
+$ctl->is(ctl('forget', '--product', 'none'), 1, undef, qr/: no such build\n/,
+         'none to forget: 1, and said so');
 my @admin = ('--socket', "unix:$dir/a.sock");
 out('forget', '--product', 'q', '--build', 1, @admin);
 ok !has(60), 'forget removes a file of that build alone';

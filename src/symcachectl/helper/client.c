@@ -248,6 +248,8 @@ void client_error(const struct client_answer *answer, char *buf, size_t size)
         said = answer->body; /* no page of a server in front */
     } else if (printable_field(object, "title")[0] != '\0') {
         said = printable_field(object, "title");
+    } else if (object == NULL && answer->status == 502) {
+        said = "the web server does not reach the daemon behind it";
     } else {
         said = detail;
     }

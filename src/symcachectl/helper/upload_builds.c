@@ -351,5 +351,7 @@ int upload_builds_forget(const struct settings *settings, const char *root,
         free_paths(&paths);
         build_lists_clear(&lists);
     }
-    return code == COMMAND_OK && n == 0 ? COMMAND_NOT_FOUND : code;
+    return code == COMMAND_OK && n == 0
+               ? command_fail(COMMAND_NOT_FOUND, root, "no such build")
+               : code;
 }
