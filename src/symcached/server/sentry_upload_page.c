@@ -28,7 +28,6 @@
 #define FILES_MAX 10000  /* of one request */
 #define CHUNKS_MAX 20000 /* of all its files, each of which is looked for */
 
-
 #define DEBUG_ID_SIZE (SYMCACHE_DEBUG_TEXT_MAX + 1)
 
 /* Chunks that are taken. */
