@@ -288,7 +288,7 @@ sub start_symcached {
                %{ $o{env} // {} });
     $self->{helper} = $self->spawn('symcached.log', \%env,
         @{ $o{wrapper} // [] }, "$build/symcached", '-c', $file, @{ $o{args} // [] });
-    my $address = $o{address} // $self->helper_socket;
+    my $address = $self->{helper_address} = $o{address} // $self->helper_socket;
     $self->wait_until('symcached accepts', sub {
         if (!alive($self->{helper})) {
             my $log = $self->read_file('symcached.log');
@@ -300,11 +300,15 @@ sub start_symcached {
     return $self->{helper};
 }
 
-# Returns the wait status.
+# Returns the wait status.  A child of a helper that is killed has its socket a
+# moment longer: the next helper would be taken for started by that.
 sub stop_symcached {
     my ($self, $signal) = @_;
     my $pid = delete $self->{helper} or return;
-    return $self->stop_pid($pid, $signal // 'TERM');
+    my $status = $self->stop_pid($pid, $signal // 'TERM');
+    $self->wait_until('no child of symcached accepts', sub {
+        !connects($self->{helper_address}) }) if ($signal // '') eq 'KILL';
+    return $status;
 }
 
 # Takes up the configuration and waits until that has been done.

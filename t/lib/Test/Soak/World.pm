@@ -406,19 +406,21 @@ sub settled_tier {
             busy($pid));
     };
     return { pid => $pid, memory => memory($pid),
-             descriptors => idle_descriptors($t) };
+             descriptors => $self->idle_descriptors($t) };
 }
 
-# Cleaning goes on by the clock: a child that it starts just now has pipes.
-# What no child accounts for is told as it is.
+# Cleaning goes on by the clock: a child that it starts just now has pipes, and
+# a task of it the folder of uploads while it waits for the disk.  What neither
+# accounts for is told as it is.
 sub idle_descriptors {
-    my ($t) = @_;
+    my ($self, $t) = @_;
     my $all;
     eval {
         $t->wait_until('no child while descriptors are counted', sub {
             $all = descriptors($t->{helper});
             my @all = Test::Soak::Chaos::descendants($t->{helper});
-            return ($all->{'anon_inode:[pidfd]'} // 0)
+            return !$all->{$self->uploads($t)}
+                && ($all->{'anon_inode:[pidfd]'} // 0)
                 <= (Test::Soak::Guests::helpers(@all) ? 1 : 0)
                 && !busy($t->{helper});
         });
