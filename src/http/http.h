@@ -12,6 +12,7 @@
 #include "evhttp_gate.h"
 #include "listener.h"
 #include "reply.h"
+#include "request_fields.h"
 #include "server.h"
 
 #endif

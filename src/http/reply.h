@@ -1,10 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Answers on a daemon's socket.  All functions but those of the
- * request, reply_header() and reply_number() end the request.  If the request
- * has no connection, the whole answer is left in its output buffer; see
- * pending_reply.h.
+ * Answers on a daemon's socket.  All functions but reply_header() and
+ * reply_number() end the request.  If the request has no connection, the whole
+ * answer is left in its output buffer; see pending_reply.h.
  */
 #ifndef HTTP_REPLY_H
 #define HTTP_REPLY_H
@@ -35,22 +34,6 @@ void reply_json(struct evhttp_request *req, cJSON *object);
 
 /* Sends the text of metrics for Prometheus, and frees buf. */
 void reply_text(struct evhttp_request *req, struct evbuffer *buf);
-
-/* A header of the request, or NULL. */
-const char *request_header(struct evhttp_request *req, const char *name);
-
-/* What follows this scheme in the header Authorization, or NULL. */
-const char *request_credentials(struct evhttp_request *req,
-                                const char *scheme);
-
-#define REQUEST_PAIR_MAX 1024 /* encoded or not */
-
-/*
- * Decodes that, if it is "name:secret" in base64 of either alphabet, with
- * padding or without.  Returns the secret, and pair is the name; or NULL.
- */
-char *request_pair(struct evhttp_request *req, const char *scheme,
-                   char pair[REQUEST_PAIR_MAX]);
 
 void reply_header(struct evhttp_request *req, const char *name,
                   const char *value);
