@@ -60,14 +60,14 @@ LIBS_symcached-sandboxed = -lprotobuf-nanopb -Wl,-Bstatic -lmspack -lminizip \
                     -lnettle -lz -lzstd -lseccomp -Wl,-Bdynamic
 LIBS_pdb2symcache = -liberty -lprotobuf-nanopb -lisal -Wl,-Bstatic -lminizip \
                     -llzma -lnettle -lz -lzstd -lseccomp -Wl,-Bdynamic
-# the linker leaves out those whose functions are all in on_demand.c
+# the linker leaves out those whose functions are all in lazy_libraries.c
 LIBS_symcachectl  = -liberty -lcjson -lprotobuf-nanopb -lseccomp -Wl,--as-needed \
                     -lisal -llzma -lminizip -lnettle -lz -lzstd
 
 # libraries that symcachectl loads when it needs them, by their names at run time
 soname   = $(shell readelf -d $$($(CC) -print-file-name=lib$(1).so) | \
              sed -n 's/.*SONAME.*\[\(.*\)\].*/\1/p')
-ONDEMAND = $(B)/obj/src/symcachectl/on_demand.o
+LAZY = $(B)/obj/src/symcachectl/lazy_libraries.o
 
 PROGRAMS = symcached symcached-sandboxed symbolicated symbolicated-worker \
            pdb2symcache symcachectl
@@ -138,7 +138,7 @@ $(B)/obj/%.o: %.c | check-packages
 # otherwise replace
 define part
 $(B)/lib$(1).a: $$(patsubst %.c,$(B)/obj/%.o,$$(filter-out \
-                src/$(1)/main.c %/on_demand.c,$$(filter src/$(1)/%,$$(CSRCS))))
+                src/$(1)/main.c %/lazy_libraries.c,$$(filter src/$(1)/%,$$(CSRCS))))
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	@ar qcs $$@ $$^
@@ -155,8 +155,8 @@ endef
 
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
-$(B)/symcachectl: $(ONDEMAND)
-$(ONDEMAND): private CPPFLAGS += -DLIBCURL='"$(call soname,curl)"' \
+$(B)/symcachectl: $(LAZY)
+$(LAZY): private CPPFLAGS += -DLIBCURL='"$(call soname,curl)"' \
     -DLIBCAPSTONE='"$(call soname,capstone)"' \
     -DLIBISAL='"$(call soname,isal)"' -DLIBLZMA='"$(call soname,lzma)"' \
     -DLIBMINIZIP='"$(call soname,minizip)"' \

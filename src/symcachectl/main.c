@@ -10,7 +10,7 @@
 
 #include "command.h"
 #include "help.h"
-#include "on_demand.h"
+#include "lazy_libraries.h"
 #include "symcachectl/terminal/printable.h"
 #include "derived/symcache/symcache.h"
 
@@ -60,7 +60,7 @@ static int run_command(int argc, char **argv)
             return command_finish(COMMAND_OK);
         }
         if (commands[i].run != minidump_command) {
-            on_demand_load(); /* their sandboxes may need it */
+            lazy_libraries_load(); /* their sandboxes may need it */
         }
         return commands[i].run(argc - 2, argv + 2);
     }

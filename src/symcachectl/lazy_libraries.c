@@ -12,7 +12,7 @@
  */
 #define CURL_DISABLE_TYPECHECK
 
-#include "on_demand.h"
+#include "lazy_libraries.h"
 
 #include <capstone/capstone.h>
 #include <curl/curl.h>
@@ -181,7 +181,7 @@ CURLcode(curl_easy_getinfo)(CURL *easy, CURLINFO info, ...)
 static void *isal_library, *lzma_library, *minizip_library, *nettle_library,
     *z_library, *zstd_library;
 
-void on_demand_load(void)
+void lazy_libraries_load(void)
 {
     (void)open_library(LIBISAL, &isal_library);
     (void)open_library(LIBLZMA, &lzma_library);
