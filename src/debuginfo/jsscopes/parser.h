@@ -125,7 +125,7 @@ bool parser_refer(struct parser *p, const struct jsscopes_part *part);
 bool parser_is_pattern(const struct parser *p, uint32_t start);
 bool parser_note_pattern(struct parser *p, uint32_t start);
 
-/* names.c */
+/* function_names.c */
 /* Adds a scope that begins at start, of a function without or with a name of
  * its own; its end is set later.  Returns its number, or -1. */
 long scope_function(struct parser *p, uint32_t start,

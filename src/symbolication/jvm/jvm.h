@@ -9,7 +9,7 @@
 
 #include "alternatives.h"
 #include "frames.h"
-#include "trace_text.h"
+#include "retrace.h"
 #include "signature.h"
 #include "traces.h"
 

@@ -153,7 +153,7 @@ bool swift_is_entity(const struct swift *s, swift_ref ref);
 
 swift_ref swift_share(struct swift *s, swift_ref ref); /* returns ref */
 
-/* The text. */
+/* The text (parse.c). */
 char swift_next(struct swift *s); /* NUL at the end */
 bool swift_skip(struct swift *s, char c);
 bool swift_natural(struct swift *s, uint32_t *number);

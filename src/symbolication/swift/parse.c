@@ -5,6 +5,50 @@
 
 #include "node.h"
 
+/* the text ----------------------------------------------------------------- */
+
+char swift_next(struct swift *s)
+{
+    return s->p < s->end ? *s->p++ : '\0';
+}
+
+bool swift_skip(struct swift *s, char c)
+{
+    if (s->p < s->end && *s->p == c) {
+        s->p++;
+        return true;
+    }
+    return false;
+}
+
+bool swift_natural(struct swift *s, uint32_t *number)
+{
+    const char *from = s->p;
+
+    for (*number = 0; s->p < s->end && *s->p >= '0' && *s->p <= '9'; s->p++) {
+        if (*number > 100000) {
+            s->has_failed = true;
+            return false;
+        }
+        *number = *number * 10 + (uint32_t)(*s->p - '0');
+    }
+    return s->p > from;
+}
+
+uint32_t swift_index(struct swift *s)
+{
+    uint32_t number;
+
+    if (swift_skip(s, '_')) {
+        return 0;
+    }
+    if (!swift_natural(s, &number) || !swift_skip(s, '_')) {
+        s->has_failed = true;
+        return 0;
+    }
+    return number + 1;
+}
+
 /* identifiers -------------------------------------------------------------- */
 
 static bool is_letter(char c)

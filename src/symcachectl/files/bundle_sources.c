@@ -22,7 +22,7 @@
 #include "base/array.h"
 #include "base/utf8.h"
 #include "bundle_writer.h"
-#include "conversion.h"
+#include "run_conversion.h"
 #include "input.h"
 #include "module_file.h"
 #include "symbolication/symbolication.h"
@@ -365,7 +365,7 @@ int bundle_sources(const char *file, const char *name, const char *folder,
                          (long)getpid()) >= sizeof(bundle_tmp)) {
         return command_fail(COMMAND_IO, bundle, strerror(ENAMETOOLONG));
     }
-    rc = conversion_command(&c);
+    rc = run_conversion(&c);
     if (rc == COMMAND_OK) {
         rc = read_source_paths(file, cache, &list);
     }

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "conversion.h"
+#include "run_conversion.h"
 #include "symcachectl/command.h"
 #include "symcachectl/options.h"
 
@@ -59,5 +59,5 @@ int convert_command(int argc, char **argv)
         return command_usage("convert", "--text without --kind cficache",
                              NULL);
     }
-    return conversion_has_files(&c) ? conversion_command(&c) : COMMAND_IO;
+    return conversion_has_files(&c) ? run_conversion(&c) : COMMAND_IO;
 }

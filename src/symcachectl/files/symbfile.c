@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "addresses.h"
-#include "conversion.h"
+#include "run_conversion.h"
 #include "debuginfo/symbfile/symbfile.h"
 #include "input.h"
 #include "symcachectl/command.h"
@@ -58,7 +58,7 @@ static int write_symbfile(const char *input, const char *output, bool is_pads)
     if (is_pads) {
         cs_version(NULL, NULL); /* the sandbox could not load the library */
     }
-    return conversion_command(&c);
+    return run_conversion(&c);
 }
 
 static int symbfile_make(int argc, char **argv)

@@ -23,7 +23,7 @@
 
 #include "downloads.h"
 
-#define INQUIRIES_MAX 16 /* at a time */
+#define QUERIES_MAX 16 /* at a time */
 #define ANSWER_MAX ((uint64_t)4 << 20)
 #define SECONDS 20
 
@@ -31,7 +31,7 @@ const char *const metadata_keys[METADATA_KEYS] = {"buildid", "file", "glob"};
 
 /* The request to a source. */
 struct source_request {
-    struct metadata_query *inquiry;
+    struct metadata_query *query;
     const struct source_config *source;
     struct fetch *fetch; /* NULL: it has ended */
     int fd;
@@ -40,7 +40,7 @@ struct source_request {
 /* The data of the thread.  The thread owns it, because it cannot be
  * stopped. */
 struct local {
-    struct metadata_query *inquiry; /* for the loop alone */
+    struct metadata_query *query; /* for the loop alone */
     struct config *config; /* a reference */
     enum metadata_key key;
     char *value;
@@ -57,9 +57,9 @@ struct metadata_query {
     struct results results;
     bool is_complete;
     struct task *task; /* NULL: it has ended */
-    unsigned open;     /* questions, and the thread */
+    unsigned open; /* requests, and the thread */
     size_t n;
-    struct source_request questions[];
+    struct source_request requests[];
 };
 
 /* Threads that look through downloads: on a disk that does not answer they
@@ -70,43 +70,43 @@ struct metadata {
     struct event_base *base;
     struct fetcher *fetcher;
     LIST_HEAD(, metadata_query) all;
-    unsigned ninquiries;
+    unsigned nqueries;
 };
 
 /* the end ------------------------------------------------------------------ */
 
-static void release_metadata_query(struct metadata_query *inquiry)
+static void release_metadata_query(struct metadata_query *query)
 {
     size_t i;
 
-    for (i = 0; i < inquiry->n; i++) {
-        if (inquiry->questions[i].fetch != NULL) {
-            fetch_cancel(inquiry->questions[i].fetch);
+    for (i = 0; i < query->n; i++) {
+        if (query->requests[i].fetch != NULL) {
+            fetch_cancel(query->requests[i].fetch);
         }
-        fd_close(inquiry->questions[i].fd);
+        fd_close(query->requests[i].fd);
     }
-    task_cancel(inquiry->task);
-    LIST_REMOVE(inquiry, next);
-    inquiry->metadata->ninquiries--;
-    config_unref(inquiry->config);
-    cJSON_Delete(inquiry->results.list);
-    free(inquiry);
+    task_cancel(query->task);
+    LIST_REMOVE(query, next);
+    query->metadata->nqueries--;
+    config_unref(query->config);
+    cJSON_Delete(query->results.list);
+    free(query);
 }
 
-static void one_ended(struct metadata_query *inquiry)
+static void one_has_ended(struct metadata_query *query)
 {
     cJSON *answer;
 
-    if (--inquiry->open > 0) {
+    if (--query->open > 0) {
         return;
     }
     answer = cJSON_CreateObject();
-    cJSON_AddItemToObject(answer, "results", inquiry->results.list);
+    cJSON_AddItemToObject(answer, "results", query->results.list);
     cJSON_AddBoolToObject(answer, "complete",
-                          inquiry->is_complete && !inquiry->results.is_cut);
-    inquiry->results.list = NULL;
-    inquiry->fn(inquiry->arg, answer);
-    release_metadata_query(inquiry);
+                          query->is_complete && !query->results.is_cut);
+    query->results.list = NULL;
+    query->fn(query->arg, answer);
+    release_metadata_query(query);
 }
 
 /* the downloads ------------------------------------------------------------ */
@@ -122,32 +122,32 @@ static void local_run(void *arg)
         snprintf(folder, sizeof(folder), "%.2000s/%.200s/%s",
                  config->downloads, config->stores[i].name,
                  SYMCACHE_NAME_NONE);
-        local->is_whole &= downloads_walk(&local->results, folder, local->key,
-                                          local->value);
+        local->is_whole &=
+            downloads_walk(&local->results, folder, local->key, local->value);
     }
 }
 
 static void local_done(void *arg, bool late)
 {
     struct local *local = arg;
-    struct metadata_query *inquiry = local->inquiry;
+    struct metadata_query *query = local->query;
     const cJSON *entry;
 
-    inquiry->task = NULL;
-    inquiry->is_complete &= !late;
+    query->task = NULL;
+    query->is_complete &= !late;
     if (!late) {
-        inquiry->is_complete &= local->is_whole && !local->results.is_cut;
+        query->is_complete &= local->is_whole && !local->results.is_cut;
         cJSON_ArrayForEach(entry, local->results.list)
         {
             results_add(
-                &inquiry->results,
+                &query->results,
                 cJSON_GetObjectItem(entry, "type")->valuestring,
                 cJSON_GetObjectItem(entry, "buildid")->valuestring,
                 cJSON_GetStringValue(cJSON_GetObjectItem(entry, "file")),
                 cJSON_GetStringValue(cJSON_GetObjectItem(entry, "archive")));
         }
     }
-    one_ended(inquiry);
+    one_has_ended(query);
 }
 
 static void local_drop(void *arg)
@@ -164,20 +164,20 @@ static void local_drop(void *arg)
 static const struct task_calls local_calls = {local_run, local_done,
                                               local_drop};
 
-static bool start_local(struct metadata_query *inquiry, enum metadata_key key,
+static bool start_local(struct metadata_query *query, enum metadata_key key,
                         const char *value)
 {
     struct local *local = NULL;
 
-    if (atomic_fetch_add(&walks, 1) < INQUIRIES_MAX) {
+    if (atomic_fetch_add(&walks, 1) < QUERIES_MAX) {
         local = calloc(1, sizeof(*local));
     }
     if (local == NULL) {
         atomic_fetch_sub(&walks, 1);
         return false;
     }
-    local->inquiry = inquiry;
-    local->config = config_ref(inquiry->config);
+    local->query = query;
+    local->config = config_ref(query->config);
     local->key = key;
     local->value = strdup(value);
     local->results.list = cJSON_CreateArray();
@@ -186,50 +186,49 @@ static bool start_local(struct metadata_query *inquiry, enum metadata_key key,
         local_drop(local);
         return false;
     }
-    inquiry->task =
-        task_start(inquiry->metadata->base,
-                   inquiry->config->limits.first_byte_time, &local_calls,
-                   local);
-    return inquiry->task != NULL;
+    query->task =
+        task_start(query->metadata->base,
+                   query->config->limits.first_byte_time, &local_calls, local);
+    return query->task != NULL;
 }
 
 /* the sources -------------------------------------------------------------- */
 
-static void take_answer(struct source_request *question)
+static void take_answer(struct source_request *request)
 {
-    struct metadata_query *inquiry = question->inquiry;
+    struct metadata_query *query = request->query;
     struct stat st;
     void *text;
 
-    if (fstat(question->fd, &st) != 0 || st.st_size == 0) {
-        inquiry->is_complete = false;
+    if (fstat(request->fd, &st) != 0 || st.st_size == 0) {
+        query->is_complete = false;
         return;
     }
-    text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
-                question->fd, 0);
+    text =
+        mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, request->fd, 0);
     if (text == MAP_FAILED) {
-        inquiry->is_complete = false;
+        query->is_complete = false;
         return;
     }
-    inquiry->is_complete &=
-        results_add_answer(&inquiry->results, text, (size_t)st.st_size);
+    query->is_complete &=
+        results_add_answer(&query->results, text, (size_t)st.st_size);
     munmap(text, (size_t)st.st_size);
 }
 
 /* A server without this page says that it has none (404): it is older. */
 static void on_fetched(void *arg, const struct fetch_result *result)
 {
-    struct source_request *question = arg;
+    struct source_request *request = arg;
 
-    question->fetch = NULL;
+    request->fetch = NULL;
     if (result->outcome == SOURCE_FOUND) {
-        take_answer(question);
+        take_answer(request);
     } else {
-        question->inquiry->is_complete = false;
+        request->query->is_complete = false;
         log_info(0, "metadata: source \"%s\" does not tell: %s",
-                 question->source->name, result->detail);
+                 request->source->name, result->detail);
     }
-    one_ended(question->inquiry);
+    one_has_ended(request->query);
 }
 
 static bool is_asked(const struct source_config *source)
@@ -238,55 +237,55 @@ static bool is_asked(const struct source_config *source)
            source->type != NULL && strcmp(source->type->name, "http") == 0;
 }
 
-static bool start_question(struct source_request *question,
-                           enum metadata_key key, const char *value)
+static bool start_request(struct source_request *request,
+                          enum metadata_key key, const char *value)
 {
-    struct metadata_query *inquiry = question->inquiry;
-    const struct source_config *source = question->source;
-    struct fetch_request request = {0};
+    struct metadata_query *query = request->query;
+    const struct source_config *source = request->source;
+    struct fetch_request fetch = {0};
     char encoded[3 * METADATA_VALUE_MAX + 1];
     char *url;
 
-    question->fd = unnamed_file_open(inquiry->config->downloads);
+    request->fd = unnamed_file_open(query->config->downloads);
     percent_encode(encoded, value);
-    if (question->fd == -1 ||
+    if (request->fd == -1 ||
         asprintf(&url, "%s/metadata?key=%s&value=%s", source->url,
                  metadata_keys[key], encoded) < 0) {
         return false;
     }
-    request.url = url;
-    request.transport = &source->transport;
-    request.credentials = true;
-    request.limits = &inquiry->config->limits;
-    request.cache = &inquiry->config->cache;
-    request.fd = question->fd;
-    request.max = ANSWER_MAX;
-    request.seconds = SECONDS;
-    question->fetch = fetch_start(inquiry->metadata->fetcher, &request,
-                                  on_fetched, question);
+    fetch.url = url;
+    fetch.transport = &source->transport;
+    fetch.credentials = true;
+    fetch.limits = &query->config->limits;
+    fetch.cache = &query->config->cache;
+    fetch.fd = request->fd;
+    fetch.max = ANSWER_MAX;
+    fetch.seconds = SECONDS;
+    request->fetch =
+        fetch_start(query->metadata->fetcher, &fetch, on_fetched, request);
     free(url);
-    return question->fetch != NULL;
+    return request->fetch != NULL;
 }
 
-static void ask_sources(struct metadata_query *inquiry, enum metadata_key key,
+static void ask_sources(struct metadata_query *query, enum metadata_key key,
                         const char *value)
 {
     size_t i;
 
-    for (i = 0; i < inquiry->config->nsources; i++) {
-        struct source_request *question = &inquiry->questions[inquiry->n];
+    for (i = 0; i < query->config->nsources; i++) {
+        struct source_request *request = &query->requests[query->n];
 
-        if (!is_asked(&inquiry->config->sources[i])) {
+        if (!is_asked(&query->config->sources[i])) {
             continue;
         }
-        question->inquiry = inquiry;
-        question->source = &inquiry->config->sources[i];
-        question->fd = -1;
-        inquiry->n++;
-        if (start_question(question, key, value)) {
-            inquiry->open++;
+        request->query = query;
+        request->source = &query->config->sources[i];
+        request->fd = -1;
+        query->n++;
+        if (start_request(request, key, value)) {
+            query->open++;
         } else {
-            inquiry->is_complete = false;
+            query->is_complete = false;
         }
     }
 }
@@ -297,31 +296,31 @@ bool metadata_ask(struct metadata *metadata, const struct config *config,
                   enum metadata_key key, const char *value, metadata_fn fn,
                   void *arg)
 {
-    struct metadata_query *inquiry;
+    struct metadata_query *query;
 
-    if (metadata->ninquiries == INQUIRIES_MAX ||
+    if (metadata->nqueries == QUERIES_MAX ||
         strlen(value) > METADATA_VALUE_MAX) {
         return false;
     }
-    inquiry = calloc(1, sizeof(*inquiry) + config->nsources *
-                                             sizeof(inquiry->questions[0]));
-    if (inquiry == NULL) {
+    query = calloc(1, sizeof(*query) +
+                          config->nsources * sizeof(query->requests[0]));
+    if (query == NULL) {
         return false;
     }
-    inquiry->metadata = metadata;
-    inquiry->config = config_ref((struct config *)config); /* counts only */
-    inquiry->fn = fn;
-    inquiry->arg = arg;
-    inquiry->is_complete = true;
-    inquiry->results.list = cJSON_CreateArray();
-    inquiry->open = 1;
-    LIST_INSERT_HEAD(&metadata->all, inquiry, next);
-    metadata->ninquiries++;
-    if (inquiry->results.list == NULL || !start_local(inquiry, key, value)) {
-        release_metadata_query(inquiry);
+    query->metadata = metadata;
+    query->config = config_ref((struct config *)config); /* counts only */
+    query->fn = fn;
+    query->arg = arg;
+    query->is_complete = true;
+    query->results.list = cJSON_CreateArray();
+    query->open = 1;
+    LIST_INSERT_HEAD(&metadata->all, query, next);
+    metadata->nqueries++;
+    if (query->results.list == NULL || !start_local(query, key, value)) {
+        release_metadata_query(query);
         return false;
     }
-    ask_sources(inquiry, key, value);
+    ask_sources(query, key, value);
     return true;
 }
 
@@ -344,11 +343,11 @@ struct metadata *metadata_new(struct event_base *base)
 
 void metadata_stop(struct metadata *metadata)
 {
-    struct metadata_query *inquiry;
+    struct metadata_query *query;
 
-    while ((inquiry = LIST_FIRST(&metadata->all)) != NULL) {
-        inquiry->fn(inquiry->arg, NULL);
-        release_metadata_query(inquiry);
+    while ((query = LIST_FIRST(&metadata->all)) != NULL) {
+        query->fn(query->arg, NULL);
+        release_metadata_query(query);
     }
 }
 
@@ -363,5 +362,5 @@ void metadata_free(struct metadata *metadata)
 
 unsigned metadata_running(const struct metadata *metadata)
 {
-    return metadata->ninquiries;
+    return metadata->nqueries;
 }

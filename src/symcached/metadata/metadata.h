@@ -38,7 +38,7 @@ typedef void (*metadata_fn)(void *arg, cJSON *answer);
 /* NULL when out of memory. */
 struct metadata *metadata_new(struct event_base *base);
 
-/* Ends all questions, whose functions are called with NULL. */
+/* Ends all queries, whose functions are called with NULL. */
 void metadata_stop(struct metadata *metadata);
 void metadata_free(struct metadata *metadata); /* after that; NULL is allowed */
 

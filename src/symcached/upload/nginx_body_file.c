@@ -136,7 +136,7 @@ int nginx_body_file_open(const char *spool, const char *path, int *status,
     return fd;
 }
 
-struct clean {
+struct body_files {
     const char *spool;
     time_t before;
     uint64_t files;
@@ -144,7 +144,7 @@ struct clean {
 };
 
 /* Closes the descriptor. */
-static void clean_folder(struct clean *clean, int fd, int depth)
+static void clean_body_files(struct body_files *removed, int fd, int depth)
 {
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
@@ -162,23 +162,23 @@ static void clean_folder(struct clean *clean, int fd, int depth)
         }
         if (S_ISDIR(st.st_mode) && n <= FOLDER_DIGITS_MAX &&
             depth < BODY_PATH_DEPTH_MAX) {
-            clean_folder(
-                clean,
+            clean_body_files(
+                removed,
                 openat(fd, entry->d_name,
                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
                 depth + 1);
         } else if (S_ISREG(st.st_mode) && n >= FILE_DIGITS_MIN &&
-                   st.st_mtime < clean->before) {
+                   st.st_mtime < removed->before) {
             if (unlinkat(fd, entry->d_name, 0) != 0) {
                 log_error(
                     errno,
                     "clean: \"%s\" in \"uploads.spool\" (%s), which nginx "
                     "has left, cannot be removed",
-                    entry->d_name, clean->spool);
+                    entry->d_name, removed->spool);
                 continue;
             }
-            clean->files++;
-            clean->bytes += (uint64_t)st.st_size;
+            removed->files++;
+            removed->bytes += (uint64_t)st.st_size;
         }
     }
     if (dir != NULL) {
@@ -189,9 +189,10 @@ static void clean_folder(struct clean *clean, int fd, int depth)
 void nginx_body_files_clean(const char *spool, time_t before, uint64_t *files,
                             uint64_t *bytes)
 {
-    struct clean clean = {.spool = spool, .before = before};
+    struct body_files removed = {.spool = spool, .before = before};
 
-    clean_folder(&clean, open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 1);
-    *files = clean.files;
-    *bytes = clean.bytes;
+    clean_body_files(&removed, open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                     1);
+    *files = removed.files;
+    *bytes = removed.bytes;
 }

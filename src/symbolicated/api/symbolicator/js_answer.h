@@ -6,9 +6,9 @@
 #ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_ANSWER_H
 #define SYMBOLICATED_API_SYMBOLICATOR_JS_ANSWER_H
 
-#include "js_frames.h"
+#include "js_modules.h"
 
-/* Writes what js_frames_find() has found.  Beyond files->most bytes it is not
+/* Writes what js_modules_find() has found.  Beyond files->most bytes it is not
  * written to its end, and is no JSON then.  Returns 0, or -1 without memory. */
 int js_answer_write(struct js_files *files, const struct js_place *places,
                     struct json_writer *w);

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "trace_text.h"
+#include "retrace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

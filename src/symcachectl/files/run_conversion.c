@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "conversion.h"
+#include "run_conversion.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-int conversion_command(const struct conversion *c)
+int run_conversion(const struct conversion *c)
 {
     struct conversion shown = *c;
     char *text = printable(c->input, strlen(c->input));

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "js_frames.h"
+#include "js_modules.h"
 #include "schema.h"
 
 #include <stdlib.h>
@@ -198,7 +198,7 @@ struct original {
 };
 
 /* Frames on their way from a request to places. */
-struct js_frames_walk {
+struct js_place_walk {
     struct js_files *files;
     bool has_all_lines;
     struct original originals[16]; /* those of frames before, by number */
@@ -234,7 +234,7 @@ static bool read_original(struct js_files *files, struct original *original)
 }
 
 /* The original of a place, or NULL.  Many frames are in a few files. */
-static const struct original *original_of(struct js_frames_walk *walk,
+static const struct original *original_of(struct js_place_walk *walk,
                                           const struct js_place *place,
                                           bool has_module)
 {
@@ -258,7 +258,7 @@ static const struct original *original_of(struct js_frames_walk *walk,
 }
 
 /* Fills a frame from its token.  Returns false while it is pending. */
-static bool take_token(struct js_frames_walk *walk,
+static bool take_token(struct js_place_walk *walk,
                        const struct js_frame *frame, struct symc_string caller,
                        struct js_place *place)
 {
@@ -292,7 +292,7 @@ static bool take_token(struct js_frames_walk *walk,
 
 /* Finds what a frame comes from.  *caller is the name of the token of the frame
  * that called it, and becomes that of its own. */
-static bool find_place(struct js_frames_walk *walk,
+static bool find_place(struct js_place_walk *walk,
                        const struct js_frame *frame,
                        const struct js_module *module,
                        struct symc_string *caller, struct js_place *place)
@@ -329,7 +329,7 @@ static bool find_places(struct js_files *files,
                         const struct js_module *modules,
                         struct js_place *places, bool has_all_lines)
 {
-    struct js_frames_walk walk = {.files = files,
+    struct js_place_walk walk = {.files = files,
                                   .has_all_lines = has_all_lines};
     const struct js_request *request = files->request;
     const struct js_stack *stack;
@@ -366,7 +366,7 @@ static void mark_wanted(const struct js_request *request,
     }
 }
 
-bool js_frames_find(struct js_files *files, struct js_module *modules,
+bool js_modules_find(struct js_files *files, struct js_module *modules,
                     struct js_place *places, bool has_all_lines)
 {
     const struct js_request *request = files->request;

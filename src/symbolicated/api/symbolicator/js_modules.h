@@ -4,8 +4,8 @@
  * What frames of scripts come from: the script, its map, the place there, and
  * the text of the original file.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_FRAMES_H
-#define SYMBOLICATED_API_SYMBOLICATOR_JS_FRAMES_H
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_MODULES_H
+#define SYMBOLICATED_API_SYMBOLICATOR_JS_MODULES_H
 
 #include "js_files.h"
 #include "symbolication/js/js.h"
@@ -50,7 +50,7 @@ struct js_place {
 /* Resolves all scripts, into modules, and then all frames, into places; it
  * stops at the frame at which files->told exceeds files->most.  Returns false
  * while something is pending, or without memory. */
-bool js_frames_find(struct js_files *files, struct js_module *modules,
+bool js_modules_find(struct js_files *files, struct js_module *modules,
                     struct js_place *places, bool has_all_lines);
 
 #endif

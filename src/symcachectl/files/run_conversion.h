@@ -3,13 +3,13 @@
  *
  * Runs the converter for a subcommand.
  */
-#ifndef SYMCACHECTL_FILES_CONVERSION_H
-#define SYMCACHECTL_FILES_CONVERSION_H
+#ifndef SYMCACHECTL_FILES_RUN_CONVERSION_H
+#define SYMCACHECTL_FILES_RUN_CONVERSION_H
 
 #include "converter/converter.h"
 
 /* Converts a file until a signal ends it.  Returns an exit code; the converter
  * has printed what is wrong. */
-int conversion_command(const struct conversion *conversion);
+int run_conversion(const struct conversion *conversion);
 
 #endif

@@ -5,8 +5,8 @@
  * exceptions, "Caused by", "Suppressed"; what is none of these stays as it is.
  * The output is that of R8's retrace.
  */
-#ifndef SYMBOLICATION_JVM_TRACE_TEXT_H
-#define SYMBOLICATION_JVM_TRACE_TEXT_H
+#ifndef SYMBOLICATION_JVM_RETRACE_H
+#define SYMBOLICATION_JVM_RETRACE_H
 
 #include "frames.h"
 
