@@ -35,6 +35,8 @@ struct ngx_symcache_helper_s {
     ngx_symcache_helper_read_pt  read;
 
     ngx_symcache_reply_t         reply;
+    ngx_symcache_reply_t         refusal;     /* of a server before, if any */
+    ngx_str_t                    refusal_reason;
     ngx_http_status_t            status;
     ngx_http_chunked_t           chunked;
     off_t                        length;      /* -1: not given */
@@ -105,6 +107,16 @@ void ngx_symcache_reply_init(ngx_symcache_helper_t *helper);
  * invalid; or NGX_ERROR.
  */
 ngx_int_t ngx_symcache_reply_read(ngx_symcache_helper_t *helper);
+
+/*
+ * Keeps the reply of a server that is well and starts no job, before another
+ * one is asked.  If that and all others fail, it is the reply.
+ */
+void ngx_symcache_reply_refused(ngx_symcache_helper_t *helper);
+
+/* The code of the reply after the last server has failed with this one. */
+ngx_symcache_reply_e ngx_symcache_reply_failed(ngx_symcache_helper_t *helper,
+    ngx_symcache_reply_e code);
 
 
 /* ngx_symcache_upstream_state.c */

@@ -123,6 +123,39 @@ ngx_symcache_reply_init(ngx_symcache_helper_t *helper)
 }
 
 
+void
+ngx_symcache_reply_refused(ngx_symcache_helper_t *helper)
+{
+    if (helper->reply.code != NGX_SYMCACHE_REPLY_BUSY
+        && helper->reply.code != NGX_SYMCACHE_REPLY_DRAINING)
+    {
+        return;
+    }
+
+    helper->refusal = helper->reply;
+    helper->refusal_reason = helper->ctx->reason;
+
+    /* the next reason gets memory of its own */
+
+    ngx_str_null(&helper->ctx->reason);
+}
+
+
+ngx_symcache_reply_e
+ngx_symcache_reply_failed(ngx_symcache_helper_t *helper,
+    ngx_symcache_reply_e code)
+{
+    if (helper->refusal.code == 0) {
+        return code;
+    }
+
+    helper->reply = helper->refusal;
+    helper->ctx->reason = helper->refusal_reason;
+
+    return helper->reply.code;
+}
+
+
 ngx_int_t
 ngx_symcache_reply_read(ngx_symcache_helper_t *helper)
 {

@@ -535,8 +535,13 @@ ngx_symcache_upstream_conn_replied(ngx_symcache_helper_t *helper)
             ngx_symcache_upstream_conn_free(helper, NGX_PEER_NEXT);
         }
 
+        ngx_symcache_reply_refused(helper);
         ngx_symcache_upstream_conn_next(helper, why);
         return;
+    }
+
+    if (helper->reply.code == NGX_SYMCACHE_REPLY_LOST) {
+        (void) ngx_symcache_reply_failed(helper, NGX_SYMCACHE_REPLY_LOST);
     }
 
     ngx_symcache_helper_end(helper, helper->reply.code);
@@ -608,7 +613,8 @@ ngx_symcache_upstream_conn_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
                                  : NGX_SYMCACHE_REPLY_LOST;
         }
 
-        ngx_symcache_helper_end(helper, code);
+        ngx_symcache_helper_end(helper,
+                                ngx_symcache_reply_failed(helper, code));
         return;
     }
 

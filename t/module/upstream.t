@@ -6,6 +6,7 @@ use warnings;
 use FindBin qw($Bin);
 use lib "$Bin/../lib";
 
+use JSON::PP ();
 use Test::More;
 use Test::ModuleCase;
 
@@ -48,12 +49,27 @@ $t->start_nginx(<<"EON", http => <<"EOH");
         symcache_async_after 9.0.0;
         symcache_next_upstream error timeout invalid_response not_found busy;
     }
+    location /told/ {
+        symcache %%DIR%%/store; symcache_pass pair; symcache_zone told;
+        symcache_async_after 9.0.0;
+        symcache_next_upstream error timeout invalid_response not_found busy;
+    }
+    location /marked/ {
+        symcache %%DIR%%/store; symcache_pass marked;
+        symcache_next_upstream error timeout busy;
+    }
+    location = /status { symcache_zone told; symcache_status; }
     location /tcp/ { symcache %%DIR%%/store; symcache_pass 127.0.0.1:$port; }
 EON
+    symcache_zone told:1m;
     upstream pair {
         server unix:%%DIR%%/a.sock max_fails=0;
         server unix:%%DIR%%/b.sock backup max_fails=0;
         keepalive 4;
+    }
+    upstream marked {
+        server unix:%%DIR%%/a.sock max_fails=0;
+        server unix:%%DIR%%/b.sock fail_timeout=1d;
     }
     upstream hash {
         hash \$symcache_key consistent;
@@ -138,6 +154,38 @@ helper_stops($_) for $a, $b;
 my $r = $t->get(uri('pair'));
 is $r->{status}, 404, 'all helpers down';
 is h($r, 'Retry-After'), 1, 'with Retry-After';
+
+# --- one refuses, and the other fails: the refusal is the answer
+
+my %refusals = (busy => 'queue-full', draining => 'draining');
+for my $name (sort keys %refusals) {
+    my $refuses = sub { $_[0]->reply(503, { 'X-Symcache-Reason' =>
+        $refusals{$name}, 'Retry-After' => 7 }) };
+    my %down = (
+        'is down' => undef,
+        'closes' => sub { $_[0]->close },
+        'breaks off' => sub { $_[0]->send("HTTP/1.1 503 S\r\n"
+            . "X-Symcache-Reason: x\r\nRetry-After: 9\r\n"); $_[0]->close },
+        'stops' => sub { $_[0]->reply(503,
+            { 'X-Symcache-Reason' => 'stopping', 'Retry-After' => 9 }) },
+    );
+    for my $fault (sort keys %down) {
+        helper_says($refuses, unix => $a);
+        $down{$fault} ? helper_says($down{$fault}, unix => $b)
+                      : helper_stops($b);
+        for my $where (qw(pair told)) {
+            $r = $t->get(uri($where));
+            is h($r, 'Retry-After'), 7, "$name, the second $fault ($where)";
+        }
+        my $page = $t->get('/status?format=json');
+        is JSON::PP::decode_json($page->{body})->{recent}[0]{reason}, $refusals{$name},
+            'and its reason';
+    }
+}
+
+helper_stops($b);
+is_deeply [map { h($t->get(uri('marked')), 'Retry-After') } 1 .. 4],
+    [(7) x 4], 'the same while the second is not asked, as it has failed';
 
 # --- failover during a hold
 
