@@ -19,6 +19,8 @@ static void ngx_symcache_upstream_conn_leave(ngx_symcache_helper_t *helper,
 static ngx_int_t ngx_symcache_upstream_conn_local(
     ngx_symcache_helper_t *helper);
 static void ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper);
+static ngx_int_t ngx_symcache_upstream_conn_fresh(
+    ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_upstream_conn_attach(
     ngx_symcache_helper_t *helper);
 static void ngx_symcache_upstream_conn_handler(ngx_event_t *ev);
@@ -206,6 +208,10 @@ ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper)
 
     rc = ngx_event_connect_peer(&u->peer);
 
+    if (rc == NGX_DONE && u->peer.cached) {
+        rc = ngx_symcache_upstream_conn_fresh(helper);
+    }
+
     ngx_symcache_upstream_conn_leave(helper, former);
 
     if (rc == NGX_ERROR
@@ -239,6 +245,49 @@ ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper)
     }
 
     ngx_symcache_upstream_conn_send(helper);
+}
+
+
+/*
+ * NGX_DONE: nothing has come on the kept connection.  Otherwise it is replaced
+ * by a new one to the same server: what has come belongs to no question, and
+ * would be read as the reply to this one.
+ */
+
+static ngx_int_t
+ngx_symcache_upstream_conn_fresh(ngx_symcache_helper_t *helper)
+{
+    char                    byte;
+    ssize_t                 n;
+    ngx_int_t               rc;
+    ngx_event_get_peer_pt   get;
+    ngx_peer_connection_t  *pc;
+
+    pc = &helper->upstream.peer;
+
+    n = recv(pc->connection->fd, &byte, 1, MSG_PEEK);
+
+    if (n == -1 && ngx_socket_errno == NGX_EAGAIN) {
+        return NGX_DONE;
+    }
+
+    if (n > 0) {
+        ngx_log_error(NGX_LOG_WARN, pc->log, 0,
+                      "symcached sent more data than its reply has");
+    }
+
+    ngx_symcache_upstream_conn_disconnect(helper);
+
+    pc->cached = 0;
+
+    get = pc->get;
+    pc->get = ngx_event_get_peer;
+
+    rc = ngx_event_connect_peer(pc);
+
+    pc->get = get;
+
+    return rc;
 }
 
 
