@@ -59,12 +59,28 @@ ngx_symcache_body_init(ngx_conf_t *cf)
 static ngx_int_t
 ngx_symcache_body_handler(ngx_http_request_t *r)
 {
+    ngx_http_request_body_t  *rb;
     ngx_symcache_loc_conf_t  *slcf;
 
     slcf = ngx_http_get_module_loc_conf(r, ngx_symcache_module);
 
-    if (slcf->body_group_access) {
-        r->request_body_file_group_access = 1;
+    if (!slcf->body_group_access) {
+        return NGX_DECLINED;
+    }
+
+    r->request_body_file_group_access = 1;
+
+    /* client_body_in_file_only comes too late for it, too */
+
+    rb = r->request_body;
+
+    if (rb && rb->bufs
+        && (rb->temp_file == NULL || !rb->temp_file->persistent))
+    {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "the request body was read before the location was "
+                      "chosen, and symcached gets no file of it: "
+                      "\"client_body_early_read\" must be off for uploads");
     }
 
     return NGX_DECLINED;
