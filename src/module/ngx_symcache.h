@@ -416,11 +416,11 @@ ngx_int_t ngx_symcache_debuginfod(ngx_symcache_ctx_t *ctx,
 /* ngx_symcache_digest.c */
 
 /*
- * Adds Repr-Digest for the file that is open as *of, if its digest is known.
- * *h is the header, and stays as it is without one.  NGX_OK or NGX_ERROR.
+ * Adds Repr-Digest for the file that is open as *of, if its digest is known, as
+ * headers_out.accept_ranges.  NGX_OK or NGX_ERROR.
  */
 ngx_int_t ngx_symcache_digest(ngx_symcache_ctx_t *ctx,
-    ngx_open_file_info_t *of, ngx_table_elt_t **h);
+    ngx_open_file_info_t *of);
 
 
 /* ngx_symcache_transcoders.c */

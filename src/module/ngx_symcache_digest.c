@@ -12,23 +12,20 @@
 #include <sys/xattr.h>
 
 
-static ngx_uint_t ngx_symcache_digest_may_be_coded(ngx_http_request_t *r);
-
-
 ngx_int_t
-ngx_symcache_digest(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of,
-    ngx_table_elt_t **h)
+ngx_symcache_digest(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
 {
     ssize_t                  n;
     ngx_str_t                value;
     ngx_file_info_t          fi;
+    ngx_table_elt_t         *h;
     symcache_digest_t       *digest;
     ngx_http_request_t      *r;
     symcache_digest_times_t  times;
 
     r = ctx->request;
 
-    if (ctx->gzip || ngx_symcache_digest_may_be_coded(r)) {
+    if (ctx->gzip) {
         return NGX_OK;
     }
 
@@ -58,32 +55,15 @@ ngx_symcache_digest(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of,
     value.data = (u_char *) digest->text;
     value.len = SYMCACHE_DIGEST_TEXT;
 
-    *h = ngx_symcache_answer_header(r, SYMCACHE_HEADER_DIGEST,
-                                    sizeof(SYMCACHE_HEADER_DIGEST) - 1,
-                                    &value);
+    h = ngx_symcache_answer_header(r, SYMCACHE_HEADER_DIGEST,
+                                   sizeof(SYMCACHE_HEADER_DIGEST) - 1, &value);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
 
-    return *h ? NGX_OK : NGX_ERROR;
-}
+    /* filters that send another body remove the header that stands here */
 
+    r->headers_out.accept_ranges = h;
 
-/*
- * Whether a filter of nginx may still compress the answer.  The digest is that
- * of the file, and would be wrong then.
- */
-
-static ngx_uint_t
-ngx_symcache_digest_may_be_coded(ngx_http_request_t *r)
-{
-#if (NGX_HTTP_GZIP)
-    ngx_table_elt_t  *h;
-
-    h = r->headers_in.accept_encoding;
-
-    return h && (h->value.len != sizeof("identity") - 1
-                 || ngx_strncasecmp(h->value.data, (u_char *) "identity",
-                                    sizeof("identity") - 1)
-                    != 0);
-#else
-    return 0;
-#endif
+    return NGX_OK;
 }

@@ -405,11 +405,9 @@ ngx_symcache_file_header(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
     ngx_open_file_info_t *of)
 {
     ngx_int_t            rc;
-    ngx_table_elt_t     *digest;
     ngx_http_request_t  *r;
 
     r = ctx->request;
-    digest = NULL;
 
     r->root_tested = !r->error_page;
     r->allow_ranges = 1;
@@ -426,7 +424,7 @@ ngx_symcache_file_header(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
             && ngx_symcache_debuginfod(ctx, of) != NGX_OK)
         || ngx_symcache_file_etag(ctx, of) != NGX_OK
         || (ctx->gzip && ngx_symcache_file_encoding(r) != NGX_OK)
-        || (ctx->digest && ngx_symcache_digest(ctx, of, &digest) != NGX_OK))
+        || (ctx->digest && ngx_symcache_digest(ctx, of) != NGX_OK))
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -442,9 +440,7 @@ ngx_symcache_file_header(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
             r->headers_out.content_encoding = NULL;
         }
 
-        if (digest) {
-            digest->hash = 0;
-        }
+        ngx_http_clear_accept_ranges(r);    /* Repr-Digest */
     }
 
     return rc;

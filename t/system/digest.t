@@ -32,6 +32,12 @@ CONF
         symcache_pass unix:%%DIR%%/h.sock;
         symcache_gzip always;
     }
+    location /added/ {
+        symcache %%DIR%%/store;
+        symcache_pass unix:%%DIR%%/h.sock;
+        addition_types *;
+        add_after_body /symbols/none;
+    }
 MORE
     listen => "listen 127.0.0.1:$port{far}; "
         . 'listen unix:' . $far->nginx_socket . ';',
@@ -84,6 +90,9 @@ is digest(ask('sha-256=1', headers => ['Accept-Encoding: identity'])), $sum,
 $r = ask('sha-256=1', headers => ['Accept-Encoding: gzip']);
 is Test::Symcache::header($r, 'Content-Encoding'), 'gzip', 'nginx compresses';
 is digest($r), undef, 'and that is another representation';
+is digest(ask('sha-256=1', headers => ['Accept-Encoding: br'])), $sum,
+    'one that nginx does not compress for this client';
+is digest(ask('sha-256=1', at => '/added')), undef, 'a changed body';
 $far->wait_until('the sidecar', sub { -e $far->path(file($name) . '.gz') });
 $r = ask('sha-256=1', at => '/sidecar');
 is Test::Symcache::header($r, 'Content-Encoding'), 'gzip', 'the sidecar';
