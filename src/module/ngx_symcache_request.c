@@ -281,8 +281,9 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
     }
 
     if (exceeds
-        && !symcache_answer_exceeds((char *) exceeds->value.data,
-                                    exceeds->value.len, &ctx->ask))
+        && (!symcache_answer_exceeds((char *) exceeds->value.data,
+                                     exceeds->value.len, &ctx->ask)
+            || ctx->ask.exceeds.major == 0))
     {
         *text = "If-Version-Exceeds must be a version below the requested "
                 "one\n";

@@ -16,7 +16,7 @@ symcache_answer_exceeds(const char *p, size_t len, symcache_ask_t *ask)
         return 0;
     }
 
-    if (v.major == 0 || symcache_version_cmp(&v, &ask->version) >= 0) {
+    if (symcache_version_cmp(&v, &ask->version) >= 0) {
         return 0;
     }
 

@@ -41,10 +41,10 @@ typedef enum {
 
 
 /*
- * Reads the value of an If-Version-Exceeds header line.  Returns 1 and sets
- * exceeds; or 0 if the answer must be 400: the value is not a version, its
- * major number is 0, or it is not below the version that is asked for.  The
- * caller refuses a second header line.
+ * Reads the version of If-Version-Exceeds, or of exceeds= to the helper.
+ * Returns 1 and sets exceeds; or 0 if the answer must be 400: the value is not
+ * a version, or it is not below the version that is asked for.  The caller
+ * refuses a second header line, and one with the major number 0.
  */
 int symcache_answer_exceeds(const char *p, size_t len, symcache_ask_t *ask);
 
