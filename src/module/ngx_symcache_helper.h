@@ -61,6 +61,9 @@ struct ngx_symcache_helper_s {
 
 /* ngx_symcache_helper_request.c */
 
+/* Sets the local address by symcache_bind.  NGX_OK or NGX_ERROR. */
+ngx_int_t ngx_symcache_helper_local(ngx_symcache_helper_t *helper);
+
 /*
  * Ends the question, with a complete reply or for another reason.  Afterwards
  * the question is gone, and its request may be gone as well.

@@ -79,6 +79,64 @@ ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,
 
 
 ngx_int_t
+ngx_symcache_helper_local(ngx_symcache_helper_t *helper)
+{
+    ngx_int_t                   rc;
+    ngx_str_t                   value;
+    ngx_addr_t                 *addr;
+    ngx_http_request_t         *r;
+    ngx_http_upstream_t        *u;
+    ngx_http_upstream_local_t  *local;
+
+    r = helper->ctx->request;
+    u = &helper->upstream;
+    local = u->conf->local;
+
+    if (local == NULL) {
+        return NGX_OK;
+    }
+
+#if (NGX_HAVE_TRANSPARENT_PROXY)
+    u->peer.transparent = local->transparent;
+#endif
+
+    if (local->value == NULL) {
+        u->peer.local = local->addr;
+        return NGX_OK;
+    }
+
+    if (ngx_http_complex_value(r, local->value, &value) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (value.len == 0) {
+        return NGX_OK;
+    }
+
+    addr = ngx_palloc(r->pool, sizeof(ngx_addr_t));
+    if (addr == NULL) {
+        return NGX_ERROR;
+    }
+
+    rc = ngx_parse_addr_port(r->pool, addr, value.data, value.len);
+
+    if (rc == NGX_OK) {
+        addr->name = value;
+        u->peer.local = addr;
+        return NGX_OK;
+    }
+
+    if (rc != NGX_ERROR) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "invalid local address \"%V\"", &value);
+        return NGX_OK;
+    }
+
+    return NGX_ERROR;
+}
+
+
+ngx_int_t
 ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
     ngx_uint_t wait, ngx_symcache_done_pt done)
 {

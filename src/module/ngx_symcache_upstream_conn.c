@@ -16,10 +16,8 @@ static ngx_http_upstream_t *ngx_symcache_upstream_conn_enter(
     ngx_symcache_helper_t *helper);
 static void ngx_symcache_upstream_conn_leave(ngx_symcache_helper_t *helper,
     ngx_http_upstream_t *former);
-static ngx_int_t ngx_symcache_upstream_conn_local(
-    ngx_symcache_helper_t *helper);
 static void ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper);
-static ngx_int_t ngx_symcache_upstream_conn_fresh(
+static ngx_int_t ngx_symcache_upstream_conn_peer(
     ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_upstream_conn_attach(
     ngx_symcache_helper_t *helper);
@@ -67,7 +65,7 @@ ngx_symcache_upstream_conn_start(ngx_symcache_helper_t *helper)
 
     ngx_symcache_upstream_conn_leave(helper, former);
 
-    if (rc != NGX_OK || ngx_symcache_upstream_conn_local(helper) != NGX_OK) {
+    if (rc != NGX_OK || ngx_symcache_helper_local(helper) != NGX_OK) {
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
         return;
     }
@@ -115,72 +113,12 @@ ngx_symcache_upstream_conn_leave(ngx_symcache_helper_t *helper,
 }
 
 
-/* Sets the local address by symcache_bind. */
-
-static ngx_int_t
-ngx_symcache_upstream_conn_local(ngx_symcache_helper_t *helper)
-{
-    ngx_int_t                   rc;
-    ngx_str_t                   value;
-    ngx_addr_t                 *addr;
-    ngx_http_request_t         *r;
-    ngx_http_upstream_t        *u;
-    ngx_http_upstream_local_t  *local;
-
-    r = helper->ctx->request;
-    u = &helper->upstream;
-    local = u->conf->local;
-
-    if (local == NULL) {
-        return NGX_OK;
-    }
-
-#if (NGX_HAVE_TRANSPARENT_PROXY)
-    u->peer.transparent = local->transparent;
-#endif
-
-    if (local->value == NULL) {
-        u->peer.local = local->addr;
-        return NGX_OK;
-    }
-
-    if (ngx_http_complex_value(r, local->value, &value) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    if (value.len == 0) {
-        return NGX_OK;
-    }
-
-    addr = ngx_palloc(r->pool, sizeof(ngx_addr_t));
-    if (addr == NULL) {
-        return NGX_ERROR;
-    }
-
-    rc = ngx_parse_addr_port(r->pool, addr, value.data, value.len);
-
-    if (rc == NGX_OK) {
-        addr->name = value;
-        u->peer.local = addr;
-        return NGX_OK;
-    }
-
-    if (rc != NGX_ERROR) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "invalid local address \"%V\"", &value);
-        return NGX_OK;
-    }
-
-    return NGX_ERROR;
-}
-
-
 static void
 ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper)
 {
     ngx_int_t             rc;
     ngx_log_t            *log;
-    ngx_http_upstream_t  *u, *former;
+    ngx_http_upstream_t  *u;
 
     u = &helper->upstream;
     log = helper->ctx->request->connection->log;
@@ -204,15 +142,7 @@ ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper)
         return;
     }
 
-    former = ngx_symcache_upstream_conn_enter(helper);
-
-    rc = ngx_event_connect_peer(&u->peer);
-
-    if (rc == NGX_DONE && u->peer.cached) {
-        rc = ngx_symcache_upstream_conn_fresh(helper);
-    }
-
-    ngx_symcache_upstream_conn_leave(helper, former);
+    rc = ngx_symcache_upstream_conn_peer(helper);
 
     if (rc == NGX_ERROR
         || ngx_symcache_upstream_state_name(helper) != NGX_OK)
@@ -249,26 +179,37 @@ ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper)
 
 
 /*
- * NGX_DONE: nothing has come on the kept connection.  Otherwise it is replaced
- * by a new one to the same server: what has come belongs to no question, and
- * would be read as the reply to this one.
+ * Chooses a server, and connects unless a connection is kept.  One on which
+ * something has come is replaced by a new one to the same server: that belongs
+ * to no question, and would be read as the reply to this one.
  */
 
 static ngx_int_t
-ngx_symcache_upstream_conn_fresh(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_conn_peer(ngx_symcache_helper_t *helper)
 {
     char                    byte;
     ssize_t                 n;
     ngx_int_t               rc;
+    ngx_http_upstream_t    *former;
     ngx_event_get_peer_pt   get;
     ngx_peer_connection_t  *pc;
 
     pc = &helper->upstream.peer;
 
+    former = ngx_symcache_upstream_conn_enter(helper);
+
+    rc = ngx_event_connect_peer(pc);
+
+    ngx_symcache_upstream_conn_leave(helper, former);
+
+    if (rc != NGX_DONE || !pc->cached) {
+        return rc;
+    }
+
     n = recv(pc->connection->fd, &byte, 1, MSG_PEEK);
 
     if (n == -1 && ngx_socket_errno == NGX_EAGAIN) {
-        return NGX_DONE;
+        return rc;
     }
 
     if (n > 0) {
