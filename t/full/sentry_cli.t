@@ -47,6 +47,11 @@ system('cp', $pdb, "$dir/build") == 0 or die $?;
 @ENV{qw(SENTRY_URL SENTRY_AUTH_TOKEN SENTRY_ORG SENTRY_PROJECT)} =
     ("http://$listen", '0123456789abcdef0123456789abcdef', 'acme', 'web');
 
+# what Sentry's SDK of .NET asks before it uploads anything
+my $said = `'$cli' info 2>&1`;
+is $?, 0, 'the client finds its settings right' or diag $said;
+like $said, qr/User: ci\@example\.com/, '... and prints whose token it is';
+
 sub stored { scalar grep { !/_\.chunk$/ } split ' ', $u->stored }
 sub run_cli { return `timeout 300 '$cli' @_ 2>&1` }
 
@@ -63,7 +68,7 @@ kill 'KILL', $pid;
 waitpid $pid, 0;
 cmp_ok stored(), '<', $files + 1, 'the first run was interrupted';
 
-my $said = run_cli('debug-files', 'upload', '--wait', "$dir/build");
+$said = run_cli('debug-files', 'upload', '--wait', "$dir/build");
 is $?, 0, 'the second one ends well' or diag $said;
 is stored(), $files + 1, '... and all files are there';
 like $said, qr/OK [0-9a-f]{8}-[0-9a-f-]{27}/,

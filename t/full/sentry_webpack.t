@@ -44,6 +44,8 @@ sub run_cli {
     like $said, $like, '... and tells of it';
 }
 
+run_cli('info', qr/Configuration verified/);
+
 # debug files and mappings
 mkdir "$dir/build" or die $!;
 $t->write_file('build/p.c', 'int twice(int n) { return 2 * n; } int main(void) { return twice(0); }');

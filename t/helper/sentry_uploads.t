@@ -70,6 +70,18 @@ for (['GET', $send], ['POST', $send], ['POST', $assemble]) {
             "$method $page: 401 with " . (@$bad ? 'another' : 'no') . ' token';
     }
 }
+# Sentry's SDK of .NET uploads only where "sentry-cli info" finds the token valid.
+my $user = { id => 'ci@example.com', email => 'ci@example.com' };
+$r = $u->request('GET', '/api/0/', '', @bearer);
+is $r->{status}, 200, 'a client asks for its token';
+is_deeply [@{ $r->{json} }{qw(user auth)}], [$user, { scopes => ['org:ci'] }],
+    '... and is told whose it is, and that it is one of a build';
+$r = $u->request('GET', '/api/0/auth/', '', @bearer);
+is_deeply $r->{json}, $user, '... as is the one in TypeScript';
+for my $page ('', 'auth/') {
+    is $u->request('GET', "/api/0/$page", '', 'Authorization: Bearer wrong')->{status}, 401,
+        "/api/0/$page: another token is none";
+}
 is $u->request('GET', '/api/0/projects/', '', @bearer)->{status}, 404,
     'other pages of Sentry are not there';
 is $u->request('DELETE', $send, '', @bearer)->{status}, 405, 'nor other methods';

@@ -106,6 +106,7 @@ void sentry_reply_error(struct evhttp_request *req, int status,
  * The pages by which Sentry's clients upload, below /v1/sentry, for which
  * nginx has /api/0 of their server:
  *
+ *   GET  <nothing>, auth                       see sentry_token.h
  *   GET  organizations/<org>/chunk-upload      how they are to send
  *   POST organizations/<org>/chunk-upload      chunks of files, as a form
  *   POST projects/<org>/<project>/files/difs/assemble

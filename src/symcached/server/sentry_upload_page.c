@@ -17,6 +17,7 @@
 #include "symcached/upload/upload.h"
 #include "sentry_download.h"
 #include "sentry_releases.h"
+#include "sentry_token.h"
 #include "upload_labels.h"
 #include "upload_page.h"
 #include "url_path.h"
@@ -515,6 +516,8 @@ static void take_form(struct uploads *uploads, const struct config *config,
 
 enum sentry_page {
     PAGE_NONE,
+    PAGE_TOKEN,
+    PAGE_USER,
     PAGE_OPTIONS,
     PAGE_CHUNKS,
     PAGE_ASSEMBLE,
@@ -543,9 +546,12 @@ static enum sentry_page page_of(const struct url_path *path,
     static const struct {
         unsigned methods;
         enum sentry_page page;
-        const char *first;   /* org or project, which have 4 or 5 segments */
+        const char *first;   /* org or project, which have 4 or 5 segments,
+                              * or NULL */
         const char *last[3]; /* "": anything */
     } pages[] = {
+        {GET, PAGE_TOKEN, NULL, {NULL}},
+        {GET, PAGE_USER, NULL, {"auth"}},
         {GET, PAGE_OPTIONS, org, {"chunk-upload"}},
         {POST, PAGE_CHUNKS, org, {"chunk-upload"}},
         {POST, PAGE_BUNDLE, org, {"artifactbundle", "assemble"}},
@@ -573,9 +579,12 @@ static enum sentry_page page_of(const struct url_path *path,
     bool is_it;
 
     for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
-        at = pages[i].first == project ? 5 : 4;
-        is_it = (pages[i].methods & method) != 0 && path->n > at &&
-                strcmp(path->segments[2], pages[i].first) == 0;
+        at = pages[i].first == NULL      ? 2
+             : pages[i].first == project ? 5
+                                         : 4;
+        is_it = (pages[i].methods & method) != 0 && path->n >= at &&
+                (pages[i].first == NULL ||
+                 strcmp(path->segments[2], pages[i].first) == 0);
         for (k = 0; k < 3 && is_it && pages[i].last[k] != NULL; k++, at++) {
             is_it = at < path->n &&
                     (pages[i].last[k][0] == '\0' ||
@@ -639,6 +648,12 @@ void sentry_page(struct uploads *uploads, const struct config *config,
         return;
     }
     switch (page) {
+    case PAGE_TOKEN:
+        sentry_token(user, req);
+        break;
+    case PAGE_USER:
+        sentry_user(user, req);
+        break;
     case PAGE_OPTIONS:
         answer_options(config, path->segments[3], req);
         break;
