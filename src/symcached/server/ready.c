@@ -37,7 +37,7 @@ struct ready {
 };
 
 /* One look at the disks, with a configuration that lasts as long. */
-struct stored_digest {
+struct disk_look {
     struct ready *ready;
     struct config *config;
     const char *why;  /* as in struct ready */
@@ -75,7 +75,7 @@ static bool is_created(const char *path)
     return lstat(path, &st) != 0 || !S_ISLNK(st.st_mode);
 }
 
-static void look_at(struct stored_digest *look, const char *store,
+static void look_at(struct disk_look *look, const char *store,
                     const char *path)
 {
     cJSON *disk = cJSON_CreateObject();
@@ -101,9 +101,9 @@ static void look_at(struct stored_digest *look, const char *store,
     cJSON_AddItemToArray(look->disks, disk);
 }
 
-static void stored_digest_run(void *arg)
+static void disk_look_run(void *arg)
 {
-    struct stored_digest *look = arg;
+    struct disk_look *look = arg;
     size_t i;
 
     look->disks = cJSON_CreateArray();
@@ -115,7 +115,7 @@ static void stored_digest_run(void *arg)
 }
 
 static void log_change(const struct ready *ready,
-                       const struct stored_digest *look)
+                       const struct disk_look *look)
 {
     if (look->why == NULL) {
         if (ready->why != NULL && ready->why != starting) {
@@ -131,9 +131,9 @@ static void log_change(const struct ready *ready,
  * Without requests nothing else might ask for room until the next pass of
  * cleaning, and without room there would be no requests.
  */
-static void stored_digest_done(void *arg, bool late)
+static void disk_look_done(void *arg, bool late)
 {
-    struct stored_digest *look = arg;
+    struct disk_look *look = arg;
     struct ready *ready = look->ready;
 
     ready->task = NULL;
@@ -147,23 +147,23 @@ static void stored_digest_done(void *arg, bool late)
     }
 }
 
-static void stored_digest_drop(void *arg)
+static void disk_look_drop(void *arg)
 {
-    struct stored_digest *look = arg;
+    struct disk_look *look = arg;
 
     config_unref(look->config);
     cJSON_Delete(look->disks);
     free(look);
 }
 
-static const struct task_calls stored_digest_calls = {
-    stored_digest_run, stored_digest_done, stored_digest_drop};
+static const struct task_calls disk_look_calls = {
+    disk_look_run, disk_look_done, disk_look_drop};
 
 /* Where the disks hang, one thread waits for them, and no more are started. */
 static void on_timer(evutil_socket_t fd, short events, void *arg)
 {
     struct ready *ready = arg;
-    struct stored_digest *look;
+    struct disk_look *look;
 
     if (ready->task != NULL) {
         return;
@@ -176,7 +176,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     look->config =
         config_ref((struct config *)scheduler_config(ready->scheduler));
     ready->began = clock_ms();
-    ready->task = task_start(ready->base, 0, &stored_digest_calls, look);
+    ready->task = task_start(ready->base, 0, &disk_look_calls, look);
 }
 
 struct ready *ready_new(struct event_base *base, struct scheduler *scheduler)
