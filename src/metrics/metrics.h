@@ -203,8 +203,18 @@
       "Uploaded files that were kept no longer.")                             \
     X(UPLOADS_BUILDS_REMOVED, "symcached_uploads_builds_removed_total", "",   \
       "Builds of uploads that were kept no longer.")                          \
-    X(UPLOADS_REFUSED, "symcached_uploads_refused_total", "",                 \
-      "Uploads that were not taken.")                                         \
+    X(UPLOADS_REFUSED_TOKEN, "symcached_uploads_refused_total",               \
+      "reason=\"token\"", "Uploads that were not taken, by reason.")          \
+    X(UPLOADS_REFUSED_CONTENT, "symcached_uploads_refused_total",             \
+      "reason=\"content\"", "")                                               \
+    X(UPLOADS_REFUSED_CONFLICT, "symcached_uploads_refused_total",            \
+      "reason=\"conflict\"", "")                                              \
+    X(UPLOADS_REFUSED_BUSY, "symcached_uploads_refused_total",                \
+      "reason=\"busy\"", "")                                                  \
+    X(UPLOADS_REFUSED_SPACE, "symcached_uploads_refused_total",               \
+      "reason=\"no-room\"", "")                                               \
+    X(UPLOADS_REFUSED_FAILED, "symcached_uploads_refused_total",              \
+      "reason=\"failed\"", "")                                                \
     X(UPLOADS_INDEXED, "symcached_uploads_indexed_total", "",                 \
       "Uploaded files that were found by their id, under another name.")      \
     X(CLEANED_UNUSED, "symcached_cleaned_files_total", "reason=\"unused\"",   \

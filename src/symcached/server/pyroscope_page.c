@@ -142,7 +142,7 @@ static bool check_token(const struct config *config, struct call *call)
     const char *secret = request_pair(call->req, "Basic", pair);
 
     return upload_token_check(
-        config,
+        config, call->req,
         secret != NULL ? secret : request_credentials(call->req, "Bearer"),
         call->user, &call->only_try);
 }

@@ -61,7 +61,7 @@ static int check_token(const struct config *config, struct evhttp_request *req,
 
     *wrong = value == NULL ? "Authentication credentials were not provided."
                            : "Invalid token";
-    return upload_token_check(config, value, user, only_try) ? 0 : 401;
+    return upload_token_check(config, req, value, user, only_try) ? 0 : 401;
 }
 
 /* how to send ----------------------------------------------------------- */

@@ -126,8 +126,8 @@ static int check_key(struct symbfile_upload *upload,
     char key[REQUEST_PAIR_MAX], user[UPLOAD_USER_SIZE];
     const char *secret = request_pair(upload->req, "APIKey", key);
 
-    if (upload_token_check(config, secret != NULL ? secret : token, user,
-                           only_try)) {
+    if (upload_token_check(config, upload->req,
+                           secret != NULL ? secret : token, user, only_try)) {
         set_symbfile_user(upload, user, secret != NULL ? key : "");
         return 0;
     }

@@ -94,7 +94,8 @@ static void answer_error(struct evhttp_request *req, int status,
  * ---------------------------------------------------------------------- */
 
 /* Returns 0, or the status of a refusal with *wrong. */
-static int check_token(const struct config *config, const char *query,
+static int check_token(const struct config *config,
+                       struct evhttp_request *req, const char *query,
                        char user[UPLOAD_USER_SIZE], bool *only_try,
                        const char **wrong)
 {
@@ -102,8 +103,8 @@ static int check_token(const struct config *config, const char *query,
     bool has_query =
         query != NULL && evhttp_parse_query_str(query, &pairs) == 0;
     bool is_known = upload_token_check(
-        config, has_query ? evhttp_find_header(&pairs, "key") : NULL, user,
-        only_try);
+        config, req, has_query ? evhttp_find_header(&pairs, "key") : NULL,
+        user, only_try);
 
     if (has_query) {
         evhttp_clear_headers(&pairs);
@@ -360,7 +361,7 @@ void symupload_page(struct symuploads *symuploads, const struct config *config,
         (is_check || is_create ||
          (entry != NULL && method == EVHTTP_REQ_POST &&
           strcmp(verb, "complete") == 0))) {
-        status = check_token(config, query, user, &only_try, &wrong);
+        status = check_token(config, req, query, user, &only_try, &wrong);
     } else if (entry != NULL && method == EVHTTP_REQ_PUT &&
                strcmp(verb, "send") == 0) {
         take_symupload(symuploads, config, entry, req);

@@ -60,7 +60,7 @@ static int check_token(const struct config *config, struct evhttp_request *req,
     *wrong = value == NULL
                  ? "This requires an Auth-Token to authenticate the request"
                  : "API Token not matched";
-    return upload_token_check(config, value, user, only_try) ? 0 : 403;
+    return upload_token_check(config, req, value, user, only_try) ? 0 : 403;
 }
 
 static void answer_token(const char *user, bool only_try,

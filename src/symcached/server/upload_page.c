@@ -21,7 +21,6 @@
 #include "base/control.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "base/secret.h"
 #include "config/config.h"
 #include "debuginfo/identity/identity.h"
 #include "http/http.h"
@@ -184,36 +183,6 @@ static void on_done(void *arg, const struct upload_result *result)
 /* permissions
  * -------------------------------------------------------------------- */
 
-bool upload_token_check(const struct config *config, const char *value,
-                        char user[UPLOAD_USER_SIZE], bool *only_try)
-{
-    const struct uploads_config *uploads = &config->uploads;
-    const struct upload_token *found = NULL;
-    char text[256];
-    size_t i;
-
-    snprintf(user, UPLOAD_USER_SIZE, "-");
-    *only_try = false;
-    if (!uploads->needs_token) {
-        return true; /* nginx has asked already */
-    }
-    if (value == NULL) {
-        return false;
-    }
-    snprintf(text, sizeof(text), "%.*s", (int)strcspn(value, "-"), value);
-    for (i = 0; i < uploads->ntokens; i++) {
-        if (secret_is_equal(text, uploads->tokens[i].token)) {
-            found = &uploads->tokens[i];
-        }
-    }
-    if (found == NULL) {
-        return false;
-    }
-    snprintf(user, UPLOAD_USER_SIZE, "%s", found->user);
-    *only_try = found->only_try;
-    return true;
-}
-
 /* Returns why a client may not upload, or NULL. */
 static const char *check_token(const struct config *config,
                                struct upload_page *page,
@@ -225,7 +194,8 @@ static const char *check_token(const struct config *config,
     if (config->uploads.needs_token) {
         reply_header(page->req, "Vary", header);
     }
-    return upload_token_check(config, value, page->user, &request->only_try)
+    return upload_token_check(config, page->req, value, page->user,
+                              &request->only_try)
                ? NULL
            : value == NULL
                ? "This requires an Auth-Token to authenticate the request"

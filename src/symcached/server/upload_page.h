@@ -14,10 +14,10 @@
 #define SYMCACHED_SERVER_UPLOAD_PAGE_H
 
 #include <stdbool.h>
+#include "upload_token.h"
 
 /* The path of the file that nginx has put the body into. */
 #define UPLOAD_HEADER_BODY "X-Symcached-Body"
-#define UPLOAD_HEADER_TOKEN "Auth-Token"
 
 /* The scheme and host of the server as its client has them. */
 #define UPLOAD_HEADER_URL "X-Symcached-Url"
@@ -40,16 +40,6 @@ void upload_page(struct uploads *uploads, const struct config *config,
 
 /* An answer with a status that may be another one later has Retry-After. */
 void upload_add_retry(struct evhttp_request *req, int status);
-
-#define UPLOAD_USER_SIZE 128
-
-/*
- * May a client upload that sends this token, or NULL?  What follows "-" is a
- * label.  All are compared, so that the time does not tell which one was near.
- * Sets the user, who is "-" where nginx asks, and what the token is for.
- */
-bool upload_token_check(const struct config *config, const char *value,
-                        char user[UPLOAD_USER_SIZE], bool *only_try);
 
 /* Spells a path of three parts as symstore_path_read() does for that of a PUT.
  * Returns false if nothing can be stored there. */

@@ -100,7 +100,7 @@ void upload_finish(struct upload *u, int status)
     u->result.text = u->text;
     u->result.archive = u->archive[0] != '\0' ? u->archive : NULL;
     if (status >= 300) {
-        metrics_add(METRIC_UPLOADS_REFUSED, 1);
+        refusal_count(status);
         u->result.nfiles = 0;
     }
     if (u->publication != NULL && !u->uploads->stopping) {
@@ -118,19 +118,6 @@ void upload_refuse(struct upload *u, int status, const char *format, ...)
     vsnprintf(u->text, sizeof(u->text), format, args);
     va_end(args);
     upload_finish(u, status);
-}
-
-void upload_path_print(char *text, size_t size, const struct upload *u)
-{
-    const struct upload_request *request = &u->request;
-
-    text[0] = '\0';
-    if (request->name != NULL && request->id[0] == '\0') {
-        snprintf(text, size, " file=%s", request->name);
-    } else if (request->name != NULL) {
-        snprintf(text, size, " file=%s/%s/%s", request->name, request->id,
-                 request->file);
-    }
 }
 
 void upload_refuse_errno(struct upload *u, int errnum, const char *what)
@@ -513,6 +500,7 @@ void uploads_take(struct uploads *uploads,
 
     if (!uploads_are_taken(uploads) ||
         (u = upload_new(uploads, request)) == NULL) {
+        refusal_count(busy.status);
         done(arg, &busy);
         return;
     }

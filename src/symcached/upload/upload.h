@@ -22,6 +22,7 @@
 #include "stored_digest.h"
 #include "peers.h"
 #include "publication.h"
+#include "refusal.h"
 #include "removal.h"
 
 struct event_base;

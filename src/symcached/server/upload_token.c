@@ -1,0 +1,70 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "upload_token.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <event2/http.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "config/config.h"
+#include "symcached/upload/upload.h"
+
+/* At most one line of the log in so much time tells of wrong tokens. */
+#define TOKEN_PAUSE_MS 60000
+
+/* A build machine repeats its uploads, so only now and then does a line of the
+ * log tell of them.  It never has a part of what was sent as a token. */
+static void log_token(struct evhttp_request *req, const char *value)
+{
+    static uint64_t said; /* or 0 */
+    static unsigned refused; /* since then */
+    uint64_t now = clock_ms();
+
+    refused++;
+    if (said != 0 && now - said < TOKEN_PAUSE_MS) {
+        return;
+    }
+    log_warn(0,
+             "upload: \"%s\" is refused, %s of \"uploads.tokens\"; nginx's "
+             "access log has the client (%u such requests since this was last "
+             "said)",
+             evhttp_uri_get_path(evhttp_request_get_evhttp_uri(req)),
+             value == NULL ? "it has none" : "its token is none", refused);
+    said = now;
+    refused = 0;
+}
+
+bool upload_token_check(const struct config *config,
+                        struct evhttp_request *req, const char *value,
+                        char user[UPLOAD_USER_SIZE], bool *only_try)
+{
+    const struct uploads_config *uploads = &config->uploads;
+    const struct upload_token *found = NULL;
+    const char *sent = value != NULL ? value : "";
+    char text[256];
+    size_t i;
+
+    snprintf(user, UPLOAD_USER_SIZE, "-");
+    *only_try = false;
+    if (!uploads->needs_token) {
+        return true; /* nginx has asked already */
+    }
+    snprintf(text, sizeof(text), "%.*s", (int)strcspn(sent, "-"), sent);
+    for (i = 0; i < uploads->ntokens; i++) {
+        if (secret_is_equal(text, uploads->tokens[i].token)) {
+            found = &uploads->tokens[i];
+        }
+    }
+    if (found == NULL) {
+        refusal_count(403);
+        log_token(req, value);
+        return false;
+    }
+    snprintf(user, UPLOAD_USER_SIZE, "%s", found->user);
+    *only_try = found->only_try;
+    return true;
+}

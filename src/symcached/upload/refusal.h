@@ -1,0 +1,12 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What an operator sees of uploads that are not taken.
+ */
+#ifndef SYMCACHED_UPLOAD_REFUSAL_H
+#define SYMCACHED_UPLOAD_REFUSAL_H
+
+/* Counts one that is refused with this status. */
+void refusal_count(int status);
+
+#endif
