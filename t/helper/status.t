@@ -50,7 +50,7 @@ delete $first->{disks};
 $t->wait_until('it is ready', sub { status()->{not_ready} eq '' });
 delete $first->{not_ready};
 is_deeply $first, {
-    state => 'answered', config_stale => '',
+    state => 'answered', config_stale => '', uploads_not_ready => '',
     jobs => { draining => JSON::PP::false, queue => 10000, map { $_ => 0 }
         qw(total queued downloading transcoding waiters missing inquiries builds packed) },
     running => [], misses => [], symbolicated => [], tiers => [],

@@ -8,11 +8,14 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use MIME::Base64 qw(encode_base64);
+use Test::Mount;
 use Test::More;
 use Test::Symcache;
 use Test::Uploads;
 
-my $u = Test::Uploads->new;
+my $u = Test::Uploads->new(cache => { min_free => '1m' }, prepare => sub {
+    Test::Mount::small($_[0]->path('uploads'), '8m');
+});
 my $t = $u->t;
 my $dir = $t->dir;
 my $path = "crash.pdb/$Test::Symcache::key{'crash.pdb'}/crash.pdb";
@@ -51,5 +54,45 @@ unlike $t->helper_log, qr/wrong0|\Q${\encode_base64("id:$wrong", '')}/, '... and
 is $u->put($path, $pdb)->{status}, 201, 'a token that is known';
 is refused('token'), $n, '... is not counted';
 
+# --- a disk of uploads that is full, and no other one
+
+sub becomes {
+    my ($name, $why) = @_;
+    my $r;
+    ok $t->wait_until($name, sub {
+        $r = $t->helper('GET', '/readyz');
+        (JSON::PP::decode_json($r->{body})->{uploads} // '') eq $why;
+    }), $name;
+    is $r->{status}, 200, '... lookups come here all the same';
+    is $t->metric('symcached_uploads_ready'), $why ? 0 : 1, '... the metric';
+    my $status = JSON::PP::decode_json($t->helper('GET', '/v1/status')->{body});
+    is $status->{uploads_not_ready}, $why, '... the status';
+    is $status->{not_ready}, '', '... which has no more of lookups';
+    my $ctl = $t->program('symcachectl');
+    return ($status, scalar `$ctl status --socket unix:$dir/h.sock`);
+}
+
+my ($status, $shown) = becomes('room', '');
+unlike $shown, qr/uploads/, 'symcachectl status has nothing to say of uploads';
+is_deeply [map { @$_{qw(kind store path)} } @{ $status->{disks} }],
+    ['store', 'default', $t->path('store'), 'downloads', '', $t->path('downloads'),
+     'uploads', '', $t->path('uploads')], 'disks';
+my $filler = $t->write_file('uploads/filler', 'x' x (4.8 * 1024 * 1024));
+$path =~ s/crash/other/g;
+my $r = $u->put($path, $pdb);
+is $r->{status}, 507, 'no room for an upload' or diag $r->{raw};
+is refused('no-room'), 1, '... counted';
+like $t->helper_log, qr{\[error\].*upload file=\Q$path\E: no room in "\Q$dir\E/uploads": \d+ bytes free, cache\.min_free keeps 1048576}, '... logged with the folder and the limit';
+$t->write_file('uploads/filler2', 'x' x (1.4 * 1024 * 1024));
+($status, $shown) = becomes('less than cache.min_free', 'no-room');
+like $shown, qr{^  uploads are refused: no-room\n    \Q$dir\E/uploads: No space left on device$}m, 'symcachectl status shows it';
+like $t->helper_log, qr{\[error\].*uploads are refused \(no-room\): "\Q$dir\E/uploads" takes no files: \d+ bytes free, cache\.min_free keeps 1048576 \(28}, '... as does the log';
+unlink $filler, $t->path('uploads/filler2');
+becomes('room again', '');
+is $u->put($path, $pdb)->{status}, 201, 'an upload is stored';
+
+$t->stop_nginx;
+is $t->stop_symcached, 0, 'stopped';
+Test::Mount::gone($t->path('uploads'));
 $t->finish;
 done_testing;

@@ -160,9 +160,9 @@ is_deeply [$browser->texts('#stale:not([hidden])')], [],
     'the configuration is the file\'s';
 is(($browser->texts('#version'))[0], $after->{helper}{version}, 'version');
 like +($browser->texts('#uptime'))[0], qr/^\d+ (?:s|min)$/, 'uptime';
-is_deeply [map { $_->[1] } rows('disks')],
-    [map { $t->path($_) } qw(store downloads)], 'disks';
-like $_->[5], qr/^[\d.]+ .?B \([\d.]+ %\)$/, 'what is free' for rows('disks');
+is_deeply [map { "@$_[0, 2]" } rows('disks')],
+    ['store ' . $t->path('store'), 'downloads ' . $t->path('downloads')], 'disks';
+like $_->[6], qr/^[\d.]+ .?B \([\d.]+ %\)$/, 'what is free' for rows('disks');
 my @troubles = $browser->texts('#troubles:not([hidden]) li');
 is scalar(grep { /^Source upstream is failing: .*500/ } @troubles), 1,
     'trouble comes first: a source';
@@ -378,6 +378,8 @@ is_deeply [helper_says(not_ready => 'no-disk', disks => [{ store => 's',
     ['No file can be written in /d: Read-only file system'], 'a dead one';
 is_deeply [helper_says(not_ready => 'no-disk')],
     ['A disk of symcached does not answer.'], 'one that hangs';
+is_deeply [helper_says(uploads_not_ready => 'no-disk')],
+    ['The disk of uploads does not answer.'], 'that of uploads';
 is_deeply [helper_says(jobs => { queued => 10000, queue => 10000 })],
     ['The queue is full: 10,000 jobs wait for a slot, and more are refused.'],
     'a full queue';

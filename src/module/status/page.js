@@ -78,7 +78,6 @@ const formats = {
     countedBytes: (value, row) => row.counted ? bytes(value) : '–',
     free: (value, row) =>
         row.size ? `${bytes(value)} (${percent(value, row.size)})` : 'unknown',
-    store: value => value || 'downloads of all',
     key: (value, row) => `${value}/${row.id}`,
     flag: value => value ? 'yes' : 'no',
     configuration: value => value ? 'not the file’s' : 'the file’s',
@@ -267,16 +266,21 @@ function showChart(figure) {
 
 // What an operator should know first, in sentences.
 function troublesOf(status) {
-    const {jobs = {}, not_ready, disks = [], sources = [], tiers = [],
-        symbolicated = []} = status.helper;
+    const {jobs = {}, not_ready, uploads_not_ready, disks = [], sources = [],
+        tiers = [], symbolicated = []} = status.helper;
+    const hangs = (why, isFailed) =>
+        why === 'no-disk' && !disks.some(d => d.failure && isFailed(d));
     const first = points[0];
     const failed = status.requests.error - first.totals.error;
     const list = [];
 
     if (not_ready === 'draining') {
         list.push('symcached drains: lookups that need a new job are refused.');
-    } else if (not_ready === 'no-disk' && !disks.some(d => d.failure)) {
+    } else if (hangs(not_ready, d => d.kind !== 'uploads')) {
         list.push('A disk of symcached does not answer.');
+    }
+    if (hangs(uploads_not_ready, d => d.kind === 'uploads')) {
+        list.push('The disk of uploads does not answer.');
     }
     for (const disk of disks.filter(d => d.failure)) {
         if (!news.free(disk.free, disk)) {

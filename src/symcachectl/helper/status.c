@@ -123,24 +123,24 @@ static void print_tenants(const cJSON *tenants)
     text_table_print(&table, stdout, "");
 }
 
-/* Why a balancer should send requests elsewhere, and which disks are at fault;
- * a drain is in the first line. */
-static void print_not_ready(const cJSON *answer)
+/* Prints why a group of disks is not ready, and which are at fault. */
+static void print_disks(const cJSON *answer, const char *words,
+                        const char *why, bool is_of_uploads)
 {
-    const cJSON *why = cJSON_GetObjectItemCaseSensitive(answer, "not_ready");
     const cJSON *disk;
 
-    if (!cJSON_IsString(why) || why->valuestring[0] == '\0' ||
-        strcmp(why->valuestring, "draining") == 0) {
+    if (why[0] == '\0') {
         return;
     }
-    fputs("  not ready: ", stdout);
-    printable_put(stdout, why->valuestring);
+    printf("  %s: ", words);
+    printable_put(stdout, why);
     putchar('\n');
     cJSON_ArrayForEach(disk,
                        cJSON_GetObjectItemCaseSensitive(answer, "disks"))
     {
-        if (printable_field(disk, "failure")[0] != '\0') {
+        if (printable_field(disk, "failure")[0] != '\0' &&
+            (strcmp(printable_field(disk, "kind"), "uploads") == 0) ==
+                is_of_uploads) {
             fputs("    ", stdout);
             printable_put_field(stdout, disk, "path");
             fputs(": ", stdout);
@@ -148,6 +148,18 @@ static void print_not_ready(const cJSON *answer)
             putchar('\n');
         }
     }
+}
+
+/* Why a balancer should send requests elsewhere; a drain is in the first line.
+ * Uploads are refused for themselves. */
+static void print_not_ready(const cJSON *answer)
+{
+    const char *why = printable_field(answer, "not_ready");
+
+    print_disks(answer, "not ready", strcmp(why, "draining") != 0 ? why : "",
+                false);
+    print_disks(answer, "uploads are refused",
+                printable_field(answer, "uploads_not_ready"), true);
 }
 
 static void print_status(const cJSON *answer)

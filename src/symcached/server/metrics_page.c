@@ -47,6 +47,9 @@ void metrics_page(const struct scheduler *scheduler,
     metrics_print_gauge(buf, "symcached_ready",
                         "Does /readyz say that requests may be sent here?",
                         ready_why_not(ready) == NULL);
+    metrics_print_gauge(buf, "symcached_uploads_ready",
+                        "Does the disk of uploads take files?",
+                        ready_why_no_uploads(ready) == NULL);
     metrics_print_gauge(buf, "symcached_start_time_seconds",
                         "When the process started, as Unix time.",
                         (double)started);

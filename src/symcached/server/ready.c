@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,23 +28,32 @@
 
 static const char starting[] = "starting";
 
+/* The disks that one thread looks at: one that hangs keeps no look at others
+ * from its end. */
+struct disk_group {
+    struct ready *ready;
+    bool is_of_uploads; /* without them lookups are still answered */
+    struct task *task;  /* a look at the disks, or NULL */
+    uint64_t began;     /* clock_ms() of it */
+    const char *why;    /* what the last one found; NULL: nothing */
+    cJSON *disks;       /* of ready_disks(), without sizes; NULL at first */
+};
+
 struct ready {
     struct event_base *base;
     struct scheduler *scheduler;
     struct event *timer;
-    struct task *task; /* a look at the disks, or NULL */
-    uint64_t began;    /* clock_ms() of it */
-    const char *why;   /* what the last one found; NULL: nothing */
-    cJSON *disks;      /* of ready_disks(), without sizes; NULL at first */
+    struct disk_group lookups, uploads;
 };
 
 /* One look at the disks, with a configuration that lasts as long. */
 struct disk_look {
-    struct ready *ready;
+    struct disk_group *group;
     struct config *config;
     const char *why;  /* as in struct ready */
     const char *path; /* the folder that it is about, or NULL */
     int errnum;       /* of that folder */
+    struct disk_space space;
     cJSON *disks;     /* array */
 };
 
@@ -75,8 +86,8 @@ static bool is_created(const char *path)
     return lstat(path, &st) != 0 || !S_ISLNK(st.st_mode);
 }
 
-static void look_at(struct disk_look *look, const char *store,
-                    const char *path)
+static void look_at(struct disk_look *look, const char *kind,
+                    const char *store, const char *path)
 {
     cJSON *disk = cJSON_CreateObject();
     struct disk_space space = {0};
@@ -90,7 +101,9 @@ static void look_at(struct disk_look *look, const char *store,
         look->why = disk_is_full(errnum) ? "no-room" : "no-disk";
         look->path = path;
         look->errnum = errnum;
+        look->space = space;
     }
+    cJSON_AddStringToObject(disk, "kind", kind);
     cJSON_AddStringToObject(disk, "store", store);
     cJSON_AddStringToObject(disk, "path", path);
     cJSON_AddStringToObject(disk, "failure",
@@ -107,24 +120,43 @@ static void disk_look_run(void *arg)
     size_t i;
 
     look->disks = cJSON_CreateArray();
+    if (look->group->is_of_uploads) {
+        if (look->config->uploads.root != NULL) {
+            look_at(look, "uploads", "", look->config->uploads.root);
+        }
+        return;
+    }
     for (i = 0; i < look->config->nstores; i++) {
-        look_at(look, look->config->stores[i].name,
+        look_at(look, "store", look->config->stores[i].name,
                 look->config->stores[i].root);
     }
-    look_at(look, "", look->config->downloads);
+    look_at(look, "downloads", "", look->config->downloads);
 }
 
-static void log_change(const struct ready *ready,
+static void log_change(const struct disk_group *group,
                        const struct disk_look *look)
 {
+    char space[96] = "";
+
     if (look->why == NULL) {
-        if (ready->why != NULL && ready->why != starting) {
-            log_info(0, "ready: the disks of stores and downloads take files");
+        if (group->why != NULL && group->why != starting) {
+            log_info(0, "ready: the disks of %s take files",
+                     group->is_of_uploads ? "uploads"
+                                          : "stores and downloads");
         }
-    } else if (ready->why == NULL || strcmp(ready->why, look->why) != 0) {
-        log_error(look->errnum, "not ready (%s): \"%s\" takes no files",
-                  look->why, look->path);
+        return;
     }
+    if (group->why != NULL && strcmp(group->why, look->why) == 0) {
+        return;
+    }
+    if (disk_is_full(look->errnum) && look->space.kept > 0) {
+        snprintf(space, sizeof(space),
+                 ": %" PRIu64 " bytes free, cache.min_free keeps %" PRIu64,
+                 look->space.free, look->space.kept);
+    }
+    log_error(look->errnum, "%s (%s): \"%s\" takes no files%s",
+              group->is_of_uploads ? "uploads are refused" : "not ready",
+              look->why, look->path, space);
 }
 
 /*
@@ -134,13 +166,13 @@ static void log_change(const struct ready *ready,
 static void disk_look_done(void *arg, bool late)
 {
     struct disk_look *look = arg;
-    struct ready *ready = look->ready;
+    struct disk_group *group = look->group;
 
-    ready->task = NULL;
-    log_change(ready, look);
-    ready->why = look->why;
-    cJSON_Delete(ready->disks);
-    ready->disks = look->disks;
+    group->task = NULL;
+    log_change(group, look);
+    group->why = look->why;
+    cJSON_Delete(group->disks);
+    group->disks = look->disks;
     look->disks = NULL;
     if (look->path != NULL && disk_is_full(look->errnum)) {
         disk_space_want_in(look->path, 0);
@@ -160,23 +192,31 @@ static const struct task_calls disk_look_calls = {
     disk_look_run, disk_look_done, disk_look_drop};
 
 /* Where the disks hang, one thread waits for them, and no more are started. */
-static void on_timer(evutil_socket_t fd, short events, void *arg)
+static void start_look(struct disk_group *group)
 {
-    struct ready *ready = arg;
+    const struct ready *ready = group->ready;
     struct disk_look *look;
 
-    if (ready->task != NULL) {
+    if (group->task != NULL) {
         return;
     }
     look = calloc(1, sizeof(*look));
     if (look == NULL) {
         return;
     }
-    look->ready = ready;
+    look->group = group;
     look->config =
         config_ref((struct config *)scheduler_config(ready->scheduler));
-    ready->began = clock_ms();
-    ready->task = task_start(ready->base, 0, &disk_look_calls, look);
+    group->began = clock_ms();
+    group->task = task_start(ready->base, 0, &disk_look_calls, look);
+}
+
+static void on_timer(evutil_socket_t fd, short events, void *arg)
+{
+    struct ready *ready = arg;
+
+    start_look(&ready->lookups);
+    start_look(&ready->uploads);
 }
 
 struct ready *ready_new(struct event_base *base, struct scheduler *scheduler)
@@ -189,7 +229,10 @@ struct ready *ready_new(struct event_base *base, struct scheduler *scheduler)
     }
     ready->base = base;
     ready->scheduler = scheduler;
-    ready->why = starting;
+    ready->lookups.ready = ready;
+    ready->lookups.why = starting;
+    ready->uploads.ready = ready;
+    ready->uploads.is_of_uploads = true;
     ready->timer = event_new(base, -1, EV_PERSIST, on_timer, ready);
     if (ready->timer == NULL || event_add(ready->timer, &every) != 0) {
         ready_free(ready);
@@ -204,10 +247,20 @@ void ready_free(struct ready *ready)
     if (ready == NULL) {
         return;
     }
-    task_cancel(ready->task);
+    task_cancel(ready->lookups.task);
+    task_cancel(ready->uploads.task);
     event_drop(ready->timer);
-    cJSON_Delete(ready->disks);
+    cJSON_Delete(ready->lookups.disks);
+    cJSON_Delete(ready->uploads.disks);
     free(ready);
+}
+
+static const char *group_why_not(const struct disk_group *group)
+{
+    if (group->task != NULL && clock_since(group->began) > READY_SILENT_MS) {
+        return "no-disk";
+    }
+    return group->why;
 }
 
 const char *ready_why_not(const struct ready *ready)
@@ -218,21 +271,28 @@ const char *ready_why_not(const struct ready *ready)
     if (g.draining) {
         return SYMCACHE_REASON_DRAINING;
     }
-    if (ready->task != NULL && clock_since(ready->began) > READY_SILENT_MS) {
-        return "no-disk";
-    }
-    return ready->why;
+    return group_why_not(&ready->lookups);
+}
+
+const char *ready_why_no_uploads(const struct ready *ready)
+{
+    return group_why_not(&ready->uploads);
 }
 
 cJSON *ready_disks(const struct ready *ready, const struct evict *evict)
 {
-    cJSON *disks = ready->disks != NULL ? cJSON_Duplicate(ready->disks, true)
-                                        : cJSON_CreateArray();
-    cJSON *disk;
+    cJSON *disks = cJSON_CreateArray(), *copy;
+    const cJSON *disk;
 
-    cJSON_ArrayForEach(disk, disks)
+    cJSON_ArrayForEach(disk, ready->lookups.disks)
     {
-        evict_add_sizes(evict, disk);
+        copy = cJSON_Duplicate(disk, true);
+        evict_add_sizes(evict, copy);
+        cJSON_AddItemToArray(disks, copy);
+    }
+    cJSON_ArrayForEach(disk, ready->uploads.disks)
+    {
+        cJSON_AddItemToArray(disks, cJSON_Duplicate(disk, true));
     }
     return disks;
 }

@@ -14,9 +14,9 @@ struct ready;
 struct scheduler;
 
 /*
- * Looks at the disks of stores and downloads now and every few seconds, in a
- * thread, since one that hangs would block the loop.  Returns NULL when out of
- * memory.
+ * Looks at the disks of stores, downloads and uploads now and every few
+ * seconds, in threads, since one that hangs would block the loop.  Returns NULL
+ * when out of memory.
  */
 struct ready *ready_new(struct event_base *base, struct scheduler *scheduler);
 
@@ -32,17 +32,24 @@ void ready_free(struct ready *ready);
 const char *ready_why_not(const struct ready *ready);
 
 /*
- * The folders of stores and downloads, as the disks were looked at last: an
- * array of
+ * Returns NULL, or "no-room" or "no-disk" where "uploads.root" takes no files:
+ * uploads are refused then, and lookups are not.
+ */
+const char *ready_why_no_uploads(const struct ready *ready);
+
+/*
+ * The folders of stores, downloads and uploads, as the disks were looked at
+ * last: an array of
  *
- *   {"store": "default", "path": "/var/cache/symcache", "failure": "",
- *    "size": 1, "free": 1, "kept": 1, "files": 1, "bytes": 1, "counted": 1}
+ *   {"kind": "store", "store": "default", "path": "/var/cache/symcache",
+ *    "failure": "", "size": 1, "free": 1, "kept": 1,
+ *    "files": 1, "bytes": 1, "counted": 1}
  *
  * with why no file can be written there, or ""; with size and free bytes of the
  * file system and those that cache.min_free keeps free, 0 where it fails; and
  * with what evict counted there and the Unix time of that, 0 before its first
- * pass.  "store" is empty for the downloads of all stores.  The caller frees
- * the array.
+ * pass.  "kind" is "store", "downloads" (of all stores) or "uploads", which are
+ * not counted; for these two "store" is empty.  The caller frees the array.
  */
 cJSON *ready_disks(const struct ready *ready, const struct evict *evict);
 

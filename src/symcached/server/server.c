@@ -339,9 +339,11 @@ static void page_status(struct server *s, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
     const char *why = ready_why_not(s->ready);
+    const char *no_uploads = ready_why_no_uploads(s->ready);
     struct status status = {
         .config_stale = s->config_stale,
         .not_ready = why != NULL ? why : "",
+        .uploads_not_ready = no_uploads != NULL ? no_uploads : "",
         .started = s->started,
         .disks = ready_disks(s->ready, s->evict),
         .jobs = scheduler_json(s->scheduler),
@@ -398,12 +400,20 @@ static void page_readyz(struct server *s, struct url_path *t,
 {
     const char *why = ready_why_not(s->ready);
 
-    if (why == NULL) {
-        page_healthz(s, t, query, req);
+    const char *no_uploads = ready_why_no_uploads(s->ready);
+    cJSON *object;
+
+    if (why != NULL) {
+        reply_header(req, SYMCACHE_HEADER_REASON, why);
+        reply_error(req, 503, why, "requests are better sent elsewhere");
         return;
     }
-    reply_header(req, SYMCACHE_HEADER_REASON, why);
-    reply_error(req, 503, why, "requests are better sent elsewhere");
+    object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "status", "ok");
+    if (no_uploads != NULL) {
+        cJSON_AddStringToObject(object, "uploads", no_uploads);
+    }
+    reply_json(req, object);
 }
 
 static void page_version(struct server *s, struct url_path *t,

@@ -20,7 +20,7 @@ static const struct status_fields jobs_fields = {
      "missing", "inquiries", "builds", "packed", "draining", NULL}};
 
 static const struct status_fields disks_fields = {
-    {"store", "path", "failure", NULL},
+    {"kind", "store", "path", "failure", NULL},
     {"size", "free", "kept", "files", "bytes", "counted", NULL}};
 
 static const struct status_fields running_fields = {
@@ -128,6 +128,8 @@ cJSON *status_page_json(struct status *status)
     cJSON_AddStringToObject(object, "version", SYMCACHED_VERSION);
     cJSON_AddNumberToObject(object, "started", (double)status->started);
     cJSON_AddStringToObject(object, "not_ready", status->not_ready);
+    cJSON_AddStringToObject(object, "uploads_not_ready",
+                            status->uploads_not_ready);
     add_status_items(object, "disks", status->disks, &disks_fields);
     cJSON_AddItemToObject(object, "jobs",
                           pick_status_fields(status->jobs, &jobs_fields));

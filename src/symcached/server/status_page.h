@@ -14,6 +14,7 @@
 struct status {
     const char *config_stale; /* see server_config_stale() */
     const char *not_ready;    /* of ready_why_not(), or "" */
+    const char *uploads_not_ready; /* of ready_why_no_uploads(), or "" */
     time_t started;
     cJSON *disks;                   /* of ready_disks() */
     cJSON *jobs, *sources, *misses; /* the objects of the three pages */
@@ -26,9 +27,10 @@ struct status {
  * Makes of these, which it frees:
  *
  *   {"state": "answered", "config_stale": "", "version": "1.0.0",
- *    "started": 1, "not_ready": "", "disks": [...], "jobs": {...},
- *    "running": [...], "sources": [...], "tiers": [...], "misses": [...],
- *    "symbolicated": [...], "tenants": [...]}
+ *    "started": 1, "not_ready": "", "uploads_not_ready": "",
+ *    "disks": [...], "jobs": {...}, "running": [...], "sources": [...],
+ *    "tiers": [...], "misses": [...], "symbolicated": [...],
+ *    "tenants": [...]}
  *
  * Each item has all of its fields.  At most 40 items of a kind are taken, with
  * fields of bounded length only, so that the page stays below the 256 KB that

@@ -3,8 +3,13 @@
  */
 #include "refusal.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include "base/log.h"
+#include "config/config.h"
 #include "metrics/metrics.h"
+#include "symcached/space/space.h"
 #include "upload_state.h"
 
 void refusal_count(int status)
@@ -29,4 +34,17 @@ void upload_path_print(char *text, size_t size, const struct upload *u)
         snprintf(text, size, " file=%s/%s/%s", request->name, request->id,
                  request->file);
     }
+}
+
+void refusal_log_space(const struct upload *u)
+{
+    struct disk_space space = {0};
+    char path[PATH_MAX];
+
+    upload_path_print(path, sizeof(path), u);
+    (void)disk_space_look(u->config->uploads.root, &u->config->cache, &space);
+    log_error(0,
+              "upload%s: no room in \"%s\": %" PRIu64
+              " bytes free, cache.min_free keeps %" PRIu64,
+              path, u->config->uploads.root, space.free, space.kept);
 }

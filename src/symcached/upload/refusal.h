@@ -6,6 +6,11 @@
 #ifndef SYMCACHED_UPLOAD_REFUSAL_H
 #define SYMCACHED_UPLOAD_REFUSAL_H
 
+struct upload;
+
+/* Logs that there is no room for one. */
+void refusal_log_space(const struct upload *u);
+
 /* Counts one that is refused with this status. */
 void refusal_count(int status);
 

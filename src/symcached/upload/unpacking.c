@@ -187,6 +187,9 @@ static void on_child(void *arg, struct child_result *child)
     }
     u->result.archive_size = report.archive_size;
     snprintf(u->archive, sizeof(u->archive), "%s", report.archive);
+    if (report.status == 507) {
+        refusal_log_space(u);
+    }
     if (report.status != 0) {
         upload_refuse(u, report.status, "%s", report.text);
         return;
