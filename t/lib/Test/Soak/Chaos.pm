@@ -82,6 +82,9 @@ sub run {
     }
     $self->run_due(1);
     $self->start_helper if !$self->t->{helper};
+    $self->t->wait_until('symbolicated starts again', sub {
+        $self->world->start_symbolicated if !$self->t->{symbolicated};
+        $self->t->{symbolicated} });
 }
 
 # --- the helper
@@ -256,6 +259,7 @@ sub do_guests {
 
 sub do_symbolicated {
     my ($self) = @_;
+    $self->t->{symbolicated} or return;
     my $signal = (qw(TERM KILL HUP))[rand 3];
     $self->note("symbolicated $signal");
     return kill 'HUP', $self->t->{symbolicated} if $signal eq 'HUP';

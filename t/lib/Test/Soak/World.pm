@@ -208,17 +208,14 @@ sub start_helper {
     ($t // $self->{t})->start_symcached(undef, env => $self->clock_env);
 }
 
-# Of the first machine.
+# Of the first machine.  Without the folder of a store it does not start until
+# symcached, which may be down, has made that again: check_alive() goes on.
 sub start_symbolicated {
     my ($self) = @_;
-    my $t = $self->{t};
     # its configuration is never a bad one
-    my $start = sub { eval { $t->start_symbolicated(undef,
-        env => $self->clock_env, args => ['-c', $self->path('clean.json')]) } };
-    return if $start->();
-    # as a service manager, until symcached has made the folder again
-    die $@ if !$self->{store_removed};
-    $t->wait_until('symbolicated starts again', $start);
+    eval { $self->{t}->start_symbolicated(undef, env => $self->clock_env,
+        args => ['-c', $self->path('clean.json')]) }
+        or $self->{store_removed} or die $@;
 }
 
 # All have one clock.
@@ -242,7 +239,6 @@ sub check_alive {
                              last_lines($t->symbolicated_log))
                 if $? >> 8 != 71 || !$self->{store_removed};
             delete $t->{symbolicated};
-            $self->start_symbolicated;
         }
         next if !$t->{helper} || Test::Symcache::alive($t->{helper});
         $self->violation("symcached ended by itself: wait status $?",
@@ -250,6 +246,7 @@ sub check_alive {
         delete $t->{helper};
         $self->start_helper($t);
     }
+    $self->start_symbolicated if !$self->{t}{symbolicated};
     $self->{children} = [grep { Test::Symcache::alive($_) }
                          @{ $self->{children} }];
 }
