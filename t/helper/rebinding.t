@@ -2,8 +2,8 @@
 
 # Names whose addresses change: what resolves to a public address first and to
 # this machine later, or to both, in every form that a resolver has for it; and
-# one of whose addresses the first does not answer.  The DNS server is the
-# test's, in a network of its own.
+# some of whose first addresses do not answer, or not any more.  The DNS server
+# is the test's, in a network of its own.
 
 use strict;
 use warnings;
@@ -21,8 +21,8 @@ use Test::Symcache;
 
 my $t = Test::Symcache->new;
 my $crash = $t->read_file($t->data('pdb/crash.pdb'));
-my ($public, $refusing, $dead, $mute) = map { "11.1.1.$_" } 1 .. 4;
-Test::Network::ip(qw(addr add), "$_/32", qw(dev lo)) for $public, $dead, $mute;
+my ($public, $refusing, $dead, $mute, $mute2) = map { "11.1.1.$_" } 1 .. 5;
+Test::Network::ip(qw(addr add), "$_/32", qw(dev lo)) for $public, $dead, $mute, $mute2;
 Test::Network::ip(qw(route add prohibit), "$refusing/32");
 
 # --- a DNS server: name => addresses of the first answer, of the next ones
@@ -45,6 +45,8 @@ my %name = (
     private => [[a('10.0.0.100')]],
     half => [[a($dead, $public)]],
     mute => [[a($mute, $public)]],
+    mutes => [[a($mute, $mute2, $public)]],
+    tired => [[a($mute, $public)]],
 );
 my $dns = IO::Socket::INET->new(LocalAddr => '127.0.0.1:53', Proto => 'udp') or die "DNS: $!";
 my $resolver = fork() // die "fork: $!";
@@ -91,7 +93,7 @@ my $server = Test::ScriptedServer->new(log => $t->path('requests'), address => '
 my $port = $server->port;
 sub reached { grep { !/^public at \Q$public\E$/ } split /\n/, $t->read_file('reached') // '' }
 
-my %hosts = map { $_ => "$_.test" } grep { !/^(?:half|mute)$/ } keys %name;
+my %hosts = map { $_ => "$_.test" } grep { !/^(?:half|mutes?|tired)$/ } keys %name;
 $hosts{"${_}dot"} = "$_.test." for 'zero', 'both';
 $hosts{localhost} = 'localhost.';
 my $c = Test::SourceCase->new($t, limits => { attempts => 2, breaker_failures => 1000, connect_time => '3s' }, sources => {
@@ -144,21 +146,52 @@ $c = Test::SourceCase->new($t, limits => { connect_time => '4s' }, sources => {
               layout => 'symstore', forms => ['plain'] } });
 $c->found('half.pdb', 'a name of whose two addresses the first is dead');
 
-# --- one that takes connections, and never answers
+# --- some that take connections, and never answer
 
 my $answers = Test::ScriptedServer->new(log => $t->path('answers'), address => $public,
     script => sub { $_[0]->reply(200, { Connection => 'close' }, $crash) });
-my $silent = IO::Socket::INET->new(LocalAddr => $mute, LocalPort => $answers->port,
-                                   Listen => 8, Blocking => 0) or die "listen: $!";
-$t->stop_symcached;
-$c = Test::SourceCase->new($t, limits => { first_byte_time => '2s', attempts => 2 }, sources => {
-    mute => { type => 'http', url => 'http://mute.test:' . $answers->port,
-              layout => 'symstore', forms => ['plain'] } });
+my @silent = map { IO::Socket::INET->new(LocalAddr => $_, LocalPort => $answers->port,
+                                         Listen => 8, Blocking => 0) or die "listen: $!" }
+    $mute, $mute2;
+sub tried {
+    my $n = 0;
+    for my $socket (@silent) {
+        $n++ while $socket->accept;
+    }
+    return $n;
+}
+sub of_names {
+    my (%limits) = @_;
+    $t->stop_symcached;
+    $c = Test::SourceCase->new($t, limits => { first_byte_time => '2s', %limits }, sources => {
+        map { $_ => { type => 'http', url => "http://$_.test:" . $answers->port,
+                      layout => 'symstore', forms => ['plain'], only => "^$_\\d?\\.pdb\$" } }
+        qw(mute mutes tired) });
+}
+of_names(attempts => 2);
 $c->found('mute.pdb', 'a name of whose two addresses the first never answers');
 $c->found('mute2.pdb', '... and once more');
-my $tried = 0;
-$tried++ while $silent->accept;
-is $tried, 1, '... by the other one at once';
+is tried(), 1, '... by the other one at once';
+
+is $c->ask('mutes.pdb')->{status}, 503, 'a name with two such addresses, and two attempts';
+$c->found('mutes2.pdb', '... it is found by the next request');
+is tried(), 2, '... which asks neither of them again';
+
+# --- one that does not answer any more, also where a connection is kept
+
+my $tires = fork() // die "fork: $!";
+if ($tires == 0) {
+    $silent[0]->blocking(1);
+    my $fh = Test::ScriptedServer::Connection->new(scalar $silent[0]->accept);
+    $fh->read_request;
+    $fh->reply(200, {}, $crash);
+    sleep 1 while 1; # what else connects is in the queue
+}
+of_names(attempts => 2);
+$c->found('tired.pdb', 'an address that answers once');
+$c->found('tired2.pdb', 'a kept connection that is silent: by the other address');
+kill 'KILL', $tires;
+waitpid $tires, 0;
 
 $t->finish;
 kill 'KILL', $resolver;

@@ -10,12 +10,12 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "address_choice.h"
 #include "base/address.h"
 #include "base/clock.h"
 #include "curl_multi.h"
@@ -88,8 +88,7 @@ struct fetch {
     enum fetch_step step;
     bool cross_origin; /* was redirected to another origin */
     bool secure;       /* has used https */
-    bool connects;     /* to an address that it may use, in this hop */
-    bool avoids;       /* has not tried the address that gave no answer */
+    struct address_choice choice; /* of this hop */
     enum fetch_stop stop;
     struct host *host; /* that this hop asks, or NULL */
     struct host_wait wait_byte;
@@ -255,18 +254,6 @@ static bool gets_credentials(const struct fetch *fetch)
     return fetch->request.credentials && !fetch->cross_origin;
 }
 
-/* Is this the address that gave no answer the last time? */
-static bool is_avoided(const struct fetch *fetch,
-                       const struct curl_sockaddr *address)
-{
-    char text[HOST_ADDRESS];
-
-    return fetch->host != NULL &&
-           getnameinfo(&address->addr, address->addrlen, text, sizeof(text),
-                       NULL, 0, NI_NUMERICHOST) == 0 &&
-           strcmp(text, host_avoided(fetch->host)) == 0;
-}
-
 /* For a kept connection this was asked, by the same rule, see curl_multi.h.  A
  * name may have several addresses: a reserved one is the reason only if there
  * was no other to try. */
@@ -281,18 +268,16 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
     /* a proxy's own address is in the configuration */
     if (transport->proxy == NULL && address_reserved(&address->addr) &&
         !transport_reaches_internal(transport, gets_credentials(fetch))) {
-        if (!fetch->connects) {
+        if (!fetch->choice.connects) {
             stops(fetch, FETCH_STOP_RESERVED, FETCH_RESERVED);
         }
         fetcher_go_on(&fetch->slot);
         return CURL_SOCKET_BAD;
     }
-    if (is_avoided(fetch, address)) {
-        fetch->avoids = true;
+    if (!address_choice_takes(&fetch->choice, fetch->host, address)) {
         fetcher_go_on(&fetch->slot);
         return CURL_SOCKET_BAD;
     }
-    fetch->connects = true;
     fetch->stop = FETCH_GOES_ON;
     /* What libcurl says of a kept connection that has died stays here, and
      * nothing that it says of the new one is added. */
@@ -415,7 +400,7 @@ static const char *hop(struct fetch *fetch, const char *url)
     fetch->status = 0;
     fetch_response_clear(&fetch->answer);
     fetch->stop = FETCH_GOES_ON;
-    fetch->connects = fetch->avoids = false;
+    fetch->choice = (struct address_choice){false, false};
     fetch->body_file.problem = BODY_FILE_GOOD;
     fetch->error[0] = '\0';
 
@@ -599,33 +584,12 @@ static void tell_host(struct fetch *fetch, const struct classification *class)
     leave_host(fetch, end, class->detail);
 }
 
-/*
- * Of the addresses of a host, one may take connections and never answer, and
- * resolvers give the same one first each time: the next connection goes to
- * another one.
- */
-static void choose_address(struct fetch *fetch, CURLcode code,
-                           const struct classification *class)
-{
-    char *address = NULL;
-
-    if (fetch->host == NULL || fetch->status != 0 || !fetch->connects) {
-        return;
-    }
-    if (class->fault && code != CURLE_COULDNT_CONNECT) {
-        curl_easy_getinfo(fetch->easy, CURLINFO_PRIMARY_IP, &address);
-    }
-    host_avoid(fetch->host, address != NULL ? address : "");
-}
-
-/* There is no other address than the avoided one: sends the request of this
- * hop to that.  Returns NULL, or why it cannot be sent. */
+/* There are no other addresses than the avoided ones: sends the request of this
+ * hop to these.  Returns NULL, or why it cannot be sent. */
 static const char *send_to_avoided(struct fetch *fetch)
 {
-    host_avoid(fetch->host, "");
     host_unheard(&fetch->wait_byte);
     fetch->stop = FETCH_GOES_ON;
-    fetch->connects = fetch->avoids = false;
     fetch->error[0] = '\0';
     return fetch_send(fetch);
 }
@@ -646,7 +610,7 @@ static void on_hop_done(void *arg, CURLcode code)
     unsigned pause;
 
     set_step(fetch, FETCH_DECIDES, 0);
-    if (fetch->avoids && code == CURLE_COULDNT_CONNECT) {
+    if (address_choice_is_none(&fetch->choice, fetch->host, code)) {
         failed = send_to_avoided(fetch);
         if (failed == NULL) {
             return;
@@ -655,7 +619,10 @@ static void on_hop_done(void *arg, CURLcode code)
     } else if (judge(fetch, code, &class)) {
         return;
     }
-    choose_address(fetch, code, &class);
+    if (fetch->status == 0) {
+        address_choice_failed(&fetch->choice, fetch->host, fetch->easy, code,
+                              class.fault);
+    }
     tell_host(fetch, &class);
 
     if (restarts(fetch, &class)) {

@@ -35,7 +35,8 @@ struct host {
     uint64_t quiet_until; /* milliseconds */
     uint64_t heard;       /* milliseconds: the latest first byte; or 0 */
     bool silent;          /* it was not heard, and the breaker opened for it */
-    char avoided[HOST_ADDRESS];
+    char avoided[HOST_AVOIDED][HOST_ADDRESS]; /* each an address, or "" */
+    unsigned next_avoided;
     char cause[128];      /* how it failed the last time */
     time_t failed_first;  /* the first failure in a row; or 0 */
     time_t failed_last;
@@ -526,14 +527,29 @@ void host_wants_pause(struct host *host, unsigned seconds)
     }
 }
 
-void host_avoid(struct host *host, const char *address)
+bool host_avoids(const struct host *host, const char *address)
 {
-    snprintf(host->avoided, sizeof(host->avoided), "%s", address);
+    size_t i;
+
+    for (i = 0; i < HOST_AVOIDED; i++) {
+        if (strcmp(host->avoided[i], address) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
-const char *host_avoided(const struct host *host)
+void host_avoid(struct host *host, const char *address)
 {
-    return host->avoided;
+    if (!host_avoids(host, address)) {
+        snprintf(host->avoided[host->next_avoided++ % HOST_AVOIDED],
+                 HOST_ADDRESS, "%s", address);
+    }
+}
+
+void host_avoid_none(struct host *host)
+{
+    memset(host->avoided, 0, sizeof(host->avoided));
 }
 
 struct host_slot *host_enter(struct hosts *hosts, const char *origin, bool own)

@@ -22,7 +22,8 @@
 #include "config/config.h"
 
 #define HOST_REASON 256
-#define HOST_ADDRESS 64
+#define HOST_ADDRESS 46 /* of IPv6, with a NUL */
+#define HOST_AVOIDED 4
 
 struct event_base;
 struct hosts;
@@ -83,9 +84,11 @@ void hosts_keep(struct hosts *hosts, const struct config *config);
 /* The host answered 429 or 503 with Retry-After. */
 void host_wants_pause(struct host *host, unsigned seconds);
 
-/* The address at which the latest connection got no answer, or "". */
+/* Connections to an address got no answer; of more than HOST_AVOIDED the first
+ * is forgotten. */
 void host_avoid(struct host *host, const char *address);
-const char *host_avoided(const struct host *host);
+void host_avoid_none(struct host *host);
+bool host_avoids(const struct host *host, const char *address);
 
 /*
  * A lookup begins to use the host; own is true if it belongs to one of the
