@@ -18,6 +18,7 @@ use Test::More;
 use Test::ScriptedServer;
 use Test::SourceCase;
 use Test::Symcache;
+use Test::Tier;
 
 my $t = Test::Symcache->new;
 my $crash = $t->read_file($t->data('pdb/crash.pdb'));
@@ -192,6 +193,25 @@ $c->found('tired.pdb', 'an address that answers once');
 $c->found('tired2.pdb', 'a kept connection that is silent: by the other address');
 kill 'KILL', $tires;
 waitpid $tires, 0;
+
+# --- so it is where something is stored
+
+my $bucket = Test::ScriptedServer->new(log => $t->path('bucket'), address => $public,
+    script => sub {
+        my ($c, $req) = @_;
+        $c->read_body($req);
+        $c->reply($req->{method} eq 'GET' ? 404 : 200, { Connection => 'close' }, '');
+    });
+@silent = IO::Socket::INET->new(LocalAddr => $mute, LocalPort => $bucket->port,
+                                Listen => 8, Blocking => 0) or die "listen: $!";
+$t->stop_symcached;
+my $fleet = Test::Tier->new($t, tier => { type => 's3', bucket => 'bucket',
+    endpoint => 'http://mute.test:' . $bucket->port, path_style => JSON::PP::true(),
+    region => 'eu-west-1', access_key => 'a', secret_key => 'b' });
+$fleet->machine;
+is $fleet->ask($fleet->{key}), 200, 'a bucket with such an address: a file is made';
+$fleet->wait_metric('puts_total{result="stored"}', 1);
+is tried(), 1, '... and stored by the other one at once';
 
 $t->finish;
 kill 'KILL', $resolver;

@@ -527,6 +527,21 @@ void host_wants_pause(struct host *host, unsigned seconds)
     }
 }
 
+struct host *host_use(struct hosts *hosts, const char *origin)
+{
+    struct host *host = get(hosts, origin);
+
+    if (host != NULL) {
+        host->requests++;
+    }
+    return host;
+}
+
+void host_unuse(struct host *host)
+{
+    host->requests--;
+}
+
 bool host_avoids(const struct host *host, const char *address)
 {
     size_t i;

@@ -84,6 +84,13 @@ void hosts_keep(struct hosts *hosts, const struct config *config);
 /* The host answered 429 or 503 with Retry-After. */
 void host_wants_pause(struct host *host, unsigned seconds);
 
+/*
+ * A request of which nothing else is to be known: the host is not forgotten
+ * until host_unuse().  Returns NULL when out of memory.
+ */
+struct host *host_use(struct hosts *hosts, const char *origin);
+void host_unuse(struct host *host);
+
 /* Connections to an address got no answer; of more than HOST_AVOIDED the first
  * is forgotten. */
 void host_avoid(struct host *host, const char *address);

@@ -11,8 +11,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "address_choice.h"
+#include "base/origin.h"
 #include "classify.h"
 #include "curl_multi.h"
+#include "fetch.h"
+#include "host.h"
 #include "transport.h"
 
 #define SEND_ANSWER 65536 /* bytes of an answer's body that are taken */
@@ -20,7 +24,11 @@
 struct send {
     CURL *easy;
     struct curl_slist *headers;
+    struct fetcher *fetcher;
+    const struct transport_config *transport;
     struct fetcher_slot slot;
+    struct host *host; /* NULL: a socket of this machine */
+    struct address_choice choice;
     bool running;
     int fd;
     uint64_t from;
@@ -40,6 +48,9 @@ void send_cancel(struct send *send)
             fetcher_remove(&send->slot, send->easy);
         }
         curl_easy_cleanup(send->easy);
+    }
+    if (send->host != NULL) {
+        host_unuse(send->host);
     }
     curl_slist_free_all(send->headers);
     free(send);
@@ -95,11 +106,23 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
                                 struct curl_sockaddr *address)
 {
     struct send *send = arg;
-    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC,
-                    address->protocol);
+    int fd;
 
+    if (!address_choice_takes(&send->choice, send->host, address)) {
+        fetcher_go_on(&send->slot);
+        return CURL_SOCKET_BAD;
+    }
+    fd = socket(address->family, address->socktype | SOCK_CLOEXEC,
+                address->protocol);
     send->no_socket = fd < 0 && errno != EAFNOSUPPORT ? errno : 0;
     return fd;
+}
+
+static bool run(struct send *send)
+{
+    send->running = fetcher_add(send->fetcher, send->easy, &send->slot,
+                                send->transport, true) == 0;
+    return send->running;
 }
 
 static void on_done(void *arg, CURLcode code)
@@ -109,6 +132,9 @@ static void on_done(void *arg, CURLcode code)
     struct classification class;
 
     send->running = false;
+    if (address_choice_is_none(&send->choice, send->host, code) && run(send)) {
+        return;
+    }
     if (code == CURLE_OK && send->answer.whole) {
         fetch_response_end(&send->answer, send->easy);
         snprintf(class.detail, sizeof(class.detail), "%ld",
@@ -118,6 +144,10 @@ static void on_done(void *arg, CURLcode code)
         if (send->no_socket != 0) {
             snprintf(class.detail, sizeof(class.detail), "socket: %s",
                      strerror(send->no_socket));
+        }
+        if (send->answer.lines_size == 0) {
+            address_choice_failed(&send->choice, send->host, send->easy, code,
+                                  class.fault);
         }
         fetch_response_clear(&send->answer);
     }
@@ -187,10 +217,17 @@ struct send *send_start(struct fetcher *fetcher,
                         void *arg)
 {
     struct send *send = calloc(1, sizeof(*send));
+    char origin[ORIGIN_MAX];
 
     if (send == NULL) {
         return NULL;
     }
+    if (request->socket == NULL &&
+        origin_print(origin, sizeof(origin), request->url) == 0) {
+        send->host = host_use(fetcher_hosts(fetcher), origin);
+    }
+    send->fetcher = fetcher;
+    send->transport = request->transport;
     send->fd = request->fd;
     send->from = request->from;
     send->size = request->size;
@@ -205,9 +242,7 @@ struct send *send_start(struct fetcher *fetcher,
         return NULL;
     }
     set_options(send, request);
-    send->running = fetcher_add(fetcher, send->easy, &send->slot,
-                                request->transport, true) == 0;
-    if (!send->running) {
+    if (!run(send)) {
         send_cancel(send);
         return NULL;
     }
