@@ -97,6 +97,10 @@ is_deeply [since($n)], ["file $bad", "file $id"], 'is remembered for an hour';
     is $case->ask('crash.pdb')->{status}, 200, 'the same where each link has a line';
     is_deeply [since($n)], [$list, "$list&cursor=2%3A1%3A0",
         "$list&cursor=2%3A2%3A0", map { "file $_" } @bad, $wanted], '... of its own';
+    $s->answer(inner => 1000);
+    restart();
+    forget('crash.pdb');
+    is $case->ask('crash.pdb')->{status}, 200, '... and where its URL is long';
 
     $s->store('files', $later->($wanted));
     $s->add(%of, type => 'macho', data => 'x') for 1 .. 66;

@@ -55,7 +55,7 @@ void fetch_response_clear(struct fetch_response *answer)
         answer->date,           answer->transfer,   answer->digest,
         answer->content_digest, answer->meta,       answer->reason,
         answer->source_map,     answer->debuginfod, answer->body,
-        answer->link,
+        answer->next,
     };
     size_t i;
 
@@ -152,11 +152,29 @@ static void fetch_response_source_map(struct fetch_response *answer,
     }
 }
 
+/* A line may have several links, <URL>; rel="...".  The URLs repeat that of the
+ * request and can be long. */
+static void fetch_response_next(struct fetch_response *answer,
+                                const char *line, size_t len)
+{
+    const char *end = line + len, *at = line, *url;
+
+    if (len <= 5 || strncasecmp(line, "Link:", 5) != 0) {
+        return;
+    }
+    while ((at = memchr(at, '>', (size_t)(end - at))) != NULL) {
+        url = memchr(at, '<', (size_t)(end - at));
+        len = (size_t)((url != NULL ? url : end) - at);
+        if (memmem(at, len, "rel=\"next\"", 10) != NULL) {
+            snprintf(answer->next, sizeof(answer->next), "%.*s", (int)len, at);
+        }
+        at += len;
+    }
+}
+
 bool fetch_response_line(struct fetch_response *answer, const char *line,
                          size_t len)
 {
-    /* there may be several lines, and each link begins with "<" */
-    const size_t links = strlen(answer->link);
     const struct {
         const char *name;
         char *value;
@@ -169,7 +187,6 @@ bool fetch_response_line(struct fetch_response *answer, const char *line,
         {"ETag", answer->etag, sizeof(answer->etag)},
         {"Last-Modified", answer->modified, sizeof(answer->modified)},
         {"Date", answer->date, sizeof(answer->date)},
-        {"Link", answer->link + links, sizeof(answer->link) - links},
         {"Transfer-Encoding", answer->transfer, sizeof(answer->transfer)},
         {SYMCACHE_HEADER_REASON, answer->reason, sizeof(answer->reason)},
     };
@@ -196,6 +213,7 @@ bool fetch_response_line(struct fetch_response *answer, const char *line,
     }
     fetch_response_meta(answer, line, len);
     fetch_response_source_map(answer, line, len);
+    fetch_response_next(answer, line, len);
     fetch_response_debuginfod(answer, line, len);
     fetch_response_digest(line, len, SYMCACHE_HEADER_DIGEST, answer->digest);
     fetch_response_digest(line, len, SYMCACHE_HEADER_CONTENT_DIGEST,

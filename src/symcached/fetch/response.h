@@ -17,7 +17,7 @@
 #define FETCH_RESPONSE_VALUE 256
 #define FETCH_RESPONSE_TYPE 128
 #define FETCH_RESPONSE_META 1024
-#define FETCH_RESPONSE_LINK 1024
+#define FETCH_RESPONSE_LINK 256
 #define FETCH_RESPONSE_SOURCE_MAP 2048
 #define FETCH_RESPONSE_DEBUGINFOD 3072
 
@@ -52,7 +52,8 @@ struct fetch_response {
      * "<name>: <value>\n", see object.h of the tiers */
     char meta[FETCH_RESPONSE_META];
     char reason[64]; /* X-Symcache-Reason */
-    char link[FETCH_RESPONSE_LINK]; /* Link */
+    char next[FETCH_RESPONSE_LINK]; /* of the Link to the next page, from the
+                                       end of its URL on */
     char source_map[FETCH_RESPONSE_SOURCE_MAP]; /* SourceMap or X-SourceMap;
                                                    a longer one is left out */
     char debuginfod[FETCH_RESPONSE_DEBUGINFOD]; /* lines X-DEBUGINFOD-<name>,

@@ -216,37 +216,23 @@ void sentry_lists_add(struct sentry_lists *lists, const char *url,
     }
 }
 
-/* Is name="value" among the parameters of a link? */
-static bool has_parameter(const char *link, size_t len, const char *text)
-{
-    const char *at = strstr(link, text);
-
-    return at != NULL && (size_t)(at - link) < len;
-}
-
 bool sentry_list_next(const char *link, char cursor[SENTRY_CURSOR_MAX + 1])
 {
-    const char *at;
+    const char *at = strstr(link, "cursor=\"");
     size_t len;
 
-    /* a link begins with its URL, which has no "<" */
-    for (link = strchr(link, '<'); link != NULL; link = strchr(link, '<')) {
-        link++;
-        len = strcspn(link, "<");
-        if (!has_parameter(link, len, "rel=\"next\"") ||
-            has_parameter(link, len, "results=\"false\"")) {
-            continue;
-        }
-        cursor[0] = '\0';
-        if (has_parameter(link, len, "cursor=\"")) {
-            at = strstr(link, "cursor=\"") + 8;
-            len = strcspn(at, "\"");
-            if (at[len] == '"' && len <= SENTRY_CURSOR_MAX) {
-                memcpy(cursor, at, len);
-                cursor[len] = '\0';
-            }
-        }
-        return true;
+    cursor[0] = '\0';
+    if (strstr(link, "rel=\"next\"") == NULL ||
+        strstr(link, "results=\"false\"") != NULL) {
+        return false;
     }
-    return false;
+    if (at != NULL) {
+        at += strlen("cursor=\"");
+        len = strcspn(at, "\"");
+        if (at[len] == '"' && len <= SENTRY_CURSOR_MAX) {
+            memcpy(cursor, at, len);
+            cursor[len] = '\0';
+        }
+    }
+    return true;
 }

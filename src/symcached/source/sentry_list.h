@@ -51,10 +51,10 @@ void sentry_lists_add(struct sentry_lists *lists, const char *url,
                       const struct sentry_list *list);
 
 /*
- * Reads the cursor of the next page from a header line Link, as
- * <URL>; rel="next"; results="true"; cursor="0:100:0".  Returns false if there
- * is no such page; cursor is "" if there is one and it is not known how to ask
- * for it.
+ * Reads the cursor of the next page from the parameters of a link, as
+ * rel="next"; results="true"; cursor="0:100:0".  Returns false if there is no
+ * such page; cursor is "" if there is one and it is not known how to ask for
+ * it.
  */
 bool sentry_list_next(const char *link, char cursor[SENTRY_CURSOR_MAX + 1]);
 

@@ -172,7 +172,8 @@ sub serve {
         # as cursors of Sentry: elements of a page, its number, backwards
         my $per_page = $self->load('answers')->{per_page} // 100;
         my $page = ($q{cursor} // '') =~ /^$per_page:(\d+):0$/ ? $1 : 0;
-        my $url = "http://inner.invalid$req->{uri}" =~ s/&cursor=.*//r;
+        my $url = 'http://inner.invalid/' . 'x' x ($answers->{inner} // 0)
+            . ($req->{uri} =~ s/&cursor=.*//r);
         my $link = sub {
             my ($rel, $to, $more) = @_;
             return qq(<$url&cursor=$per_page:$to:@{[ $rel ne 'next' || 0 ]}>;)

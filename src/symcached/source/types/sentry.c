@@ -238,7 +238,7 @@ static void on_list(void *arg, const struct fetch_result *result)
 
     lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     project->has_next =
-        sentry_list_next(result->answer->link, project->cursor);
+        sentry_list_next(result->answer->next, project->cursor);
     lookup->received = *result;
     lookup->received.detail = NULL;
     lookup->received.answer = NULL;
