@@ -135,6 +135,39 @@ SKIP: {
     is requests(), 'HEAD PUT', 'one look, and the file';
 }
 
+# --- a connection of HTTP/2 that has become silent
+
+SKIP: {
+    skip 'no extended attributes', 2 if !defined $fleet->note;
+    my $dir = $t->dir;
+    system('openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes '
+        . '-subj /CN=localhost -addext subjectAltName=DNS:localhost '
+        . "-keyout $dir/key.pem -out $dir/cert.pem >$dir/openssl.out 2>&1") == 0
+        or die $t->read_file('openssl.out');
+    my $port = Test::Symcache::free_port();
+    $t->start_nginx('', load => 0, http => <<"CONF", address => "127.0.0.1:$port");
+        server { listen 127.0.0.1:$port ssl http2;
+                 ssl_certificate %%DIR%%/cert.pem; ssl_certificate_key %%DIR%%/key.pem;
+                 location / { proxy_pass @{[ $s3->url ]}; proxy_set_header Host \$http_host; } }
+CONF
+    local $fleet->{env} = { %{ $fleet->{env} }, SSL_CERT_FILE => "$dir/cert.pem" };
+    $fleet->machine(endpoint => "https://localhost:$port");
+    unlink $s3->file($path);
+    is $fleet->ask($key), 200, 'over HTTP/2: made';
+    $fleet->wait_metric('puts_total{result="stored"}', 1);
+    my @workers = $t->workers;
+    kill 'STOP', @workers;
+    $t->reload_nginx; # others answer new connections
+    my $month = time - 16 * 86400;
+    $fleet->grow_old($month);
+    utime $month, $month, $s3->file($path);
+    is $fleet->ask($key), 200, 'used where the connection that is kept is silent';
+    $fleet->wait_metric('puts_total{result="refreshed"}', 1);
+    kill 'CONT', @workers;
+    $t->stop_nginx;
+    requests();
+}
+
 # --- a store that refuses: opens at once, with the code; no 404 is lost
 
 # Begins again with $prepare, a new machine mostly, until $is_good: on a loaded

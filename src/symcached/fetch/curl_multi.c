@@ -44,6 +44,7 @@ struct fetcher_pool {
     bool unwatched;      /* a socket is not watched, for want of memory */
     unsigned long long transport; /* its id */
     bool credentials;
+    bool is_left; /* it gets no more transfers */
     unsigned transfers;
     uint64_t idle; /* clock_ms() when the last one ended */
 };
@@ -254,7 +255,7 @@ static void on_drop(evutil_socket_t fd, short what, void *arg)
     for (pool = LIST_FIRST(&fetcher->pools); pool != NULL; pool = next) {
         next = LIST_NEXT(pool, entry);
         if (pool->transfers == 0 &&
-            (pool->transport < fetcher->oldest ||
+            (pool->is_left || pool->transport < fetcher->oldest ||
              clock_since(pool->idle) >= POOL_IDLE_MS)) {
             pool_free(pool);
         }
@@ -272,7 +273,8 @@ static struct fetcher_pool *pool_get(struct fetcher *fetcher,
 
     LIST_FOREACH(pool, &fetcher->pools, entry)
     {
-        if (pool->transport == transport && pool->credentials == credentials) {
+        if (pool->transport == transport && pool->credentials == credentials &&
+            !pool->is_left) {
             return pool;
         }
     }
@@ -362,6 +364,11 @@ void fetcher_go_on(struct fetcher_slot *slot)
     static const struct timeval at_once;
 
     evtimer_add(slot->pool->go_on, &at_once);
+}
+
+void fetcher_was_silent(struct fetcher_slot *slot)
+{
+    slot->pool->is_left = true;
 }
 
 void fetcher_remove(struct fetcher_slot *slot, CURL *easy)

@@ -50,6 +50,12 @@ int fetcher_add(struct fetcher *fetcher, CURL *easy, struct fetcher_slot *slot,
  */
 void fetcher_go_on(struct fetcher_slot *slot);
 
+/*
+ * The transfer has ended as nothing came in time: no other one will use its
+ * connection.  libcurl goes on to use that, if it is one of HTTP/2.
+ */
+void fetcher_was_silent(struct fetcher_slot *slot);
+
 /* Ends a transfer that has not ended. */
 void fetcher_remove(struct fetcher_slot *slot, CURL *easy);
 

@@ -135,6 +135,9 @@ static void on_done(void *arg, CURLcode code)
     if (address_choice_is_none(&send->choice, send->host, code) && run(send)) {
         return;
     }
+    if (code == CURLE_OPERATION_TIMEDOUT) {
+        fetcher_was_silent(&send->slot);
+    }
     if (code == CURLE_OK && send->answer.whole) {
         fetch_response_end(&send->answer, send->easy);
         snprintf(class.detail, sizeof(class.detail), "%ld",
