@@ -351,18 +351,31 @@ is join(', ', map { ($_->{uri} =~ m{/\.index/} ? 'entry ' : '') . $_->{method} }
     'HEAD, PUT, entry HEAD, entry PUT' . ', HEAD, PUT, entry HEAD' x 2,
     'one after the other';
 requests();
-is +($s3->load($object))[1], $third, 'the last one is in the tier';
+my @last = $s3->load($object);
+is $last[1], $third, 'the last one is in the tier';
 is $t->read_file("uploads$n/$path"), $third, 'and here';
 
-$s3->fail('held');
-$r = $u->begin('PUT', "/symbols/$path?force=1", $pdb, @Test::Uploads::token);
-$t->wait_until('it is being stored', sub { requests() =~ /PUT/ });
-is $u->admin('POST', "/v1/changed/$path?from=other", 'Content-Length: 0')
-    ->{status}, 200, 'another machine changes it meanwhile';
-$s3->fail('');
-is $u->read($r, 'PUT')->{status}, 201, 'taken';
-is stored(), '', 'and the tier decides what is there';
-is found(), 200, 'which is found';
+for (['', other()], [$path, $pdb]) {
+    my ($kept, $bytes) = @$_;
+    $s3->fail('held-entries');
+    $r = $u->begin('PUT', "/symbols/$path?force=1", $bytes, @Test::Uploads::token);
+    $t->wait_until('it is stored', sub { requests() =~ /PUT/ });
+    is $u->admin('POST', "/v1/changed/$path?from=other", 'Content-Length: 0')
+        ->{status}, 200, 'another machine changes it meanwhile';
+    $s3->save($object, @last[0, 1]) if !$kept;
+    $asked = () = $s3->requests;
+    $s3->fail('');
+    is $u->read($r, 'PUT')->{status}, 201, 'taken';
+    $t->wait_until('it is compared', sub {
+        my @later = $s3->requests;
+        splice @later, 0, $asked;
+        return stored() eq $kept &&
+            grep { $_->{method} eq 'HEAD' && $_->{uri} =~ m{uploads/\Q$path\E$} } @later;
+    });
+    requests();
+    is found(), 200, $kept ? 'the tier has it, and it stays' : 'the tier has another one';
+    is stored(), $kept, '... and decides what is here';
+}
 
 # --- stopped while the tier does not say that an upload is gone
 

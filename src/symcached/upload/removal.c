@@ -4,13 +4,16 @@
 #include "removal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/disk_full.h"
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "symcached/upload_index/upload_index.h"
@@ -34,6 +37,9 @@ struct upload_removal {
     bool is_try;
     bool is_old;
     bool is_told;
+    bool is_same; /* its bytes have not changed */
+    bool keeps;   /* the file stays here */
+    ino_t inode;  /* of what is compared with the tier's */
     bool was_shared; /* the tier had it */
     bool is_indexed; /* its entry in the tier's index goes now */
     bool was_absent;
@@ -213,29 +219,81 @@ static void remove_here(struct upload_removal *removal)
  * kept; or it has removed it.  Without a tier each machine has files of its
  * own, or all have one folder.
  */
-static void take_note(struct upload_removal *removal,
-                      const struct removal_request *request)
+static void take_note(struct upload_removal *removal)
+{
+    char path[PATH_MAX];
+
+    print_path(path, removal);
+    if (tier_copy_is_wanted(removal->config) && !removal->keeps &&
+        unlink(path) == 0) {
+        log_info(0, "upload file=%s removed, as another machine has told",
+                 removal->path);
+    }
+    if (removal->is_same) {
+        end_removal(removal, 200, "");
+    } else {
+        (void)find_ids(removal);
+        change_index(removal);
+        drop_removal(removal);
+    }
+}
+
+/* Of two machines that were told of each other's file, the tier has that of
+ * one.  What was stored here meanwhile is not what was compared. */
+static void on_compared(void *arg, enum tier_original_outcome outcome,
+                        const char *detail)
+{
+    struct upload_removal *removal = arg;
+    char path[PATH_MAX];
+    struct stat st;
+
+    removal->original = NULL;
+    print_path(path, removal);
+    if (outcome == TIER_ORIGINAL_SAME || outcome == TIER_ORIGINAL_RECENT ||
+        lstat(path, &st) != 0 || st.st_ino != removal->inode) {
+        end_removal(removal, 200, "");
+    } else {
+        take_note(removal);
+    }
+}
+
+/* Returns false if it cannot be compared. */
+static bool compare_with_tier(struct upload_removal *removal)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int fd;
+
+    if (!tier_copy_is_wanted(removal->config)) {
+        return false;
+    }
+    print_path(path, removal);
+    fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        removal->inode = st.st_ino;
+        removal->original = tiers_store_original(
+            scheduler_get_tiers(removal->removals->scheduler),
+            removal->config, removal->path, fd, TIER_ORIGINAL_LOOK, "",
+            on_compared, removal);
+    }
+    fd_close(fd);
+    return removal->original != NULL;
+}
+
+static void begin_told(struct upload_removal *removal,
+                       const struct removal_request *request)
 {
     const char *ids[SYMSTORE_PATH_IDS];
-    char path[PATH_MAX];
     size_t i;
 
     for (i = 0; i < request->nids; i++) {
         ids[i] = request->ids[i];
     }
     (void)upload_report_ids(&removal->file.place, ids, request->nids);
-    print_path(path, removal);
-    if (tier_copy_is_wanted(removal->config) && !request->keeps &&
-        unlink(path) == 0) {
-        log_info(0, "upload file=%s removed, as another machine has told",
-                 removal->path);
-    }
-    if (request->is_same) {
-        end_removal(removal, 200, "");
-    } else {
-        (void)find_ids(removal);
-        change_index(removal);
-        drop_removal(removal);
+    removal->is_same = request->is_same;
+    removal->keeps = request->keeps;
+    if (!request->is_stored || !compare_with_tier(removal)) {
+        take_note(removal);
     }
 }
 
@@ -353,7 +411,7 @@ void removals_start(struct removals *removals,
         return;
     }
     if (request->is_told) {
-        take_note(removal, request);
+        begin_told(removal, request);
         return;
     }
     errnum = note_intent(removal);

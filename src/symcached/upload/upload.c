@@ -149,8 +149,8 @@ static void ignore_removal(void *arg, int status, const char *text)
 {
 }
 
-/* The tier may have the bytes of another machine, or none: the next request
- * looks there. */
+/* The tier may have the bytes of another machine, or none: then the next
+ * request looks there. */
 static void give_way(const struct upload *u, const struct upload_file *file)
 {
     const struct symstore_path *place = &file->place;
@@ -159,6 +159,7 @@ static void give_way(const struct upload *u, const struct upload_file *file)
                                    .file = place->file,
                                    .is_try = u->result.is_try,
                                    .is_told = true,
+                                   .is_stored = true,
                                    .nids = place->nids};
     size_t i;
 

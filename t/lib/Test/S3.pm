@@ -66,6 +66,7 @@ sub load {
 # How it fails: "silent", "drips" (an object without end), "no-quorum" (only
 # writes hang), "held" (they wait until
 # it fails in another way), "held-parts" (parts of a symbfile that are read do),
+# "held-entries" (those for the index do),
 # "busy", "expired" (keys without the token "fresh"),
 # "no-delete" (keys that may not), "part N" (of an upload in parts), or a status
 # and a code.  In one step: a request
@@ -235,7 +236,8 @@ sub answer {
     }
     for (my $n = 0; $n < 600 && ($mode eq 'held' && $method eq 'PUT' ||
             $mode eq 'held-parts' && $method eq 'GET'
-            && $req->{path} =~ m{symbfile\.\d+-\d+$}); $n++) {
+            && $req->{path} =~ m{symbfile\.\d+-\d+$} ||
+            $mode eq 'held-entries' && $req->{path} =~ m{/\.index/}); $n++) {
         sleep 0.1;
         $mode = $self->{t}->read_file('mode') // '';
     }
