@@ -290,6 +290,44 @@ $r = ask(firefox('', 0, 3, ('null') x 4));
 is $r->{status}, 200, 'the Firefox Profiler' or diag $r->{raw};
 is $r->{body}, firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24),
     '... has the functions that have the code';
+# Later versions: 56 has the strings of all threads in "shared", 58 the files
+# of functions, 60 all tables; in 70 frames have the library, and in 71 and 75
+# flags say which columns of frames and functions count.
+sub firefox_later {
+    my ($version, $n, $name, $file, $line, $files, $flags, $function_flags) = @_;
+    my $columns = $version < 58 ? qq("fileName": [$file, null, null])
+        : qq("source": [$file]) =~ s/\]/$version < 75 ? ', null, null]' : ', 0, 0]'/er;
+    my $tables = <<"EOS" =~ s/\n\z//r;
+"funcTable": {"length": 3, "name": [$name, 1, 2], "resource": [0, 0, -1], $columns
+          @{[$version < 75 ? '' : qq(, "flags": [$function_flags, 4, 0])]}},
+     "resourceTable": {"length": 1, "name": [1] @{[$version < 70 ? ', "lib": [1]' : '']}},
+     "frameTable": {"length": 3, "func": [0, 1, 2], "address": [8228, 8192, 8228],
+          @{[$version < 70 ? '' : $version < 71 ? '"lib": [1, 1, -1],' : '"lib": [1, 1, 1],']}
+          @{[$version < 71 ? '' : qq("flags": [$flags, 2, 0],)]}
+          "line": [$line, null, null]}
+EOS
+    my $sources = $version < 58 ? '' : qq("sources": {"length": $files->[0],
+        "id": ["u"$files->[1]], "filename": [2$files->[2]], "startLine": [1$files->[3]],
+        "content": [null$files->[1]]},);
+    my ($shared, $thread) = $version < 60 ? ('', ", $tables") : (", $tables", '');
+    return <<"EOS";
+{ "meta": {"version": 36, "preprocessedProfileVersion": $version},
+  "libs": [{"name": "x.so", "breakpadId": "", "codeId": null},
+    {"debugName": "app.pdb", "breakpadId": "$debug", "codeId": null}],
+  "shared": {$sources "stringArray": ["0x2024", "kept", "0x2024"$n] $shared},
+  "threads": [{"name": "main" $thread}]}
+EOS
+}
+for my $version (56, 58, 60, 70, 71, 75) {
+    my $none = $version < 75 ? 'null' : 0;
+    my $before = firefox_later($version, '', 0, $none, 'null', [1, ('') x 3], 6, 4);
+    my $after = firefox_later($version, ',"run_loop","/src/app.c"', 3,
+        $version < 58 ? 4 : 1, 21, [2, ',null', ',4', ',1'], 22, 12);
+    $r = ask($before);
+    is $r->{body}, $after, "... of version $version";
+    is ask($after)->{body}, $after, '... and again';
+    ok eval { $json->decode($r->{body}) }, '... it is JSON' or diag $@;
+}
 for my $far (2 ** 32, 2 ** 32 + 1) {
     my $wrong = firefox('', 0, 3, ('null') x 4) =~ s/"lib": \[1\]/"lib": [$far]/r
         =~ s/"resource": \[0, 0, -1, 0\]/"resource": [0, 0, -1, 4294967296]/r;

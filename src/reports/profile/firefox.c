@@ -1,10 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The Firefox Profiler's JSON.  Tables of frames, functions, resources and
- * strings are in each thread, or in "shared" since version 56 of the format.  A
- * function without a name has the name "0x...", of one address in the library
- * of its resource; it gets the name of the function that has the code.
+ * The Firefox Profiler's JSON.  Strings are in each thread, or in "shared"
+ * since version 56 of the format, where the tables of frames, functions and
+ * resources followed in version 60.  A function without a name has the name
+ * "0x...", of one address in a library; it gets the name of the function that
+ * has the code.
+ *
+ * The library is that of the function's resource, or the frame's since version
+ * 70.  A function's file is a string, or a row of "sources" since version 58.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +33,14 @@ struct edits {
     struct profile_output texts;
 };
 
+/* Bits of "flags" of frames, since version 71, and of functions, since version
+ * 75: without its bit, a number in another column is nothing. */
+enum {
+    FRAME_HAS_ADDRESS = 2,
+    FRAME_HAS_LINE = 16,
+    FUNCTION_HAS_SOURCE = 8
+};
+
 /* Tables of one thread, or of all. */
 struct tables {
     uint32_t strings;
@@ -36,9 +48,13 @@ struct tables {
     uint32_t function_name; /* values of arrays; 0: there is none */
     uint32_t function_resource;
     uint32_t function_file;
+    uint32_t function_source;
+    uint32_t function_flags;
     uint32_t frame_function;
     uint32_t frame_address;
     uint32_t frame_line;
+    uint32_t frame_library;
+    uint32_t frame_flags;
     uint32_t resource_library;
     uint32_t libraries;
     uint8_t *is_named; /* of functions: taken already */
@@ -101,15 +117,30 @@ static bool is_address(const struct firefox_document *d, uint32_t value)
            memcmp(json_text(&d->json, value), "0x", 2) == 0;
 }
 
+static bool library_of(const struct firefox_document *d,
+                       const struct tables *t, uint32_t frame,
+                       uint64_t function, uint64_t *library)
+{
+    uint64_t resource, flags;
+
+    if (t->frame_library == 0) {
+        return number_at(d, t->function_resource, function, &resource) &&
+               number_at(d, t->resource_library, resource, library);
+    }
+    return (t->frame_flags == 0 ||
+            (number_at(d, t->frame_flags, frame, &flags) &&
+             (flags & FRAME_HAS_ADDRESS) != 0)) &&
+           number_at(d, t->frame_library, frame, library);
+}
+
 static void take_frame(struct firefox_document *d, struct tables *t,
                        uint32_t frame, frame_fn *fn, void *arg)
 {
-    uint64_t function, address, resource, library, name;
+    uint64_t function, address, library, name;
 
     if (number_at(d, t->frame_function, frame, &function) &&
         number_at(d, t->frame_address, frame, &address) &&
-        number_at(d, t->function_resource, function, &resource) &&
-        number_at(d, t->resource_library, resource, &library) &&
+        library_of(d, t, frame, function, &library) &&
         number_at(d, t->function_name, function, &name) &&
         function < size_of(d, t->function_name) && name < t->nstrings &&
         !t->is_named[function] &&
@@ -120,14 +151,19 @@ static void take_frame(struct firefox_document *d, struct tables *t,
     }
 }
 
+/* strings: those of all threads, or 0 */
 static void take_tables(struct firefox_document *d, uint32_t object,
-                        frame_fn *fn, void *arg)
+                        uint32_t strings, frame_fn *fn, void *arg)
 {
     const struct json *json = &d->json;
     uint32_t functions = json_member(json, object, "funcTable");
     uint32_t frames = json_member(json, object, "frameTable");
     uint32_t resources = json_member(json, object, "resourceTable"), i;
-    struct tables t = {.strings = flat_index(d, object, "stringArray")};
+    struct tables t = {.strings = strings};
+
+    if (strings == 0) {
+        t.strings = flat_index(d, object, "stringArray");
+    }
 
     if (functions == 0 || frames == 0 || resources == 0 || t.strings == 0) {
         return;
@@ -136,9 +172,13 @@ static void take_tables(struct firefox_document *d, uint32_t object,
     t.function_name = flat_index(d, functions, "name");
     t.function_resource = flat_index(d, functions, "resource");
     t.function_file = flat_index(d, functions, "fileName");
+    t.function_source = flat_index(d, functions, "source");
+    t.function_flags = flat_index(d, functions, "flags");
     t.frame_function = flat_index(d, frames, "func");
     t.frame_address = flat_index(d, frames, "address");
     t.frame_line = flat_index(d, frames, "line");
+    t.frame_library = flat_index(d, frames, "lib");
+    t.frame_flags = flat_index(d, frames, "flags");
     t.resource_library = flat_index(d, resources, "lib");
     t.libraries = json_member(json, 0, "libs");
     if (t.function_name == 0 || t.frame_address == 0 || t.libraries == 0) {
@@ -153,25 +193,28 @@ static void take_tables(struct firefox_document *d, uint32_t object,
     free(t.is_named);
 }
 
+/* ended: of the tables whose strings are this array. */
 static void take_all(struct firefox_document *d, frame_fn *fn, void *arg,
-                     void (*ended)(void *arg, uint32_t object))
+                     void (*ended)(void *arg, uint32_t strings))
 {
     uint32_t shared = json_member(&d->json, 0, "shared");
     uint32_t threads = json_member(&d->json, 0, "threads"), i, value;
+    uint32_t strings =
+        shared != 0 ? flat_index(d, shared, "stringArray") : 0;
 
-    if (shared != 0) {
-        take_tables(d, shared, fn, arg);
-        if (ended != NULL) {
-            ended(arg, shared);
-        }
+    if (strings != 0) {
+        take_tables(d, shared, strings, fn, arg);
     }
     for (i = 0, value = threads + 1; threads != 0 && i < size_of(d, threads);
          i++) {
-        take_tables(d, value, fn, arg);
-        if (ended != NULL) {
-            ended(arg, value);
+        take_tables(d, value, strings, fn, arg);
+        if (ended != NULL && strings == 0) {
+            ended(arg, flat_index(d, value, "stringArray"));
         }
         value = d->json.values[value].end;
+    }
+    if (ended != NULL && strings != 0) {
+        ended(arg, strings);
     }
 }
 
@@ -284,6 +327,10 @@ struct writer {
     size_t nstrings;
     uint32_t added; /* to the array */
     struct json_writer names; /* ,"NAME"... */
+    uint32_t sources;         /* the table, or 0 */
+    uint32_t *rows;           /* of names, as strings, but of that table */
+    uint32_t *files;          /* of new rows, their strings */
+    uint32_t nfiles;
     bool has_failed;
 };
 
@@ -328,6 +375,45 @@ static uint32_t string_of(struct writer *w, const struct tables *tables,
     return w->strings[name] - 1;
 }
 
+static void put_flag(struct writer *w, uint32_t flags, uint64_t i,
+                     uint32_t flag)
+{
+    uint64_t number;
+
+    if (number_at(&w->d, flags, i, &number) && number <= UINT32_MAX) {
+        put_value(w, array_item(&w->d, flags, i), (uint32_t)number | flag);
+    }
+}
+
+/* The row of a file in the table of sources. */
+static uint32_t row_of(struct writer *w, const struct tables *tables,
+                       uint32_t name)
+{
+    if (w->rows[name] == 0) {
+        w->files[w->nfiles++] = string_of(w, tables, name);
+        w->rows[name] =
+            size_of(&w->d, flat_index(&w->d, w->sources, "filename")) +
+            w->nfiles;
+    }
+    return w->rows[name] - 1;
+}
+
+static void put_file(struct writer *w, const struct tables *tables,
+                     uint32_t function, uint32_t name)
+{
+    uint32_t value = array_item(&w->d, tables->function_file, function);
+
+    if (value != 0) {
+        put_value(w, value, string_of(w, tables, name));
+        return;
+    }
+    value = array_item(&w->d, tables->function_source, function);
+    if (value != 0 && w->sources != 0) {
+        put_value(w, value, row_of(w, tables, name));
+        put_flag(w, tables->function_flags, function, FUNCTION_HAS_SOURCE);
+    }
+}
+
 static void name_frame(void *arg, const struct tables *tables,
                        uint32_t library, uint64_t address, uint32_t function,
                        uint32_t frame)
@@ -343,19 +429,19 @@ static void name_frame(void *arg, const struct tables *tables,
     numbers = w->profile->frames + place->first;
     put_value(w, array_item(&w->d, tables->function_name, function),
               string_of(w, tables, numbers[0]));
-    value = array_item(&w->d, tables->function_file, function);
-    if (value != 0 && numbers[1] != 0) {
-        put_value(w, value, string_of(w, tables, numbers[1]));
+    if (numbers[1] != 0) {
+        put_file(w, tables, function, numbers[1]);
     }
     value = array_item(&w->d, tables->frame_line, frame);
     if (value != 0 && numbers[2] != 0) {
         put_value(w, value, numbers[2]);
+        put_flag(w, tables->frame_flags, frame, FRAME_HAS_LINE);
     }
 }
 
-/* Where an array of strings ends, in the text as it was. */
-static size_t end_of_strings(const struct firefox_document *d,
-                             const uint8_t *text, uint32_t array)
+/* Where an array without arrays and objects ends, in the text as it was. */
+static size_t end_of_array(const struct firefox_document *d,
+                           const uint8_t *text, uint32_t array)
 {
     uint32_t n = size_of(d, array);
     size_t at;
@@ -365,10 +451,16 @@ static size_t end_of_strings(const struct firefox_document *d,
         return at + 1;
     }
     at = d->json.values[array + n].at;
-    if (d->json.values[array + n].type != JSON_STRING) {
-        return at + (d->json.values[array + n].type == JSON_NULL
-                         ? 4
-                         : d->json.values[array + n].size);
+    switch (d->json.values[array + n].type) {
+    case JSON_NULL:
+    case JSON_TRUE:
+        return at + 4;
+    case JSON_FALSE:
+        return at + 5;
+    case JSON_NUMBER:
+        return at + d->json.values[array + n].size;
+    default:
+        break;
     }
     while (text[at] != '"') {
         at += text[at] == '\\' ? 2 : 1;
@@ -376,20 +468,77 @@ static size_t end_of_strings(const struct firefox_document *d,
     return at + 1;
 }
 
-/* The strings that were added to tables. */
-static void end_tables(void *arg, uint32_t object)
+/* Adds what is in names to an array. */
+static void end_array(struct writer *w, uint32_t array)
+{
+    add_edit(w, end_of_array(&w->d, w->profile->data, array), 0,
+             w->names.data, w->names.size);
+    w->has_failed |= w->names.has_failed;
+    json_write_reset(&w->names);
+}
+
+static void end_strings(void *arg, uint32_t strings)
 {
     struct writer *w = arg;
 
     if (w->added > 0) {
-        add_edit(w,
-                 end_of_strings(&w->d, w->profile->data,
-                                flat_index(&w->d, object, "stringArray")),
-                 0, w->names.data, w->names.size);
+        end_array(w, strings);
         memset(w->strings, 0, w->nstrings * sizeof(w->strings[0]));
         w->added = 0;
-        w->has_failed |= w->names.has_failed;
-        json_write_reset(&w->names);
+    }
+}
+
+/* The table of sources, all columns of which can get more rows; 0: there is
+ * none. */
+static uint32_t find_sources(const struct firefox_document *d)
+{
+    const struct json_value *values = d->json.values;
+    uint32_t shared = json_member(&d->json, 0, "shared"), i;
+    uint32_t sources =
+        shared != 0 ? json_member(&d->json, shared, "sources") : 0;
+    uint32_t column = sources + 2;
+
+    if (sources == 0 || flat_index(d, sources, "filename") == 0 ||
+        flat_index(d, shared, "stringArray") == 0) {
+        return 0;
+    }
+    for (i = 0; i < values[sources].size; i++) {
+        if (values[column].type == JSON_ARRAY &&
+            values[column].end != column + 1 + values[column].size) {
+            return 0;
+        }
+        column = values[column].end + 1;
+    }
+    return sources;
+}
+
+/* The rows that were added to the table of sources. */
+static void end_sources(struct writer *w)
+{
+    const struct json *json = &w->d.json;
+    uint32_t column = w->sources + 2, n, i, k;
+    bool is_file, is_start;
+
+    for (i = 0; w->nfiles > 0 && i < json->values[w->sources].size; i++) {
+        is_file = json_is(json, column - 1, "filename");
+        is_start = json_is(json, column - 1, "startLine") ||
+                   json_is(json, column - 1, "startColumn");
+        n = size_of(&w->d, column);
+        w->names.has_member = n > 0;
+        if (json_is(json, column - 1, "length")) {
+            n = size_of(&w->d, flat_index(&w->d, w->sources, "filename"));
+            put_value(w, column, n + w->nfiles);
+        } else if (json->values[column].type == JSON_ARRAY) {
+            for (k = 0; k < w->nfiles; k++) {
+                if (is_file || is_start) {
+                    json_write_number(&w->names, is_file ? w->files[k] : 1);
+                } else {
+                    json_write_raw(&w->names, "null", 4);
+                }
+            }
+            end_array(w, column);
+        }
+        column = json->values[column].end + 1;
     }
 }
 
@@ -426,9 +575,13 @@ void firefox_write(const struct profile *profile, struct profile_output *out)
     struct writer w = {.profile = profile,
                        .nstrings = profile->resolver->names.count + 1};
 
-    w.strings = calloc(w.nstrings, sizeof(w.strings[0]));
+    w.strings = calloc(w.nstrings, 3 * sizeof(w.strings[0]));
     if (w.strings != NULL && open_document(&w.d, profile)) {
-        take_all(&w.d, name_frame, &w, end_tables);
+        w.rows = w.strings + w.nstrings;
+        w.files = w.rows + w.nstrings;
+        w.sources = find_sources(&w.d);
+        take_all(&w.d, name_frame, &w, end_strings);
+        end_sources(&w);
         put_edits(&w, out);
     } else {
         w.has_failed = true;
