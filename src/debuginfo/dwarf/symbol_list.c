@@ -95,22 +95,18 @@ static int write_symbols(struct symbol_list *symbols, struct failure *failure)
     return failure_writer(failure, status);
 }
 
-int symbol_list_add(struct symbol_list *symbols, uint64_t address,
-                    uint32_t size, const char *name, uint32_t name_size,
-                    struct failure *failure)
+int symbol_list_make_room(struct symbol_list *symbols, struct failure *failure)
 {
-    if (!symbols->is_kept && symbols->count == AT_ONCE &&
-        (reserve(symbols, MANY, failure) != 0 ||
-         write_symbols(symbols, failure) != 0)) {
-        return -1;
+    if (!symbols->is_kept && symbols->count > 0) {
+        return reserve(symbols, MANY, failure) != 0
+                   ? -1
+                   : write_symbols(symbols, failure);
     }
-    if (array_need(&symbols->list, &symbols->room, symbols->count + 1,
-                   sizeof(*symbols->list)) != 0) {
-        return failure_memory(failure);
-    }
-    symbols->list[symbols->count++] =
-        (struct debuginfo_symbol){address, name, name_size, size};
-    return 0;
+    return array_need(&symbols->list, &symbols->room,
+                      symbols->is_kept ? symbols->count + 1 : AT_ONCE,
+                      sizeof(*symbols->list)) != 0
+               ? failure_memory(failure)
+               : 0;
 }
 
 void symbol_list_look(struct symbol_list *symbols, const uint8_t *table,

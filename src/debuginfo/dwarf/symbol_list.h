@@ -47,12 +47,27 @@ void symbol_list_init(struct symbol_list *symbols,
 /* Counts work. */
 void symbol_list_work(struct symbol_list *symbols, uint64_t work);
 
+/* For symbol_list_add(), when the list is full: writes its symbols, or makes it
+ * longer. */
+int symbol_list_make_room(struct symbol_list *symbols,
+                          struct failure *failure);
+
 /* Adds a symbol.  Its name must stay until the end of the conversion.  It is
  * handed over in parts: a copy of a struct that was just written waits for
  * these.  Returns 0, or -1 with failure set if memory runs out. */
-int symbol_list_add(struct symbol_list *symbols, uint64_t address,
-                    uint32_t size, const char *name, uint32_t name_size,
-                    struct failure *failure);
+static inline int symbol_list_add(struct symbol_list *symbols,
+                                  uint64_t address, uint32_t size,
+                                  const char *name, uint32_t name_size,
+                                  struct failure *failure)
+{
+    if (symbols->count == symbols->room &&
+        symbol_list_make_room(symbols, failure) != 0) {
+        return -1;
+    }
+    symbols->list[symbols->count++] =
+        (struct debuginfo_symbol){address, name, name_size, size};
+    return 0;
+}
 
 /*
  * Finds the texts of a table that are ASCII, up to the first one that is not,
