@@ -162,8 +162,8 @@ for my $tier (qw(folder bucket)) {
     system('rm', '-rf', map { $m3->path("$_-$tier") } qw(uploads store downloads));
     start($m3, $tier);
     rename $folder, "$folder.away" or die $!;
-    is ask($m3, 'terser', release => 'web@1'), $none,
-        'a tier that does not answer: nothing is found';
+    is ask($m3, 'terser', release => 'web@1'), 'fetching_failed',
+        'a tier that does not answer: that is not known';
     rename "$folder.away", $folder or die $!;
     ok $m3->wait_until('it answers again', sub {
         ask($m3, 'terser', release => 'web@1') eq $wanted{terser} }),

@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use File::Path qw(make_path);
+use Test::Form;
 use Test::More;
 use Test::Symcache;
 
@@ -34,7 +35,8 @@ sub said {
         . $json->decode($s->{body})->{modules}[0]{debug_status};
 }
 
-sub lines { scalar(() = $t->symbolicated_log =~ /symcached cannot be reached \(/g) }
+my $address = 'unix:' . $t->helper_socket;
+sub lines { scalar(() = $t->symbolicated_log =~ /symcached cannot be reached at \Q$address\E \(/g) }
 
 make_path($t->path('store'));
 my $began = time;
@@ -51,14 +53,14 @@ $t->wait_until('and which module', sub {
 $t->start_symcached($config);
 $t->wait_until('it is reached', sub {
     said('first');
-    $t->symbolicated_log =~ /symcached is reached/;
+    $t->symbolicated_log =~ /symcached is reached at \Q$address\E$/m;
 });
 is said('second'), '200 missing', 'it knows of no file';
 is $t->stop_symcached, 0, 'symcached stops';
 is said('third'), '503 fetching_failed', 'its socket is gone';
 is said('fourth'), '503 fetching_failed', 'and nobody is asked for a moment';
 $t->wait_until('the log has errno', sub {
-    $t->symbolicated_log =~ /reached \(2: .*reached \(2: /s
+    $t->symbolicated_log =~ /reached at \S+ \(2: .*reached at \S+ \(2: /s
 });
 is lines(), 2, 'a line for each change, not for each request';
 cmp_ok $t->symbolicated_metric('symbolicated_modules_total{outcome="failed"}'),
@@ -73,6 +75,47 @@ $t->start_symbolicated;
 is said('fifth'), '503 fetching_failed', 'a socket on which nobody listens';
 $t->start_symcached($config);
 $t->wait_until('all is well again', sub { said('sixth') eq '200 missing' });
+
+# No endpoint says of a file that it is missing, if it could not be asked for.
+
+sub told {
+    my ($path, $body, $type) = @_;
+    my $r = $t->post($t->symbolicated_socket, $path, $body, "Content-Type: $type");
+    is $r->{status}, 200, $path or diag $r->{raw};
+    return join ' ', sort { $a cmp $b } keys %{ { map { $_ => 1 } grep { !/^(?:unused|macho|pe)$/ }
+        $r->{body} =~ /"(?:debug_status|unwind_status|type)":"(\w+)"/g } };
+}
+my $uuids = 0;
+sub glob_of { scalar(() = glob $t->path("$_[0]/.tmp/run-*")) }
+sub everywhere {
+    my $uuid = sprintf '5c1d3f3a-0000-4000-8000-%012d', ++$uuids;
+    my $apple = $t->read_file($t->data('apple/handcrafted.txt'))
+        =~ s/<[0-9a-f]{32}>/'<' . $uuid =~ tr{-}{}dr . '>'/ger;
+    my $dump = $t->read_file($t->data('minidump/test_app.dmp'))
+        =~ s/RSDS\K..../pack 'V', $uuids/gser;
+    my @frames = (stacktraces => [{ frames => [{ function => 'd', index => 0,
+        module => 'c', lineno => 1, colno => 1, abs_path => 'https://e/x.js' }] }]);
+    return {
+        jvm => told('/symbolicate-jvm', $json->encode({ sources => [],
+            modules => [{ uuid => $uuid, type => 'proguard' }], @frames }), 'application/json'),
+        js => told('/symbolicate-js', $json->encode({ @frames, modules => [
+            { type => 'sourcemap', debug_id => $uuid, code_file => 'https://e/x.js' }],
+            source => { id => 'x', token => 'y', url => 'http://127.0.0.1:1/' } }),
+            'application/json'),
+        apple => told('/applecrashreport', form(['apple_crash_report', $apple, 'a']), $form_type),
+        minidump => told('/minidump', form(['upload_file_minidump', $dump, 'a']), $form_type),
+    };
+}
+my $missing = everywhere();
+is $missing->{jvm}, 'missing', 'a mapping is missing';
+is $missing->{js}, 'scraping_disabled', 'a script may not be fetched';
+is $missing->{$_}, 'missing', "$_: modules are missing" for qw(apple minidump);
+$t->stop_symcached('KILL');
+my $failed = everywhere();
+is $failed->{$_}, 'fetching_failed', "$_: without symcached that is not known"
+    for sort keys %$failed;
+$t->start_symcached($config); # which removes what the other one has left
+$t->wait_until('that', sub { 1 == glob_of('store') && 1 == glob_of('downloads') });
 
 $t->finish;
 done_testing;

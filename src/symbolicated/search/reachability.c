@@ -19,7 +19,7 @@ static atomic_int last = NOT_KNOWN; /* errno of the last connection, or 0 */
 static atomic_bool is_expected;
 static _Atomic(uint64_t) paused_until; /* clock_ms() */
 
-void reachability_note(int family, int error)
+void reachability_note(int family, const char *address, int error)
 {
     /* the errno without a socket; a port that is closed has none either */
     int absent = family == AF_UNIX ? ENOENT : ECONNREFUSED;
@@ -32,9 +32,9 @@ void reachability_note(int family, int error)
         return;
     }
     if (error == 0) {
-        log_info(0, "symcached is reached");
+        log_info(0, "symcached is reached at %s", address);
     } else {
-        log_warn(error, "symcached cannot be reached");
+        log_warn(error, "symcached cannot be reached at %s", address);
     }
 }
 

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /* A connection was made to an address of this family (error 0), or was not, by
- * an errno.  Logs a change. */
-void reachability_note(int family, int error);
+ * an errno.  Logs a change, with the text of the address. */
+void reachability_note(int family, const char *address, int error);
 
 /* Whether there was a symcached, or its socket, since the start. */
 bool reachability_is_expected(void);

@@ -23,6 +23,7 @@ struct symcached_client {
     struct bufferevent *bev;
     struct event limit;
     int family; /* of symcached's address; AF_UNSPEC: a tenant's */
+    char address[SYMCACHED_CLIENT_TEXT];
     int error;  /* of a connect() that failed at once */
     bool is_connected;
     bool has_head;
@@ -37,6 +38,7 @@ void symcached_client_address(struct symcached_client_address *address,
     int size = sizeof(address->address);
 
     memset(address, 0, sizeof(*address));
+    snprintf(address->text, sizeof(address->text), "%s", text);
     if (token != NULL) {
         snprintf(address->credentials, sizeof(address->credentials),
                  "Authorization: Bearer %s\r\n", token);
@@ -66,7 +68,7 @@ static void end_exchange(struct symcached_client *exchange,
 static void note_reach(const struct symcached_client *exchange, int error)
 {
     if (exchange->family != AF_UNSPEC) {
-        reachability_note(exchange->family, error);
+        reachability_note(exchange->family, exchange->address, error);
     }
 }
 
@@ -256,6 +258,7 @@ symcached_client_start(struct event_base *base,
     if (exchange != NULL) {
         exchange->family =
             address->is_tenant ? AF_UNSPEC : address->address.ss_family;
+        memcpy(exchange->address, address->text, sizeof(exchange->address));
         exchange->fn = fn;
         exchange->arg = arg;
         evtimer_assign(&exchange->limit, base, on_limit, exchange);

@@ -13,8 +13,11 @@
 
 struct event_base;
 
+#define SYMCACHED_CLIENT_TEXT 128 /* "unix:" and a path, or the like */
+
 /* Where symcached listens, and the token that it wants there. */
 struct symcached_client_address {
+    char text[SYMCACHED_CLIENT_TEXT];
     struct sockaddr_storage address;
     socklen_t size;
     bool is_tenant; /* not the symcached of the configuration */

@@ -468,6 +468,7 @@ static void write_error(struct json_writer *w, const struct json *json,
         [JS_ERROR_MALFORMED] = "malformed_sourcemap",
         [JS_ERROR_MAP] = "missing_sourcemap",
         [JS_ERROR_DISABLED] = "scraping_disabled",
+        [JS_ERROR_FAILED] = "fetching_failed",
     };
     const uint32_t column = e->frame->members[JS_COLNO];
 

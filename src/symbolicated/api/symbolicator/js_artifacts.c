@@ -314,6 +314,12 @@ static void note_list(struct js_files *files, struct js_file *file,
 
 /* our own uploads --------------------------------------------------------- */
 
+static void note_failure(struct js_file *file, const struct api_module *module)
+{
+    file->is_unknown = file->is_unknown ||
+                       (module != NULL && module->state == API_MODULE_FAILED);
+}
+
 /* Adds the bundles of a list.  Returns false while it is pending. */
 static bool read_list(struct js_files *files, const char *name,
                       const char *how, size_t *n, struct js_file *file)
@@ -325,6 +331,7 @@ static bool read_list(struct js_files *files, const char *name,
 
     js_want_take(&list, want);
     note_list(files, file, (struct symc_string){name, strlen(name)}, want);
+    note_failure(file, js_want_module(want));
     if (list.state != JS_FILE_FOUND) {
         return list.state != JS_FILE_PENDING;
     }
@@ -507,6 +514,9 @@ static void note_bundles(struct js_files *files, struct js_file *file)
 
     for (bundle = files->bundles; bundle != NULL; bundle = bundle->next) {
         if (bundle->reader == NULL) {
+            if (!files->has_source) {
+                note_failure(file, bundle->module);
+            }
             js_files_note(files, file,
                           &(struct js_asked){.what = "bundle",
                                              .key = bundle->uri,

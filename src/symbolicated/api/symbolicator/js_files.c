@@ -312,7 +312,7 @@ const struct api_module *js_files_cache(struct js_files *files,
                                         const struct js_file *script,
                                         const struct js_file *map)
 {
-    static const struct api_module none = {.state = API_MODULE_FAILED};
+    static const struct api_module none = {.state = API_MODULE_MISSING};
     char hints[SYMCACHE_HINTS_MAX + 1], value[SYMCACHE_HINT_MAX + 1];
     const uint8_t *digests[2] = {script->digest,
                                  map != NULL ? map->digest : NULL};

@@ -34,6 +34,7 @@ struct js_file {
     enum js_file_state state;
     struct js_asked *asked; /* the first one; or NULL */
     bool is_disabled; /* MISSING: it may not be fetched from the web */
+    bool is_unknown;  /* MISSING: our uploads could not be asked for it */
     struct symc_string text;      /* FOUND */
     struct symc_string reference; /* to its map, by a header; or absent */
     struct symc_string uri;       /* or that of its bundle */

@@ -59,9 +59,19 @@ static bool take_cache(struct js_module *module,
     } else {
         module->error = cache->state == API_MODULE_MALFORMED
                             ? JS_ERROR_MALFORMED
-                            : JS_ERROR_MAP;
+                        : cache->state == API_MODULE_FAILED ? JS_ERROR_FAILED
+                                                            : JS_ERROR_MAP;
     }
     return true;
+}
+
+/* Why a file is not there, if it is not missing. */
+static enum js_error_type error_of(const struct js_file *file,
+                                   enum js_error_type missing)
+{
+    return file->is_unknown    ? JS_ERROR_FAILED
+           : file->is_disabled ? JS_ERROR_DISABLED
+                               : missing;
 }
 
 /* The debug id by which a map is looked for. */
@@ -120,8 +130,7 @@ static bool find_map(struct js_files *files, const struct js_script *script,
     module->map = js_files_find(files, SOURCECACHE_MAP, url, debug_id);
     module->resolved_with = module->map->resolved_with;
     if (module->map->state == JS_FILE_MISSING) {
-        module->error = module->map->is_disabled ? JS_ERROR_DISABLED
-                                                 : JS_ERROR_MAP;
+        module->error = error_of(module->map, JS_ERROR_MAP);
     }
     return module->map->state == JS_FILE_MISSING ||
            (module->map->state == JS_FILE_FOUND &&
@@ -141,8 +150,7 @@ static bool find_script(struct js_files *files, const struct js_script *script,
     case JS_FILE_FOUND:
         return find_map(files, script, module);
     case JS_FILE_MISSING:
-        module->error = module->script->is_disabled ? JS_ERROR_DISABLED
-                                                    : JS_ERROR_SOURCE;
+        module->error = error_of(module->script, JS_ERROR_SOURCE);
         return true;
     default:
         return false;

@@ -19,6 +19,7 @@ enum js_error_type {
     JS_ERROR_MALFORMED,
     JS_ERROR_MAP,
     JS_ERROR_DISABLED,
+    JS_ERROR_FAILED, /* whether there is a file is not known */
     JS_NO_ERROR
 };
 

@@ -401,6 +401,11 @@ static int write_classes(struct jvm_answer *a)
 static void write_errors(const struct jvm_answer *a,
                          const enum jvm_error *errors)
 {
+    static const char *const types[] = {
+        [JVM_ERROR_MISSING] = "missing",
+        [JVM_ERROR_INVALID] = "invalid",
+        [JVM_ERROR_FAILED] = "fetching_failed",
+    };
     const struct jvm_request_module *module;
     char id[SYMCACHE_DEBUG_TEXT_MAX + 1];
     size_t i;
@@ -414,8 +419,7 @@ static void write_errors(const struct jvm_answer *a,
         symcache_debug_id_write(id, module->guid, module->age);
         json_write_open(a->w, '{');
         json_put_text(a->w, "uuid", id);
-        json_put_text(a->w, "type",
-                      errors[i] == JVM_ERROR_INVALID ? "invalid" : "missing");
+        json_put_text(a->w, "type", types[errors[i]]);
         json_write_close(a->w, '}');
     }
     json_write_close(a->w, ']');

@@ -12,7 +12,12 @@
 #include "jvm_request.h"
 
 /* Why a module could not be used. */
-enum jvm_error { JVM_NO_ERROR, JVM_ERROR_MISSING, JVM_ERROR_INVALID };
+enum jvm_error {
+    JVM_NO_ERROR,
+    JVM_ERROR_MISSING,
+    JVM_ERROR_INVALID,
+    JVM_ERROR_FAILED /* whether there is one is not known */
+};
 
 /* Source files of the program, in the order in which they are asked. */
 struct jvm_sources {

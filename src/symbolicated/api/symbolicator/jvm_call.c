@@ -56,6 +56,9 @@ static void take_files(const struct jvm_call *call,
         file = &first->modules[i];
         if (file->state == API_MODULE_MALFORMED) {
             errors[call->wanted[i]] = JVM_ERROR_INVALID;
+        } else if (file->state == API_MODULE_FAILED &&
+                   (call->api.tenant == NULL || call->api.lacks_tenant)) {
+            errors[call->wanted[i]] = JVM_ERROR_FAILED;
         } else if (file->state != API_MODULE_FOUND) {
             continue;
         } else if (module_of(call, i)->is_source) {
