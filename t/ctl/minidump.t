@@ -131,7 +131,7 @@ is_deeply [grep { exists $object->{crash_info}{$_} } qw(instruction
     memory_accesses)], [qw(instruction memory_accesses)],
     'socorro: members that we do not know are null';
 
-# what minidump-stackwalk 0.26.1 wrote of the same dumps and symbols
+# what minidump-stackwalk 0.27.0 wrote of the same dumps and symbols
 for my $name (qw(test_app null_read_av)) {
     my ($gz) = glob "$data/symbols/*/*/$name.sym.gz";
     my $root = make_store($t->path("socorro/$name"),
@@ -141,6 +141,16 @@ for my $name (qw(test_app null_read_av)) {
     is_deeply comparable($object),
         comparable(JSON::PP->new->decode(slurp("$data/$name.stackwalk.json"))),
         "socorro: $name";
+}
+
+# how long the process ran: to the second of the dump, and no less than not at all
+for ([100, 100], [-1, 0]) {
+    my ($later, $uptime) = @$_;
+    my $bytes = slurp("$data/test_app.dmp");
+    substr $bytes, 20, 4, pack 'V', $later + unpack 'V', substr $bytes, 20, 4;
+    ($object) = $ctl->json($ctl->run('minidump', '--schema', 'socorro',
+        $t->write_file('uptime.dmp', $bytes)));
+    is $object->{process_uptime}, $uptime, "socorro: a dump of $later seconds after the start";
 }
 
 # the last error of a thread, as minidump-stackwalk 0.26.1 says

@@ -180,16 +180,26 @@ static void read_status(struct minidump *dump)
     }
 }
 
-/* MiscInfo has the process's id, if bit 0 of its flags is set. */
+/* MiscInfo has the process's id and when it was started, if bits 0 and 1 of
+ * its flags are set. */
 static void read_process(struct minidump *dump)
 {
     struct minidump_bytes stream = bytes_stream(dump, STREAM_MISC);
+    uint32_t flags, begin;
 
+    dump->uptime = -1;
     if (stream.size < 24) {
         read_status(dump);
-    } else if ((get32(dump, stream.data + 4) & 1) != 0) {
+        return;
+    }
+    flags = get32(dump, stream.data + 4);
+    if ((flags & 1) != 0) {
         dump->has_process = true;
         dump->process = get32(dump, stream.data + 8);
+    }
+    if ((flags & 2) != 0) {
+        begin = get32(dump, stream.data + 12);
+        dump->uptime = dump->time > begin ? dump->time - begin : 0;
     }
 }
 

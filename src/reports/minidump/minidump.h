@@ -122,6 +122,7 @@ struct minidump {
     char cpu_info[192]; /* of x86, amd64 and arm; or "" */
     uint32_t process; /* its id, if has_process */
     bool has_process;
+    int64_t uptime; /* of the process, in seconds, or -1 */
 
     struct minidump_thread *threads;
     size_t num_threads;

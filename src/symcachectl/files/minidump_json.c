@@ -283,6 +283,9 @@ static cJSON *describe_more(const struct minidump *dump)
     if (dump->has_process) {
         cjson_add_number(object, "pid", dump->process);
     }
+    if (dump->uptime >= 0) {
+        cjson_add_number(object, "uptime", (double)dump->uptime);
+    }
     if (dump->requesting != SIZE_MAX) {
         cjson_add_number(object, "crashing_thread", (double)dump->requesting);
     }

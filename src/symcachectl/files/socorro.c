@@ -396,6 +396,7 @@ cJSON *socorro_report(const cJSON *walked, const cJSON *answer)
     cjson_add(object, "modules", describe_modules(&r, answer));
     cjson_add(object, "modules_contains_cert_info", cJSON_CreateFalse());
     add_copy(object, "pid", cjson_get(more, "pid"));
+    add_copy(object, "process_uptime", cjson_get(more, "uptime"));
     cjson_add_number(object, "thread_count", cJSON_GetArraySize(threads));
     cjson_add(object, "threads", threads);
     cjson_add(object, "unloaded_modules",
