@@ -51,10 +51,13 @@ sub make_dump {
     my $threads = pack 'V', $want{threads};
     $threads .= pack 'V4 Q<2 V4', $_, 0, 0, 0, 0, $stack, length $memory,
         $words, 1232, $registers for 1 .. $want{threads};
+    my $long = $add->(text('n' x 32767 . 'z')) if $want{names};
+    my $names = pack 'V', $want{threads};
+    $names .= pack 'V Q<', $_, $long // 0 for 1 .. $want{threads};
     # those that nobody reads come first
-    my $directory = pack('V3', 0x12345, 0, 0) x ($want{streams} - 3);
+    my $directory = pack('V3', 0x12345, 0, 0) x ($want{streams} - 3 - ($want{names} // 0));
     $directory .= pack 'V3', $_->[0], length $_->[1], $add->($_->[1])
-        for [7, $system], [4, $modules], [3, $threads];
+        for [7, $system], [4, $modules], [3, $threads], $want{names} ? [24, $names] : ();
     return pack('V6 Q<', 0x504d444d, 0xa793, $want{streams}, 32, 0, 1, 0)
         . $directory . $tail;
 }
@@ -120,6 +123,12 @@ is scalar(count_frames(ask(threads => 4096))), 4096, 'many threads';
 is left_out(), '', '... are all read';
 is scalar(count_frames(ask(threads => 5000))), 4096, 'too many';
 is left_out(), 'threads', '... as the log says';
+my @threads = @{ ask(threads => 4096, names => 1, streams => 4)->{stacktraces} };
+is scalar(grep { ($_->{thread_name} // '') =~ /nz$/ } @threads), 255, 'long names of all threads';
+is left_out(), 'texts', '... as the log says';
+$t->write_file('named.dmp', make_dump(threads => 4096, names => 1, streams => 4));
+$ctl->is($ctl->run('minidump', '--root', $t->path('store'), $t->path('named.dmp')), 0, qr/^thread 1 n+z$/m,
+    qr/named\.dmp: note: has more texts than are read; the others are left out$/, '... and symcachectl');
 is scalar(@{ ask(modules => 5000)->{modules} }), 4096, 'too many modules';
 is left_out(), 'modules', '... as the log says';
 is ask(streams => 1024)->{status}, 'completed', 'many streams';

@@ -99,6 +99,20 @@ bool bytes_sized_list(struct minidump *dump, struct minidump_bytes stream,
     return true;
 }
 
+/* Returns how much of a string is within the limits. */
+static size_t take_text(struct minidump *dump, size_t size)
+{
+    size_t most = MINIDUMP_TEXTS - dump->text_size;
+
+    most = most < MINIDUMP_TEXT ? most : MINIDUMP_TEXT;
+    if (size > most) {
+        dump->cut = "texts";
+        size = most;
+    }
+    dump->text_size += size;
+    return size;
+}
+
 char *bytes_string(struct minidump *dump, uint64_t offset)
 {
     struct minidump_bytes length = bytes_at(dump, offset, 4), text;
@@ -113,8 +127,7 @@ char *bytes_string(struct minidump *dump, uint64_t offset)
     if (text.data == NULL || text.size % 2 != 0) {
         return NULL;
     }
-    if (text.size > MINIDUMP_TEXT) {
-        dump->cut = "texts";
+    if (take_text(dump, text.size) < text.size) {
         return NULL;
     }
     string = end = arena_take(&dump->arena, text.size / 2 * 3 + 1);
@@ -143,15 +156,12 @@ char *bytes_string(struct minidump *dump, uint64_t offset)
 char *bytes_text(struct minidump *dump, const uint8_t *p, size_t size)
 {
     const uint8_t *nul = memchr(p, 0, size);
-    size_t n, left = nul != NULL ? (size_t)(nul - p) : size;
+    size_t n, left;
     uint32_t c;
     int taken;
     char *text, *end;
 
-    if (left > MINIDUMP_TEXT) {
-        dump->cut = "texts";
-        left = MINIDUMP_TEXT;
-    }
+    left = take_text(dump, nul != NULL ? (size_t)(nul - p) : size);
     text = end = arena_take(&dump->arena, left * 3 + 1);
     for (; text != NULL && left > 0; p += n, left -= n) {
         taken = utf8_decode(p, left, &c);

@@ -155,7 +155,6 @@ static const char *read_threads(struct minidump *dump)
             dump->requesting = i;
         }
     }
-    name_threads(dump);
     return NULL;
 }
 
@@ -225,9 +224,11 @@ const char *minidump_read(struct minidump *dump, const void *data, size_t size)
     }
     stacks_read(dump);
     read_process(dump);
-    return modules_read(dump) && unloaded_read(dump) && memory_read(dump)
-               ? NULL
-               : no_memory;
+    if (!modules_read(dump) || !unloaded_read(dump) || !memory_read(dump)) {
+        return no_memory;
+    }
+    name_threads(dump);
+    return NULL;
 }
 
 void minidump_free(struct minidump *dump)

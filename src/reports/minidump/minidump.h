@@ -24,6 +24,7 @@
 #define MINIDUMP_MODULES 4096
 #define MINIDUMP_RANGES (1u << 20)
 #define MINIDUMP_TEXT 65536 /* bytes of a string in the dump */
+#define MINIDUMP_TEXTS (16u << 20) /* of all strings, the modules' first */
 #define MINIDUMP_FRAMES 200000 /* of all threads */
 
 /* The word for parts that lie behind the end of the file. */
@@ -110,6 +111,7 @@ struct minidump {
     const char *cut; /* what there is too much of, or MINIDUMP_CUT_OFF: a word
                         of crash_limits; or NULL */
     uint32_t time; /* seconds since 1970 */
+    size_t text_size; /* bytes of the strings that were read */
     struct arena arena;
 
     enum minidump_os os;
