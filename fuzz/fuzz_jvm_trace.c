@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (proguardcache_reader_open(&reader, cache.data, cache.size, error,
                                   sizeof(error)) != SYMC_OPENED ||
-        jvm_retrace(&reader, text, n, &to) != 0) {
+        jvm_retrace(&reader, text, n, &to) == JVM_RETRACED_NO_MEMORY) {
         abort();
     }
     return 0;

@@ -249,6 +249,14 @@ is((run("at a.a.b(X:1)\njava.lang.Error\nat a.a.c(X:1)\n", 'retrace', $t->path('
     "java.lang.Error\n", 'a hidden frame that can be many lines');
 cmp_ok((times)[2] - $began, '<', 5, '... in no time');
 
+# A name in many lines does not become gigabytes.
+$t->write_file('long', 'o.' . 'x' x 1_000_000 . " -> a.a:\n    1:1:void f():1:600 -> b\n");
+my ($too_large, $cut, $why) = run("at a.a.b(X:1)\n" x 20, 'retrace', $t->path('long'));
+is $too_large, 4, 'too much of an answer';
+is length($cut), (64 << 20) + 16 * 20 * 14, '... of which a part is printed';
+like $why, qr/^symcachectl: \S+: with its names the trace has more than 64 MiB and 16 times its size; the rest is not printed$/,
+    '... and it is said';
+
 # --- a folder of mappings: R8 has an id of one in place of the source file, the
 # first digits of the SHA-256 that is at the begin of the mapping, or all of them
 

@@ -314,26 +314,33 @@ struct retrace {
     struct jvm_mapping mapping;
     struct jvm_alternatives *alternatives;
     const struct jvm_output_text *output;
+    uint64_t left; /* bytes that may still be written */
     uint64_t work;
+    bool is_too_large;
     struct symc_string descriptor; /* data is NULL: nothing was thrown */
     char room[DESCRIPTOR_MAX];
 };
 
-static void put_trace(const struct retrace *r, const char *data, size_t size)
+static void put_trace(struct retrace *r, const char *data, size_t size)
 {
+    if (size > r->left) {
+        r->is_too_large = true;
+        size = (size_t)r->left;
+    }
     if (size > 0) {
         r->output->write(r->output->context, data, size);
+        r->left -= size;
     }
 }
 
-static void put_text(const struct retrace *r, struct symc_string text)
+static void put_text(struct retrace *r, struct symc_string text)
 {
     put_trace(r, text.data, text.size);
 }
 
 /* Writes what stands in front of a class, with "<OR> " before "at" if another
  * frame may be meant instead. */
-static void put_before(const struct retrace *r, struct symc_string before,
+static void put_before(struct retrace *r, struct symc_string before,
                        bool is_alternative)
 {
     const char *at = before.data + before.size;
@@ -350,7 +357,7 @@ static void put_before(const struct retrace *r, struct symc_string before,
     put_text(r, before);
 }
 
-static void put_frame(const struct retrace *r, const struct jvm_line *line,
+static void put_frame(struct retrace *r, const struct jvm_line *line,
                       const struct jvm_mapped *mapped, bool is_alternative,
                       struct symc_string line_end)
 {
@@ -393,7 +400,7 @@ static bool is_repeated(const struct jvm_alternatives *a, size_t stack,
 
 /* Writes the frames of all stacks at a depth.  Returns false if there are
  * none. */
-static bool put_depth(const struct retrace *r, const struct jvm_line *line,
+static bool put_depth(struct retrace *r, const struct jvm_line *line,
                       uint32_t depth, struct symc_string line_end)
 {
     const struct jvm_alternatives *a = r->alternatives;
@@ -475,11 +482,13 @@ static void retrace_exception(struct retrace *r, const struct jvm_line *line,
     put_text(r, line_end);
 }
 
-int jvm_retrace(const struct proguardcache_reader *reader, const char *text,
-                size_t size, const struct jvm_output_text *output)
+enum jvm_retraced
+jvm_retrace(const struct proguardcache_reader *reader, const char *text,
+            size_t size, const struct jvm_output_text *output)
 {
     struct retrace r = {.mapping = {.reader = reader},
                         .output = output,
+                        .left = JVM_RETRACED_MAX + JVM_RETRACED_FACTOR * size,
                         .work = JVM_WORK_MAX};
     const char *at = text;
     struct symc_string whole, line_end;
@@ -488,9 +497,9 @@ int jvm_retrace(const struct proguardcache_reader *reader, const char *text,
 
     r.alternatives = malloc(sizeof(*r.alternatives));
     if (r.alternatives == NULL) {
-        return -1;
+        return JVM_RETRACED_NO_MEMORY;
     }
-    while (next_line(&at, text + size, &whole, &n)) {
+    while (!r.is_too_large && next_line(&at, text + size, &whole, &n)) {
         line_end = slice_of(whole.data + n, whole.data + whole.size);
         jvm_line_read(&line, (struct symc_string){whole.data, n});
         if (line_end.size == 0) { /* of the last line */
@@ -508,5 +517,5 @@ int jvm_retrace(const struct proguardcache_reader *reader, const char *text,
         }
     }
     free(r.alternatives);
-    return 0;
+    return r.is_too_large ? JVM_RETRACED_TOO_LARGE : JVM_RETRACED;
 }

@@ -37,8 +37,19 @@ void jvm_line_read(struct jvm_line *line, struct symc_string text);
 /* Is a text a stack trace?  Among its first lines there must be a frame. */
 bool jvm_is_trace(const char *text, size_t size);
 
-/* Writes a text with original names.  Returns 0, or -1 when out of memory. */
-int jvm_retrace(const struct proguardcache_reader *reader, const char *text,
-                size_t size, const struct jvm_output_text *output);
+/* So much is written at most: for a trace, and for each byte of it more. */
+#define JVM_RETRACED_MAX ((uint64_t)64 << 20)
+#define JVM_RETRACED_FACTOR 16
+
+enum jvm_retraced {
+    JVM_RETRACED,
+    JVM_RETRACED_NO_MEMORY,
+    JVM_RETRACED_TOO_LARGE /* the rest was not written */
+};
+
+/* Writes a text with original names. */
+enum jvm_retraced
+jvm_retrace(const struct proguardcache_reader *reader, const char *text,
+            size_t size, const struct jvm_output_text *output);
 
 #endif

@@ -228,6 +228,9 @@ static void print_retraced(void *context, const char *data, size_t size)
 
 int retrace_show(const char *mapping, const char *file)
 {
+    static const char too_large[] =
+        "with its names the trace has more than 64 MiB and 16 times its "
+        "size; the rest is not printed";
     const struct jvm_output_text to = {print_retraced, &output};
     struct proguardcache_reader reader;
     struct memory_output trace = {NULL, 0, 0};
@@ -242,11 +245,18 @@ int retrace_show(const char *mapping, const char *file)
     if (rc == COMMAND_OK) {
         rc = open_mapping(mapping, &reader);
     }
-    if (rc == COMMAND_OK) {
+    if (rc == COMMAND_OK && trace.size > 0) {
         output_init(&output, STDOUT_FILENO);
-        if (trace.size > 0 &&
-            jvm_retrace(&reader, (char *)trace.data, trace.size, &to) != 0) {
+        switch (
+            jvm_retrace(&reader, (char *)trace.data, trace.size, &to)) {
+        case JVM_RETRACED_NO_MEMORY:
             rc = command_fail(COMMAND_IO, file, "out of memory");
+            break;
+        case JVM_RETRACED_TOO_LARGE:
+            rc = command_fail(COMMAND_FOREIGN, mapping, too_large);
+            break;
+        default:
+            break;
         }
         rc = output_finish(&output, rc);
     }
