@@ -57,6 +57,17 @@ is $r->{err}, "symcachectl: symbolicated is not reached: frames have no names "
 is $ctl->run('symbolicate', $t->write_file('mark.ips', "\xef\xbb\xbf\n" . slurp("$data/ips/macos.ips")))
     ->{out}, $text, 'behind a byte order mark';
 
+# what editors, mails and scripts make of one
+my ($header, $body) = slurp("$data/ips/macos.ips") =~ /^(.*?\n)(.*)$/s;
+my %forms = ('blank lines and CR LF' => "$header\r\n \r\n" . $body =~ s/\n/\r\n/gr,
+    'without its header' => $body);
+for my $form (sort keys %forms) {
+    my $run = $ctl->run('symbolicate', $t->write_file('form.ips', $forms{$form}));
+    is $run->{code} . $run->{out}, "0$text", $form;
+}
+$ctl->is($ctl->run('symbolicate', $t->write_file('header.ips', "${header}x\n")), 4, undef,
+    qr/header\.ips: there is no report behind the header$/, 'a header alone');
+
 # a text of today's systems, of which Symbolicator loses most
 my $modern = $t->write_file('modern.crash', <<'END');
 Incident Identifier: TODO

@@ -54,6 +54,12 @@ int apple_read(struct apple_report *report, const void *data, size_t size,
     } else if (form != APPLE_UNREADABLE) {
         rc = apple_text_read(report, text, size);
     }
+    if (rc == 0 && form == APPLE_TEXT_BEHIND && report->num_threads == 0 &&
+        report->num_images == 0) {
+        snprintf(report->error, sizeof(report->error),
+                 "there is no report behind the header");
+        rc = -1;
+    }
     apple_sort_registers(report);
     return rc;
 }
@@ -78,7 +84,8 @@ bool apple_is_report(const char *text, size_t size)
     if (size > 0 && text[0] == '{') {
         next = memchr(text, '\n', size);
         next = next != NULL ? next : end;
-        return memmem(text, (size_t)(next - text), "\"bug_type\"", 10) != NULL;
+        return apple_ips_is_body(text, size) ||
+               memmem(text, (size_t)(next - text), "\"bug_type\"", 10) != NULL;
     }
     for (p = text; p < end; p = next + 1) {
         next = memchr(p, '\n', (size_t)(end - p));

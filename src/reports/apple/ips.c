@@ -134,6 +134,13 @@ static enum apple_form read_header(struct apple_report *report,
     return report->rest[0] == '{' ? APPLE_JSON : APPLE_TEXT_BEHIND;
 }
 
+bool apple_ips_is_body(const char *text, size_t size)
+{
+    static const char member[] = "\"usedImages\"";
+
+    return memmem(text, size, member, sizeof(member) - 1) != NULL;
+}
+
 enum apple_form apple_ips_begin(struct apple_report *report, const char *text,
                                 size_t size)
 {
@@ -156,7 +163,13 @@ enum apple_form apple_ips_begin(struct apple_report *report, const char *text,
     }
     memcpy(report->text, text, size);
     n = json_read(&json, report->text, size, HEADER_VALUES_MAX, &error);
-    if (n > 0) {
+    if (n == 0 ? apple_ips_is_body(text, size)
+               : json_member(&json, 0, "usedImages") != 0) {
+        memcpy(report->text, text, size);
+        report->rest = report->text;
+        report->rest_size = size;
+        form = APPLE_JSON;
+    } else if (n > 0) {
         form = read_header(report, &json, n, size);
     }
     json_free(&json);

@@ -22,6 +22,9 @@ enum apple_form {
 enum apple_form apple_ips_begin(struct apple_report *report, const char *text,
                                 size_t size);
 
+/* Is a text a report without the object in front of it? */
+bool apple_ips_is_body(const char *text, size_t size);
+
 /* Reads the object at report->rest, as apple_read(). */
 int apple_ips_read(struct apple_report *report);
 
