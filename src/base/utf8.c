@@ -89,6 +89,33 @@ uint32_t utf16_pair(uint32_t first, uint32_t second)
     return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
 }
 
+static uint32_t utf16_unit(const unsigned char *p, bool is_big)
+{
+    return is_big ? (uint32_t)p[0] << 8 | p[1] : (uint32_t)p[1] << 8 | p[0];
+}
+
+size_t utf16_to_utf8(const void *text, size_t size, char *out)
+{
+    const unsigned char *p = text;
+    size_t i, n = 0;
+    uint32_t c, pair, mark = size >= 2 ? utf16_unit(p, true) : 0;
+    bool is_big = mark == 0xFEFF;
+
+    if (!is_big && mark != 0xFFFE) {
+        return SIZE_MAX;
+    }
+    for (i = 2; i + 1 < size; i += 2) {
+        c = utf16_unit(p + i, is_big);
+        pair = i + 3 < size ? utf16_pair(c, utf16_unit(p + i + 2, is_big)) : 0;
+        if (pair != 0) {
+            c = pair;
+            i += 2;
+        }
+        n += utf8_encode(out + n, c);
+    }
+    return n;
+}
+
 static inline uint64_t eight(const unsigned char *p)
 {
     uint64_t bytes;

@@ -29,6 +29,13 @@ size_t utf8_encode(char out[4], uint32_t c);
  * surrogate pair. */
 uint32_t utf16_pair(uint32_t first, uint32_t second);
 
+/*
+ * Writes a text in UTF-16 that begins with a byte order mark as UTF-8, which
+ * takes 3 bytes for 2 at most, and returns the number of its bytes.  Half of a
+ * pair becomes U+FFFD.  A text that begins with no such mark returns SIZE_MAX.
+ */
+size_t utf16_to_utf8(const void *text, size_t size, char *out);
+
 /* Returns the length in bytes of the longest well-formed prefix. */
 size_t utf8_valid(const void *text, size_t size);
 

@@ -60,6 +60,8 @@ is $ctl->run('symbolicate', $t->write_file('mark.ips', "\xef\xbb\xbf\n" . slurp(
 # what editors, mails and scripts make of one
 my ($header, $body) = slurp("$data/ips/macos.ips") =~ /^(.*?\n)(.*)$/s;
 my %forms = ('blank lines and CR LF' => "$header\r\n \r\n" . $body =~ s/\n/\r\n/gr,
+    'UTF-16' => "\xff\xfe" . pack('v*', unpack 'C*', "$header$body"),
+    'UTF-16, big endian' => "\xfe\xff" . pack('n*', unpack 'C*', "$header$body"),
     'without its header' => $body);
 for my $form (sort keys %forms) {
     my $run = $ctl->run('symbolicate', $t->write_file('form.ips', $forms{$form}));
@@ -67,6 +69,9 @@ for my $form (sort keys %forms) {
 }
 $ctl->is($ctl->run('symbolicate', $t->write_file('header.ips', "${header}x\n")), 4, undef,
     qr/header\.ips: there is no report behind the header$/, 'a header alone');
+my $text16 = pack 'v*', 0xfeff, unpack 'C*', slurp("$data/own-0.txt");
+is $ctl->run('symbolicate', $t->write_file('wide.crash', $text16))->{out},
+    $ctl->run('symbolicate', "$data/own-0.txt")->{out}, 'a text in UTF-16';
 
 # a text of today's systems, of which Symbolicator loses most
 my $modern = $t->write_file('modern.crash', <<'END');

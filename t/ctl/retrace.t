@@ -256,6 +256,8 @@ is $too_large, 4, 'too much of an answer';
 is length($cut), (64 << 20) + 16 * 20 * 14, '... of which a part is printed';
 like $why, qr/^symcachectl: \S+: with its names the trace has more than 64 MiB and 16 times its size; the rest is not printed$/,
     '... and it is said';
+my $wide = pack 'v*', 0xfeff, unpack 'C*', $trace;
+is((run($wide, 'retrace', $t->path('mapping')))[1], $want, 'a trace in UTF-16, as PowerShell writes it');
 
 # --- a folder of mappings: R8 has an id of one in place of the source file, the
 # first digits of the SHA-256 that is at the begin of the mapping, or all of them

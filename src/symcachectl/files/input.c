@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "symcachectl/command.h"
+#include "base/utf8.h"
 #include "sandbox/sandbox.h"
 
 #define FIRST_READ 65536
@@ -144,4 +145,24 @@ int input_open(const char *file, int damaged_code, struct input *input)
     }
     return command_fail(
         status == SYMC_DAMAGED ? damaged_code : COMMAND_FOREIGN, file, error);
+}
+
+char *input_as_utf8(char *text, size_t *size)
+{
+    size_t n;
+    char *converted;
+
+    if (*size < 2 || (memcmp(text, "\xff\xfe", 2) != 0 &&
+                      memcmp(text, "\xfe\xff", 2) != 0)) {
+        return text;
+    }
+    converted = malloc(*size / 2 * 3 + 1);
+    if (converted == NULL) {
+        command_no_memory();
+    }
+    n = utf16_to_utf8(text, *size, converted);
+    converted[n] = '\0';
+    *size = n;
+    free(text);
+    return converted;
 }

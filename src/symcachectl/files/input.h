@@ -37,6 +37,13 @@ struct input_bytes {
 int input_load(const char *file, struct input_bytes *bytes);
 
 /*
+ * Converts a text in UTF-16 behind a byte order mark, as PowerShell writes it,
+ * to UTF-8 with a NUL after its *size bytes, and frees it.  Any other text is
+ * returned as it is.
+ */
+char *input_as_utf8(char *text, size_t *size);
+
+/*
  * Opens the file and enters the sandbox, in which no other descriptors can be
  * opened.  Returns COMMAND_OK; or an exit code after printing what is wrong,
  * which is damaged_code for an incomplete file.  The memory is kept until

@@ -172,6 +172,7 @@ static int read_trace(const char *file, struct memory_output *bytes)
     if (f != stdin) {
         fclose(f);
     }
+    bytes->data = (uint8_t *)input_as_utf8((char *)bytes->data, &bytes->size);
     return n != 0 ? command_fail(COMMAND_IO, file, "cannot be read")
                   : COMMAND_OK;
 }

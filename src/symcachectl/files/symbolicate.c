@@ -19,6 +19,7 @@
 #include "reports/jstrace/jstrace.h"
 #include "symbolication/jvm/jvm.h"
 #include "event_download.h"
+#include "input.h"
 #include "symcachectl/cjson.h"
 #include "symcachectl/helper/json_request.h"
 #include "symcachectl/helper/temporary_daemons.h"
@@ -233,6 +234,7 @@ static char *read_request(const char *file, size_t *size)
     } else {
         text[n] = '\0';
         *size = n;
+        text = input_as_utf8(text, size);
     }
     if (f != stdin) {
         fclose(f);

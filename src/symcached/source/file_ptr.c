@@ -14,39 +14,13 @@
 
 /* text -------------------------------------------------------------------- */
 
-static uint32_t file_ptr_unit(const uint8_t *p, bool big)
-{
-    return big ? (uint32_t)p[0] << 8 | p[1] : (uint32_t)p[1] << 8 | p[0];
-}
-
-static size_t file_ptr_from_utf16(const uint8_t *p, size_t len, bool big,
-                                  char *out)
-{
-    size_t i, n = 0;
-    uint32_t c, pair;
-
-    for (i = 0; i + 1 < len; i += 2) {
-        c = file_ptr_unit(p + i, big);
-        pair = i + 3 < len ? utf16_pair(c, file_ptr_unit(p + i + 2, big)) : 0;
-        if (pair != 0) {
-            c = pair;
-            i += 2;
-        }
-        /* half of a pair is written as U+FFFD */
-        n += utf8_encode(out + n, c);
-    }
-
-    return n;
-}
-
 /* Decodes UTF-16 to UTF-8, and copies UTF-8 or ANSI text as it is. */
 static size_t file_ptr_decode(const uint8_t *data, size_t len, char *out)
 {
-    if (len >= 2 && data[0] == 0xff && data[1] == 0xfe) {
-        return file_ptr_from_utf16(data + 2, len - 2, false, out);
-    }
-    if (len >= 2 && data[0] == 0xfe && data[1] == 0xff) {
-        return file_ptr_from_utf16(data + 2, len - 2, true, out);
+    size_t n = utf16_to_utf8(data, len, out);
+
+    if (n != SIZE_MAX) {
+        return n;
     }
     if (len >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) {
         data += 3;
