@@ -102,6 +102,37 @@ is_deeply $object->{stacktraces}, [{ thread_id => 0,
 like $ctl->run('symbolicate', $modern)->{out}, qr/^macOS 14\.4 \(23E214\), arm64$/m,
     'a system without a version of its own';
 
+# as iOS writes a call of a null pointer, and macOS names in several lines
+my $frames = $ctl->run('symbolicate', $t->write_file('frames.crash', <<'END'));
+Incident Identifier: TODO
+Code Type:           ARM-64 (Native)
+OS Version:          iPhone OS 11.2.6 (15D100)
+Exception Type:      EXC_BAD_ACCESS (SIGSEGV)
+
+Thread 0 Crashed:
+0   ???                           	000000000000000000 0 + 0
+1   App                           	0x0000000100001018 */Developer/Xcode.app/a
+ + 0 [inlined]
+2   App                           	0x0000000100001020 main + 32
+
+Binary Images (dpkg):
+0x100000000 - 0x100003fff   App arm64  <11111111222233334444555555555555> /App
+
+Binary Images (Other):
+0x200000000 - 0x200003fff   Lib arm64  <(null)> /Lib
+END
+is $frames->{out}, <<'END', 'a null pointer, a name of two lines, two lists of images';
+iPhone OS 11.2.6 (15D100), arm64
+EXC_BAD_ACCESS (SIGSEGV)
+
+thread 0, requesting
+#0   0x0
+#1   0x100001018 in */Developer/Xcode.app/a from App
+#2   0x100001020 in main from App
+
+module missing: /App
+END
+
 # --- names of a store, of symbolicated, of a server
 
 my $root = $t->path('store');

@@ -234,7 +234,8 @@ static void frames(void **state)
                                           &frame.file};
         size_t k;
 
-        assert_true(parse_frame_line(text_of(cases[i].line), &frame, &error));
+        assert_true(parse_frame_line(text_of(cases[i].line), false, &frame,
+                                     &error));
         assert_null(error);
         assert_int_equal(frame.line, cases[i].number);
         for (k = 0; k < 3; k++) {
@@ -247,7 +248,7 @@ static void frames(void **state)
         }
     }
     for (i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
-        assert_false(parse_frame_line(text_of(none[i]), &frame, &error));
+        assert_false(parse_frame_line(text_of(none[i]), true, &frame, &error));
     }
 }
 

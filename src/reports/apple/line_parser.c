@@ -264,14 +264,22 @@ bool parse_address(struct apple_text *rest, uint64_t *address,
     return true;
 }
 
+/* Systems write the address 0 as zeros alone, without 0x. */
+static bool skip_null(struct cursor *c)
+{
+    return skip_text(c, "000000000000000000") || skip_text(c, "0000000000");
+}
+
 /* Does a line go on with blanks, an address, and blanks? */
-static bool take_address(struct cursor *c, uint64_t *address,
+static bool take_address(struct cursor *c, bool is_lenient, uint64_t *address,
                          line_error *error)
 {
     struct cursor from = *c;
     line_error wrong = NULL;
 
-    if (skip_spaces(c) > 0 && take_hex(c, address, &wrong) &&
+    *address = 0;
+    if (skip_spaces(c) > 0 &&
+        ((is_lenient && skip_null(c)) || take_hex(c, address, &wrong)) &&
         skip_spaces(c) > 0) {
         *error = wrong;
         return true;
@@ -281,8 +289,8 @@ static bool take_address(struct cursor *c, uint64_t *address,
 }
 
 /* The name is the shortest with an address after it. */
-static bool take_module(struct cursor *c, struct apple_frame *frame,
-                        line_error *error)
+static bool take_module(struct cursor *c, bool is_lenient,
+                        struct apple_frame *frame, line_error *error)
 {
     const char *gap = c->p, *name, *p;
     size_t blanks = skip_spaces(c);
@@ -291,7 +299,7 @@ static bool take_module(struct cursor *c, struct apple_frame *frame,
     for (p = name + 1; blanks > 0 && name < c->end && p < c->end; p++) {
         if (line_is_space(*p) && !line_is_space(p[-1])) {
             c->p = p;
-            if (take_address(c, &frame->address, error)) {
+            if (take_address(c, is_lenient, &frame->address, error)) {
                 frame->module = between(name, p);
                 return true;
             }
@@ -299,7 +307,7 @@ static bool take_module(struct cursor *c, struct apple_frame *frame,
     }
     /* without a name, one of the blanks is it */
     c->p = gap + 2;
-    if (blanks > 2 && take_address(c, &frame->address, error)) {
+    if (blanks > 2 && take_address(c, is_lenient, &frame->address, error)) {
         frame->module = between(gap + 1, gap + 2);
         return true;
     }
@@ -365,8 +373,8 @@ static bool is_number(struct apple_text symbol)
     return take_hex(&c, &n, &error) && c.p == c.end && error == NULL;
 }
 
-bool parse_frame_line(struct apple_text line, struct apple_frame *frame,
-                      line_error *error)
+bool parse_frame_line(struct apple_text line, bool is_lenient,
+                      struct apple_frame *frame, line_error *error)
 {
     struct cursor c = at(line);
     line_error ignored = NULL, wrong = NULL;
@@ -375,7 +383,7 @@ bool parse_frame_line(struct apple_text line, struct apple_frame *frame,
 
     memset(frame, 0, sizeof(*frame));
     if (!take_digits(&c, &number, &ignored) ||
-        !take_module(&c, frame, &wrong)) {
+        !take_module(&c, is_lenient, frame, &wrong)) {
         return false;
     }
     if (line_is(frame->module, "???")) {
@@ -386,7 +394,8 @@ bool parse_frame_line(struct apple_text line, struct apple_frame *frame,
         cut_place(&symbol, frame, &wrong);
         cut_offset(&symbol); /* Xcode writes both */
     }
-    if (!is_number(symbol) && !line_is(symbol, "???")) {
+    if (!is_number(symbol) && !line_is(symbol, "???") &&
+        !(is_lenient && line_is(symbol, "0"))) {
         frame->symbol = symbol;
     }
     *error = wrong;
@@ -529,6 +538,9 @@ bool parse_image_line(struct apple_text line, bool is_lenient,
         wrong = "an image ends before it begins";
     }
     if (!parse_uuid(id, image->uuid)) {
+        if (is_lenient) {
+            return false;
+        }
         wrong = "an image's UUID is none";
     }
     image->has_id = true;

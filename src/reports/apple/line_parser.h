@@ -43,9 +43,10 @@ bool is_thread_state_line(struct apple_text line, bool is_lenient);
 bool parse_register(struct apple_text *rest, struct apple_register *found,
                     line_error *error);
 
-/* "3   Foundation    0x00007fff349f45ad -[NSString length] + 12". */
-bool parse_frame_line(struct apple_text line, struct apple_frame *frame,
-                      line_error *error);
+/* "3   Foundation    0x00007fff349f45ad -[NSString length] + 12"; if it is
+ * lenient, also with the address "000000000000000000". */
+bool parse_frame_line(struct apple_text line, bool is_lenient,
+                      struct apple_frame *frame, line_error *error);
 
 /* "0x1000 - 0x1fff +name x86_64 (1.0) <UUID> /a/path"; if it is lenient, also
  * without the architecture. */

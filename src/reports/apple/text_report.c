@@ -147,8 +147,11 @@ static void read_frame(struct text_report_reader *r, struct apple_text line)
         read_bare_frames(r, line);
         return;
     }
-    if (!parse_frame_line(line, &frame, &r->error)) {
-        r->state = STATE_HEAD;
+    if (!parse_frame_line(line, report->has_names, &frame, &r->error)) {
+        /* with the correction, one of a name in several lines */
+        if (!report->has_names || line_trim(line).size == 0) {
+            r->state = STATE_HEAD;
+        }
         return;
     }
     if (r->error == NULL) {
@@ -254,7 +257,9 @@ static bool begin_state(struct text_report_reader *r, struct apple_text line)
         (line_is(line, "Last Exception Backtrace:") ||
          line_starts(line, "Application Specific Backtrace "))) {
         begin_thread(r, &thread);
-    } else if (line_starts(line, "Binary Images:")) {
+    } else if (line_starts(line, "Binary Images:") ||
+               ((r->report->corrections & APPLE_MAC) != 0 &&
+                line_starts(line, "Binary Images ("))) {
         r->state = STATE_IMAGES;
     } else if (line_starts(line, "Application Specific Information:")) {
         r->state = STATE_INFORMATION;
