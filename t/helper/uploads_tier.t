@@ -376,6 +376,10 @@ for (['', other()], [$path, $pdb]) {
     is found(), 200, $kept ? 'the tier has it, and it stays' : 'the tier has another one';
     is stored(), $kept, '... and decides what is here';
 }
+is $u->admin('POST', "/v1/changed/$path?from=other", 'Content-Length: 0')
+    ->{status}, 200, 'another machine has changed it before, and tells it now';
+is stored(), $path, '... it stays';
+requests();
 
 # --- stopped while the tier does not say that an upload is gone
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/disk_full.h"
 #include "base/fd_close.h"
@@ -238,8 +239,9 @@ static void take_note(struct upload_removal *removal)
     }
 }
 
-/* Of two machines that were told of each other's file, the tier has that of
- * one.  What was stored here meanwhile is not what was compared. */
+/* Of two machines that have stored a file at a time, and tell each other, the
+ * tier has that of one, which keeps its copy.  What is stored here meanwhile is
+ * not what was compared. */
 static void on_compared(void *arg, enum tier_original_outcome outcome,
                         const char *detail)
 {
@@ -257,19 +259,22 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
     }
 }
 
-/* Returns false if it cannot be compared. */
+/* Returns false if there is nothing to compare, or if that is so old that the
+ * tier cannot have got it after what was told of. */
 static bool compare_with_tier(struct upload_removal *removal)
 {
     char path[PATH_MAX];
     struct stat st;
     int fd;
 
-    if (!tier_copy_is_wanted(removal->config)) {
+    if (!tier_copy_is_wanted(removal->config) || removal->is_same ||
+        removal->keeps) {
         return false;
     }
     print_path(path, removal);
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0 && fstat(fd, &st) == 0) {
+    if (fd >= 0 && fstat(fd, &st) == 0 &&
+        time(NULL) - st.st_ctime < TIER_RECENT_SECONDS) {
         removal->inode = st.st_ino;
         removal->original = tiers_store_original(
             scheduler_get_tiers(removal->removals->scheduler),
@@ -292,7 +297,7 @@ static void begin_told(struct upload_removal *removal,
     (void)upload_report_ids(&removal->file.place, ids, request->nids);
     removal->is_same = request->is_same;
     removal->keeps = request->keeps;
-    if (!request->is_stored || !compare_with_tier(removal)) {
+    if (!compare_with_tier(removal)) {
         take_note(removal);
     }
 }

@@ -29,8 +29,6 @@ struct removal_request {
                      the tier and the others know */
     bool is_same; /* its bytes have not changed */
     bool keeps;   /* who has told may not have the file: this one stays */
-    bool is_stored; /* this machine has stored it at the same time: it stays, if
-                       the tier has the same */
     char ids[SYMSTORE_PATH_IDS][SYMCACHE_ID_TEXT_MAX + 1]; /* what it may be
                                                     asked for by, if known */
     size_t nids;

@@ -159,7 +159,6 @@ static void give_way(const struct upload *u, const struct upload_file *file)
                                    .file = place->file,
                                    .is_try = u->result.is_try,
                                    .is_told = true,
-                                   .is_stored = true,
                                    .nids = place->nids};
     size_t i;
 
