@@ -379,6 +379,12 @@ for (['', other()], [$path, $pdb]) {
 is $u->admin('POST', "/v1/changed/$path?from=other", 'Content-Length: 0')
     ->{status}, 200, 'another machine has changed it before, and tells it now';
 is stored(), $path, '... it stays';
+my @mine = $s3->load($object);
+$s3->save($object, @last[0, 1]);
+is $u->admin('POST', "/v1/changed/$path?from=other&keep=1", 'Content-Length: 0')
+    ->{status}, 200, 'another machine was killed after it had stored another one';
+is stored(), '', '... it goes';
+$s3->save($object, @mine[0, 1]);
 requests();
 
 # --- stopped while the tier does not say that an upload is gone

@@ -240,8 +240,8 @@ static void take_note(struct upload_removal *removal)
 }
 
 /* Of two machines that have stored a file at a time, and tell each other, the
- * tier has that of one, which keeps its copy.  What is stored here meanwhile is
- * not what was compared. */
+ * tier has that of one, which keeps its copy; the other one may have been
+ * killed.  What is stored here meanwhile is not what was compared. */
 static void on_compared(void *arg, enum tier_original_outcome outcome,
                         const char *detail)
 {
@@ -254,9 +254,10 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
     if (outcome == TIER_ORIGINAL_SAME || outcome == TIER_ORIGINAL_RECENT ||
         lstat(path, &st) != 0 || st.st_ino != removal->inode) {
         end_removal(removal, 200, "");
-    } else {
-        take_note(removal);
+        return;
     }
+    removal->keeps = removal->keeps && outcome != TIER_ORIGINAL_OTHER;
+    take_note(removal);
 }
 
 /* Returns false if there is nothing to compare, or if that is so old that the
@@ -267,14 +268,14 @@ static bool compare_with_tier(struct upload_removal *removal)
     struct stat st;
     int fd;
 
-    if (!tier_copy_is_wanted(removal->config) || removal->is_same ||
-        removal->keeps) {
+    if (!tier_copy_is_wanted(removal->config) || removal->is_same) {
         return false;
     }
     print_path(path, removal);
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0 &&
-        time(NULL) - st.st_ctime < TIER_RECENT_SECONDS) {
+        (removal->keeps ||
+         time(NULL) - st.st_ctime < TIER_RECENT_SECONDS)) {
         removal->inode = st.st_ino;
         removal->original = tiers_store_original(
             scheduler_get_tiers(removal->removals->scheduler),
