@@ -23,6 +23,7 @@ my $u = Test::Uploads->new(inputs => ['pdb', 'elf'],
 my $t = $u->t;
 my $dir = $t->dir;
 my $listen = '127.0.0.1:' . Test::Symcache::free_port();
+$t->stop_nginx;
 Test::Example::start($t, 'uploads.conf', address => $listen,
     put => { 'listen 80;' => "listen $listen;",
              '/run/symcached/uploads.sock' => "$dir/u.sock",

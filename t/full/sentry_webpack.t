@@ -27,6 +27,7 @@ $with->{stores}{default}{transcoders}[0] =
     { version => '9.0.0', command => ['pdb2symcache', '-pdb', '{pdb}'] };
 $t->stop_symcached;
 $t->start_symcached($with);
+$t->stop_nginx;
 Test::Example::start($t, 'uploads.conf', address => $listen,
     put => { 'listen 80;' => "listen $listen;",
              '/run/symcached/uploads.sock' => "$dir/u.sock",

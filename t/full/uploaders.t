@@ -34,6 +34,7 @@ my $dir = $t->dir;
 my $token = '0123456789abcdef0123456789abcdef';
 my $listen = '127.0.0.1:' . Test::Symcache::free_port();
 # version 1 of symupload knows no token: nginx decides who may
+$t->stop_nginx;
 Test::Example::start($t, 'uploads.conf', address => $listen, put => {
     'listen 80;' => "listen $listen;",
     '/run/symcached/uploads.sock' => "$dir/u.sock", '/srv/uploads' => "$dir/uploads",
