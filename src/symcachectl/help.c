@@ -297,7 +297,7 @@ bool help_is_asked(int argc, char **argv)
 
     for (i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 ||
-            (i == 2 && strcmp(argv[i], "-h") == 0)) {
+            strcmp(argv[i], "-h") == 0) {
             return true;
         }
     }

@@ -45,6 +45,10 @@ for my $command (@commands) {
 ($code, my $out) = run('retrace', '--quiet', '--help');
 is "$code$out", '0' . (run('retrace', '-h'))[1], 'behind another option, and -h';
 is((run('retrace', '--', '--help'))[0], 3, 'a file of this name');
+for my $line ('uploads forget', 'uploads ls', 'tier ls', 'transcoder check', 'symbfile make') {
+    my ($command) = split ' ', $line;
+    is_deeply [run(split(' ', $line), '-h')], [run($command, '--help')], "$line -h";
+}
 
 $t->finish;
 # what a full disk swallows is not said
