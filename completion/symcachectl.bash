@@ -53,7 +53,7 @@ _symcachectl() {
     convert)            words='-o --kind --text --arch --id --altlink --dwp --image --symbol-map --line-mapping --like-symbolic --strict' ;;
     why)                words="$asks --peers --kind" ;;
     jobs | sources | status) words="$asks --peers" ;;
-    symbolicate)        words="$asks --root --symbols --url --images --maps --release --dist --why --mapping
+    symbolicate)        words="$asks --root --symbols --url --images --maps --release --dist --debug-id --why --mapping
                                --org --project --token" ;;
     retrace)            words="--quiet --info" ;;
     minidump)           words="$asks --root --url --schema" ;;

@@ -98,6 +98,20 @@ is_deeply $got->{stacktraces}[0]{frames}[0]{data}{sourcemap_origin}, { bundled =
     'sentry://project_debug_file/' . sha1_hex($terser), { source_map => {
         abs_path => 'https://cdn.example.com/js/x.js.map', debug_id => $id } }] },
     '... which is told';
+
+# A trace as text has no debug ids, so the command is told them.
+my $shown = $t->write_file('trace', sprintf "Error: x\n    at f (%s?v=1:%d:%d)\n",
+    $page, $place->[0] + 1, $place->[1] + 1);
+my @by_id = ($t->program('symcachectl'), 'symbolicate', '--socket',
+    'unix:' . $t->symbolicated_socket, '--debug-id');
+for ([$id => 1], ["other.js=${\('0' x 32)},/js/x.js=$id" => 1], ["y.js=$id" => 0]) {
+    my ($ids, $is_found) = @$_;
+    my $out = qx(@by_id '$ids' '$shown' 2>&1);
+    my $place = "$place->[2]:" . ($place->[3] + 1) . ':' . ($place->[4] + 1);
+    is $out =~ /\Q$place\E/ ? 1 : 0, $is_found, "--debug-id $ids" or diag $out;
+}
+like qx(@by_id 'x.js=' '$shown' 2>&1), qr/--debug-id is \[NAME=\]ID, with commas between: x\.js=/,
+    '--debug-id without an id';
 is file_of(request(release => 'web@1')), '- scraping_disabled',
     'not by a release that it is not of';
 

@@ -346,6 +346,91 @@ static cJSON *frame_of(const struct jstrace_frame *frame)
     return object;
 }
 
+/* An item of "[NAME=]ID[,...]", of which id and name are parts. */
+struct script_id {
+    struct symc_string name; /* a script's URL ends with it; "": of any */
+    struct symc_string id;
+};
+
+/* Returns what follows the item, or NULL at the end. */
+static const char *next_id(const char *ids, struct script_id *item)
+{
+    size_t size = strcspn(ids, ",");
+    const char *equals = memrchr(ids, '=', size);
+
+    item->name.data = ids;
+    item->name.size = equals != NULL ? (size_t)(equals - ids) : 0;
+    item->id.data = equals != NULL ? equals + 1 : ids;
+    item->id.size = (size_t)(ids + size - item->id.data);
+    return ids[size] == ',' ? ids + size + 1 : NULL;
+}
+
+bool script_ids_are_valid(const char *ids)
+{
+    struct script_id item;
+    uint8_t guid[16];
+    uint32_t age;
+
+    while (ids != NULL) {
+        ids = next_id(ids, &item);
+        if (!symcache_debug_id_read(item.id.data, item.id.size, guid, &age)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The debug id of a script, or one without a text. */
+static struct symc_string id_of(const char *ids, const struct jstrace_frame *of)
+{
+    const struct symc_string none = {NULL, 0};
+    struct script_id item;
+    size_t size = 0;
+
+    while (size < of->url.size && of->url.data[size] != '?' &&
+           of->url.data[size] != '#') {
+        size++;
+    }
+    while (ids != NULL) {
+        ids = next_id(ids, &item);
+        if (item.name.size <= size &&
+            memcmp(of->url.data + size - item.name.size, item.name.data,
+                   item.name.size) == 0) {
+            return item.id;
+        }
+    }
+    return none;
+}
+
+/* Names the debug ids of scripts; one of several frames in a row once. */
+static void add_modules(cJSON *root, const struct script_lines *lines,
+                        const char *ids)
+{
+    cJSON *modules = cjson_add_list(root, "modules"), *module;
+    const struct jstrace_frame *frame, *last = NULL;
+    struct symc_string id;
+    size_t i;
+
+    for (i = 0; i < lines->count; i++) {
+        frame = &lines->list[i].frame;
+        if (!lines->list[i].is_frame ||
+            (last != NULL && last->url.size == frame->url.size &&
+             memcmp(last->url.data, frame->url.data, last->url.size) == 0)) {
+            continue;
+        }
+        last = frame;
+        id = id_of(ids, frame);
+        if (id.data == NULL) {
+            continue;
+        }
+        module = cjson_append_object(modules);
+        cjson_add_text(module, "type", "sourcemap");
+        cjson_add_string(module, "code_file", frame->url.data,
+                         frame->url.size);
+        cjson_add_string(module, "debug_id", id.data, id.size);
+    }
+}
+
 /* The request for all frames; a trace ends with a line that is none.  It names
  * no artifacts, so that the server's own files are all that there is. */
 static char *make_request(const struct script_lines *lines,
@@ -377,6 +462,9 @@ static char *make_request(const struct script_lines *lines,
     }
     if (of->dist != NULL) {
         cjson_add_text(root, "dist", of->dist);
+    }
+    if (of->debug_id != NULL) {
+        add_modules(root, lines, of->debug_id);
     }
     cjson_add(root, "options", options);
     cjson_add(root, "stacktraces", stacks);
@@ -441,10 +529,11 @@ static int ask_server(const struct settings *settings,
     struct settings plain = *settings;
 
     asked.is_json = settings->is_json != 0;
-    asked.none = options->release != NULL
+    asked.none = options->release != NULL || options->debug_id != NULL
                      ? "the server has no source map of these scripts"
                      : "the server has no source map of these scripts; what "
-                       "was uploaded is found with --release TEXT only";
+                       "was uploaded is found with --debug-id ID or --release "
+                       "TEXT only";
     plain.is_json = 0; /* prints a text made from the answer, not the answer */
     code = json_request_post(
         &plain, options->why ? "/symbolicate-js?why=1" : "/symbolicate-js",

@@ -470,6 +470,7 @@ int symbolicate_command(int argc, char **argv)
         {"--maps", NULL, &hints.scripts.maps},
         {"--release", NULL, &hints.scripts.release},
         {"--dist", NULL, &hints.scripts.dist},
+        {"--debug-id", NULL, &hints.scripts.debug_id},
         {"--why", &hints.scripts.why, NULL},
         {"--images", NULL, &hints.images},
         {"--mapping", NULL, &mapping},
@@ -493,6 +494,10 @@ int symbolicate_command(int argc, char **argv)
         if (argv[0] == NULL) {
             return code;
         }
+    }
+    if (!script_ids_are_valid(hints.scripts.debug_id)) {
+        return symbolicate_usage("--debug-id is [NAME=]ID, with commas between",
+                                 hints.scripts.debug_id);
     }
     code = choose_place(&settings, url, symbols);
     if (code != COMMAND_OK) {
