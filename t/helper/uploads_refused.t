@@ -54,6 +54,27 @@ unlike $t->helper_log, qr/wrong0|\Q${\encode_base64("id:$wrong", '')}/, '... and
 is $u->put($path, $pdb)->{status}, 201, 'a token that is known';
 is refused('token'), $n, '... is not counted';
 
+# --- a request that is wrong, and a file that is
+
+is $u->put("$path?product=app", $pdb)->{status}, 400, 'labels without a build';
+like $t->helper_log, qr/upload user=ci\@example\.com status=400 labels need/, '... logged';
+is refused('content'), 1, '... and counted';
+my $text = 'just a text';
+my $sum = Digest::SHA::sha1_hex($text);
+my @bearer = ('Authorization: Bearer 0123456789abcdef0123456789abcdef');
+is $u->request('POST', $names, "--b\r\nContent-Disposition: form-data; name=\"file\"; "
+    . "filename=\"$sum\"\r\n\r\n$text\r\n--b--\r\n",
+    'Content-Type: multipart/form-data; boundary=b', @bearer)->{status}, 200, 'a chunk';
+my $got;
+$t->wait_until('it is not taken', sub {
+    $got = $u->request('POST', '/api/0/projects/acme/web/files/difs/assemble/',
+        JSON::PP::encode_json({ $sum => { name => 'some.txt', chunks => [$sum] } }),
+        @bearer)->{json}{$sum};
+    $got->{state} eq 'error';
+});
+like $t->helper_log, qr/\[info\].*upload file=some\.txt is not taken: \Q$got->{detail}\E$/m, "a file of sentry-cli: the log has what the client is told";
+is refused('content'), 2, '... and it is counted';
+
 # --- a disk of uploads that is full, and no other one
 
 sub becomes {

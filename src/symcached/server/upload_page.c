@@ -483,6 +483,12 @@ void upload_page(struct uploads *uploads, const struct config *config,
     clock_gettime(CLOCK_REALTIME, &page->begun);
     status = read_request(config, page, target, query, boundary, &request,
                           &wrong);
+    if (status == 400) {
+        refusal_count(status);
+        on_done(page, &(struct upload_result){
+                          .status = status, .text = wrong, .untold = ""});
+        return;
+    }
     if (status != 0) {
         answer_error(page, status, wrong);
         free(page);

@@ -412,6 +412,7 @@ static void end_assembly(struct assembly_entry *entry, const char *failure)
     entry->listing = NULL;
     entry->state = failure == NULL ? ASSEMBLY_DONE : ASSEMBLY_FAILED;
     if (failure != NULL) {
+        log_info(0, "upload file=%s is not taken: %s", entry->name, failure);
         free(entry->text);
         entry->text = strdup(failure);
     }
