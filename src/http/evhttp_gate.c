@@ -76,6 +76,19 @@ find_gate_connection(struct evhttp_connection *connection)
         &at);
 }
 
+/* Without requests there are no ticks: the process need not wake up.  If memory
+ * runs out, the next request tries again. */
+static void start_ticks(struct gate *gate)
+{
+    static const struct timeval often = {
+        .tv_sec = RUNNING_CLOCK_LOOK_MS / 1000};
+
+    if (!event_pending(gate->tick, EV_TIMEOUT, NULL)) {
+        gate->now = running_clock_ms(&gate->clock);
+        event_add(gate->tick, &often);
+    }
+}
+
 static void set_under_way(struct gate_connection *c, bool is_under_way)
 {
     if (c->is_listed == is_under_way) {
@@ -83,6 +96,7 @@ static void set_under_way(struct gate_connection *c, bool is_under_way)
     }
     c->is_listed = is_under_way;
     if (is_under_way) {
+        start_ticks(c->gate);
         c->since = c->gate->now;
         c->gate->nunder_way++;
         TAILQ_INSERT_TAIL(&c->gate->under_way, c, entry);
@@ -399,26 +413,25 @@ static void on_tick(evutil_socket_t fd, short events, void *arg)
         }
         evhttp_connection_free(c->connection);
     }
+    if (TAILQ_EMPTY(&gate->under_way)) {
+        event_del(gate->tick);
+    }
 }
 
 struct gate *gate_new(struct event_base *base, struct evhttp *http,
                       const struct gate_calls *calls)
 {
-    static const struct timeval often = {
-        .tv_sec = RUNNING_CLOCK_LOOK_MS / 1000};
     struct gate *gate = calloc(1, sizeof(*gate));
 
     if (gate == NULL) {
         return NULL;
     }
     gate->calls = *calls;
-    gate->now = running_clock_ms(&gate->clock);
     TAILQ_INIT(&gate->fresh);
     TAILQ_INIT(&gate->under_way);
     gate->tick = event_new(base, -1, EV_PERSIST, on_tick, gate);
     gate->accepted = event_new(base, -1, 0, on_accepted, gate);
-    if (gate->tick == NULL || gate->accepted == NULL ||
-        event_add(gate->tick, &often) != 0) {
+    if (gate->tick == NULL || gate->accepted == NULL) {
         gate_free(gate);
         return NULL;
     }

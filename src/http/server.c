@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 #include "base/event.h"
 #include "base/log.h"
 #include "connection.h"
@@ -20,6 +21,30 @@ static bool is_transient(int errnum)
     return errnum == EAGAIN || errnum == EINTR || errnum == ECONNABORTED;
 }
 
+static void set_time(struct http_server *server)
+{
+    time_t now = time(NULL);
+    struct tm tm;
+
+    server->now = running_clock_ms(&server->clock);
+    gmtime_r(&now, &tm);
+    strftime(server->date, sizeof(server->date), "%a, %d %b %Y %H:%M:%S GMT",
+             &tm);
+}
+
+/* A process that nobody is connected to has no ticks: it need not wake up. */
+static bool start_ticks(struct http_server *server)
+{
+    static const struct timeval often = {
+        .tv_sec = RUNNING_CLOCK_LOOK_MS / 1000};
+
+    if (event_pending(server->tick, EV_TIMEOUT, NULL)) {
+        return true;
+    }
+    set_time(server);
+    return event_add(server->tick, &often) == 0;
+}
+
 /*
  * One connection in each turn of the loop, or the thread that is first would
  * take all that come together.
@@ -30,8 +55,10 @@ static void on_accept(evutil_socket_t listener, short what, void *arg)
     struct http_server *server = arg;
     int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-    if (fd != -1) {
+    if (fd != -1 && start_ticks(server)) {
         http_connection_new(server, fd);
+    } else if (fd != -1) {
+        close(fd);
     } else if (!is_transient(errno)) {
         log_crit(errno, "accept() failed");
         event_del(server->accept);
@@ -48,17 +75,6 @@ static void on_resume(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static void set_time(struct http_server *server)
-{
-    time_t now = time(NULL);
-    struct tm tm;
-
-    server->now = running_clock_ms(&server->clock);
-    gmtime_r(&now, &tm);
-    strftime(server->date, sizeof(server->date), "%a, %d %b %Y %H:%M:%S GMT",
-             &tm);
-}
-
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
     struct http_server *server = arg;
@@ -69,13 +85,14 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
         next = http_connection_next(c);
         http_connection_tick(c);
     }
+    if (LIST_EMPTY(&server->connections)) {
+        event_del(server->tick);
+    }
 }
 
 struct http_server *http_server_new(struct event_base *base, int listener,
                                     http_request_fn on_request, void *arg)
 {
-    static const struct timeval often = {
-        .tv_sec = RUNNING_CLOCK_LOOK_MS / 1000};
     struct http_server *server = calloc(1, sizeof(*server));
 
     if (server == NULL) {
@@ -90,8 +107,7 @@ struct http_server *http_server_new(struct event_base *base, int listener,
     server->resume = evtimer_new(base, on_resume, server);
     server->tick = event_new(base, -1, EV_PERSIST, on_tick, server);
     if (server->accept == NULL || server->resume == NULL ||
-        server->tick == NULL || event_add(server->accept, NULL) != 0 ||
-        event_add(server->tick, &often) != 0) {
+        server->tick == NULL || event_add(server->accept, NULL) != 0) {
         http_server_free(server);
         return NULL;
     }

@@ -604,6 +604,38 @@ static void stop(void **state)
     assert_false(is_connected(f));
 }
 
+static bool has_ticks(const struct fixture *f)
+{
+    return event_pending(f->server->tick, EV_TIMEOUT, NULL);
+}
+
+/* A process that nobody is connected to does not wake up each second. */
+static void no_ticks(void **state)
+{
+    struct fixture *f = *state;
+    struct sockaddr_un address;
+    socklen_t size = sizeof(address);
+
+    disconnect_client(f);
+    assert_false(has_ticks(f));
+
+    f->client = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    getsockname(f->listener, (struct sockaddr *)&address, &size);
+    assert_int_equal(
+        connect(f->client, (struct sockaddr *)&address, size), 0);
+    f->server->date[0] = '\0';
+    say_text(f, "GET /1 HTTP/1.1\r\n" HOST);
+    assert_non_null(strstr(f->text, " GMT\r\n"));
+    event_active(f->server->tick, EV_TIMEOUT, 0);
+    turn(f);
+    assert_true(has_ticks(f));
+
+    disconnect_client(f);
+    event_active(f->server->tick, EV_TIMEOUT, 0);
+    turn(f);
+    assert_false(has_ticks(f));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -614,7 +646,7 @@ int main(void)
         TEST(too_long),         TEST(not_taken_copies),
         TEST(invited),          TEST(no_room),   TEST(stop),
         TEST(parts),            TEST(parts_end), TEST(parts_not_taken),
-        TEST(gone_unwatched),
+        TEST(gone_unwatched),   TEST(no_ticks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
