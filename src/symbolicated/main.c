@@ -36,7 +36,7 @@
 #include "worker_thread.h"
 
 #define TRIM_SECONDS 60
-#define RESTART_SECONDS 1
+#define RESTART_SECONDS 5
 
 #define DEFAULT_CONFIG "/etc/symcached.json"
 

@@ -23,7 +23,7 @@
 /* How long answers may take to leave when we stop. */
 #define DRAIN_SECONDS 3
 
-#define TRIM_SECONDS 1
+#define TRIM_SECONDS 5
 
 struct worker {
     struct workers *workers;
@@ -116,6 +116,7 @@ static void on_woken(evutil_socket_t fd, short what, void *arg)
     eventfd_t n;
 
     eventfd_read(fd, &n);
+    atomic_store(&w->turned, clock_ms());
     if (news != NULL) {
         settings_unref(w->context.settings);
         w->context.settings = news;
@@ -217,7 +218,7 @@ int worker_start(struct worker *worker)
     return rc;
 }
 
-static void wake_thread(struct worker *worker)
+static void wake_thread(const struct worker *worker)
 {
     eventfd_write(worker->wakeup, 1);
 }
@@ -236,7 +237,10 @@ void worker_stop(struct worker *worker)
 
 bool worker_is_alive(const struct worker *worker, unsigned ms)
 {
-    return clock_since(atomic_load(&worker->turned)) < ms;
+    bool is_alive = clock_since(atomic_load(&worker->turned)) < ms;
+
+    wake_thread(worker);
+    return is_alive;
 }
 
 const struct stats *worker_stats(const struct worker *worker)

@@ -47,8 +47,8 @@ void worker_join(struct worker *worker);
 /* When all have ended: any of them may read what another one has counted. */
 void worker_free(struct worker *worker);
 
-/* Whether its loop has turned in the last so many milliseconds, of which a
- * second is normal. */
+/* Whether its loop has turned in the last so many milliseconds.  It turns when
+ * this is asked, and else every few seconds. */
 bool worker_is_alive(const struct worker *worker, unsigned ms);
 
 /* What it has counted, for any thread. */
