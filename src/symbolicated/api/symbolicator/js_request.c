@@ -364,11 +364,3 @@ void js_request_free(struct js_request *request)
     free(request->frames);
     free(request->scripts);
 }
-
-void js_member_write(struct json_writer *w, const char *name,
-                     struct symc_string text)
-{
-    if (text.data != NULL) {
-        json_put_string(w, name, text.data, text.size);
-    }
-}

@@ -75,7 +75,12 @@ int js_request_read(struct js_request *request, char *body, size_t size,
 void js_request_free(struct js_request *request);
 
 /* Writes a text as a member; nothing if its data is NULL. */
-void js_member_write(struct json_writer *w, const char *name,
-                     struct symc_string text);
+static inline void js_member_write(struct json_writer *w, const char *name,
+                                   struct symc_string text)
+{
+    if (text.data != NULL) {
+        json_put_string(w, name, text.data, text.size);
+    }
+}
 
 #endif
