@@ -43,6 +43,15 @@ is_deeply run("--root '@{[$t->path('store')]}' '$packed'"), [0, $named, ''],
 is_deeply run("--root '@{[$t->path('store')]}' - < '$packed'"), [0, $named, ''],
     '... on standard input';
 
+# one with all names is one, too; and another form of the Firefox Profiler is said to be none
+my $all = "app 1 1.0: cycles:\n\t    aaaac1479980 _RINvNtC+0x144 (/app)\n";
+is_deeply run("--root '@{[$t->path('store')]}' '@{[$t->write_file('all.txt', $all)]}'"), [0, $all, ''],
+    'a profile of perf with all names';
+my $older = run("--root '@{[$t->path('store')]}' '"
+    . $t->write_file('older.json', '{"meta":{"version":3},"threads":[{"libs":[]}]}') . "'");
+ok $older->[0] == 4 && $older->[2] =~ /this JSON has no "libs" and no tables of frames/,
+    'an older form of the Firefox Profiler' or diag "@$older";
+
 my $config = $t->write_helper_config({ stores => {
     default => { root => $t->path('store') } } });
 is_deeply run("-c '$config' '$file'"),

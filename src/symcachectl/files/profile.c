@@ -33,6 +33,31 @@ static bool is_text(const char *text, size_t size)
     return memcmp(text, "\x1f\x8b", 2) != 0;
 }
 
+/* Is this a frame that perf script has named?  "\t  2024 name+0x4 (/app)" */
+static bool is_named_frame(const char *line)
+{
+    const char *end = line + strcspn(line, "\r\n"), *p = line;
+
+    if (*p != '\t') {
+        return false;
+    }
+    p += strspn(p, " \t");
+    p += strspn(p, "0123456789abcdef");
+    return *p == ' ' && end[-1] == ')' &&
+           memmem(p, (size_t)(end - p), "+0x", 3) != NULL;
+}
+
+static bool has_named_frame(const char *text)
+{
+    const char *line = text;
+
+    while (line != NULL && !is_named_frame(line)) {
+        line = strchr(line, '\n');
+        line += line != NULL;
+    }
+    return line != NULL;
+}
+
 bool profile_is_one(const char *text, size_t size)
 {
     cJSON *object;
@@ -43,11 +68,13 @@ bool profile_is_one(const char *text, size_t size)
     }
     if (text[0] != '{') {
         return strstr(text, " [unknown] (") != NULL ||
-               strstr(text, ": PERF_RECORD_MMAP") != NULL;
+               strstr(text, ": PERF_RECORD_MMAP") != NULL ||
+               has_named_frame(text);
     }
     object = cJSON_Parse(text);
-    is_one = cJSON_GetObjectItemCaseSensitive(object, "libs") != NULL &&
-             cJSON_GetObjectItemCaseSensitive(object, "threads") != NULL;
+    is_one = cJSON_GetObjectItemCaseSensitive(object, "threads") != NULL &&
+             (cJSON_GetObjectItemCaseSensitive(object, "libs") != NULL ||
+              cJSON_GetObjectItemCaseSensitive(object, "meta") != NULL);
     cJSON_Delete(object);
     return is_one;
 }
