@@ -53,7 +53,7 @@ my %may = (    # room => rooms that it may include from
     worker_pool => 'base',
     stackwalk => 'base derived/cficache',
     'reports/crash' => '',
-    'reports/jstrace' => '',
+    'reports/jstrace' => 'base',
     'reports/multipart' => '',
     'reports/apple' => 'base json derived/symcache',
     'reports/profile' => 'base json derived/symcache symbolication',

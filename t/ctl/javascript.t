@@ -42,6 +42,19 @@ for my $file (glob "$data/shop/*.js $data/shop/*.map") {
     spew("$dir/maps/js/$name", slurp($file));
 }
 
+# a module of WebAssembly with a map: bytes 0x99 and 0x1a2b are main.c:7:3 and :42:5
+spew("$dir/maps/js/app.wasm.map", '{"version":3,"sources":["src/main.c"],"names":[],"mappings":"yJAME,k5MAmCE"}');
+my $wasm = 'https://cdn.example.com/js/app.wasm:wasm-function';
+for (["    at boom ($wasm\[1]:0x1a2b)", '    at boom (src/main.c:42:5)'],
+     ["    at $wasm\[12]:0x99", '    at src/main.c:7:3'],
+     ["boom\@$wasm\[1]:0x1a2b", 'boom@src/main.c:42:5']) {
+    my ($line, $want) = @$_;
+    my ($code, $out) = symbolicate("$line\n", '--maps', "$dir/maps");
+    is "$code$out", "0$want\n", $line;
+}
+is((symbolicate("    at $wasm\[1]:$_\n", '--maps', "$dir/maps"))[0], 2, "no offset: $_")
+    for '0x1ffffffff', '0x', '99', '0x9g';
+
 # the same place, as each engine prints it
 my $url = 'https://cdn.example.com/js/terser.js';
 for (["    at t.add ($url:1:475)", '    at Cart.add (src/cart.js:9:20)'],

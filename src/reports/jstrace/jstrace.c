@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/hex.h"
+
 #define LOG_PREFIX 256 /* bytes, in which the prefix of a log's line ends */
 
 static bool begins(const char *p, const char *end, const char *with)
@@ -46,6 +48,29 @@ static bool read_number(const char *begin, const char **end, uint32_t *number)
     return true;
 }
 
+/* Reads ":wasm-function[12]:0x1a2b" from the end of a text back, the offset in
+ * a module of WebAssembly: its map has bytes as columns of the first line. */
+static bool read_offset(const char *begin, const char **end,
+                        struct jstrace_frame *frame)
+{
+    static const char name[] = ":wasm-function[";
+    const char *p = memmem(begin, (size_t)(*end - begin), name,
+                           sizeof(name) - 1);
+    const char *close =
+        p != NULL ? memmem(p, (size_t)(*end - p), "]:0x", 4) : NULL;
+    uint64_t offset;
+
+    if (close == NULL || *end - close > 12 ||
+        !hex_number(close + 4, (size_t)(*end - close) - 4, &offset) ||
+        offset >= UINT32_MAX - 1) {
+        return false;
+    }
+    frame->line = 1;
+    frame->column = (uint32_t)offset + 1;
+    *end = p;
+    return true;
+}
+
 /* Reads "URL:LINE:COLUMN". */
 static bool read_place(const char *p, const char *end,
                        struct jstrace_frame *frame)
@@ -54,8 +79,10 @@ static bool read_place(const char *p, const char *end,
     bool is_bytecode = begins(p, end, "address at ");
 
     p += is_bytecode ? strlen("address at ") : 0;
-    if (!read_number(p, &end, &frame->column) ||
-        !read_number(p, &end, &frame->line) || p == end || frame->line == 0 ||
+    if ((!read_offset(p, &end, frame) &&
+         (!read_number(p, &end, &frame->column) ||
+          !read_number(p, &end, &frame->line))) ||
+        p == end || frame->line == 0 ||
         *p == '<' || frame->column == UINT32_MAX) {
         return false;
     }

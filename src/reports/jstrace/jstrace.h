@@ -30,8 +30,8 @@ struct jstrace_frame {
 /*
  * Reads a line without its end.  Returns false if it is not a frame, or if the
  * frame's place is not in a file: in eval, in native code, or an index of
- * promises.  Offsets of bytecode, which Hermes prints after "address at",
- * become columns.
+ * promises.  Offsets of bytecode, which Hermes prints after "address at", and
+ * those in a module of WebAssembly become columns.
  */
 bool jstrace_read(const char *line, size_t size, struct jstrace_frame *frame);
 
