@@ -24,8 +24,9 @@ my $t = $u->t;
 my $dir = $t->dir;
 my $listen = '127.0.0.1:' . Test::Symcache::free_port();
 $t->stop_nginx;
+unlink $t->nginx_socket;
 Test::Example::start($t, 'uploads.conf', address => $listen,
-    put => { 'listen 80;' => "listen $listen;",
+    put => { 'listen 80;' => "listen $listen; listen unix:$dir/n.sock;",
              '/run/symcached/uploads.sock' => "$dir/u.sock",
              '/srv/uploads' => "$dir/uploads" });
 

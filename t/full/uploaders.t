@@ -35,8 +35,9 @@ my $token = '0123456789abcdef0123456789abcdef';
 my $listen = '127.0.0.1:' . Test::Symcache::free_port();
 # version 1 of symupload knows no token: nginx decides who may
 $t->stop_nginx;
+unlink $t->nginx_socket;
 Test::Example::start($t, 'uploads.conf', address => $listen, put => {
-    'listen 80;' => "listen $listen;",
+    'listen 80;' => "listen $listen; listen unix:$dir/n.sock;",
     '/run/symcached/uploads.sock' => "$dir/u.sock", '/srv/uploads' => "$dir/uploads",
     '    location /symupload/v1/ {' => <<"EON" });
     location /legacy/ {
