@@ -314,7 +314,7 @@ ngx_int_t ngx_symcache_request_code_id(ngx_symcache_ctx_t *ctx);
 
 
 /*
- * ngx_symcache_special_response.c: each function sends the whole answer and
+ * ngx_symcache_answer.c: each function sends the whole answer and
  * returns what the request is finalized with.
  */
 

@@ -18,7 +18,7 @@
 #include "address_choice.h"
 #include "base/address.h"
 #include "base/clock.h"
-#include "curl_multi.h"
+#include "fetcher.h"
 #include "host.h"
 #include "metrics/metrics.h"
 #include "base/event.h"
@@ -254,7 +254,7 @@ static bool gets_credentials(const struct fetch *fetch)
     return fetch->request.credentials && !fetch->cross_origin;
 }
 
-/* For a kept connection this was asked, by the same rule, see curl_multi.h.  A
+/* For a kept connection this was asked, by the same rule, see fetcher.h.  A
  * name may have several addresses: a reserved one is the reason only if there
  * was no other to try. */
 static curl_socket_t on_connect(void *arg, curlsocktype purpose,

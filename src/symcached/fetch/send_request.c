@@ -14,7 +14,7 @@
 #include "address_choice.h"
 #include "base/origin.h"
 #include "classify.h"
-#include "curl_multi.h"
+#include "fetcher.h"
 #include "fetch.h"
 #include "host.h"
 #include "transport.h"

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "curl_multi.h"
+#include "fetcher.h"
 
 #include <event2/event.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
  * authenticated on it.  So connections are kept in pools, a multi handle each,
  * and a pool serves only transfers that have all of this in common.
  */
-#ifndef SYMCACHED_FETCH_CURL_MULTI_H
-#define SYMCACHED_FETCH_CURL_MULTI_H
+#ifndef SYMCACHED_FETCH_FETCHER_H
+#define SYMCACHED_FETCH_FETCHER_H
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -46,7 +46,7 @@ int fetcher_add(struct fetcher *fetcher, CURL *easy, struct fetcher_slot *slot,
  * Takes all transfers of this one's pool on from the loop.  The libcurl of
  * Debian 12 does not go on by itself after an address that was refused in
  * CURLOPT_OPENSOCKETFUNCTION, but when the next of its timers is over.  So it
- * is after one that did not answer, which curl_multi.c sees to.
+ * is after one that did not answer, which fetcher.c sees to.
  */
 void fetcher_go_on(struct fetcher_slot *slot);
 
