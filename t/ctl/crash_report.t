@@ -133,6 +133,14 @@ thread 0, requesting
 module missing: /App
 END
 
+# other types, if there are threads in their text
+my $resource = qq({"bug_type":"185","name":"App"}\nIncident Identifier: TODO\nOS Version: iPhone OS 11.3 (15E216)\n)
+    . "Exception Type:  EXC_RESOURCE\n";
+$ctl->is($ctl->run('symbolicate', $t->write_file('cpu.ips', "$resource\nThread 0 Attributed:\n0   App  0x10 main + 1\n")),
+    0, qr/^EXC_RESOURCE\n\nthread 0, requesting\n#0   0x10 in main\b/m, qr/frames have no names/, 'a report of the CPU, with threads');
+$ctl->is($ctl->run('symbolicate', $t->write_file('none.ips', $resource)), 4, undef,
+    qr/none\.ips: bug type 185 is not supported/, '... and without');
+
 # --- names of a store, of symbolicated, of a server
 
 my $root = $t->path('store');

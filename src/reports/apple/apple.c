@@ -54,11 +54,8 @@ int apple_read(struct apple_report *report, const void *data, size_t size,
     } else if (form != APPLE_UNREADABLE) {
         rc = apple_text_read(report, text, size);
     }
-    if (rc == 0 && form == APPLE_TEXT_BEHIND && report->num_threads == 0 &&
-        report->num_images == 0) {
-        snprintf(report->error, sizeof(report->error),
-                 "there is no report behind the header");
-        rc = -1;
+    if (form == APPLE_TEXT_BEHIND && report->num_threads == 0) {
+        rc = -1; /* for the reason that apple_ips_begin() has set */
     }
     apple_sort_registers(report);
     return rc;

@@ -98,8 +98,7 @@ static const char *kind_of(struct apple_text type)
     return NULL;
 }
 
-static enum apple_form refuse_type(struct apple_report *report,
-                                   struct apple_text type)
+static void refuse_type(struct apple_report *report, struct apple_text type)
 {
     const char *kind = kind_of(type);
 
@@ -108,7 +107,6 @@ static enum apple_form refuse_type(struct apple_report *report,
          (int)(type.size < 16 ? type.size : 16), type.data,
          kind != NULL ? " (" : "", kind != NULL ? kind : "",
          kind != NULL ? ")" : "");
-    return APPLE_UNREADABLE;
 }
 
 static enum apple_form read_header(struct apple_report *report,
@@ -116,21 +114,23 @@ static enum apple_form read_header(struct apple_report *report,
                                    size_t all)
 {
     struct apple_text type = text_at(json, 0, "bug_type");
+    bool is_crash = line_is(type, "309") || line_is(type, "109");
 
     if (json->values[0].type != JSON_OBJECT || type.data == NULL) {
         return APPLE_TEXT;
     }
-    if (!line_is(type, "309") && !line_is(type, "109")) {
-        return refuse_type(report, type);
+    if (!is_crash) {
+        refuse_type(report, type); /* unless there are threads in its text */
+    } else {
+        fail(report, "there is no report behind the header");
     }
     report->rest = report->text + size;
     report->rest_size = all - size;
-    if (report->rest_size == 0) {
-        fail(report, "there is no report behind the header");
-        return APPLE_UNREADABLE;
-    }
     report->has_time =
         parse_time(text_at(json, 0, "timestamp"), &report->time);
+    if (report->rest_size == 0 || (!is_crash && report->rest[0] == '{')) {
+        return APPLE_UNREADABLE;
+    }
     return report->rest[0] == '{' ? APPLE_JSON : APPLE_TEXT_BEHIND;
 }
 

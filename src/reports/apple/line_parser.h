@@ -23,7 +23,8 @@ bool line_starts(struct apple_text line, const char *text);
 bool line_is(struct apple_text line, const char *text);
 
 /* "Thread 7:", "Thread 7 Crashed:", and a name after it, before which macOS
- * writes another colon; if it is lenient, that is none of the name. */
+ * writes another colon; if it is lenient, that is none of the name, and the
+ * thread that the report is about may be "Attributed" or "Highlighted". */
 bool parse_thread_line(struct apple_text line, bool is_lenient,
                        struct apple_thread *thread, line_error *error);
 
