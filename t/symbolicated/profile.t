@@ -328,6 +328,11 @@ for my $version (56, 58, 60, 70, 71, 75) {
     is ask($after)->{body}, $after, '... and again';
     ok eval { $json->decode($r->{body}) }, '... it is JSON' or diag $@;
 }
+for my $last ('{ }', '[ ]') { # an item that is no string, at the end of the strings
+    my $odd = firefox('', 0, 3, ('null') x 4) =~ s/"0x203b"\K/, $last/r;
+    is ask($odd)->{body}, firefox(", $last,\"run_loop\",\"/src/app.c\"", 5, 5, 6, 6, 21, 24),
+        "names behind $last";
+}
 for my $far (2 ** 32, 2 ** 32 + 1) {
     my $wrong = firefox('', 0, 3, ('null') x 4) =~ s/"lib": \[1\]/"lib": [$far]/r
         =~ s/"resource": \[0, 0, -1, 0\]/"resource": [0, 0, -1, 4294967296]/r;

@@ -97,7 +97,7 @@ static bool number_at(const struct firefox_document *d, uint32_t array,
                              JSON_INTEGER_POSITIVE;
 }
 
-/* An array without arrays and objects in it, or 0. */
+/* An array of which each item is one value, or 0. */
 static uint32_t flat_index(const struct firefox_document *d, uint32_t object,
                            const char *name)
 {
@@ -439,7 +439,7 @@ static void name_frame(void *arg, const struct tables *tables,
     }
 }
 
-/* Where an array without arrays and objects ends, in the text as it was. */
+/* Where an array of flat_index() ends, in the text as it was. */
 static size_t end_of_array(const struct firefox_document *d,
                            const uint8_t *text, uint32_t array)
 {
@@ -459,6 +459,9 @@ static size_t end_of_array(const struct firefox_document *d,
         return at + 5;
     case JSON_NUMBER:
         return at + d->json.values[array + n].size;
+    case JSON_ARRAY: /* an empty one */
+    case JSON_OBJECT:
+        return at + strcspn((const char *)text + at, "]}") + 1;
     default:
         break;
     }
