@@ -328,6 +328,9 @@ for my $version (56, 58, 60, 70, 71, 75) {
     is ask($after)->{body}, $after, '... and again';
     ok eval { $json->decode($r->{body}) }, '... it is JSON' or diag $@;
 }
+my @wide = map { firefox_later(58, @$_) =~ s/"sources": \{\K/join '', map { qq("$_": [],) } 1 .. 61/er }
+    ['', 0, 'null', 'null', [1, ('') x 3]], [',"run_loop"', 3, 'null', 21, [1, ('') x 3]];
+is ask($wide[0])->{body}, $wide[1], '... a table of sources of 65 columns gets no rows';
 for my $last ('{ }', '[ ]') { # an item that is no string, at the end of the strings
     my $odd = firefox('', 0, 3, ('null') x 4) =~ s/"0x203b"\K/, $last/r;
     is ask($odd)->{body}, firefox(", $last,\"run_loop\",\"/src/app.c\"", 5, 5, 6, 6, 21, 24),

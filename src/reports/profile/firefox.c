@@ -41,6 +41,10 @@ enum {
     FUNCTION_HAS_SOURCE = 8
 };
 
+/* Columns that a table of sources may have: each gets as many rows as there
+ * are files. */
+#define SOURCE_COLUMNS 64
+
 /* Tables of one thread, or of all. */
 struct tables {
     uint32_t strings;
@@ -501,7 +505,8 @@ static uint32_t find_sources(const struct firefox_document *d)
         shared != 0 ? json_member(&d->json, shared, "sources") : 0;
     uint32_t column = sources + 2;
 
-    if (sources == 0 || flat_index(d, sources, "filename") == 0 ||
+    if (sources == 0 || values[sources].size > SOURCE_COLUMNS ||
+        flat_index(d, sources, "filename") == 0 ||
         flat_index(d, shared, "stringArray") == 0) {
         return 0;
     }
