@@ -95,8 +95,9 @@ is scalar(grep { $_->[0] == 4 && field_of($_->[1], 4) }
     100_000, '... and each place has its name';
 my $library = "{\"debugName\":\"_\",\"breakpadId\":\"F0772B9AD3C1C65EA86F0BA5AA3CDE210\"}";
 my $n = 200_000;
-my $named_last = quickly('fifty thousand libraries, whose last has the code',
-    '{"libs":[' . join(',', ($library) x 50_000) . '],"threads":[{"stringArray":['
+my $wide = '{' . join('', map { qq("$_":0,) } 1 .. 100_000) . substr $library, 1;
+my $named_last = quickly('fifty thousand libraries, whose last has the code and many members',
+    '{"libs":[' . join(',', ($library) x 49_999, $wide) . '],"threads":[{"stringArray":['
     . join(',', map { sprintf '"0x%x"', $_ } 1 .. $n) . '],"funcTable":{"name":['
     . join(',', 0 .. $n - 1) . '],"resource":[' . join(',', (0) x $n)
     . ']},"frameTable":{"func":[' . join(',', 0 .. $n - 1) . '],"address":['

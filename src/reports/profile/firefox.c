@@ -72,7 +72,7 @@ struct firefox_document {
     struct profile *profile; /* NULL: it is only written */
     struct json json;
     char *text;
-    uint32_t *libraries; /* their values, of frames that want names */
+    uint32_t *modules; /* of libraries */
     bool is_without_memory;
     bool has_tables;
 };
@@ -245,7 +245,7 @@ static void close_document(struct firefox_document *d)
 {
     json_free(&d->json);
     free(d->text);
-    free(d->libraries);
+    free(d->modules);
 }
 
 /* reading ------------------------------------------------------------------ */
@@ -261,41 +261,46 @@ static struct symc_string text_of(const struct firefox_document *d,
                : (struct symc_string){"", 0};
 }
 
+/* Returns PROFILE_NONE if the library has no id, or without memory. */
+static uint32_t module_of(const struct firefox_document *d, uint32_t library)
+{
+    struct symc_string id = text_of(d, library, "breakpadId");
+    struct symc_string name = text_of(d, library, "debugName");
+    struct symc_string code = text_of(d, library, "codeId");
+
+    return profile_is_hex(&id, 0, 20) || id.size == 33
+               ? profile_add_module(d->profile, "", &id, &name,
+                                    profile_is_hex(&code, 2, 64) ? &code
+                                                                 : NULL)
+               : PROFILE_NONE;
+}
+
 /* Frames of libraries without an id are places of no module, so that both
  * passes see the same frames. */
 static void add_frame(void *arg, const struct tables *tables, uint32_t library,
                       uint64_t address, uint32_t function, uint32_t frame)
 {
     struct firefox_document *d = arg;
-    uint32_t value, module = PROFILE_NONE;
-    struct symc_string id, name, code;
 
-    if (library < size_of(d, tables->libraries)) {
-        value = d->libraries[library];
-        id = text_of(d, value, "breakpadId");
-        name = text_of(d, value, "debugName");
-        code = text_of(d, value, "codeId");
-        if (profile_is_hex(&id, 0, 20) || id.size == 33) {
-            module = profile_add_module(
-                d->profile, "", &id, &name,
-                profile_is_hex(&code, 2, 64) ? &code : NULL);
-        }
-    }
-    profile_add_place(d->profile, module, address, PROFILE_REACHES);
+    profile_add_place(d->profile,
+                      library < size_of(d, tables->libraries)
+                          ? d->modules[library]
+                          : PROFILE_NONE,
+                      address, PROFILE_REACHES);
 }
 
 /* Returns false without memory. */
-static bool find_libraries(struct firefox_document *d)
+static bool find_modules(struct firefox_document *d)
 {
     uint32_t array = json_member(&d->json, 0, "libs"), value = array + 1, i;
     uint32_t n = array != 0 ? size_of(d, array) : 0;
 
-    d->libraries = calloc((size_t)n + 1, sizeof(d->libraries[0]));
-    for (i = 0; d->libraries != NULL && i < n; i++) {
-        d->libraries[i] = value;
+    d->modules = calloc((size_t)n + 1, sizeof(d->modules[0]));
+    for (i = 0; d->modules != NULL && i < n; i++) {
+        d->modules[i] = module_of(d, value);
         value = d->json.values[value].end;
     }
-    return d->libraries != NULL;
+    return d->modules != NULL;
 }
 
 bool firefox_read(struct profile *profile, char error[PROFILE_ERROR])
@@ -303,7 +308,7 @@ bool firefox_read(struct profile *profile, char error[PROFILE_ERROR])
     struct firefox_document d = {.profile = profile};
     bool is_read = open_document(&d, profile);
 
-    if (is_read && !find_libraries(&d)) {
+    if (is_read && !find_modules(&d)) {
         d.is_without_memory = true;
     } else if (is_read) {
         take_all(&d, add_frame, &d, NULL);
