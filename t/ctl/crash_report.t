@@ -141,6 +141,9 @@ $ctl->is($ctl->run('symbolicate', $t->write_file('cpu.ips', "$resource\nThread 0
 $ctl->is($ctl->run('symbolicate', $t->write_file('none.ips', $resource)), 4, undef,
     qr/none\.ips: bug type 185 is not supported/, '... and without');
 
+$ctl->is($ctl->run('symbolicate', $t->write_file('head.ips', $resource =~ s/185/109/r)), 0,
+    qr/^iPhone OS 11.3 \(15E216\), unknown\nEXC_RESOURCE\n/, qr/frames have no names/, 'a crash without threads has its head');
+
 # --- names of a store, of symbolicated, of a server
 
 my $root = $t->path('store');

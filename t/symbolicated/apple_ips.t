@@ -129,6 +129,17 @@ my $text = slurp($t->data('apple/own-0.txt'));
 is_deeply report(slurp("$data/ios14.ips"), ['sources', '[]']),
     report($text, ['sources', '[]']), 'bug type 109 has a text';
 
+# texts without threads, such as a stackshot, have what Symbolicator has of them
+my $without = "OS Version: iPhone OS 7.1.2 (11D257)\nHardware Model: iPhone3,1\n\n"
+    . "Binary Images:\n0x1000 - 0x1fff App armv7  <11111111222233334444555555555555> /App\n";
+for my $type (109, 188) {
+    for my $rest ($without, "OS Version: iPhone OS 7.1.2 (11D257)\n", "x\n") {
+        is_deeply report(qq({"bug_type":"$type"}\n$rest)), report($rest),
+            "bug type $type, without threads";
+    }
+}
+is scalar @{ report(qq({"bug_type":"188"}\n$without))->{modules} }, 1, 'but with an image';
+
 # --- what is no crash report
 
 like report(slurp("$data/jetsam.ips"))->{message},

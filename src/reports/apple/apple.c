@@ -31,6 +31,18 @@ static void skip_to_json(const char **text, size_t *size)
     }
 }
 
+/* Is there nothing in it by which a text is known? */
+static bool is_empty(const struct apple_report *report)
+{
+    size_t i;
+
+    for (i = 0; i < APPLE_HEADERS && report->headers[i].data == NULL;) {
+        i++;
+    }
+    return i == APPLE_HEADERS && report->num_threads == 0 &&
+           report->num_images == 0 && report->error[0] == '\0';
+}
+
 int apple_read(struct apple_report *report, const void *data, size_t size,
                size_t max_frames, unsigned corrections)
 {
@@ -54,8 +66,9 @@ int apple_read(struct apple_report *report, const void *data, size_t size,
     } else if (form != APPLE_UNREADABLE) {
         rc = apple_text_read(report, text, size);
     }
-    if (form == APPLE_TEXT_BEHIND && report->num_threads == 0) {
-        rc = -1; /* for the reason that apple_ips_begin() has set */
+    if (rc == 0 && form == APPLE_TEXT_BEHIND && is_empty(report)) {
+        snprintf(report->error, sizeof(report->error),
+                 "there is no report behind the header");
     }
     apple_sort_registers(report);
     return rc;

@@ -125,7 +125,8 @@ struct apple_report {
 /*
  * Reads a report, of which max_frames frames count; corrections is a set.  The
  * report refers to the data.  Returns 0, or -1 with the reason in its error,
- * which names the line.  To be freed in either case.
+ * which names the line.  With 0, and no threads, the error may say what a text
+ * behind the header of .ips is instead.  To be freed in either case.
  */
 int apple_read(struct apple_report *report, const void *data, size_t size,
                size_t max_frames, unsigned corrections);

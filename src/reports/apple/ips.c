@@ -120,14 +120,15 @@ static enum apple_form read_header(struct apple_report *report,
         return APPLE_TEXT;
     }
     if (!is_crash) {
-        refuse_type(report, type); /* unless there are threads in its text */
-    } else {
-        fail(report, "there is no report behind the header");
+        refuse_type(report, type); /* unless it is a text */
     }
     report->rest = report->text + size;
     report->rest_size = all - size;
     report->has_time =
         parse_time(text_at(json, 0, "timestamp"), &report->time);
+    if (is_crash && report->rest_size == 0) {
+        fail(report, "there is no report behind the header");
+    }
     if (report->rest_size == 0 || (!is_crash && report->rest[0] == '{')) {
         return APPLE_UNREADABLE;
     }

@@ -13,8 +13,8 @@
 
 enum apple_form {
     APPLE_TEXT,        /* no object is in front of it */
-    APPLE_TEXT_BEHIND, /* report->rest; if it has no threads, report->error says
-                          what it is */
+    APPLE_TEXT_BEHIND, /* report->rest; report->error says what it is, if it is
+                          not of a crash */
     APPLE_JSON,        /* the same */
     APPLE_UNREADABLE   /* report->error says why */
 };

@@ -41,7 +41,8 @@ static int read_in_child(void *arg, FILE *out)
     if (code != COMMAND_OK) {
         return code;
     }
-    if (apple_read(&parsed, text->data, text->size, SIZE_MAX, ~0u) != 0) {
+    if (apple_read(&parsed, text->data, text->size, SIZE_MAX, ~0u) != 0 ||
+        (parsed.num_threads == 0 && parsed.error[0] != '\0')) {
         return command_fail(COMMAND_FOREIGN, text->file, parsed.error);
     }
     if (parsed.num_threads == 0 && parsed.num_images > 0) {
