@@ -133,6 +133,25 @@ thread 0, requesting
 module missing: /App
 END
 
+# names behind the beginning of their module, and those of frames that are inlined
+my $written = $ctl->run('symbolicate', $t->write_file('written.crash', <<'END'));
+Incident Identifier: TODO
+Code Type:       ARM
+Thread 0 Crashed:
+0   CoreFoundation                  0x3157e63d 0x314e0000 + 648765 (__exceptionPreprocess + 97)
+1   App                             0x0000f6d9 0x8000 + 30425 (-[Crasher throw:with:] + 101)
+2   CoreUI                        	0x18969935 0x189622000 + 0x77354	// -[CUICatalog key:] + 0x1c
+3   App                             0x0000f6db 0x8000 + 0x76db
+4   App                             0x0000f6dc specialized static Delegate.main() + 24 [inlined]
+5   App                             0x0000f6dd 0x8000 + 30429 (a.c:3)
+END
+like $written->{out}, qr{in __exceptionPreprocess from.*
+.*in -\[Crasher throw:with:\] from.*
+.*in -\[CUICatalog key:\] from.*
+\#3   0xf6db from App
+.*in specialized static Delegate\.main\(\) from.*
+\#5   0xf6dd at a.c:3 from App$}m, 'names as KSCrash, CrashReporter and Rosetta write them';
+
 # other types, if there are threads in their text
 my $resource = qq({"bug_type":"185","name":"App"}\nIncident Identifier: TODO\nOS Version: iPhone OS 11.3 (15E216)\n)
     . "Exception Type:  EXC_RESOURCE\n";

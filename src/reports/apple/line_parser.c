@@ -317,20 +317,51 @@ static bool take_module(struct cursor *c, bool is_lenient,
     return false;
 }
 
-/* " + 12", at the end of a symbol. */
+/* " + 12" or " + 0xc", at the end of a symbol. */
 static bool cut_offset(struct apple_text *symbol)
 {
-    size_t n = symbol->size;
+    const char *plus = memrchr(symbol->data, '+', symbol->size);
+    struct cursor c = at(*symbol);
+    line_error ignored = NULL;
+    uint64_t offset;
 
-    while (n > 0 && is_digit(symbol->data[n - 1])) {
-        n--;
-    }
-    if (n == symbol->size || n < 3 || symbol->data[n - 2] != '+' ||
-        symbol->data[n - 3] != ' ' || !line_is_space(symbol->data[n - 1])) {
+    if (plus == NULL || plus == symbol->data || plus[-1] != ' ' ||
+        plus + 1 == c.end || !line_is_space(plus[1])) {
         return false;
     }
-    symbol->size = n - 3;
+    c.p = plus + 2;
+    if ((!take_hex(&c, &offset, &ignored) &&
+         !take_digits(&c, &offset, &ignored)) ||
+        c.p < c.end) {
+        return false;
+    }
+    symbol->size = (size_t)(plus - 1 - symbol->data);
     return true;
+}
+
+/* "0x1000 + 12 (name + 3)", as KSCrash writes it, and "0x1000 + 0xc // name"
+ * of CrashReporter: the name is behind the beginning of its module. */
+static bool cut_base(struct apple_text *symbol)
+{
+    struct cursor c = at(*symbol);
+    line_error ignored = NULL;
+    uint64_t number;
+
+    if (!take_hex(&c, &number, &ignored) || !skip_text(&c, " + ") ||
+        (!take_hex(&c, &number, &ignored) &&
+         !take_digits(&c, &number, &ignored)) ||
+        skip_spaces(&c) == 0) {
+        return false;
+    }
+    if (skip_text(&c, "// ")) {
+        *symbol = between(c.p, c.end);
+        return true;
+    }
+    if (skip_text(&c, "(") && c.end[-1] == ')') {
+        *symbol = between(c.p, c.end - 1);
+        return true;
+    }
+    return false;
 }
 
 /* " (file:12)", the same.  Names of files and functions have parentheses, too.
@@ -366,6 +397,20 @@ static void cut_place(struct apple_text *symbol, struct apple_frame *frame,
     symbol->size = i - 2;
 }
 
+/* " [inlined]", the same. */
+static bool cut_inlined(struct apple_text *symbol)
+{
+    static const char end[] = " [inlined]";
+    size_t n = sizeof(end) - 1;
+
+    if (symbol->size < n ||
+        memcmp(symbol->data + symbol->size - n, end, n) != 0) {
+        return false;
+    }
+    symbol->size -= n;
+    return true;
+}
+
 /* A symbol that is a number is the beginning of its module. */
 static bool is_number(struct apple_text symbol)
 {
@@ -396,6 +441,9 @@ bool parse_frame_line(struct apple_text line, bool is_lenient,
     if (!cut_offset(&symbol)) {
         cut_place(&symbol, frame, &wrong);
         cut_offset(&symbol); /* Xcode writes both */
+    }
+    if (cut_inlined(&symbol) || cut_base(&symbol)) {
+        cut_offset(&symbol);
     }
     if (!is_number(symbol) && !line_is(symbol, "???") &&
         !(is_lenient && line_is(symbol, "0"))) {
