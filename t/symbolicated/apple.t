@@ -97,6 +97,10 @@ for my $case (grep { $_->{path} eq '/applecrashreport' } values %contract) {
     is_deeply $r->{answer}, $case->{answer}, $case->{name};
 }
 
+is_deeply [map { report("Code Type: $_\n")->{system_info}{cpu_arch} }
+        'AMD64', 'ARM-64 (Native)', 'arm64v8', 'arm64_v8', 'POWERPC'],
+    ['x86_64', 'arm64', 'arm64v8', 'unknown', 'unknown'], 'processors';
+
 # --- blanks of a page from which a report was copied: Symbolicator's patterns
 # count them as others
 

@@ -34,7 +34,7 @@ static const char *arch_of(struct apple_text type)
     } others[] = {{"i386", "x86"},
                   {"x86-64", "x86_64"},
                   {"arm-64", "arm64"},
-                  {"arm64_v8", "arm64v8"}};
+                  {"amd64", "x86_64"}};
     char word[ARCH_MAX + 1];
     uint32_t number;
     size_t i, n;
