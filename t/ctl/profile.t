@@ -70,6 +70,9 @@ my $recorded = $t->write_file('perf.data', "PERFILE2\x68\1\2\3");
 $r = run("'$recorded'");
 ok $r->[0] == 4 && $r->[1] eq '' && $r->[2] =~ /of perf record: give the text/,
     'what perf record writes: 4' or diag "@$r";
+# without a daemon it would be printed
+$r = run("'@{[$t->write_file('a.pdb', qq{Microsoft C/C++ MSF 7.00\r\n\x1aDS\0\0\0})]}'");
+ok $r->[0] == 2 && $r->[1] eq '' && $r->[2] =~ /not a request/, 'a PDB: 2' or diag "@$r";
 # fields of pprof's format without a byte that no text has but NUL
 my $short = $t->write_file('short.pb', "\x32\0\x32\0");
 is_deeply run("--root '@{[$t->path('store')]}' '$short'"),

@@ -345,7 +345,8 @@ for my $far (2 ** 32, 2 ** 32 + 1) {
 # --- what is none
 
 for (['', 'empty'], ["\0\1\2", 'not a profile'], ["\x0a\5\xff", 'not a profile'],
-     ["PERFILE2\150\0", 'of perf record: give the text'], ["text\n", 'no frames'], ['{"a": 1}', 'no "libs"'], ['{"a": ', 'damaged'],
+     ["PERFILE2\150\0", 'of perf record: give the text'], ["text\n", 'no frames'],
+     ["FUNC 10 2 0 run(void (*)(int))\nint f (void) {\n", 'no frames'], ['{"a": 1}', 'no "libs"'], ['{"a": ', 'damaged'],
      ["\x1f\x8b\x08damaged", 'damaged']) {
     $r = ask($_->[0]);
     ok $r->{status} == 400 && $json->decode($r->{body})->{error} =~ /$_->[1]/,

@@ -248,6 +248,19 @@ static void read_head(struct text *text, const struct perf_line *line)
     }
 }
 
+/* Frames are indented, or stand behind the head of their sample, and then end
+ * with a file in parentheses.  Other texts can have parentheses, too. */
+static bool is_like_frame(const struct perf_line *line)
+{
+    const char *end = line->data + line->size;
+
+    return line->size > 2 &&
+           (line->data[0] == '\t' ||
+            (end[-1] == ')' && find_in_line(line->data, end, " (") != NULL &&
+             (line->data[0] == ' ' ||
+              find_in_line(line->data, end, ": ") != NULL)));
+}
+
 static bool read_frame(const struct perf_line *line, struct frame *frame)
 {
     const char *end = line->data + line->size, *p;
@@ -339,9 +352,7 @@ bool perf_read(struct profile *profile, char error[PROFILE_ERROR])
     struct perf_line line;
 
     while (next_line(profile, &at, &line)) {
-        has_frames =
-            has_frames || (line.size > 2 && line.data[0] == '\t') ||
-            find_in_line(line.data, line.data + line.size, " (") != NULL;
+        has_frames = has_frames || is_like_frame(&line);
         module = take_line(profile, &text, &line, &frame);
         if (module != PROFILE_NONE) {
             profile_add_place(profile, module, frame.address, frame.reach);

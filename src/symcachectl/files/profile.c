@@ -58,13 +58,23 @@ static bool has_named_frame(const char *text)
     return line != NULL;
 }
 
+/* Is this packed, or a message, which begins with the tag of a number or of
+ * bytes?  Most debug files do not. */
+static bool is_message(const char *text)
+{
+    unsigned char tag = (unsigned char)text[0];
+
+    return memcmp(text, "\x1f\x8b", 2) == 0 ||
+           (tag >= 8 && tag < 128 && ((tag & 7) == 0 || (tag & 7) == 2));
+}
+
 bool profile_is_one(const char *text, size_t size)
 {
     cJSON *object;
     bool is_one;
 
     if (size < 4 || !is_text(text, size)) {
-        return size >= 4;
+        return size >= 4 && is_message(text);
     }
     if (text[0] != '{') {
         return strstr(text, " [unknown] (") != NULL ||
