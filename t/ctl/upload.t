@@ -186,6 +186,9 @@ for my $sent (grep { /cdcd/i } split ' ', $u->stored) {
 
 is $ctl->run('upload', "$dir/build")->{code}, 2, 'without --url: 2';
 is $ctl->run(@upload)->{code}, 2, 'without a file: 2';
+$ctl->is($ctl->run(@upload[0 .. 2], '--token', "\@$dir/tokens", $dir), 2, undef,
+    qr/\Asymcachectl: --token: has blanks: .*alone in its first line\n\z/,
+    q{the server's file of tokens});
 is $ctl->run(@upload[0 .. 2], '--token', '$NO_SUCH_VARIABLE', $dir)->{code}, 2,
     'a token that there is not: 2';
 

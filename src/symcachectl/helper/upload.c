@@ -663,6 +663,11 @@ static int make_headers(struct upload *u)
                              sizeof(error)) != 0) {
         return command_fail(COMMAND_USAGE, "--token", error);
     }
+    if (strpbrk(u->secret, " \t") != NULL) {
+        return command_fail(COMMAND_USAGE, "--token",
+                            "has blanks: the file of a client has the token "
+                            "alone in its first line");
+    }
     snprintf(line, sizeof(line), "Auth-Token: %s", u->secret);
     u->headers = curl_slist_append(u->headers, line);
     return COMMAND_OK;
