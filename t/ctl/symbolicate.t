@@ -144,6 +144,8 @@ for ([503, '{"title": "please try again"}', '503: please try again'],
      [503, '{"detail": "at the limit"}', '503: at the limit'],
      [502, "<html>\r\n<h1>502</h1>\r\n</html>\r\n",
       '502: the web server does not reach the daemon behind it'],
+     [404, "<html>\r\n<h1>404</h1>\r\n</html>\r\n",
+      '404: this server has no location for such requests'],
      [401, "<html>\r\n<h1>401</h1>\r\n</html>\r\n", '401']) {
     my ($status, $body, $text) = @$_;
     $t->write_file('says', "$status $body");

@@ -130,9 +130,9 @@ static int ask_profile(const struct settings *settings, const char *file,
         code = print_profile(data, size);
     } else {
         client_error(&answer, error, sizeof(error));
-        code = command_fail(answer.status == 400 ? COMMAND_FOREIGN
-                                                 : COMMAND_IO,
-                            file, error);
+        code = answer.status == 400
+                   ? command_fail(COMMAND_FOREIGN, file, error)
+                   : command_fail(COMMAND_IO, client_address(client), error);
     }
     client_clear(&answer);
     client_free(client);

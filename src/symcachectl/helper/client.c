@@ -250,6 +250,9 @@ void client_error(const struct client_answer *answer, char *buf, size_t size)
         said = printable_field(object, "title");
     } else if (object == NULL && answer->status == 502) {
         said = "the web server does not reach the daemon behind it";
+    } else if (object == NULL &&
+               (answer->status == 404 || answer->status == 405)) {
+        said = "this server has no location for such requests";
     } else {
         said = detail;
     }
