@@ -106,7 +106,7 @@ is refused('no-room'), 1, '... counted';
 like $t->helper_log, qr{\[error\].*upload file=\Q$path\E: no room in "\Q$dir\E/uploads": \d+ bytes free, cache\.min_free keeps 1048576}, '... logged with the folder and the limit';
 $t->write_file('uploads/filler2', 'x' x (1.4 * 1024 * 1024));
 ($status, $shown) = becomes('less than cache.min_free', 'no-room');
-like $shown, qr{^  uploads are refused: no-room\n    \Q$dir\E/uploads: No space left on device$}m, 'symcachectl status shows it';
+like $shown, qr{^  uploads are refused: no-room\n    \Q$dir\E/uploads: No space left on device, \d+ bytes free, cache\.min_free keeps 1048576$}m, 'symcachectl status shows it';
 like $t->helper_log, qr{\[error\].*uploads are refused \(no-room\): "\Q$dir\E/uploads" takes no files: \d+ bytes free, cache\.min_free keeps 1048576 \(28}, '... as does the log';
 unlink $filler, $t->path('uploads/filler2');
 becomes('room again', '');

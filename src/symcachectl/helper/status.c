@@ -145,7 +145,9 @@ static void print_disks(const cJSON *answer, const char *words,
             printable_put_field(stdout, disk, "path");
             fputs(": ", stdout);
             printable_put_field(stdout, disk, "failure");
-            putchar('\n');
+            printf(", %.0f bytes free, cache.min_free keeps %.0f\n",
+                   printable_number(disk, "free"),
+                   printable_number(disk, "kept"));
         }
     }
 }
