@@ -66,7 +66,7 @@ static int run_command(int argc, char **argv)
     }
     fputs("symcachectl: unknown command: ", stderr);
     printable_put(stderr, argv[1]);
-    fprintf(stderr, "\n%s", help_text);
+    fputs("\ntry: symcachectl --help\n", stderr);
     return COMMAND_USAGE;
 }
 

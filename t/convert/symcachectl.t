@@ -85,7 +85,9 @@ for my $help (['-h'], ['--help']) {
     like $out, qr/^symcachectl \d+\.\d+\.\d+ .*7 to 9/, '-V tells versions';
 }
 for my $case (
-    [qr/usage/], [qr/unknown command: frob/, 'frob'],
+    [qr/usage/],
+    [qr/\Asymcachectl: unknown command: frob\ntry: symcachectl --help\n\z/,
+        'frob'],
     [qr/no FILE/, 'lookup'], [qr/no FILE/, 'lookup', '--json'],
     [qr/no FILE/, 'dump'], [qr/no FILE/, 'verify'],
     [qr/unknown option: --frob/, 'lookup', '--frob', $file],
