@@ -114,6 +114,11 @@ $t->stop_symcached('KILL');
 my $failed = everywhere();
 is $failed->{$_}, 'fetching_failed', "$_: without symcached that is not known"
     for sort keys %$failed;
+my $trace = $t->write_file('trace', "    at f (https://e/x.js:1:1)\n");
+my @ctl = ($t->program('symcachectl'), 'symbolicate', '--debug-id', '5c1d3f3a-0000-4000-8000-000000009999',
+    '--socket', 'unix:' . $t->symbolicated_socket);
+like qx(@ctl '$trace' 2>&1), qr/no frame was found: the server could not look for a file of these scripts/,
+    'symcachectl does not say that the server has no source map';
 $t->start_symcached($config); # which removes what the other one has left
 $t->wait_until('that', sub { 1 == glob_of('store') && 1 == glob_of('downloads') });
 

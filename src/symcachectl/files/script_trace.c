@@ -495,7 +495,7 @@ static void take_frame(const cJSON *frame, struct trace_line *line)
 static void print_answer(const cJSON *answer)
 {
     size_t i = 0;
-    const cJSON *stack, *frame;
+    const cJSON *stack, *frame, *error;
     struct script_lines *lines = &asked.lines;
 
     cJSON_ArrayForEach(stack,
@@ -510,6 +510,13 @@ static void print_answer(const cJSON *answer)
             if (i < lines->count) {
                 take_frame(frame, &lines->list[i++]);
             }
+        }
+    }
+    cJSON_ArrayForEach(error, cjson_get(answer, "errors"))
+    {
+        if (strcmp(printable_field(error, "type"), "fetching_failed") == 0) {
+            asked.none = "the server could not look for a file of these "
+                         "scripts: its log says why";
         }
     }
     asked.code =
