@@ -45,8 +45,8 @@ Last Exception Backtrace
 #0   0x180001d20 in __exceptionPreprocess from libsystem_kernel.dylib
 #1   0x1000082f0 in stale from Tiny
 
-module missing: /Applications/Tiny.app/Contents/MacOS/Tiny
-module missing: /usr/lib/system/libsystem_kernel.dylib
+module missing: /Applications/Tiny.app/Contents/MacOS/Tiny (Tiny 4c4c4489-5555-3144-a180-69a34e2ad5e1)
+module missing: /usr/lib/system/libsystem_kernel.dylib (libsystem_kernel.dylib a1b2c3d4-0000-1111-2222-333344445555)
 END
 my $r = $ctl->run('symbolicate', "$data/ips/macos.ips");
 is $r->{code}, 0, 'no symbols and no daemon: done without';
@@ -130,7 +130,7 @@ thread 0, requesting
 #1   0x100001018 in */Developer/Xcode.app/a from App
 #2   0x100001020 in main from App
 
-module missing: /App
+module missing: /App (App 11111111-2222-3333-4444-555555555555)
 END
 
 # names behind the beginning of their module, and those of frames that are inlined

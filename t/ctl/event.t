@@ -102,7 +102,8 @@ $ctl->is($ctl->run('symbolicate', @root, $t->write_file('apple.json', event(
     threads => undef, debug_meta => { images => [{ type => 'apple', name => '/a/crash.pdb',
         uuid => '11111111-2222-3333-4444-555555555555', image_addr => '0x400000',
         image_size => 36864 }] }))), 2,
-    qr/module missing: \/a\/crash\.pdb\n/, undef, 'images as they once were');
+    qr/module missing: \/a\/crash\.pdb \(crash\.pdb 11111111-2222-3333-4444-555555555555\)\n/,
+    undef, 'images as they once were');
 
 # --- frames without names
 

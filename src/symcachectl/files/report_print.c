@@ -99,6 +99,22 @@ static void print_lines(const char *text)
     }
 }
 
+/* As "symcachectl why" takes it. */
+static void print_module_id(const cJSON *module)
+{
+    const char *file = printable_field(module, "debug_file");
+
+    if (printable_field(module, "debug_id")[0] == '\0') {
+        return;
+    }
+    file = file[0] != '\0' ? file : printable_field(module, "code_file");
+    fputs(" (", stdout);
+    printable_put(stdout, report_last_part(file));
+    fputs(" ", stdout);
+    printable_put_field(stdout, module, "debug_id");
+    fputs(")", stdout);
+}
+
 void report_print_stacks(const cJSON *object)
 {
     const cJSON *stack, *module;
@@ -115,6 +131,7 @@ void report_print_stacks(const cJSON *object)
         if (strcmp(status, "found") != 0 && strcmp(status, "unused") != 0) {
             printf("module %s: ", status);
             printable_put_field(stdout, module, "code_file");
+            print_module_id(module);
             fputs("\n", stdout);
         }
     }
