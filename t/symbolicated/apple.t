@@ -118,6 +118,13 @@ for my $blank ("\xc2\xa0", "\xe2\x80\x83", "\xe3\x80\x80") {
     }
 }
 
+for my $name ('handcrafted', 'spaces') {
+    my $got = report(slurp("$data/$name.txt") =~ s/ /\xc2\xa0/gr);
+    my $want = answer_of($name);
+    $got->{crash_details} =~ s/\xa0/ /g if $got->{crash_details};
+    is_deeply $got, $want, "$name, with no other blanks at all";
+}
+
 # --- the order of the members, as they are compared above without it
 
 my $handcrafted = slurp("$data/handcrafted.txt");

@@ -374,11 +374,20 @@ static size_t last_blank(struct apple_text line)
     return line_is_space(line.data[line.size - 1]) || is_wide_blank(c) ? n : 0;
 }
 
-/* Lines of information are kept as they are, but for their end. */
+/* Lines of information are kept as they are, but for their end, if they cannot
+ * begin a part. */
 static bool is_kept(const struct text_report_reader *r, struct apple_text line)
 {
-    return (r->state == STATE_INFORMATION || r->state == STATE_LOG) &&
-           !line_starts(line, "Thread ");
+    static const char *const words[] = {"Thread", "Binary", "Filtered",
+                                        "Application", "Last"};
+    size_t i;
+
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (line_starts(line, words[i])) {
+            return false;
+        }
+    }
+    return r->state == STATE_INFORMATION || r->state == STATE_LOG;
 }
 
 static void read_lines(struct text_report_reader *r, const char *text,
