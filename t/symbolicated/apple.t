@@ -97,6 +97,16 @@ for my $case (grep { $_->{path} eq '/applecrashreport' } values %contract) {
     is_deeply $r->{answer}, $case->{answer}, $case->{name};
 }
 
+# the time, which the crate has from a parser of general forms
+is_deeply [map { report("Date/Time: $_\n")->{timestamp} } '2018-06-12 08:34:37.12 +0100',
+        '2018-06-12  08:34:37+01:00', "2018- 6-12\t8: 34:\r37.123 +01 00", '2018-06-1208:34:37 +01 : 00',
+        '2018-06-12 08:34:37 -00:00', '2018-06-12 08:34:60 +0100'],
+    [(1528788877) x 4, 1528788877 + 3600, 1528788899], 'times';
+is_deeply [map { report("Date/Time: $_\n")->{status} } '2018-006-12 08:34:37 +0100',
+        '2018-06-012 08:34:37 +0100', '2018-06-12 008:34:37 +0100', '20180-06-12 08:34:37 +0100',
+        '2018-06 -12 08:34:37 +0100', '2018-06-12 08:34:37. +0100', '2018-06-12 08:34:37 Z'],
+    [('failed') x 7], 'no times';
+
 is_deeply [map { report("Code Type: $_\n")->{system_info}{cpu_arch} }
         'AMD64', 'ARM-64 (Native)', 'arm64v8', 'arm64_v8', 'POWERPC'],
     ['x86_64', 'arm64', 'arm64v8', 'unknown', 'unknown'], 'processors';

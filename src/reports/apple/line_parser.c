@@ -141,10 +141,9 @@ bool parse_thread_line(struct apple_text line, bool is_lenient,
     if (!skip_text(&c, "Thread ") || !take_digits(&c, &id, &wrong)) {
         return false;
     }
-    has_crashed =
-        skip_text(&c, " Crashed") ||
-        (is_lenient &&
-         (skip_text(&c, " Attributed") || skip_text(&c, " Highlighted")));
+    has_crashed = skip_text(&c, " Crashed") ||
+                  (is_lenient && (skip_text(&c, " Attributed") ||
+                                  skip_text(&c, " Highlighted")));
     if (!skip_text(&c, ":")) {
         return false;
     }
@@ -636,8 +635,7 @@ static bool take_zone(struct cursor *c, int64_t *seconds)
         return false;
     }
     for (i = 0; i < 4; i++) {
-        if (i == 2) {
-            skip_text(c, ":");
+        while (i == 2 && (skip_spaces(c) > 0 || skip_text(c, ":"))) {
         }
         if (c->p == c->end || !is_digit(*c->p)) {
             return false;
@@ -651,20 +649,36 @@ static bool take_zone(struct cursor *c, int64_t *seconds)
     return digits[0] * 10 + digits[1] < 24 && digits[2] < 6;
 }
 
+/* Blanks, and at most so many digits. */
+static bool take_part(struct cursor *c, size_t most, uint64_t *number)
+{
+    struct cursor part;
+    line_error ignored = NULL;
+
+    skip_spaces(c);
+    part = *c;
+    if ((size_t)(part.end - part.p) > most) {
+        part.end = part.p + most;
+    }
+    if (!take_digits(&part, number, &ignored)) {
+        return false;
+    }
+    c->p = part.p;
+    return true;
+}
+
 bool parse_time(struct apple_text text, int64_t *seconds)
 {
-    static const char *const behind[6] = {"-", "-", " ", ":", ":", ""};
+    static const char *const behind[6] = {"-", "-", "", ":", ":", ""};
     struct cursor c = at(text);
-    line_error error = NULL, ignored = NULL;
+    line_error ignored = NULL;
     uint64_t n[6], fraction;
     int64_t zone;
     size_t i;
 
     for (i = 0; i < 6; i++) {
-        if (i == 3) {
-            skip_spaces(&c);
-        }
-        if (!take_digits(&c, &n[i], &error) || !skip_text(&c, behind[i])) {
+        if (!take_part(&c, i == 0 ? 4 : 2, &n[i]) ||
+            !skip_text(&c, behind[i])) {
             return false;
         }
     }
@@ -672,10 +686,11 @@ bool parse_time(struct apple_text text, int64_t *seconds)
         return false;
     }
     skip_spaces(&c);
-    if (!take_zone(&c, &zone) || c.p < c.end || error != NULL || n[0] > 9999 ||
-        !is_day(n[0], n[1], n[2]) || n[3] > 23 || n[4] > 59 || n[5] > 60) {
+    if (!take_zone(&c, &zone) || c.p < c.end || !is_day(n[0], n[1], n[2]) ||
+        n[3] > 23 || n[4] > 59 || n[5] > 60) {
         return false;
     }
+    n[5] -= n[5] == 60; /* a leap second is the one before */
     *seconds =
         days_since_1970((int64_t)n[0], (int64_t)n[1], (int64_t)n[2]) * 86400 +
         (int64_t)(n[3] * 3600 + n[4] * 60 + n[5]) - zone;
