@@ -85,17 +85,14 @@ static const uint8_t *mapping(const struct jscache_reader *r, uint32_t index)
     return r->data + r->mappings + (size_t)index * JSCACHE_MAPPING_SIZE;
 }
 
-/* How many positions are before key, or at it, too, if it counts. */
-static uint32_t count_before(const struct jscache_reader *r, uint64_t key,
-                             bool counts)
+/* How many positions are at key or before it. */
+static uint32_t count_up_to(const struct jscache_reader *r, uint64_t key)
 {
-    uint64_t at;
     uint32_t half, base = 0, count = r->num_positions;
 
     while (count > 0) {
         half = count / 2;
-        at = key_at(r, base + half);
-        if (at < key || (counts && at == key)) {
+        if (key_at(r, base + half) <= key) {
             base += half + 1;
             count -= half + 1;
         } else {
@@ -140,13 +137,10 @@ bool jscache_reader_lookup(const struct jscache_reader *r, uint32_t line,
                            uint32_t column, bool has_all_lines,
                            struct jscache_token *token)
 {
-    uint32_t index = count_before(r, (uint64_t)line << 32 | column, true);
+    uint32_t index = count_up_to(r, (uint64_t)line << 32 | column);
 
     if (index == 0 || le32(position(r, --index)) < line) {
         return false;
-    }
-    if (index > 0 && key_at(r, index - 1) == key_at(r, index)) {
-        index = count_before(r, key_at(r, index), false);
     }
     if (!has_all_lines && index > 0 &&
         memcmp(mapping(r, index - 1), mapping(r, index),

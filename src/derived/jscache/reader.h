@@ -68,7 +68,7 @@ enum symc_open_status jscache_reader_open(struct jscache_reader *reader,
 /*
  * Finds the token at a line and column of the minified text, both from 0; the
  * column in units of UTF-16.  It is the last one that begins there or before,
- * on the same line; of several that begin at one place, the first.  Returns
+ * on the same line; of several that begin at one place, the last.  Returns
  * false if there is none, or if it is of no original.
  *
  * Upstream drops each token that is equal to the one before it in all but the
