@@ -65,6 +65,10 @@ enum jsscopes_status jsscopes_read(struct jsscopes *scopes, const char *script,
                                    size_t size, struct jsscopes_error *error);
 void jsscopes_free(struct jsscopes *scopes);
 
+/* Decodes the escapes of an identifier, such as \u00F6, where it is, and
+ * returns its size then. */
+size_t jsscopes_unescape(char *name, size_t size);
+
 #define JSSCOPES_OUTSIDE UINT32_MAX
 
 /* A place from which on the innermost scope is another one. */

@@ -186,3 +186,22 @@ bool literal_part(struct parser *p, const struct token *t, bool is_key,
     part->is_identifier = false;
     return true;
 }
+
+size_t jsscopes_unescape(char *name, size_t size)
+{
+    char *to = name;
+    const char *p = name, *end = name + size;
+    size_t n;
+    uint32_t c;
+
+    while (p < end) {
+        if (*p != '\\' || p + 1 == end) {
+            *to++ = *p++;
+            continue;
+        }
+        n = 1 + read_escape(p + 1, end, &c);
+        to += utf8_encode(to, c);
+        p += n < (size_t)(end - p) ? n : (size_t)(end - p);
+    }
+    return (size_t)(to - name);
+}

@@ -225,15 +225,22 @@ static struct symc_string join_parts(const struct scopes *scopes,
                       memcmp(text.data, parts[i].text, text.size) != 0;
         name.size += text.size;
     }
-    if (n == 1 && parts->is_identifier) { /* the text stays where it is */
-        return text;
+    if (n == 1 && parts->is_identifier &&
+        memchr(text.data, '\\', text.size) == NULL) {
+        return text; /* stays where it is */
     }
     name.data = to = arena_take(&scopes->map->arena, name.size);
-    for (i = 0; i < n && to != NULL; i++) {
+    if (to == NULL) {
+        return name;
+    }
+    for (i = 0; i < n; i++) {
         text = resolve_part(scopes, &parts[i]);
         memcpy(to, text.data, text.size);
-        to += text.size;
+        to += parts[i].is_identifier && text.data == parts[i].text
+                  ? jsscopes_unescape(to, text.size)
+                  : text.size;
     }
+    name.size = (size_t)(to - name.data);
     return name;
 }
 
