@@ -34,8 +34,7 @@ fail(struct apple_report *report, const char *format, ...)
     va_end(args);
 }
 
-/* members ------------------------------------------------------------------
- */
+/* members ------------------------------------------------------------------ */
 
 /* A string that is a member of an object; or none. */
 static struct apple_text text_at(const struct json *json, uint32_t object,
@@ -79,17 +78,16 @@ static uint32_t last_item(const struct json *json, uint32_t list)
     return list != 0 ? json->values[list].end : 0;
 }
 
-/* the object in front ------------------------------------------------------
- */
+/* the object in front ------------------------------------------------------ */
 
 /* What other files of this form are. */
 static const char *kind_of(struct apple_text type)
 {
     static const struct {
         const char *type, *name;
-    } kinds[] = {{"145", "disk writes"},  {"202", "use of the CPU"},
-                 {"210", "kernel panic"}, {"211", "analytics"},
-                 {"288", "stackshot"},    {"298", "jetsam event"}};
+    } kinds[] = {{"145", "disk writes"},   {"202", "use of the CPU"},
+                 {"210", "kernel panic"},  {"211", "analytics"},
+                 {"288", "stackshot"},     {"298", "jetsam event"}};
     size_t i;
 
     for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -179,8 +177,7 @@ enum apple_form apple_ips_begin(struct apple_report *report, const char *text,
     return form;
 }
 
-/* threads ------------------------------------------------------------------
- */
+/* threads ------------------------------------------------------------------ */
 
 static void read_frame(struct ips_reader *r, uint32_t value)
 {
@@ -236,8 +233,8 @@ static void read_registers(struct ips_reader *r, uint32_t state)
         value = json->values[i].type == JSON_OBJECT
                     ? json_member(json, i, "value")
                     : 0;
-        if (value != 0 &&
-            json_integer(json, value, &found.value) == JSON_INTEGER_POSITIVE) {
+        if (value != 0 && json_integer(json, value, &found.value) ==
+                              JSON_INTEGER_POSITIVE) {
             apple_add_register(r->report, &found);
         }
     }
@@ -248,8 +245,8 @@ static void read_registers(struct ips_reader *r, uint32_t state)
         value = json->values[i + 1].type == JSON_OBJECT
                     ? json_member(json, i + 1, "value")
                     : 0;
-        if (value != 0 &&
-            json_integer(json, value, &found.value) == JSON_INTEGER_POSITIVE) {
+        if (value != 0 && json_integer(json, value, &found.value) ==
+                              JSON_INTEGER_POSITIVE) {
             apple_add_register(r->report, &found);
         }
     }
@@ -304,8 +301,7 @@ static void read_threads(struct ips_reader *r)
     }
 }
 
-/* images and the head ------------------------------------------------------
- */
+/* images and the head ------------------------------------------------------ */
 
 static void read_images(struct ips_reader *r)
 {

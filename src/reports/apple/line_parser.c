@@ -141,9 +141,10 @@ bool parse_thread_line(struct apple_text line, bool is_lenient,
     if (!skip_text(&c, "Thread ") || !take_digits(&c, &id, &wrong)) {
         return false;
     }
-    has_crashed = skip_text(&c, " Crashed") ||
-                  (is_lenient && (skip_text(&c, " Attributed") ||
-                                  skip_text(&c, " Highlighted")));
+    has_crashed =
+        skip_text(&c, " Crashed") ||
+        (is_lenient &&
+         (skip_text(&c, " Attributed") || skip_text(&c, " Highlighted")));
     if (!skip_text(&c, ":")) {
         return false;
     }

@@ -132,8 +132,7 @@ static void read_bare_frames(struct text_report_reader *r,
     struct apple_frame frame = {0};
 
     for (line.data++, line.size--;
-         r->error == NULL &&
-         parse_address(&line, &frame.address, &r->error);) {
+         r->error == NULL && parse_address(&line, &frame.address, &r->error);) {
         need_memory(r, apple_add_frame(r->report, &frame));
     }
 }
