@@ -355,11 +355,12 @@ my @last = $s3->load($object);
 is $last[1], $third, 'the last one is in the tier';
 is $t->read_file("uploads$n/$path"), $third, 'and here';
 
+sub is_in_tier { (($s3->load($object))[1] // '') eq $_[0] }
 for (['', other()], [$path, $pdb]) {
     my ($kept, $bytes) = @$_;
     $s3->fail('held-entries');
     $r = $u->begin('PUT', "/symbols/$path?force=1", $bytes, @Test::Uploads::token);
-    $t->wait_until('it is stored', sub { requests() =~ /PUT/ });
+    $t->wait_until('it is stored', sub { is_in_tier($bytes) });
     is $u->admin('POST', "/v1/changed/$path?from=other", 'Content-Length: 0')
         ->{status}, 200, 'another machine changes it meanwhile';
     $s3->save($object, @last[0, 1]) if !$kept;
@@ -380,10 +381,51 @@ is $u->admin('POST', "/v1/changed/$path?from=other", 'Content-Length: 0')
     ->{status}, 200, 'another machine has changed it before, and tells it now';
 is stored(), $path, '... it stays';
 my @mine = $s3->load($object);
+my $changed = "/v1/changed/$path?from=other";
+for ([$path, @mine], ['', { %{ $mine[0] }, 'x-amz-meta-symcache-machine' => 'f' x 32 }, $pdb]) {
+    my ($kept, $h, $bytes) = @$_;
+    $s3->save($object, $h, $bytes);
+    is $u->admin('POST', "$changed&same=1", 'Content-Length: 0')->{status}, 200,
+        'another machine was sent the same bytes';
+    is stored(), $kept, $kept ? '... before this one was: it stays' : '... later: it goes';
+}
+requests();
+is put($path, $pdb)->{status}, 200, 'sent here again';
+@mine = $s3->load($object);
 $s3->save($object, @last[0, 1]);
 is $u->admin('POST', "/v1/changed/$path?from=other&keep=1", 'Content-Length: 0')
     ->{status}, 200, 'another machine was killed after it had stored another one';
 is stored(), '', '... it goes';
+unlink $s3->file($object) or die;
+$s3->fail('held-entries');
+requests();
+$r = $u->begin('PUT', "/symbols/$path", $pdb, @Test::Uploads::token);
+$t->wait_until('it is stored', sub { is_in_tier($pdb) });
+is $u->admin('POST', $changed, 'Content-Length: 0')->{status}, 200,
+    'another machine replaces it during an upload that must not replace any';
+$s3->save($object, @last[0, 1]);
+$s3->fail('');
+is $u->read($r, 'PUT')->{status}, 201, 'taken';
+$t->wait_until('it goes, too', sub { stored() eq '' });
+$s3->save($object, @mine[0, 1]);
+is put($path, $pdb)->{status}, 200, 'sent here again';
+$s3->fail('silent');
+is $u->admin('POST', $changed, 'Content-Length: 0')->{status}, 503,
+    'a tier that cannot be asked: told again later';
+is stored(), $path, '... it stays';
+$s3->fail('');
+requests();
+is $t->helper('GET', "/v1/symcache/default/$key?version=9.0.0&wait=60")->{status},
+    200, 'it becomes a SymCache';
+my $made = "$dir/store$n/$key/crash.pdb-v9.0.0.symcache";
+ok -e $made, 'which is there';
+$s3->fail('silent');
+requests();
+$r = $t->open_http("$u->{dir}/a.sock", 'POST', $changed, 'Content-Length: 0');
+$t->wait_until('the tier is asked', sub { requests() ne '' });
+unlink "$dir/uploads$n/$path" or die;
+$s3->fail('');
+$t->wait_until('one that goes meanwhile is no longer used', sub { !-e $made });
 $s3->save($object, @mine[0, 1]);
 requests();
 

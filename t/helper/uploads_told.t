@@ -108,7 +108,9 @@ is scalar(() = $t->helper_log =~ m{refuses to be told of /v1/changed/bad\.}g), 1
 unlink "$dir/refuses";
 told();
 $t->wait_until('later it takes them', sub { !-e "$dir/uploads/.untold" });
-is_deeply [sort map { s/\?.*//r } told()], [$bad, $worse], 'both';
+my @late = told();
+is_deeply [sort map { s/\?.*//r } @late], [$bad, $worse], 'both';
+is scalar(grep { !/&late=1/ } @late), 0, 'which may have changed since, as it says';
 
 # What is refused is written once a second, not for each message.
 sub written { $t->read_file("/proc/$t->{helper}/io") =~ /^wchar: (\d+)/m; $1 }
@@ -269,11 +271,27 @@ $t->wait_until('the other machine is told of it', sub { push @told, told(); @tol
 like $told[0], qr{^\Q$new\E\?id=A+0&keep=1$}, 'and that it keeps what it has';
 $t->wait_until('all is done', sub { !intents() });
 
-ok -e "$dir/uploads/$path", 'a file of our own';
-is changed("$path?from=1&keep=1"), 200, 'another machine is unsure';
-ok -e "$dir/uploads/$path", 'it stays';
+# the tier has got that of the killed process, or not
+ok -e "$dir/uploads/$_", 'a file of our own' for $good, $path;
+is changed("$good?from=1&keep=1"), 200, 'another machine is unsure';
+ok -e "$dir/uploads/$good", 'it stays';
 is changed("$path?from=1"), 200, 'another machine has it';
 ok !-e "$dir/uploads/$path", 'it goes';
+SKIP: {
+    skip Test::Clock::why(), 5 if !$clock;
+    mkdir "$dir/tier" or die;
+    my $c = with_tier();
+    $c->{tiers}{fleet} = { type => 'filesystem', path => "$dir/tier" };
+    $t->reload_symcached($c);
+    is $u->put($path, $pdb)->{status}, 201, 'sent here again';
+    $clock->set(7200);
+    is changed("$path?from=1&late=1"), 200, 'what another machine could not tell before';
+    ok -e "$dir/uploads/$path", 'was before that: it stays';
+    is changed("$path?from=1"), 200, 'another machine has it now';
+    ok !-e "$dir/uploads/$path", 'it goes';
+    $clock->set(0);
+    $t->reload_symcached(with_tier());
+}
 
 # --- an upload that is refused has changed nothing
 

@@ -591,11 +591,14 @@ static const char *read_change(const char *query,
             removal->is_try = strcmp(pair->value, "1") == 0;
         } else if (strcmp(pair->key, "same") == 0) {
             removal->is_same = strcmp(pair->value, "1") == 0;
+        } else if (strcmp(pair->key, "late") == 0) {
+            removal->is_late = strcmp(pair->value, "1") == 0;
         } else if (strcmp(pair->key, "keep") == 0) {
             removal->keeps = strcmp(pair->value, "1") == 0;
         } else if (strcmp(pair->key, "id") != 0 ||
                    !add_id(removal, pair->value)) {
-            wrong = "the query has from=ID, id=ID, try=1, same=1 or keep=1";
+            wrong = "the query has from=ID, id=ID, try=1, same=1, late=1 or "
+                    "keep=1";
         }
     }
     evhttp_clear_headers(&pairs);

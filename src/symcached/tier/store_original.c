@@ -124,11 +124,14 @@ static void same_is_there(struct tier_original *original,
     original->stored = age_of(original) < TIER_RECENT_SECONDS
                            ? TIER_ORIGINAL_RECENT
                            : TIER_ORIGINAL_SAME;
-    if (original->mode == TIER_ORIGINAL_LOOK ||
-        original->meta.machine[0] == '\0' ||
+    if (original->meta.machine[0] == '\0' ||
         strcmp(there->machine, original->meta.machine) == 0) {
         metrics_add(METRIC_TIER_EXISTS, original->mode != TIER_ORIGINAL_LOOK);
         end(original, original->stored, "the same is there");
+        return;
+    }
+    if (original->mode == TIER_ORIGINAL_LOOK) {
+        end(original, TIER_ORIGINAL_OTHER, "it belongs to another machine");
         return;
     }
     original->call.replace = true;

@@ -212,7 +212,8 @@ struct tier_original;
  * Stores the file that fd is open for as an original in the tier of
  * config->uploads, which must have one; path is as above.  When done says so,
  * it is durable there.  machine is this one, to which the object belongs then,
- * also if the same was there; or "".
+ * also if the same was there; or "".  A mere look calls the same one of another
+ * machine TIER_ORIGINAL_OTHER.
  * config must live until the end.  done is called once, never from inside this
  * function, and the handle is then invalid.  Returns NULL with errno.
  */

@@ -208,15 +208,15 @@ void peer_send(struct peer *peer)
                                    .connect = CONNECT_SECONDS,
                                    .seconds = PEER_SECONDS};
     char url[PEER_MESSAGE_MAX + 200];
-    const char *text;
+    const struct message *message = TAILQ_FIRST(&peer->messages);
 
-    if (peer->send != NULL || TAILQ_EMPTY(&peer->messages)) {
+    if (peer->send != NULL || message == NULL) {
         return;
     }
-    text = TAILQ_FIRST(&peer->messages)->text;
-    snprintf(url, sizeof(url), "http://%.150s%s%cfrom=%s",
-             is_unix ? "localhost" : peer->address, text,
-             strchr(text, '?') != NULL ? '&' : '?', peer->owner->self);
+    snprintf(url, sizeof(url), "http://%.150s%s%cfrom=%s%s",
+             is_unix ? "localhost" : peer->address, message->text,
+             strchr(message->text, '?') != NULL ? '&' : '?', peer->owner->self,
+             message->notification == NULL ? "&late=1" : "");
     request.url = url;
     request.socket = is_unix ? peer->address + 5 : NULL;
     peer->send = send_start(peer->owner->fetcher, &request, on_sent, peer);

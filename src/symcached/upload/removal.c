@@ -39,6 +39,8 @@ struct upload_removal {
     bool is_old;
     bool is_told;
     bool is_same; /* its bytes have not changed */
+    bool is_late; /* what was told may be long ago */
+    bool gives_way;
     bool keeps;   /* the file stays here */
     ino_t inode;  /* of what is compared with the tier's */
     bool was_shared; /* the tier had it */
@@ -241,19 +243,26 @@ static void take_note(struct upload_removal *removal)
 
 /* Of two machines that have stored a file at a time, and tell each other, the
  * tier has that of one, which keeps its copy; the other one may have been
- * killed.  What is stored here meanwhile is not what was compared. */
+ * killed.  What is stored here meanwhile is not what was compared.  If both
+ * went because the tier cannot be asked, nobody would keep it. */
 static void on_compared(void *arg, enum tier_original_outcome outcome,
                         const char *detail)
 {
     struct upload_removal *removal = arg;
     char path[PATH_MAX];
     struct stat st;
+    bool is_there;
 
     removal->original = NULL;
     print_path(path, removal);
+    is_there = lstat(path, &st) == 0;
     if (outcome == TIER_ORIGINAL_SAME || outcome == TIER_ORIGINAL_RECENT ||
-        lstat(path, &st) != 0 || st.st_ino != removal->inode) {
+        (is_there && st.st_ino != removal->inode)) {
         end_removal(removal, 200, "");
+        return;
+    }
+    if (outcome == TIER_ORIGINAL_FAILED && is_there && !removal->gives_way) {
+        end_removal(removal, 503, detail); /* it is told again */
         return;
     }
     removal->keeps = removal->keeps && outcome != TIER_ORIGINAL_OTHER;
@@ -261,25 +270,30 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
 }
 
 /* Returns false if there is nothing to compare, or if that is so old that the
- * tier cannot have got it after what was told of. */
+ * tier cannot have got it after what was told of.  The same bytes may have been
+ * sent here since, so then the tier says whose they are. */
 static bool compare_with_tier(struct upload_removal *removal)
 {
+    char machine[SYMCACHE_UPLOAD_MACHINE_DIGITS + 1] = "";
     char path[PATH_MAX];
     struct stat st;
     int fd;
 
-    if (!tier_copy_is_wanted(removal->config) || removal->is_same) {
+    if (!tier_copy_is_wanted(removal->config)) {
         return false;
     }
     print_path(path, removal);
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0 &&
-        (removal->keeps ||
+        (removal->keeps || removal->is_late ||
          time(NULL) - st.st_ctime < TIER_RECENT_SECONDS)) {
         removal->inode = st.st_ino;
+        if (removal->is_same) {
+            machine_id(machine, removal->config->uploads.root);
+        }
         removal->original = tiers_store_original(
             scheduler_get_tiers(removal->removals->scheduler),
-            removal->config, removal->path, fd, TIER_ORIGINAL_LOOK, "",
+            removal->config, removal->path, fd, TIER_ORIGINAL_LOOK, machine,
             on_compared, removal);
     }
     fd_close(fd);
@@ -297,6 +311,8 @@ static void begin_told(struct upload_removal *removal,
     }
     (void)upload_report_ids(&removal->file.place, ids, request->nids);
     removal->is_same = request->is_same;
+    removal->is_late = request->is_late;
+    removal->gives_way = request->gives_way;
     removal->keeps = request->keeps;
     if (!compare_with_tier(removal)) {
         take_note(removal);

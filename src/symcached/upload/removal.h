@@ -28,6 +28,8 @@ struct removal_request {
     bool is_told; /* by another machine, which has it now, or has removed it:
                      the tier and the others know */
     bool is_same; /* its bytes have not changed */
+    bool is_late; /* it could not be told at once */
+    bool gives_way; /* it is not told again if the tier cannot be asked */
     bool keeps;   /* who has told may not have stored the file: this one stays,
                      unless the tier has another one */
     char ids[SYMSTORE_PATH_IDS][SYMCACHE_ID_TEXT_MAX + 1]; /* what it may be

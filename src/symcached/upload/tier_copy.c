@@ -173,7 +173,10 @@ static bool store_in_tier(struct tier_copy_slot *slot)
     slot->original = tiers_store_original(
         tier_copy->tiers, tier_copy->config, path, fd,
         slot->is_indexing ? TIER_ORIGINAL_REPLACE : tier_copy->mode,
-        slot->is_indexing || file->tmp == NULL ? "" : tier_copy->machine,
+        slot->is_indexing || file->tmp == NULL ||
+                tier_copy->mode == TIER_ORIGINAL_LOOK
+            ? ""
+            : tier_copy->machine,
         on_stored, slot);
     close(fd);
     return slot->original != NULL;

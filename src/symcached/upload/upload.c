@@ -149,8 +149,8 @@ static void ignore_removal(void *arg, int status, const char *text)
 {
 }
 
-/* The tier may have the bytes of another machine, or none: then the next
- * request looks there. */
+/* The tier may have the bytes of another machine, or, after an upload that may
+ * replace files, none: then the next request looks there. */
 static void give_way(const struct upload *u, const struct upload_file *file)
 {
     const struct symstore_path *place = &file->place;
@@ -159,6 +159,8 @@ static void give_way(const struct upload *u, const struct upload_file *file)
                                    .file = place->file,
                                    .is_try = u->result.is_try,
                                    .is_told = true,
+                                   .keeps = !u->request.replace,
+                                   .gives_way = true,
                                    .nids = place->nids};
     size_t i;
 
@@ -630,10 +632,7 @@ void uploads_overtake(struct uploads *uploads, const char *path, bool is_try)
 
     LIST_FOREACH(u, &uploads->running, entry)
     {
-        /* without "replace", both have the same bytes */
-        file = u->request.replace && changes_files(u)
-                   ? find_file(u, path, is_try)
-                   : NULL;
+        file = changes_files(u) ? find_file(u, path, is_try) : NULL;
         if (file != NULL) {
             file->is_overtaken = true;
         }
