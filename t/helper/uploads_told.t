@@ -103,11 +103,13 @@ is $u->put($good, $good_text)->{json}{untold}, undef, 'others are not in its way
 is $u->put($worse, $worse_text)->{json}{untold}, $address, 'another one';
 $t->wait_until('both are kept', sub { 2 == (() = untold() =~ /^\Q$address\E /mg) });
 unlike untold(), qr/good/, 'and no other';
+is $t->metric('symcached_uploads_untold'), 2, 'they are counted';
 is scalar(() = $t->helper_log =~ m{refuses to be told of /v1/changed/bad\.}g), 1,
     'and the log tells of it once';
 unlink "$dir/refuses";
 told();
 $t->wait_until('later it takes them', sub { !-e "$dir/uploads/.untold" });
+is $t->metric('symcached_uploads_untold'), 0, 'none is left';
 my @late = told();
 is_deeply [sort map { s/\?.*//r } @late], [$bad, $worse], 'both';
 is scalar(grep { !/&late=1/ } @late), 0, 'which may have changed since, as it says';

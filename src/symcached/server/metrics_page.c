@@ -10,11 +10,12 @@
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "symcached/job/job.h"
+#include "symcached/upload/upload.h"
 #include "ready.h"
 
 void metrics_page(const struct scheduler *scheduler,
-                  const struct ready *ready, time_t started,
-                  struct evhttp_request *req)
+                  const struct ready *ready, const struct uploads *uploads,
+                  time_t started, struct evhttp_request *req)
 {
     struct evbuffer *buf = evbuffer_new();
     struct scheduler_gauges g;
@@ -50,6 +51,9 @@ void metrics_page(const struct scheduler *scheduler,
     metrics_print_gauge(buf, "symcached_uploads_ready",
                         "Does the disk of uploads take files?",
                         ready_why_no_uploads(ready) == NULL);
+    metrics_print_gauge(buf, "symcached_uploads_untold",
+                        "Messages that other machines have not had yet.",
+                        (double)uploads_count_untold(uploads));
     metrics_print_gauge(buf, "symcached_start_time_seconds",
                         "When the process started, as Unix time.",
                         (double)started);

@@ -33,8 +33,8 @@ void tenant_page(struct guests *guests, struct evhttp_request *req);
 
 /* started is the Unix time of symcached's start. */
 void metrics_page(const struct scheduler *scheduler,
-                  const struct ready *ready, time_t started,
-                  struct evhttp_request *req);
+                  const struct ready *ready, const struct uploads *uploads,
+                  time_t started, struct evhttp_request *req);
 
 void metadata_page(struct metadata *metadata, const struct config *config,
                    const char *query, struct evhttp_request *req);

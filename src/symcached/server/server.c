@@ -386,7 +386,7 @@ static void page_report(struct server *s, struct url_path *t,
 static void page_metrics(struct server *s, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
-    metrics_page(s->scheduler, s->ready, s->started, req);
+    metrics_page(s->scheduler, s->ready, s->uploads, s->started, req);
 }
 
 static void page_healthz(struct server *s, struct url_path *t,

@@ -149,6 +149,18 @@ static bool is_wanted(void *arg, const char *address)
     return false;
 }
 
+size_t peers_count_untold(const struct peers *peers)
+{
+    const struct peer *peer;
+    size_t n = 0;
+
+    LIST_FOREACH(peer, &peers->all, entry)
+    {
+        n += peer->n;
+    }
+    return n;
+}
+
 /* Returns NULL when out of memory. */
 static struct peer *find_peer(struct peers *peers, const char *address)
 {

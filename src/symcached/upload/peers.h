@@ -44,6 +44,9 @@ struct peer_notification *peers_tell(struct peers *peers,
                                      bool is_try, peers_done_fn done,
                                      void *arg);
 
+/* The messages that machines have not had yet. */
+size_t peers_count_untold(const struct peers *peers);
+
 /* Is this the id that a message of this machine has? */
 bool peers_is_self(const char *from);
 

@@ -480,6 +480,11 @@ static struct upload *upload_new(struct uploads *uploads,
     return u;
 }
 
+size_t uploads_count_untold(const struct uploads *uploads)
+{
+    return peers_count_untold(uploads->peers);
+}
+
 bool uploads_are_taken(const struct uploads *uploads)
 {
     return !uploads->stopping && uploads->n < UPLOADS_MAX;

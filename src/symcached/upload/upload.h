@@ -99,6 +99,9 @@ void uploads_take(struct uploads *uploads,
 /* Whether one more would be, now. */
 bool uploads_are_taken(const struct uploads *uploads);
 
+/* Of peers_count_untold(). */
+size_t uploads_count_untold(const struct uploads *uploads);
+
 /* Does an upload that runs store a file at this path, "<name>/<id>/<file>"? */
 bool uploads_store(const struct uploads *uploads, const char *path,
                    bool is_try);
