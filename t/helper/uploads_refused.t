@@ -103,7 +103,7 @@ $path =~ s/crash/other/g;
 my $r = $u->put($path, $pdb);
 is $r->{status}, 507, 'no room for an upload' or diag $r->{raw};
 is refused('no-room'), 1, '... counted';
-like $t->helper_log, qr{\[error\].*upload file=\Q$path\E: no room in "\Q$dir\E/uploads": \d+ bytes free, cache\.min_free keeps 1048576}, '... logged with the folder and the limit';
+like $t->helper_log, qr{\[error\].*upload file=\Q$path\E: no room in "\Q$dir\E/uploads": \d+ bytes are free now, cache\.min_free keeps 1048576}, '... logged with the folder and the limit';
 $t->write_file('uploads/filler2', 'x' x (1.4 * 1024 * 1024));
 ($status, $shown) = becomes('less than cache.min_free', 'no-room');
 like $shown, qr{^  uploads are refused: no-room\n    \Q$dir\E/uploads: No space left on device, \d+ bytes free, cache\.min_free keeps 1048576$}m, 'symcachectl status shows it';

@@ -45,6 +45,6 @@ void refusal_log_space(const struct upload *u)
     (void)disk_space_look(u->config->uploads.root, &u->config->cache, &space);
     log_error(0,
               "upload%s: no room in \"%s\": %" PRIu64
-              " bytes free, cache.min_free keeps %" PRIu64,
+              " bytes are free now, cache.min_free keeps %" PRIu64,
               path, u->config->uploads.root, space.free, space.kept);
 }
