@@ -46,9 +46,11 @@ struct ready {
     struct disk_group lookups, uploads;
 };
 
-/* One look at the disks, with a configuration that lasts as long. */
+/* One look at the disks, with a configuration that lasts as long.  Its thread
+ * can outlive the group. */
 struct disk_look {
-    struct disk_group *group;
+    struct disk_group *group; /* for the loop alone */
+    bool is_of_uploads;
     struct config *config;
     const char *why;  /* as in struct ready */
     const char *path; /* the folder that it is about, or NULL */
@@ -120,7 +122,7 @@ static void disk_look_run(void *arg)
     size_t i;
 
     look->disks = cJSON_CreateArray();
-    if (look->group->is_of_uploads) {
+    if (look->is_of_uploads) {
         if (look->config->uploads.root != NULL) {
             look_at(look, "uploads", "", look->config->uploads.root);
         }
@@ -205,6 +207,7 @@ static void start_look(struct disk_group *group)
         return;
     }
     look->group = group;
+    look->is_of_uploads = group->is_of_uploads;
     look->config =
         config_ref((struct config *)scheduler_config(ready->scheduler));
     group->began = clock_ms();
