@@ -35,7 +35,20 @@ static int append(void *context, const void *data, size_t size)
     return 0;
 }
 
-/* Each token is found at its place, or another one that is there, too. */
+static bool is_last_there(const struct jscache_reader *r, uint32_t i,
+                          const struct jscache_token *token)
+{
+    struct jscache_token next;
+
+    if (i + 1 == r->num_positions) {
+        return true;
+    }
+    jscache_reader_token(r, i + 1, &next);
+    return next.minified_line != token->minified_line ||
+           next.minified_column != token->minified_column;
+}
+
+/* The last token at each place is found there, if it has an original. */
 static void look(const struct jscache_reader *r)
 {
     uint32_t i;
@@ -49,7 +62,8 @@ static void look(const struct jscache_reader *r)
                                   token.minified_column, true, &found)
                 ? found.minified_line != token.minified_line ||
                       found.minified_column != token.minified_column
-                : jscache_reader_file(r, token.file, &file) && i == 0) {
+                : is_last_there(r, i, &token) &&
+                      jscache_reader_file(r, token.file, &file)) {
             abort();
         }
         jscache_reader_lookup(r, token.minified_line, token.minified_column,
