@@ -200,9 +200,38 @@ static void html_comments(void **state)
     }
 }
 
+/* Writes nothing behind the name: no escape becomes longer than it is. */
+static void unescaped(void **state)
+{
+    static const struct {
+        const char *from, *to;
+    } names[] = {{"gr\\u00F6\\u00DFe", "gr\xC3\xB6\xC3\x9F" "e"},
+                 {"\\u{1F600}", "\xF0\x9F\x98\x80"},
+                 {"\\uD83D\\uDE00", "\xF0\x9F\x98\x80"},
+                 {"a\\", "a\\"},
+                 {"\\\n\\\n\\\n", "\\\n\\\n\\\n"},
+                 {"\\\xFF", "\\\xFF"},
+                 {"\\u{a}\\\n\\\n\\\n\\\n\\\n\\\n",
+                  "\n\\\n\\\n\\\n\\\n\\\n\\\n"}};
+    size_t i, n, size;
+    char *name;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size = strlen(names[i].from);
+        name = malloc(size);
+        assert_non_null(name);
+        memcpy(name, names[i].from, size);
+        n = jsscopes_unescape(name, size);
+        assert_int_equal(n, strlen(names[i].to));
+        assert_memory_equal(name, names[i].to, n);
+        free(name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(given),
+                                       cmocka_unit_test(unescaped),
                                        cmocka_unit_test(cut),
                                        cmocka_unit_test(html_comments)};
 

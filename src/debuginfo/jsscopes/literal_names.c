@@ -189,19 +189,22 @@ bool literal_part(struct parser *p, const struct token *t, bool is_key,
 
 size_t jsscopes_unescape(char *name, size_t size)
 {
-    char *to = name;
+    char *to = name, text[4];
     const char *p = name, *end = name + size;
-    size_t n;
+    size_t n, most;
     uint32_t c;
 
     while (p < end) {
-        if (*p != '\\' || p + 1 == end) {
+        most = (size_t)(end - p);
+        n = *p == '\\' && most > 1 ? 1 + read_escape(p + 1, end, &c) : 1;
+        n = n < most ? n : most;
+        /* between braces, a script has what it likes: that stays as it is */
+        if (n == 1 || c == UINT32_MAX || utf8_encode(text, c) > n) {
             *to++ = *p++;
             continue;
         }
-        n = 1 + read_escape(p + 1, end, &c);
         to += utf8_encode(to, c);
-        p += n < (size_t)(end - p) ? n : (size_t)(end - p);
+        p += n;
     }
     return (size_t)(to - name);
 }
