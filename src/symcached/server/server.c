@@ -399,7 +399,6 @@ static void page_readyz(struct server *s, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
     const char *why = ready_why_not(s->ready);
-
     const char *no_uploads = ready_why_no_uploads(s->ready);
     cJSON *object;
 
