@@ -14,8 +14,8 @@
 #include "address_choice.h"
 #include "base/origin.h"
 #include "classify.h"
-#include "fetcher.h"
 #include "fetch.h"
+#include "fetcher.h"
 #include "host.h"
 #include "transport.h"
 

@@ -109,7 +109,7 @@ static enum api_next js_step(struct api_call *api, struct api_reply *reply)
     if (!is_late(call) && !api->lacks_tenant) {
         js_files_begin(&call->files);
         if (!js_modules_find(&call->files, call->modules, call->places,
-                            has_all_lines) &&
+                             has_all_lines) &&
             js_files_round(&call->files, api)) {
             return API_WANTS;
         }

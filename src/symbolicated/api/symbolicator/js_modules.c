@@ -338,7 +338,7 @@ static bool find_places(struct js_files *files,
                         struct js_place *places, bool has_all_lines)
 {
     struct js_place_walk walk = {.files = files,
-                                  .has_all_lines = has_all_lines};
+                                 .has_all_lines = has_all_lines};
     const struct js_request *request = files->request;
     const struct js_stack *stack;
     struct symc_string caller;
@@ -375,7 +375,7 @@ static void mark_wanted(const struct js_request *request,
 }
 
 bool js_modules_find(struct js_files *files, struct js_module *modules,
-                    struct js_place *places, bool has_all_lines)
+                     struct js_place *places, bool has_all_lines)
 {
     const struct js_request *request = files->request;
     bool is_known = true;

@@ -52,6 +52,6 @@ struct js_place {
  * stops at the frame at which files->told exceeds files->most.  Returns false
  * while something is pending, or without memory. */
 bool js_modules_find(struct js_files *files, struct js_module *modules,
-                    struct js_place *places, bool has_all_lines);
+                     struct js_place *places, bool has_all_lines);
 
 #endif
