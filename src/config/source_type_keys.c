@@ -52,23 +52,6 @@ static int read_map(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-/* true, false, or "origin". */
-static int read_internal(struct config_reader *r, const cJSON *item,
-                         const struct config_field *field, void *out)
-{
-    enum transport_internal *internal = out;
-
-    if (cJSON_IsString(item) && strcmp(item->valuestring, "origin") == 0) {
-        *internal = TRANSPORT_INTERNAL_ORIGIN;
-    } else if (cJSON_IsBool(item)) {
-        *internal =
-            cJSON_IsTrue(item) ? TRANSPORT_INTERNAL : TRANSPORT_OUTSIDE;
-    } else {
-        return config_error(r, item, "must be true or false, or \"origin\"");
-    }
-    return 0;
-}
-
 #define OF(member) offsetof(struct source_config, member)
 
 #define KEY(key, read, offset, flags)                                         \
@@ -80,7 +63,7 @@ static const struct config_field all_keys[] = {
     KEY("type", config_read_apart, 0, CONFIG_REQUIRED),
     KEY("only", config_patterns, OF(only), 0),
     KEY("except", config_patterns, OF(except), 0),
-    KEY("internal", read_internal, OF(transport.internal), 0),
+    KEY("internal", config_internal, OF(transport.internal), 0),
 };
 static const struct config_field path_keys[] = {
     KEY("path", config_path, OF(path), CONFIG_REQUIRED),

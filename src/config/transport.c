@@ -184,6 +184,22 @@ int config_proxy(struct config_reader *r, const cJSON *item,
                                "must be http://[user:password@]host:port");
 }
 
+int config_internal(struct config_reader *r, const cJSON *item,
+                    const struct config_field *field, void *out)
+{
+    enum transport_internal *internal = out;
+
+    if (cJSON_IsString(item) && strcmp(item->valuestring, "origin") == 0) {
+        *internal = TRANSPORT_INTERNAL_ORIGIN;
+    } else if (cJSON_IsBool(item)) {
+        *internal =
+            cJSON_IsTrue(item) ? TRANSPORT_INTERNAL : TRANSPORT_OUTSIDE;
+    } else {
+        return config_error(r, item, "must be true or false, or \"origin\"");
+    }
+    return 0;
+}
+
 int config_http_version(struct config_reader *r, const cJSON *item,
                         const struct config_field *field, void *at)
 {

@@ -86,6 +86,7 @@ config_read_fn config_auth;
 config_read_fn config_tls;
 config_read_fn config_proxy;
 config_read_fn config_http_version;
+config_read_fn config_internal; /* true, false, or "origin" */
 
 /* Gives a transport that was read its id, and refuses keys that contradict each
  * other; item is the source.  Returns 0, or -1 with error set. */
