@@ -7,7 +7,7 @@
  * it.
  *
  * Knows nothing of connections.  job_state.h describes what a job does;
- * scheduler_ask() is in scheduler_ask.c, scheduler_leave() in waiter.c.
+ * scheduler_ask() is in lookup_answer.c, scheduler_leave() in waiter.c.
  */
 #ifndef SYMCACHED_JOB_H
 #define SYMCACHED_JOB_H

@@ -30,7 +30,7 @@
  *                         original
  *   job_end.c             ends it, whatever the reason
  *
- * Around them, scheduler.c has the slots and queues, scheduler_ask.c takes a
+ * Around them, scheduler.c has the slots and queues, lookup_answer.c takes a
  * lookup, which decision.c answers if no job is needed, and waiter.c holds it
  * until the job ends; upgrade.c starts jobs that nobody waits for.
  */
