@@ -18,6 +18,7 @@
 #include "base/event.h"
 #include "base/log.h"
 #include "base/task.h"
+#include "http/http.h"
 #include "proto/header.h"
 #include "symcached/job/job.h"
 #include "symcached/space/space.h"
@@ -298,4 +299,23 @@ cJSON *ready_disks(const struct ready *ready, const struct evict *evict)
         cJSON_AddItemToArray(disks, cJSON_Duplicate(disk, true));
     }
     return disks;
+}
+
+void ready_page(const struct ready *ready, struct evhttp_request *req)
+{
+    const char *why = ready_why_not(ready);
+    const char *no_uploads = ready_why_no_uploads(ready);
+    cJSON *object;
+
+    if (why != NULL) {
+        reply_header(req, SYMCACHE_HEADER_REASON, why);
+        reply_error(req, 503, why, "requests are better sent elsewhere");
+        return;
+    }
+    object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "status", "ok");
+    if (no_uploads != NULL) {
+        cJSON_AddStringToObject(object, "uploads", no_uploads);
+    }
+    reply_json(req, object);
 }

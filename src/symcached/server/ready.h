@@ -9,6 +9,7 @@
 #include <cjson/cJSON.h>
 
 struct event_base;
+struct evhttp_request;
 struct evict;
 struct ready;
 struct scheduler;
@@ -52,5 +53,8 @@ const char *ready_why_no_uploads(const struct ready *ready);
  * not counted; for these two "store" is empty.  The caller frees the array.
  */
 cJSON *ready_disks(const struct ready *ready, const struct evict *evict);
+
+/* Answers /readyz. */
+void ready_page(const struct ready *ready, struct evhttp_request *req);
 
 #endif

@@ -398,21 +398,7 @@ static void page_healthz(struct server *s, struct url_path *t,
 static void page_readyz(struct server *s, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
-    const char *why = ready_why_not(s->ready);
-    const char *no_uploads = ready_why_no_uploads(s->ready);
-    cJSON *object;
-
-    if (why != NULL) {
-        reply_header(req, SYMCACHE_HEADER_REASON, why);
-        reply_error(req, 503, why, "requests are better sent elsewhere");
-        return;
-    }
-    object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "status", "ok");
-    if (no_uploads != NULL) {
-        cJSON_AddStringToObject(object, "uploads", no_uploads);
-    }
-    reply_json(req, object);
+    ready_page(s->ready, req);
 }
 
 static void page_version(struct server *s, struct url_path *t,
