@@ -457,7 +457,6 @@ ngx_int_t
 ngx_symcache_request_code_id(ngx_symcache_ctx_t *ctx)
 {
     char                  text[SYMCACHE_ID_TEXT_MAX + 1];
-    size_t                len;
     ngx_str_t             value;
     symcache_key_t       *id;
     ngx_symcache_hints_t  hints;
@@ -475,18 +474,9 @@ ngx_symcache_request_code_id(ngx_symcache_ctx_t *ctx)
         return NGX_ERROR;
     }
 
-    /* time stamp and size of an image have less digits than a build id */
-
-    len = 0;
-
-    if (value.len > 2 * sizeof(uint64_t)) {
-        ngx_memcpy(text, "buildid-", 8);
-        len = 8;
-    }
-
-    ngx_memcpy(text + len, value.data, value.len);
-
-    if (symcache_id_parse(text, len + value.len, id) != SYMCACHE_OK) {
+    if (symcache_code_id_parse((char *) value.data, value.len, id)
+        != SYMCACHE_OK)
+    {
         return NGX_OK;
     }
 

@@ -318,15 +318,27 @@ symcache_bytes_parse(const char *p, size_t len, size_t min, size_t max,
 }
 
 symcache_status_e
+symcache_build_id_parse(const char *p, size_t len, symcache_key_t *key)
+{
+    return symcache_bytes_parse(p, len, 1, SYMCACHE_BUILD_ID_MAX,
+                                SYMCACHE_ID_BUILD, key);
+}
+
+symcache_status_e
+symcache_code_id_parse(const char *p, size_t len, symcache_key_t *key)
+{
+    return len > 16 ? symcache_build_id_parse(p, len, key)
+                    : symcache_pe_id_parse(p, len, key);
+}
+
+symcache_status_e
 symcache_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
     if (len > SYMCACHE_BUILD_PREFIX_LEN
         && memcmp(p, SYMCACHE_BUILD_PREFIX, SYMCACHE_BUILD_PREFIX_LEN) == 0)
     {
-        return symcache_bytes_parse(p + SYMCACHE_BUILD_PREFIX_LEN,
-                                    len - SYMCACHE_BUILD_PREFIX_LEN, 1,
-                                    SYMCACHE_BUILD_ID_MAX, SYMCACHE_ID_BUILD,
-                                    key);
+        return symcache_build_id_parse(p + SYMCACHE_BUILD_PREFIX_LEN,
+                                       len - SYMCACHE_BUILD_PREFIX_LEN, key);
     }
 
     if (len > SYMCACHE_HASH_PREFIX_LEN

@@ -170,6 +170,15 @@ symcache_status_e symcache_age_parse(const char *p, size_t len, uint32_t *age);
 symcache_status_e symcache_id_parse(const char *p, size_t len,
     symcache_key_t *key);
 
+/* The same of a build id in hexadecimal digits alone. */
+symcache_status_e symcache_build_id_parse(const char *p, size_t len,
+    symcache_key_t *key);
+
+/* The same of a code id: time stamp and size of an image, or else, of more than
+ * 16 digits, a build id in hexadecimal digits alone. */
+symcache_status_e symcache_code_id_parse(const char *p, size_t len,
+    symcache_key_t *key);
+
 /* The same for debug ids only. */
 symcache_status_e symcache_debug_id_parse(const char *p, size_t len,
     symcache_key_t *key);

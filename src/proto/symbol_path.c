@@ -153,23 +153,6 @@ symcache_parts(const char *p, size_t len, symcache_part_t *parts)
     return n;
 }
 
-/* Reads hex digits with the prefix that a build id has in a key. */
-
-static int
-symcache_symbol_build_id(const symcache_part_t *digits, symcache_key_t *key)
-{
-    char  text[SYMCACHE_ID_TEXT_MAX];
-
-    if (digits->len > 2 * SYMCACHE_BUILD_ID_MAX) {
-        return 0;
-    }
-
-    memcpy(text, "buildid-", 8);
-    memcpy(text + 8, digits->data, digits->len);
-
-    return symcache_id_parse(text, 8 + digits->len, key) == SYMCACHE_OK;
-}
-
 static int
 symcache_symbol_name(const symcache_part_t *name, symcache_request_t *req)
 {
@@ -244,7 +227,9 @@ symcache_symbol_ssqp(const symcache_part_t *parts, symcache_request_t *req)
     digits.data = parts[1].data + prefix->len;
     digits.len = parts[1].len - prefix->len;
 
-    if (!symcache_symbol_build_id(&digits, &req->key)) {
+    if (symcache_build_id_parse(digits.data, digits.len, &req->key)
+        != SYMCACHE_OK)
+    {
         return 0;
     }
 
@@ -386,7 +371,8 @@ symcache_symbol_debuginfod(const symcache_part_t *parts,
 {
     if (!symcache_part_is(&parts[0], "buildid")
         || !symcache_symbol_unnamed(req)
-        || !symcache_symbol_build_id(&parts[1], &req->key))
+        || symcache_build_id_parse(parts[1].data, parts[1].len, &req->key)
+           != SYMCACHE_OK)
     {
         return 0;
     }
@@ -529,7 +515,8 @@ symcache_symbol_part_of(const char *p, size_t len, symcache_request_t *req)
     }
 
     return symcache_symbol_escaped(p, last, kind, req)
-           && symcache_symbol_build_id(&id, &req->key);
+           && symcache_build_id_parse(id.data, id.len, &req->key)
+              == SYMCACHE_OK;
 }
 
 static int

@@ -35,23 +35,9 @@ static void set_name(char name[SOURCEBUNDLE_NAME_SIZE],
 static void set_build_id(struct sourcebundle_identity *identity,
                          const struct symc_text *id)
 {
-    static const char prefix[] = "buildid-";
-    char text[SYMCACHE_ID_TEXT_MAX + 1];
     symcache_key_t key = {0};
-    size_t i;
 
-    if (id->size <= 16 || id->size > 2 * SYMCACHE_BUILD_ID_MAX) {
-        return;
-    }
-    memcpy(text, prefix, sizeof(prefix));
-    for (i = 0; i < id->size; i++) {
-        text[sizeof(prefix) - 1 + i] =
-            (char)(id->data[i] >= 'A' && id->data[i] <= 'F'
-                       ? id->data[i] | 0x20
-                       : id->data[i]);
-    }
-    if (symcache_id_parse(text, sizeof(prefix) - 1 + id->size, &key) ==
-            SYMCACHE_OK &&
+    if (symcache_code_id_parse(id->data, id->size, &key) == SYMCACHE_OK &&
         key.id_type == SYMCACHE_ID_BUILD) {
         memcpy(identity->build_id, key.build, key.build_len);
         identity->build_id_size = key.build_len;

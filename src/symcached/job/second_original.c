@@ -34,15 +34,12 @@ static size_t read_id(char id[SYMCACHE_ID_TEXT_MAX + 1], const char *output,
  * any client can. */
 static bool read_altlink(symcache_key_t *key, const char *output)
 {
-    char digits[SYMCACHE_ID_TEXT_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 16];
+    char digits[SYMCACHE_ID_TEXT_MAX + 1];
 
-    if (read_id(digits, output, ALTLINK_NOTE) == 0) {
-        return false;
-    }
-    snprintf(id, sizeof(id), "buildid-%s", digits);
     if (symcache_name_parse(SYMCACHE_NAME_NONE, strlen(SYMCACHE_NAME_NONE),
                             key) != SYMCACHE_OK ||
-        symcache_id_parse(id, strlen(id), key) != SYMCACHE_OK) {
+        symcache_build_id_parse(digits, read_id(digits, output, ALTLINK_NOTE),
+                                key) != SYMCACHE_OK) {
         return false;
     }
     key->kind = SYMCACHE_KIND_DEBUGINFO;

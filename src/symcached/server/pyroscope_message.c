@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/protobuf.h"
 
 static const char damaged[] = "the message is damaged";
@@ -20,21 +21,14 @@ bool pyroscope_build_id(char to[PYROSCOPE_BUILD_ID_MAX + 1], const char *text,
 {
     size_t i;
 
-    if (size == 1 || size > PYROSCOPE_BUILD_ID_MAX || size % 2 != 0) {
+    if (size > PYROSCOPE_BUILD_ID_MAX || size % 2 != 0) {
         return false;
     }
-    for (i = 0; i < size; i++) {
-        if (text[i] >= 'A' && text[i] <= 'F') {
-            to[i] = (char)(text[i] - 'A' + 'a');
-        } else if ((text[i] >= 'a' && text[i] <= 'f') ||
-                   (text[i] >= '0' && text[i] <= '9')) {
-            to[i] = text[i];
-        } else {
-            return false;
-        }
+    for (i = 0; i < size && hex_digit(text[i]) >= 0; i++) {
+        to[i] = HEX_LOWER[hex_digit(text[i])];
     }
-    to[size] = '\0';
-    return true;
+    to[i] = '\0';
+    return i == size;
 }
 
 /* A name that cannot be one of a file is left out: the file has others. */

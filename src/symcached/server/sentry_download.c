@@ -216,16 +216,8 @@ static bool read_debug_id(const char *text, symcache_key_t *key)
 /* Time stamp and size of an image, or a build id. */
 static bool read_code_id(const char *text, symcache_key_t *key)
 {
-    char id[SYMCACHE_ID_TEXT_MAX + 1];
-
     memset(key, 0, sizeof(*key));
-    if (strlen(text) > 16) {
-        snprintf(id, sizeof(id), "buildid-%s", text);
-        text = id;
-    }
-    return symcache_id_parse(text, strlen(text), key) == SYMCACHE_OK &&
-           (key->id_type == SYMCACHE_ID_PE ||
-            key->id_type == SYMCACHE_ID_BUILD);
+    return symcache_code_id_parse(text, strlen(text), key) == SYMCACHE_OK;
 }
 
 static void answer_list(const struct config *config, bool only_try,

@@ -190,10 +190,8 @@ static bool derive_key(const struct requested *names,
         return symcache_debug_id_parse(text, (size_t)n, &module->key) ==
                SYMCACHE_OK;
     }
-    n = snprintf(text, sizeof(text), "buildid-%.*s", (int)names->code_id.size,
-                 names->code_id.data);
-    if ((size_t)n >= sizeof(text) ||
-        symcache_id_parse(text, (size_t)n, &id) != SYMCACHE_OK ||
+    if (symcache_build_id_parse(names->code_id.data, names->code_id.size,
+                                &id) != SYMCACHE_OK ||
         build_id_module(&made, &id) != 0) {
         return false;
     }

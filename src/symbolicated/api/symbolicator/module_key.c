@@ -31,15 +31,10 @@ static bool read_build_id(const struct symbolicator_request *request,
                           symcache_key_t *id)
 {
     const struct json_value *v = &request->json.values[module->code_id];
-    char text[SYMCACHE_ID_TEXT_MAX + 1];
-    int n;
 
-    if (module->code_id == 0 || v->size > 2 * SYMCACHE_BUILD_ID_MAX) {
-        return false;
-    }
-    n = snprintf(text, sizeof(text), "buildid-%.*s", (int)v->size,
-                 json_text(&request->json, module->code_id));
-    return symcache_id_parse(text, (size_t)n, id) == SYMCACHE_OK;
+    return module->code_id != 0 &&
+           symcache_build_id_parse(json_text(&request->json, module->code_id),
+                                   v->size, id) == SYMCACHE_OK;
 }
 
 static void fold_image(uint8_t guid[16], const symcache_key_t *id)

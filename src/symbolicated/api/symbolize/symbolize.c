@@ -65,25 +65,16 @@ uint64_t *symbolize_need_addresses(struct symbolize_call *call, size_t n)
  * one of both as keys have it. */
 static bool read_key(const char *text, size_t size, symcache_key_t *key)
 {
-    static const char prefix[] = "buildid-";
-    char build[SYMCACHE_ID_TEXT_MAX];
-
     if (!symcache_profiler_id_parse(text, size, key)) {
         if (size > SYMCACHE_ID_TEXT_MAX) {
             return false;
         }
         symcache_name_parse(SYMCACHE_NAME_NONE, sizeof(SYMCACHE_NAME_NONE) - 1,
                             key);
-        if (memchr(text, '-', size) == NULL &&
-            size + sizeof(prefix) - 1 <= sizeof(build)) {
-            memcpy(build, prefix, sizeof(prefix) - 1);
-            memcpy(build + sizeof(prefix) - 1, text, size);
-            text = build;
-            size += sizeof(prefix) - 1;
-        }
-        if (symcache_id_parse(text, size, key) != SYMCACHE_OK ||
-            (key->id_type != SYMCACHE_ID_BUILD &&
-             key->id_type != SYMCACHE_ID_HASH)) {
+        if (symcache_build_id_parse(text, size, key) != SYMCACHE_OK &&
+            (symcache_id_parse(text, size, key) != SYMCACHE_OK ||
+             (key->id_type != SYMCACHE_ID_BUILD &&
+              key->id_type != SYMCACHE_ID_HASH))) {
             return false;
         }
     }
