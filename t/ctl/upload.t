@@ -72,6 +72,17 @@ is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 1 left out\n",
 like $r->{err}, qr{names/a:b\.pdb: left out: has a name that is not allowed$},
     'and named';
 
+# a text of a program that had no build id
+make_path("$dir/zeros");
+my $none = '0' x 33;
+$t->write_file("zeros/$_.sym", "MODULE Linux x86_64 $none app\nPUBLIC $_ 0 main\n") for 1, 2;
+$r = $ctl->run(@upload, "$dir/zeros");
+is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 2 left out\n",
+    'texts with an id of zeros are left out';
+like $r->{err}, qr{zeros/1\.sym: left out: has an id of zeros, as all modules without one have$}m,
+    'and named';
+ok !-e "$dir/uploads/app", '... and not sent';
+
 # what is left of a debug file
 make_path("$dir/cut");
 $t->write_file('cut/crash.pdb', substr $t->read_file($t->data('pdb/crash.pdb')), 0, 40000);

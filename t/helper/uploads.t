@@ -183,7 +183,10 @@ my $sym = "MODULE windows x86_64 $key crash.pdb\nPUBLIC 1000 0 main\n";
 $r = put("crash.pdb/$key/crash.sym", $sym);
 is $r->{status}, 201, 'Breakpad text' or diag $r->{raw};
 is put("other.pdb/$key/other.sym", $sym)->{status}, 400, 'of another module';
-is stored(), "basic32.pdb/$basic/basic32.pdb crash.pdb/$key/crash.sym",
+my $none = '0' x 33;
+is put("app/$none/app.sym", "MODULE Linux x86_64 $none app\n")->{status}, 201,
+    'with an id of zeros, as in the path';
+is stored(), "app/$none/app.sym basic32.pdb/$basic/basic32.pdb crash.pdb/$key/crash.sym",
     'files are stored unpacked, the wrong ones not at all';
 is put($path, 'x' x (17 << 20))->{status}, 413, 'larger than max_size';
 

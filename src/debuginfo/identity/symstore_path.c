@@ -26,7 +26,16 @@ struct symstore_path_candidate {
 #define FAIL(c, ...)                                                          \
     (snprintf((c)->error, (c)->error_size, __VA_ARGS__), false)
 
-/* Is the second part this debug id? */
+/* As Breakpad's dump_syms writes it of a program without a build id. */
+static bool has_no_guid(const struct symstore_path_candidate *c)
+{
+    static const uint8_t none[16];
+
+    return memcmp(c->id->guid, none, sizeof(none)) == 0;
+}
+
+/* Is the second part this debug id?  Without a path, one of zeros is none:
+ * nothing tells such files apart. */
 static bool has_debug_id(struct symstore_path_candidate *c)
 {
     const uint8_t *guid = c->id->guid;
@@ -41,7 +50,8 @@ static bool has_debug_id(struct symstore_path_candidate *c)
     symcache_id_print(got, key);
     snprintf(c->place->id, sizeof(c->place->id), "%s", got);
     if (c->parts[1] == NULL) {
-        return true;
+        return !has_no_guid(c) ||
+               FAIL(c, "has an id of zeros, as all modules without one have");
     }
     if (symcache_debug_id_parse(c->parts[1], strlen(c->parts[1]), &path) !=
             SYMCACHE_OK ||
@@ -127,13 +137,12 @@ static bool fits_text(struct symstore_path_candidate *c)
 /* crash.src.zip of crash.pdb, ring.src.zip of ring */
 static bool fits_bundle(struct symstore_path_candidate *c)
 {
-    static const uint8_t none[16];
     const char *own = c->id->own_name;
     char file[SYMCACHE_NAME_MAX + 16];
     symcache_key_t key;
     size_t stem;
 
-    if (memcmp(c->id->guid, none, sizeof(none)) == 0) {
+    if (has_no_guid(c)) {
         return FAIL(c, "is a source bundle of no module: it has no debug id");
     }
     if (c->parts[2] == NULL && own[0] != '\0') {
@@ -337,7 +346,6 @@ static bool fits_mapping(struct symstore_path_candidate *c)
  */
 static bool fits_auxiliary(struct symstore_path_candidate *c)
 {
-    static const uint8_t none[16];
     const char *name = symcache_kind_text(
         c->id->format == FORMAT_UUIDMAP       ? SYMCACHE_KIND_UUIDMAP
         : c->id->format == FORMAT_BCSYMBOLMAP ? SYMCACHE_KIND_BCSYMBOLMAP
@@ -349,8 +357,7 @@ static bool fits_auxiliary(struct symstore_path_candidate *c)
     symcache_key_t *key = &c->place->ids[0];
 
     if (!symcache_debug_id_read(id, len, key->guid, &key->age)) {
-        if (c->parts[1] != NULL ||
-            memcmp(c->id->guid, none, sizeof(none)) == 0 || !has_debug_id(c)) {
+        if (c->parts[1] != NULL || !has_debug_id(c)) {
             return FAIL(c,
                         "is a file of type %s, which needs a UUID in its "
                         "name",
