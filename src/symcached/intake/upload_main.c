@@ -106,7 +106,7 @@ static void say_end(void)
     say_fields(&end, 1);
 }
 
-/* Says why nothing can be taken, and returns -1. */
+/* Says why nothing can be taken, or for 413 only the file, and returns -1. */
 static int report_refusal(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -131,10 +131,7 @@ static int refuse_writer(const struct work *w, enum body_status status,
                          const char *detail)
 {
     if (w->writer.error == EFBIG) {
-        return report_refusal(413,
-                              "%s: there is more than \"uploads.max_size\" "
-                              "allows",
-                              w->name);
+        return report_refusal(413, "%s", w->name);
     }
     if (limited_writer_is_full(&w->writer)) {
         return report_refusal(507, "%s: no room on the disk", w->name);
@@ -555,10 +552,7 @@ static int check_member(const struct work *w, const struct zip_member *member,
         return report_refusal(400, "%s %s", member->name, member->refuse);
     }
     if (member->size > w->max - *total) {
-        return report_refusal(413,
-                              "%s: there is more than \"uploads.max_size\" "
-                              "allows",
-                              member->name);
+        return report_refusal(413, "%s", member->name);
     }
     *total += member->size;
     return 0;

@@ -215,9 +215,7 @@ static void on_joined(void *arg, bool late)
     } else if (join->errnum == ENOENT) {
         upload_refuse(u, 503, "a chunk has expired: send it again");
     } else if (join->errnum == EFBIG) {
-        upload_refuse(u, 413,
-                      "the chunks together have more bytes than "
-                      "\"uploads.max_size\" allows");
+        upload_refuse_size(u, "the chunks together");
     } else if (join->errnum != 0) {
         upload_refuse_errno(u, join->errnum, "the chunks cannot be joined");
     } else if (join->damaged > 0) {

@@ -112,9 +112,7 @@ static void on_joined(void *arg, enum parts_state state, int errnum,
     u->join = NULL;
     u->missing = missing;
     if (state == PARTS_FAILED && errnum == EFBIG) {
-        upload_refuse(u, 413,
-                      "the parts together: there is more than "
-                      "\"uploads.max_size\" allows");
+        upload_refuse_size(u, "the parts together");
         return;
     }
     if (state == PARTS_FAILED) {

@@ -190,6 +190,10 @@ static void on_child(void *arg, struct child_result *child)
     if (report.status == 507) {
         refusal_log_space(u);
     }
+    if (report.status == 413) {
+        upload_refuse_size(u, report.text);
+        return;
+    }
     if (report.status != 0) {
         upload_refuse(u, report.status, "%s", report.text);
         return;

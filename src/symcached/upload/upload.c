@@ -120,6 +120,14 @@ void upload_refuse(struct upload *u, int status, const char *format, ...)
     upload_finish(u, status);
 }
 
+void upload_refuse_size(struct upload *u, const char *what)
+{
+    upload_refuse(u, 413,
+                  "%s: more than \"uploads.max_size\" allows, which is "
+                  "%" PRIu64 " bytes",
+                  what, u->config->uploads.max_size);
+}
+
 void upload_refuse_errno(struct upload *u, int errnum, const char *what)
 {
     char path[PATH_MAX];

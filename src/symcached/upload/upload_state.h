@@ -75,6 +75,9 @@ void upload_finish(struct upload *u, int status);
 void upload_refuse(struct upload *u, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same for what is larger than "uploads.max_size". */
+void upload_refuse_size(struct upload *u, const char *what);
+
 /* Prints " file=<name>/<id>/<file>" for the log, or "" if it has no path. */
 void upload_path_print(char *text, size_t size, const struct upload *u);
 
