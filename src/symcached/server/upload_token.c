@@ -3,29 +3,23 @@
  */
 #include "upload_token.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <event2/http.h>
-#include "base/clock.h"
 #include "base/log.h"
+#include "base/log_pause.h"
 #include "base/secret.h"
 #include "config/config.h"
 #include "symcached/upload/upload.h"
-
-/* At most one line of the log in so much time tells of wrong tokens. */
-#define TOKEN_PAUSE_MS 60000
 
 /* A build machine repeats its uploads, so only now and then does a line of the
  * log tell of them.  It never has a part of what was sent as a token. */
 static void log_token(struct evhttp_request *req, const char *value)
 {
-    static uint64_t said; /* or 0 */
-    static unsigned refused; /* since then */
-    uint64_t now = clock_ms();
+    static struct log_pause pause;
+    unsigned refused = log_pause_end(&pause);
 
-    refused++;
-    if (said != 0 && now - said < TOKEN_PAUSE_MS) {
+    if (refused == 0) {
         return;
     }
     log_warn(0,
@@ -34,8 +28,6 @@ static void log_token(struct evhttp_request *req, const char *value)
              "said)",
              evhttp_uri_get_path(evhttp_request_get_evhttp_uri(req)),
              value == NULL ? "it has none" : "its token is none", refused);
-    said = now;
-    refused = 0;
 }
 
 bool upload_token_check(const struct config *config,

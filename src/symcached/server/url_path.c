@@ -7,15 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <event2/http.h>
-#include "base/clock.h"
 #include "base/log.h"
+#include "base/log_pause.h"
 #include "config/config.h"
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "proto/header.h"
-
-/* At most one line of the log in so much time tells of unknown stores. */
-#define UNKNOWN_PAUSE_MS 60000
 
 #define UNKNOWN_RETRY_SECONDS 60
 
@@ -115,13 +112,11 @@ bool url_path_key(struct url_path *t, symcache_kind_e kind, bool need_id,
  */
 static void log_unknown_store(const struct url_path *t)
 {
-    static uint64_t said;    /* or 0 */
-    static unsigned lookups; /* since then */
+    static struct log_pause pause;
+    unsigned lookups = log_pause_end(&pause);
     char id[SYMCACHE_ID_TEXT_MAX + 1] = "";
-    uint64_t now = clock_ms();
 
-    lookups++;
-    if (said != 0 && now - said < UNKNOWN_PAUSE_MS) {
+    if (lookups == 0) {
         return;
     }
     if (t->n == 5) {
@@ -132,8 +127,6 @@ static void log_unknown_store(const struct url_path *t)
              "store, answered 503 (%u lookups in unknown stores since "
              "this was last said)",
              SYMCACHE_STORE_MAX, t->segments[2], t->key.name, id, lookups);
-    said = now;
-    lookups = 0;
 }
 
 bool url_path_store(struct url_path *t, const struct config *config,

@@ -6,7 +6,10 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include "base/log.h"
+#include "base/log_pause.h"
+#include "base/task.h"
 #include "config/config.h"
 #include "metrics/metrics.h"
 #include "symcached/space/space.h"
@@ -36,15 +39,54 @@ void upload_path_print(char *text, size_t size, const struct upload *u)
     }
 }
 
-void refusal_log_space(const struct upload *u)
-{
-    struct disk_space space = {0};
-    char path[PATH_MAX];
+/* The thread's own. */
+struct space_look {
+    struct config *config;
+    struct disk_space space;
+    unsigned refused; /* since the last line */
+    char path[];      /* of upload_path_print() */
+};
 
-    upload_path_print(path, sizeof(path), u);
-    (void)disk_space_look(u->config->uploads.root, &u->config->cache, &space);
+static void run_look(void *arg)
+{
+    struct space_look *look = arg;
+
+    (void)disk_space_look(look->config->uploads.root, &look->config->cache,
+                          &look->space);
+}
+
+static void on_looked(void *arg, bool late)
+{
+    const struct space_look *look = arg;
+
     log_error(0,
               "upload%s: no room in \"%s\": %" PRIu64
-              " bytes are free now, cache.min_free keeps %" PRIu64,
-              path, u->config->uploads.root, space.free, space.kept);
+              " bytes are free now, cache.min_free keeps %" PRIu64
+              " (%u such uploads since this was last said)",
+              look->path, look->config->uploads.root, look->space.free,
+              look->space.kept, look->refused);
+}
+
+static void drop_look(void *arg)
+{
+    struct space_look *look = arg;
+
+    config_unref(look->config);
+    free(look);
+}
+
+void refusal_log_space(const struct upload *u)
+{
+    static const struct task_calls calls = {run_look, on_looked, drop_look};
+    static struct log_pause pause;
+    unsigned refused = log_pause_end(&pause);
+    struct space_look *look =
+        refused > 0 ? calloc(1, sizeof(*look) + PATH_MAX) : NULL;
+
+    if (look != NULL) {
+        look->config = config_ref(u->config);
+        look->refused = refused;
+        upload_path_print(look->path, PATH_MAX, u);
+        (void)task_start(u->uploads->base, 0, &calls, look);
+    }
 }

@@ -8,7 +8,8 @@
 
 struct upload;
 
-/* Logs that there is no room for one. */
+/* Logs that there is no room for one, if it was not said just before.  A thread
+ * looks at the disk, which may hang. */
 void refusal_log_space(const struct upload *u);
 
 /* Counts one that is refused with this status. */
