@@ -290,6 +290,12 @@ $r = ask(firefox('', 0, 3, ('null') x 4));
 is $r->{status}, 200, 'the Firefox Profiler' or diag $r->{raw};
 is $r->{body}, firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24),
     '... has the functions that have the code';
+my $flag = qr/"version": 27\K/;
+my $unmarked = firefox('', 0, 3, ('null') x 4) =~ s/$flag/, "symbolicated": false/r;
+is ask($unmarked)->{body}, firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24)
+    =~ s/$flag/, "symbolicated": true/r, '... which it is said to have';
+$unmarked =~ s/$debug/@{[$debug =~ tr{0-9}{1-90}r]}/;
+is ask($unmarked)->{body}, $unmarked, '... unless it has none';
 # Later versions: 56 has the strings of all threads in "shared", 58 the files
 # of functions, 60 all tables; in 70 frames have the library, and in 71 and 75
 # flags say which columns of frames and functions count.

@@ -555,6 +555,20 @@ static void end_sources(struct writer *w)
     }
 }
 
+/* Otherwise the Firefox Profiler asks for the names again. */
+static void mark_symbolicated(struct writer *w)
+{
+    const struct json *json = &w->d.json;
+    uint32_t meta = json_member(json, 0, "meta");
+    uint32_t value = meta != 0 ? json_member(json, meta, "symbolicated") : 0;
+
+    if (w->edits.n > 0 && value != 0 &&
+        json->values[value].type == JSON_FALSE) {
+        add_edit(w, json->values[value].at, strlen("false"), "true",
+                 strlen("true"));
+    }
+}
+
 static int compare_libs(const void *a, const void *b)
 {
     const struct edit *x = a, *y = b;
@@ -595,6 +609,7 @@ void firefox_write(const struct profile *profile, struct profile_output *out)
         w.sources = find_sources(&w.d);
         take_all(&w.d, name_frame, &w, end_strings);
         end_sources(&w);
+        mark_symbolicated(&w);
         put_edits(&w, out);
     } else {
         w.has_failed = true;
