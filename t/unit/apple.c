@@ -323,6 +323,61 @@ static void an_error_names_its_line(void **state)
     apple_free(&report);
 }
 
+/* With the corrections, one damaged line costs that line only. */
+static void other_lines_outlive_a_damaged_one(void **state)
+{
+    static const char text[] =
+        "Date/Time: TODO\nThread 0 Crashed:\n0 A 0x1 f\n"
+        "1 A 0x11111111111111111 g\n2 A 0x3 h\n\n"
+        "Binary Images:\n"
+        "0x1 - 0x2 A arm64  <" ID "> /A\n"
+        "0x2 - 0x1 B arm64  <" ID "> /B\n"
+        "0x11111111111111111 - 0x1 C arm64  <" ID "> /C\n"
+        "\xc2\xa7x1 - 0x1 D arm64  <" ID "> /D\n"
+        "0x5 - 0x6 E arm64  <" ID "> /E\n";
+    struct apple_report report;
+
+    assert_int_equal(apple_read(&report, text, strlen(text), 9, ~0u), 0);
+    assert_int_equal(report.num_frames, 2);
+    assert_int_equal(report.frames[1].address, 3);
+    assert_int_equal(report.num_images, 2);
+    assert_true(line_is(report.images[1].path, "/E"));
+    apple_free(&report);
+}
+
+/* What a mail or a ticket puts in front of lines, some of which lose blanks at
+ * their end. */
+static void a_quoted_report_is_read(void **state)
+{
+    static const char *const quotes[] = {"", "> ", ">> ", "    ", "| > ",
+                                         "\t"};
+    static const char *const lines[] = {"Incident Identifier: " ID,
+                                        "Thread 0 Crashed:", "0 A 0x1 f", "",
+                                        "Thread 0 crashed with X Thread State:",
+                                        "  rax: 0x1", "", "Binary Images:",
+                                        "0x1 - 0x2 A arm64  <" ID "> /A"};
+    struct apple_report report;
+    char text[1024];
+    size_t i, k, n;
+
+    for (i = 0; i < sizeof(quotes) / sizeof(quotes[0]); i++) {
+        n = (size_t)snprintf(text, sizeof(text), "He wrote:\n\n");
+        for (k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
+            n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s\n",
+                                  quotes[i], lines[k]);
+            if (lines[k][0] == '\0' && quotes[i][0] != '\0') {
+                text[--n - 1] = '\n';
+            }
+        }
+        assert_true(apple_is_report(text, n));
+        assert_int_equal(apple_read(&report, text, n, 9, ~0u), 0);
+        assert_int_equal(report.num_frames, 1);
+        assert_int_equal(report.num_registers, 1);
+        assert_int_equal(report.num_images, 1);
+        apple_free(&report);
+    }
+}
+
 static void what_is_too_much_is_left_out(void **state)
 {
     struct apple_report report;
@@ -346,6 +401,8 @@ int main(void)
         cmocka_unit_test(frames),
         cmocka_unit_test(images),
         cmocka_unit_test(an_error_names_its_line),
+        cmocka_unit_test(other_lines_outlive_a_damaged_one),
+        cmocka_unit_test(a_quoted_report_is_read),
         cmocka_unit_test(what_is_too_much_is_left_out),
     };
 

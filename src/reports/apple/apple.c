@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "ips.h"
 #include "line_parser.h"
+#include "quote.h"
 #include "report_builder.h"
 #include "text_report.h"
 
@@ -74,37 +75,18 @@ int apple_read(struct apple_report *report, const void *data, size_t size,
     return rc;
 }
 
-/* Each of these lines is only in such a report. */
-static bool is_line_of_report(struct apple_text line)
-{
-    struct apple_thread thread;
-    line_error error;
-
-    return line_starts(line, "Incident Identifier:") ||
-           line_starts(line, "Binary Images:") ||
-           (parse_thread_line(line, false, &thread, &error) &&
-            thread.has_crashed);
-}
-
 bool apple_is_report(const char *text, size_t size)
 {
-    const char *p, *end = text + size, *next;
+    const char *next;
 
     skip_to_json(&text, &size);
     if (size > 0 && text[0] == '{') {
         next = memchr(text, '\n', size);
-        next = next != NULL ? next : end;
+        next = next != NULL ? next : text + size;
         return apple_ips_is_body(text, size) ||
                memmem(text, (size_t)(next - text), "\"bug_type\"", 10) != NULL;
     }
-    for (p = text; p < end; p = next + 1) {
-        next = memchr(p, '\n', (size_t)(end - p));
-        next = next != NULL ? next : end;
-        if (is_line_of_report((struct apple_text){p, (size_t)(next - p)})) {
-            return true;
-        }
-    }
-    return false;
+    return find_quote(text, size).data != NULL;
 }
 
 void apple_free(struct apple_report *report)

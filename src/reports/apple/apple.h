@@ -78,10 +78,11 @@ enum apple_header {
 enum apple_correction {
     APPLE_STATES = 1,  /* registers of "Thread State (64-bit):" */
     APPLE_MAC = 2,     /* images without an architecture */
-    APPLE_LENIENT = 4, /* an invalid date, incident id or version does not
-                          make the whole report invalid */
+    APPLE_LENIENT = 4, /* an invalid line, such as a date, does not make the
+                          whole report invalid */
     APPLE_NAMES = 8,   /* has_names, also for texts */
-    APPLE_EXCEPTION = 16 /* "Last Exception Backtrace:" */
+    APPLE_EXCEPTION = 16, /* "Last Exception Backtrace:" */
+    APPLE_QUOTED = 32     /* lines that are indented or quoted */
 };
 
 /* The system as it is answered. */

@@ -11,6 +11,7 @@
 #include "base/hex.h"
 #include "base/utf8.h"
 #include "line_parser.h"
+#include "quote.h"
 #include "report_builder.h"
 
 enum state {
@@ -106,11 +107,7 @@ static void read_header(struct text_report_reader *r, struct apple_text line)
             return;
         }
     }
-    if ((report->corrections & APPLE_LENIENT) == 0) {
-        r->error = check_header(report, name, value);
-    } else {
-        check_header(report, name, value);
-    }
+    r->error = check_header(report, name, value);
 }
 
 /* threads ----------------------------------------------------------------- */
@@ -231,10 +228,12 @@ static void read_image(struct text_report_reader *r, struct apple_text line)
     struct apple_image image;
 
     if (!parse_image_line(line, is_lenient, &image, &r->error)) {
-        /* the correction passes over images without an id */
-        r->state = is_lenient && line_starts(line_trim(line), "0x")
-                       ? STATE_IMAGES
-                       : STATE_HEAD;
+        /* the correction passes over lines that are damaged */
+        if (is_lenient) {
+            read_header(r, line);
+        } else {
+            r->state = STATE_HEAD;
+        }
         return;
     }
     if (r->error != NULL ||
@@ -394,14 +393,18 @@ static void read_lines(struct text_report_reader *r, const char *text,
                        size_t size)
 {
     const char *p, *end = text + size, *next;
-    struct apple_text line;
+    struct apple_text line, quote = {NULL, 0};
     size_t number = 0, n;
 
+    if ((r->report->corrections & APPLE_QUOTED) != 0) {
+        quote = find_quote(text, size);
+    }
     for (p = text; p < end && r->error == NULL; p = next) {
         next = memchr(p, '\n', (size_t)(end - p));
         line.data = p;
         line.size = (size_t)((next != NULL ? next : end) - p);
         next = next != NULL ? next + 1 : end;
+        cut_quote(&line, quote);
         if (r->copy != NULL && !is_kept(r, line)) {
             narrow_blanks(r, &line);
         }
@@ -410,6 +413,10 @@ static void read_lines(struct text_report_reader *r, const char *text,
         }
         number++;
         read_line(r, line);
+        if (r->error != apple_no_memory &&
+            (r->report->corrections & APPLE_LENIENT) != 0) {
+            r->error = NULL;
+        }
     }
     if (r->error != NULL) {
         snprintf(r->report->error, sizeof(r->report->error), "line %zu: %s",
