@@ -208,9 +208,13 @@ $ctl->is($ctl->run('symbolicate', '--root', $root,
 $ctl->is($ctl->run('symbolicate', "$data/ips/jetsam.ips"), 4, undef,
     qr/jetsam\.ips: bug type 298 \(jetsam event\)/, 'another kind of file');
 $ctl->is($ctl->run('symbolicate', $t->write_file('bad.crash',
-    "Binary Images:\n 0x2 - 0x1 App arm64  <$id> /App\n")), 4, undef,
-    qr/bad\.crash: line 2: an image ends before it begins/,
+    "Binary Images:\n\xff\n")), 4, undef, qr/bad\.crash: it is not UTF-8/,
     'a report that cannot be read');
+is $ctl->run('symbolicate', $t->write_file('mail.txt', "Crashes:\n" . slurp("$data/own-0.txt") =~ s/^/> /mgr))
+    ->{out}, $ctl->run('symbolicate', "$data/own-0.txt")->{out}, 'a report that a mail quotes';
+$ctl->is($ctl->run('symbolicate', $t->write_file('images.ips', $header . $body =~ s/"threads"/"x"/r
+        =~ s/"lastExceptionBacktrace"/"y"/r)), 4, undef,
+    qr/images\.ips: there are images but no threads$/, 'JSON without threads');
 $ctl->is($ctl->run('symbolicate', $t->write_file('spindump.txt',
     "Date/Time: x\nHeaviest stack for the main thread:\n  10  start + 4 (dyld + 8) [0x18b1]\n\n"
     . "Binary Images:\n 0x1 - 0x2 com.a (1) <$id> /App\n")), 4, undef,

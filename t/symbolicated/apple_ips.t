@@ -140,6 +140,10 @@ for my $type (109, 188) {
 }
 is scalar @{ report(qq({"bug_type":"188"}\n$without))->{modules} }, 1, 'but with an image';
 
+# JSON of another type that has threads, such as a simulated crash
+is_deeply report(slurp("$data/x86_64.ips") =~ s/"bug_type":"\K309/385/r),
+    report(slurp("$data/x86_64.ips")), 'bug type 385, with threads';
+
 # --- what is no crash report
 
 like report(slurp("$data/jetsam.ips"))->{message},

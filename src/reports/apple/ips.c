@@ -80,6 +80,13 @@ static uint32_t last_item(const struct json *json, uint32_t list)
 
 /* the object in front ------------------------------------------------------ */
 
+bool apple_ips_is_body(const char *text, size_t size)
+{
+    static const char member[] = "\"usedImages\"";
+
+    return memmem(text, size, member, sizeof(member) - 1) != NULL;
+}
+
 /* What other files of this form are. */
 static const char *kind_of(struct apple_text type)
 {
@@ -114,32 +121,28 @@ static enum apple_form read_header(struct apple_report *report,
                                    size_t all)
 {
     struct apple_text type = text_at(json, 0, "bug_type");
-    bool is_crash = line_is(type, "309") || line_is(type, "109");
+    bool is_crash = line_is(type, "309") || line_is(type, "109"), has_json;
 
     if (json->values[0].type != JSON_OBJECT || type.data == NULL) {
         return APPLE_TEXT;
     }
     if (!is_crash) {
-        refuse_type(report, type); /* unless it is a text */
+        refuse_type(report, type); /* unless there are threads in it */
     }
     report->rest = report->text + size;
     report->rest_size = all - size;
+    has_json = report->rest_size > 0 && report->rest[0] == '{';
     report->has_time =
         parse_time(text_at(json, 0, "timestamp"), &report->time);
     if (is_crash && report->rest_size == 0) {
         fail(report, "there is no report behind the header");
     }
-    if (report->rest_size == 0 || (!is_crash && report->rest[0] == '{')) {
+    if (report->rest_size == 0 ||
+        (has_json && !is_crash &&
+         !apple_ips_is_body(report->rest, report->rest_size))) {
         return APPLE_UNREADABLE;
     }
-    return report->rest[0] == '{' ? APPLE_JSON : APPLE_TEXT_BEHIND;
-}
-
-bool apple_ips_is_body(const char *text, size_t size)
-{
-    static const char member[] = "\"usedImages\"";
-
-    return memmem(text, size, member, sizeof(member) - 1) != NULL;
+    return has_json ? APPLE_JSON : APPLE_TEXT_BEHIND;
 }
 
 enum apple_form apple_ips_begin(struct apple_report *report, const char *text,

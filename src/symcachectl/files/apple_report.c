@@ -47,8 +47,10 @@ static int read_in_child(void *arg, FILE *out)
     }
     if (parsed.num_threads == 0 && parsed.num_images > 0) {
         return command_fail(COMMAND_FOREIGN, text->file,
-                            "there are images but no thread of a crash "
-                            "report; spindumps are not supported");
+                            parsed.text != NULL
+                                ? "there are images but no threads"
+                                : "there are images but no thread of a crash "
+                                  "report; spindumps are not supported");
     }
     if (parsed.cut != NULL) {
         fprintf(stderr, "%s: not all %s are read\n", text->file, parsed.cut);
