@@ -13,12 +13,14 @@ use IO::Compress::Gzip qw(gzip);
 use Test::File;
 use Test::Form;
 use Test::More;
+use Test::Sentry;
 use Test::Symcache;
 
 plan skip_all => 'not under a sanitizer' if $Test::Symcache::san;
 plan skip_all => 'no C compiler' if system('cc --version >/dev/null 2>&1') != 0;
 
 my $t = Test::Symcache->new;
+my $json = JSON::PP->new->utf8->canonical;
 
 # With SMALL, a JSON of more than 128 values has no memory, as an array of twice
 # that number is never had.  The spawner has no socket for a worker as long as there
@@ -269,6 +271,28 @@ for ([symcache => '9.0.0'], [cficache => '1.0.0']) {
 my @untold = grep { !/_status":"fetching_failed"/ } keys %{ delete $others->{200} };
 is_deeply [\@untold, keys %$others], [[], 503],
     "each of $count calls for a dump fails, or is told";
+
+# A mapping of a source that the client brings, and that is in its store then.
+my $project = Test::Sentry->new($t, token => 's3cret');
+my $uuid = '00112233-4455-6677-8899-aabbccddeeff';
+$project->add(type => 'proguard', data => "a.A -> b.b:\n    void f() -> a\n" x 9, debug_id => $uuid);
+my $config = { stores => { default => { root => $t->path('store') } },
+    symbolication => { symbolicator => { sources => 'allow', tenants => {
+        root => $t->path('tenants'), hosts => [$project->host] } } } };
+$t->stop_symbolicated;
+$t->start_symcached($config);
+my %jvm = (sources => [{ id => 'x', type => 'sentry', url => $project->debug_files, token => 's3cret' }],
+    modules => [{ uuid => $uuid, type => 'proguard' }],
+    exceptions => [{ type => 'b', module => 'b' }], stacktraces => []);
+$t->start_symbolicated($config);
+sub send_jvm { $t->post($t->symbolicated_socket, '/symbolicate-jvm', $json->encode(\%jvm),
+    'Content-Type: application/json') }
+like send_jvm()->{body}, qr/"errors":\[\]/, 'a mapping of a client\'s source';
+($count, $others) = fail_each(\&send_jvm);
+my @missing = grep { !/"type":"fetching_failed"/ } keys %{ delete $others->{200} };
+is_deeply [\@missing, keys %$others], [[]], "each of $count calls for a mapping is told";
+$t->stop_symbolicated;
+$t->stop_symcached;
 
 $t->finish;
 done_testing;

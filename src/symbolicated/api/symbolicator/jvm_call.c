@@ -57,7 +57,8 @@ static void take_files(const struct jvm_call *call,
         if (file->state == API_MODULE_MALFORMED) {
             errors[call->wanted[i]] = JVM_ERROR_INVALID;
         } else if (file->state == API_MODULE_FAILED &&
-                   (call->api.tenant == NULL || call->api.lacks_tenant)) {
+                   (call->api.tenant == NULL || call->api.lacks_tenant ||
+                    file->is_unseen)) {
             errors[call->wanted[i]] = JVM_ERROR_FAILED;
         } else if (file->state != API_MODULE_FOUND) {
             continue;
