@@ -26,12 +26,12 @@ struct pending_reply {
 
 static void on_readable(evutil_socket_t fd, short events, void *arg)
 {
-    struct pending_reply *detached = arg;
+    struct pending_reply *pending = arg;
 
-    if (!fd_is_readable(fd) && event_add(&detached->readable, NULL) == 0) {
+    if (!fd_is_readable(fd) && event_add(&pending->readable, NULL) == 0) {
         return;
     }
-    detached->gone(detached->arg);
+    pending->gone(pending->arg);
 }
 
 /*
@@ -65,53 +65,52 @@ struct pending_reply *pending_reply_new(struct event_base *base,
 {
     struct evhttp_connection *connection = evhttp_request_get_connection(req);
     struct bufferevent *bev = evhttp_connection_get_bufferevent(connection);
-    struct pending_reply *detached;
+    struct pending_reply *pending;
     int fd;
 
     if (evbuffer_get_length(bufferevent_get_input(bev)) > 0) {
         return NULL; /* part of the next request is already here */
     }
-    detached = malloc(sizeof(*detached));
-    if (detached == NULL) {
+    pending = malloc(sizeof(*pending));
+    if (pending == NULL) {
         return NULL;
     }
     fd = take_socket(bev);
     if (fd == -1) {
-        free(detached);
+        free(pending);
         return NULL;
     }
 
     gate_release(connection);
     evhttp_connection_free(connection);
 
-    detached->peer = peer_enter(fd);
-    detached->gone = gone;
-    detached->arg = arg;
-    event_assign(&detached->readable, base, fd, EV_READ, on_readable,
-                 detached);
-    event_add(&detached->readable, NULL);
-    return detached;
+    pending->peer = peer_enter(fd);
+    pending->gone = gone;
+    pending->arg = arg;
+    event_assign(&pending->readable, base, fd, EV_READ, on_readable, pending);
+    event_add(&pending->readable, NULL);
+    return pending;
 }
 
-bool pending_reply_send(struct pending_reply *detached, struct evbuffer *part)
+bool pending_reply_send(struct pending_reply *pending, struct evbuffer *part)
 {
-    int fd = event_get_fd(&detached->readable);
+    int fd = event_get_fd(&pending->readable);
 
     return evbuffer_write(part, fd) != -1 && evbuffer_get_length(part) == 0;
 }
 
-void pending_reply_answer(struct pending_reply *detached,
+void pending_reply_answer(struct pending_reply *pending,
                           struct evbuffer *answer)
 {
     /* nothing else waits in the socket's buffer, so it has enough room */
-    if (!pending_reply_send(detached, answer)) {
+    if (!pending_reply_send(pending, answer)) {
         log_info(EVUTIL_SOCKET_ERROR(), "an answer cannot be sent");
     }
-    pending_reply_free(detached);
+    pending_reply_free(pending);
 }
 
-void pending_reply_hand(struct pending_reply *detached,
-                        struct evbuffer *answer, int fd)
+void pending_reply_hand(struct pending_reply *pending, struct evbuffer *answer,
+                        int fd)
 {
     union {
         struct cmsghdr align;
@@ -131,19 +130,19 @@ void pending_reply_hand(struct pending_reply *detached,
         head->cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(head), &fd, sizeof(int));
     }
-    if (sendmsg(event_get_fd(&detached->readable), &message, MSG_NOSIGNAL) !=
+    if (sendmsg(event_get_fd(&pending->readable), &message, MSG_NOSIGNAL) !=
         (ssize_t)size) {
         log_info(errno, "an answer cannot be sent");
     }
-    pending_reply_free(detached);
+    pending_reply_free(pending);
 }
 
-void pending_reply_free(struct pending_reply *detached)
+void pending_reply_free(struct pending_reply *pending)
 {
-    int fd = event_get_fd(&detached->readable);
+    int fd = event_get_fd(&pending->readable);
 
-    event_del(&detached->readable);
-    peer_leave(detached->peer);
+    event_del(&pending->readable);
+    peer_leave(pending->peer);
     close(fd);
-    free(detached);
+    free(pending);
 }

@@ -28,19 +28,19 @@ struct pending_reply *pending_reply_new(struct event_base *base,
  * Sends a part of an answer.  Returns false if not all of it fits into the
  * socket's buffer, or the client is gone: then nothing more is to be sent.
  */
-bool pending_reply_send(struct pending_reply *detached, struct evbuffer *part);
+bool pending_reply_send(struct pending_reply *pending, struct evbuffer *part);
 
 /* Sends a whole answer (see reply.h), then closes the connection and frees it.
  */
-void pending_reply_answer(struct pending_reply *detached,
+void pending_reply_answer(struct pending_reply *pending,
                           struct evbuffer *answer);
 
 /* The same; with its first byte goes a descriptor, on a Unix socket.  It stays
  * the caller's; -1: there is none. */
-void pending_reply_hand(struct pending_reply *detached,
-                        struct evbuffer *answer, int fd);
+void pending_reply_hand(struct pending_reply *pending, struct evbuffer *answer,
+                        int fd);
 
 /* Closes the connection and frees it. */
-void pending_reply_free(struct pending_reply *detached);
+void pending_reply_free(struct pending_reply *pending);
 
 #endif

@@ -28,7 +28,7 @@ struct status_reporter {
     const struct workers *workers;
     struct settings *settings;
     struct event *timer;
-    struct symcached_client *exchange; /* a report is on its way, or NULL */
+    struct symcached_client *client; /* a report is on its way, or NULL */
     char name[NAME_SIZE];
     char *listen; /* as at the start: it does not change with the settings */
     time_t started;
@@ -40,8 +40,8 @@ static void on_news(void *arg, enum symcached_client_news news,
 {
     struct status_reporter *r = arg;
 
-    symcached_client_free(r->exchange);
-    r->exchange = NULL;
+    symcached_client_free(r->client);
+    r->client = NULL;
 }
 
 /* The report as JSON, to be freed with free(); NULL without memory. */
@@ -85,13 +85,13 @@ static void send_report(struct status_reporter *r)
     struct evbuffer *body = evbuffer_new();
     char *text = print(r);
 
-    symcached_client_free(r->exchange);
-    r->exchange = NULL;
+    symcached_client_free(r->client);
+    r->client = NULL;
     if (text != NULL && body != NULL &&
         evbuffer_add(body, text, strlen(text)) == 0) {
-        r->exchange = symcached_client_start(r->base, &r->settings->helper,
-                                             "POST /v1/symbolicated", body,
-                                             PATIENCE_SECONDS, on_news, r);
+        r->client = symcached_client_start(r->base, &r->settings->helper,
+                                           "POST /v1/symbolicated", body,
+                                           PATIENCE_SECONDS, on_news, r);
     }
     if (body != NULL) {
         evbuffer_free(body);
@@ -146,7 +146,7 @@ void status_reporter_free(struct status_reporter *status_reporter)
     if (status_reporter == NULL) {
         return;
     }
-    symcached_client_free(status_reporter->exchange);
+    symcached_client_free(status_reporter->client);
     event_drop(status_reporter->timer);
     settings_unref(status_reporter->settings);
     free(status_reporter->listen);

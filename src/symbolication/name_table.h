@@ -37,23 +37,23 @@ struct name_table {
 };
 
 /* Begins the table.  All zero before. */
-void name_table_begin(struct name_table *strings);
+void name_table_begin(struct name_table *names);
 
 /* All that is new is in the answer.  A table that is large begins anew. */
-void name_table_tell(struct name_table *strings);
+void name_table_tell(struct name_table *names);
 
 /* Forgets the places of strings in mapped files, because the files are
  * unmapped. */
-void name_table_forget_files(struct name_table *strings);
+void name_table_forget_files(struct name_table *names);
 
 /* The place of the string at an address of a mapped file; the caller sets it.
  * *is_known: whether it is set already. */
-uint32_t *name_table_near(struct name_table *strings, const void *what,
-                       bool *is_known);
+uint32_t *name_table_near(struct name_table *names, const void *what,
+                          bool *is_known);
 
 /* The place of a string, which is added if it is new. */
-uint32_t name_table_add(struct name_table *strings,
-                     const struct symc_string *string);
+uint32_t name_table_add(struct name_table *names,
+                        const struct symc_string *string);
 
 /*
  * The same later, for many strings at once, which wait for memory together:
@@ -62,14 +62,13 @@ uint32_t name_table_add(struct name_table *strings,
  * near, the result of name_table_near().
  */
 #define NAME_TABLE_WANTED UINT32_C(0x80000000)
-uint32_t name_table_want(struct name_table *strings,
-                      const struct symc_string *string, uint32_t *near);
-void name_table_settle(struct name_table *strings);
-uint32_t name_table_get(const struct name_table *strings, uint32_t number);
+uint32_t name_table_want(struct name_table *names,
+                         const struct symc_string *string, uint32_t *near);
+void name_table_settle(struct name_table *names);
+uint32_t name_table_get(const struct name_table *names, uint32_t number);
 
-struct symc_string name_table_at(const struct name_table *strings,
-                                 size_t place);
+struct symc_string name_table_at(const struct name_table *names, size_t place);
 
-void name_table_free(struct name_table *strings);
+void name_table_free(struct name_table *names);
 
 #endif

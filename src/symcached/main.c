@@ -50,7 +50,7 @@ struct symcached_daemon {
     struct tiers *tiers;
     struct sources *sources;
     struct scheduler *scheduler;
-    struct guest_process *helper; /* of clients' sources, or NULL */
+    struct guest_process *guest_process; /* of clients' sources, or NULL */
     bool is_guest; /* this is that one */
     struct guest_options guest;
     struct guests *guests;
@@ -156,7 +156,7 @@ static void stop(struct symcached_daemon *d, int signo)
         guests_stop(d->guests);
     }
     d->open = 2;
-    guest_process_stop(d->helper, on_drained, d);
+    guest_process_stop(d->guest_process, on_drained, d);
     server_stop(d->server, on_drained, d);
 }
 
@@ -266,7 +266,7 @@ static void on_signal(void *arg, int signo)
         break;
     case SIGUSR1:
         log_reopen();
-        guest_process_reopen_log(d->helper);
+        guest_process_reopen_log(d->guest_process);
         break;
     default:
         stop(d, signo);
@@ -298,9 +298,9 @@ static int start_guests(struct symcached_daemon *d, struct config *config,
     struct tenants_config *tenants = &d->guest.tenants;
 
     if (!d->is_guest && has_guests(config)) {
-        d->helper = guest_process_new(d->base, config, d->options.log,
-                                      d->options.verbose, error, size);
-        return d->helper != NULL ? 0 : -1;
+        d->guest_process = guest_process_new(d->base, config, d->options.log,
+                                             d->options.verbose, error, size);
+        return d->guest_process != NULL ? 0 : -1;
     }
     if (!d->is_guest) {
         return 0;
@@ -381,7 +381,7 @@ static int start(struct symcached_daemon *d, struct config *config)
         start_guests(d, config, error, sizeof(error)) != 0) {
         goto failed;
     }
-    d->server = server_new(d->base, d->scheduler, d->guests, d->helper,
+    d->server = server_new(d->base, d->scheduler, d->guests, d->guest_process,
                            d->evict, error, sizeof(error));
     if (d->server == NULL || service_watch(d->base, NULL, NULL) != 0) {
         goto failed;
@@ -408,7 +408,7 @@ failed:
 
 static void finish(struct symcached_daemon *d)
 {
-    guest_process_free(d->helper);
+    guest_process_free(d->guest_process);
     guests_free(d->guests);
     config_watch_free(d->watch);
     server_free(d->server);

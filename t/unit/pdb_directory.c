@@ -51,31 +51,32 @@ static size_t look_as(const char *asked, const char *id, unsigned *hits,
                       char *first)
 {
     symcache_key_t key;
-    struct pdb_directory *flat;
+    struct pdb_directory *directory;
     size_t n, i;
     int fd = memfd_create("index", MFD_CLOEXEC);
 
     assert_int_equal(symcache_id_parse(id, strlen(id), &key), SYMCACHE_OK);
-    flat = pdb_directory_open(root, index_fd, &key, asked, false);
-    assert_non_null(flat);
-    assert_string_equal(flat->error, "");
+    directory = pdb_directory_open(root, index_fd, &key, asked, false);
+    assert_non_null(directory);
+    assert_string_equal(directory->error, "");
 
     *hits = 0;
-    n = flat->nfiles;
+    n = directory->nfiles;
     for (i = 0; i < n; i++) {
-        if (pdb_directory_look(flat, &flat->files[i], &key) &&
+        if (pdb_directory_look(directory, &directory->files[i], &key) &&
             (*hits)++ == 0) {
-            snprintf(first, 256, "%s", flat->files[i].name);
+            snprintf(first, 256, "%s", directory->files[i].name);
         }
-        munmap((void *)flat->files[i].map, flat->files[i].record.size);
-        close(flat->files[i].fd);
+        munmap((void *)directory->files[i].map,
+               directory->files[i].record.size);
+        close(directory->files[i].fd);
     }
-    pdb_directory_save(flat, fd);
+    pdb_directory_save(directory, fd);
     close(index_fd);
     index_fd = fd;
 
-    free(flat->records);
-    free(flat);
+    free(directory->records);
+    free(directory);
     return n;
 }
 

@@ -26,21 +26,22 @@ uint64_t clock_usec(void) { return now * 1000; }
 uint64_t clock_ms(void) { return now; }
 unsigned clock_since(uint64_t start) { return (unsigned)(now - start); }
 
-static bool end_with(struct pending_call *kept, const char *text, size_t most)
+static bool end_with(struct pending_call *pending, const char *text,
+                     size_t most)
 {
     struct json_writer body = {.data = (char *)text, .size = strlen(text)};
     struct api_reply reply = {.status = 200, .type = "a/b", .body = &body};
 
-    return pending_call_end(kept, &reply, most);
+    return pending_call_end(pending, &reply, most);
 }
 
 static struct pending_call *begin(char id[PENDING_CALL_ID_SIZE])
 {
-    struct pending_call *kept = pending_call_new(0xbeef, MUCH);
+    struct pending_call *pending = pending_call_new(0xbeef, MUCH);
 
-    assert_non_null(kept);
-    memcpy(id, pending_call_id(kept), PENDING_CALL_ID_SIZE);
-    return kept;
+    assert_non_null(pending);
+    memcpy(id, pending_call_id(pending), PENDING_CALL_ID_SIZE);
+    return pending;
 }
 
 static void count(void *arg)
@@ -68,7 +69,7 @@ static void times(void **state)
     struct pending_inbox *inbox = pending_inbox_new(base);
     struct pending_poll poll = {0};
     char id[PENDING_CALL_ID_SIZE], other[PENDING_CALL_ID_SIZE];
-    struct pending_call *kept = begin(id);
+    struct pending_call *pending = begin(id);
 
     assert_memory_equal(id, "beef", 4);
     memcpy(other, id, sizeof(id));
@@ -77,7 +78,7 @@ static void times(void **state)
                      API_POLL_UNKNOWN);
 
     now += 10 * PENDING_CALL_ANSWERED_MS; /* it runs for as long as it takes */
-    assert_true(end_with(kept, "hello", MUCH));
+    assert_true(end_with(pending, "hello", MUCH));
     now += PENDING_CALL_ANSWERED_MS;
     assert_int_equal(pending_poll_start(&poll, inbox, id, no_call, NULL),
                      API_POLL_ENDED);
@@ -98,14 +99,14 @@ static void room(void **state)
     struct pending_inbox *inbox = pending_inbox_new(base);
     struct pending_poll poll = {0}, late = {0};
     char id[PENDING_CALL_ID_SIZE];
-    struct pending_call *kept = begin(id);
+    struct pending_call *pending = begin(id);
     size_t size = pending_calls_bytes();
     int told = 0;
 
     assert_null(pending_call_new(0, size)); /* of which that one has all */
     assert_int_equal(pending_poll_start(&poll, inbox, id, count, &told),
                      API_POLL_RUNS);
-    assert_false(end_with(kept, "hello", size + 4));
+    assert_false(end_with(pending, "hello", size + 4));
     assert_int_equal(pending_calls_bytes(), size);
     assert_int_equal(pending_poll_start(&late, inbox, id, no_call, NULL),
                      API_POLL_ENDED);
@@ -126,12 +127,12 @@ static void polls_that_end(void **state)
     struct pending_inbox *inbox = pending_inbox_new(base);
     struct pending_poll before = {0}, after = {0};
     char id[PENDING_CALL_ID_SIZE];
-    struct pending_call *kept = begin(id);
+    struct pending_call *pending = begin(id);
 
     pending_poll_start(&before, inbox, id, no_call, NULL);
     pending_poll_start(&after, inbox, id, no_call, NULL);
     pending_poll_end(&before);
-    assert_true(end_with(kept, "", MUCH));
+    assert_true(end_with(pending, "", MUCH));
     pending_poll_end(&after);
     event_base_loop(base, EVLOOP_NONBLOCK);
     pending_calls_clear();

@@ -98,7 +98,7 @@ static void on_fetched(void *arg, struct spool *spool, const char *text)
 }
 
 struct body *body_work_start(struct event_base *base, struct work_pool *pool,
-                             const struct symcached_client_address *helper,
+                             const struct symcached_client_address *address,
                              struct api_call *call, const char *protocol,
                              size_t most, void (*told)(void *arg), void *arg)
 {
@@ -118,7 +118,7 @@ struct body *body_work_start(struct event_base *base, struct work_pool *pool,
     if (work->body != NULL) {
         is_begun = begin_body(body, work->text) == 0;
     } else {
-        body->download = download_start(base, helper, work->url, work->token,
+        body->download = download_start(base, address, work->url, work->token,
                                         on_fetched, body);
         is_begun = body->download != NULL;
     }

@@ -19,7 +19,7 @@ struct body;
  * memory, or if there is no helper.
  */
 struct body *body_work_start(struct event_base *base, struct work_pool *pool,
-                             const struct symcached_client_address *helper,
+                             const struct symcached_client_address *address,
                              struct api_call *call, const char *protocol,
                              size_t most, void (*told)(void *arg), void *arg);
 

@@ -126,14 +126,13 @@ static bool ask_for_file(int fd, const char *url, const char *token)
     return is_sent;
 }
 
-static int connect_to(const struct symcached_client_address *helper)
+static int connect_to(const struct symcached_client_address *address)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (fd != -1 &&
-        (helper->address.ss_family != AF_UNIX ||
-         connect(fd, (const struct sockaddr *)&helper->address,
-                 helper->size) != 0)) {
+    if (fd != -1 && (address->address.ss_family != AF_UNIX ||
+                     connect(fd, (const struct sockaddr *)&address->address,
+                             address->size) != 0)) {
         close(fd);
         return -1;
     }
@@ -141,7 +140,7 @@ static int connect_to(const struct symcached_client_address *helper)
 }
 
 struct download *download_start(struct event_base *base,
-                                const struct symcached_client_address *helper,
+                                const struct symcached_client_address *address,
                                 const char *url, const char *token,
                                 download_fn fn, void *arg)
 {
@@ -153,7 +152,7 @@ struct download *download_start(struct event_base *base,
     download->fn = fn;
     download->arg = arg;
     download->file = -1;
-    download->socket = connect_to(helper);
+    download->socket = connect_to(address);
     download->readable = event_new(base, download->socket,
                                    EV_READ | EV_PERSIST, on_readable,
                                    download);

@@ -21,7 +21,7 @@ typedef void (*download_fn)(void *arg, struct spool *body, const char *text);
  * when symcached cannot be asked: it is not there, or not on a Unix socket.
  */
 struct download *download_start(struct event_base *base,
-                                const struct symcached_client_address *helper,
+                                const struct symcached_client_address *address,
                                 const char *url, const char *token,
                                 download_fn fn, void *arg);
 

@@ -57,29 +57,29 @@ static void unref_answer(struct pending_answer *answer)
     }
 }
 
-static size_t size_of(const struct pending_call *kept)
+static size_t size_of(const struct pending_call *pending)
 {
-    return sizeof(*kept) +
-           (kept->answer != NULL ? kept->answer->answer.size : 0);
+    return sizeof(*pending) +
+           (pending->answer != NULL ? pending->answer->answer.size : 0);
 }
 
-static void drop_pending(struct pending_call *kept)
+static void drop_pending(struct pending_call *pending)
 {
-    all.size -= size_of(kept);
-    TAILQ_REMOVE(&all.ended, kept, entry);
-    table_remove(&all.table, kept->hash, (uintptr_t)kept);
-    unref_answer(kept->answer);
-    free(kept);
+    all.size -= size_of(pending);
+    TAILQ_REMOVE(&all.ended, pending, entry);
+    table_remove(&all.table, pending->hash, (uintptr_t)pending);
+    unref_answer(pending->answer);
+    free(pending);
 }
 
 static void evict_pending(void)
 {
     uint64_t now = clock_ms();
-    struct pending_call *kept;
+    struct pending_call *pending;
 
-    while ((kept = TAILQ_FIRST(&all.ended)) != NULL &&
-           now - kept->ended > PENDING_CALL_ANSWERED_MS) {
-        drop_pending(kept);
+    while ((pending = TAILQ_FIRST(&all.ended)) != NULL &&
+           now - pending->ended > PENDING_CALL_ANSWERED_MS) {
+        drop_pending(pending);
     }
 }
 
@@ -91,14 +91,14 @@ static bool has_room(size_t size, size_t most)
 static struct pending_call *find_pending(const char *id)
 {
     uint64_t hash = table_hash_text(&all.table, id);
-    struct pending_call *kept;
+    struct pending_call *pending;
     size_t at = 0;
 
-    while ((kept = (struct pending_call *)table_next(&all.table, hash, &at)) !=
-               NULL &&
-           strcmp(kept->id, id) != 0) {
+    while ((pending = (struct pending_call *)table_next(&all.table, hash,
+                                                        &at)) != NULL &&
+           strcmp(pending->id, id) != 0) {
     }
-    return kept;
+    return pending;
 }
 
 /* calls -------------------------------------------------------------------- */
@@ -121,33 +121,33 @@ static int make_id(char id[PENDING_CALL_ID_SIZE], unsigned node)
 
 struct pending_call *pending_call_new(unsigned node, size_t most)
 {
-    struct pending_call *kept = calloc(1, sizeof(*kept));
+    struct pending_call *pending = calloc(1, sizeof(*pending));
     bool is_in = false;
 
-    if (kept == NULL || make_id(kept->id, node) != 0) {
-        free(kept);
+    if (pending == NULL || make_id(pending->id, node) != 0) {
+        free(pending);
         return NULL;
     }
-    LIST_INIT(&kept->polls);
-    kept->hash = table_hash_text(&all.table, kept->id);
+    LIST_INIT(&pending->polls);
+    pending->hash = table_hash_text(&all.table, pending->id);
     pthread_mutex_lock(&all.lock);
     evict_pending();
-    if (has_room(sizeof(*kept), most) &&
-        table_add(&all.table, kept->hash, (uintptr_t)kept) == 0) {
-        all.size += sizeof(*kept);
+    if (has_room(sizeof(*pending), most) &&
+        table_add(&all.table, pending->hash, (uintptr_t)pending) == 0) {
+        all.size += sizeof(*pending);
         is_in = true;
     }
     pthread_mutex_unlock(&all.lock);
     if (!is_in) {
-        free(kept);
+        free(pending);
         return NULL;
     }
-    return kept;
+    return pending;
 }
 
-const char *pending_call_id(const struct pending_call *kept)
+const char *pending_call_id(const struct pending_call *pending)
 {
-    return kept->id;
+    return pending->id;
 }
 
 static struct pending_answer *copy_reply(const struct api_reply *reply)
@@ -167,8 +167,8 @@ static struct pending_answer *copy_reply(const struct api_reply *reply)
     return answer;
 }
 
-bool pending_call_end(struct pending_call *kept, const struct api_reply *reply,
-                      size_t most)
+bool pending_call_end(struct pending_call *pending,
+                      const struct api_reply *reply, size_t most)
 {
     struct pending_answer *answer = copy_reply(reply);
     struct pending_poll *poll;
@@ -176,9 +176,9 @@ bool pending_call_end(struct pending_call *kept, const struct api_reply *reply,
 
     pthread_mutex_lock(&all.lock);
     evict_pending();
-    kept->ended = clock_ms();
-    TAILQ_INSERT_TAIL(&all.ended, kept, entry);
-    while ((poll = LIST_FIRST(&kept->polls)) != NULL) {
+    pending->ended = clock_ms();
+    TAILQ_INSERT_TAIL(&all.ended, pending, entry);
+    while ((poll = LIST_FIRST(&pending->polls)) != NULL) {
         LIST_REMOVE(poll, entry);
         LIST_INSERT_HEAD(&poll->inbox->polls, poll, entry);
         poll->answer = answer;
@@ -189,7 +189,7 @@ bool pending_call_end(struct pending_call *kept, const struct api_reply *reply,
     }
     is_kept = answer != NULL && has_room(answer->answer.size, most);
     if (is_kept) {
-        kept->answer = answer;
+        pending->answer = answer;
         all.size += answer->answer.size;
     } else {
         unref_answer(answer);
@@ -256,19 +256,19 @@ enum api_poll_news pending_poll_start(struct pending_poll *poll,
                                       void *arg)
 {
     enum api_poll_news news = API_POLL_UNKNOWN;
-    struct pending_call *kept;
+    struct pending_call *pending;
 
     poll->told = told;
     poll->arg = arg;
     pthread_mutex_lock(&all.lock);
     evict_pending();
-    kept = find_pending(id);
-    if (kept != NULL && kept->ended == 0) {
+    pending = find_pending(id);
+    if (pending != NULL && pending->ended == 0) {
         poll->inbox = inbox;
-        LIST_INSERT_HEAD(&kept->polls, poll, entry);
+        LIST_INSERT_HEAD(&pending->polls, poll, entry);
         news = API_POLL_RUNS;
-    } else if (kept != NULL) {
-        poll->answer = kept->answer;
+    } else if (pending != NULL) {
+        poll->answer = pending->answer;
         if (poll->answer != NULL) {
             poll->answer->refs++;
         }
@@ -306,11 +306,11 @@ void pending_calls_evict(void)
 
 void pending_calls_clear(void)
 {
-    struct pending_call *kept;
+    struct pending_call *pending;
 
     pthread_mutex_lock(&all.lock);
-    while ((kept = TAILQ_FIRST(&all.ended)) != NULL) {
-        drop_pending(kept);
+    while ((pending = TAILQ_FIRST(&all.ended)) != NULL) {
+        drop_pending(pending);
     }
     table_free(&all.table);
     pthread_mutex_unlock(&all.lock);

@@ -28,13 +28,13 @@ struct pending_call;
  */
 struct pending_call *pending_call_new(unsigned node, size_t most);
 
-const char *pending_call_id(const struct pending_call *kept);
+const char *pending_call_id(const struct pending_call *pending);
 
 /* The call has ended, and the caller must not use the pending entry any more.
  * Polls that wait get the answer, a copy of the reply; later ones get it if
  * there is room.  Returns whether there is. */
-bool pending_call_end(struct pending_call *kept, const struct api_reply *reply,
-                      size_t most);
+bool pending_call_end(struct pending_call *pending,
+                      const struct api_reply *reply, size_t most);
 
 /* Where a thread learns that calls have ended which its polls wait for.  NULL
  * without memory or descriptors. */

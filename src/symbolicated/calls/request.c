@@ -118,10 +118,11 @@ static void keep_answer(struct request *r)
     struct request_context *context = r->context;
     char id[PENDING_CALL_ID_SIZE];
 
-    memcpy(id, pending_call_id(r->kept), sizeof(id));
+    memcpy(id, pending_call_id(r->pending), sizeof(id));
     request_log_end(context, &r->record, r->call, &r->reply, id);
-    if (!pending_call_end(r->kept, &r->reply,
-                          r->settings->symbolication->symbolicator.kept_size)) {
+    if (!pending_call_end(
+            r->pending, &r->reply,
+            r->settings->symbolication->symbolicator.kept_size)) {
         stats_add(&context->stats.lost, 1);
         log_warn(0,
                  "the answer of call %s has %zu bytes, for which "
@@ -279,22 +280,22 @@ static void leave_connection(struct request *r)
 
     r->texts = http_request_take(http);
     if (r->texts != NULL) {
-        r->kept = pending_call_new(config->node, config->kept_size);
+        r->pending = pending_call_new(config->node, config->kept_size);
     }
     reset_reply(r);
-    r->call->answer_pending(&r->reply,
-                            r->kept != NULL ? pending_call_id(r->kept) : NULL);
-    if (r->kept != NULL && r->reply.body->has_failed) {
-        pending_call_end(r->kept, &r->reply, 0); /* its id is not known */
-        r->kept = NULL;
+    r->call->answer_pending(
+        &r->reply, r->pending != NULL ? pending_call_id(r->pending) : NULL);
+    if (r->pending != NULL && r->reply.body->has_failed) {
+        pending_call_end(r->pending, &r->reply, 0); /* its id is not known */
+        r->pending = NULL;
     }
-    if (r->kept == NULL) {
+    if (r->pending == NULL) {
         send_reply(r);
         return;
     }
     stats_add(&r->context->stats.pending, 1);
     request_log_pending(r->context, &r->record, r->call, &r->reply,
-                        pending_call_id(r->kept));
+                        pending_call_id(r->pending));
     reply = api_reply_http(&r->reply, fields);
     r->http = NULL;
     wait_on(r);

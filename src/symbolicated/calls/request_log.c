@@ -66,17 +66,16 @@ static void count(struct request_log_counts *counts,
     }
 }
 
-void request_log_let_go(struct request_log *record,
-                        const struct api_call *call)
+void request_log_let_go(struct request_log *log, const struct api_call *call)
 {
-    count(&record->let_go, call);
+    count(&log->let_go, call);
 }
 
 /* Of the modules of all rounds. */
-static struct request_log_counts counts_of(const struct request_log *record,
+static struct request_log_counts counts_of(const struct request_log *log,
                                            const struct api_call *call)
 {
-    struct request_log_counts counts = record->let_go;
+    struct request_log_counts counts = log->let_go;
 
     count(&counts, call);
     return counts;
@@ -187,7 +186,7 @@ static void count_report(struct stats *stats, const struct api_call *call,
 }
 
 /* The outcome of a call. */
-static void count_call(struct stats *stats, const struct request_log *record,
+static void count_call(struct stats *stats, const struct request_log *log,
                        const struct api_call *call,
                        const struct api_reply *reply,
                        const struct request_log_counts *counts, uint64_t now)
@@ -195,7 +194,7 @@ static void count_call(struct stats *stats, const struct request_log *record,
     size_t i;
 
     stats_add(&stats->asked, counts->asked);
-    stats_add(&stats->parse_usec, record->parsed - record->started);
+    stats_add(&stats->parse_usec, log->parsed - log->started);
     if (call != NULL) {
         for (i = 0; i <= API_MODULE_LATE; i++) {
             stats_add(&stats->modules[i], counts->states[i]);
@@ -208,31 +207,31 @@ static void count_call(struct stats *stats, const struct request_log *record,
             stats_add(&stats->scripts[i], call->scripts[i]);
         }
         stats_add(&stats->frames, call->nframes);
-        stats_add(&stats->search_usec, record->searched - record->parsed);
-        stats_add(&stats->answer_usec, now - record->searched);
+        stats_add(&stats->search_usec, log->searched - log->parsed);
+        stats_add(&stats->answer_usec, now - log->searched);
     }
 }
 
 void request_log_answer(struct request_context *context,
-                        const struct request_log *record,
+                        const struct request_log *log,
                         const struct api_call *call,
                         const struct api_reply *reply)
 {
-    struct request_log_counts counts = counts_of(record, call);
+    struct request_log_counts counts = counts_of(log, call);
     uint64_t now = clock_usec();
 
-    count_call(&context->stats, record, call, reply, &counts, now);
+    count_call(&context->stats, log, call, reply, &counts, now);
     stats_request(&context->stats, reply->protocol, reply->status,
-                  now - record->started);
-    add_line(context, "request", call, reply, &counts, now - record->started);
+                  now - log->started);
+    add_line(context, "request", call, reply, &counts, now - log->started);
 }
 
 void request_log_pending(struct request_context *context,
-                         const struct request_log *record,
+                         const struct request_log *log,
                          const struct api_call *call,
                          const struct api_reply *reply, const char *id)
 {
-    uint64_t usec = clock_usec() - record->started;
+    uint64_t usec = clock_usec() - log->started;
     const struct request_log_counts none = {0};
     char what[WHAT_MAX];
 
@@ -242,15 +241,15 @@ void request_log_pending(struct request_context *context,
 }
 
 void request_log_end(struct request_context *context,
-                     const struct request_log *record,
+                     const struct request_log *log,
                      const struct api_call *call,
                      const struct api_reply *reply, const char *id)
 {
-    struct request_log_counts counts = counts_of(record, call);
+    struct request_log_counts counts = counts_of(log, call);
     uint64_t now = clock_usec();
     char what[WHAT_MAX];
 
     snprintf(what, sizeof(what), "call id=%s", id);
-    count_call(&context->stats, record, call, reply, &counts, now);
-    add_line(context, what, call, reply, &counts, now - record->started);
+    count_call(&context->stats, log, call, reply, &counts, now);
+    add_line(context, what, call, reply, &counts, now - log->started);
 }

@@ -27,24 +27,23 @@ struct request_log {
 };
 
 /* The rounds of a call go. */
-void request_log_let_go(struct request_log *record,
-                        const struct api_call *call);
+void request_log_let_go(struct request_log *log, const struct api_call *call);
 
 /* A request was answered; call is NULL if none began. */
 void request_log_answer(struct request_context *context,
-                        const struct request_log *record,
+                        const struct request_log *log,
                         const struct api_call *call,
                         const struct api_reply *reply);
 
 /* Its client was told that the call is pending, with this id. */
 void request_log_pending(struct request_context *context,
-                         const struct request_log *record,
+                         const struct request_log *log,
                          const struct api_call *call,
                          const struct api_reply *reply, const char *id);
 
 /* Such a call has ended. */
 void request_log_end(struct request_context *context,
-                     const struct request_log *record,
+                     const struct request_log *log,
                      const struct api_call *call,
                      const struct api_reply *reply, const char *id);
 

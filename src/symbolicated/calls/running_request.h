@@ -18,7 +18,7 @@ struct request {
     struct request_context *context;
     struct http_request *http; /* NULL: the call goes on without it */
     void *texts;               /* of the request, then */
-    struct pending_call *kept; /* the same */
+    struct pending_call *pending; /* the same */
     struct pending_poll poll;  /* if that is what the call is */
     struct settings *settings;
     struct api_request api;

@@ -16,7 +16,7 @@
 #define PATIENCE_SECONDS 10
 
 struct batch_request {
-    struct symcached_client *exchange;
+    struct symcached_client *client;
     batch_fn fn;
     void *arg;
     size_t open; /* keys that are not answered yet */
@@ -162,7 +162,7 @@ static struct symcached_client *send_question(
     struct batch_request *ask, const struct batch_key *keys, unsigned wait)
 {
     struct evbuffer *body = evbuffer_new();
-    struct symcached_client *exchange = NULL;
+    struct symcached_client *client = NULL;
     int rc = body != NULL ? 0 : -1;
     char line[128];
     size_t i;
@@ -172,13 +172,13 @@ static struct symcached_client *send_question(
     }
     if (rc >= 0) {
         snprintf(line, sizeof(line), "POST /v1/lookups?wait=%u", wait);
-        exchange = symcached_client_start(
-            base, address, line, body, wait + PATIENCE_SECONDS, on_news, ask);
+        client = symcached_client_start(base, address, line, body,
+                                        wait + PATIENCE_SECONDS, on_news, ask);
     }
     if (body != NULL) {
         evbuffer_free(body);
     }
-    return exchange;
+    return client;
 }
 
 struct batch_request *
@@ -195,8 +195,8 @@ batch_start(struct event_base *base,
     ask->n = ask->open = n;
     ask->fn = fn;
     ask->arg = arg;
-    ask->exchange = send_question(base, address, ask, keys, wait);
-    if (ask->exchange == NULL) {
+    ask->client = send_question(base, address, ask, keys, wait);
+    if (ask->client == NULL) {
         batch_cancel(ask);
         return NULL;
     }
@@ -205,6 +205,6 @@ batch_start(struct event_base *base,
 
 void batch_cancel(struct batch_request *ask)
 {
-    symcached_client_free(ask->exchange);
+    symcached_client_free(ask->client);
     free(ask);
 }

@@ -458,7 +458,7 @@ static int search_batch_start(struct search *search, size_t *at)
     batch->search = search;
     search_batch_fill(batch, keys, at);
     batch->ask =
-        batch_start(search->searcher->base, search->helper, keys, batch->n,
+        batch_start(search->searcher->base, search->address, keys, batch->n,
                     seconds_left(search), on_replies, batch);
     batch->next = search->batches;
     search->batches = batch;
@@ -649,8 +649,8 @@ static void on_tenant(void *arg, enum symcached_client_news news,
         set_tenant(search, tenant_open(search->settings, body));
     }
     search->call->lacks_tenant = search->tenant == NULL;
-    symcached_client_free(search->exchange);
-    search->exchange = NULL;
+    symcached_client_free(search->client);
+    search->client = NULL;
     for (i = 0; i < search->round->nmodules; i++) {
         seek = &search->seeks[i];
         if (seek->step == SEEK_TENANT && search->tenant != NULL) {
@@ -687,9 +687,9 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
     search->started = clock_usec();
     search->nstores = settings->symbolication->nstores;
     search->roots = settings->roots;
-    search->helper =
+    search->address =
         call->tenant != NULL ? &settings->guests : &settings->helper;
-    why_query_begin(&search->whys, searcher->base, search->helper,
+    why_query_begin(&search->whys, searcher->base, search->address,
                     call->tenant != NULL ? NULL
                                          : settings->symbolication->stores,
                     search_go_on, search);
@@ -729,11 +729,10 @@ bool search_run(struct search *search)
         }
     }
     if (!is_ready && search->open > 0) {
-        search->exchange =
-            tenant_ask(search->searcher->base, search->settings,
-                       search->call->tenant, search->call->tenant_size,
-                       on_tenant, search);
-        if (search->exchange == NULL) {
+        search->client = tenant_ask(
+            search->searcher->base, search->settings, search->call->tenant,
+            search->call->tenant_size, on_tenant, search);
+        if (search->client == NULL) {
             stop_for_lack(search);
         }
     }
@@ -775,8 +774,8 @@ static void stop_seeks(struct search *search, enum api_module_state state,
         }
         free(batch);
     }
-    symcached_client_free(search->exchange);
-    search->exchange = NULL;
+    symcached_client_free(search->client);
+    search->client = NULL;
     why_query_cancel(&search->whys);
     search->to_look = search->to_ask = 0;
     for (i = 0; i < search->round->nmodules; i++) {

@@ -56,7 +56,7 @@ struct search {
     struct settings *settings;
     size_t nstores; /* that are searched */
     const int *roots;
-    const struct symcached_client_address *helper;
+    const struct symcached_client_address *address;
     struct api_call *call;
     struct api_round *round;
     struct search *before; /* of the round before, or NULL */
@@ -72,7 +72,7 @@ struct search {
     struct search_batch *batches;             /* the newest */
     struct why_query_queue whys; /* of seeks */
     struct tenant *tenant; /* NULL: the configured stores, or not there yet */
-    struct symcached_client *exchange; /* by which it is asked for, or NULL */
+    struct symcached_client *client; /* by which it is asked for, or NULL */
     struct seek seeks[];
 };
 

@@ -54,34 +54,33 @@ void symcached_client_address(struct symcached_client_address *address,
     address->size = (socklen_t)size;
 }
 
-/* The last call of fn, which frees the exchange. */
-static void end_exchange(struct symcached_client *exchange,
+/* The last call of fn, which frees the client. */
+static void end_exchange(struct symcached_client *client,
                          enum symcached_client_news news)
 {
-    bufferevent_disable(exchange->bev, EV_READ | EV_WRITE);
-    evtimer_del(&exchange->limit);
-    exchange->fn(exchange->arg, news,
-                 exchange->has_head ? bufferevent_get_input(exchange->bev)
-                                    : NULL);
+    bufferevent_disable(client->bev, EV_READ | EV_WRITE);
+    evtimer_del(&client->limit);
+    client->fn(client->arg, news,
+               client->has_head ? bufferevent_get_input(client->bev) : NULL);
 }
 
-static void note_reach(const struct symcached_client *exchange, int error)
+static void note_reach(const struct symcached_client *client, int error)
 {
-    if (exchange->family != AF_UNSPEC) {
-        reachability_note(exchange->family, exchange->address, error);
+    if (client->family != AF_UNSPEC) {
+        reachability_note(client->family, client->address, error);
     }
 }
 
 /* There is no connection.  A full queue does not mean that symcached is
  * down. */
-static void fail_connect(struct symcached_client *exchange, int error)
+static void fail_connect(struct symcached_client *client, int error)
 {
     if (error == EAGAIN) {
-        end_exchange(exchange, EXCHANGE_FAILED);
+        end_exchange(client, EXCHANGE_FAILED);
         return;
     }
-    note_reach(exchange, error);
-    end_exchange(exchange, EXCHANGE_NOBODY);
+    note_reach(client, error);
+    end_exchange(client, EXCHANGE_NOBODY);
 }
 
 /* Is all of a body there, with this head before it?  Without a length, which
@@ -121,44 +120,44 @@ static int read_head(struct evbuffer *in)
 static void on_read(struct bufferevent *bev, void *arg)
 {
     struct evbuffer *in = bufferevent_get_input(bev);
-    struct symcached_client *exchange = arg;
-    int rc = exchange->has_head ? 1 : read_head(in);
+    struct symcached_client *client = arg;
+    int rc = client->has_head ? 1 : read_head(in);
 
-    exchange->has_head = rc > 0;
+    client->has_head = rc > 0;
     if (rc == 1) {
-        exchange->fn(exchange->arg, EXCHANGE_BODY, in);
+        client->fn(client->arg, EXCHANGE_BODY, in);
     } else if (rc != 0) {
-        end_exchange(exchange, rc == 2 ? EXCHANGE_ENDED : EXCHANGE_FAILED);
+        end_exchange(client, rc == 2 ? EXCHANGE_ENDED : EXCHANGE_FAILED);
     }
 }
 
 static void on_event(struct bufferevent *bev, short what, void *arg)
 {
-    struct symcached_client *exchange = arg;
-    int error = exchange->error != 0 ? exchange->error : EVUTIL_SOCKET_ERROR();
+    struct symcached_client *client = arg;
+    int error = client->error != 0 ? client->error : EVUTIL_SOCKET_ERROR();
 
     if ((what & BEV_EVENT_CONNECTED) != 0) {
-        exchange->is_connected = true;
-        note_reach(exchange, 0);
+        client->is_connected = true;
+        note_reach(client, 0);
         return;
     }
-    if ((what & BEV_EVENT_EOF) != 0 && exchange->has_head) {
-        end_exchange(exchange, EXCHANGE_ENDED);
-    } else if ((what & BEV_EVENT_ERROR) != 0 && !exchange->is_connected) {
-        fail_connect(exchange, error);
+    if ((what & BEV_EVENT_EOF) != 0 && client->has_head) {
+        end_exchange(client, EXCHANGE_ENDED);
+    } else if ((what & BEV_EVENT_ERROR) != 0 && !client->is_connected) {
+        fail_connect(client, error);
     } else {
-        end_exchange(exchange, EXCHANGE_FAILED);
+        end_exchange(client, EXCHANGE_FAILED);
     }
 }
 
 static void on_limit(evutil_socket_t fd, short what, void *arg)
 {
-    struct symcached_client *exchange = arg;
+    struct symcached_client *client = arg;
 
-    if (exchange->is_connected) {
-        end_exchange(exchange, EXCHANGE_FAILED);
+    if (client->is_connected) {
+        end_exchange(client, EXCHANGE_FAILED);
     } else {
-        fail_connect(exchange, ETIMEDOUT);
+        fail_connect(client, ETIMEDOUT);
     }
 }
 
@@ -185,9 +184,9 @@ static int print_request(struct evbuffer *out,
 
 /*
  * A Unix socket is connected at once, or not at all, so the request is sent
- * at once.  Returns the socket, or -1 with exchange->error if that is not 0.
+ * at once.  Returns the socket, or -1 with client->error if that is not 0.
  */
-static int connect_now(struct symcached_client *exchange,
+static int connect_now(struct symcached_client *client,
                        const struct symcached_client_address *address,
                        struct evbuffer *out)
 {
@@ -201,44 +200,44 @@ static int connect_now(struct symcached_client *exchange,
     }
     if (connect(fd, (const struct sockaddr *)&address->address,
                 address->size) != 0) {
-        exchange->error = errno;
+        client->error = errno;
         close(fd);
         return -1;
     }
-    exchange->is_connected = true;
-    note_reach(exchange, 0);
+    client->is_connected = true;
+    note_reach(client, 0);
     (void)evbuffer_write(out, fd); /* the rest waits until it is writable */
     return fd;
 }
 
 /* Returns 0, or -1 without memory or descriptors. */
-static int begin_exchange(struct symcached_client *exchange,
+static int begin_exchange(struct symcached_client *client,
                           struct event_base *base,
                           const struct symcached_client_address *address,
                           struct evbuffer *out)
 {
-    int fd = connect_now(exchange, address, out);
+    int fd = connect_now(client, address, out);
 
-    exchange->bev = bufferevent_socket_new(
+    client->bev = bufferevent_socket_new(
         base, fd, BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
-    if (exchange->bev == NULL) {
+    if (client->bev == NULL) {
         fd_close(fd);
         return -1;
     }
-    bufferevent_setcb(exchange->bev, on_read, NULL, on_event, exchange);
+    bufferevent_setcb(client->bev, on_read, NULL, on_event, client);
     if ((evbuffer_get_length(out) > 0 &&
-         bufferevent_write_buffer(exchange->bev, out) != 0) ||
-        bufferevent_enable(exchange->bev, EV_READ) != 0) { /* and writes */
+         bufferevent_write_buffer(client->bev, out) != 0) ||
+        bufferevent_enable(client->bev, EV_READ) != 0) { /* and writes */
         return -1;
     }
-    if (fd == -1 && exchange->error == 0 &&
-        bufferevent_socket_connect(exchange->bev,
+    if (fd == -1 && client->error == 0 &&
+        bufferevent_socket_connect(client->bev,
                                    (const struct sockaddr *)&address->address,
                                    (int)address->size) != 0) {
-        exchange->error = errno;
+        client->error = errno;
     }
-    if (exchange->error != 0) {
-        bufferevent_trigger_event(exchange->bev, BEV_EVENT_ERROR,
+    if (client->error != 0) {
+        bufferevent_trigger_event(client->bev, BEV_EVENT_ERROR,
                                   BEV_OPT_DEFER_CALLBACKS);
     }
     return 0;
@@ -251,42 +250,42 @@ symcached_client_start(struct event_base *base,
                        unsigned seconds, exchange_fn fn, void *arg)
 {
     struct timeval limit = {.tv_sec = (time_t)seconds};
-    struct symcached_client *exchange = calloc(1, sizeof(*exchange));
+    struct symcached_client *client = calloc(1, sizeof(*client));
     struct evbuffer *out = evbuffer_new();
     bool has_begun = false;
 
-    if (exchange != NULL) {
-        exchange->family =
+    if (client != NULL) {
+        client->family =
             address->is_tenant ? AF_UNSPEC : address->address.ss_family;
-        memcpy(exchange->address, address->text, sizeof(exchange->address));
-        exchange->fn = fn;
-        exchange->arg = arg;
-        evtimer_assign(&exchange->limit, base, on_limit, exchange);
+        memcpy(client->address, address->text, sizeof(client->address));
+        client->fn = fn;
+        client->arg = arg;
+        evtimer_assign(&client->limit, base, on_limit, client);
         has_begun = out != NULL &&
                     print_request(out, address, line, body) >= 0 &&
-                    evtimer_add(&exchange->limit, &limit) == 0 &&
-                    begin_exchange(exchange, base, address, out) == 0;
+                    evtimer_add(&client->limit, &limit) == 0 &&
+                    begin_exchange(client, base, address, out) == 0;
     }
     if (!has_begun) {
-        symcached_client_free(exchange);
-        exchange = NULL;
+        symcached_client_free(client);
+        client = NULL;
     }
     if (out != NULL) {
         evbuffer_free(out);
     }
-    return exchange;
+    return client;
 }
 
-void symcached_client_free(struct symcached_client *exchange)
+void symcached_client_free(struct symcached_client *client)
 {
-    if (exchange == NULL) {
+    if (client == NULL) {
         return;
     }
-    evtimer_del(&exchange->limit);
-    if (exchange->bev != NULL) {
-        bufferevent_free(exchange->bev);
+    evtimer_del(&client->limit);
+    if (client->bev != NULL) {
+        bufferevent_free(client->bev);
     }
-    free(exchange);
+    free(client);
 }
 
 /* A callback that bufferevent_trigger_event() has put off holds a reference,

@@ -41,7 +41,7 @@ enum symcached_client_news {
 
 /* Is called when there is news; EXCHANGE_BODY can come several times, any
  * other news is the last. body: the part of the body that has arrived and was
- * not drained, or NULL if none has.  The exchange may be freed in it. */
+ * not drained, or NULL if none has.  The client may be freed in it. */
 typedef void (*exchange_fn)(void *arg, enum symcached_client_news news,
                             struct evbuffer *body);
 
@@ -58,7 +58,7 @@ symcached_client_start(struct event_base *base,
                        unsigned seconds, exchange_fn fn, void *arg);
 
 /* fn is not called any more.  NULL is allowed. */
-void symcached_client_free(struct symcached_client *exchange);
+void symcached_client_free(struct symcached_client *client);
 
 /* Call this before event_base_free(): it runs the loop once without waiting,
  * so that libevent frees connections of exchanges that have ended. */

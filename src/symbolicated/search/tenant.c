@@ -46,17 +46,17 @@ struct symcached_client *tenant_ask(struct event_base *base,
                                     exchange_fn fn, void *arg)
 {
     struct evbuffer *body = evbuffer_new();
-    struct symcached_client *exchange = NULL;
+    struct symcached_client *client = NULL;
 
     if (body != NULL && evbuffer_add(body, text, size) == 0) {
-        exchange =
+        client =
             symcached_client_start(base, &settings->guests, "POST /v1/tenants",
                                    body, PATIENCE_SECONDS, fn, arg);
     }
     if (body != NULL) {
         evbuffer_free(body);
     }
-    return exchange;
+    return client;
 }
 
 /* Appends a text with its NUL. */

@@ -186,8 +186,8 @@ static void on_news(void *arg, enum symcached_client_news news,
     if (news == EXCHANGE_ENDED) {
         take_page(q, body);
     }
-    symcached_client_free(q->exchange);
-    q->exchange = NULL;
+    symcached_client_free(q->client);
+    q->client = NULL;
     queue->running--;
     STAILQ_REMOVE(&queue->asked, q, why_query_question, next);
     if (news == EXCHANGE_ENDED && go_on(q, q->store + 1)) {
@@ -217,9 +217,9 @@ static bool send_question(struct why_query_question *q)
                                    : queue->names[q->store],
              name, id, has_own ? "?kind=" : "",
              has_own ? symcache_kind_text(kind) : "");
-    q->exchange = symcached_client_start(queue->base, queue->helper, line,
-                                         NULL, PATIENCE_SECONDS, on_news, q);
-    return q->exchange != NULL;
+    q->client = symcached_client_start(queue->base, queue->address, line, NULL,
+                                       PATIENCE_SECONDS, on_news, q);
+    return q->client != NULL;
 }
 
 static void empty_queue(struct why_query_queue *queue)
@@ -231,12 +231,12 @@ static void empty_queue(struct why_query_queue *queue)
 }
 
 void why_query_begin(struct why_query_queue *queue, struct event_base *base,
-                     const struct symcached_client_address *helper,
+                     const struct symcached_client_address *address,
                      const struct store_config *const *stores,
                      void (*fn)(void *arg), void *arg)
 {
     queue->base = base;
-    queue->helper = helper;
+    queue->address = address;
     queue->stores = stores;
     queue->fn = fn;
     queue->arg = arg;
@@ -260,7 +260,7 @@ void why_query_ask(struct why_query_queue *queue,
     question->queue = queue;
     question->module = module;
     question->last = last;
-    question->exchange = NULL;
+    question->client = NULL;
     question->arg = arg;
     if (go_on(question, 0)) {
         STAILQ_INSERT_TAIL(&queue->waiting, question, next);
@@ -295,8 +295,8 @@ void why_query_cancel(struct why_query_queue *queue)
 
     STAILQ_FOREACH(q, &queue->asked, next)
     {
-        symcached_client_free(q->exchange);
-        q->exchange = NULL;
+        symcached_client_free(q->client);
+        q->client = NULL;
     }
     empty_queue(queue);
 }

@@ -24,7 +24,7 @@ struct why_query_question {
     uint64_t left_out; /* of the first 64 stores, a set */
     uint64_t absence;  /* its number at the store when that was asked about; or
                         * 0: there was none */
-    struct symcached_client *exchange;
+    struct symcached_client *client;
     void *arg;
 };
 
@@ -33,7 +33,7 @@ STAILQ_HEAD(attempts_questions, why_query_question);
 /* The questions of a search. */
 struct why_query_queue {
     struct event_base *base;
-    const struct symcached_client_address *helper;
+    const struct symcached_client_address *address;
     const struct store_config *const *stores; /* NULL: those of a tenant */
     const char *const *names;                 /* of these */
     struct module_cache *cache;               /* NULL: nothing is remembered */
@@ -50,7 +50,7 @@ struct why_query_queue {
 /* fn will be called with arg when a question has been answered.  What is
  * pointed to must outlive the queue. */
 void why_query_begin(struct why_query_queue *queue, struct event_base *base,
-                     const struct symcached_client_address *helper,
+                     const struct symcached_client_address *address,
                      const struct store_config *const *stores,
                      void (*fn)(void *arg), void *arg);
 

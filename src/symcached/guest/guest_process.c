@@ -91,13 +91,13 @@ static void count_growth(const cJSON *message, const char *name,
 static void on_report(evutil_socket_t fd, short what, void *arg)
 {
     static char text[GUESTS_REPORT_MAX];
-    struct guest_process *helper = arg;
-    struct guests_counts *counts = &helper->counts;
+    struct guest_process *process = arg;
+    struct guests_counts *counts = &process->counts;
     ssize_t n = recv(fd, text, sizeof(text), MSG_DONTWAIT);
     cJSON *message;
 
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-        event_del(helper->reported); /* it has ended */
+        event_del(process->reported); /* it has ended */
         return;
     }
     message = n > 0 ? cJSON_ParseWithLength(text, (size_t)n) : NULL;
@@ -107,69 +107,69 @@ static void on_report(evutil_socket_t fd, short what, void *arg)
     count_growth(message, "started", &counts->started, METRIC_TENANTS_STARTED);
     count_growth(message, "refused", &counts->refused, METRIC_TENANTS_REFUSED);
     count_growth(message, "removed", &counts->removed, METRIC_TENANTS_REMOVED);
-    cJSON_Delete(helper->tenants);
-    helper->tenants = cJSON_DetachItemFromObject(message, "tenants");
+    cJSON_Delete(process->tenants);
+    process->tenants = cJSON_DetachItemFromObject(message, "tenants");
     cJSON_Delete(message);
 }
 
-cJSON *guest_process_json(const struct guest_process *helper)
+cJSON *guest_process_json(const struct guest_process *process)
 {
-    return helper != NULL ? cJSON_Duplicate(helper->tenants, true) : NULL;
+    return process != NULL ? cJSON_Duplicate(process->tenants, true) : NULL;
 }
 
 /* its life ---------------------------------------------------------------- */
 
-static void drop_report(struct guest_process *helper)
+static void drop_report(struct guest_process *process)
 {
-    if (helper->reported != NULL) {
-        event_free(helper->reported);
-        helper->reported = NULL;
+    if (process->reported != NULL) {
+        event_free(process->reported);
+        process->reported = NULL;
     }
-    if (helper->report != -1) {
-        close(helper->report);
-        helper->report = -1;
+    if (process->report != -1) {
+        close(process->report);
+        process->report = -1;
     }
-    cJSON_Delete(helper->tenants);
-    helper->tenants = NULL;
-    memset(&helper->counts, 0, sizeof(helper->counts));
+    cJSON_Delete(process->tenants);
+    process->tenants = NULL;
+    memset(&process->counts, 0, sizeof(process->counts));
 }
 
-static void restart_later(struct guest_process *helper)
+static void restart_later(struct guest_process *process)
 {
     static const struct timeval soon = {.tv_sec = RESTART_SECONDS};
 
-    evtimer_add(helper->restart, &soon);
+    evtimer_add(process->restart, &soon);
 }
 
-static void process_stopped(struct guest_process *helper)
+static void process_stopped(struct guest_process *process)
 {
-    void (*done)(void *arg) = helper->done;
+    void (*done)(void *arg) = process->done;
 
-    evtimer_del(helper->late);
-    helper->done = NULL;
-    done(helper->arg);
+    evtimer_del(process->late);
+    process->done = NULL;
+    done(process->arg);
 }
 
 static void on_late(evutil_socket_t fd, short what, void *arg)
 {
-    struct guest_process *helper = arg;
+    struct guest_process *process = arg;
 
     log_warn(0,
              "the helper of clients' sources does not stop within %d s, "
              "and is killed",
              STOP_SECONDS);
-    process_stopped(helper);
+    process_stopped(process);
 }
 
 static void on_ended(void *arg, struct child_result *result)
 {
-    struct guest_process *helper = arg;
+    struct guest_process *process = arg;
     size_t n = result->tail_len;
     char end[CHILD_END_SIZE];
 
-    helper->child = NULL;
-    if (helper->done != NULL) {
-        process_stopped(helper);
+    process->child = NULL;
+    if (process->done != NULL) {
+        process_stopped(process);
         return;
     }
     while (n > 0 && result->tail[n - 1] == '\n') {
@@ -180,23 +180,23 @@ static void on_ended(void *arg, struct child_result *result)
               "the helper of clients' sources ended with %s, and is started "
               "again in %d s%s%s",
               end, RESTART_SECONDS, n > 0 ? ": " : "", result->tail);
-    drop_report(helper);
-    restart_later(helper);
+    drop_report(process);
+    restart_later(process);
 }
 
 /* Returns its end of the socket, or -1 with errno. */
-static int open_report(struct guest_process *helper)
+static int open_report(struct guest_process *process)
 {
     int ends[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         return -1;
     }
-    helper->report = ends[0];
-    helper->reported = event_new(helper->base, ends[0], EV_READ | EV_PERSIST,
-                                 on_report, helper);
-    if (helper->reported == NULL || event_add(helper->reported, NULL) != 0) {
-        drop_report(helper);
+    process->report = ends[0];
+    process->reported = event_new(process->base, ends[0], EV_READ | EV_PERSIST,
+                                  on_report, process);
+    if (process->reported == NULL || event_add(process->reported, NULL) != 0) {
+        drop_report(process);
         close(ends[1]);
         errno = ENOMEM;
         return -1;
@@ -205,14 +205,14 @@ static int open_report(struct guest_process *helper)
 }
 
 /* Returns 0, or -1 with errno. */
-static int start_process(struct guest_process *helper)
+static int start_process(struct guest_process *process)
 {
     static const char *const kept[] = {"PATH", "JOURNAL_STREAM"};
     char texts[2][PATH_MAX], *env[3] = {NULL};
-    int fds[FD_END - CHILD_FD] = {helper->listener.fd, helper->config, -1,
+    int fds[FD_END - CHILD_FD] = {process->listener.fd, process->config, -1,
                                   STDERR_FILENO};
     struct child_options options = {.program = "/proc/self/exe",
-                                    .argv = helper->argv,
+                                    .argv = process->argv,
                                     .env = env,
                                     .fds = fds,
                                     .nfds = FD_END - CHILD_FD};
@@ -229,15 +229,15 @@ static int start_process(struct guest_process *helper)
             n++;
         }
     }
-    end = open_report(helper);
+    end = open_report(process);
     if (end == -1) {
         return -1;
     }
     fds[FD_REPORT - CHILD_FD] = end;
-    helper->child = child_start(helper->base, &options, on_ended, helper);
+    process->child = child_start(process->base, &options, on_ended, process);
     close(end);
-    if (helper->child == NULL) {
-        drop_report(helper);
+    if (process->child == NULL) {
+        drop_report(process);
         return -1;
     }
     return 0;
@@ -245,13 +245,13 @@ static int start_process(struct guest_process *helper)
 
 static void on_restart(evutil_socket_t fd, short what, void *arg)
 {
-    struct guest_process *helper = arg;
+    struct guest_process *process = arg;
 
-    if (helper->listener.fd == -1) { /* on_look() makes it */
-        restart_later(helper);
-    } else if (start_process(helper) != 0) {
+    if (process->listener.fd == -1) { /* on_look() makes it */
+        restart_later(process);
+    } else if (start_process(process) != 0) {
         log_crit(errno, "the helper of clients' sources cannot be started");
-        restart_later(helper);
+        restart_later(process);
     }
 }
 
@@ -259,26 +259,27 @@ static void on_restart(evutil_socket_t fd, short what, void *arg)
 
 /* Makes the folder of tenants and the socket in it.  Returns 0, or -1 with a
  * sentence in error. */
-static int listen_in_root(struct guest_process *helper, char *error,
+static int listen_in_root(struct guest_process *process, char *error,
                           size_t size)
 {
     char address[PATH_MAX];
 
-    snprintf(address, sizeof(address), "unix:%s/" GUEST_SOCKET, helper->root);
-    if (workdir_make_path(helper->root) != 0) {
-        snprintf(error, size, "\"%s\" cannot be used: %s", helper->root,
+    snprintf(address, sizeof(address), "unix:%s/" GUEST_SOCKET, process->root);
+    if (workdir_make_path(process->root) != 0) {
+        snprintf(error, size, "\"%s\" cannot be used: %s", process->root,
                  strerror(errno));
         return -1;
     }
-    return listener_open(&helper->listener, address, SOCKET_MODE, error, size);
+    return listener_open(&process->listener, address, SOCKET_MODE, error,
+                         size);
 }
 
 /* Is the socket gone, or was it not made anew? */
-static bool lacks_socket(const struct guest_process *helper)
+static bool lacks_socket(const struct guest_process *process)
 {
-    return helper->listener.fd == -1 ||
-           (helper->listener.path != NULL &&
-            access(helper->listener.path, F_OK) != 0 && errno == ENOENT);
+    return process->listener.fd == -1 ||
+           (process->listener.path != NULL &&
+            access(process->listener.path, F_OK) != 0 && errno == ENOENT);
 }
 
 /* Somebody has removed the socket, with the folder of tenants or what is in
@@ -286,63 +287,63 @@ static bool lacks_socket(const struct guest_process *helper)
  * it knows nothing of the new folder. */
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
-    struct guest_process *helper = arg;
+    struct guest_process *process = arg;
     char error[1024];
 
-    if (helper->done != NULL || !lacks_socket(helper)) {
+    if (process->done != NULL || !lacks_socket(process)) {
         return;
     }
-    if (helper->listener.fd != -1) {
+    if (process->listener.fd != -1) {
         log_warn(0,
                  "somebody has removed %s/" GUEST_SOCKET ": the folder is "
                  "made ready again, and the helper of clients' sources is "
                  "started again",
-                 helper->root);
-        free(helper->listener.path); /* another one may get its inode */
-        helper->listener.path = NULL;
-        close(helper->listener.fd);
-        helper->listener.fd = -1;
+                 process->root);
+        free(process->listener.path); /* another one may get its inode */
+        process->listener.path = NULL;
+        close(process->listener.fd);
+        process->listener.fd = -1;
     }
-    if (listen_in_root(helper, error, sizeof(error)) != 0) {
-        helper->listener.fd = -1;
-        if (!helper->has_told) {
+    if (listen_in_root(process, error, sizeof(error)) != 0) {
+        process->listener.fd = -1;
+        if (!process->has_told) {
             log_error(0, "clients' sources cannot be used: %s", error);
         }
-        helper->has_told = true;
+        process->has_told = true;
         return;
     }
-    helper->has_told = false;
-    if (helper->child != NULL) {
-        kill(child_pid(helper->child), SIGTERM);
+    process->has_told = false;
+    if (process->child != NULL) {
+        kill(child_pid(process->child), SIGTERM);
     }
 }
 
-static void write_arguments(struct guest_process *helper,
+static void write_arguments(struct guest_process *process,
                             const struct tenants_config *tenants)
 {
     static char config[] = "/proc/self/fd/4";
-    char **argv = helper->argv;
+    char **argv = process->argv;
     size_t n = ARG_REST;
 
-    snprintf(helper->count, sizeof(helper->count), "%u", tenants->count);
-    snprintf(helper->size, sizeof(helper->size), "%" PRIu64, tenants->size);
-    snprintf(helper->public_size, sizeof(helper->public_size), "%" PRIu64,
+    snprintf(process->count, sizeof(process->count), "%u", tenants->count);
+    snprintf(process->size, sizeof(process->size), "%" PRIu64, tenants->size);
+    snprintf(process->public_size, sizeof(process->public_size), "%" PRIu64,
              tenants->public_size);
-    snprintf(helper->idle, sizeof(helper->idle), "%u", tenants->idle);
+    snprintf(process->idle, sizeof(process->idle), "%u", tenants->idle);
     argv[0] = "symcached";
     argv[ARG_GUESTS] = "--guests";
-    argv[ARG_ROOT] = helper->root;
-    argv[ARG_COUNT] = helper->count;
-    argv[ARG_SIZE] = helper->size;
-    argv[ARG_PUBLIC_SIZE] = helper->public_size;
-    argv[ARG_IDLE] = helper->idle;
+    argv[ARG_ROOT] = process->root;
+    argv[ARG_COUNT] = process->count;
+    argv[ARG_SIZE] = process->size;
+    argv[ARG_PUBLIC_SIZE] = process->public_size;
+    argv[ARG_IDLE] = process->idle;
     argv[n++] = "-c";
     argv[n++] = config;
-    if (helper->log != NULL) {
+    if (process->log != NULL) {
         argv[n++] = "-l";
-        argv[n++] = helper->log;
+        argv[n++] = process->log;
     }
-    if (helper->is_verbose) {
+    if (process->is_verbose) {
         argv[n++] = "-v";
     }
 }
@@ -372,81 +373,81 @@ struct guest_process *guest_process_new(struct event_base *base,
     const struct tenants_config *tenants =
         &config->symbolication.symbolicator.tenants;
     static const struct timeval often = {.tv_sec = LOOK_SECONDS};
-    struct guest_process *helper = calloc(1, sizeof(*helper));
+    struct guest_process *process = calloc(1, sizeof(*process));
 
     snprintf(error, size, "out of memory");
-    if (helper == NULL) {
+    if (process == NULL) {
         return NULL;
     }
-    helper->base = base;
-    helper->log = log != NULL ? realpath(log, NULL) : NULL;
-    helper->root = strdup(tenants->root);
-    helper->is_verbose = is_verbose;
-    helper->report = helper->config = helper->listener.fd = -1;
-    helper->restart = evtimer_new(base, on_restart, helper);
-    helper->late = evtimer_new(base, on_late, helper);
-    helper->look = event_new(base, -1, EV_PERSIST, on_look, helper);
-    write_arguments(helper, tenants);
-    if (helper->restart == NULL || helper->late == NULL ||
-        helper->look == NULL || helper->root == NULL ||
-        event_add(helper->look, &often) != 0) {
+    process->base = base;
+    process->log = log != NULL ? realpath(log, NULL) : NULL;
+    process->root = strdup(tenants->root);
+    process->is_verbose = is_verbose;
+    process->report = process->config = process->listener.fd = -1;
+    process->restart = evtimer_new(base, on_restart, process);
+    process->late = evtimer_new(base, on_late, process);
+    process->look = event_new(base, -1, EV_PERSIST, on_look, process);
+    write_arguments(process, tenants);
+    if (process->restart == NULL || process->late == NULL ||
+        process->look == NULL || process->root == NULL ||
+        event_add(process->look, &often) != 0) {
         goto failed;
     }
-    helper->config = write_config(config, error, size);
-    if (helper->config == -1 || listen_in_root(helper, error, size) != 0) {
+    process->config = write_config(config, error, size);
+    if (process->config == -1 || listen_in_root(process, error, size) != 0) {
         goto failed;
     }
-    if (start_process(helper) != 0) {
+    if (start_process(process) != 0) {
         snprintf(error, size,
                  "the helper of clients' sources cannot be started: %s",
                  strerror(errno));
         goto failed;
     }
-    return helper;
+    return process;
 
 failed:
-    guest_process_free(helper);
+    guest_process_free(process);
     return NULL;
 }
 
-void guest_process_reopen_log(const struct guest_process *helper)
+void guest_process_reopen_log(const struct guest_process *process)
 {
-    if (helper != NULL && helper->child != NULL) {
-        kill(child_pid(helper->child), SIGUSR1);
+    if (process != NULL && process->child != NULL) {
+        kill(child_pid(process->child), SIGUSR1);
     }
 }
 
-void guest_process_stop(struct guest_process *helper, void (*done)(void *arg),
+void guest_process_stop(struct guest_process *process, void (*done)(void *arg),
                         void *arg)
 {
     static const struct timeval limit = {.tv_sec = STOP_SECONDS};
 
-    if (helper == NULL || helper->child == NULL) {
+    if (process == NULL || process->child == NULL) {
         done(arg);
         return;
     }
-    helper->done = done;
-    helper->arg = arg;
-    evtimer_add(helper->late, &limit);
-    kill(child_pid(helper->child), SIGTERM);
+    process->done = done;
+    process->arg = arg;
+    evtimer_add(process->late, &limit);
+    kill(child_pid(process->child), SIGTERM);
 }
 
-void guest_process_free(struct guest_process *helper)
+void guest_process_free(struct guest_process *process)
 {
-    if (helper == NULL) {
+    if (process == NULL) {
         return;
     }
-    child_cancel(helper->child);
-    drop_report(helper);
-    listener_unlink(&helper->listener);
-    fd_close(helper->listener.fd);
-    fd_close(helper->config);
-    event_drop(helper->restart);
-    event_drop(helper->late);
-    event_drop(helper->look);
-    free(helper->log);
-    free(helper->root);
-    free(helper);
+    child_cancel(process->child);
+    drop_report(process);
+    listener_unlink(&process->listener);
+    fd_close(process->listener.fd);
+    fd_close(process->config);
+    event_drop(process->restart);
+    event_drop(process->late);
+    event_drop(process->look);
+    free(process->log);
+    free(process->root);
+    free(process);
 }
 
 /* the other side ---------------------------------------------------------- */

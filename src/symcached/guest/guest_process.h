@@ -29,18 +29,18 @@ struct guest_process *guest_process_new(struct event_base *base,
 
 /* Its last report about its stores, as guests_json(), to be deleted; it may be
  * NULL. */
-cJSON *guest_process_json(const struct guest_process *helper);
+cJSON *guest_process_json(const struct guest_process *process);
 
 /* It opens its log again. */
-void guest_process_reopen_log(const struct guest_process *helper);
+void guest_process_reopen_log(const struct guest_process *process);
 
 /* Has the process stop; done is called once, when it has or is too slow,
  * perhaps from inside this function.  NULL is allowed. */
-void guest_process_stop(struct guest_process *helper, void (*done)(void *arg),
+void guest_process_stop(struct guest_process *process, void (*done)(void *arg),
                         void *arg);
 
 /* Ends the process. */
-void guest_process_free(struct guest_process *helper); /* NULL is allowed */
+void guest_process_free(struct guest_process *process); /* NULL is allowed */
 
 /* The other side: what main() of "symcached --guests" is given. */
 struct guest_options {

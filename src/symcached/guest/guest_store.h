@@ -34,7 +34,7 @@ struct guest_context {
  * list is to blame.
  */
 struct guest_store *guest_store_open(const struct guest_context *context,
-                                     const struct guest_settings *with,
+                                     const struct guest_settings *settings,
                                      const char *folder, const char *name,
                                      const cJSON *list,
                                      struct conversion_slots_party *party,

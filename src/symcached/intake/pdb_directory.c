@@ -90,19 +90,19 @@ static bool is_pdb_of(const struct pdb_directory_record *record,
            memcmp(record->guid, key->guid, sizeof(key->guid)) == 0;
 }
 
-static void fail_directory(struct pdb_directory *flat, const char *name,
+static void fail_directory(struct pdb_directory *directory, const char *name,
                            int error)
 {
-    snprintf(flat->error, sizeof(flat->error), "%s: %s", name,
+    snprintf(directory->error, sizeof(directory->error), "%s: %s", name,
              strerror(error));
 }
 
 /* Opens and maps a file.  After the sandbox is entered, neither is
  * possible. */
-static bool add_pdb(struct pdb_directory *flat, int root, const char *name,
-                    const struct pdb_directory_record *known)
+static bool add_pdb(struct pdb_directory *directory, int root,
+                    const char *name, const struct pdb_directory_record *known)
 {
-    struct pdb_directory_file *file = &flat->files[flat->nfiles];
+    struct pdb_directory_file *file = &directory->files[directory->nfiles];
     struct stat st;
     void *map;
 
@@ -110,10 +110,10 @@ static bool add_pdb(struct pdb_directory *flat, int root, const char *name,
         openat(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file->fd < 0 || fstat(file->fd, &st) != 0) {
         /* A file may vanish at any time. */
-        if (errno == EMFILE && flat->nfiles > 0) {
-            flat->more = true;
+        if (errno == EMFILE && directory->nfiles > 0) {
+            directory->more = true;
         } else if (errno != ENOENT) {
-            fail_directory(flat, name, errno);
+            fail_directory(directory, name, errno);
         }
         return false;
     }
@@ -121,7 +121,7 @@ static bool add_pdb(struct pdb_directory *flat, int root, const char *name,
     map = mmap(NULL, st.st_size > 0 ? (size_t)st.st_size : 1, PROT_READ,
                MAP_SHARED | MAP_NORESERVE, file->fd, 0);
     if (map == MAP_FAILED) {
-        fail_directory(flat, name, errno);
+        fail_directory(directory, name, errno);
         close(file->fd);
         return false;
     }
@@ -130,17 +130,17 @@ static bool add_pdb(struct pdb_directory *flat, int root, const char *name,
     file->known = known != NULL;
     file->map = map;
     snprintf(file->name, sizeof(file->name), "%s", name);
-    flat->mapped += (uint64_t)st.st_size;
-    flat->nfiles++;
+    directory->mapped += (uint64_t)st.st_size;
+    directory->nfiles++;
     return true;
 }
 
 /* When several files have the identity, the one with the requested name is
  * taken, and not the one that the directory happens to list first. */
-static void put_first(struct pdb_directory *flat)
+static void put_first(struct pdb_directory *directory)
 {
-    struct pdb_directory_file *first = &flat->files[flat->nnamed++];
-    struct pdb_directory_file *last = &flat->files[flat->nfiles - 1];
+    struct pdb_directory_file *first = &directory->files[directory->nnamed++];
+    struct pdb_directory_file *last = &directory->files[directory->nfiles - 1];
     struct pdb_directory_file file = *last;
 
     *last = *first;
@@ -152,8 +152,8 @@ static bool is_image(const char *end)
     return strcasecmp(end, ".dll") == 0 || strcasecmp(end, ".exe") == 0;
 }
 
-static void flat_entry(struct pdb_directory *flat, int root, const char *name,
-                       const struct flat_index *index,
+static void flat_entry(struct pdb_directory *directory, int root,
+                       const char *name, const struct flat_index *index,
                        const symcache_key_t *key, const char *asked)
 {
     bool named = strcasecmp(name, asked) == 0;
@@ -163,15 +163,15 @@ static void flat_entry(struct pdb_directory *flat, int root, const char *name,
     struct stat st;
 
     if (len < 4 || (strcasecmp(name + len - 4, ".pdb") != 0 &&
-                    (!flat->images || !is_image(name + len - 4)))) {
+                    (!directory->images || !is_image(name + len - 4)))) {
         return;
     }
     if (fstatat(root, name, &st, 0) != 0) {
         /* It may have vanished.  If its name is still there, it is a link. */
         if (errno != ENOENT) {
-            fail_directory(flat, name, errno);
+            fail_directory(directory, name, errno);
         } else if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-            snprintf(flat->error, sizeof(flat->error),
+            snprintf(directory->error, sizeof(directory->error),
                      "%s: a symbolic link leads nowhere", name);
         }
         return;
@@ -179,12 +179,12 @@ static void flat_entry(struct pdb_directory *flat, int root, const char *name,
     if (!S_ISREG(st.st_mode) || in_place_is_void(&st)) {
         return;
     }
-    if (flat->total == FLAT_FILES) {
-        snprintf(flat->error, sizeof(flat->error), "more than %d PDBs",
-                 FLAT_FILES);
+    if (directory->total == FLAT_FILES) {
+        snprintf(directory->error, sizeof(directory->error),
+                 "more than %d PDBs", FLAT_FILES);
         return;
     }
-    flat->total++;
+    directory->total++;
 
     describe_pdb(&record, &st);
     known = find_record(index, &record);
@@ -192,17 +192,18 @@ static void flat_entry(struct pdb_directory *flat, int root, const char *name,
         known = NULL; /* What is wrong with it is to be reported. */
     }
     if (known != NULL) {
-        flat->records[flat->nrecords++] = *known;
+        directory->records[directory->nrecords++] = *known;
     }
     if (known != NULL && !is_pdb_of(known, key)) {
         return;
     }
-    if (flat->nfiles >= FLAT_BATCH + (size_t)(named && flat->nnamed == 0)) {
-        flat->more = true;
+    if (directory->nfiles >=
+        FLAT_BATCH + (size_t)(named && directory->nnamed == 0)) {
+        directory->more = true;
         return;
     }
-    if (add_pdb(flat, root, name, known) && named) {
-        put_first(flat);
+    if (add_pdb(directory, root, name, known) && named) {
+        put_first(directory);
     }
 }
 
@@ -210,40 +211,40 @@ struct pdb_directory *pdb_directory_open(int root, int index_fd,
                                          const symcache_key_t *key,
                                          const char *asked, bool images)
 {
-    struct pdb_directory *flat = calloc(1, sizeof(*flat));
+    struct pdb_directory *directory = calloc(1, sizeof(*directory));
     struct flat_index index;
     struct dirent *entry;
     DIR *dir;
     int fd;
 
-    if (flat == NULL || load_records(&index, index_fd) != 0) {
-        free(flat);
+    if (directory == NULL || load_records(&index, index_fd) != 0) {
+        free(directory);
         return NULL;
     }
-    flat->images = images;
-    flat->records = malloc(FLAT_FILES * sizeof(flat->records[0]));
-    if (flat->records == NULL) {
+    directory->images = images;
+    directory->records = malloc(FLAT_FILES * sizeof(directory->records[0]));
+    if (directory->records == NULL) {
         free(index.records);
-        free(flat);
+        free(directory);
         return NULL;
     }
 
     fd = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (dir == NULL) {
-        fail_directory(flat, ".", errno);
+        fail_directory(directory, ".", errno);
     } else {
         while ((errno = 0, entry = readdir(dir)) != NULL) {
-            flat_entry(flat, root, entry->d_name, &index, key, asked);
+            flat_entry(directory, root, entry->d_name, &index, key, asked);
         }
         if (errno != 0) {
-            fail_directory(flat, ".", errno);
+            fail_directory(directory, ".", errno);
         }
         closedir(dir);
     }
 
     free(index.records);
-    return flat;
+    return directory;
 }
 
 /* Returns false with a sentence in error if the file has none. */
@@ -285,7 +286,7 @@ static bool read_identity(struct pdb_directory_file *file, char *error,
     return true;
 }
 
-bool pdb_directory_look(struct pdb_directory *flat,
+bool pdb_directory_look(struct pdb_directory *directory,
                         struct pdb_directory_file *file,
                         const symcache_key_t *key)
 {
@@ -297,22 +298,22 @@ bool pdb_directory_look(struct pdb_directory *flat,
 
     if (read_identity(file, error, sizeof(error))) {
         file->record.sound = 1;
-    } else if (file < flat->files + flat->nnamed) {
+    } else if (file < directory->files + directory->nnamed) {
         /* This may be the requested PDB while it is being copied. */
-        snprintf(flat->damaged, sizeof(flat->damaged), "%s: %s", file->name,
-                 error);
+        snprintf(directory->damaged, sizeof(directory->damaged), "%s: %s",
+                 file->name, error);
     }
     /* A file that has just changed may still be written to. */
-    if (flat->nrecords < FLAT_FILES &&
+    if (directory->nrecords < FLAT_FILES &&
         (file->record.sound != 0 ||
          file->record.seconds + FLAT_SETTLED < time(NULL))) {
-        flat->records[flat->nrecords++] = file->record;
+        directory->records[directory->nrecords++] = file->record;
     }
     return is_pdb_of(&file->record, key);
 }
 
-void pdb_directory_save(const struct pdb_directory *flat, int index)
+void pdb_directory_save(const struct pdb_directory *directory, int index)
 {
-    (void)fd_write(index, flat->records,
-                   flat->nrecords * sizeof(flat->records[0]));
+    (void)fd_write(index, directory->records,
+                   directory->nrecords * sizeof(directory->records[0]));
 }

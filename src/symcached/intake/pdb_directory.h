@@ -72,11 +72,11 @@ struct pdb_directory *pdb_directory_open(int root, int index,
  * Reads the identity of a file, and records it.  Returns whether it is that of
  * the key.
  */
-bool pdb_directory_look(struct pdb_directory *flat,
+bool pdb_directory_look(struct pdb_directory *directory,
                         struct pdb_directory_file *file,
                         const symcache_key_t *key);
 
 /* Writes the index to an empty file.  If this fails, files are read again. */
-void pdb_directory_save(const struct pdb_directory *flat, int index);
+void pdb_directory_save(const struct pdb_directory *directory, int index);
 
 #endif

@@ -34,7 +34,7 @@ struct unpack_job {
     bool received;      /* a body was received, and may stay where it is */
     bool coded;         /* with a Content-Encoding */
     int growing; /* a file of a directory, which may be written yet; or -1 */
-    struct pdb_directory *flat; /* replaces the first place; or NULL */
+    struct pdb_directory *directory; /* replaces the first place; or NULL */
     struct dir_places places;
     struct cabinet_parts parts[UNPACK_PLACES]; /* beside the places */
     const struct cabinet_parts

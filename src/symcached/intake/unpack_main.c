@@ -108,10 +108,10 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
 
     if (strcmp(argv[0], "flat") == 0) {
         search.is_flat = true;
-        job->flat =
+        job->directory =
             pdb_directory_open(root, UNPACK_INDEX_FD, &job->key,
                                search.names[0], unpack_takes_images(job));
-        if (job->flat == NULL) {
+        if (job->directory == NULL) {
             unpack_say(0, 'M', "out of memory");
             return -1;
         }
@@ -172,8 +172,8 @@ static int enter_sandbox(const struct unpack_job *job)
     for (i = 0; i < job->places.n; i++) {
         limits.memory += job->places.in_place[i].size;
     }
-    if (job->flat != NULL) {
-        limits.memory += job->flat->mapped;
+    if (job->directory != NULL) {
+        limits.memory += job->directory->mapped;
         limits.file_size = limits.file_size < index ? index : limits.file_size;
     }
 

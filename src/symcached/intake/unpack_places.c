@@ -28,11 +28,11 @@ static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
     if (unpack_empty_out(detail, size) != 0) {
         return 'M';
     }
-    if (lseek(job->flat->files[i].fd, 0, SEEK_SET) != 0) {
+    if (lseek(job->directory->files[i].fd, 0, SEEK_SET) != 0) {
         snprintf(detail, size, "read: %s", strerror(errno));
         return 'E';
     }
-    job->growing = job->flat->files[i].fd;
+    job->growing = job->directory->files[i].fd;
     return unpack_body(job, job->growing, detail, size);
 }
 
@@ -52,12 +52,12 @@ static bool better_letter(char letter, char than)
 static char flat_best(struct unpack_job *job, size_t *best, char *detail,
                       size_t size)
 {
-    struct pdb_directory *flat = job->flat;
+    struct pdb_directory *directory = job->directory;
     char letter = 'N', other;
     size_t i, last = 0;
 
-    for (i = 0; i < flat->nfiles && letter != 'F'; i++) {
-        if (!pdb_directory_look(flat, &flat->files[i], &job->key)) {
+    for (i = 0; i < directory->nfiles && letter != 'F'; i++) {
+        if (!pdb_directory_look(directory, &directory->files[i], &job->key)) {
             continue;
         }
         last = i;
@@ -77,25 +77,25 @@ static char flat_best(struct unpack_job *job, size_t *best, char *detail,
  * other place is to be looked at. */
 static bool unpack_flat(struct unpack_job *job)
 {
-    struct pdb_directory *flat = job->flat;
+    struct pdb_directory *directory = job->directory;
     char detail[UNPACK_TEXT], letter;
     size_t best = 0;
 
     letter = flat_best(job, &best, detail, sizeof(detail));
-    pdb_directory_save(flat, UNPACK_NEW_INDEX_FD);
+    pdb_directory_save(directory, UNPACK_NEW_INDEX_FD);
 
     if (letter != 'N') {
-        unpack_say(0, letter, "%s: %s", flat->files[best].name, detail);
-    } else if (flat->more) {
-        unpack_say(0, 'A', "%zu are known", flat->nrecords);
-    } else if (flat->error[0] != '\0') {
-        unpack_say(0, 'E', "%s", flat->error);
-    } else if (flat->damaged[0] != '\0') {
-        unpack_say(0, 'U', "%s", flat->damaged);
+        unpack_say(0, letter, "%s: %s", directory->files[best].name, detail);
+    } else if (directory->more) {
+        unpack_say(0, 'A', "%zu are known", directory->nrecords);
+    } else if (directory->error[0] != '\0') {
+        unpack_say(0, 'E', "%s", directory->error);
+    } else if (directory->damaged[0] != '\0') {
+        unpack_say(0, 'U', "%s", directory->damaged);
     } else {
-        unpack_say(0, 'N', "none of %zu PDBs", flat->total);
+        unpack_say(0, 'N', "none of %zu PDBs", directory->total);
     }
-    return unpack_is_found(letter) || (letter == 'N' && flat->more);
+    return unpack_is_found(letter) || (letter == 'N' && directory->more);
 }
 
 void unpack_places(struct unpack_job *job)
@@ -105,7 +105,7 @@ void unpack_places(struct unpack_job *job)
     const char *why;
     size_t i = places->first;
 
-    if (job->flat != NULL) {
+    if (job->directory != NULL) {
         if (unpack_flat(job)) {
             return;
         }

@@ -33,23 +33,23 @@ struct one_time_fetch {
 
 struct one_time_fetches *one_time_fetch_new(struct event_base *base)
 {
-    struct one_time_fetches *once = calloc(1, sizeof(*once));
+    struct one_time_fetches *fetches = calloc(1, sizeof(*fetches));
 
-    if (once != NULL) {
-        once->fetcher = fetcher_new(base, NULL, NULL);
+    if (fetches != NULL) {
+        fetches->fetcher = fetcher_new(base, NULL, NULL);
     }
-    if (once != NULL && once->fetcher == NULL) {
-        free(once);
+    if (fetches != NULL && fetches->fetcher == NULL) {
+        free(fetches);
         return NULL;
     }
-    return once;
+    return fetches;
 }
 
-void one_time_fetch_free(struct one_time_fetches *once)
+void one_time_fetch_free(struct one_time_fetches *fetches)
 {
-    if (once != NULL) {
-        fetcher_free(once->fetcher);
-        free(once);
+    if (fetches != NULL) {
+        fetcher_free(fetches->fetcher);
+        free(fetches);
     }
 }
 
@@ -133,7 +133,7 @@ static void set_token(struct one_time_fetch *fetch, const char *token)
     }
 }
 
-struct one_time_fetch *one_time_fetch_start(struct one_time_fetches *once,
+struct one_time_fetch *one_time_fetch_start(struct one_time_fetches *fetches,
                                             const struct config *config,
                                             const char *url, const char *token,
                                             once_fn fn, void *arg)
@@ -169,7 +169,8 @@ struct one_time_fetch *one_time_fetch_start(struct one_time_fetches *once,
     request.max = symbolication->limits.crash_size;
     request.seconds = fetch->limits.download_time;
     if (fetch->fd != -1 && (token == NULL || fetch->header.value != NULL)) {
-        fetch->fetch = fetch_start(once->fetcher, &request, on_fetched, fetch);
+        fetch->fetch =
+            fetch_start(fetches->fetcher, &request, on_fetched, fetch);
     }
     if (fetch->fetch == NULL) {
         release(fetch);

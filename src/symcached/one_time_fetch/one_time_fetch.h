@@ -30,13 +30,13 @@ typedef void (*once_fn)(void *arg, const struct one_time_fetch_answer *answer);
 
 struct one_time_fetches *one_time_fetch_new(struct event_base *base);
 void one_time_fetch_free(
-    struct one_time_fetches *once); /* no fetch may run; NULL is allowed */
+    struct one_time_fetches *fetches); /* no fetch may run; NULL is allowed */
 
 /*
  * Fetches a file, with "Authorization: Bearer" if there is a token.  fn is
  * called once, and never from inside this function.  NULL without memory.
  */
-struct one_time_fetch *one_time_fetch_start(struct one_time_fetches *once,
+struct one_time_fetch *one_time_fetch_start(struct one_time_fetches *fetches,
                                             const struct config *config,
                                             const char *url, const char *token,
                                             once_fn fn, void *arg);

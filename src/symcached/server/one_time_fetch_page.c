@@ -21,7 +21,7 @@
 struct handover {
     LIST_ENTRY(handover) entry;
     struct one_time_fetch *fetch;
-    struct pending_reply *detached;
+    struct pending_reply *pending;
     void (*ended)(void *arg);
     void *arg;
 };
@@ -40,7 +40,7 @@ static void on_gone(void *arg)
     struct handover *handover = arg;
 
     one_time_fetch_cancel(handover->fetch);
-    pending_reply_free(handover->detached);
+    pending_reply_free(handover->pending);
     end_fetch(handover);
 }
 
@@ -55,12 +55,12 @@ static void on_fetched(void *arg, const struct one_time_fetch_answer *answer)
             object, answer->error != NULL ? "failed" : "coding",
             answer->error != NULL ? answer->error : answer->coding);
         reply_json(req, object);
-        pending_reply_hand(handover->detached,
+        pending_reply_hand(handover->pending,
                            evhttp_request_get_output_buffer(req), answer->fd);
         evhttp_request_free(req);
     } else {
         cJSON_Delete(object);
-        pending_reply_free(handover->detached);
+        pending_reply_free(handover->pending);
     }
     fd_close(answer->fd);
     end_fetch(handover);
@@ -73,7 +73,7 @@ static const char *text_of(const cJSON *object, const char *name)
 
 /* Returns NULL when it has answered. */
 static struct handover *begin_fetch(struct event_base *base,
-                                    struct one_time_fetches *once,
+                                    struct one_time_fetches *fetches,
                                     const struct config *config,
                                     struct evhttp_request *req,
                                     const cJSON *asked)
@@ -87,12 +87,12 @@ static struct handover *begin_fetch(struct event_base *base,
         return NULL;
     }
     if (handover != NULL) {
-        handover->fetch = one_time_fetch_start(once, config, url, token,
+        handover->fetch = one_time_fetch_start(fetches, config, url, token,
                                                on_fetched, handover);
     }
     if (handover != NULL && handover->fetch != NULL) {
-        handover->detached = pending_reply_new(base, req, on_gone, handover);
-        if (handover->detached != NULL) {
+        handover->pending = pending_reply_new(base, req, on_gone, handover);
+        if (handover->pending != NULL) {
             return handover;
         }
         one_time_fetch_cancel(handover->fetch);
@@ -104,7 +104,7 @@ static struct handover *begin_fetch(struct event_base *base,
 }
 
 void one_time_fetch_page_start(struct event_base *base,
-                               struct one_time_fetches *once,
+                               struct one_time_fetches *fetches,
                                const struct config *config,
                                struct evhttp_request *req,
                                void (*ended)(void *arg), void *arg)
@@ -119,8 +119,8 @@ void one_time_fetch_page_start(struct event_base *base,
     if (text != NULL) {
         explicit_bzero(text, size);
     }
-    if (once != NULL) {
-        handover = begin_fetch(base, once, config, req, asked);
+    if (fetches != NULL) {
+        handover = begin_fetch(base, fetches, config, req, asked);
     } else {
         url_path_refuse(req, 403, "no-tenants",
                         "the configuration does not allow them");

@@ -46,7 +46,7 @@ void metadata_page(struct metadata *metadata, const struct config *config,
  * NULL where that is not allowed.
  */
 void one_time_fetch_page_start(struct event_base *base,
-                               struct one_time_fetches *once,
+                               struct one_time_fetches *fetches,
                                const struct config *config,
                                struct evhttp_request *req,
                                void (*ended)(void *arg), void *arg);

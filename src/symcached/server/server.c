@@ -47,8 +47,8 @@ struct server {
     struct event_base *base;
     struct scheduler *scheduler;
     struct guests *guests;             /* or NULL */
-    const struct guest_process *helper; /* or NULL */
-    struct one_time_fetches *once;      /* NULL: clients bring no URLs */
+    const struct guest_process *guest_process; /* or NULL */
+    struct one_time_fetches *fetches; /* NULL: clients bring no URLs */
     const struct evict *evict;
     struct endpoint *lookups;
     struct endpoint *admin; /* NULL: there is no such socket */
@@ -352,7 +352,7 @@ static void page_status(struct server *s, struct url_path *t,
         .misses = gather(s, scheduler_misses),
         .reports = daemon_reports_json(s->reports),
         .tenants = s->guests != NULL ? guests_json(s->guests)
-                                     : guest_process_json(s->helper),
+                                     : guest_process_json(s->guest_process),
     };
 
     cJSON_AddNumberToObject(status.jobs, "inquiries",
@@ -416,8 +416,8 @@ static void page_tenants(struct server *s, struct url_path *t,
 static void page_fetch(struct server *s, struct url_path *t, const char *query,
                        struct evhttp_request *req)
 {
-    one_time_fetch_page_start(s->base, s->once, scheduler_config(s->scheduler),
-                              req, on_ended, s);
+    one_time_fetch_page_start(
+        s->base, s->fetches, scheduler_config(s->scheduler), req, on_ended, s);
 }
 
 static void page_uploads(struct server *s, struct url_path *t,
@@ -731,7 +731,8 @@ static int listen_on(struct server *s, const struct config *config,
 }
 
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          struct guests *guests, struct guest_process *helper,
+                          struct guests *guests,
+                          struct guest_process *guest_process,
                           const struct evict *evict, char *error, size_t size)
 {
     const struct config *config = scheduler_config(scheduler);
@@ -744,7 +745,7 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->base = base;
     s->scheduler = scheduler;
     s->guests = guests;
-    s->helper = helper;
+    s->guest_process = guest_process;
     s->evict = evict;
     s->started = time(NULL);
     s->config_stale = "";
@@ -759,7 +760,7 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     if (s->reports == NULL || s->ready == NULL || s->uploads == NULL ||
         s->symuploads == NULL || s->tecken == NULL || s->pyroscope == NULL ||
         s->metadata == NULL || s->drain == NULL ||
-        (helper != NULL && !(s->once = one_time_fetch_new(base))) ||
+        (guest_process != NULL && !(s->fetches = one_time_fetch_new(base))) ||
         listen_on(s, config, error, size) != 0) {
         server_free(s);
         return NULL;
@@ -811,7 +812,7 @@ void server_free(struct server *server)
     endpoint_free(server->admin);
     endpoint_free(server->upload);
     event_drop(server->drain);
-    one_time_fetch_free(server->once);
+    one_time_fetch_free(server->fetches);
     symuploads_free(server->symuploads);
     tecken_free(server->tecken);
     pyroscope_free(server->pyroscope);

@@ -35,7 +35,8 @@ struct event_base *server_event_base(void);
  * the server.  Returns NULL with a sentence in error.
  */
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          struct guests *guests, struct guest_process *helper,
+                          struct guests *guests,
+                          struct guest_process *guest_process,
                           const struct evict *evict, char *error, size_t size);
 
 /* The scheduler has another configuration. */

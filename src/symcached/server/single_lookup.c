@@ -34,7 +34,7 @@ struct saved_request {
  */
 struct single_lookup {
     struct evhttp_request *req;     /* NULL: detached */
-    struct pending_reply *detached; /* or NULL */
+    struct pending_reply *pending;  /* or NULL */
     struct event *closed;           /* NULL: detached, or does not wait yet */
     struct waiter *waiter;          /* NULL while scheduler_ask() runs */
     struct tier_redirect *redirect; /* or NULL; it comes before that */
@@ -137,12 +137,12 @@ static void answer(struct single_lookup *lookup,
     req = evhttp_request_new(NULL, NULL);
     if (req != NULL) {
         print(req, what);
-        pending_reply_answer(lookup->detached,
+        pending_reply_answer(lookup->pending,
                              evhttp_request_get_output_buffer(req));
         evhttp_request_free(req);
     } else {
         pending_reply_free(
-            lookup->detached); /* out of memory: the client asks again */
+            lookup->pending); /* out of memory: the client asks again */
     }
     lookup->ended(lookup->arg);
     single_lookup_free(lookup);
@@ -175,7 +175,7 @@ static void on_gone(void *arg)
     if (lookup->req != NULL) {
         evhttp_connection_free(evhttp_request_get_connection(lookup->req));
     } else {
-        pending_reply_free(lookup->detached);
+        pending_reply_free(lookup->pending);
         lookup->ended(lookup->arg);
     }
     single_lookup_free(lookup);
@@ -317,9 +317,9 @@ void single_lookup_start(struct event_base *base, struct scheduler *scheduler,
     }
 
     if (evhttp_request_get_command(req) == EVHTTP_REQ_GET) {
-        lookup->detached = pending_reply_new(base, req, on_gone, lookup);
+        lookup->pending = pending_reply_new(base, req, on_gone, lookup);
     }
-    if (lookup->detached != NULL) {
+    if (lookup->pending != NULL) {
         lookup->req = NULL;
     } else {
         watch_close(base, lookup);

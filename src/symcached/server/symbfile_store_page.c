@@ -33,7 +33,7 @@
 
 /* A file that a thread packs. */
 struct symbfile_download {
-    struct pending_reply *detached; /* NULL: the client is gone */
+    struct pending_reply *pending; /* NULL: the client is gone */
     struct task *task;
     int fd;
     size_t size;
@@ -100,7 +100,7 @@ static void symbfile_compressed(void *arg, bool late)
     struct evbuffer *body = evbuffer_new();
 
     if (req == NULL || body == NULL) {
-        pending_reply_free(symbfile->detached);
+        pending_reply_free(symbfile->pending);
     } else {
         if (symbfile->compressed_size == 0) {
             reply_error(req, 503, "unreadable",
@@ -111,7 +111,7 @@ static void symbfile_compressed(void *arg, bool late)
             reply_header(req, "Cache-Control", "no-store");
             reply_send(req, 200, "application/octet-stream", body);
         }
-        pending_reply_answer(symbfile->detached,
+        pending_reply_answer(symbfile->pending,
                              evhttp_request_get_output_buffer(req));
     }
     if (req != NULL) {
@@ -127,8 +127,8 @@ static void on_gone(void *arg)
     struct symbfile_download *symbfile = arg;
     struct task *task = symbfile->task;
 
-    pending_reply_free(symbfile->detached);
-    symbfile->detached = NULL;
+    pending_reply_free(symbfile->pending);
+    symbfile->pending = NULL;
     task_cancel(task);
 }
 
@@ -138,24 +138,24 @@ static void send_symbfile(struct event_base *base, int fd, size_t size,
     static const struct task_calls calls = {
         compress_symbfile, symbfile_compressed, drop_symbfile};
     struct symbfile_download *symbfile = calloc(1, sizeof(*symbfile));
-    struct pending_reply *detached = NULL;
+    struct pending_reply *pending = NULL;
     struct task *task;
 
     if (symbfile != NULL) {
-        detached = pending_reply_new(base, req, on_gone, symbfile);
+        pending = pending_reply_new(base, req, on_gone, symbfile);
     }
-    if (detached == NULL) {
+    if (pending == NULL) {
         close(fd);
         free(symbfile);
         reply_error(req, 503, "out-of-memory", "out of memory");
         return;
     }
-    symbfile->detached = detached;
+    symbfile->pending = pending;
     symbfile->fd = fd;
     symbfile->size = size;
     task = task_start(base, 0, &calls, symbfile);
     if (task == NULL) {
-        pending_reply_free(detached); /* all else was dropped */
+        pending_reply_free(pending); /* all else was dropped */
     } else {
         symbfile->task = task;
     }

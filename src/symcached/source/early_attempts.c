@@ -23,12 +23,12 @@ struct early_attempts {
 
 struct early_attempts *early_attempts_new(void)
 {
-    struct early_attempts *attempt_queue = calloc(1, sizeof(*attempt_queue));
+    struct early_attempts *early = calloc(1, sizeof(*early));
 
-    if (attempt_queue != NULL) {
-        STAILQ_INIT(&attempt_queue->attempts);
+    if (early != NULL) {
+        STAILQ_INIT(&early->attempts);
     }
-    return attempt_queue;
+    return early;
 }
 
 static void attempt_queue_free_attempt(struct attempt_queue_attempt *a)
@@ -38,21 +38,21 @@ static void attempt_queue_free_attempt(struct attempt_queue_attempt *a)
     free(a);
 }
 
-void early_attempts_free(struct early_attempts *attempt_queue)
+void early_attempts_free(struct early_attempts *early)
 {
     struct attempt_queue_attempt *a;
 
-    if (attempt_queue == NULL) {
+    if (early == NULL) {
         return;
     }
-    while ((a = STAILQ_FIRST(&attempt_queue->attempts)) != NULL) {
-        STAILQ_REMOVE_HEAD(&attempt_queue->attempts, next);
+    while ((a = STAILQ_FIRST(&early->attempts)) != NULL) {
+        STAILQ_REMOVE_HEAD(&early->attempts, next);
         attempt_queue_free_attempt(a);
     }
-    free(attempt_queue);
+    free(early);
 }
 
-void early_attempts_add(struct early_attempts *attempt_queue,
+void early_attempts_add(struct early_attempts *early,
                         const struct source_attempt *attempt)
 {
     struct attempt_queue_attempt *a = calloc(1, sizeof(*a));
@@ -70,15 +70,15 @@ void early_attempts_add(struct early_attempts *attempt_queue,
     }
     a->attempt.place = a->place;
     a->attempt.detail = a->detail;
-    STAILQ_INSERT_TAIL(&attempt_queue->attempts, a, next);
+    STAILQ_INSERT_TAIL(&early->attempts, a, next);
 }
 
-void early_attempts_tell(const struct early_attempts *attempt_queue,
+void early_attempts_tell(const struct early_attempts *early,
                          const struct source_callbacks *to, void *arg)
 {
     const struct attempt_queue_attempt *a;
 
-    STAILQ_FOREACH(a, &attempt_queue->attempts, next)
+    STAILQ_FOREACH(a, &early->attempts, next)
     {
         to->attempt(arg, &a->attempt);
     }

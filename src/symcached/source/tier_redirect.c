@@ -22,7 +22,7 @@
 
 /* The data of the thread. */
 struct folder_look {
-    struct tier_redirect *locate; /* in the loop only */
+    struct tier_redirect *redirect; /* in the loop only */
     const char *root;
     struct config *config; /* a reference, which keeps root */
     char paths[PLACES_MAX][UPLOADS_PATH_MAX];
@@ -45,24 +45,24 @@ struct tier_redirect {
 
 static LIST_HEAD(, tier_redirect) running = LIST_HEAD_INITIALIZER(running);
 
-void tier_redirect_cancel(struct tier_redirect *locate)
+void tier_redirect_cancel(struct tier_redirect *redirect)
 {
-    LIST_REMOVE(locate, entry);
-    task_cancel(locate->task);
-    if (locate->get != NULL) {
-        tiers_get_cancel(locate->get);
+    LIST_REMOVE(redirect, entry);
+    task_cancel(redirect->task);
+    if (redirect->get != NULL) {
+        tiers_get_cancel(redirect->get);
     }
-    config_unref(locate->config);
-    free(locate);
+    config_unref(redirect->config);
+    free(redirect);
 }
 
-static void end_redirect(struct tier_redirect *locate, const char *url)
+static void end_redirect(struct tier_redirect *redirect, const char *url)
 {
-    tier_redirect_done_fn done = locate->done;
-    void *arg = locate->arg;
+    tier_redirect_done_fn done = redirect->done;
+    void *arg = redirect->arg;
 
     done(arg, url);
-    tier_redirect_cancel(locate);
+    tier_redirect_cancel(redirect);
 }
 
 void tier_redirects_end(void)
@@ -72,31 +72,31 @@ void tier_redirects_end(void)
     }
 }
 
-static void ask_next(struct tier_redirect *locate);
+static void ask_next(struct tier_redirect *redirect);
 
 static void on_answer(void *arg, const struct tier_result *result)
 {
-    struct tier_redirect *locate = arg;
+    struct tier_redirect *redirect = arg;
 
-    locate->get = NULL;
+    redirect->get = NULL;
     if (result->outcome == TIER_HIT) {
-        end_redirect(locate, result->url);
+        end_redirect(redirect, result->url);
     } else if (result->outcome == TIER_FAILED) {
-        end_redirect(locate, NULL); /* so would the next one */
+        end_redirect(redirect, NULL); /* so would the next one */
     } else {
-        ask_next(locate);
+        ask_next(redirect);
     }
 }
 
-static void ask_next(struct tier_redirect *locate)
+static void ask_next(struct tier_redirect *redirect)
 {
-    if (locate->next < locate->n) {
-        locate->get = tiers_locate_original(
-            locate->tiers, locate->config, locate->config->uploads.tier,
-            locate->paths[locate->next++], on_answer, locate);
+    if (redirect->next < redirect->n) {
+        redirect->get = tiers_locate_original(
+            redirect->tiers, redirect->config, redirect->config->uploads.tier,
+            redirect->paths[redirect->next++], on_answer, redirect);
     }
-    if (locate->get == NULL) {
-        end_redirect(locate, NULL);
+    if (redirect->get == NULL) {
+        end_redirect(redirect, NULL);
     }
 }
 
@@ -119,13 +119,13 @@ static void run_redirect(void *arg)
 static void on_looked(void *arg, bool late)
 {
     struct folder_look *look = arg;
-    struct tier_redirect *locate = look->locate;
+    struct tier_redirect *redirect = look->redirect;
 
-    locate->task = NULL;
+    redirect->task = NULL;
     if (late || look->found) {
-        end_redirect(locate, NULL);
+        end_redirect(redirect, NULL);
     } else {
-        ask_next(locate);
+        ask_next(redirect);
     }
 }
 
@@ -138,7 +138,7 @@ static void drop_redirect(void *arg)
 }
 
 static struct task *look_into_folder(struct event_base *base,
-                                     struct tier_redirect *locate)
+                                     struct tier_redirect *redirect)
 {
     static const struct task_calls calls = {run_redirect, on_looked,
                                             drop_redirect};
@@ -147,11 +147,11 @@ static struct task *look_into_folder(struct event_base *base,
     if (look == NULL) {
         return NULL;
     }
-    look->locate = locate;
-    look->config = config_ref(locate->config);
-    look->root = locate->config->uploads.root;
-    look->n = locate->n;
-    memcpy(look->paths, locate->paths, sizeof(look->paths));
+    look->redirect = redirect;
+    look->config = config_ref(redirect->config);
+    look->root = redirect->config->uploads.root;
+    look->n = redirect->n;
+    memcpy(look->paths, redirect->paths, sizeof(look->paths));
     return task_start(base, SECONDS, &calls, look);
 }
 
@@ -159,7 +159,7 @@ static struct task *look_into_folder(struct event_base *base,
 
 /* Only tiers before all other sources count: after another source, the file
  * there may not be the one that is served. */
-static void find_paths(struct tier_redirect *locate,
+static void find_paths(struct tier_redirect *redirect,
                        const struct store_config *store,
                        const symcache_key_t *key)
 {
@@ -172,7 +172,8 @@ static void find_paths(struct tier_redirect *locate,
             return;
         }
         if (config_source_has_key(source, key)) {
-            locate->n += uploads_paths(locate->paths + locate->n, source, key);
+            redirect->n +=
+                uploads_paths(redirect->paths + redirect->n, source, key);
         }
     }
 }
@@ -185,26 +186,26 @@ struct tier_redirect *tier_redirect_start(struct event_base *base,
                                           tier_redirect_done_fn done, void *arg)
 {
     const struct tier_config *tier = config->uploads.tier;
-    struct tier_redirect *locate;
+    struct tier_redirect *redirect;
 
     if (tier == NULL || tier->redirect == 0 ||
         !symcache_kind_is_original((symcache_kind_e)key->kind)) {
         return NULL;
     }
-    locate = calloc(1, sizeof(*locate));
-    if (locate == NULL) {
+    redirect = calloc(1, sizeof(*redirect));
+    if (redirect == NULL) {
         return NULL;
     }
-    LIST_INSERT_HEAD(&running, locate, entry);
-    locate->tiers = tiers;
-    locate->config = config_ref((struct config *)config);
-    locate->done = done;
-    locate->arg = arg;
-    find_paths(locate, store, key);
-    locate->task = locate->n > 0 ? look_into_folder(base, locate) : NULL;
-    if (locate->task == NULL) {
-        tier_redirect_cancel(locate);
+    LIST_INSERT_HEAD(&running, redirect, entry);
+    redirect->tiers = tiers;
+    redirect->config = config_ref((struct config *)config);
+    redirect->done = done;
+    redirect->arg = arg;
+    find_paths(redirect, store, key);
+    redirect->task = redirect->n > 0 ? look_into_folder(base, redirect) : NULL;
+    if (redirect->task == NULL) {
+        tier_redirect_cancel(redirect);
         return NULL;
     }
-    return locate;
+    return redirect;
 }

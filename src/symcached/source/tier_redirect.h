@@ -32,6 +32,6 @@ tier_redirect_start(struct event_base *base, struct tiers *tiers,
 void tier_redirects_end(void);
 
 /* done is not called any more. */
-void tier_redirect_cancel(struct tier_redirect *locate);
+void tier_redirect_cancel(struct tier_redirect *redirect);
 
 #endif

@@ -70,40 +70,40 @@ struct tier_file_write {
 
 static void work_drop(void *arg)
 {
-    struct tier_file_write *work = arg;
+    struct tier_file_write *file_write = arg;
 
-    fd_close(work->in);
-    fd_close(work->out);
-    free(work->path);
-    free(work->root);
-    free(work);
+    fd_close(file_write->in);
+    fd_close(file_write->out);
+    free(file_write->path);
+    free(file_write->root);
+    free(file_write);
     atomic_fetch_sub(&calls_running, 1);
 }
 
 static struct tier_file_write *work_new(struct tier_call *call)
 {
-    struct tier_file_write *work;
+    struct tier_file_write *file_write;
 
     if (atomic_fetch_add(&calls_running, 1) >= CALLS_MAX) {
         atomic_fetch_sub(&calls_running, 1);
         errno = EBUSY;
         return NULL;
     }
-    work = calloc(1, sizeof(*work));
-    if (work == NULL) {
+    file_write = calloc(1, sizeof(*file_write));
+    if (file_write == NULL) {
         atomic_fetch_sub(&calls_running, 1);
         return NULL;
     }
-    work->call = call;
-    work->in = work->out = -1;
-    work->path = strdup(call->place);
-    work->root = strdup(call->config->path);
-    if (work->path == NULL || work->root == NULL) {
-        work_drop(work);
+    file_write->call = call;
+    file_write->in = file_write->out = -1;
+    file_write->path = strdup(call->place);
+    file_write->root = strdup(call->config->path);
+    if (file_write->path == NULL || file_write->root == NULL) {
+        work_drop(file_write);
         errno = ENOMEM;
         return NULL;
     }
-    return work;
+    return file_write;
 }
 
 static void task_ends(void *task)
@@ -114,32 +114,33 @@ static void task_ends(void *task)
 /* The task owns work in any case. */
 static int start_file_task(struct tier_call *call, unsigned seconds,
                            const struct task_calls *calls,
-                           struct tier_file_write *work)
+                           struct tier_file_write *file_write)
 {
-    call->task = task_start(call->tiers->base, seconds, calls, work);
+    call->task = task_start(call->tiers->base, seconds, calls, file_write);
     call->task_cancel = task_ends;
     return call->task != NULL ? 0 : -1;
 }
 
 /* Ends the call if the thread has failed, or has not come back. */
-static bool is_over(struct tier_file_write *work, bool late)
+static bool is_over(struct tier_file_write *file_write, bool late)
 {
-    struct tier_call *call = work->call;
+    struct tier_call *call = file_write->call;
 
     if (late) {
         tier_call_end(call, TIER_REPLY_FAULT, "does not answer");
-    } else if (work->errnum == EISDIR) {
+    } else if (file_write->errnum == EISDIR) {
         tier_call_end(call, TIER_REPLY_FAILED, "a folder is in its place");
-    } else if (work->is_alone) {
+    } else if (file_write->is_alone) {
         tier_call_end(call, TIER_REPLY_FAILED, "its path: %s",
-                      strerror(work->errnum));
-    } else if (work->errnum != 0) {
-        tier_call_end(call,
-                      work->errnum == EACCES || work->errnum == EROFS ||
-                              work->errnum == EPERM || work->errnum == ENOENT
-                          ? TIER_REPLY_DENIED
-                          : TIER_REPLY_FAULT,
-                      "%s", strerror(work->errnum));
+                      strerror(file_write->errnum));
+    } else if (file_write->errnum != 0) {
+        tier_call_end(
+            call,
+            file_write->errnum == EACCES || file_write->errnum == EROFS ||
+                    file_write->errnum == EPERM || file_write->errnum == ENOENT
+                ? TIER_REPLY_DENIED
+                : TIER_REPLY_FAULT,
+            "%s", strerror(file_write->errnum));
     } else {
         return false;
     }
@@ -148,11 +149,11 @@ static bool is_over(struct tier_file_write *work, bool late)
 
 /* Takes errno.  One path may be of no use where the tier's folder, with the
  * permissions of mode, is: that says nothing of the next object. */
-static void fail_path(struct tier_file_write *work, int mode)
+static void fail_path(struct tier_file_write *file_write, int mode)
 {
-    work->errnum = errno;
-    work->is_alone = (errno == ENOTDIR || errno == EACCES) &&
-                     access(work->root, mode) == 0;
+    file_write->errnum = errno;
+    file_write->is_alone = (errno == ENOTDIR || errno == EACCES) &&
+                           access(file_write->root, mode) == 0;
 }
 
 /* reading ------------------------------------------------------------------ */
@@ -160,108 +161,111 @@ static void fail_path(struct tier_file_write *work, int mode)
 /* Reads the metadata, and perhaps the beginning of the body. */
 static void open_object(void *arg)
 {
-    struct tier_file_write *work = arg;
+    struct tier_file_write *file_write = arg;
     const size_t first = sizeof(FIRST_LINE) - 1;
     size_t len = 0;
     struct stat st;
     ssize_t n = 0;
     char *end;
 
-    work->in =
-        open(work->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (work->in < 0 && errno == ENOENT && access(work->root, F_OK) == 0) {
-        work->absent = true;
+    file_write->in =
+        open(file_write->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file_write->in < 0 && errno == ENOENT &&
+        access(file_write->root, F_OK) == 0) {
+        file_write->absent = true;
         return;
     }
-    if (work->in < 0 && errno == ELOOP) {
-        work->malformed = true; /* a symbolic link */
+    if (file_write->in < 0 && errno == ELOOP) {
+        file_write->malformed = true; /* a symbolic link */
         return;
     }
-    if (work->in < 0 || fstat(work->in, &st) != 0) {
-        fail_path(work, R_OK | X_OK);
+    if (file_write->in < 0 || fstat(file_write->in, &st) != 0) {
+        fail_path(file_write, R_OK | X_OK);
         return;
     }
     if (!S_ISREG(st.st_mode)) {
-        work->malformed = true;
+        file_write->malformed = true;
         return;
     }
-    work->stored = (int64_t)st.st_mtime;
-    while (len < sizeof(work->head) - 1 &&
-           (n = read(work->in, work->head + len,
-                     sizeof(work->head) - 1 - len)) > 0) {
+    file_write->stored = (int64_t)st.st_mtime;
+    while (len < sizeof(file_write->head) - 1 &&
+           (n = read(file_write->in, file_write->head + len,
+                     sizeof(file_write->head) - 1 - len)) > 0) {
         len += (size_t)n;
     }
     if (n < 0) {
-        work->errnum = errno;
+        file_write->errnum = errno;
         return;
     }
-    end = strncmp(work->head, FIRST_LINE, first) == 0
-              ? memmem(work->head, len, "\n\n", 2)
+    end = strncmp(file_write->head, FIRST_LINE, first) == 0
+              ? memmem(file_write->head, len, "\n\n", 2)
               : NULL;
-    if (end == NULL ||
-        (size_t)(end + 1 - work->head) - first >= sizeof(work->lines)) {
-        work->malformed = true;
+    if (end == NULL || (size_t)(end + 1 - file_write->head) - first >=
+                           sizeof(file_write->lines)) {
+        file_write->malformed = true;
         return;
     }
-    snprintf(work->lines, sizeof(work->lines), "%.*s",
-             (int)(end + 1 - (work->head + first)), work->head + first);
-    work->head_at = (size_t)(end + 2 - work->head);
-    work->head_len = len - work->head_at;
-    work->length = (uint64_t)st.st_size - work->head_at;
+    snprintf(file_write->lines, sizeof(file_write->lines), "%.*s",
+             (int)(end + 1 - (file_write->head + first)),
+             file_write->head + first);
+    file_write->head_at = (size_t)(end + 2 - file_write->head);
+    file_write->head_len = len - file_write->head_at;
+    file_write->length = (uint64_t)st.st_size - file_write->head_at;
 }
 
-static void write_out(struct tier_file_write *work, const char *data,
+static void write_out(struct tier_file_write *file_write, const char *data,
                       size_t size)
 {
-    if (fd_write(work->out, data, size) != 0) {
-        work->errnum = errno;
-        work->out_failed = true;
+    if (fd_write(file_write->out, data, size) != 0) {
+        file_write->errnum = errno;
+        file_write->out_failed = true;
     }
 }
 
 /* Copies what is left of in to out, as far as size bytes in all. */
-static void copy_rest(struct tier_file_write *work)
+static void copy_rest(struct tier_file_write *file_write)
 {
     char buf[READ_SIZE];
     ssize_t n = 0;
 
-    while (work->errnum == 0 && work->bytes <= work->size &&
-           (n = read(work->in, buf, sizeof(buf))) > 0) {
-        work->bytes += (uint64_t)n;
-        write_out(work, buf, (size_t)n);
+    while (file_write->errnum == 0 && file_write->bytes <= file_write->size &&
+           (n = read(file_write->in, buf, sizeof(buf))) > 0) {
+        file_write->bytes += (uint64_t)n;
+        write_out(file_write, buf, (size_t)n);
     }
     if (n < 0) {
-        work->errnum = errno;
+        file_write->errnum = errno;
     }
 }
 
 static void copy_object(void *arg)
 {
-    struct tier_file_write *work = arg;
+    struct tier_file_write *file_write = arg;
 
-    work->bytes = work->head_len;
-    write_out(work, work->head + work->head_at, work->head_len);
-    copy_rest(work);
+    file_write->bytes = file_write->head_len;
+    write_out(file_write, file_write->head + file_write->head_at,
+              file_write->head_len);
+    copy_rest(file_write);
 }
 
 static void on_copied(void *arg, bool late)
 {
-    struct tier_file_write *work = arg;
-    struct tier_call *call = work->call;
+    struct tier_file_write *file_write = arg;
+    struct tier_call *call = file_write->call;
 
-    if (!late && work->out_failed) {
+    if (!late && file_write->out_failed) {
         /* what is received lies on this machine's disk */
         tier_call_end(call, TIER_REPLY_FAILED, "here: %s",
-                      strerror(work->errnum));
+                      strerror(file_write->errnum));
         return;
     }
-    if (is_over(work, late)) {
+    if (is_over(file_write, late)) {
         return;
     }
-    call->bytes = work->bytes;
-    if (work->bytes > work->size) {
+    call->bytes = file_write->bytes;
+    if (file_write->bytes > file_write->size) {
         tier_call_end(call, TIER_REPLY_FAILED, "larger than %llu bytes",
-                      (unsigned long long)work->size);
+                      (unsigned long long)file_write->size);
     } else {
         tier_call_end(call, TIER_REPLY_DONE, "found");
     }
@@ -271,42 +275,42 @@ static void on_opened(void *arg, bool late)
 {
     static const struct task_calls copies = {copy_object, on_copied,
                                              work_drop};
-    struct tier_file_write *work = arg, *next;
-    struct tier_call *call = work->call;
+    struct tier_file_write *file_write = arg, *next;
+    struct tier_call *call = file_write->call;
     char reason[160];
 
-    if (is_over(work, late)) {
+    if (is_over(file_write, late)) {
         return;
     }
-    if (work->absent) {
+    if (file_write->absent) {
         tier_call_end(call, TIER_REPLY_ABSENT, "no such file");
         return;
     }
-    if (work->malformed) {
+    if (file_write->malformed) {
         /* it ends in the metadata's place, and is refused for them */
         tier_call_end(call, TIER_REPLY_DONE, "no object");
         return;
     }
-    memcpy(call->lines, work->lines, sizeof(call->lines));
-    call->stored = work->stored;
-    if (work->looks) {
+    memcpy(call->lines, file_write->lines, sizeof(call->lines));
+    call->stored = file_write->stored;
+    if (file_write->looks) {
         tier_call_end(call, TIER_REPLY_DONE, "found");
         return;
     }
-    if (work->length <= call->max &&
-        disk_space_reserve(call->fd, work->length, &call->all->cache, reason,
-                           sizeof(reason)) != 0) {
+    if (file_write->length <= call->max &&
+        disk_space_reserve(call->fd, file_write->length, &call->all->cache,
+                           reason, sizeof(reason)) != 0) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", reason);
         return;
     }
     next = work_new(call);
     if (next != NULL) {
-        memcpy(next->head, work->head, sizeof(next->head));
-        next->head_at = work->head_at;
-        next->head_len = work->head_len;
+        memcpy(next->head, file_write->head, sizeof(next->head));
+        next->head_at = file_write->head_at;
+        next->head_len = file_write->head_len;
         next->size = call->max;
-        next->in = work->in;
-        work->in = -1;
+        next->in = file_write->in;
+        file_write->in = -1;
         next->out = fcntl(call->fd, F_DUPFD_CLOEXEC, 0);
     }
     if (next == NULL ||
@@ -318,13 +322,13 @@ static void on_opened(void *arg, bool late)
 static int read_object(struct tier_call *call, bool looks)
 {
     static const struct task_calls opens = {open_object, on_opened, work_drop};
-    struct tier_file_write *work = work_new(call);
+    struct tier_file_write *file_write = work_new(call);
 
-    if (work == NULL) {
+    if (file_write == NULL) {
         return -1;
     }
-    work->looks = looks;
-    return start_file_task(call, TIER_FIRST, &opens, work);
+    file_write->looks = looks;
+    return start_file_task(call, TIER_FIRST, &opens, file_write);
 }
 
 static int get_file(struct tier_call *call)
@@ -339,46 +343,47 @@ static int look_at_file(struct tier_call *call)
 
 /* writing ------------------------------------------------------------------ */
 
-static int write_object(struct tier_file_write *work, const char *tmp)
+static int write_object(struct tier_file_write *file_write, const char *tmp)
 {
     char head[HEAD_MAX];
-    int n = snprintf(head, sizeof(head), FIRST_LINE "%s\n", work->lines);
+    int n = snprintf(head, sizeof(head), FIRST_LINE "%s\n", file_write->lines);
 
-    work->out = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                     0644);
-    if (work->out < 0) {
+    file_write->out =
+        open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (file_write->out < 0) {
         return errno;
     }
-    write_out(work, head, (size_t)n);
-    copy_rest(work);
-    if (work->errnum == 0 && work->bytes != work->size) {
+    write_out(file_write, head, (size_t)n);
+    copy_rest(file_write);
+    if (file_write->errnum == 0 && file_write->bytes != file_write->size) {
         return EIO; /* cut short by somebody */
     }
-    return work->errnum != 0 || durable_sync(work->out) == 0 ? work->errnum
-                                                             : errno;
+    return file_write->errnum != 0 || durable_sync(file_write->out) == 0
+               ? file_write->errnum
+               : errno;
 }
 
-static int name_object(struct tier_file_write *work, const char *tmp)
+static int name_object(struct tier_file_write *file_write, const char *tmp)
 {
-    if (work->replace) {
-        return rename(tmp, work->path) == 0 ? 0 : errno;
+    if (file_write->replace) {
+        return rename(tmp, file_write->path) == 0 ? 0 : errno;
     }
-    if (link(tmp, work->path) == 0) {
+    if (link(tmp, file_write->path) == 0) {
         return 0;
     }
-    work->exists = errno == EEXIST;
-    if (work->exists) {
+    file_write->exists = errno == EEXIST;
+    if (file_write->exists) {
         return 0;
     }
     /* a file system without links */
-    return rename(tmp, work->path) == 0 ? 0 : errno;
+    return rename(tmp, file_write->path) == 0 ? 0 : errno;
 }
 
 /* How many folders an object lies in, down from that of the tier.  What is
  * above that is not ours, and need not be readable. */
-static unsigned count_folders(const struct tier_file_write *work)
+static unsigned count_folders(const struct tier_file_write *file_write)
 {
-    const char *p = work->path + strlen(work->root);
+    const char *p = file_write->path + strlen(file_write->root);
     unsigned n = 0;
 
     while ((p = strchr(p, '/')) != NULL) {
@@ -390,106 +395,111 @@ static unsigned count_folders(const struct tier_file_write *work)
 
 static void put_object(void *arg)
 {
-    struct tier_file_write *work = arg;
+    struct tier_file_write *file_write = arg;
     char dir[TIER_NAME_MAX + 1024], tmp[TIER_NAME_MAX + 1100];
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(dir, sizeof(dir), "%.*s",
-             (int)(strrchr(work->path, '/') - work->path), work->path);
+             (int)(strrchr(file_write->path, '/') - file_write->path),
+             file_write->path);
     /* machines may have the same process ids, but hardly at the same time */
     snprintf(tmp, sizeof(tmp), "%s/.%ld-%lld-%09ld.tmp", dir, (long)getpid(),
              (long long)now.tv_sec, now.tv_nsec);
-    if (!work->replace && access(work->path, F_OK) == 0) {
-        work->exists = true;
+    if (!file_write->replace && access(file_write->path, F_OK) == 0) {
+        file_write->exists = true;
         return;
     }
-    if (access(work->root, F_OK) != 0) {
-        work->errnum = errno;
+    if (access(file_write->root, F_OK) != 0) {
+        file_write->errnum = errno;
         return;
     }
     if (workdir_make_path(dir) != 0) {
-        fail_path(work, W_OK | X_OK);
+        fail_path(file_write, W_OK | X_OK);
         return;
     }
-    if (lseek(work->in, 0, SEEK_SET) != 0) {
-        work->errnum = errno;
+    if (lseek(file_write->in, 0, SEEK_SET) != 0) {
+        file_write->errnum = errno;
         return;
     }
-    work->errnum = write_object(work, tmp);
-    if (work->errnum == 0) {
-        work->errnum = name_object(work, tmp);
+    file_write->errnum = write_object(file_write, tmp);
+    if (file_write->errnum == 0) {
+        file_write->errnum = name_object(file_write, tmp);
     }
-    if (work->errnum == 0 && work->durable &&
-        durable_sync_folders(work->path, count_folders(work)) != 0) {
-        work->errnum = errno;
+    if (file_write->errnum == 0 && file_write->durable &&
+        durable_sync_folders(file_write->path, count_folders(file_write)) !=
+            0) {
+        file_write->errnum = errno;
     }
     (void)unlink(tmp);
-    if (work->errnum == EACCES) {
+    if (file_write->errnum == EACCES) {
         errno = EACCES;
-        fail_path(work, W_OK | X_OK);
+        fail_path(file_write, W_OK | X_OK);
     }
 }
 
 static void on_put(void *arg, bool late)
 {
-    struct tier_file_write *work = arg;
+    struct tier_file_write *file_write = arg;
 
-    if (!is_over(work, late)) {
-        tier_call_end(work->call,
-                      work->exists ? TIER_REPLY_EXISTS : TIER_REPLY_DONE, "%s",
-                      work->exists ? "is there" : "stored");
+    if (!is_over(file_write, late)) {
+        tier_call_end(file_write->call,
+                      file_write->exists ? TIER_REPLY_EXISTS : TIER_REPLY_DONE,
+                      "%s", file_write->exists ? "is there" : "stored");
     }
 }
 
 static int put_file(struct tier_call *call)
 {
     static const struct task_calls puts = {put_object, on_put, work_drop};
-    struct tier_file_write *work = work_new(call);
+    struct tier_file_write *file_write = work_new(call);
 
-    if (work == NULL) {
+    if (file_write == NULL) {
         return -1;
     }
-    work->in = fcntl(call->fd, F_DUPFD_CLOEXEC, 0);
-    if (work->in < 0) {
-        work_drop(work);
+    file_write->in = fcntl(call->fd, F_DUPFD_CLOEXEC, 0);
+    if (file_write->in < 0) {
+        work_drop(file_write);
         return -1;
     }
-    memcpy(work->lines, call->lines, sizeof(work->lines));
-    work->replace = call->replace;
-    work->durable = call->is_original;
-    work->size = call->size;
+    memcpy(file_write->lines, call->lines, sizeof(file_write->lines));
+    file_write->replace = call->replace;
+    file_write->durable = call->is_original;
+    file_write->size = call->size;
     return start_file_task(
         call, TIER_WRITE + (unsigned)(call->size / TIER_WRITE_RATE), &puts,
-        work);
+        file_write);
 }
 
 static int start_new_task(struct tier_call *call,
                           const struct task_calls *calls)
 {
-    struct tier_file_write *work = work_new(call);
+    struct tier_file_write *file_write = work_new(call);
 
-    return work != NULL ? start_file_task(call, TIER_FIRST, calls, work) : -1;
+    return file_write != NULL
+               ? start_file_task(call, TIER_FIRST, calls, file_write)
+               : -1;
 }
 
 static void touch_object(void *arg)
 {
-    struct tier_file_write *work = arg;
+    struct tier_file_write *file_write = arg;
 
-    if (utimensat(AT_FDCWD, work->path, NULL, 0) != 0) {
-        work->absent = errno == ENOENT && access(work->root, F_OK) == 0;
-        work->errnum = work->absent ? 0 : errno;
+    if (utimensat(AT_FDCWD, file_write->path, NULL, 0) != 0) {
+        file_write->absent =
+            errno == ENOENT && access(file_write->root, F_OK) == 0;
+        file_write->errnum = file_write->absent ? 0 : errno;
     }
 }
 
 static void on_touched(void *arg, bool late)
 {
-    struct tier_file_write *work = arg;
+    struct tier_file_write *file_write = arg;
 
-    if (!is_over(work, late)) {
-        tier_call_end(work->call,
-                      work->absent ? TIER_REPLY_ABSENT : TIER_REPLY_DONE, "%s",
-                      work->absent ? "no such file" : "refreshed");
+    if (!is_over(file_write, late)) {
+        tier_call_end(file_write->call,
+                      file_write->absent ? TIER_REPLY_ABSENT : TIER_REPLY_DONE,
+                      "%s", file_write->absent ? "no such file" : "refreshed");
     }
 }
 
@@ -503,20 +513,20 @@ static int refresh_file(struct tier_call *call)
 
 static void remove_object(void *arg)
 {
-    struct tier_file_write *work = arg;
+    struct tier_file_write *file_write = arg;
 
-    if (unlink(work->path) != 0 &&
-        (errno != ENOENT || access(work->root, F_OK) != 0)) {
-        fail_path(work, W_OK | X_OK);
+    if (unlink(file_write->path) != 0 &&
+        (errno != ENOENT || access(file_write->root, F_OK) != 0)) {
+        fail_path(file_write, W_OK | X_OK);
     }
 }
 
 static void on_removed(void *arg, bool late)
 {
-    struct tier_file_write *work = arg;
+    struct tier_file_write *file_write = arg;
 
-    if (!is_over(work, late)) {
-        tier_call_end(work->call, TIER_REPLY_DONE, "removed");
+    if (!is_over(file_write, late)) {
+        tier_call_end(file_write->call, TIER_REPLY_DONE, "removed");
     }
 }
 
@@ -531,31 +541,31 @@ static int take_away(struct tier_call *call)
 /* A folder that is missing has nothing in it; unless the tier's own is. */
 static void list_folder(void *arg)
 {
-    struct tier_file_write *work = arg;
+    struct tier_file_write *file_write = arg;
     const struct dirent *entry;
-    DIR *dir = opendir(work->path);
+    DIR *dir = opendir(file_write->path);
 
     if (dir == NULL) {
-        if (errno != ENOENT || access(work->root, F_OK) != 0) {
-            fail_path(work, R_OK | X_OK);
+        if (errno != ENOENT || access(file_write->root, F_OK) != 0) {
+            fail_path(file_write, R_OK | X_OK);
         }
         return;
     }
     errno = 0;
     while ((entry = readdir(dir)) != NULL) {
-        tier_names_add(&work->names, entry->d_name);
+        tier_names_add(&file_write->names, entry->d_name);
     }
-    work->errnum = errno;
+    file_write->errnum = errno;
     closedir(dir);
 }
 
 static void on_listed(void *arg, bool late)
 {
-    struct tier_file_write *work = arg;
+    struct tier_file_write *file_write = arg;
 
-    if (!is_over(work, late)) {
-        *work->call->names = work->names;
-        tier_call_end(work->call, TIER_REPLY_DONE, "listed");
+    if (!is_over(file_write, late)) {
+        *file_write->call->names = file_write->names;
+        tier_call_end(file_write->call, TIER_REPLY_DONE, "listed");
     }
 }
 

@@ -22,11 +22,11 @@ struct transcoder_healths *transcoder_healths_new(void)
     return calloc(1, sizeof(struct transcoder_healths));
 }
 
-void transcoder_healths_free(struct transcoder_healths *trusts)
+void transcoder_healths_free(struct transcoder_healths *healths)
 {
-    if (trusts != NULL) {
-        transcoder_healths_reset(trusts, NULL);
-        free(trusts);
+    if (healths != NULL) {
+        transcoder_healths_reset(healths, NULL);
+        free(healths);
     }
 }
 
@@ -38,16 +38,16 @@ static void reset_health(struct transcoder_health *health)
     health->has_faulty = false;
 }
 
-void transcoder_healths_reset(struct transcoder_healths *trusts,
+void transcoder_healths_reset(struct transcoder_healths *healths,
                               const struct store_config *store)
 {
     struct transcoder_health *health;
 
-    while (store == NULL && (health = SLIST_FIRST(&trusts->list)) != NULL) {
-        SLIST_REMOVE_HEAD(&trusts->list, next);
+    while (store == NULL && (health = SLIST_FIRST(&healths->list)) != NULL) {
+        SLIST_REMOVE_HEAD(&healths->list, next);
         free(health);
     }
-    SLIST_FOREACH(health, &trusts->list, next)
+    SLIST_FOREACH(health, &healths->list, next)
     {
         if (health->store == store) {
             reset_health(health);
@@ -56,12 +56,12 @@ void transcoder_healths_reset(struct transcoder_healths *trusts,
 }
 
 struct transcoder_health *
-transcoder_healths_find(const struct transcoder_healths *trusts,
+transcoder_healths_find(const struct transcoder_healths *healths,
                         const struct transcoder_config *transcoder)
 {
     struct transcoder_health *health;
 
-    SLIST_FOREACH(health, &trusts->list, next)
+    SLIST_FOREACH(health, &healths->list, next)
     {
         if (health->transcoder == transcoder) {
             return health;
@@ -71,17 +71,17 @@ transcoder_healths_find(const struct transcoder_healths *trusts,
 }
 
 struct transcoder_health *
-transcoder_healths_get(struct transcoder_healths *trusts,
+transcoder_healths_get(struct transcoder_healths *healths,
                        const struct store_config *store,
                        const struct transcoder_config *transcoder)
 {
     struct transcoder_health *health =
-        transcoder_healths_find(trusts, transcoder);
+        transcoder_healths_find(healths, transcoder);
 
     if (health == NULL && (health = calloc(1, sizeof(*health))) != NULL) {
         health->store = store;
         health->transcoder = transcoder;
-        SLIST_INSERT_HEAD(&trusts->list, health, next);
+        SLIST_INSERT_HEAD(&healths->list, health, next);
     }
     return health;
 }

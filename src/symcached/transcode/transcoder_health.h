@@ -66,18 +66,18 @@ struct transcoder_healths;
 
 struct transcoder_healths *
 transcoder_healths_new(void); /* NULL when out of memory */
-void transcoder_healths_free(struct transcoder_healths *trusts);
+void transcoder_healths_free(struct transcoder_healths *healths);
 
 /*
  * Forgets the failures of the transcoders of one store; their records stay
  * valid.  With NULL, it frees the records of all transcoders.
  */
-void transcoder_healths_reset(struct transcoder_healths *trusts,
+void transcoder_healths_reset(struct transcoder_healths *healths,
                               const struct store_config *store);
 
 /* NULL if nothing is known of it yet. */
 struct transcoder_health *
-transcoder_healths_find(const struct transcoder_healths *trusts,
+transcoder_healths_find(const struct transcoder_healths *healths,
                         const struct transcoder_config *transcoder);
 
 /*
@@ -85,7 +85,7 @@ transcoder_healths_find(const struct transcoder_healths *trusts,
  * store and transcoder must live until all records are freed.
  */
 struct transcoder_health *
-transcoder_healths_get(struct transcoder_healths *trusts,
+transcoder_healths_get(struct transcoder_healths *healths,
                        const struct store_config *store,
                        const struct transcoder_config *transcoder);
 
