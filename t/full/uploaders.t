@@ -174,14 +174,15 @@ SKIP: {
 SKIP: {
     my $program = $programs{UPLOAD_SYMBOLS} // skip 'upload-symbols: set UPLOAD_SYMBOLS', 1;
     for (6, 7) {
-        system('mkdir', '-p', "$dir/tree/lib$_.so/${\ id($_)}") == 0 or die;
-        rename sym($_), "$dir/tree/lib$_.so/${\ id($_)}/lib$_.so.sym" or die $!;
+        system('mkdir', '-p', "$dir/tree/Lib$_.so/${\ id($_)}") == 0 or die;
+        rename sym($_), "$dir/tree/Lib$_.so/${\ id($_)}/Lib$_.so.sym" or die $!;
     }
     local $ENV{SYMBOLS_AUTH_TOKEN} = $token;
-    like run($program, '--server-url', "http://$listen/", "$dir/tree"), qr/^exit 0\n.*2 files uploaded/s,
-        'upload-symbols';
-    is stored($_), $t->read_file("tree/lib$_.so/${\ id($_)}/lib$_.so.sym"), "... file $_ is stored"
+    my @upload = ($program, '--server-url', "http://$listen/", "$dir/tree");
+    like run(@upload), qr/^exit 0\n.*2 files uploaded, 0 skipped/s, 'upload-symbols';
+    is stored($_), $t->read_file("tree/Lib$_.so/${\ id($_)}/Lib$_.so.sym"), "... file $_ is stored"
         for 6, 7;
+    like run(@upload), qr/^exit 0\n.*0 files uploaded, 2 skipped/s, '... and skipped when they come again';
 }
 
 done_testing;

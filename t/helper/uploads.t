@@ -289,6 +289,9 @@ is $r->{status}, 201, 'without the last slash: no redirect';
 $r = upload(Test::Zip::zip(@files));
 is_deeply [sort @{ $r->{json}{upload}{skipped_keys} }], [sort map { $_->[0] } @files],
     'again: all is skipped';
+$r = upload(Test::Zip::zip(["Crash.pdb/\L$key\E/CRASH.sym", $sym]));
+is_deeply $r->{json}{upload}{skipped_keys}, ["Crash.pdb/\L$key\E/CRASH.sym"],
+    'under the paths that the archive has';
 my $small = Test::Zip::zip($files[1]);
 is_deeply [grep { !/"id":\s*\d{16},/ } map { upload($small)->{body} } 1 .. 60], [],
     'ids are integers, those with a 0 at the end as well';
@@ -303,7 +306,7 @@ ok $r->{status} == 201 || $r->{body} =~ /field of zip64/,
 clear();
 $r = upload(Test::Zip::zip(@files, ["CRASH.PDB/$key/crash.pdb", $pdb]));
 is $r->{status}, 201, 'a member twice' or diag $r->{raw};
-is_deeply $r->{json}{upload}{skipped_keys}, ["crash.pdb/$key/crash.pdb"],
+is_deeply $r->{json}{upload}{skipped_keys}, ["CRASH.PDB/$key/crash.pdb"],
     'is stored once';
 is $t->read_file("uploads/$path"), $pdb, 'as it is';
 

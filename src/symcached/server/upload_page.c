@@ -84,15 +84,6 @@ static void answer_error(const struct upload_page *page, int status,
     reply_error(page->req, status, words[i].word, text);
 }
 
-static void add_skipped(cJSON *array, const struct upload_file *file)
-{
-    char text[3 * SYMCACHE_NAME_MAX];
-
-    snprintf(text, sizeof(text), "%s/%s/%s", file->place.name, file->place.id,
-             file->place.file);
-    cJSON_AddItemToArray(array, cJSON_CreateString(text));
-}
-
 /* The machines of a fleet that do not know of it yet. */
 static void add_untold(cJSON *object, const char *untold)
 {
@@ -135,7 +126,9 @@ static void answer_form(const struct upload_page *page,
     skipped = cJSON_AddArrayToObject(upload, "skipped_keys");
     for (i = 0; i < result->nfiles; i++) {
         if (result->files[i].fate == UPLOAD_SAME) {
-            add_skipped(skipped, &result->files[i]);
+            /* clients look for the paths that they have sent */
+            cJSON_AddItemToArray(skipped,
+                                 cJSON_CreateString(result->files[i].member));
         }
     }
     add_untold(upload, result->untold);
