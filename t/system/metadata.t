@@ -11,6 +11,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use JSON::PP ();
+use Test::Example;
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
@@ -52,14 +53,8 @@ my $config = $t->default_config($web->url);
 $config->{sources}{upstream}{layout} = 'debuginfod';
 $config->{downloads} = $t->path('downloads');
 $t->start_symcached($config);
-$t->start_nginx('location /symbols/ {
-        symcache_symbols %%DIR%%/downloads;
-        symcache_pass unix:%%DIR%%/h.sock;
-    }
-    location = /symbols/metadata {
-        limit_except GET { deny all; }
-        proxy_pass http://unix:%%DIR%%/h.sock:/v1/metadata;
-    }');
+Test::Example::start($t, 'symbols.conf',
+    put => { '/var/cache/symcached/downloads' => $t->path('downloads') });
 
 sub ask {
     my ($key, $value) = @_;
@@ -78,6 +73,9 @@ sub answer {
 my %here = (type => 'debuginfo', buildid => $build, file => $file, archive => $archive);
 
 is $t->get("/symbols/buildid/$build/debuginfo")->{status}, 200, 'a file comes here';
+is $t->get("/buildid/$build/debuginfo")->{body}, $so,
+    '- and to clients that leave the path of their URL out';
+is $t->get("/buildid/$build/section/%2ecomment")->{status}, 200, '- so does a section';
 for (['buildid', $build], ['buildid', uc $build], ['file', $file],
      ['glob', '/usr/lib/debug/*shapes*'], ['glob', '/usr/*.debug']) {
     is_deeply ask(@$_), answer(1, \%here, \%said), "by $_->[0] $_->[1]"
