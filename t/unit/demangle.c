@@ -178,6 +178,28 @@ static void languages(void **state)
     assert_false(readable_in(2, rust, sizeof(rust) - 1, &readable));
 }
 
+/* With a requires-clause, which libiberty of GCC 14 prints and those before do
+ * not know: what llvm-cxxfilt 22 has in front of it. */
+static void constrained(void **state)
+{
+    static const char *const names[][2] = {
+        {"_ZNKSt6ranges8subrangeIPKcS2_LNS_13subrange_kindE1EE5beginEvQ"
+         "8copyableIT_E",
+         "std::ranges::subrange<char const*, char const*, "
+         "(std::ranges::subrange_kind)1>::begin() const"},
+        {"_Z5QueueI6QtListEvT_Q3QaaIT_E", "Queue<QtList>(QtList)"}};
+    struct symc_string readable;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_true(readable_of(names[i][0], strlen(names[i][0]), &readable));
+        assert_true(readable.size >= strlen(names[i][1]));
+        assert_memory_equal(readable.data, names[i][1], strlen(names[i][1]));
+    }
+    assert_false(readable_of("_ZN1aQ", 6, &readable));
+}
+
 /* What is not understood stays as it is. */
 static void refused(void **state)
 {
@@ -315,6 +337,7 @@ int main(void)
         cmocka_unit_test(left_in_punycode),
         cmocka_unit_test(beyond_the_reference),
         cmocka_unit_test(linkage),   cmocka_unit_test(languages),
+        cmocka_unit_test(constrained),
         cmocka_unit_test(refused),   cmocka_unit_test(cut),
         cmocka_unit_test(limits),    cmocka_unit_test(endless),
     };

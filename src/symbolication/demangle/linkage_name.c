@@ -24,6 +24,7 @@
 #define RUST_HASH 16   /* digits, after "17h" */
 #define BLOCK_INVOKE "_block_invoke" /* and a number, after a "_" or not */
 #define OF_A_BLOCK "invocation function for block in "
+#define CONSTRAINTS 32 /* places where one may begin, that are tried */
 
 #define TIME_US 50000 /* of processor time, that a name may take */
 
@@ -233,6 +234,39 @@ static bool cut_block(char *name)
     return *p == '\0' || *p == '.';
 }
 
+static bool write_cpp(const char *name, struct output *out)
+{
+    size_t size = out->size;
+
+    if (cplus_demangle_v3_callback(
+            name, DMGL_PARAMS | DMGL_RET_DROP | DMGL_NO_RECURSE_LIMIT,
+            write_piece, out) != 0) {
+        return true;
+    }
+    out->size = size;
+    return false;
+}
+
+/* The same without the requires-clause at the end, "Q..." after the types of
+ * the parameters, which libiberty does not know before GCC 14. */
+static bool write_unconstrained(char *name, struct output *out)
+{
+    char *p = name;
+    unsigned i;
+    bool is_done = false;
+
+    for (i = 0; i < CONSTRAINTS && !is_done &&
+                (p = strchr(p + 1, 'Q')) != NULL;) {
+        if (!isdigit((unsigned char)p[-1])) { /* else an identifier begins */
+            *p = '\0';
+            is_done = write_cpp(name, out);
+            *p = 'Q';
+            i++;
+        }
+    }
+    return is_done;
+}
+
 static bool demangle_cpp(char *name, bool is_block, struct output *out)
 {
     cut_hash(name);
@@ -246,9 +280,7 @@ static bool demangle_cpp(char *name, bool is_block, struct output *out)
         }
         write_piece(OF_A_BLOCK, strlen(OF_A_BLOCK), out);
     }
-    return cplus_demangle_v3_callback(
-               name, DMGL_PARAMS | DMGL_RET_DROP | DMGL_NO_RECURSE_LIMIT,
-               write_piece, out) != 0;
+    return write_cpp(name, out) || write_unconstrained(name, out);
 }
 
 /* Of linkage_demangle_here(). */
