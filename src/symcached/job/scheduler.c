@@ -445,13 +445,15 @@ static size_t find_same(const struct scheduler *scheduler,
 }
 
 /* Has the tier's files removed, of the versions that are made of the key or on
- * the disk. */
-static void discard_in_tier(struct scheduler *scheduler,
+ * the disk: *is_made if there is one.  Returns false while one is just being
+ * stored. */
+static bool discard_in_tier(struct scheduler *scheduler,
                             const struct store_config *store,
-                            const symcache_key_t *key)
+                            const symcache_key_t *key, bool *is_made)
 {
     symcache_version_t versions[STORE_VERSIONS_MAX];
     symcache_key_t each;
+    bool done = true;
     int kind, n;
     size_t i;
 
@@ -461,8 +463,8 @@ static void discard_in_tier(struct scheduler *scheduler,
         if (symcache_key_is_download(&each)) {
             continue; /* it is in no tier */
         }
-        tiers_discard(scheduler->tiers, store, &each,
-                      &store->transcoders[i].version);
+        done = tiers_discard(scheduler->tiers, store, &each,
+                             &store->transcoders[i].version) && done;
     }
     for (kind = 0; kind < SYMCACHE_KINDS; kind++) {
         if (symcache_kind((symcache_kind_e)kind)->end != NULL) {
@@ -470,10 +472,14 @@ static void discard_in_tier(struct scheduler *scheduler,
         }
         each.kind = (uint8_t)kind;
         n = store_versions(store->root, &each, versions);
+        *is_made = *is_made || n > 0;
         while (n-- > 0) {
-            tiers_discard(scheduler->tiers, store, &each, &versions[n]);
+            done = tiers_discard(scheduler->tiers, store, &each,
+                                 &versions[n]) && done;
         }
     }
+    *is_made = *is_made || !done;
+    return done;
 }
 
 /* Removes the downloads of a key, of every kind, and with a build id also the
@@ -504,18 +510,17 @@ static void discard_downloads(const struct scheduler *scheduler,
 
 bool scheduler_discard(struct scheduler *scheduler,
                        const struct store_config *store,
-                       const symcache_key_t *key)
+                       const symcache_key_t *key, bool *is_made)
 {
     struct job *jobs[SAME_MAX];
     size_t i, n = find_same(scheduler, store, key, jobs);
     bool done;
 
-    if (store->tier != NULL) {
-        discard_in_tier(scheduler, store, key);
-    }
+    done = store->tier == NULL ||
+           discard_in_tier(scheduler, store, key, is_made);
     missing_modules_drop(scheduler->missing, key);
     /* Files first: a waiter of a job that ends begins another job. */
-    done = store_discard(store->root, key);
+    done = store_discard(store->root, key) && done;
     discard_downloads(scheduler, store, key);
     for (i = 0; i < n; i++) {
         if (jobs[i]->publish != NULL) {

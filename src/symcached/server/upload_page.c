@@ -588,10 +588,12 @@ static const char *read_change(const char *query,
             removal->is_late = strcmp(pair->value, "1") == 0;
         } else if (strcmp(pair->key, "keep") == 0) {
             removal->keeps = strcmp(pair->value, "1") == 0;
+        } else if (strcmp(pair->key, "made") == 0) {
+            removal->is_made_of = strcmp(pair->value, "1") == 0;
         } else if (strcmp(pair->key, "id") != 0 ||
                    !add_id(removal, pair->value)) {
-            wrong = "the query has from=ID, id=ID, try=1, same=1, late=1 or "
-                    "keep=1";
+            wrong = "the query has from=ID, id=ID, try=1, same=1, late=1, "
+                    "keep=1 or made=1";
         }
     }
     evhttp_clear_headers(&pairs);
@@ -648,6 +650,8 @@ void changed_page(struct uploads *uploads, const struct config *config,
     removal.file = request.file;
     snprintf(path, sizeof(path), "%s/%s/%s", removal.name, removal.id,
              removal.file);
-    uploads_overtake(uploads, path, removal.is_try);
+    if (!removal.is_made_of) {
+        uploads_overtake(uploads, path, removal.is_try);
+    }
     removals_start(uploads_removals(uploads), &removal, on_removed, req);
 }

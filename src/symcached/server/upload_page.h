@@ -60,9 +60,11 @@ void discard_page(struct uploads *uploads, const struct config *config,
                   struct evhttp_request *req);
 
 /*
- * POST /v1/changed/<name>/<id>/<file>?from=ID[&try=1][&same=1][&late=1]:
+ * POST /v1/changed/<name>/<id>/<file>?from=ID[&try=1][&same=1][&late=1]
+ * [&keep=1][&made=1]:
  * another machine of the fleet, of that id, has taken the file, or has removed
- * it; or with "same" it only keeps it from now on.
+ * it; or with "same" it only keeps it from now on, and with "made" the tier may
+ * have got what was made of a former file.
  */
 void changed_page(struct uploads *uploads, const struct config *config,
                   const struct url_path *target, const char *query,

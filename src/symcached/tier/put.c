@@ -465,20 +465,22 @@ static void begin_put(struct tier_put *put, struct tier_config *config)
     }
 }
 
-/* Is something being done to an object? */
-static bool is_running(const struct tiers *tiers, const struct tier *tier,
-                       const char *store, const symcache_key_t *key,
-                       const symcache_version_t *version)
+/* Returns what is being done to an object, or NULL. */
+static const struct tier_put *running_put(const struct tiers *tiers,
+                                          const struct tier *tier,
+                                          const char *store,
+                                          const symcache_key_t *key,
+                                          const symcache_version_t *version)
 {
     const struct tier_put *put;
 
     LIST_FOREACH(put, &tiers->writing, running)
     {
         if (put->tier == tier && is_of(put, store, key, version)) {
-            return true;
+            break;
         }
     }
-    return false;
+    return put;
 }
 
 static struct tier_put *next_put(const struct tiers *tiers,
@@ -488,7 +490,8 @@ static struct tier_put *next_put(const struct tiers *tiers,
 
     TAILQ_FOREACH(put, &tier->puts, queue)
     {
-        if (!is_running(tiers, tier, put->store, &put->key, &put->version)) {
+        if (running_put(tiers, tier, put->store, &put->key, &put->version) ==
+            NULL) {
             return put;
         }
     }
@@ -652,7 +655,19 @@ bool tier_puts_has(struct tiers *tiers, const struct store_config *store,
 
     return tier != NULL &&
            (find_put(tier, store->name, key, version) != NULL ||
-            is_running(tiers, tier, store->name, key, version));
+            running_put(tiers, tier, store->name, key, version) != NULL);
+}
+
+bool tier_puts_store(struct tiers *tiers, const struct store_config *store,
+                     const symcache_key_t *key,
+                     const symcache_version_t *version)
+{
+    const struct tier *tier = tiers_find(tiers, store->tier->name);
+    const struct tier_put *put =
+        tier != NULL ? running_put(tiers, tier, store->name, key, version)
+                     : NULL;
+
+    return put != NULL && put->what != PUT_REMOVE;
 }
 
 void tiers_used(struct tiers *tiers, const struct store_config *store,

@@ -179,15 +179,15 @@ static bool drop_list(const struct bundle_listing *listing, const char *name)
     struct scheduler *scheduler = listing->uploads->scheduler;
     const struct config *config = scheduler_config(scheduler);
     symcache_key_t key;
-    bool is_done = true;
+    bool is_done = true, is_made = false;
     int errnum;
     size_t i;
 
     artifact_list_key(&key, name);
     for (i = 0; i < config->nstores; i++) {
         if (config_store_has_uploads(&config->stores[i], listing->is_try)) {
-            is_done = scheduler_discard(scheduler, &config->stores[i], &key) &&
-                      is_done;
+            is_done = scheduler_discard(scheduler, &config->stores[i], &key,
+                                        &is_made) && is_done;
             (void)scheduler_forget(scheduler, &config->stores[i], &key, true,
                                    &errnum);
         }

@@ -13,8 +13,10 @@
 #include "symcached/job/job.h"
 
 /* How long to wait for a job that is just publishing a file made from a former
- * upload. */
+ * upload, or for a tier that is just storing one: twice as long each time, as
+ * clients begin jobs meanwhile, which are ended again. */
 #define AGAIN_MS 20
+#define AGAIN_MAX_MS 640
 
 struct invalidation {
     struct scheduler *scheduler;
@@ -22,6 +24,8 @@ struct invalidation {
     size_t n;
     size_t next;
     bool is_try;
+    bool is_made; /* there was something in a store with a tier */
+    unsigned pause_ms;
     struct event *timer;
     invalidation_done_fn done;
     void *arg;
@@ -29,11 +33,13 @@ struct invalidation {
 
 /* Drops everything that one store has for a key.  Returns false if that must
  * wait. */
-static bool invalidate_key(struct scheduler *scheduler,
+static bool invalidate_key(struct invalidation *invalidation,
                            const struct store_config *store,
                            const symcache_key_t *key)
 {
-    bool done = scheduler_discard(scheduler, store, key);
+    struct scheduler *scheduler = invalidation->scheduler;
+    bool done =
+        scheduler_discard(scheduler, store, key, &invalidation->is_made);
     int errnum;
 
     (void)scheduler_forget(scheduler, store, key, true, &errnum);
@@ -42,7 +48,7 @@ static bool invalidate_key(struct scheduler *scheduler,
 
 /* The same by a name that the index has: of one by which an id was asked for
  * only with that id, of the name of a file with all ids of this one. */
-static bool invalidate_name(struct scheduler *scheduler,
+static bool invalidate_name(struct invalidation *invalidation,
                             const struct store_config *store,
                             const struct symstore_path *place, size_t id,
                             const struct index_name *name)
@@ -56,7 +62,7 @@ static bool invalidate_name(struct scheduler *scheduler,
         index_set_name(&key, name->text);
         if ((i == id || !name->is_asked) &&
             !symcache_key_same_module(&key, &place->ids[i])) {
-            done = invalidate_key(scheduler, store, &key) && done;
+            done = invalidate_key(invalidation, store, &key) && done;
         }
     }
     return done;
@@ -85,7 +91,7 @@ static bool find_names(struct index_names *names, const struct config *config,
 
 /* Drops what was made of other files with the names or lines that the file
  * has. */
-static bool drop_user(struct scheduler *scheduler,
+static bool drop_user(struct invalidation *invalidation,
                       const struct store_config *store,
                       const symcache_key_t *user, bool is_try)
 {
@@ -94,56 +100,60 @@ static bool drop_user(struct scheduler *scheduler,
     bool done;
     size_t i;
 
-    done = find_names(&names, scheduler_config(scheduler), user, is_try);
+    done = find_names(&names, scheduler_config(invalidation->scheduler), user,
+                      is_try);
     for (i = 0; i < names.n; i++) {
         symcache_key_copy(&key, user);
         index_set_name(&key, names.list[i].text);
-        done = invalidate_key(scheduler, store, &key) && done;
+        done = invalidate_key(invalidation, store, &key) && done;
     }
     return done;
 }
 
-static bool drop_in_store(struct scheduler *scheduler,
+static bool drop_in_store(struct invalidation *invalidation,
                           const struct store_config *store,
-                          const struct symstore_path *place, bool is_try)
+                          const struct symstore_path *place)
 {
-    const struct config *config = scheduler_config(scheduler);
+    const struct config *config = scheduler_config(invalidation->scheduler);
+    bool is_try = invalidation->is_try;
     struct index_names names;
     bool done = true;
     size_t i, j;
 
     for (i = 0; i < place->nids; i++) {
-        done = invalidate_key(scheduler, store, &place->ids[i]) && done;
+        done = invalidate_key(invalidation, store, &place->ids[i]) && done;
         if (i > 0 && symcache_key_same_id(&place->ids[i], &place->ids[0])) {
             continue; /* the same without a name */
         }
         done = find_names(&names, config, &place->ids[i], is_try) && done;
         for (j = 0; j < names.n; j++) {
             done =
-                invalidate_name(scheduler, store, place, i, &names.list[j]) &&
-                done;
+                invalidate_name(invalidation, store, place, i,
+                                &names.list[j]) && done;
         }
         if (names.has_user) {
-            done = drop_user(scheduler, store, &names.user, is_try) && done;
+            done = drop_user(invalidation, store, &names.user, is_try) && done;
         }
         for (j = 0; j < names.nhashes; j++) {
-            done = invalidate_key(scheduler, store, &names.hashes[j]) && done;
+            done = invalidate_key(invalidation, store, &names.hashes[j]) &&
+                   done;
         }
     }
     return done;
 }
 
-static bool drop_known(struct scheduler *scheduler,
-                       const struct symstore_path *place, bool is_try)
+static bool drop_known(struct invalidation *invalidation,
+                       const struct symstore_path *place)
 {
-    const struct config *config = scheduler_config(scheduler);
+    const struct config *config = scheduler_config(invalidation->scheduler);
     bool done = true;
     size_t i;
 
     for (i = 0; i < config->nstores; i++) {
-        if (config_store_has_uploads(&config->stores[i], is_try)) {
-            done = drop_in_store(scheduler, &config->stores[i], place,
-                                 is_try) && done;
+        if (config_store_has_uploads(&config->stores[i],
+                                     invalidation->is_try)) {
+            done = drop_in_store(invalidation, &config->stores[i], place) &&
+                   done;
         }
     }
     return done;
@@ -151,23 +161,28 @@ static bool drop_known(struct scheduler *scheduler,
 
 static void on_timer(evutil_socket_t fd, short events, void *arg)
 {
-    static const struct timeval pause = {.tv_usec = AGAIN_MS * 1000};
     struct invalidation *invalidation = arg;
     invalidation_done_fn done = invalidation->done;
     const struct upload_file *file;
+    struct timeval pause = {0};
+    bool is_made;
 
     for (; invalidation->next < invalidation->n; invalidation->next++) {
         file = &invalidation->files[invalidation->next];
         if ((file->fate != UPLOAD_SAME || file->has_come || file->is_recent) &&
-            !drop_known(invalidation->scheduler, &file->place,
-                        invalidation->is_try)) {
+            !drop_known(invalidation, &file->place)) {
+            pause.tv_usec = invalidation->pause_ms * 1000;
+            if (invalidation->pause_ms < AGAIN_MAX_MS) {
+                invalidation->pause_ms *= 2;
+            }
             event_add(invalidation->timer, &pause);
             return;
         }
     }
     arg = invalidation->arg;
+    is_made = invalidation->is_made;
     invalidation_cancel(invalidation);
-    done(arg);
+    done(arg, is_made);
 }
 
 struct invalidation *invalidation_start(struct event_base *base,
@@ -186,6 +201,7 @@ struct invalidation *invalidation_start(struct event_base *base,
     invalidation->files = files;
     invalidation->n = n;
     invalidation->is_try = is_try;
+    invalidation->pause_ms = AGAIN_MS;
     invalidation->done = done;
     invalidation->arg = arg;
     invalidation->timer = evtimer_new(base, on_timer, invalidation);

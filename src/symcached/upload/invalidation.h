@@ -14,12 +14,14 @@ struct event_base;
 struct invalidation;
 struct scheduler;
 
-typedef void (*invalidation_done_fn)(void *arg);
+/* is_made: a store with a tier had what was made of former files. */
+typedef void (*invalidation_done_fn)(void *arg, bool is_made);
 
 /*
  * Drops it for those of n files that were stored (UPLOAD_NEW, UPLOAD_REPLACED).
  * The files live until the end.  done is called once, never from inside: a job
- * that is just publishing is waited for.  Returns NULL when out of memory.
+ * that is just publishing is waited for, and a tier that is just storing.
+ * Returns NULL when out of memory.
  */
 struct invalidation *invalidation_start(struct event_base *base,
                                         struct scheduler *scheduler,

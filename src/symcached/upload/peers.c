@@ -313,9 +313,10 @@ static void print_peer_message(char text[PEER_MESSAGE_MAX],
     if (ids[0] != '\0') {
         ids[0] = '?';
     }
-    snprintf(end, (size_t)(text + PEER_MESSAGE_MAX - end), "%s%s%s%s", ids,
+    snprintf(end, (size_t)(text + PEER_MESSAGE_MAX - end), "%s%s%s%s%s", ids,
              is_try ? "&try=1" : "", is_same ? "&same=1" : "",
-             file->is_unsure ? "&keep=1" : "");
+             file->is_unsure ? "&keep=1" : "",
+             file->is_made_of ? "&made=1" : "");
 }
 
 struct peer_notification *peers_tell(struct peers *peers,

@@ -35,6 +35,7 @@ struct upload_file {
     bool is_recent; /* it was here or in the tier for so short a time that
                        others may not have been told: it counts as changed */
     bool is_unsure; /* it may not have been stored: what others have stays */
+    bool is_made_of; /* only what was made of it is to be dropped */
     bool is_overtaken; /* another machine has changed it meanwhile */
 };
 

@@ -63,7 +63,7 @@ static void on_told(void *arg, const char *untold)
     recovery_free(recovery);
 }
 
-static void on_dropped(void *arg)
+static void on_dropped(void *arg, bool is_made)
 {
     struct recovery *recovery = arg;
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/disk_full.h"
 #include "base/fd_close.h"
 #include "base/log.h"
@@ -23,6 +24,7 @@
 #include "write_ahead_log.h"
 #include "invalidation.h"
 #include "machine_id.h"
+#include "peer.h"
 #include "peers.h"
 #include "symcached/intake/upload_report.h"
 #include "retention.h"
@@ -111,11 +113,41 @@ static void on_told(void *arg, const char *untold)
     end_well(removal, untold);
 }
 
-static void on_dropped(void *arg)
+/* Is this the first message for a while that could not be told at once?  Then
+ * the one who sent it may have sent it before, without an answer. */
+static bool is_first_late(void)
+{
+    static uint64_t last; /* clock_ms() */
+    bool is_first = last == 0 || clock_since(last) > PEER_SECONDS * 1000;
+
+    last = clock_ms();
+    return is_first;
+}
+
+/*
+ * While this machine did not know of the change, it can have stored in the tier
+ * what it had made of the former file, and the others, which had forgotten
+ * theirs, can have taken that.
+ */
+static void tell_again(struct upload_removal *removal)
+{
+    log_info(0, "upload file=%s changed before this machine was told, so the "
+                "others are told again: the tier may have had what was made "
+                "of the former one", removal->path);
+    removal->file.is_made_of = true;
+    (void)peers_tell(removal->removals->peers, &removal->file, 1,
+                     removal->is_try, NULL, NULL);
+}
+
+static void on_dropped(void *arg, bool is_made)
 {
     struct upload_removal *removal = arg;
 
     removal->invalidation = NULL;
+    if (removal->is_late && tier_copy_is_wanted(removal->config) &&
+        (is_first_late() || is_made)) {
+        tell_again(removal);
+    }
     if (!removal->is_told) {
         removal->notification =
             peers_tell(removal->removals->peers, &removal->file, 1,
@@ -314,7 +346,9 @@ static void begin_told(struct upload_removal *removal,
     removal->is_late = request->is_late;
     removal->gives_way = request->gives_way;
     removal->keeps = request->keeps;
-    if (!compare_with_tier(removal)) {
+    if (request->is_made_of) {
+        drop_removal(removal);
+    } else if (!compare_with_tier(removal)) {
         take_note(removal);
     }
 }

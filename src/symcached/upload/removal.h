@@ -29,6 +29,7 @@ struct removal_request {
                      the tier and the others know */
     bool is_same; /* its bytes have not changed */
     bool is_late; /* it could not be told at once */
+    bool is_made_of; /* only what was made of it may be another file's */
     bool gives_way; /* it is not told again if the tier cannot be asked */
     bool keeps;   /* who has told may not have stored the file: this one stays,
                      unless the tier has another one */

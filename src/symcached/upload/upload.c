@@ -214,7 +214,7 @@ static void on_told(void *arg, const char *untold)
     upload_finish(u, all_same && u->request.name != NULL ? 200 : 201);
 }
 
-static void on_dropped(void *arg)
+static void on_dropped(void *arg, bool is_made)
 {
     struct upload *u = arg;
 

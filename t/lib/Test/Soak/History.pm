@@ -4,7 +4,8 @@ package Test::Soak::History;
 # versions of a file a machine may have served between two times.
 #
 # Whoever asks after an upload was answered gets that file, at every machine
-# that was told.
+# that was told.  While one was not, the others may have what it made of the
+# former file (docs/fleet.md).
 
 use strict;
 use warnings;
@@ -13,6 +14,9 @@ use Test::Soak::Sender;
 
 # Seconds for which a request that nobody heard the answer of may go on.
 our $linger = 3;
+
+# Seconds after which every machine has been told: no fault lasts as long.
+our $told_after = 60;
 
 sub new { bless { sent => {} }, $_[0] }
 
@@ -40,7 +44,8 @@ sub versions {
     for my $sent (@{ $self->{sent}{"\L$ask->{name}\E/$ask->{id}"} // [] }) {
         last if $sent->{began} > $ask->{ended};
         if ($sent->{fate} eq 'done' && $sent->{ended} < $ask->{began}
-            && $sent->{untold} ne $ask->{store}) {
+            && ($sent->{untold} eq '-' || $sent->{untold} ne $ask->{store}
+                && $sent->{ended} + $told_after < $ask->{began})) {
             @unsure = grep { $_->{ended} > $sent->{began} - $linger } @unsure;
             %may = map { $_->{version} => 1 } $sent, @unsure;
         } else {
