@@ -307,8 +307,9 @@ is version(ask('found.pdb', store => 'both', version => '3.1.0')), '3.1.0',
 # --- an older file
 
 sub old {
-    my ($name) = @_;
-    $t->write_file("s/upgrade/$name/$id/$name-v3.0.5.symcache", "old\n");
+    my ($name, $version) = @_;
+    $version //= '3.0.5';
+    $t->write_file("s/upgrade/$name/$id/$name-v$version.symcache", "old\n");
 }
 
 old('found.pdb');
@@ -318,6 +319,13 @@ $t->wait_until('the upgrade', sub {
 });
 is +(asked('found.pdb'))[-1]{headers}{'if-version-exceeds'}, '3.0.5',
     'asked for what exceeds it';
+
+my $asked = asked('own.pdb');
+old('own.pdb', '0.9.0');
+ask('own.pdb', store => 'upgrade');
+$t->wait_until('of version 0', sub { asked('own.pdb') > $asked });
+ok !exists +(asked('own.pdb'))[-1]{headers}{'if-version-exceeds'},
+    'which servers refuse: asked for any';
 
 old('notmodified.pdb');
 is version(ask('notmodified.pdb', store => 'upgrade')), '3.0.5', 'served';

@@ -276,7 +276,8 @@ static void write_headers(struct question *question, struct lookup *lookup)
         *header++ =
             (struct header_config){SYMCACHE_HEADER_CODE_ID, question->code_id};
     }
-    if (ask->has_exceeds) {
+    /* servers refuse a major version 0, and whatever they have exceeds it */
+    if (ask->has_exceeds && ask->exceeds.major > 0) {
         symcache_version_print(question->exceeds, &ask->exceeds);
         *header++ =
             (struct header_config){SYMCACHE_HEADER_EXCEEDS, question->exceeds};
