@@ -261,6 +261,12 @@ $ctl->is($ctl->run('status', @socket), 0, qr{^symcached:.*\n
     \d{4}-\S+\ \S+ \s+ the\ file's$}x, undef, 'status');
 ($object) = $ctl->json($ctl->run('status', @socket, '--json'));
 is $object->{symbolicated}[0]{frames}, 70, 'status --json';
+$t->post($t->helper_socket, '/v1/symbolicated', '{"name": "m\u001b", "version":
+    "1.0", "listen": "unix:/s", "started": 1800000000, "requests": 5,
+    "frames": 70, "valid": 300, "config_stale": true}');
+$ctl->is($ctl->run('status', @socket), 0, qr{not\ the\ file's\n
+    not\ the\ file's:\ SIGHUP\ makes\ symbolicated\ read\ .*its\ log\ says\ why$}x, undef,
+    'status: what to do where a configuration is not that of the file');
 
 # --- drain
 

@@ -175,6 +175,7 @@ static void print_status(const cJSON *answer)
         cJSON_GetObjectItemCaseSensitive(answer, "symbolicated");
     struct text_table table;
     char when[PRINTABLE_TIME_MAX];
+    bool is_stale, any_stale = false;
     const cJSON *daemon;
     size_t i;
 
@@ -207,11 +208,11 @@ static void print_status(const cJSON *answer)
                 printable_time(when, printable_number(daemon, keys[i]));
                 text_table_text(&table, when);
             } else if (i == CONFIG) {
+                is_stale = cJSON_IsTrue(
+                    cJSON_GetObjectItemCaseSensitive(daemon, keys[i]));
+                any_stale = any_stale || is_stale;
                 text_table_text(&table,
-                                cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(
-                                    daemon, keys[i]))
-                                    ? "not the file's"
-                                    : "the file's");
+                                is_stale ? "not the file's" : "the file's");
             } else {
                 text_table_item(&table, cJSON_GetObjectItemCaseSensitive(
                                             daemon, keys[i]));
@@ -219,6 +220,10 @@ static void print_status(const cJSON *answer)
         }
     }
     text_table_print(&table, stdout, "");
+    if (any_stale) {
+        puts("not the file's: SIGHUP makes symbolicated read the file again; "
+             "if that fails, its log says why");
+    }
 }
 
 int status_command(int argc, char **argv)
