@@ -319,7 +319,7 @@ static void an_error_names_its_line(void **state)
     read_text(&report, "Thread 0:\n0 A 0x1 f (a:4294967296)",
               "line 2: a number is too large");
     apple_free(&report);
-    read_text(&report, "\xff", "it is not UTF-8");
+    read_text(&report, "a: b\n\xff", "line 2: it is not UTF-8");
     apple_free(&report);
 }
 
@@ -327,7 +327,8 @@ static void an_error_names_its_line(void **state)
 static void other_lines_outlive_a_damaged_one(void **state)
 {
     static const char text[] =
-        "Date/Time: TODO\nThread 0 Crashed:\n0 A 0x1 f\n"
+        "Date/Time: TODO\nExit: \xe9\xff\xfe\nThread 0 name: L\xe9o\xc3\n"
+        "Thread 0 Crashed:\n0 A 0x1 f\n"
         "1 A 0x11111111111111111 g\n2 A 0x3 h\n\n"
         "Binary Images:\n"
         "0x1 - 0x2 A arm64  <" ID "> /A\n"
@@ -338,6 +339,7 @@ static void other_lines_outlive_a_damaged_one(void **state)
     struct apple_report report;
 
     assert_int_equal(apple_read(&report, text, strlen(text), 9, ~0u), 0);
+    assert_true(line_is(report.threads[0].name, "L?o?"));
     assert_int_equal(report.num_frames, 2);
     assert_int_equal(report.frames[1].address, 3);
     assert_int_equal(report.num_images, 2);

@@ -44,6 +44,33 @@ static bool is_empty(const struct apple_report *report)
            report->num_images == 0 && report->error[0] == '\0';
 }
 
+/* Puts "?" in place of all bytes that are not UTF-8, in a copy.  Returns NULL
+ * without memory, or if no byte may be wrong. */
+static const char *mend_utf8(struct apple_report *report, const char *text,
+                             size_t size)
+{
+    size_t i = utf8_valid(text, size), k, line = 1;
+
+    if ((report->corrections & APPLE_LENIENT) == 0) {
+        for (k = 0; k < i; k++) {
+            line += text[k] == '\n';
+        }
+        snprintf(report->error, sizeof(report->error),
+                 "line %zu: it is not UTF-8", line);
+        return NULL;
+    }
+    report->mended = malloc(size);
+    if (report->mended == NULL) {
+        snprintf(report->error, sizeof(report->error), "%s", apple_no_memory);
+        return NULL;
+    }
+    memcpy(report->mended, text, size);
+    for (; i < size; i += utf8_valid(report->mended + i, size - i)) {
+        report->mended[i++] = '?';
+    }
+    return report->mended;
+}
+
 int apple_read(struct apple_report *report, const void *data, size_t size,
                size_t max_frames, unsigned corrections)
 {
@@ -62,10 +89,10 @@ int apple_read(struct apple_report *report, const void *data, size_t size,
     }
     if (form == APPLE_JSON) {
         rc = apple_ips_read(report);
-    } else if (form != APPLE_UNREADABLE && utf8_valid(text, size) != size) {
-        snprintf(report->error, sizeof(report->error), "it is not UTF-8");
     } else if (form != APPLE_UNREADABLE) {
-        rc = apple_text_read(report, text, size);
+        text = utf8_valid(text, size) == size ? text
+                                              : mend_utf8(report, text, size);
+        rc = text != NULL ? apple_text_read(report, text, size) : -1;
     }
     if (rc == 0 && form == APPLE_TEXT_BEHIND && is_empty(report)) {
         snprintf(report->error, sizeof(report->error),
@@ -98,6 +125,7 @@ void apple_free(struct apple_report *report)
     free(report->reason);
     free(report->text);
     free(report->blanks);
+    free(report->mended);
 }
 
 struct apple_text apple_details(const struct apple_report *report)

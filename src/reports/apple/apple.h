@@ -115,6 +115,7 @@ struct apple_report {
     /* of the readers */
     char *text;   /* a copy, which JSON is read in */
     char *blanks; /* one of a text, in which all blanks are of ASCII */
+    char *mended; /* one of a text, in which all bytes are UTF-8 */
     char *rest; /* the part of it after the header */
     size_t rest_size;
     char *reason; /* APPLE_EXCEPTION_TYPE, if it was put together */
