@@ -178,6 +178,43 @@ static void languages(void **state)
     assert_false(readable_in(2, rust, sizeof(rust) - 1, &readable));
 }
 
+/* What core.demangle of D's library says, without results and attributes. */
+static void names_of_d(void **state)
+{
+    static const char *const names[][2] = {
+        {"_D3app4factFNaNbNiNfmZm", "app.fact(ulong)"},
+        {"__D3app3Foo3barMFAxaZi", "app.Foo.bar(const(char)[])"},
+        {"_D3std6int1286Int1288opEqualsMxFNaNbNiNfmZb",
+         "std.int128.Int128.opEquals(ulong) const"},
+        {"_D3std5array__T8AppenderTAyaZQo__T3putTaZQhMFNaNbNfaZv",
+         "std.array.Appender!(immutable(char)[]).Appender.put!(char)."
+         "put(char)"},
+        {"_D3std4file10renameImplFNeMAxaMQeMPxaMQeZv",
+         "std.file.renameImpl(scope const(char)[], scope const(char)[], "
+         "scope const(char)*, scope const(char)*)"}};
+    struct symc_string readable;
+    char name[4096];
+    size_t i, n;
+
+    (void)state;
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        n = strlen(names[i][0]);
+        assert_true(readable_in(3, names[i][0], n, &readable));
+        assert_int_equal(readable.size, strlen(names[i][1]));
+        assert_memory_equal(readable.data, names[i][1], readable.size);
+        assert_false(readable_in(1, names[i][0], n, &readable));
+    }
+    assert_false(readable_of("_D3ap", 5, &readable));
+    /* each parameter is a function that has the one before it twice */
+    n = (size_t)snprintf(name, sizeof(name), "_D1fFPFZv");
+    for (i = 0; i < 40; i++) {
+        n += (size_t)snprintf(name + n, sizeof(name) - n, "%s",
+                              i == 0 ? "PFQgQiZv" : "PFQkQmZv");
+    }
+    n += (size_t)snprintf(name + n, sizeof(name) - n, "Zv");
+    assert_false(readable_of(name, n, &readable));
+}
+
 /* With a requires-clause, which libiberty of GCC 14 prints and those before do
  * not know: what llvm-cxxfilt 22 has in front of it. */
 static void constrained(void **state)
@@ -337,7 +374,7 @@ int main(void)
         cmocka_unit_test(left_in_punycode),
         cmocka_unit_test(beyond_the_reference),
         cmocka_unit_test(linkage),   cmocka_unit_test(languages),
-        cmocka_unit_test(constrained),
+        cmocka_unit_test(constrained), cmocka_unit_test(names_of_d),
         cmocka_unit_test(refused),   cmocka_unit_test(cut),
         cmocka_unit_test(limits),    cmocka_unit_test(endless),
     };

@@ -13,10 +13,12 @@
 #define HAVE_DECL_BASENAME 1
 #include <libiberty/demangle.h>
 
+#include "d_name.h"
 #include "symbolication/swift/swift.h"
 
 #define LANGUAGE_UNKNOWN 0
 #define LANGUAGE_CPP 2
+#define LANGUAGE_D 3
 #define LANGUAGE_OBJCPP 6
 #define LANGUAGE_RUST 7
 #define LANGUAGE_SWIFT 8
@@ -57,6 +59,12 @@ static bool may_be_cpp(uint32_t language)
 {
     return language == SYMC_NONE || language == LANGUAGE_UNKNOWN ||
            language == LANGUAGE_CPP || language == LANGUAGE_OBJCPP;
+}
+
+static bool may_be_d(uint32_t language)
+{
+    return language == SYMC_NONE || language == LANGUAGE_UNKNOWN ||
+           language == LANGUAGE_D;
 }
 
 static bool may_be_rust(uint32_t language)
@@ -103,7 +111,15 @@ static bool is_rust(const struct symc_string *name)
            (p[0] == 'R' && isupper((unsigned char)p[1]));
 }
 
-/* What names of all three begin with; hardly another name does. */
+/* The same; those of D begin with an underscore in any case. */
+static bool is_d(const struct symc_string *name)
+{
+    size_t n = count_underscores(name);
+
+    return n >= 1 && n <= 2 && d_sniff(name->data + n, name->size - n);
+}
+
+/* What names of all four begin with; hardly another name does. */
 static bool may_be_one(const struct symc_string *name)
 {
     char first = name->size > 0 ? name->data[0] : '\0';
@@ -116,7 +132,8 @@ bool linkage_sniff(const struct symc_string *name, uint32_t language)
     return may_be_one(name) && name->size <= LINKAGE_NAME_MAX &&
            ((may_be_swift(language) && swift_sniff(name->data, name->size)) ||
             (may_be_cpp(language) && is_cpp(name)) ||
-            (may_be_rust(language) && is_rust(name)));
+            (may_be_rust(language) && is_rust(name)) ||
+            (may_be_d(language) && is_d(name)));
 }
 
 /*
@@ -339,6 +356,10 @@ bool linkage_demangle(const struct symc_string *name, uint32_t language,
         return *size > 0;
     }
     copy_name(text, name);
+    if (may_be_d(language) && is_d(name)) {
+        *size = d_demangle(text, room, LINKAGE_READABLE_MAX);
+        return *size > 0;
+    }
     is_done = (may_be_rust(language) && is_rust(name) &&
                demangle_rust(text, &out)) ||
               (may_be_cpp(language) && is_cpp(name) &&

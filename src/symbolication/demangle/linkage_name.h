@@ -3,9 +3,9 @@
  *
  * Names as linkers of Unix know them, in readable form: of C++, after the
  * Itanium ABI ("_ZN1C1fEPKc" is "C::f(char const*)"), of Rust, in the older
- * form, which looks like C++, and the one of RFC 2603 ("_R..."), and of Swift
- * from 5 on ("$s4main3FooV3baryySiF" is "Foo.bar(Int)"), which are ours to
- * read.
+ * form, which looks like C++, and the one of RFC 2603 ("_R..."), of D
+ * ("_D3app3fooFZv"), and of Swift from 5 on ("$s4main3FooV3baryySiF" is
+ * "Foo.bar(Int)"), which are ours to read.
  *
  * libiberty of GCC takes the others apart.  It is in C, which nothing keeps
  * from endless work or from running off its stack, and names come from files
