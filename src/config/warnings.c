@@ -66,6 +66,16 @@ static int look_for_program(const char *name, char *error, size_t size)
     return rc;
 }
 
+/* For any thread.  A user that cannot be looked up counts as there. */
+static bool is_user(const char *name)
+{
+    struct passwd user, *found;
+    char texts[PATH_MAX];
+
+    return getpwnam_r(name, &user, texts, sizeof(texts), &found) != 0 ||
+           found != NULL;
+}
+
 /* Warns of what keeps a transcoder of a profile from being run. */
 static void warn_of_profile(struct teller *t, const struct store_config *store,
                             size_t i)
@@ -82,7 +92,7 @@ static void warn_of_profile(struct teller *t, const struct store_config *store,
                 store->name, i, profile, error);
     }
     if (transcoder->profile != PROFILE_NONE && transcoder->user != NULL &&
-        getpwnam(transcoder->user) == NULL) {
+        !is_user(transcoder->user)) {
         warn_of(t,
                 "stores.%s.transcoders[%zu].user: there is no user \"%s\"; "
                 "symcached as root does not run it",
