@@ -338,26 +338,31 @@ static bool take_up(struct gate_connection *c)
 }
 
 /* evhttp has made the connections that were accepted: each is the argument of
- * its callbacks. */
+ * its callbacks.  Without memory there is none. */
 static void on_accepted(evutil_socket_t fd, short events, void *arg)
 {
     struct gate *gate = arg;
     struct gate_connection *c;
+    struct bufferevent *bev;
     void *connection;
 
     while ((c = TAILQ_FIRST(&gate->fresh)) != NULL) {
         TAILQ_REMOVE(&gate->fresh, c, entry);
-        bufferevent_getcb(c->bev, NULL, NULL, NULL, &connection);
+        bev = c->bev;
+        bufferevent_getcb(bev, NULL, NULL, NULL, &connection);
         c->connection = connection;
-        if (take_up(c)) {
+        if (connection != NULL && take_up(c)) {
             evhttp_connection_set_closecb(connection, on_closed, c);
             set_under_way(c, true);
             make_room(gate);
         } else {
-            evbuffer_remove_cb(bufferevent_get_input(c->bev), on_input, c);
-            evhttp_connection_free(connection);
+            evbuffer_remove_cb(bufferevent_get_input(bev), on_input, c);
+            if (connection != NULL) {
+                evhttp_connection_free(connection);
+            }
             free_connection(c);
         }
+        bufferevent_decref(bev);
     }
 }
 
@@ -376,6 +381,7 @@ static struct bufferevent *on_accept(struct event_base *base, void *arg)
     bufferevent_priority_set(bev, GATE_PRIORITY);
     c->gate = gate;
     c->bev = bev;
+    bufferevent_incref(bev); /* until on_accepted(): evhttp may free it */
     TAILQ_INSERT_TAIL(&gate->fresh, c, entry);
     event_active(gate->accepted, 0, 0);
     return bev;
@@ -449,6 +455,7 @@ void gate_free(struct gate *gate)
     }
     while ((c = TAILQ_FIRST(&gate->fresh)) != NULL) {
         TAILQ_REMOVE(&gate->fresh, c, entry);
+        bufferevent_decref(c->bev);
         free_connection(c);
     }
     event_drop(gate->tick);
