@@ -154,7 +154,8 @@ is send_dump($dump)->{status}, 200, 'there is one again';
 
 # --- files of the store
 
-# The call for a descriptor that the number in the file says fails.
+# The call for a descriptor, or for bytes to check a file with, that the number in
+# the file says fails.
 $t->stop_symbolicated;
 $t->write_file('lack.c', <<'C');
 #include <dirent.h>
@@ -218,6 +219,13 @@ void *mmap(void *p, size_t size, int prot, int flags, int fd, off_t offset)
     }
     return REAL(mmap)(p, size, prot, flags, fd, offset);
 }
+
+void *__libc_calloc(size_t, size_t);
+
+void *calloc(size_t n, size_t size)
+{
+    return size == 1 && n >= 1000 && lacks() ? NULL : __libc_calloc(n, size);
+}
 C
 system('cc', '-D_GNU_SOURCE', '-w', '-shared', '-fPIC', '-o', $t->path('lack.so'),
        $t->path('lack.c')) == 0 or die 'cc';
@@ -245,13 +253,26 @@ sub fail_each {
         $others{$r->{status}}{ $r->{body} } = $n if $r->{body} ne $whole;
     }
 }
+
+$t->fill_store('store', $t->data('pdb/crash.pdb'));
+my %module = (type => 'pe', debug_file => 'crash.pdb', image_addr => '0x400000',
+              debug_id => '3249d99d-0c40-4931-8610-f4e4fb0b6936-1');
+my ($count, $others) = fail_each(sub {
+    return $t->post($t->symbolicated_socket, '/symbolicate', $json->encode({
+        modules => [\%module],
+        stacktraces => [{ frames => [{ instruction_addr => '0x402913' }] }],
+    }), 'Content-Type: application/json');
+});
+is_deeply [grep { /malformed/ } map { keys %$_ } values %$others], [],
+    "in none of $count calls for a module it is called malformed";
+
 my $build = '9a2b77f0c1d35ec6a86f0ba5aa3cde21f2a7a001';
 my $folder = 'store/_/F0772B9AD3C1C65EA86F0BA5AA3CDE210';
 $t->write_file("$folder/_-v9.0.0.symcache", '');
 system($t->program('symcachectl'), 'convert', '-o',
        $t->path("$folder/_-v9.0.0.symcache"),
        $t->data('convert/symbfile/ranges.symbfile')) == 0 or die;
-my ($count, $others) = fail_each(sub { send_profile(<<"EOS") });
+($count, $others) = fail_each(sub { send_profile(<<"EOS") });
 $build /usr/bin/app
 app 1/1 1.0: cycles:\t2010 [unknown] (/usr/bin/app)
 EOS

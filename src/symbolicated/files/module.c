@@ -57,13 +57,15 @@ static int map_module(struct module *module, int fd)
     return module->sigbus != -1 ? 0 : -1;
 }
 
-static bool verify_module(struct module *module, char *error, size_t size)
+static enum symc_verify_status verify_module(struct module *module,
+                                             char *error, size_t size)
 {
     const struct derived_type *type = derived_type(module->kind);
 
     return type->open(&module->reader, module->data, module->size, error,
-                      size) == SYMC_OPENED &&
-           type->verify(&module->reader, error, size) == SYMC_SOUND;
+                      size) == SYMC_OPENED
+               ? type->verify(&module->reader, error, size)
+               : SYMC_VIOLATED;
 }
 
 /* Is the module's file made of one whose name ends with ".pdb"? */
@@ -153,6 +155,7 @@ struct module *module_open(int fd, const struct stat *st, int root,
     size_t size = strlen(path) + 1;
     struct module *module = calloc(1, sizeof(*module) + size);
     char error[256] = "the file is empty";
+    enum symc_verify_status status = SYMC_VIOLATED;
     int saved;
 
     if (module == NULL) {
@@ -180,9 +183,15 @@ struct module *module_open(int fd, const struct stat *st, int root,
         return NULL;
     }
     close(fd); /* the mapping stays */
-    module->sound = (module->size > 0 || kind == SYMCACHE_KIND_SOURCE) &&
-                    verify_module(module, error, sizeof(error)) &&
-                    !atomic_load(&module->broken);
+    if (module->size > 0 || kind == SYMCACHE_KIND_SOURCE) {
+        status = verify_module(module, error, sizeof(error));
+    }
+    if (status == SYMC_NOT_VERIFIED) {
+        module_unref(module);
+        errno = ENOMEM;
+        return NULL;
+    }
+    module->sound = status == SYMC_SOUND && !atomic_load(&module->broken);
     if (!module->sound) {
         log_error(0, "module file=%s cannot be used: %s", path, error);
     }
