@@ -280,7 +280,13 @@ enum api_poll_news pending_poll_start(struct pending_poll *poll,
 
 const struct api_answer *pending_poll_answer(const struct pending_poll *poll)
 {
-    return poll->answer != NULL ? &poll->answer->answer : NULL;
+    const struct pending_answer *answer;
+
+    /* a call that goes on may just now end in another thread */
+    pthread_mutex_lock(&all.lock);
+    answer = poll->answer;
+    pthread_mutex_unlock(&all.lock);
+    return answer != NULL ? &answer->answer : NULL;
 }
 
 void pending_poll_end(struct pending_poll *poll)
