@@ -66,7 +66,8 @@ _symcachectl() {
     clean)              words='-c --unknown --dry-run --json' ;;
     tier)               words='-c --older-than --former --dry-run --json' ;;
     transcoder)         words='-c' ;;
-    uploads)            words="$asks --root --product --branch --build" ;;
+    uploads)            words="$asks --root --product --branch --build
+                               --release" ;;
     upload)             words='--url --token --expires --force --try --warm
                                --json --watch --product --branch --build' ;;
     watch)              words="$asks --after --once" ;;

@@ -16,6 +16,13 @@
  */
 #define ARTIFACT_LIST_SIZE (sizeof("release-") + 64)
 
+#define ARTIFACTS_FOLDER ".artifacts" /* of all lists, next to the uploads */
+#define ARTIFACTS_SUM 40 /* hex digits, which an entry is called by */
+
+/* In the folder of a release, for people: its name and that of the dist, a line
+ * each. */
+#define ARTIFACTS_RELEASE ".release"
+
 /* Names the list of a debug id in any case.  Returns false if it is none, or
  * has an age. */
 bool artifact_list_of_id(char name[ARTIFACT_LIST_SIZE], const char *debug_id);

@@ -35,6 +35,9 @@
  */
 #define SYMCACHE_UPLOAD_LABELLED  "user.symcached.labelled"
 
+/* Who has sent the file first, as the tokens have it. */
+#define SYMCACHE_UPLOAD_USER     "user.symcached.user"
+
 /* Of the folder of all uploads: the id of its machine, to which what it was
  * sent last belongs in a tier. */
 #define SYMCACHE_UPLOAD_MACHINE  "user.symcached.machine"

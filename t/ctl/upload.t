@@ -223,10 +223,10 @@ is listed()->[0]{size}, $size, 'ls: size';
 $t->write_file("uploads/$_", '') for '.index/1/x', '.try/.index/1/x';
 is_deeply [map { $_->{file} } @{ listed() }], [split ' ', $u->stored],
     'ls: without the index';
-like $ctl->run('uploads', 'ls', @on)->{out}, qr/ \Q$path\E$/m, 'ls: as text';
+like $ctl->run('uploads', 'ls', @on)->{out}, qr/ \Q$path\E(?:  by \S+)?$/m, 'ls: as text';
 symlink "$dir/uploads", "$dir/link" or die "symlink: $!";
 $ctl->is($ctl->run('uploads', 'ls', '--root', "$dir/$_"), 0,
-         qr/ \Q$path\E$/m, undef, "ls: of $_") for 'uploads/', 'link', 'link//';
+         qr/ \Q$path\E(?:  by \S+)?$/m, undef, "ls: of $_") for 'uploads/', 'link', 'link//';
 $ctl->is($ctl->run('uploads', 'ls', '--root', $_), 3, undef, qr/: No such file/,
          "ls: of '$_'") for "$dir/none", '';
 $ctl->is($ctl->run('uploads', 'ls', '--root', "$dir/token"), 3, undef,

@@ -349,7 +349,7 @@ is_deeply { %{ $json[0] }, uploaded => 0 },
       size => length(sym(60)) + length sym(61), uploaded => 0 }, 'and its labels';
 is join(' ', map { m{(app\d+)\.sym} } split /\n/, out('ls', '--build', '[12]',
     '--product', 'q')), 'app61 app62 app60', 'ls by labels: each file once';
-like out('ls', '--product', 'q', '--build', 3), qr{ \.try/\S+app63\.sym$}, 'of a try build';
+like out('ls', '--product', 'q', '--build', 3), qr{ \.try/\S+app63\.sym(?:  by \S+)?$}, 'of a try build';
 is ctl('ls', '--product', 'none')->{code}, 1, 'none: 1';
 is ctl('forget')->{code}, 2, 'forget without labels: 2';
 is ctl('pin', '--build', 1, 'a/b/c')->{code}, 2, 'pin by labels: 2';

@@ -166,9 +166,7 @@ int upload_builds_show(const char *root, const struct build_pattern *pattern,
 /* files ----------------------------------------------------------------- */
 
 int upload_builds_files(const char *root, const struct build_pattern *pattern,
-                        void (*print)(const char *root, const char *path,
-                                      bool is_json),
-                        bool is_json)
+                        void (*print)(void *arg, const char *path), void *arg)
 {
     char tree[PATH_MAX], full[PATH_MAX];
     int code = COMMAND_NOT_FOUND, one;
@@ -195,7 +193,7 @@ int upload_builds_files(const char *root, const struct build_pattern *pattern,
                 if (add_path(&paths, path) && find_file(tree, path, &st)) {
                     snprintf(full, sizeof(full), "%.2000s/%.2000s", tree,
                              path);
-                    print(root, full, is_json);
+                    print(arg, full);
                     code = COMMAND_OK;
                 }
             }

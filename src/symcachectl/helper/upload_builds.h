@@ -20,9 +20,7 @@ int upload_builds_show(const char *root, const struct build_pattern *pattern,
 
 /* Calls print for each file that they have, and that is there, once. */
 int upload_builds_files(const char *root, const struct build_pattern *pattern,
-                        void (*print)(const char *root, const char *path,
-                                      bool is_json),
-                        bool is_json);
+                        void (*print)(void *arg, const char *path), void *arg);
 
 /*
  * Removes the builds, and by calls of remove those of their files that no other

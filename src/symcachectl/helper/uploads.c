@@ -15,6 +15,7 @@
 
 #include "json_request.h"
 #include "upload_builds.h"
+#include "upload_bundles.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 #include "proto/upload.h"
@@ -28,9 +29,20 @@ struct uploads_file {
     const struct stat *st;
     double expires; /* Unix time, or 0 */
     bool is_pinned;
+    char user[256]; /* who has sent it, or "" */
 };
 
-static void print_json(const struct uploads_file *file)
+/* What is listed, and how. */
+struct uploads_list {
+    const char *root;
+    const char *release; /* a pattern: only bundles that have one; or NULL */
+    bool is_json;
+    bool is_found;
+    struct bundle_entries bundles;
+};
+
+static void print_json(const struct uploads_list *list,
+                       const struct uploads_file *file)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -42,11 +54,16 @@ static void print_json(const struct uploads_file *file)
         cJSON_AddNumberToObject(object, "expires", file->expires);
     }
     cJSON_AddBoolToObject(object, "pinned", file->is_pinned);
+    if (file->user[0] != '\0') {
+        cJSON_AddStringToObject(object, "user", file->user);
+    }
+    bundle_add(object, &list->bundles, file->path);
     printable_json(stdout, object);
     cJSON_Delete(object);
 }
 
-static void print_text(const struct uploads_file *file)
+static void print_text(const struct uploads_list *list,
+                       const struct uploads_file *file)
 {
     char size[PRINTABLE_SIZE_MAX], time[PRINTABLE_TIME_MAX];
     char expires[PRINTABLE_TIME_MAX];
@@ -57,28 +74,46 @@ static void print_text(const struct uploads_file *file)
     printf("%10s  %s  %-19s  ", size, time,
            file->is_pinned ? "pinned" : expires);
     printable_put(stdout, file->path);
+    if (file->user[0] != '\0') {
+        fputs("  by ", stdout);
+        printable_put(stdout, file->user);
+    }
+    bundle_print(&list->bundles, file->path);
     putchar('\n');
 }
 
 /* Prints the file of a path that begins with the root. */
-static void list_file(const char *root, const char *path, bool is_json)
+static void list_file(void *arg, const char *path)
 {
+    struct uploads_list *list = arg;
     char text[24] = "";
     struct stat st;
-    struct uploads_file file = {.path = path + strlen(root) + 1, .st = &st};
+    struct uploads_file file = {.path = path + strlen(list->root) + 1,
+                                .st = &st};
 
-    if (lstat(path, &st) != 0) {
-        return; /* it has just been removed */
+    if (lstat(path, &st) != 0 ||
+        (list->release != NULL &&
+         !bundle_has_release(&list->bundles, file.path, list->release))) {
+        return; /* it has just been removed, or is another's */
     }
+    list->is_found = true;
+    (void)getxattr(path, SYMCACHE_UPLOAD_USER, file.user,
+                   sizeof(file.user) - 1);
     if (getxattr(path, SYMCACHE_UPLOAD_EXPIRES, text, sizeof(text) - 1) > 0) {
         file.expires = strtod(text, NULL);
     }
     file.is_pinned = getxattr(path, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0;
-    if (is_json) {
-        print_json(&file);
+    if (list->is_json) {
+        print_json(list, &file);
     } else {
-        print_text(&file);
+        print_text(list, &file);
     }
+}
+
+static bool has_labels(const struct build_pattern *pattern)
+{
+    return pattern->product != NULL || pattern->branch != NULL ||
+           pattern->build != NULL;
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -86,12 +121,13 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static int list_uploads(const char *root, int is_json)
+static int list_all(struct uploads_list *list)
 {
+    const char *root = list->root;
     char *copy = strdup(root), *paths[] = {copy, NULL};
     size_t len = strlen(root);
     int code = COMMAND_OK;
-    bool is_try, is_found = false;
+    bool is_try;
     FTSENT *entry;
     FTS *fts;
 
@@ -101,6 +137,7 @@ static int list_uploads(const char *root, int is_json)
     while (len > 1 && copy[len - 1] == '/') {
         copy[--len] = '\0'; /* names begin behind one slash */
     }
+    list->root = copy;
     fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
     while (fts != NULL && (entry = fts_read(fts)) != NULL) {
         is_try = strncmp(entry->fts_path + len, "/" TRY "/",
@@ -112,8 +149,7 @@ static int list_uploads(const char *root, int is_json)
             fts_set(fts, entry, FTS_SKIP);
         } else if (entry->fts_info == FTS_F &&
                    entry->fts_level == LEVEL + is_try) {
-            list_file(copy, entry->fts_path, is_json);
-            is_found = true;
+            list_file(list, entry->fts_path);
         } else if (entry->fts_info == FTS_DNR ||
                    (entry->fts_level == FTS_ROOTLEVEL &&
                     entry->fts_info != FTS_D && entry->fts_info != FTS_DP)) {
@@ -130,8 +166,25 @@ static int list_uploads(const char *root, int is_json)
     } else {
         fts_close(fts);
     }
+    list->root = root;
     free(copy);
-    return code == COMMAND_OK && !is_found ? COMMAND_NOT_FOUND : code;
+    return code == COMMAND_OK && !list->is_found ? COMMAND_NOT_FOUND : code;
+}
+
+static int list_uploads(const char *root, const struct build_pattern *pattern,
+                        const char *release, bool is_json)
+{
+    struct uploads_list list = {
+        .root = root, .release = release, .is_json = is_json};
+    int code = bundle_entries_read(root, &list.bundles);
+
+    if (code == COMMAND_OK) {
+        code = has_labels(pattern)
+                   ? upload_builds_files(root, pattern, list_file, &list)
+                   : list_all(&list);
+    }
+    bundle_entries_clear(&list.bundles);
+    return code;
 }
 
 /* Splits "[.try/]<name>/<id>/<file>".  Returns false if it is something
@@ -231,15 +284,9 @@ static enum verb find_verb(const char *what)
     return verb;
 }
 
-static bool has_labels(const struct build_pattern *pattern)
-{
-    return pattern->product != NULL || pattern->branch != NULL ||
-           pattern->build != NULL;
-}
-
 /* Returns COMMAND_USAGE after printing what is wrong, or COMMAND_OK. */
 static int check_usage(enum verb verb, const struct build_pattern *pattern,
-                       int nfiles)
+                       const char *release, int nfiles)
 {
     bool takes_files = verb == RM || verb == PIN || verb == UNPIN;
 
@@ -254,9 +301,15 @@ static int check_usage(enum verb verb, const struct build_pattern *pattern,
     if (takes_files && has_labels(pattern)) {
         return command_usage("uploads", verbs[verb], "takes no labels");
     }
-    if (verb == FORGET && !has_labels(pattern)) {
+    if (release != NULL && ((verb != LS && verb != FORGET) ||
+                            has_labels(pattern))) {
+        return command_usage("uploads", "--release",
+                             "is for ls and forget, without labels");
+    }
+    if (verb == FORGET && release == NULL && !has_labels(pattern)) {
         return command_usage("uploads", verbs[verb],
-                             "needs --product, --branch or --build");
+                             "needs --product, --branch, --build or "
+                             "--release");
     }
     return COMMAND_OK;
 }
@@ -265,11 +318,13 @@ int uploads_command(int argc, char **argv)
 {
     struct settings settings = {0};
     const char *product = NULL, *branch = NULL, *build = NULL, *root = NULL;
+    const char *release = NULL;
     const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
                                         {"--root", NULL, &settings.root},
                                         {"--product", NULL, &product},
                                         {"--branch", NULL, &branch},
-                                        {"--build", NULL, &build}};
+                                        {"--build", NULL, &build},
+                                        {"--release", NULL, &release}};
     struct build_pattern pattern;
     int code = COMMAND_OK;
     enum verb verb;
@@ -281,7 +336,7 @@ int uploads_command(int argc, char **argv)
     pattern = (struct build_pattern){(char *)product, (char *)branch,
                                      (char *)build};
     verb = find_verb(argc > 0 ? argv[0] : "");
-    if (check_usage(verb, &pattern, argc - 1) != COMMAND_OK) {
+    if (check_usage(verb, &pattern, release, argc - 1) != COMMAND_OK) {
         return COMMAND_USAGE;
     }
     if (verb != RM) {
@@ -292,13 +347,12 @@ int uploads_command(int argc, char **argv)
     }
     if (verb == BUILDS) {
         code = upload_builds_show(root, &pattern, settings.is_json);
+    } else if (verb == FORGET && release != NULL) {
+        code = bundles_forget(&settings, root, release, remove_file);
     } else if (verb == FORGET) {
         code = upload_builds_forget(&settings, root, &pattern, remove_file);
-    } else if (verb == LS && has_labels(&pattern)) {
-        code = upload_builds_files(root, &pattern, list_file,
-                                   settings.is_json);
     } else if (verb == LS) {
-        code = list_uploads(root, settings.is_json);
+        code = list_uploads(root, &pattern, release, settings.is_json);
     } else {
         code = each_upload(&settings, verbs[verb], root, argc - 1, argv + 1);
     }

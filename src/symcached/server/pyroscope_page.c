@@ -301,6 +301,7 @@ static void take_upload(struct pyroscope *pyroscope,
         .is_object = true,
         .only_try = call->only_try,
         .replace = config->uploads.replace,
+        .user = call->user,
         .body = request_header(call->req, UPLOAD_HEADER_BODY)};
     const char *wrong = upload_labels_read(call->req, &request.labels);
 

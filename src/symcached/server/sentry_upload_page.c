@@ -358,11 +358,13 @@ static bool read_labels(struct evhttp_request *req,
 }
 
 static void answer_files(struct uploads *uploads, const struct config *config,
-                         bool only_try, struct evhttp_request *req)
+                         const char *user, bool only_try,
+                         struct evhttp_request *req)
 {
     struct upload_sum *sums = malloc(CHUNKS_MAX * sizeof(*sums));
     cJSON *asked = read_body(config, req), *answer, *file, *item;
-    struct assembly_request request = {.only_try = only_try, .files = asked};
+    struct assembly_request request = {
+        .user = user, .only_try = only_try, .files = asked};
     size_t used = 0, n;
 
     if (asked == NULL || !read_labels(req, &request)) {
@@ -399,12 +401,13 @@ static void refuse_bundle(cJSON *answer, const char *detail)
 
 /* A bundle of scripts: {"checksum", "chunks", "version", "dist"}. */
 static void answer_bundle(struct uploads *uploads, const struct config *config,
-                          bool only_try, struct evhttp_request *req)
+                          const char *user, bool only_try,
+                          struct evhttp_request *req)
 {
     struct upload_sum *sums = malloc(CHUNKS_MAX * sizeof(*sums));
     cJSON *asked = read_body(config, req), *answer;
-    struct assembly_request request = {.only_try = only_try,
-                                       .is_artifacts = true};
+    struct assembly_request request = {
+        .user = user, .only_try = only_try, .is_artifacts = true};
     char name[2 * SENTRY_RELEASE_MAX + 2];
 
     if (asked == NULL || !read_labels(req, &request)) {
@@ -487,6 +490,7 @@ static void take_form(struct uploads *uploads, const struct config *config,
         .replace = is_mappings && config->uploads.replace,
         .boundary = boundary,
         .body = request_header(req, UPLOAD_HEADER_BODY),
+        .user = user,
         .only_try = only_try,
         .expires = is_mappings ? 0 : (unsigned)config->uploads.parts_kept};
     const char *wrong =
@@ -662,10 +666,10 @@ void sentry_page(struct uploads *uploads, const struct config *config,
         take_form(uploads, config, user, only_try, page == PAGE_MAPPINGS, req);
         break;
     case PAGE_ASSEMBLE:
-        answer_files(uploads, config, only_try, req);
+        answer_files(uploads, config, user, only_try, req);
         break;
     case PAGE_BUNDLE:
-        answer_bundle(uploads, config, only_try, req);
+        answer_bundle(uploads, config, user, only_try, req);
         break;
     case PAGE_FILES:
         sentry_files(config, only_try, query, req);

@@ -224,6 +224,7 @@ void symbfile_upload_page(struct uploads *uploads, const struct config *config,
     request.file = strcmp(target->segments[1], "symbols-ranges") == 0
                        ? SYMCACHE_NAME_NONE ".symbfile"
                        : SYMCACHE_NAME_NONE ".returnpads";
+    request.user = upload->user;
     uploads_take(uploads, &request, on_done, upload);
 }
 

@@ -240,6 +240,7 @@ static void take_symupload(struct symuploads *symuploads,
         .is_object = true,
         .only_try = entry->only_try,
         .replace = config->uploads.replace,
+        .user = entry->user,
         .body = request_header(req, UPLOAD_HEADER_BODY)};
     const char *wrong = upload_labels_read(req, &request.labels);
 

@@ -244,6 +244,7 @@ static void take_file(struct tecken_session *session,
         .body_fd = body == NULL ? session->fd : -1,
         .replace = config->uploads.replace,
         .only_try = session->only_try,
+        .user = session->user,
         .labels = session->labels};
 
     session->req = req;

@@ -503,6 +503,7 @@ void upload_page(struct uploads *uploads, const struct config *config,
                                               .untold = ""});
         return;
     }
+    request.user = page->user;
     uploads_take(uploads, &request, on_done, page);
 }
 

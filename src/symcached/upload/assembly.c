@@ -48,7 +48,7 @@ struct assembly_entry {
     unsigned expires;
     struct build_labels labels;
     bool is_artifacts;
-    char *release, *dist;       /* or NULL */
+    char *user, *release, *dist; /* or NULL */
     char *text;                 /* why it failed */
     struct symstore_path place; /* of one that is done, and its file then: */
     ino_t inode;
@@ -330,6 +330,7 @@ static void forget_assembly(struct assembly_entry *entry)
     }
     free(entry->name);
     drop_chunks(entry);
+    free(entry->user);
     free(entry->release);
     free(entry->dist);
     free(entry->text);
@@ -377,6 +378,7 @@ add_assembly(struct assemblies *assemblies,
     entry->labels = request->labels;
     entry->nchunks = request->nchunks;
     entry->is_artifacts = request->is_artifacts;
+    entry->user = request->user != NULL ? strdup(request->user) : NULL;
     entry->release =
         request->release != NULL ? strdup(request->release) : NULL;
     entry->dist = request->dist != NULL ? strdup(request->dist) : NULL;
@@ -549,6 +551,7 @@ static void begin_assembly(struct assemblies *assemblies,
                                      .only_try = entry->only_try,
                                      .expires = entry->expires,
                                      .labels = entry->labels,
+                                     .user = entry->user,
                                      .replace = config->replace};
 
     if (entry->is_artifacts) {

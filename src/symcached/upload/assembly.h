@@ -46,6 +46,7 @@ struct assembly_request {
     bool only_try;
     unsigned expires; /* seconds; 0 = never */
     struct build_labels labels;
+    const char *user; /* or NULL */
 
     /* a bundle of scripts, which has no name */
     bool is_artifacts;

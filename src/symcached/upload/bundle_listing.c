@@ -35,6 +35,7 @@ struct work {
     char root[PATH_MAX];
     char sum[ARTIFACTS_SUM + 1];
     char *lists; /* lines */
+    char *release, *dist; /* or NULL */
     int errnum;
 };
 
@@ -261,6 +262,10 @@ static void run_listing(void *arg)
 {
     struct work *work = arg;
 
+    if (work->release != NULL) {
+        /* the bundle is found without it */
+        (void)artifacts_name_release(work->root, work->release, work->dist);
+    }
     work->errnum = artifacts_note(work->root, work->sum, work->lists);
 }
 
@@ -269,6 +274,8 @@ static void drop_listing(void *arg)
     struct work *work = arg;
 
     free(work->lists);
+    free(work->release);
+    free(work->dist);
     free(work);
 }
 
@@ -301,6 +308,8 @@ static struct task *start_listing(struct bundle_listing *listing,
     snprintf(work->root, sizeof(work->root), "%.2000s%s", note->root,
              note->is_try ? "/" UPLOADS_TRY : "");
     snprintf(work->sum, sizeof(work->sum), "%s", note->sum);
+    work->release = note->release != NULL ? strdup(note->release) : NULL;
+    work->dist = note->dist != NULL ? strdup(note->dist) : NULL;
     return task_start(listing->uploads->base, SECONDS, &calls, work);
 }
 

@@ -98,6 +98,7 @@ void publication_free(struct publication *publication)
     write_ahead_log_leave(publication->intent);
     fd_close(publication->disk);
     free(publication->conflict);
+    free(publication->user);
     free(publication->files);
     free(publication->root);
     free(publication);
@@ -444,6 +445,7 @@ static int publish_file(const struct publication *p,
         return rc;
     }
     if (is_new) {
+        retention_set_user(path, p->user);
         rc = retention_set_expires(path, p->expires);
         return rc != 0 ? rc : give_name(p, file);
     }

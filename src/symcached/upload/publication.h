@@ -54,6 +54,7 @@ struct publication {
     bool removes;  /* read from an intent: the files were to be removed */
     unsigned expires; /* seconds from now on; 0 = never */
     struct build_labels labels; /* of the build that has the files */
+    char *user; /* who has sent them; or NULL */
     bool shortens; /* expires counts for what is there and would stay longer */
     struct upload_file *files;
     size_t nfiles;

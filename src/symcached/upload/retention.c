@@ -54,6 +54,13 @@ int retention_set_labelled(const char *path, bool is_new, bool is_labelled)
                : errno;
 }
 
+void retention_set_user(const char *path, const char *user)
+{
+    if (user != NULL && strcmp(user, "-") != 0) {
+        (void)setxattr(path, SYMCACHE_UPLOAD_USER, user, strlen(user), 0);
+    }
+}
+
 time_t upload_expires(const char *path)
 {
     char text[24] = "";

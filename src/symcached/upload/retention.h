@@ -34,6 +34,10 @@ int retention_set_labelled(const char *path, bool is_new, bool is_labelled);
  */
 int retention_extend(const char *path, unsigned seconds);
 
+/* Notes who has sent a new file; NULL is not known.  Where the file system has
+ * no such attributes, only the log has it. */
+void retention_set_user(const char *path, const char *user);
+
 /* Notes that the file is used now. */
 void retention_touch(const char *path);
 

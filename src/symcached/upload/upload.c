@@ -147,7 +147,8 @@ static bool is_stored(const struct upload_file *file)
 
 static void log_file(const struct upload *u, const struct upload_file *file)
 {
-    log_info(0, "upload file=%s/%s/%s bytes=%" PRIu64 " %s%s",
+    log_info(0, "upload user=%s file=%s/%s/%s bytes=%" PRIu64 " %s%s",
+             u->request.user != NULL ? u->request.user : "-",
              file->place.name, file->place.id, file->place.file, file->size,
              u->result.is_try ? "try " : "",
              file->fate == UPLOAD_NEW ? "stored" : "replaced");
@@ -385,6 +386,9 @@ void upload_publish(struct upload *u)
 {
     u->publication->compares = u->shares;
     u->publication->replace = u->request.replace || u->shared;
+    free(u->publication->user);
+    u->publication->user =
+        u->request.user != NULL ? strdup(u->request.user) : NULL;
     u->publication->expires = u->part[0] != '\0'
                                   ? u->config->uploads.parts_kept
                                   : u->request.expires;
@@ -467,7 +471,8 @@ static struct upload *upload_new(struct uploads *uploads,
     u->request = *request;
     u->texts = malloc(text_size(request->name) + text_size(request->id) +
                       text_size(request->file) +
-                      text_size(request->boundary) + 1);
+                      text_size(request->boundary) + text_size(request->user) +
+                      1);
     if (u->texts == NULL) {
         free(u);
         return NULL;
@@ -477,6 +482,7 @@ static struct upload *upload_new(struct uploads *uploads,
     u->request.id = copy_text(&at, request->id);
     u->request.file = copy_text(&at, request->file);
     u->request.boundary = copy_text(&at, request->boundary);
+    u->request.user = copy_text(&at, request->user);
     u->uploads = uploads;
     u->config = config_ref((struct config *)scheduler_config(
         uploads->scheduler));

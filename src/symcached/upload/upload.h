@@ -67,6 +67,7 @@ struct upload_request {
     bool warm; /* what is made of it is made at once */
     unsigned expires; /* seconds from now on; 0 = never */
     struct build_labels labels; /* of the build that has the files */
+    const char *user;           /* of the token; or NULL */
 };
 
 struct upload_result {

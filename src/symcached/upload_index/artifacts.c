@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/artifact_list.h"
 #include "base/fd_close.h"
+#include "base/fd_write.h"
 #include "base/workdir.h"
 #include "config/config.h"
 
@@ -74,6 +74,33 @@ int artifacts_note(const char *root, const char *sum, const char *lists)
     return rc;
 }
 
+int artifacts_name_release(const char *root, const char *release,
+                           const char *dist)
+{
+    char path[PATH_MAX], list[ARTIFACT_LIST_SIZE], text[1024];
+    int fd, n, rc;
+
+    dist = dist != NULL ? dist : "";
+    artifact_list_of_release(list, release, strlen(release), dist,
+                             strlen(dist));
+    snprintf(path, sizeof(path), "%.2000s/" ARTIFACTS_FOLDER "/%s", root,
+             list);
+    if (workdir_make_path(path) != 0) {
+        return errno;
+    }
+    snprintf(path, sizeof(path),
+             "%.2000s/" ARTIFACTS_FOLDER "/%s/" ARTIFACTS_RELEASE, root, list);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+              0644);
+    if (fd < 0) {
+        return errno;
+    }
+    n = snprintf(text, sizeof(text), "%.500s\n%.500s\n", release, dist);
+    rc = fd_write(fd, text, (size_t)n) == 0 ? 0 : errno;
+    close(fd);
+    return rc;
+}
+
 static bool has_bundle(const char *root, const char *sum)
 {
     char path[PATH_MAX];
@@ -96,14 +123,20 @@ static void clean_folder(const char *root, const char *path)
 {
     const struct dirent *item;
     DIR *dir = opendir(path);
+    size_t n = 0;
 
     while (dir != NULL && (item = readdir(dir)) != NULL) {
+        n += item->d_name[0] != '.';
         if (strlen(item->d_name) == ARTIFACTS_SUM &&
-            is_gone(root, item->d_name)) {
-            (void)unlinkat(dirfd(dir), item->d_name, 0);
+            is_gone(root, item->d_name) &&
+            unlinkat(dirfd(dir), item->d_name, 0) == 0) {
+            n--;
         }
     }
     if (dir != NULL) {
+        if (n == 0) {
+            (void)unlinkat(dirfd(dir), ARTIFACTS_RELEASE, 0);
+        }
         closedir(dir);
         (void)rmdir(path); /* if it is empty */
     }

@@ -8,6 +8,7 @@
  *   <root>/.artifacts/<debug id>/<SHA-1>
  *   <root>/.artifacts/release-<SHA-256 of release, NUL and dist>/<SHA-1>
  *
+ * The folder of a release also has its name (ARTIFACTS_RELEASE).
  * They are of this machine alone.  One whose bundle is gone is ignored.  In a
  * tier of uploads the last part of the path has the time in front, so that the
  * newest entries of a list are the first ones by their names:
@@ -23,14 +24,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
+#include "base/artifact_list.h"
 #include "config/config.h"
 
 /* The file of a bundle, in the folder _/hash-<SHA-1>. */
 #define ARTIFACTS_FILE SYMCACHE_NAME_NONE UPLOADS_BUNDLE_END
 
-#define ARTIFACTS_FOLDER ".artifacts" /* below the root of uploads */
-#define ARTIFACTS_SUM 40              /* hex digits */
-#define ARTIFACTS_FOUND 20            /* bundles, the newest ones */
+#define ARTIFACTS_FOUND 20 /* bundles, the newest ones */
 
 struct artifacts_found {
     char sums[ARTIFACTS_FOUND][ARTIFACTS_SUM + 1]; /* the newest first */
@@ -41,6 +41,11 @@ struct artifacts_found {
 /* Notes a bundle in these lists (base/artifact_list.h), a line each.  Takes
  * its time, for a thread.  Returns 0, or an errno. */
 int artifacts_note(const char *root, const char *sum, const char *lists);
+
+/* Writes the name of a release into the folder of its list; dist may be NULL.
+ * For a thread.  Returns 0, or an errno. */
+int artifacts_name_release(const char *root, const char *release,
+                           const char *dist);
 
 /* Writes the name of an entry in the tier. */
 void artifacts_print_shared(char *name, size_t size,

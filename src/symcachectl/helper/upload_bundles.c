@@ -1,0 +1,308 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "upload_bundles.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include "base/array.h"
+#include "base/artifact_list.h"
+#include "base/fd_close.h"
+#include "base/glob.h"
+#include "proto/upload.h"
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+
+/* "[.try/]_/hash-<SHA-1>/_.artifacts" */
+#define TRY ".try/"
+#define FOLDER "_/hash-"
+#define END "/_.artifacts"
+#define PATH_SIZE (sizeof(TRY FOLDER END) + ARTIFACTS_SUM)
+
+#define NAMES_MAX 1024 /* bytes of the names of a release and its dist */
+#define MATCH_STEPS 100000
+
+/* A bundle in a list, which is that of a release or of a debug id. */
+struct bundle_entry {
+    char path[PATH_SIZE];
+    bool is_release;
+    char *name;
+    char *dist; /* "": none */
+};
+
+/* reading ------------------------------------------------------------------ */
+
+/* Reads the names of a release and its dist, two lines.  Where there are none,
+ * as in lists of before, the name is that of the list. */
+static void read_names(int dir, const char *list, char names[NAMES_MAX],
+                       const char **dist)
+{
+    int fd = openat(dir, ARTIFACTS_RELEASE,
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, names, NAMES_MAX - 1) : -1;
+    char *end;
+
+    fd_close(fd);
+    names[n > 0 ? n : 0] = '\0';
+    end = strchr(names, '\n');
+    if (end == NULL) {
+        snprintf(names, NAMES_MAX, "%s", list);
+        *dist = "";
+        return;
+    }
+    *end++ = '\0';
+    end[strcspn(end, "\n")] = '\0';
+    *dist = end;
+}
+
+static void add_entry(struct bundle_entries *entries, const char *tree,
+                      const char *sum, bool is_release, const char *name,
+                      const char *dist)
+{
+    struct bundle_entry *entry;
+
+    if (array_need(&entries->all, &entries->room, entries->n + 1,
+                   sizeof(*entry)) != 0) {
+        command_no_memory();
+    }
+    entry = &entries->all[entries->n++];
+    snprintf(entry->path, sizeof(entry->path), "%s" FOLDER "%s" END, tree,
+             sum);
+    entry->is_release = is_release;
+    entry->name = strdup(name);
+    entry->dist = strdup(dist);
+    if (entry->name == NULL || entry->dist == NULL) {
+        command_no_memory();
+    }
+}
+
+static void read_list(struct bundle_entries *entries, const char *tree,
+                      int lists, const char *list)
+{
+    static const char release[] = "release-";
+    bool is_release = strncmp(list, release, sizeof(release) - 1) == 0;
+    int fd = openat(lists, list, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const char *name = list, *dist = "";
+    const struct dirent *item;
+    char names[NAMES_MAX];
+
+    if (dir == NULL) {
+        fd_close(fd);
+        return; /* it has just been removed, or is no list */
+    }
+    if (is_release) {
+        read_names(fd, list, names, &dist);
+        name = names;
+    }
+    while ((item = readdir(dir)) != NULL) {
+        if (strlen(item->d_name) == ARTIFACTS_SUM) {
+            add_entry(entries, tree, item->d_name, is_release, name, dist);
+        }
+    }
+    closedir(dir);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct bundle_entry *x = a, *y = b;
+    int diff = strcmp(x->path, y->path);
+
+    diff = diff != 0 ? diff : y->is_release - x->is_release;
+    diff = diff != 0 ? diff : strcmp(x->name, y->name);
+    return diff != 0 ? diff : strcmp(x->dist, y->dist);
+}
+
+int bundle_entries_read(const char *root, struct bundle_entries *entries)
+{
+    static const char *const trees[] = {"", TRY};
+    const struct dirent *item;
+    char path[PATH_MAX];
+    size_t i;
+    DIR *dir;
+
+    *entries = (struct bundle_entries){.n = 0};
+    for (i = 0; i < COUNT(trees); i++) {
+        snprintf(path, sizeof(path), "%.2000s/%s" ARTIFACTS_FOLDER, root,
+                 trees[i]);
+        dir = opendir(path);
+        if (dir == NULL && errno != ENOENT && errno != ENOTDIR) {
+            return command_fail(COMMAND_IO, path, strerror(errno));
+        }
+        while (dir != NULL && (item = readdir(dir)) != NULL) {
+            if (item->d_name[0] != '.') {
+                read_list(entries, trees[i], dirfd(dir), item->d_name);
+            }
+        }
+        if (dir != NULL) {
+            closedir(dir);
+        }
+    }
+    if (entries->n > 0) {
+        qsort(entries->all, entries->n, sizeof(entries->all[0]), compare);
+    }
+    return COMMAND_OK;
+}
+
+void bundle_entries_clear(struct bundle_entries *entries)
+{
+    while (entries->n > 0) {
+        entries->n--;
+        free(entries->all[entries->n].name);
+        free(entries->all[entries->n].dist);
+    }
+    free(entries->all);
+    *entries = (struct bundle_entries){.n = 0};
+}
+
+/* one bundle --------------------------------------------------------------- */
+
+/* Returns the first entry of a bundle, and *n of them; they are in order. */
+static const struct bundle_entry *
+find_entries(const struct bundle_entries *entries, const char *path, size_t *n)
+{
+    size_t low = 0, high = entries->n, middle;
+
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        if (strcmp(entries->all[middle].path, path) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    *n = 0;
+    while (low + *n < entries->n &&
+           strcmp(entries->all[low + *n].path, path) == 0) {
+        ++*n;
+    }
+    return entries->all + low;
+}
+
+static bool matches(const struct bundle_entry *entry, const char *pattern)
+{
+    size_t steps = MATCH_STEPS;
+
+    return entry->is_release &&
+           (strcmp(entry->name, pattern) == 0 ||
+            (glob_is_valid(pattern, strlen(pattern)) &&
+             glob_matches(pattern, strlen(pattern), entry->name,
+                          strlen(entry->name), &steps)));
+}
+
+bool bundle_has_release(const struct bundle_entries *entries, const char *path,
+                        const char *pattern)
+{
+    const struct bundle_entry *entry;
+    size_t n;
+
+    for (entry = find_entries(entries, path, &n); n > 0; entry++, n--) {
+        if (matches(entry, pattern)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void bundle_print(const struct bundle_entries *entries, const char *path)
+{
+    const struct bundle_entry *entry;
+    size_t n, ids = 0;
+
+    for (entry = find_entries(entries, path, &n); n > 0; entry++, n--) {
+        if (!entry->is_release) {
+            ids++;
+            continue;
+        }
+        fputs("  release ", stdout);
+        printable_put(stdout, entry->name);
+        if (entry->dist[0] != '\0') {
+            fputs(" dist ", stdout);
+            printable_put(stdout, entry->dist);
+        }
+    }
+    if (ids > 0) {
+        printf("  %zu debug id%s", ids, ids > 1 ? "s" : "");
+    }
+}
+
+void bundle_add(cJSON *object, const struct bundle_entries *entries,
+                const char *path)
+{
+    cJSON *releases = NULL, *ids = NULL, *release;
+    const struct bundle_entry *entry;
+    size_t n;
+
+    entry = find_entries(entries, path, &n);
+    if (n > 0) {
+        releases = cJSON_AddArrayToObject(object, "releases");
+        ids = cJSON_AddArrayToObject(object, "debug_ids");
+    }
+    for (; n > 0; entry++, n--) {
+        if (!entry->is_release) {
+            cJSON_AddItemToArray(ids, cJSON_CreateString(entry->name));
+            continue;
+        }
+        release = cJSON_CreateObject();
+        cJSON_AddStringToObject(release, "release", entry->name);
+        if (entry->dist[0] != '\0') {
+            cJSON_AddStringToObject(release, "dist", entry->dist);
+        }
+        cJSON_AddItemToArray(releases, release);
+    }
+}
+
+/* removal ------------------------------------------------------------------ */
+
+/* Does a bundle have releases that the pattern matches, and no other one, and
+ * may it be removed?  One that is gone is passed over. */
+static bool may_go(const char *root, const struct bundle_entry *entry,
+                   size_t n, const char *pattern)
+{
+    char path[PATH_MAX];
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (entry[i].is_release && !matches(&entry[i], pattern)) {
+            return false;
+        }
+    }
+    snprintf(path, sizeof(path), "%.2000s/%s", root, entry->path);
+    return lgetxattr(path, SYMCACHE_UPLOAD_PINNED, NULL, 0) < 0 &&
+           (errno == ENODATA || errno == ENOTSUP);
+}
+
+int bundles_forget(const struct settings *settings, const char *root,
+                   const char *pattern,
+                   int (*remove)(const struct settings *settings, char *path))
+{
+    const struct bundle_entry *entry;
+    struct bundle_entries entries;
+    char path[PATH_SIZE];
+    size_t i, n, found = 0;
+    int code = bundle_entries_read(root, &entries), one;
+
+    for (i = 0; i < entries.n; i += n) {
+        entry = find_entries(&entries, entries.all[i].path, &n);
+        if (!bundle_has_release(&entries, entry->path, pattern)) {
+            continue;
+        }
+        found++;
+        if (may_go(root, entry, n, pattern)) {
+            memcpy(path, entry->path, sizeof(path));
+            one = remove(settings, path);
+            code = one > code ? one : code;
+        }
+    }
+    bundle_entries_clear(&entries);
+    return code == COMMAND_OK && found == 0
+               ? command_fail(COMMAND_NOT_FOUND, root, "no such release")
+               : code;
+}

@@ -1,0 +1,47 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl uploads, of bundles of scripts: which releases and debug ids one
+ * has, and removal of those of a release.
+ */
+#ifndef SYMCACHECTL_HELPER_UPLOAD_BUNDLES_H
+#define SYMCACHECTL_HELPER_UPLOAD_BUNDLES_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include "symcachectl/settings.h"
+
+struct bundle_entry;
+
+/* The entries of all lists below a root, by bundle. */
+struct bundle_entries {
+    struct bundle_entry *all;
+    size_t n, room;
+};
+
+/* Returns an exit code; there may be no lists. */
+int bundle_entries_read(const char *root, struct bundle_entries *entries);
+void bundle_entries_clear(struct bundle_entries *entries);
+
+/* Of these, path is that of an upload below the root; there are none unless it
+ * is one of a bundle. */
+
+/* Is it of a release that the pattern matches, with "*" and "?"? */
+bool bundle_has_release(const struct bundle_entries *entries, const char *path,
+                        const char *pattern);
+
+/* Prints its releases, and how many debug ids it has. */
+void bundle_print(const struct bundle_entries *entries, const char *path);
+
+/* Adds the same to an object, with the debug ids. */
+void bundle_add(cJSON *object, const struct bundle_entries *entries,
+                const char *path);
+
+/* Calls remove for each bundle that has a release which the pattern matches,
+ * and no other one, and that is not pinned.  Returns an exit code. */
+int bundles_forget(const struct settings *settings, const char *root,
+                   const char *pattern,
+                   int (*remove)(const struct settings *settings, char *path));
+
+#endif
