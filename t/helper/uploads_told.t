@@ -110,6 +110,8 @@ unlink "$dir/refuses";
 told();
 $t->wait_until('later it takes them', sub { !-e "$dir/uploads/.untold" });
 is $t->metric('symcached_uploads_untold'), 0, 'none is left';
+sub end_is_logged { scalar(() = $t->helper_log =~ /\Q$address\E has been told/g) }
+is end_is_logged(), 1, 'the log tells of the end';
 my @late = told();
 is_deeply [sort map { s/\?.*//r } @late], [$bad, $worse], 'both';
 is scalar(grep { !/&late=1/ } @late), 0, 'which may have changed since, as it says';
@@ -135,7 +137,7 @@ unlink "$dir/refuses";
 $t->wait_until('it is told later', sub { untold() eq '' });
 
 SKIP: {
-    skip Test::Clock::why(), 4 if !$clock;
+    skip Test::Clock::why(), 5 if !$clock;
     touch('refuses');
     is $u->put("$bad?force=1", "${text}x\n")->{json}{untold}, $address, 'once more';
     $t->wait_until('since when it is refused is kept', sub { untold() =~ / \d+$/ });
@@ -146,8 +148,11 @@ SKIP: {
     $t->stop_symcached;
     $clock->set(9000);
     told();
+    my $ends = end_is_logged();
     $t->start_symcached(config(), env => $clock->env(all => 1));
     $t->wait_until('refused by another process', sub { told() > 0 });
+    $t->wait_until('and again', sub { told() > 0 });
+    is end_is_logged(), $ends, 'which is not the end';
     $clock->set(10900);
     $t->wait_until('it is dropped after an hour', sub {
         $t->helper_log =~ m{\Q$address\E is never told of /v1/changed/bad\.} });

@@ -170,6 +170,7 @@ static void on_sent(void *arg, const struct send_result *result)
     struct peer *peer = arg;
     struct message *message = TAILQ_FIRST(&peer->messages);
     long status = result->answer->status;
+    bool was_refused = message->is_refused;
 
     peer->send = NULL;
     if (is_refusal(status)) {
@@ -186,10 +187,11 @@ static void on_sent(void *arg, const struct send_result *result)
         }
         drop_first(peer, &peer->messages);
     }
-    if (peer->fails && TAILQ_EMPTY(&peer->messages)) {
+    if (TAILQ_EMPTY(&peer->messages) && TAILQ_EMPTY(&peer->aside) &&
+        (peer->fails || was_refused)) {
         log_info(0, "uploads: %s has been told", peer->address);
-        peer->fails = false;
     }
+    peer->fails = peer->fails && !TAILQ_EMPTY(&peer->messages);
     peer_send(peer);
 }
 
