@@ -294,6 +294,8 @@ my %long = (
     'src/symcached/server/server.c' => 'a page each, and their table',
     'src/symcached/upload/assembly.c' =>
         'one file of chunks, and what each question for it is answered',
+    'src/symcached/upload/upload.c' =>
+        'the steps of one upload, and the turn of each',
     'src/symcachectl/helper/upload.c' =>
         'one pass over files, and each answer that ends it',
 );

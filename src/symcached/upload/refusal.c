@@ -5,8 +5,11 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include "base/disk_full.h"
 #include "base/log.h"
 #include "base/log_pause.h"
 #include "base/task.h"
@@ -37,6 +40,34 @@ void upload_path_print(char *text, size_t size, const struct upload *u)
         snprintf(text, size, " file=%s/%s/%s", request->name, request->id,
                  request->file);
     }
+}
+
+void upload_refuse(struct upload *u, int status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(u->text, sizeof(u->text), format, args);
+    va_end(args);
+    upload_finish(u, status);
+}
+
+void upload_refuse_size(struct upload *u, const char *what)
+{
+    upload_refuse(u, 413,
+                  "%s: more than \"uploads.max_size\" allows, which is "
+                  "%" PRIu64 " bytes",
+                  what, u->config->uploads.max_size);
+}
+
+void upload_refuse_errno(struct upload *u, int errnum, const char *what)
+{
+    char path[PATH_MAX];
+
+    upload_path_print(path, sizeof(path), u);
+    log_error(errnum, "upload%s: %s", path, what);
+    upload_refuse(u, disk_is_full(errnum) ? 507 : 500, "%s: %s", what,
+           strerror(errnum));
 }
 
 /* The thread's own. */

@@ -28,7 +28,6 @@
 #include <sys/queue.h>
 #include <unistd.h>
 #include "base/async_unlink.h"
-#include "base/disk_full.h"
 #include "base/fd_close.h"
 #include "base/log.h"
 #include "base/task.h"
@@ -50,12 +49,15 @@
 #include "warm.h"
 #include "write_ahead_log.h"
 
-/* Uploads that are worked on; others are told to come again. */
+/* Uploads that are worked on, and others that wait until one of these has
+ * ended, each with a descriptor; more are told to come again. */
 #define UPLOADS_MAX 4
+#define WAITING_MAX 64
 
 /* the end ---------------------------------------------------------------- */
 
 static void share_next(struct uploads *uploads);
+static void begin_next(struct uploads *uploads);
 
 static void upload_free(struct upload *u)
 {
@@ -83,7 +85,11 @@ static void upload_free(struct upload *u)
         async_unlink_add(u->work);
     }
     LIST_REMOVE(u, entry);
-    u->uploads->n--;
+    if (u->awaits_turn) {
+        uploads->nwaiting--;
+    } else {
+        uploads->n--;
+    }
     config_unref(u->config);
     free(u->texts);
     free(u->debug_ids);
@@ -92,6 +98,7 @@ static void upload_free(struct upload *u)
     share_next(uploads);
     part_join_next(uploads);
     assemblies_next(uploads->assemblies);
+    begin_next(uploads);
 }
 
 void upload_finish(struct upload *u, int status)
@@ -108,34 +115,6 @@ void upload_finish(struct upload *u, int status)
     }
     u->done(u->arg, &u->result);
     upload_free(u);
-}
-
-void upload_refuse(struct upload *u, int status, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(u->text, sizeof(u->text), format, args);
-    va_end(args);
-    upload_finish(u, status);
-}
-
-void upload_refuse_size(struct upload *u, const char *what)
-{
-    upload_refuse(u, 413,
-                  "%s: more than \"uploads.max_size\" allows, which is "
-                  "%" PRIu64 " bytes",
-                  what, u->config->uploads.max_size);
-}
-
-void upload_refuse_errno(struct upload *u, int errnum, const char *what)
-{
-    char path[PATH_MAX];
-
-    upload_path_print(path, sizeof(path), u);
-    log_error(errnum, "upload%s: %s", path, what);
-    upload_refuse(u, disk_is_full(errnum) ? 507 : 500, "%s: %s", what,
-           strerror(errnum));
 }
 
 /* 3: invalidation --------------------------------------------------------- */
@@ -486,11 +465,11 @@ static struct upload *upload_new(struct uploads *uploads,
     u->uploads = uploads;
     u->config = config_ref((struct config *)scheduler_config(
         uploads->scheduler));
-    u->shares = tier_copy_is_wanted(u->config);
     u->in = u->got = u->disk = -1;
     unpacking_init(&u->unpacking, u->config->uploads.max_size);
     LIST_INSERT_HEAD(&uploads->running, u, entry);
-    uploads->n++;
+    u->awaits_turn = true;
+    uploads->nwaiting++;
     return u;
 }
 
@@ -509,6 +488,69 @@ struct assemblies *uploads_assemblies(const struct uploads *uploads)
     return uploads->assemblies;
 }
 
+/* A configuration may come without any while an upload comes or waits. */
+static bool has_root(struct upload *u)
+{
+    if (u->config->uploads.root == NULL) {
+        upload_refuse(u, 404, "the configuration has no \"uploads\"");
+        return false;
+    }
+    return true;
+}
+
+/* Its turn has come. */
+static void begin_upload(struct upload *u)
+{
+    struct uploads *uploads = u->uploads;
+
+    u->awaits_turn = false;
+    uploads->nwaiting--;
+    uploads->n++;
+
+    /* there may be another one since it came */
+    config_unref(u->config);
+    u->config = config_ref((struct config *)scheduler_config(
+        uploads->scheduler));
+    u->shares = tier_copy_is_wanted(u->config);
+    u->unpacking.left = u->config->uploads.max_size;
+    if (!has_root(u)) {
+        return;
+    }
+    if (open_root(uploads, u->config->uploads.root) != 0 ||
+        workdir_make(uploads->workdir, u->work) != 0) {
+        u->work[0] = '\0';
+        upload_refuse_errno(u, errno, "\"uploads.root\" cannot be used");
+        return;
+    }
+    u->disk = open(u->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (u->disk < 0) {
+        upload_refuse_errno(u, errno, "\"uploads.root\" cannot be used");
+        return;
+    }
+    if (u->request.nchunks > 0) {
+        assembly_join(u);
+    } else if (!u->request.is_symbfile || part_join_check(u)) {
+        unpacking_start(u);
+    }
+}
+
+/* Begins the one that waits for the longest time, if there is a place. */
+static void begin_next(struct uploads *uploads)
+{
+    struct upload *u, *oldest = NULL;
+
+    if (!uploads_are_taken(uploads)) {
+        return;
+    }
+    LIST_FOREACH(u, &uploads->running, entry) /* the latest is the first */
+    {
+        oldest = u->awaits_turn ? u : oldest;
+    }
+    if (oldest != NULL) {
+        begin_upload(oldest);
+    }
+}
+
 void uploads_take(struct uploads *uploads,
                   const struct upload_request *request, upload_done_fn done,
                   void *arg)
@@ -519,7 +561,8 @@ void uploads_take(struct uploads *uploads,
     char path[PATH_MAX];
     int status;
 
-    if (!uploads_are_taken(uploads) ||
+    if ((!uploads_are_taken(uploads) &&
+         (uploads->stopping || uploads->nwaiting >= WAITING_MAX)) ||
         (u = upload_new(uploads, request)) == NULL) {
         refusal_count(busy.status);
         done(arg, &busy);
@@ -527,9 +570,7 @@ void uploads_take(struct uploads *uploads,
     }
     u->done = done;
     u->arg = arg;
-    if (u->config->uploads.root == NULL) {
-        /* it was begun with a former one */
-        upload_refuse(u, 404, "the configuration has no \"uploads\"");
+    if (!has_root(u)) {
         return;
     }
     if (request->nchunks == 0 && request->body == NULL) {
@@ -546,21 +587,8 @@ void uploads_take(struct uploads *uploads,
         upload_finish(u, status);
         return;
     }
-    if (open_root(uploads, u->config->uploads.root) != 0 ||
-        workdir_make(uploads->workdir, u->work) != 0) {
-        u->work[0] = '\0';
-        upload_refuse_errno(u, errno, "\"uploads.root\" cannot be used");
-        return;
-    }
-    u->disk = open(u->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (u->disk < 0) {
-        upload_refuse_errno(u, errno, "\"uploads.root\" cannot be used");
-        return;
-    }
-    if (request->nchunks > 0) {
-        assembly_join(u);
-    } else if (!u->request.is_symbfile || part_join_check(u)) {
-        unpacking_start(u);
+    if (uploads_are_taken(uploads)) {
+        begin_upload(u);
     }
 }
 

@@ -97,7 +97,7 @@ void uploads_take(struct uploads *uploads,
                   const struct upload_request *request, upload_done_fn done,
                   void *arg);
 
-/* Whether one more would be, now. */
+/* Whether one more would begin now, and not wait. */
 bool uploads_are_taken(const struct uploads *uploads);
 
 /* Of peers_count_untold(). */

@@ -30,6 +30,7 @@ struct upload {
     struct task *task;
     bool shares; /* files go into the tier before they have their names, */
     bool shared; /* and are there */
+    bool awaits_turn;  /* UPLOADS_MAX others are worked on */
     bool awaits_other; /* another upload changes one of these files before */
     struct tier_copy *tier_copy;
     struct invalidation *invalidation;
@@ -52,8 +53,9 @@ struct upload {
 struct uploads {
     struct event_base *base;
     struct scheduler *scheduler;
-    LIST_HEAD(, upload) running;
-    unsigned n;
+    LIST_HEAD(, upload) running; /* or waiting for their turn */
+    unsigned n;                  /* of those that run */
+    unsigned nwaiting;
     bool stopping;
     char *root; /* that the work folder is in */
     struct workdir *workdir;
