@@ -445,15 +445,13 @@ static size_t find_same(const struct scheduler *scheduler,
 }
 
 /* Has the tier's files removed, of the versions that are made of the key or on
- * the disk: *is_made if there is one.  Returns false while one is just being
- * stored. */
-static bool discard_in_tier(struct scheduler *scheduler,
+ * the disk: *is_made if there is one. */
+static void discard_in_tier(struct scheduler *scheduler,
                             const struct store_config *store,
                             const symcache_key_t *key, bool *is_made)
 {
     symcache_version_t versions[STORE_VERSIONS_MAX];
     symcache_key_t each;
-    bool done = true;
     int kind, n;
     size_t i;
 
@@ -463,8 +461,8 @@ static bool discard_in_tier(struct scheduler *scheduler,
         if (symcache_key_is_download(&each)) {
             continue; /* it is in no tier */
         }
-        done = tiers_discard(scheduler->tiers, store, &each,
-                             &store->transcoders[i].version) && done;
+        tiers_discard(scheduler->tiers, store, &each,
+                      &store->transcoders[i].version);
     }
     for (kind = 0; kind < SYMCACHE_KINDS; kind++) {
         if (symcache_kind((symcache_kind_e)kind)->end != NULL) {
@@ -474,12 +472,9 @@ static bool discard_in_tier(struct scheduler *scheduler,
         n = store_versions(store->root, &each, versions);
         *is_made = *is_made || n > 0;
         while (n-- > 0) {
-            done = tiers_discard(scheduler->tiers, store, &each,
-                                 &versions[n]) && done;
+            tiers_discard(scheduler->tiers, store, &each, &versions[n]);
         }
     }
-    *is_made = *is_made || !done;
-    return done;
 }
 
 /* Removes the downloads of a key, of every kind, and with a build id also the
@@ -516,11 +511,12 @@ bool scheduler_discard(struct scheduler *scheduler,
     size_t i, n = find_same(scheduler, store, key, jobs);
     bool done;
 
-    done = store->tier == NULL ||
-           discard_in_tier(scheduler, store, key, is_made);
+    if (store->tier != NULL) {
+        discard_in_tier(scheduler, store, key, is_made);
+    }
     missing_modules_drop(scheduler->missing, key);
     /* Files first: a waiter of a job that ends begins another job. */
-    done = store_discard(store->root, key) && done;
+    done = store_discard(store->root, key);
     discard_downloads(scheduler, store, key);
     for (i = 0; i < n; i++) {
         if (jobs[i]->publish != NULL) {

@@ -208,11 +208,6 @@ bool tier_puts_has(struct tiers *tiers, const struct store_config *store,
                    const symcache_key_t *key,
                    const symcache_version_t *version);
 
-/* Is the object of a file just being stored, or made young? */
-bool tier_puts_store(struct tiers *tiers, const struct store_config *store,
-                     const symcache_key_t *key,
-                     const symcache_version_t *version);
-
 /* Forgets all that waits and ends what runs. */
 void tier_puts_stop(struct tiers *tiers, struct tier *tier);
 

@@ -175,14 +175,14 @@ bool tiers_discarded(const struct store_config *store,
            outdated_object_is_noted(store->root, key, version);
 }
 
-bool tiers_discard(struct tiers *tiers, const struct store_config *store,
+void tiers_discard(struct tiers *tiers, const struct store_config *store,
                    const symcache_key_t *key,
                    const symcache_version_t *version)
 {
     char text[SYMCACHE_KEY_TEXT_MAX + 1];
 
     if (store->tier == NULL) {
-        return true;
+        return;
     }
     if (note_outdated(store->root, key, version) != 0) {
         symcache_key_print(text, key);
@@ -192,7 +192,6 @@ bool tiers_discard(struct tiers *tiers, const struct store_config *store,
                  store->tier->name, store->name, text);
     }
     tier_puts_remove(tiers, store, key, version);
-    return !tier_puts_store(tiers, store, key, version);
 }
 
 static void look_for_notes(void *arg)

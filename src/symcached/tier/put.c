@@ -62,6 +62,7 @@ struct tier_put {
     struct config *config; /* reference */
     struct tier_call call;
     bool probe;
+    bool is_discarded; /* meanwhile: what is stored is that of a former file */
     int plain; /* the file */
     char path[PATH_MAX];
     char tmp[WORKDIR_PATH_MAX]; /* the compressed file, or "" */
@@ -419,6 +420,7 @@ static void begin_call(struct tier_put *put, struct tier_config *config)
     call->key = &put->key;
     call->version = put->version;
     call->replace = put->replace;
+    put->is_discarded = false;
     put->tmp[0] = '\0';
     put->child = NULL;
     put->task = NULL;
@@ -466,13 +468,12 @@ static void begin_put(struct tier_put *put, struct tier_config *config)
 }
 
 /* Returns what is being done to an object, or NULL. */
-static const struct tier_put *running_put(const struct tiers *tiers,
-                                          const struct tier *tier,
-                                          const char *store,
-                                          const symcache_key_t *key,
-                                          const symcache_version_t *version)
+static struct tier_put *running_put(const struct tiers *tiers,
+                                    const struct tier *tier, const char *store,
+                                    const symcache_key_t *key,
+                                    const symcache_version_t *version)
 {
-    const struct tier_put *put;
+    struct tier_put *put;
 
     LIST_FOREACH(put, &tiers->writing, running)
     {
@@ -642,9 +643,17 @@ void tier_puts_remove(struct tiers *tiers, const struct store_config *store,
                       const symcache_key_t *key,
                       const symcache_version_t *version)
 {
-    if (store->tier != NULL && !store->tier->read_only) {
-        want(tiers, store, NULL, key, version, false, PUT_REMOVE);
+    struct tier_put *put;
+
+    if (store->tier == NULL || store->tier->read_only) {
+        return;
     }
+    put = running_put(tiers, tiers_find(tiers, store->tier->name), store->name,
+                      key, version);
+    if (put != NULL) {
+        put->is_discarded = put->what != PUT_REMOVE;
+    }
+    want(tiers, store, NULL, key, version, false, PUT_REMOVE);
 }
 
 bool tier_puts_has(struct tiers *tiers, const struct store_config *store,
@@ -658,16 +667,14 @@ bool tier_puts_has(struct tiers *tiers, const struct store_config *store,
             running_put(tiers, tier, store->name, key, version) != NULL);
 }
 
-bool tier_puts_store(struct tiers *tiers, const struct store_config *store,
-                     const symcache_key_t *key,
-                     const symcache_version_t *version)
+bool tiers_store_discarded(const struct tiers *tiers)
 {
-    const struct tier *tier = tiers_find(tiers, store->tier->name);
-    const struct tier_put *put =
-        tier != NULL ? running_put(tiers, tier, store->name, key, version)
-                     : NULL;
+    const struct tier_put *put = LIST_FIRST(&tiers->writing);
 
-    return put != NULL && put->what != PUT_REMOVE;
+    while (put != NULL && !put->is_discarded) {
+        put = LIST_NEXT(put, running);
+    }
+    return put != NULL;
 }
 
 void tiers_used(struct tiers *tiers, const struct store_config *store,

@@ -135,12 +135,15 @@ void tiers_used(struct tiers *tiers, const struct store_config *store,
 /*
  * The original of a key has changed: whatever the tier of the store has of this
  * file is not read from now on, also by the next process, until it is removed
- * or replaced there, which is done when its turn comes.  Returns false while
- * this process is just storing it there: then this must be called again.
+ * or replaced there, which is done when its turn comes.
  */
-bool tiers_discard(struct tiers *tiers, const struct store_config *store,
+void tiers_discard(struct tiers *tiers, const struct store_config *store,
                    const symcache_key_t *key,
                    const symcache_version_t *version);
+
+/* Is a file that was discarded still being stored?  What the tier has of it is
+ * removed then. */
+bool tiers_store_discarded(const struct tiers *tiers);
 
 /* Is the tier not to be read for the file? */
 bool tiers_discarded(const struct store_config *store,

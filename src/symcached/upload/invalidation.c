@@ -11,12 +11,11 @@
 #include "config/config.h"
 #include "symcached/upload_index/upload_index.h"
 #include "symcached/job/job.h"
+#include "symcached/tier/tier.h"
 
 /* How long to wait for a job that is just publishing a file made from a former
- * upload, or for a tier that is just storing one: twice as long each time, as
- * clients begin jobs meanwhile, which are ended again. */
+ * upload, or for a tier that is just storing one. */
 #define AGAIN_MS 20
-#define AGAIN_MAX_MS 640
 
 struct invalidation {
     struct scheduler *scheduler;
@@ -25,7 +24,6 @@ struct invalidation {
     size_t next;
     bool is_try;
     bool is_made; /* there was something in a store with a tier */
-    unsigned pause_ms;
     struct event *timer;
     invalidation_done_fn done;
     void *arg;
@@ -161,23 +159,24 @@ static bool drop_known(struct invalidation *invalidation,
 
 static void on_timer(evutil_socket_t fd, short events, void *arg)
 {
+    static const struct timeval pause = {.tv_usec = AGAIN_MS * 1000};
     struct invalidation *invalidation = arg;
     invalidation_done_fn done = invalidation->done;
     const struct upload_file *file;
-    struct timeval pause = {0};
     bool is_made;
 
     for (; invalidation->next < invalidation->n; invalidation->next++) {
         file = &invalidation->files[invalidation->next];
         if ((file->fate != UPLOAD_SAME || file->has_come || file->is_recent) &&
             !drop_known(invalidation, &file->place)) {
-            pause.tv_usec = invalidation->pause_ms * 1000;
-            if (invalidation->pause_ms < AGAIN_MAX_MS) {
-                invalidation->pause_ms *= 2;
-            }
             event_add(invalidation->timer, &pause);
             return;
         }
+    }
+    if (tiers_store_discarded(
+            scheduler_get_tiers(invalidation->scheduler))) {
+        event_add(invalidation->timer, &pause);
+        return;
     }
     arg = invalidation->arg;
     is_made = invalidation->is_made;
@@ -201,7 +200,6 @@ struct invalidation *invalidation_start(struct event_base *base,
     invalidation->files = files;
     invalidation->n = n;
     invalidation->is_try = is_try;
-    invalidation->pause_ms = AGAIN_MS;
     invalidation->done = done;
     invalidation->arg = arg;
     invalidation->timer = evtimer_new(base, on_timer, invalidation);

@@ -16,7 +16,7 @@ use Test::Soak::Sender;
 our $linger = 3;
 
 # Seconds after which every machine has been told: no fault lasts as long.
-our $told_after = 60;
+our $told_after = 30;
 
 sub new { bless { sent => {} }, $_[0] }
 
