@@ -56,7 +56,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             continue;
         }
         if (frame.begin > frame.end || frame.end > (size_t)(next - text) ||
-            frame.url.size == 0 || frame.line == 0 || frame.column == 0) {
+            frame.url.size == 0 || frame.line == 0 || frame.column == 0 ||
+            frame.place.data != frame.url.data ||
+            frame.place.size < frame.url.size ||
+            frame.place.data + frame.place.size > text + frame.end) {
             abort();
         }
         url.data = frame.url.data;

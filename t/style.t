@@ -113,7 +113,7 @@ my %may = (    # room => rooms that it may include from
 my $ctl = 'base proto sandbox derived derived/jscache derived/symcache symcachectl'
     . ' symcachectl/terminal';
 $may{'symcachectl/terminal'} = 'base derived/symcache symcachectl';
-$may{'symcachectl/files'} = "$ctl debuginfo/proguard json symbolication/jvm reports/apple reports/minidump converter debuginfo"
+$may{'symcachectl/files'} = "$ctl debuginfo/proguard json symbolication/jvm reports/apple reports/minidump converter debuginfo debuginfo/wasm"
     . ' debuginfo/msfz debuginfo/pdb debuginfo/pe debuginfo/identity'
     . ' debuginfo/macho debuginfo/symbfile debuginfo/zip json'
     . ' symbolication symcachectl/helper symcachectl/store';

@@ -55,6 +55,60 @@ for (["    at boom ($wasm\[1]:0x1a2b)", '    at boom (src/main.c:42:5)'],
 is((symbolicate("    at $wasm\[1]:$_\n", '--maps', "$dir/maps"))[0], 2, "no offset: $_")
     for '0x1ffffffff', '0x', '99', '0x9g';
 
+# modules that say where their map or debug information is, in stacks that Chrome
+# 156, Firefox 153, Safari's engine and Deno printed; what is there is what
+# llvm-symbolizer and trace-mapping find
+mkdir "$dir/wasm$_" for '', qw(/calc /asm /asm/maps /split /split/debug /two);
+sub module { my ($to, @sections) = @_;
+    spew("$dir/wasm/$to", $sections[0] . join '', map {
+        my ($name, $text) = @$_;
+        my $body = chr(length $name) . $name . chr(length $text) . $text;
+        "\0" . chr(length $body) . $body } @sections[1 .. $#sections]) }
+my ($calc, $asm) = map { slurp("$data/wasm/$_.wasm") } qw(calc asm);
+(my $plain = $calc) =~ s/\0.{1,2}\x0a\.debug_loc.*(?=\0.\x04name)//s or die 'no DWARF';
+module('calc/calc.wasm', $calc);
+module('asm/asm.wasm', $asm);
+spew("$dir/wasm/asm/maps/asm.map", slurp("$data/wasm/maps/asm.map"));
+module('split/calc.wasm', $plain, [external_debug_info => 'debug/calc.debug.wasm']);
+module('split/calc.debug.wasm', $calc); # and so the folder has one module
+module('split/debug/calc.debug.wasm', $calc);
+module("two/$_.wasm", $calc) for 'a', 'b';
+my $v8 = 'wasm://wasm/calc.wasm-6d62a20a:wasm-function';
+my $hash = 'wasm://wasm/9670072a:wasm-function';
+my $made = 'http://localhost/page.js line 11 > WebAssembly.instantiate:wasm-function';
+my $http = 'http://localhost/wasm/calc.wasm:wasm-function';
+my @chrome = ("    at calc.wasm.inner ($v8\[3]:0xc8)\n    at calc.wasm.outer ($v8\[2]:0x9a)\n    at calc.wasm.run ($v8\[1]:0x6a)\n",
+    "    at inner (/src/calc.c:3)\n    at middle (/src/calc.c:9)\n    at outer (/src/calc.c:15)\n    at run (/src/calc.c:22)\n");
+my @firefox = ("calc.wasm.outer\@$http\[2]:0x9a\ncalc.wasm.call\@$made\[4]:0xdb\ncall\@http://localhost/page.js:4:145\n",
+    "middle\@/src/calc.c:9\nouter\@/src/calc.c:15\ncall\@/src/calc.c:26\ncall\@http://localhost/page.js:4:145\n");
+for (['Chrome', 'calc', @chrome], ['Firefox', 'calc', @firefox], ['a file of its own', 'split', @chrome],
+     ['the file of a module in no file', 'split', @firefox],
+     ['Deno', 'calc', "    at inner (wasm://wasm/calc.wasm-6d62a20a:wasm-function[0]:0xc8) {\n",
+         "    at inner (/src/calc.c:3) {\n"],
+     ['map', 'asm', "    at asm/inner ($hash\[0]:0x49)\nasm/outer\@http://localhost/asm.wasm:wasm-function[1]:0x5c\n",
+         "    at asm/inner (./asm/asm.ts:5:14)\nasm/outer\@./asm/asm.ts:2:10\n"],
+     ['another name', 'asm', "    at $v8\[0]:0x49\n    at $v8\[1]:0x5c\n",
+         "    at ./asm/asm.ts:5:14\n    at ./asm/asm.ts:2:10\n"],
+     ['Safari', 'calc', "inner\@calc.wasm:wasm-function[3]\n    at $v8\[1]:0x6a\n",
+         "inner\@calc.wasm:wasm-function[3]\n    at run (/src/calc.c:22)\n"]) {
+    my ($what, $folder, $text, $want) = @$_;
+    my ($code, $out, $said) = symbolicate($text, '--maps', "$dir/wasm/$folder");
+    is "$code$out$said", "0$want", "module: $what";
+}
+module('calc/calc.wasm', $plain);
+is((symbolicate("    at $v8\[3]:0xc8\n", '--maps', "$dir/wasm/calc"))[1],
+   "    at inner ($v8\[3]:0xc8)\n", 'module: a name alone');
+like((symbolicate("    at $hash\[3]:0xc8\n", '--maps', "$dir/wasm/two"))[2],
+     qr/has several modules of WebAssembly/, 'module: one of several');
+is((symbolicate("    at $_->[0]\[3]:0x49\n    at $_->[1]\[3]:0x49\n    at $_->[0]\[3]:0x49\n",
+                '--maps', "$dir/wasm/asm"))[0], 1, 'module: the only one may be of either')
+    for [$hash, $v8], [$v8, $made];
+is_deeply [map { my $f = $json->decode($_); [@$f{qw(function filename lineno colno)}] }
+    split /\n/, (symbolicate($firefox[0], '--maps', "$dir/wasm/split", '--json'))[1]],
+    [['middle', '/src/calc.c', 9, undef], ['outer', '/src/calc.c', 15, undef],
+     ['call', '/src/calc.c', 26, undef], ['call', 'http://localhost/page.js', 4, 145]],
+    'module: as JSON';
+
 # the same place, as each engine prints it
 my $url = 'https://cdn.example.com/js/terser.js';
 for (["    at t.add ($url:1:475)", '    at Cart.add (src/cart.js:9:20)'],

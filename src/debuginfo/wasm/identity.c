@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bytes.h"
-
 static void copy_build_id(uint8_t guid[16], const uint8_t *data, size_t size)
 {
     memset(guid, 0, 16);
@@ -45,6 +43,10 @@ static void read_custom(struct wasm_bytes *section,
         }
     } else if (wasm_bytes_are(&name, ".debug_info")) {
         identity->has_debug_info = true;
+    } else if (wasm_bytes_are(&name, "sourceMappingURL")) {
+        identity->source_map = wasm_part(section);
+    } else if (wasm_bytes_are(&name, "external_debug_info")) {
+        identity->debug_file = wasm_part(section);
     }
 }
 

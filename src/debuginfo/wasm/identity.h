@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bytes.h"
+
 /* The first bytes of an id, as they are; all zero: there is none.  Linkers
  * write its length in front of it, other tools do not.  Who reads the section
  * without knowing that takes the length for a byte of the id. */
@@ -29,6 +31,8 @@ struct wasm_identity {
     size_t build_id_size;    /* 0: there is none */
     bool has_debug_info; /* DWARF */
     bool has_symbols;    /* code */
+    struct wasm_bytes source_map; /* the URLs of a map, and of a module with */
+    struct wasm_bytes debug_file; /* debug information; empty: there is none */
 };
 
 /* Does a file begin as a module of version 1? */

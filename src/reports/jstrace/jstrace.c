@@ -8,6 +8,7 @@
 #include "base/hex.h"
 
 #define LOG_PREFIX 256 /* bytes, in which the prefix of a log's line ends */
+#define MADE " > WebAssembly." /* Firefox, of modules that are in no file */
 
 static bool begins(const char *p, const char *end, const char *with)
 {
@@ -48,16 +49,18 @@ static bool read_number(const char *begin, const char **end, uint32_t *number)
     return true;
 }
 
+static const char *find(const char *p, const char *end, const char *text)
+{
+    return memmem(p, (size_t)(end - p), text, strlen(text));
+}
+
 /* Reads ":wasm-function[12]:0x1a2b" from the end of a text back, the offset in
  * a module of WebAssembly: its map has bytes as columns of the first line. */
 static bool read_offset(const char *begin, const char **end,
                         struct jstrace_frame *frame)
 {
-    static const char name[] = ":wasm-function[";
-    const char *p = memmem(begin, (size_t)(*end - begin), name,
-                           sizeof(name) - 1);
-    const char *close =
-        p != NULL ? memmem(p, (size_t)(*end - p), "]:0x", 4) : NULL;
+    const char *p = find(begin, *end, ":wasm-function[");
+    const char *close = p != NULL ? find(p, *end, "]:0x") : NULL;
     uint64_t offset;
 
     if (close == NULL || *end - close > 12 ||
@@ -65,6 +68,7 @@ static bool read_offset(const char *begin, const char **end,
         offset >= UINT32_MAX - 1) {
         return false;
     }
+    frame->is_wasm = true;
     frame->line = 1;
     frame->column = (uint32_t)offset + 1;
     *end = p;
@@ -76,9 +80,11 @@ static bool read_place(const char *p, const char *end,
                        struct jstrace_frame *frame)
 {
     const char *q;
-    bool is_bytecode = begins(p, end, "address at ");
+    bool is_bytecode = begins(p, end, "address at "), is_made;
 
     p += is_bytecode ? strlen("address at ") : 0;
+    frame->place.data = p;
+    frame->place.size = (size_t)(end - p);
     if ((!read_offset(p, &end, frame) &&
          (!read_number(p, &end, &frame->column) ||
           !read_number(p, &end, &frame->line))) ||
@@ -86,9 +92,11 @@ static bool read_place(const char *p, const char *end,
         *p == '<' || frame->column == UINT32_MAX) {
         return false;
     }
+    is_made = frame->is_wasm && find(p, end, MADE) != NULL;
     frame->column += is_bytecode; /* offsets are from 0 */
     for (q = p; q < end; q++) {
-        if (*q == '\t' || *q == '>' || (unsigned char)*q < ' ') {
+        if (*q == '\t' || (*q == '>' && !is_made) ||
+            (unsigned char)*q < ' ') {
             return false;
         }
     }
@@ -185,7 +193,9 @@ bool jstrace_read(const char *line, size_t size, struct jstrace_frame *frame)
     frame->end = (size_t)(end - line);
     at = end > p ? memchr(p, '@', (size_t)(end - p)) : NULL;
     function = at != NULL ? skip_prefix(p, at) : NULL;
-    if (at != NULL && memchr(at, ' ', (size_t)(end - at)) == NULL &&
+    if (at != NULL &&
+        (memchr(at, ' ', (size_t)(end - at)) == NULL ||
+         find(at, end, MADE) != NULL) &&
         memmem(function, (size_t)(at - function), "://", 3) == NULL) {
         frame->begin = (size_t)(function - line);
         frame->function.data = function;

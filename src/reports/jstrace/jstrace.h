@@ -19,10 +19,12 @@ struct jstrace_text {
 
 struct jstrace_frame {
     bool has_at;  /* as Chrome prints it, with "at" */
+    bool is_wasm; /* of a module of WebAssembly */
     size_t begin; /* of function and place in the line */
     size_t end;   /* after it may be " {", of Node */
     struct jstrace_text function;
     struct jstrace_text url; /* or a path */
+    struct jstrace_text place; /* with line and column */
     uint32_t line;           /* from 1 */
     uint32_t column;         /* from 1 */
 };

@@ -3,6 +3,7 @@
  */
 #include "script_files.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,10 +16,13 @@
 #include "base/fd_close.h"
 #include "base/percent.h"
 #include "converter/converter.h"
+#include "debuginfo/wasm/wasm.h"
 #include "symbolication/js/js.h"
 #include "symcachectl/command.h"
 
 #define COMMENT_MAX (1u << 20) /* bytes at the end of a script */
+#define V8_URL "wasm://wasm/" /* of a module, whose name and hash follow */
+#define HASH 8                /* digits */
 
 static const volatile sig_atomic_t never;
 
@@ -65,49 +69,122 @@ static int read_reference(int script, char *to, size_t room)
     return rc;
 }
 
+/* Opens the file that another one refers to, if that is a path and no URL. */
+static int open_reference(const char *path, const char *reference, size_t size)
+{
+    char at[2 * PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int folder = slash != NULL ? (int)(slash - path) + 1 : 0;
+
+    if (size == 0 || size >= PATH_MAX ||
+        memmem(reference, size, "://", 3) != NULL) {
+        return -1;
+    }
+    snprintf(at, sizeof(at), "%.*s%.*s", reference[0] == '/' ? 0 : folder,
+             path, (int)size, reference);
+    return open_file(at);
+}
+
+/* Opens the map that has the name of a script or module with ".map". */
+static int open_map_beside(const char *path)
+{
+    char map[2 * PATH_MAX + 8];
+
+    snprintf(map, sizeof(map), "%s.map", path);
+    return open_file(map);
+}
+
 /* Opens the map of the script at a path: what it refers to, or what has its
- * name with ".map".  Returns -1 if there is none; *is_inside: it may be in the
- * script. */
+ * name.  Returns -1 if there is none; *is_inside: it may be in the script. */
 static int open_map(const char *path, int script, bool *is_inside)
 {
-    char reference[PATH_MAX], map[2 * PATH_MAX + 8];
-    const char *slash = strrchr(path, '/');
-    int fd = -1, rc = -1, folder = slash != NULL ? (int)(slash - path) + 1 : 0;
+    char reference[PATH_MAX];
+    int fd = -1, rc = -1;
 
     if (script >= 0) {
         rc = read_reference(script, reference, sizeof(reference));
     }
     if (rc > 0) {
-        snprintf(map, sizeof(map), "%.*s%s", reference[0] == '/' ? 0 : folder,
-                 path, reference);
-        fd = open_file(map);
+        fd = open_reference(path, reference, strlen(reference));
     }
     if (fd < 0) {
-        snprintf(map, sizeof(map), "%s.map", path);
-        fd = open_file(map);
+        fd = open_map_beside(path);
     }
     *is_inside = fd < 0 && rc == 0;
     return fd;
 }
 
-/* Makes a JsCache of open files, and maps it. */
-static bool make_jscache(const char *path, int script, int map,
-                         struct jscache_reader *reader)
+static int open_url(const char *path, const struct wasm_bytes *url)
 {
-    int out = memfd_create("jscache", MFD_CLOEXEC);
-    int empty = script < 0 ? memfd_create("script", MFD_CLOEXEC) : -1;
+    return open_reference(path, (const char *)url->at,
+                          (size_t)(url->end - url->at));
+}
+
+/* Opens the map of a module of WebAssembly, and the file with its debug
+ * information, if it is another one; -1: there is none.  Returns false if the
+ * file is no module. */
+static bool open_module(const char *path, int module, int *map, int *debug)
+{
+    struct wasm_identity found;
+    off_t size = module >= 0 ? lseek(module, 0, SEEK_END) : 0;
+    void *data = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE,
+                                 module, 0)
+                          : MAP_FAILED;
+    char error[200];
+    bool ok = data != MAP_FAILED &&
+              wasm_identity_read(data, (size_t)size, &found, error,
+                                 sizeof(error)) == 0;
+
+    if (ok) {
+        *map = open_url(path, &found.source_map);
+        *map = *map >= 0 ? *map : open_map_beside(path);
+        *debug = found.has_debug_info ? -1 : open_url(path, &found.debug_file);
+    }
+    if (data != MAP_FAILED) {
+        munmap(data, (size_t)size);
+    }
+    return ok;
+}
+
+/* Opens and checks the cache in memory. */
+static enum script_kind read_cache(struct script_file *file,
+                                   symcache_kind_e kind, const void *data,
+                                   size_t size)
+{
+    char error[200];
+
+    if (kind == SYMCACHE_KIND_JSCACHE) {
+        return jscache_reader_open(&file->map, data, size, error,
+                                   sizeof(error)) == SYMC_OPENED &&
+                       jscache_verify(&file->map, error, sizeof(error)) ==
+                           SYMC_SOUND
+                   ? SCRIPT_MAP
+                   : SCRIPT_NONE;
+    }
+    return symc_reader_open(&file->module, data, size, error,
+                            sizeof(error)) == SYMC_OPENED &&
+                   symc_verify(&file->module, error, sizeof(error)) ==
+                       SYMC_SOUND
+               ? SCRIPT_MODULE
+               : SCRIPT_NONE;
+}
+
+/* Makes a cache of open files, and maps it. */
+static void make_cache(const char *path, int input, int map,
+                       symcache_kind_e kind, struct script_file *file)
+{
+    int out = memfd_create("cache", MFD_CLOEXEC);
+    int empty = input < 0 ? memfd_create("script", MFD_CLOEXEC) : -1;
     const struct conversion c = {.program = "symcachectl",
                                  .input = path,
                                  .has_sandbox = true,
                                  .has_wanted = true,
-                                 .wanted = SYMCACHE_KIND_JSCACHE};
+                                 .wanted = kind};
     struct failure failure;
-    char error[200];
     off_t size;
     void *data;
-    bool ok = false;
 
-    if (conversion_make(&c, script >= 0 ? script : empty, map, out, &never,
+    if (conversion_make(&c, input >= 0 ? input : empty, map, out, &never,
                         &failure) != FAILURE_NONE) {
         if (failure.text[0] != '\0') {
             fprintf(stderr, "symcachectl: %s: %s\n", path, failure.text);
@@ -115,32 +192,43 @@ static bool make_jscache(const char *path, int script, int map,
     } else {
         size = lseek(out, 0, SEEK_END);
         data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, out, 0);
-        ok = data != MAP_FAILED &&
-             jscache_reader_open(reader, data, (size_t)size, error,
-                                 sizeof(error)) == SYMC_OPENED &&
-             jscache_verify(reader, error, sizeof(error)) == SYMC_SOUND;
+        if (data != MAP_FAILED) {
+            file->kind = read_cache(file, kind, data, (size_t)size);
+        }
     }
     fd_close(empty);
     close(out);
-    return ok;
 }
 
-/* Makes the JsCache of the script at a path; *is_there: there is a script or
- * map. */
-static bool try_path(const char *path, struct jscache_reader *reader,
-                     bool *is_there)
+/* Makes the cache of the script or module at a path.  Returns whether there is
+ * a script, module or map. */
+static bool try_path(const char *path, struct script_file *file)
 {
-    bool is_inside, ok = false;
-    int script = open_file(path);
-    int map = open_map(path, script, &is_inside);
+    bool is_inside = false;
+    int script = open_file(path), map = -1, debug = -1;
+    bool is_module = open_module(path, script, &map, &debug);
 
-    *is_there = script >= 0 || map >= 0;
+    if (!is_module) {
+        map = open_map(path, script, &is_inside);
+    }
     if (map >= 0 || is_inside) {
-        ok = make_jscache(path, script, map, reader);
+        make_cache(path, is_module ? -1 : script, map, SYMCACHE_KIND_JSCACHE,
+                   file);
+    } else if (is_module) {
+        make_cache(path, debug >= 0 ? debug : script, -1,
+                   SYMCACHE_KIND_SYMCACHE, file);
     }
     fd_close(script);
     fd_close(map);
-    return ok;
+    fd_close(debug);
+    return script >= 0 || map >= 0;
+}
+
+static bool ends_with(const char *text, const char *with)
+{
+    size_t size = strlen(text), n = strlen(with);
+
+    return size >= n && strcmp(text + size - n, with) == 0;
 }
 
 /* Is a part of a path one that leads elsewhere? */
@@ -150,11 +238,10 @@ static bool leads_out(const char *path)
 }
 
 /* Looks in a folder for a path, then for less and less of its end. */
-static bool try_folder(const char *folder, const char *path,
-                       struct jscache_reader *reader)
+static void try_folder(const char *folder, const char *path,
+                       struct script_file *file)
 {
     char at[2 * PATH_MAX];
-    bool is_there;
 
     if (leads_out(path)) {
         path = strrchr(path, '/') + 1;
@@ -162,15 +249,40 @@ static bool try_folder(const char *folder, const char *path,
     while (path != NULL && *path != '\0') {
         path += *path == '/';
         snprintf(at, sizeof(at), "%s/%s", folder, path);
-        if (try_path(at, reader, &is_there)) {
-            return true;
-        }
-        if (is_there) {
-            return false;
+        if (try_path(at, file)) {
+            return;
         }
         path = strchr(path, '/');
     }
-    return false;
+}
+
+/* Takes the only module in a folder; one with debug information beside it is
+ * no other one. */
+static void try_only_module(const char *folder, struct script_file *file)
+{
+    char at[2 * PATH_MAX];
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    unsigned count = 0;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (ends_with(entry->d_name, ".wasm") &&
+            !ends_with(entry->d_name, ".debug.wasm")) {
+            snprintf(at, sizeof(at), "%s/%s", folder, entry->d_name);
+            count++;
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    if (count == 1) {
+        try_path(at, file);
+    } else if (count > 1) {
+        fprintf(stderr,
+                "symcachectl: %s: has several modules of WebAssembly, and "
+                "the trace does not say which\n",
+                folder);
+    }
 }
 
 /* Makes a path of this machine of one in a URL, in place: blanks and others
@@ -193,58 +305,104 @@ static void turn_backslashes(char *path)
     }
 }
 
-/* Makes a JsCache of what a URL leads to on this machine. */
-static bool find_jscache(const char *maps, struct symc_string url,
-                         struct jscache_reader *reader)
+/* Is a module in no file, to the trace?  V8 then has its name, if any, and a
+ * hash, and Firefox the script that made it. */
+static bool is_nameless(const struct jstrace_text *url)
 {
-    char path[PATH_MAX];
+    const struct symc_string text = {url->data, url->size};
+
+    return js_begins(text, V8_URL) ||
+           memmem(url->data, url->size, " > ", 3) != NULL;
+}
+
+/* Makes the usual file of a module's name, in place, without the hash. */
+static void take_module_name(char *path)
+{
+    size_t size = strlen(path);
+
+    if (size > HASH + 1 && path[size - HASH - 1] == '-') {
+        size -= HASH + 1;
+        path[size] = '\0';
+    }
+    if (!ends_with(path, ".wasm")) {
+        memcpy(path + size, ".wasm", 6);
+    }
+}
+
+/* Makes the cache of what a URL leads to on this machine. */
+static void find_file(const char *maps, struct symc_string url,
+                      struct script_file *file)
+{
+    char path[PATH_MAX + 6];
     size_t i;
-    bool is_there, is_local;
     struct symc_string in_url = js_path(url);
 
     for (i = 0;
          i < in_url.size && in_url.data[i] != '?' && in_url.data[i] != '#';
          i++) {
     }
-    if (i >= sizeof(path)) {
-        return false;
+    if (i >= PATH_MAX) {
+        return;
     }
     memcpy(path, in_url.data, i);
     path[i] = '\0';
-    if (memmem(url.data, url.size, "://", 3) != NULL) {
+    if (js_begins(url, V8_URL)) {
+        take_module_name(path);
+    } else if (memmem(url.data, url.size, "://", 3) != NULL) {
         decode_path(path);
     } else {
         turn_backslashes(path);
     }
     if (maps != NULL) {
-        return try_folder(maps, path, reader);
+        try_folder(maps, path, file);
+    } else if (url.data[0] == '/' || js_begins(url, "file://")) {
+        try_path(path, file);
     }
-    is_local = url.data[0] == '/' ||
-               (url.size > 7 && memcmp(url.data, "file://", 7) == 0);
-    return is_local && try_path(path, reader, &is_there);
 }
 
-const struct jscache_reader *script_files_find(struct script_files *files,
-                                               const char *url, size_t size)
+static bool is_same(const struct jstrace_text *a, const struct jstrace_text *b)
+{
+    return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+}
+
+void script_files_note(struct script_files *files,
+                       const struct jstrace_frame *frame)
+{
+    if (!frame->is_wasm || !is_nameless(&frame->url)) {
+        return;
+    }
+    files->has_nameless = files->nameless.data == NULL ||
+                          (files->has_nameless &&
+                           is_same(&frame->url, &files->nameless));
+    files->nameless = frame->url;
+}
+
+const struct script_file *script_files_find(struct script_files *files,
+                                            const struct jstrace_frame *frame)
 {
     size_t i;
     struct script_file *file;
-    const struct symc_string text = {url, size};
+    const struct symc_string url = {frame->url.data, frame->url.size};
 
     for (i = 0; i < files->count; i++) {
         file = &files->files[i];
-        if (strncmp(file->url, url, size) == 0 && file->url[size] == '\0') {
-            return file->is_there ? &file->reader : NULL;
+        if (strncmp(file->url, url.data, url.size) == 0 &&
+            file->url[url.size] == '\0') {
+            return file->kind != SCRIPT_NONE ? file : NULL;
         }
     }
     if (files->count == SCRIPT_FILES_MAX) {
         return NULL;
     }
     file = &files->files[files->count++];
-    file->url = strndup(url, size);
+    file->url = strndup(url.data, url.size);
     if (file->url == NULL) {
         command_no_memory();
     }
-    file->is_there = find_jscache(files->maps, text, &file->reader);
-    return file->is_there ? &file->reader : NULL;
+    find_file(files->maps, url, file);
+    if (file->kind == SCRIPT_NONE && files->maps != NULL &&
+        files->has_nameless && is_same(&frame->url, &files->nameless)) {
+        try_only_module(files->maps, file);
+    }
+    return file->kind != SCRIPT_NONE ? file : NULL;
 }

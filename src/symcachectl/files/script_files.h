@@ -1,31 +1,46 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * JsCaches of the scripts that a stack trace names, made when they are first
- * asked for.
+ * JsCaches of the scripts that a stack trace names, and SymCaches of its
+ * modules of WebAssembly, made when they are first asked for.
  */
 #ifndef SYMCACHECTL_FILES_SCRIPT_FILES_H
 #define SYMCACHECTL_FILES_SCRIPT_FILES_H
 
 #include "derived/jscache/jscache.h"
+#include "derived/symcache/symcache.h"
+#include "reports/jstrace/jstrace.h"
 
 #define SCRIPT_FILES_MAX 256 /* of one trace */
 
+enum script_kind {
+    SCRIPT_NONE,
+    SCRIPT_MAP,   /* it has a source map, also as a module */
+    SCRIPT_MODULE /* without a map, so that its names are those of DWARF */
+};
+
 struct script_file {
     char *url;
-    bool is_there;
-    struct jscache_reader reader; /* if it is */
+    enum script_kind kind;
+    struct jscache_reader map;
+    struct symc_reader module;
 };
 
 struct script_files {
     const char *maps; /* a folder, or NULL */
+    struct jstrace_text nameless; /* the module that is in no file, if any */
+    bool has_nameless; /* it is one alone */
     struct script_file files[SCRIPT_FILES_MAX];
     size_t count;
 };
 
-/* Returns the JsCache of a script, which stays open until the process ends; or
- * NULL if there is none, after printing what is wrong with its map. */
-const struct jscache_reader *script_files_find(struct script_files *files,
-                                               const char *url, size_t size);
+/* Notes a frame of the trace.  All are, before the first one is looked for. */
+void script_files_note(struct script_files *files,
+                       const struct jstrace_frame *frame);
+
+/* Returns what there is of the script or module of a frame, which stays open
+ * until the process ends, after printing what is wrong with it; or NULL. */
+const struct script_file *script_files_find(struct script_files *files,
+                                            const struct jstrace_frame *frame);
 
 #endif

@@ -19,6 +19,7 @@
 #include "reports/jstrace/jstrace.h"
 #include "script_files.h"
 #include "symbolication/js/js.h"
+#include "symbolication/symbolication.h"
 #include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/helper/json_request.h"
@@ -33,9 +34,10 @@ struct trace_line {
     bool has_map;  /* its script has a source map, which was read */
     bool is_found; /* then the next ones are what it comes from */
     bool is_ignored;
+    struct symc_frames symbols; /* of a module: the next ones are made of it */
     struct symc_string function;
     struct symc_string file;
-    uint64_t line;
+    uint64_t line;   /* 0: it is unknown, as the column of a module is */
     uint64_t column;
     const cJSON *why; /* of a server; or NULL */
 };
@@ -108,27 +110,20 @@ static struct symc_string file_name(const struct jscache_file *file)
     return names.filename;
 }
 
-/* Finds what a frame comes from.  Returns the name of its token. */
-static struct symc_string find_frame(struct script_files *files,
-                                     struct arena *names,
-                                     struct trace_line *line,
-                                     struct symc_string caller)
+/* Finds what a frame of a script comes from.  Returns the name of its token. */
+static struct symc_string find_in_map(const struct jscache_reader *map,
+                                      struct arena *names,
+                                      struct trace_line *line,
+                                      struct symc_string caller)
 {
     const struct jstrace_frame *frame = &line->frame;
     const struct symc_string none = {NULL, 0};
-    const struct jscache_reader *reader;
     struct jscache_token token;
     struct jscache_file file;
 
-    if (!line->is_frame) {
-        return none;
-    }
-    reader = script_files_find(files, frame->url.data, frame->url.size);
-    line->has_map = reader != NULL;
-    if (reader == NULL ||
-        !jscache_reader_lookup(reader, frame->line - 1, frame->column - 1,
-                               true, &token) ||
-        !jscache_reader_file(reader, token.file, &file)) {
+    if (!jscache_reader_lookup(map, frame->line - 1, frame->column - 1, true,
+                               &token) ||
+        !jscache_reader_file(map, token.file, &file)) {
         return none;
     }
     line->is_found = true;
@@ -140,6 +135,53 @@ static struct symc_string find_frame(struct script_files *files,
     return token.name;
 }
 
+/* Finds what a frame comes from.  Returns how it calls the next one. */
+static struct symc_string find_frame(struct script_files *files,
+                                     struct arena *names,
+                                     struct trace_line *line,
+                                     struct symc_string caller)
+{
+    const struct symc_string none = {NULL, 0};
+    const struct script_file *file;
+    struct symc_frames symbols;
+    struct symc_frame first;
+
+    file = line->is_frame ? script_files_find(files, &line->frame) : NULL;
+    line->has_map = file != NULL;
+    if (file == NULL) {
+        return none;
+    }
+    if (file->kind == SCRIPT_MAP) {
+        return find_in_map(&file->map, names, line, caller);
+    }
+    symc_reader_lookup(&file->module, line->frame.column - 1, &line->symbols);
+    symbols = line->symbols;
+    line->is_found = symc_reader_next(&symbols, &first);
+    return none;
+}
+
+/* Takes the next frame at a place in a module, inlined ones first.  Returns
+ * false if there is none. */
+static bool take_symbol(struct trace_line *line)
+{
+    static struct source_path path;
+    const struct symc_string *file;
+    struct symc_frame frame;
+
+    if (line->symbols.reader == NULL ||
+        !symc_reader_next(&line->symbols, &frame)) {
+        return false;
+    }
+    file = source_path(&path, line->symbols.reader, frame.location.file);
+    if (file == NULL) {
+        command_no_memory();
+    }
+    line->function = frame.function.name;
+    line->file = *file;
+    line->line = frame.location.line;
+    return true;
+}
+
 /* From the outermost frame on, as names of callers help. */
 static void find_all(struct script_lines *lines, const char *maps)
 {
@@ -148,18 +190,14 @@ static void find_all(struct script_lines *lines, const char *maps)
     static struct script_files files;
 
     files.maps = maps;
+    for (i = 0; i < lines->count; i++) {
+        if (lines->list[i].is_frame) {
+            script_files_note(&files, &lines->list[i].frame);
+        }
+    }
     for (i = lines->count; i-- > 0;) {
         caller = find_frame(&files, &lines->names, &lines->list[i], caller);
     }
-}
-
-static void print_place(struct output *output, const struct trace_line *line)
-{
-    output_string(output, &line->file);
-    output_text(output, ":");
-    output_decimal(output, line->line);
-    output_text(output, ":");
-    output_decimal(output, line->column);
 }
 
 /* Prints a part of the text; tabs are no control characters there. */
@@ -177,6 +215,25 @@ static void print_part(struct output *output, const char *data, size_t size)
             return;
         }
         output_text(output, "\t");
+    }
+}
+
+static void print_place(struct output *output, const struct trace_line *line)
+{
+    const struct jstrace_text *given = &line->frame.place;
+
+    if (line->file.size == 0) {
+        print_part(output, given->data, given->size);
+        return;
+    }
+    output_string(output, &line->file);
+    if (line->line > 0) {
+        output_text(output, ":");
+        output_decimal(output, line->line);
+    }
+    if (line->column > 0) {
+        output_text(output, ":");
+        output_decimal(output, line->column);
     }
 }
 
@@ -230,7 +287,8 @@ static void print_script_frame_json(struct output *output,
                                     frame->function.size};
     const struct symc_string *function =
         line->is_found ? &line->function : &own;
-    const struct symc_string *file = line->is_found ? &line->file : &url;
+    bool has_file = line->is_found && line->file.size > 0;
+    const struct symc_string *file = has_file ? &line->file : &url;
 
     output_text(output, "{\"symbolicated\": ");
     output_text(output, line->is_found ? "true" : "false");
@@ -245,9 +303,13 @@ static void print_script_frame_json(struct output *output,
     output_text(output, ", \"filename\": ");
     output_json(output, file);
     output_text(output, ", \"lineno\": ");
-    output_decimal(output, line->is_found ? line->line : frame->line);
+    output_decimal(output, has_file ? line->line : frame->line);
     output_text(output, ", \"colno\": ");
-    output_decimal(output, line->is_found ? line->column : frame->column);
+    if (has_file && line->column == 0) {
+        output_text(output, "null");
+    } else {
+        output_decimal(output, has_file ? line->column : frame->column);
+    }
     if (line->is_found) {
         output_text(output, line->is_ignored ? ", \"in_app\": false"
                                              : ", \"in_app\": true");
@@ -293,8 +355,19 @@ static void print_why(const struct trace_line *line)
     }
 }
 
+/* Prints a line, or the several of functions that are inlined there. */
+static void print_lines(struct output *output, struct trace_line *line,
+                        void (*print)(struct output *,
+                                      const struct trace_line *))
+{
+    take_symbol(line);
+    do {
+        print(output, line);
+    } while (take_symbol(line));
+}
+
 /* Prints all lines, and why nothing was found if so. */
-static int print_trace(const struct script_lines *lines, bool is_json,
+static int print_trace(struct script_lines *lines, bool is_json,
                        int code_of_nothing, const char *why)
 {
     static struct output output;
@@ -305,9 +378,9 @@ static int print_trace(const struct script_lines *lines, bool is_json,
         found += lines->list[i].is_found;
         maps += lines->list[i].has_map;
         if (!is_json) {
-            print_script_line(&output, &lines->list[i]);
+            print_lines(&output, &lines->list[i], print_script_line);
         } else if (lines->list[i].is_frame) {
-            print_script_frame_json(&output, &lines->list[i]);
+            print_lines(&output, &lines->list[i], print_script_frame_json);
         }
         if (!is_json && lines->list[i].why != NULL) {
             print_why(&lines->list[i]);
