@@ -10,7 +10,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use Encode qw(encode_utf8);
+use Encode qw(decode_utf8 encode_utf8);
 use JSON::PP ();
 use Test::More;
 use Test::Symcache;
@@ -258,6 +258,9 @@ like $why, qr/^symcachectl: \S+: with its names the trace has more than 64 MiB a
     '... and it is said';
 my $wide = pack 'v*', 0xfeff, unpack 'C*', $trace;
 is((run($wide, 'retrace', $t->path('mapping')))[1], $want, 'a trace in UTF-16, as PowerShell writes it');
+$t->write_file('wide', pack 'v*', 0xfeff, unpack 'U*', decode_utf8($t->read_file('mapping')));
+is_deeply [run($trace, 'retrace', $t->path('wide'))], [run($trace, 'retrace', $t->path('mapping'))],
+    '... and a mapping';
 
 # --- a folder of mappings: R8 has an id of one in place of the source file, the
 # first digits of the SHA-256 that is at the begin of the mapping, or all of them

@@ -147,14 +147,14 @@ int input_open(const char *file, int damaged_code, struct input *input)
         status == SYMC_DAMAGED ? damaged_code : COMMAND_FOREIGN, file, error);
 }
 
-char *input_as_utf8(char *text, size_t *size)
+char *input_as_utf8(const char *text, size_t *size)
 {
     size_t n;
     char *converted;
 
     if (*size < 2 || (memcmp(text, "\xff\xfe", 2) != 0 &&
                       memcmp(text, "\xfe\xff", 2) != 0)) {
-        return text;
+        return NULL;
     }
     converted = malloc(*size / 2 * 3 + 1);
     if (converted == NULL) {
@@ -163,6 +163,5 @@ char *input_as_utf8(char *text, size_t *size)
     n = utf16_to_utf8(text, *size, converted);
     converted[n] = '\0';
     *size = n;
-    free(text);
     return converted;
 }

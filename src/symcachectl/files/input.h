@@ -37,11 +37,10 @@ struct input_bytes {
 int input_load(const char *file, struct input_bytes *bytes);
 
 /*
- * Converts a text in UTF-16 behind a byte order mark, as PowerShell writes it,
- * to UTF-8 with a NUL after its *size bytes, and frees it.  Any other text is
- * returned as it is.
+ * Makes UTF-8 of a text in UTF-16 behind a byte order mark, as PowerShell
+ * writes it, with a NUL after its *size bytes.  Returns NULL for another text.
  */
-char *input_as_utf8(char *text, size_t *size);
+char *input_as_utf8(const char *text, size_t *size);
 
 /*
  * Opens the file and enters the sandbox, in which no other descriptors can be

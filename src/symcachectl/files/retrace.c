@@ -156,7 +156,7 @@ static struct output output;
 static int read_trace(const char *file, struct memory_output *bytes)
 {
     FILE *f = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
-    char piece[65536];
+    char piece[65536], *converted;
     size_t n;
 
     if (f == NULL) {
@@ -172,7 +172,11 @@ static int read_trace(const char *file, struct memory_output *bytes)
     if (f != stdin) {
         fclose(f);
     }
-    bytes->data = (uint8_t *)input_as_utf8((char *)bytes->data, &bytes->size);
+    converted = input_as_utf8((char *)bytes->data, &bytes->size);
+    if (converted != NULL) {
+        free(bytes->data);
+        bytes->data = (uint8_t *)converted;
+    }
     return n != 0 ? command_fail(COMMAND_IO, file, "cannot be read")
                   : COMMAND_OK;
 }
@@ -184,12 +188,14 @@ static int open_mapping(const char *file, struct proguardcache_reader *reader)
     struct memory_output made = {NULL, 0, 0};
     const struct symc_sink sink = {memory_output_write, &made};
     struct failure failure = {FAILURE_NONE, ""};
-    char error[256];
+    char error[256], *converted;
 
     if (input_load(file, &input) != COMMAND_OK) {
         return COMMAND_IO;
     }
     if (!proguardcache_sniff(input.data, input.size)) {
+        converted = input_as_utf8((char *)input.data, &input.size);
+        input.data = converted != NULL ? (uint8_t *)converted : input.data;
         if (memmem(input.data, input.size, " -> ", 4) == NULL) {
             (void)command_fail(COMMAND_OK, file,
                                "note: not a mapping: it renames nothing");

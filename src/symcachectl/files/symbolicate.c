@@ -214,7 +214,7 @@ static char *ask_addresses(const struct identity *identity, int count,
 static char *read_request(const char *file, size_t *size)
 {
     FILE *f = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
-    char *text = malloc(REQUEST_MAX + 1);
+    char *text = malloc(REQUEST_MAX + 1), *wide;
     size_t n;
 
     if (text == NULL) {
@@ -234,7 +234,13 @@ static char *read_request(const char *file, size_t *size)
     } else {
         text[n] = '\0';
         *size = n;
-        text = input_as_utf8(text, size);
+        wide = text;
+        text = input_as_utf8(wide, size);
+        if (text != NULL) {
+            free(wide);
+        } else {
+            text = wide;
+        }
     }
     if (f != stdin) {
         fclose(f);
