@@ -44,6 +44,11 @@ my $hex = unpack 'H*', $wasm_id;
 $t->write_file('unified/' . substr($hex, 0, 2) . '/' . substr($hex, 2)
     . '/debuginfo', fixture('wasm/dwarf.wasm') . "\0\x19\x08build_id$wasm_id");
 
+# the id as linkers write it, with its length: Sentry's SDK sends all of that
+my $linked = unpack 'H*', "\x10" . $wasm_id;
+$t->write_file('unified/' . substr($linked, 0, 2) . '/' . substr($linked, 2) . '/executable',
+    $t->read_file($t->data('javascript/wasm/calc.wasm')) . "\0\x1a\x08build_id\x10$wasm_id");
+
 # a module whose debug file has another name, in a layout of programs' names
 my $console = 'a1' x 20;
 (my $game = fixture('elf/gcc-5.so')) =~ s/\Q@{[pack 'H*', $build]}/pack 'H*', $console/e or die 'no build id';
@@ -52,6 +57,8 @@ $t->write_file("slashsymbols/eboot.bin/\U$console\E/symbols", $game);
 my $config = $t->default_config('');
 $config->{stores}{default}{transcoders}[0]{inputs} =
     ['pdb', 'elf', 'macho', 'pe', 'wasm'];
+# run by symcached itself, it knows which of a module's ids is wanted
+$config->{stores}{default}{transcoders}[0]{command} = ['pdb2symcache', '-pdb', '{pdb}'];
 my @sources = qw(debuginfod symstore unified slashsymbols);
 $config->{sources} = { map { $_ => { type => 'filesystem', layout => $_,
     path => $t->path($_) } } @sources };
@@ -131,6 +138,16 @@ for (@lookups) {
         [@{ $modules{$module} }{qw(debug_id code_id)}], '... ids as they were'
         if $module eq 'elf';
 }
+
+# A frame as @sentry/wasm 10.70 makes it of Chrome's; llvm-symbolizer has line 3.
+my $sdk = post('/symbolicate', { modules => [{ type => 'wasm', code_id => $linked,
+        code_file => 'https://h/calc.wasm', debug_file => undef,
+        debug_id => substr($linked, 0, 32) . '0' }],
+    stacktraces => [{ frames => [{ platform => 'native', addr_mode => 'rel:0',
+        instruction_addr => '0xc8', filename => 'https://h/calc.wasm' }] }] });
+is_deeply [$sdk->{modules}[0]{debug_status},
+           @{ $sdk->{stacktraces}[0]{frames}[0] }{qw(function abs_path lineno)}],
+    ['found', 'inner', '/src/calc.c', 3], 'WebAssembly, with the id that the SDK sends';
 
 # Mozilla's protocol has debug ids only; the file is the same.
 my $answer = post('/symbolicate/v5', {
