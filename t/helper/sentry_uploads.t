@@ -118,9 +118,11 @@ for my $page ('organizations/acme', 'projects/acme/web') {
 is $u->request('PUT', '/api/0/organizations/acme/releases/a%0Ab/', '{}', @bearer)->{status},
     400, 'one with a control character is none';
 my $deploys = '/api/0/organizations/acme/releases/web%401/deploys/';
-$r = $u->request('POST', $deploys, encode_json({ environment => 'production' }), @bearer);
+$r = $u->request('POST', $deploys, encode_json({ environment => 'production', name => 'one' }),
+    @bearer);
 is $r->{status}, 201, 'a deploy is taken';
-is $r->{json}{environment}, 'production', '... with its environment';
+is_deeply [@{ $r->{json} }{qw(environment name)}], ['production', 'one'],
+    '... with its environment and name';
 is $u->request('POST', $deploys, '{}', @bearer)->{status}, 400, '... and not without';
 is_deeply $u->request('GET', '/api/0/organizations/acme/repos/?cursor=', '', @bearer)->{json},
     [], 'there are no repositories, so commits are those of the folder';

@@ -58,6 +58,7 @@ void sentry_release(const cJSON *asked, const char *version,
 void sentry_deploy(const cJSON *asked, struct evhttp_request *req)
 {
     const char *environment = text_of(asked, "environment");
+    const char *name = text_of(asked, "name");
     cJSON *answer;
 
     if (environment == NULL) {
@@ -67,6 +68,9 @@ void sentry_deploy(const cJSON *asked, struct evhttp_request *req)
     answer = cJSON_CreateObject();
     cJSON_AddStringToObject(answer, "id", "0");
     cJSON_AddStringToObject(answer, "environment", environment);
+    if (name != NULL) {
+        cJSON_AddStringToObject(answer, "name", name);
+    }
     add_now(answer, "dateFinished");
     reply_object(req, 201, answer);
 }
