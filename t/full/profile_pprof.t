@@ -121,6 +121,17 @@ sub named {
     return \%named;
 }
 
+# pprof puts the type that it returns before a function made of a template, and
+# we do not.
+sub without_returns {
+    my ($wanted, $got) = @_;
+    my @got = split /; /, $got // '';
+    return join '; ', map {
+        my $ours = shift(@got) // '';
+        $ours =~ /^[^(]*</ && / \Q$ours\E$/ ? $ours : $_
+    } split /; /, $wanted;
+}
+
 $t->start_symbolicated($u->config);
 my %build = Test::Programs::builds($t);
 for my $name (sort keys %build) {
@@ -159,7 +170,8 @@ for my $name (sort keys %build) {
             $got = named($body);
             grep { $got->{$_} } keys %$ours;
         });
-        is_deeply { map { $_ => $got->{$_} } keys %$ours }, \%wanted,
+        is_deeply { map { $_ => $got->{$_} } keys %$ours },
+            { map { $_ => without_returns($wanted{$_}, $got->{$_}) } keys %wanted },
             '... the server has the names of pprof';
     }
 }
