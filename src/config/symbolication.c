@@ -6,11 +6,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/array.h"
 #include "proto/url.h"
-#include "tier.h"
 
 #define DEFAULT_LISTEN "unix:/run/symcached/symbolicated.sock"
 
@@ -151,53 +149,6 @@ static int read_sources(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-/* Is it as a URL has it, such as "h:80" and "[::1]:80"? */
-static bool is_host_and_port(const char *text)
-{
-    const char *colon = strrchr(text, ':');
-    size_t digits;
-
-    if (colon == NULL || colon == text || strpbrk(text, "/@?#\\ ") != NULL ||
-        (text[0] != '[' && strchr(text, ':') != colon)) {
-        return false;
-    }
-    digits = strspn(colon + 1, "0123456789");
-    return digits > 0 && digits <= 5 && colon[1] != '0' &&
-           colon[1 + digits] == '\0' && strtoul(colon + 1, NULL, 10) <= 65535;
-}
-
-static int read_hosts(struct config_reader *r, const cJSON *item,
-                      const struct config_field *field, void *at)
-{
-    struct tenants_config *tenants = at;
-    const cJSON *child;
-    const char *text;
-
-    if (!cJSON_IsArray(item)) {
-        return config_error(r, item,
-                            "must be a list such as [\"sym.corp:8080\"]");
-    }
-    tenants->hosts = calloc((size_t)cJSON_GetArraySize(item) + 1,
-                            sizeof(tenants->hosts[0]));
-    if (tenants->hosts == NULL) {
-        return config_error(r, item, "out of memory");
-    }
-    for (child = item->child; child != NULL; child = child->next) {
-        text = config_text(r, child, "\"sym.corp:8080\"");
-        if (text == NULL) {
-            return -1;
-        }
-        if (!is_host_and_port(text)) {
-            return config_error(r, child, "must be a host and its port");
-        }
-        tenants->hosts[tenants->nhosts] = strdup(text);
-        if (tenants->hosts[tenants->nhosts++] == NULL) {
-            return config_error(r, child, "out of memory");
-        }
-    }
-    return 0;
-}
-
 /* Each is asked for each file. */
 #define DEBUGINFOD_MAX 4
 
@@ -238,90 +189,6 @@ static int read_debuginfod(struct config_reader *r, const cJSON *item,
         }
     }
     return 0;
-}
-
-/* A limit of releases in which the sockets of tenants were below the root. */
-#define TENANTS_ROOT_MAX 64
-
-static int read_root(struct config_reader *r, const cJSON *item,
-                     const struct config_field *field, void *at)
-{
-    struct tenants_config *tenants = at;
-    const struct config *config = r->config;
-    size_t i;
-
-    if (config_path(r, item, field, &tenants->root) != 0) {
-        return -1;
-    }
-    if (strlen(tenants->root) > TENANTS_ROOT_MAX) {
-        return config_error(r, item,
-                            "is longer than %d bytes, which is too long for "
-                            "the socket in it",
-                            TENANTS_ROOT_MAX);
-    }
-    for (i = 0; i < config->nstores; i++) {
-        if (config_paths_overlap(config->stores[i].root, tenants->root)) {
-            return config_error(r, item, "overlaps the root of store \"%s\"",
-                                config->stores[i].name);
-        }
-    }
-    if (config->uploads.root != NULL &&
-        config_paths_overlap(config->uploads.root, tenants->root)) {
-        return config_error(r, item, "overlaps the root of \"uploads\"");
-    }
-    return config_paths_overlap(config->downloads, tenants->root)
-               ? config_error(r, item, "overlaps \"downloads\"")
-               : 0;
-}
-
-/*
- * Names of guests' stores are an HMAC with a key of the fleet, so that nobody
- * else can tell or try where the files of a client are.  The tier's process is
- * another one, without our environment.
- */
-static int read_tenants_tier(struct config_reader *r, const cJSON *item,
-                             const struct config_field *field, void *at)
-{
-    struct tier_config **tier = at;
-
-    if (config_store_tier(r, item, field, at) != 0 || *tier == NULL) {
-        return r->types == NULL ? 0 : -1;
-    }
-    if ((*tier)->kind == TIER_SYMCACHE) {
-        return config_error(r, item, "is another SymCache server, which has "
-                                     "no files of clients' sources");
-    }
-    if ((*tier)->mac_key == NULL) {
-        return config_error(r, item, "has no \"mac_key\", with which names "
-                                     "of clients' stores are made there");
-    }
-    return strstr((*tier)->written, "\"$") != NULL
-               ? config_error(r, item, "has variables of the environment, "
-                                       "where clients' sources need \"@\" "
-                                       "and a file")
-               : 0;
-}
-
-#define TENANTS(name, type, min, max)                                         \
-    {                                                                         \
-#name, config_##type, offsetof(struct tenants_config, name), min, max, 0     \
-    }
-
-static const struct config_field tenants_fields[] = {
-    {"root", read_root, 0, 0, 0, 0},
-    TENANTS(count, count, 1, 100000),
-    TENANTS(size, size, MIB, 1024 * TIB),
-    TENANTS(public_size, size, MIB, 1024 * TIB),
-    TENANTS(idle, duration, 60, DAY),
-    {"hosts", read_hosts, 0, 0, 0, 0},
-    {"tier", read_tenants_tier, offsetof(struct tenants_config, tier), 0, 0,
-     0},
-};
-
-static int read_tenants(struct config_reader *r, const cJSON *item,
-                        const struct config_field *field, void *at)
-{
-    return config_object(r, item, tenants_fields, COUNT(tenants_fields), at);
 }
 
 #define EVENT(name, read, min, max)                                           \
@@ -391,7 +258,7 @@ static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(requests, config_count, 1, 1000000),
     SYMBOLICATOR(node, config_count, 0, 65535),
     SYMBOLICATOR(kept_size, config_size, 0, TIB),
-    SYMBOLICATOR(tenants, read_tenants, 0, 0),
+    SYMBOLICATOR(tenants, config_tenants, 0, 0),
     SYMBOLICATOR(minidump, read_event, 0, 0),
     SYMBOLICATOR(apple, read_event, 0, 0),
     SYMBOLICATOR(jvm, read_event, 0, 0),
@@ -540,75 +407,21 @@ int config_symbolication(struct config_reader *r, const cJSON *item)
 bool config_same_tenants(const struct symbolicator_config *a,
                          const struct symbolicator_config *b)
 {
-    const struct tenants_config *x = &a->tenants, *y = &b->tenants;
-    size_t i;
-
-    if ((a->sources == SYMBOLICATOR_SOURCES_ALLOW) !=
-            (b->sources == SYMBOLICATOR_SOURCES_ALLOW) ||
-        !config_same_text(x->root, y->root) || x->count != y->count ||
-        x->size != y->size || x->public_size != y->public_size ||
-        x->idle != y->idle || x->nhosts != y->nhosts ||
-        !config_same_text(x->tier != NULL ? x->tier->name : NULL,
-                          y->tier != NULL ? y->tier->name : NULL)) {
-        return false;
-    }
-    for (i = 0; i < x->nhosts; i++) {
-        if (strcmp(x->hosts[i], y->hosts[i]) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The port that a URL leaves out, with its colon; "" if it says one itself.  n
- * is the length of its host. */
-static const char *usual_port(const char *url, const char *host, size_t n)
-{
-    if (n == 0 || (host[n - 1] != ']' && memchr(host, ':', n) != NULL)) {
-        return "";
-    }
-    return strncasecmp(url, "http:", 5) == 0    ? ":80"
-           : strncasecmp(url, "https:", 6) == 0 ? ":443"
-                                                : "";
-}
-
-bool tenants_may_reach(const struct tenants_config *config, const char *url)
-{
-    const char *host = strchr(url, ':'), *port;
-    size_t i, n;
-
-    /* libcurl takes "http:/a/" for "http://a/", so what is not written in full
-     * may have another host than the one after "://" */
-    if (host == NULL || strncmp(host, "://", 3) != 0) {
-        return false;
-    }
-    host += 3;
-    n = strcspn(host, "/?#");
-    port = usual_port(url, host, n);
-    for (i = 0; i < config->nhosts; i++) {
-        if (strncasecmp(config->hosts[i], host, n) == 0 &&
-            strcmp(config->hosts[i] + n, port) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return (a->sources == SYMBOLICATOR_SOURCES_ALLOW) ==
+               (b->sources == SYMBOLICATOR_SOURCES_ALLOW) &&
+           tenants_are_same(&a->tenants, &b->tenants);
 }
 
 void config_symbolication_clear(struct symbolication_config *symbolication)
 {
     struct symbolicator_config *symbolicator = &symbolication->symbolicator;
-    struct tenants_config *tenants = &symbolicator->tenants;
 
-    while (tenants->nhosts > 0) {
-        free(tenants->hosts[--tenants->nhosts]);
-    }
-    free(tenants->hosts);
+    tenants_clear(&symbolicator->tenants);
     while (symbolicator->ndebuginfod > 0) {
         free(symbolicator->debuginfod[--symbolicator->ndebuginfod]);
     }
     free(symbolicator->debuginfod);
     free(symbolication->spool);
-    free(tenants->root);
     free(symbolication->listen);
     free(symbolication->stores);
 }

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "field.h"
+#include "tenants.h"
 
 struct store_config;
-struct tier_config;
 
 /* The answer of Mozilla's protocol for a module if an upstream failed. */
 enum mozilla_on_failure {
@@ -38,21 +38,6 @@ enum symbolicator_sources {
     SYMBOLICATOR_SOURCES_IGNORE,
     SYMBOLICATOR_SOURCES_REFUSE,
     SYMBOLICATOR_SOURCES_ALLOW /* a client may bring its own */
-};
-
-/*
- * Stores of sources that clients bring: for each scope and the private sources
- * of a list, and for each public source.
- */
-struct tenants_config {
-    char *root;           /* their folders are in it; NULL: there are none */
-    unsigned count;       /* at a time */
-    uint64_t size;        /* bytes of one, of a scope */
-    uint64_t public_size; /* of one that is for all scopes */
-    unsigned idle;        /* seconds until one that is not asked is removed */
-    char **hosts;         /* "name:port" that may be at an internal address */
-    size_t nhosts;
-    struct tier_config *tier; /* of their files, or NULL */
 };
 
 /* One kind of event. */
@@ -162,9 +147,5 @@ void config_symbolication_clear(struct symbolication_config *symbolication);
  * bring sources or not. */
 bool config_same_tenants(const struct symbolicator_config *a,
                          const struct symbolicator_config *b);
-
-/* Returns whether the host of a URL that a client names may be at a private,
- * loopback or link-local address. */
-bool tenants_may_reach(const struct tenants_config *config, const char *url);
 
 #endif
