@@ -64,15 +64,15 @@ static bool body_file_rewind(struct body_file *body_file)
 
 /* Takes over the digests that the answer announces, if any. */
 static bool body_file_expect(struct body_file *body_file,
-                             const struct fetch_response *answer)
+                             const struct fetch_response *response)
 {
-    memcpy(body_file->expected, answer->digest, sizeof(body_file->expected));
-    memcpy(body_file->expected_content, answer->content_digest,
+    memcpy(body_file->expected, response->digest, sizeof(body_file->expected));
+    memcpy(body_file->expected_content, response->content_digest,
            sizeof(body_file->expected_content));
 
     digest_free(body_file->digest);
     body_file->digest = NULL;
-    if (answer->digest[0] != '\0' || answer->content_digest[0] != '\0') {
+    if (response->digest[0] != '\0' || response->content_digest[0] != '\0') {
         body_file->digest = digest_new();
         return body_file->digest != NULL;
     }
@@ -95,7 +95,7 @@ static bool body_file_open(struct body_file *body_file)
 
 /* A complete body begins. */
 static bool begin(struct body_file *body_file,
-                  const struct fetch_response *answer, CURL *easy)
+                  const struct fetch_response *response, CURL *easy)
 {
     curl_off_t length = -1; /* not known */
     char *url = NULL;
@@ -113,8 +113,8 @@ static bool begin(struct body_file *body_file,
     }
     body_file->rest = false;
     body_file->ngathered = 0;
-    resume_begin(&body_file->resume, answer, url, length);
-    if (!body_file_expect(body_file, answer)) {
+    resume_begin(&body_file->resume, response, url, length);
+    if (!body_file_expect(body_file, response)) {
         return body_file_fail(body_file, BODY_FILE_FAILED, "out of memory");
     }
     return body_file_reserve(body_file, length > 0 ? (uint64_t)length : 0);
@@ -122,15 +122,15 @@ static bool begin(struct body_file *body_file,
 
 /* The rest of a body begins, with status 206. */
 static bool go_on(struct body_file *body_file,
-                  const struct fetch_response *answer)
+                  const struct fetch_response *response)
 {
     body_file->rest = true;
-    if (!resume_fits(&body_file->resume, answer)) {
+    if (!resume_fits(&body_file->resume, response)) {
         return body_file_fail(body_file, BODY_FILE_RANGE,
                               "not the range that was asked for");
     }
-    if (answer->digest[0] != '\0' && body_file->digest != NULL &&
-        strcmp(answer->digest, body_file->expected) != 0) {
+    if (response->digest[0] != '\0' && body_file->digest != NULL &&
+        strcmp(response->digest, body_file->expected) != 0) {
         return body_file_fail(body_file, BODY_FILE_RANGE,
                               "the rest of a file with another SHA-256");
     }
@@ -231,11 +231,11 @@ struct curl_slist *body_file_headers(struct body_file *body_file,
 }
 
 bool body_file_receive(struct body_file *body_file,
-                       const struct fetch_response *answer, CURL *easy,
+                       const struct fetch_response *response, CURL *easy,
                        bool rest, const void *data, size_t len)
 {
-    if (answer->bytes == len &&
-        !(rest ? go_on(body_file, answer) : begin(body_file, answer, easy))) {
+    if (response->bytes == len && !(rest ? go_on(body_file, response)
+                                         : begin(body_file, response, easy))) {
         return false;
     }
     return take(body_file, data, len);
@@ -267,7 +267,7 @@ void body_file_judge(const struct body_file *body_file,
  * answer.
  */
 static bool body_file_is_sound(struct body_file *body_file,
-                               struct fetch_response *answer)
+                               struct fetch_response *response)
 {
     char text[SYMCACHE_DIGEST_TEXT + 1];
 
@@ -275,13 +275,13 @@ static bool body_file_is_sound(struct body_file *body_file,
         return true;
     }
     digest_text(body_file->digest, text);
-    answer->verified = (body_file->expected[0] == '\0' ||
-                        strcmp(body_file->expected, text) == 0) &&
-                       (body_file->expected_content[0] == '\0' ||
-                        strcmp(body_file->expected_content, text) == 0);
-    metrics_add(answer->verified ? METRIC_DIGEST_MATCH : METRIC_DIGEST_DIFFER,
-                1);
-    return answer->verified;
+    response->verified = (body_file->expected[0] == '\0' ||
+                          strcmp(body_file->expected, text) == 0) &&
+                         (body_file->expected_content[0] == '\0' ||
+                          strcmp(body_file->expected_content, text) == 0);
+    metrics_add(
+        response->verified ? METRIC_DIGEST_MATCH : METRIC_DIGEST_DIFFER, 1);
+    return response->verified;
 }
 
 static void body_file_finish_empty(struct body_file *body_file, bool rest,
@@ -304,12 +304,12 @@ static void body_file_finish_empty(struct body_file *body_file, bool rest,
 }
 
 void body_file_finish(struct body_file *body_file,
-                      struct fetch_response *answer, bool rest,
+                      struct fetch_response *response, bool rest,
                       struct classification *class)
 {
     struct resume *resume = &body_file->resume;
 
-    if (answer->bytes == 0) {
+    if (response->bytes == 0) {
         body_file_finish_empty(body_file, rest, class);
         return;
     }
@@ -323,14 +323,14 @@ void body_file_finish(struct body_file *body_file,
         classify_say(class, SOURCE_FAILED, true, "206, less than the rest");
         return;
     }
-    if (!body_file_is_sound(body_file, answer)) {
+    if (!body_file_is_sound(body_file, response)) {
         resume_drop(resume);
         classify_say(class, SOURCE_FAILED, true,
                      "damaged on the way: its SHA-256 is another one");
         return;
     }
     if (rest) {
-        resume_finish(resume, answer);
+        resume_finish(resume, response);
     }
     classify_say(class, SOURCE_FOUND, false, "200");
 }

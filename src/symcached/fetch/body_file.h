@@ -44,7 +44,7 @@ struct body_file {
  * transfer is to be ended; problem says why.
  */
 bool body_file_receive(struct body_file *body_file,
-                       const struct fetch_response *answer, CURL *easy,
+                       const struct fetch_response *response, CURL *easy,
                        bool rest, const void *data, size_t len);
 
 /* Writes what has arrived so far, and appends the headers that ask for the
@@ -64,7 +64,7 @@ void body_file_judge(const struct body_file *body_file,
  * do the bytes of earlier answers belong to the file.
  */
 void body_file_finish(struct body_file *body_file,
-                      struct fetch_response *answer, bool rest,
+                      struct fetch_response *response, bool rest,
                       struct classification *class);
 
 void body_file_free(struct body_file *body_file);

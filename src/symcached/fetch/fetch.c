@@ -95,7 +95,7 @@ struct fetch {
     bool probe;        /* this request decides whether the host works again */
     unsigned wait;     /* seconds until the host may be asked */
     struct body_file body_file;
-    struct fetch_response answer;
+    struct fetch_response response;
     char reason[256]; /* for stop */
     char error[CURL_ERROR_SIZE];
 };
@@ -145,9 +145,9 @@ static void finish(struct fetch *fetch, const struct classification *class)
         .bytes = fetch->received,
         .ms = clock_since(fetch->started),
         .retry_after = class->retry_after,
-        .status = fetch->answer.status,
+        .status = fetch->response.status,
         .errnum = class->errnum,
-        .answer = &fetch->answer,
+        .response = &fetch->response,
     };
 
     fetch->done(fetch->arg, &result);
@@ -178,7 +178,7 @@ static void set_step(struct fetch *fetch, enum fetch_step step, unsigned ms)
 /* From the first byte on, the limit is one of speed. */
 static void watch(struct fetch *fetch)
 {
-    fetch->watched = fetch->answer.bytes;
+    fetch->watched = fetch->response.bytes;
     set_step(fetch, FETCH_RECEIVES, fetch->request.limits->stall_time * 1000);
 }
 
@@ -195,7 +195,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct fetch *fetch = arg;
 
-    if (!fetch_response_line(&fetch->answer, line, size * n)) {
+    if (!fetch_response_line(&fetch->response, line, size * n)) {
         stops(fetch, FETCH_STOP_LINES, "header and trailers too large");
         return 0;
     }
@@ -223,15 +223,15 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
     size_t len = size * n;
 
     curl_easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &fetch->status);
-    fetch->answer.bytes += len;
+    fetch->response.bytes += len;
     fetch->received += len;
 
     if (!is_body(fetch)) {
-        fetch_response_body(&fetch->answer, data, len);
+        fetch_response_body(&fetch->response, data, len);
         /* of a redirect libcurl tells the target at the end only */
-        if (fetch->answer.bytes > (fetch->status / 100 == 3
-                                       ? FETCH_REDIRECT_BODY
-                                       : FETCH_ERROR_BODY)) {
+        if (fetch->response.bytes > (fetch->status / 100 == 3
+                                         ? FETCH_REDIRECT_BODY
+                                         : FETCH_ERROR_BODY)) {
             fetch->stop = FETCH_STOP_PAGE;
             return 0;
         }
@@ -240,7 +240,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
     if (fetch->probe && fetch->host != NULL) {
         host_receives(fetch->host, fetch->request.limits);
     }
-    if (!body_file_receive(&fetch->body_file, &fetch->answer, fetch->easy,
+    if (!body_file_receive(&fetch->body_file, &fetch->response, fetch->easy,
                            is_rest(fetch), data, len)) {
         fetch->stop = FETCH_STOP_BODY;
         return 0;
@@ -398,7 +398,7 @@ static const char *hop(struct fetch *fetch, const char *url)
     const char *refused;
 
     fetch->status = 0;
-    fetch_response_clear(&fetch->answer);
+    fetch_response_clear(&fetch->response);
     fetch->stop = FETCH_GOES_ON;
     fetch->choice = (struct address_choice){false, false};
     fetch->body_file.problem = BODY_FILE_GOOD;
@@ -426,7 +426,7 @@ static const char *try(struct fetch *fetch)
     set_step(fetch, FETCH_DECIDES, 0);
     fetch->tries++;
     fetch->redirects = 0;
-    fetch->answer.moved_type[0] = '\0';
+    fetch->response.moved_type[0] = '\0';
     fetch->cross_origin = false;
     fetch->secure = strncmp(fetch->url, "https:", 6) == 0;
 
@@ -500,7 +500,7 @@ static void judge_error(struct fetch *fetch, CURLcode code,
 /* Is the answer complete, or complete enough for us to have ended it? */
 static bool is_complete_answer(const struct fetch *fetch, CURLcode code)
 {
-    return fetch->status >= 200 && fetch->answer.whole &&
+    return fetch->status >= 200 && fetch->response.whole &&
            (code == CURLE_OK || fetch->stop == FETCH_STOP_PAGE);
 }
 
@@ -511,34 +511,34 @@ static bool judge(struct fetch *fetch, CURLcode code,
     const char *refused;
     char *target = NULL;
 
-    fetch_response_end(&fetch->answer, fetch->easy);
-    fetch->status = fetch->answer.status;
-    fetch->answer.moved = fetch->redirects > 0;
+    fetch_response_end(&fetch->response, fetch->easy);
+    fetch->status = fetch->response.status;
+    fetch->response.moved = fetch->redirects > 0;
 
     if (!is_complete_answer(fetch, code)) {
         judge_error(fetch, code, class);
         /* More of the answer was to follow, so its header is not believed
          * either. */
-        fetch_response_clear(&fetch->answer);
+        fetch_response_clear(&fetch->response);
         return false;
     }
     if (is_body(fetch)) {
-        body_file_finish(&fetch->body_file, &fetch->answer, is_rest(fetch),
+        body_file_finish(&fetch->body_file, &fetch->response, is_rest(fetch),
                          class);
         return false;
     }
 
     curl_easy_getinfo(fetch->easy, CURLINFO_REDIRECT_URL, &target);
     if (fetch->status / 100 != 3 || target == NULL) {
-        classify_status(class, fetch->status, fetch->answer.retry_after);
-        if (fetch->answer.again) {
+        classify_status(class, fetch->status, fetch->response.retry_after);
+        if (fetch->response.again) {
             classify_again(class);
         }
         return false;
     }
 
-    snprintf(fetch->answer.moved_type, sizeof(fetch->answer.moved_type), "%s",
-             fetch->answer.type);
+    snprintf(fetch->response.moved_type, sizeof(fetch->response.moved_type),
+             "%s", fetch->response.type);
     leave_host(fetch, BREAKER_GOOD, "");
     refused = follow_redirect(fetch, target);
     if (refused != NULL) {
@@ -572,7 +572,7 @@ static void tell_host(struct fetch *fetch, const struct classification *class)
 {
     enum breaker_end end = BREAKER_NOTHING;
 
-    if (fetch->request.busy_file && fetch->answer.status == 503) {
+    if (fetch->request.busy_file && fetch->response.status == 503) {
         end = BREAKER_GOOD;
     } else if (class->fault) {
         end = BREAKER_FAULT;
@@ -653,7 +653,7 @@ static void on_silence(struct fetch *fetch)
     char text[64] = "no answer in time";
 
     if (fetch->step == FETCH_RECEIVES) {
-        if (fetch->answer.bytes - fetch->watched >= least) {
+        if (fetch->response.bytes - fetch->watched >= least) {
             watch(fetch);
             return;
         }
@@ -766,7 +766,7 @@ struct fetch *fetch_start(struct fetcher *fetcher,
 
 bool fetch_receives(const struct fetch *fetch)
 {
-    return fetch->step == FETCH_RECEIVES && fetch->answer.bytes > 0 &&
+    return fetch->step == FETCH_RECEIVES && fetch->response.bytes > 0 &&
            is_body(fetch);
 }
 

@@ -53,7 +53,7 @@ struct fetch_result {
     unsigned retry_after;              /* that the server asked for, or 0 */
     long status; /* of the last answer, or 0 */
     int errnum;  /* why a connection failed, or 0 */
-    const struct fetch_response *answer; /* valid during the callback only */
+    const struct fetch_response *response; /* valid during the callback only */
 };
 
 typedef void (*fetch_done_fn)(void *arg, const struct fetch_result *result);

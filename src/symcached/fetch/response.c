@@ -47,25 +47,26 @@ static bool read_value(const char *line, size_t len, const char *name,
 }
 
 /* Texts are ended and not set to zero: they are 8 KB, most of them empty. */
-void fetch_response_clear(struct fetch_response *answer)
+void fetch_response_clear(struct fetch_response *response)
 {
     char *const texts[] = {
-        answer->type,           answer->coding,     answer->range,
-        answer->ranges,         answer->etag,       answer->modified,
-        answer->date,           answer->transfer,   answer->digest,
-        answer->content_digest, answer->meta,       answer->reason,
-        answer->source_map,     answer->debuginfod, answer->body,
-        answer->next,
+        response->type,           response->coding,     response->range,
+        response->ranges,         response->etag,       response->modified,
+        response->date,           response->transfer,   response->digest,
+        response->content_digest, response->meta,       response->reason,
+        response->source_map,     response->debuginfod, response->body,
+        response->next,
     };
     size_t i;
 
-    answer->status = 0;
-    answer->retry_after = 0;
-    answer->bytes = 0;
-    answer->lines_size = 0;
-    answer->whole = answer->again = answer->framed = answer->verified = false;
-    answer->may_be_reset = false;
-    answer->length = -1;
+    response->status = 0;
+    response->retry_after = 0;
+    response->bytes = 0;
+    response->lines_size = 0;
+    response->whole = response->again = response->framed = response->verified =
+        false;
+    response->may_be_reset = false;
+    response->length = -1;
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         texts[i][0] = '\0';
     }
@@ -85,14 +86,14 @@ static void fetch_response_digest(const char *line, size_t len,
 
 /* Keeps a line of metadata; a line that does not fit is left out as a
  * whole. */
-static void fetch_response_meta(struct fetch_response *answer, const char *line,
-                                size_t len)
+static void fetch_response_meta(struct fetch_response *response,
+                                const char *line, size_t len)
 {
     static const char *const starts[] = {"x-amz-meta-symcache-",
                                          "x-goog-meta-symcache-"};
     bool is_google = len > 2 && tolower((unsigned char)line[2]) == 'g';
     const char *start = starts[is_google];
-    const size_t n = strlen(start), used = strlen(answer->meta);
+    const size_t n = strlen(start), used = strlen(response->meta);
     const char *colon = memchr(line, ':', len);
     char name[32], value[256];
 
@@ -103,58 +104,59 @@ static void fetch_response_meta(struct fetch_response *answer, const char *line,
     snprintf(name, sizeof(name), "%.*s", (int)(colon - line - (ptrdiff_t)n),
              line + n);
     if (read_value(line + n, len - n, name, value, sizeof(value)) &&
-        used + strlen(name) + strlen(value) + 4 < sizeof(answer->meta)) {
-        snprintf(answer->meta + used, sizeof(answer->meta) - used, "%s: %s\n",
-                 name, value);
+        used + strlen(name) + strlen(value) + 4 < sizeof(response->meta)) {
+        snprintf(response->meta + used, sizeof(response->meta) - used,
+                 "%s: %s\n", name, value);
     }
 }
 
 /* Keeps a line that describes a file with a build id; a line that does not fit
  * is left out as a whole. */
-static void fetch_response_debuginfod(struct fetch_response *answer,
+static void fetch_response_debuginfod(struct fetch_response *response,
                                       const char *line, size_t len)
 {
     static const char *const names[] = {SYMCACHE_PROPERTY_DEBUGINFOD "file",
                                         SYMCACHE_PROPERTY_DEBUGINFOD "archive",
                                         SYMCACHE_PROPERTY_DEBUGINFOD
                                         "imasignature"};
-    const size_t used = strlen(answer->debuginfod);
-    const size_t space = sizeof(answer->debuginfod) - used;
+    const size_t used = strlen(response->debuginfod);
+    const size_t space = sizeof(response->debuginfod) - used;
     char value[FETCH_RESPONSE_DEBUGINFOD];
     size_t i;
     int n;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (read_value(line, len, names[i], value, sizeof(value)) &&
-            value[0] != '\0' && strstr(answer->debuginfod, names[i]) == NULL) {
-            n = snprintf(answer->debuginfod + used, space, "%s: %s\n",
+            value[0] != '\0' &&
+            strstr(response->debuginfod, names[i]) == NULL) {
+            n = snprintf(response->debuginfod + used, space, "%s: %s\n",
                          names[i], value);
             if (n < 0 || (size_t)n >= space) {
-                answer->debuginfod[used] = '\0';
+                response->debuginfod[used] = '\0';
             }
         }
     }
 }
 
 /* The name without "X-" is the newer one, and counts. */
-static void fetch_response_source_map(struct fetch_response *answer,
+static void fetch_response_source_map(struct fetch_response *response,
                                       const char *line, size_t len)
 {
     char value[FETCH_RESPONSE_SOURCE_MAP];
     bool is_new =
         read_value(line, len, "SourceMap", value, sizeof(value));
 
-    if ((is_new || (answer->source_map[0] == '\0' &&
-                    read_value(line, len, "X-SourceMap", value,
-                               sizeof(value)))) &&
+    if ((is_new ||
+         (response->source_map[0] == '\0' &&
+          read_value(line, len, "X-SourceMap", value, sizeof(value)))) &&
         strlen(value) < sizeof(value) - 1) {
-        memcpy(answer->source_map, value, sizeof(value));
+        memcpy(response->source_map, value, sizeof(value));
     }
 }
 
 /* A line may have several links, <URL>; rel="...".  The URLs repeat that of the
  * request and can be long. */
-static void fetch_response_next(struct fetch_response *answer,
+static void fetch_response_next(struct fetch_response *response,
                                 const char *line, size_t len)
 {
     const char *end = line + len, *at = line, *url;
@@ -166,13 +168,14 @@ static void fetch_response_next(struct fetch_response *answer,
         url = memchr(at, '<', (size_t)(end - at));
         len = (size_t)((url != NULL ? url : end) - at);
         if (memmem(at, len, "rel=\"next\"", 10) != NULL) {
-            snprintf(answer->next, sizeof(answer->next), "%.*s", (int)len, at);
+            snprintf(response->next, sizeof(response->next), "%.*s", (int)len,
+                     at);
         }
         at += len;
     }
 }
 
-bool fetch_response_line(struct fetch_response *answer, const char *line,
+bool fetch_response_line(struct fetch_response *response, const char *line,
                          size_t len)
 {
     const struct {
@@ -180,30 +183,31 @@ bool fetch_response_line(struct fetch_response *answer, const char *line,
         char *value;
         size_t size;
     } lines[] = {
-        {"Content-Type", answer->type, sizeof(answer->type)},
-        {"Content-Encoding", answer->coding, sizeof(answer->coding)},
-        {"Content-Range", answer->range, sizeof(answer->range)},
-        {"Accept-Ranges", answer->ranges, sizeof(answer->ranges)},
-        {"ETag", answer->etag, sizeof(answer->etag)},
-        {"Last-Modified", answer->modified, sizeof(answer->modified)},
-        {"Date", answer->date, sizeof(answer->date)},
-        {"Transfer-Encoding", answer->transfer, sizeof(answer->transfer)},
-        {SYMCACHE_HEADER_REASON, answer->reason, sizeof(answer->reason)},
+        {"Content-Type", response->type, sizeof(response->type)},
+        {"Content-Encoding", response->coding, sizeof(response->coding)},
+        {"Content-Range", response->range, sizeof(response->range)},
+        {"Accept-Ranges", response->ranges, sizeof(response->ranges)},
+        {"ETag", response->etag, sizeof(response->etag)},
+        {"Last-Modified", response->modified, sizeof(response->modified)},
+        {"Date", response->date, sizeof(response->date)},
+        {"Transfer-Encoding", response->transfer, sizeof(response->transfer)},
+        {SYMCACHE_HEADER_REASON, response->reason, sizeof(response->reason)},
     };
-    size_t i, lines_size = answer->lines_size + len;
+    size_t i, lines_size = response->lines_size + len;
 
-    if (answer->bytes == 0 && len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
+    if (response->bytes == 0 && len > 5 &&
+        strncasecmp(line, "HTTP/", 5) == 0) {
         /* After a 100 or 103, the header of the real answer follows. */
-        fetch_response_clear(answer);
-        answer->lines_size = lines_size;
+        fetch_response_clear(response);
+        response->lines_size = lines_size;
         return lines_size <= FETCH_RESPONSE_LINES;
     }
-    answer->lines_size = lines_size;
-    if (answer->whole || lines_size > FETCH_RESPONSE_LINES) {
+    response->lines_size = lines_size;
+    if (response->whole || lines_size > FETCH_RESPONSE_LINES) {
         return lines_size <= FETCH_RESPONSE_LINES;
     }
     if (len > 0 && (line[0] == '\r' || line[0] == '\n')) {
-        answer->whole = true;
+        response->whole = true;
         return true;
     }
 
@@ -211,42 +215,43 @@ bool fetch_response_line(struct fetch_response *answer, const char *line,
         read_value(line, len, lines[i].name, lines[i].value,
                    lines[i].size);
     }
-    fetch_response_meta(answer, line, len);
-    fetch_response_source_map(answer, line, len);
-    fetch_response_next(answer, line, len);
-    fetch_response_debuginfod(answer, line, len);
-    fetch_response_digest(line, len, SYMCACHE_HEADER_DIGEST, answer->digest);
+    fetch_response_meta(response, line, len);
+    fetch_response_source_map(response, line, len);
+    fetch_response_next(response, line, len);
+    fetch_response_debuginfod(response, line, len);
+    fetch_response_digest(line, len, SYMCACHE_HEADER_DIGEST, response->digest);
     fetch_response_digest(line, len, SYMCACHE_HEADER_CONTENT_DIGEST,
-                          answer->content_digest);
-    answer->again |= len > 12 && strncasecmp(line, "Retry-After:", 12) == 0;
+                          response->content_digest);
+    response->again |= len > 12 && strncasecmp(line, "Retry-After:", 12) == 0;
     return true;
 }
 
-bool fetch_response_coded(const struct fetch_response *answer)
+bool fetch_response_coded(const struct fetch_response *response)
 {
-    return answer->coding[0] != '\0' &&
-           strcasecmp(answer->coding, "identity") != 0;
+    return response->coding[0] != '\0' &&
+           strcasecmp(response->coding, "identity") != 0;
 }
 
 /* The beginning of the body, as a text. */
-void fetch_response_body(struct fetch_response *answer, const char *data,
+void fetch_response_body(struct fetch_response *response, const char *data,
                          size_t len)
 {
-    size_t used = strlen(answer->body), left = sizeof(answer->body) - 1 - used;
+    size_t used = strlen(response->body),
+           left = sizeof(response->body) - 1 - used;
 
     len = strnlen(data, len < left ? len : left);
-    memcpy(answer->body + used, data, len);
-    answer->body[used + len] = '\0';
+    memcpy(response->body + used, data, len);
+    response->body[used + len] = '\0';
 }
 
 /*
  * HTTP/1.0 has no chunks: a proxy that spoke it has passed the chunk sizes on
  * as part of the body.  In HTTP/2 and later, the end of each answer is marked.
  */
-static bool fetch_response_framed(const struct fetch_response *answer,
+static bool fetch_response_framed(const struct fetch_response *response,
                                   CURL *easy)
 {
-    size_t len = strlen(answer->transfer);
+    size_t len = strlen(response->transfer);
     long version = 0;
 
     curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version);
@@ -254,10 +259,10 @@ static bool fetch_response_framed(const struct fetch_response *answer,
         return true;
     }
     if (len == 0) {
-        return answer->length >= 0;
+        return response->length >= 0;
     }
     return version == CURL_HTTP_VERSION_1_1 && len >= 7 &&
-           strcasecmp(answer->transfer + len - 7, "chunked") == 0;
+           strcasecmp(response->transfer + len - 7, "chunked") == 0;
 }
 
 /* A type that no symbol file has, whatever parameters it came with. */
@@ -277,31 +282,31 @@ static bool type_is_page(const char *type)
 }
 
 /* Can its end be a reset of its stream, too? */
-static bool response_may_be_reset(const struct fetch_response *answer,
+static bool response_may_be_reset(const struct fetch_response *response,
                                   CURL *easy)
 {
     long version = 0;
 
     curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version);
-    return version >= CURL_HTTP_VERSION_2_0 && answer->length < 0 &&
+    return version >= CURL_HTTP_VERSION_2_0 && response->length < 0 &&
            curl_version_info(CURLVERSION_NOW)->version_num >=
                RESPONSE_RESET_ENDS;
 }
 
-bool fetch_response_is_whole(const struct fetch_response *answer, char *detail,
-                             size_t size)
+bool fetch_response_is_whole(const struct fetch_response *response,
+                             char *detail, size_t size)
 {
-    if (type_is_page(answer->type)) {
-        snprintf(detail, size, "200 with a page: \"%.100s\"", answer->type);
-    } else if (fetch_response_coded(answer)) {
+    if (type_is_page(response->type)) {
+        snprintf(detail, size, "200 with a page: \"%.100s\"", response->type);
+    } else if (fetch_response_coded(response)) {
         snprintf(detail, size,
                  "200 with Content-Encoding, which was not asked for: \"%s\"",
-                 answer->coding);
-    } else if (answer->range[0] != '\0') {
+                 response->coding);
+    } else if (response->range[0] != '\0') {
         snprintf(detail, size, "200 with a part: Content-Range \"%s\"",
-                 answer->range);
-    } else if ((!answer->framed || answer->may_be_reset) &&
-               !answer->verified) {
+                 response->range);
+    } else if ((!response->framed || response->may_be_reset) &&
+               !response->verified) {
         snprintf(detail, size,
                  "200 without a length, so its end is not known");
     } else {
@@ -310,22 +315,22 @@ bool fetch_response_is_whole(const struct fetch_response *answer, char *detail,
     return false;
 }
 
-void fetch_response_end(struct fetch_response *answer, CURL *easy)
+void fetch_response_end(struct fetch_response *response, CURL *easy)
 {
     curl_off_t seconds = 0, length = -1;
 
-    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &answer->status);
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &response->status);
     curl_easy_getinfo(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-    answer->length = length;
-    if (answer->again) {
+    response->length = length;
+    if (response->again) {
         curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
     }
     if (seconds > FETCH_RESPONSE_RETRY_AFTER) {
         seconds = FETCH_RESPONSE_RETRY_AFTER;
     }
-    answer->retry_after = seconds > 0 ? (unsigned)seconds : 0;
-    answer->framed = fetch_response_framed(answer, easy);
-    answer->may_be_reset = response_may_be_reset(answer, easy);
+    response->retry_after = seconds > 0 ? (unsigned)seconds : 0;
+    response->framed = fetch_response_framed(response, easy);
+    response->may_be_reset = response_may_be_reset(response, easy);
 }
 
 int fetch_response_version(const char *type, symcache_version_t *version)

@@ -63,18 +63,18 @@ struct fetch_response {
 };
 
 /* Drops the state of the last hop, except for moved and moved_type. */
-void fetch_response_clear(struct fetch_response *answer);
+void fetch_response_clear(struct fetch_response *response);
 
 /*
  * Takes a line that libcurl calls a header line; it is not terminated.  Lines
  * of a trailer are ignored.  Returns false if there are so many lines that
  * the transfer must end.
  */
-bool fetch_response_line(struct fetch_response *answer, const char *line,
+bool fetch_response_line(struct fetch_response *response, const char *line,
                          size_t len);
 
 /* Takes a part of the body of an error. */
-void fetch_response_body(struct fetch_response *answer, const char *data,
+void fetch_response_body(struct fetch_response *response, const char *data,
                          size_t len);
 
 /*
@@ -84,17 +84,17 @@ void fetch_response_body(struct fetch_response *answer, const char *data,
 int fetch_response_version(const char *type, symcache_version_t *version);
 
 /* Does a Content-Encoding make the body different from the file? */
-bool fetch_response_coded(const struct fetch_response *answer);
+bool fetch_response_coded(const struct fetch_response *response);
 
 /*
  * Is the body of a 200 the file, and all of it, by what the header says?  For
  * files whose content does not prove that.  Returns false, with the reason in
  * detail, if not.
  */
-bool fetch_response_is_whole(const struct fetch_response *answer, char *detail,
-                             size_t size);
+bool fetch_response_is_whole(const struct fetch_response *response,
+                             char *detail, size_t size);
 
 /* The hop has ended: takes over what libcurl knows of its header. */
-void fetch_response_end(struct fetch_response *answer, CURL *easy);
+void fetch_response_end(struct fetch_response *response, CURL *easy);
 
 #endif

@@ -23,33 +23,33 @@ static char *resume_place(const char *url)
 }
 
 /* Returns the strong validator of an answer, or NULL. */
-static const char *resume_validator(const struct fetch_response *answer)
+static const char *resume_validator(const struct fetch_response *response)
 {
-    size_t len = strlen(answer->etag);
+    size_t len = strlen(response->etag);
     time_t date, modified;
 
-    if (len >= 2 && len < sizeof(answer->etag) - 1 && answer->etag[0] == '"' &&
-        answer->etag[len - 1] == '"') {
-        return answer->etag;
+    if (len >= 2 && len < sizeof(response->etag) - 1 &&
+        response->etag[0] == '"' && response->etag[len - 1] == '"') {
+        return response->etag;
     }
 
-    date = curl_getdate(answer->date, NULL);
-    modified = curl_getdate(answer->modified, NULL);
-    if (answer->etag[0] == '\0' && date != -1 && modified != -1 &&
+    date = curl_getdate(response->date, NULL);
+    modified = curl_getdate(response->modified, NULL);
+    if (response->etag[0] == '\0' && date != -1 && modified != -1 &&
         date - modified >= RESUME_STRONG_SECONDS) {
-        return answer->modified;
+        return response->modified;
     }
     return NULL;
 }
 
-void resume_begin(struct resume *resume, const struct fetch_response *answer,
+void resume_begin(struct resume *resume, const struct fetch_response *response,
                   const char *url, int64_t length)
 {
-    const char *validator = resume_validator(answer);
+    const char *validator = resume_validator(response);
 
     resume_drop(resume);
-    if (validator == NULL || length <= 0 || fetch_response_coded(answer) ||
-        strcasecmp(answer->ranges, "bytes") != 0) {
+    if (validator == NULL || length <= 0 || fetch_response_coded(response) ||
+        strcasecmp(response->ranges, "bytes") != 0) {
         return;
     }
 
@@ -57,7 +57,7 @@ void resume_begin(struct resume *resume, const struct fetch_response *answer,
     if (resume->place != NULL) {
         snprintf(resume->validator, sizeof(resume->validator), "%s",
                  validator);
-        memcpy(resume->type, answer->type, sizeof(resume->type));
+        memcpy(resume->type, response->type, sizeof(resume->type));
         resume->total = (uint64_t)length;
     }
 }
@@ -96,32 +96,34 @@ struct curl_slist *resume_headers(struct resume *resume, const char *url,
 }
 
 bool resume_fits(const struct resume *resume,
-                 const struct fetch_response *answer)
+                 const struct fetch_response *response)
 {
-    char wanted[sizeof(answer->range)];
+    char wanted[sizeof(response->range)];
     const char *validator;
 
-    if (fetch_response_coded(answer)) {
+    if (fetch_response_coded(response)) {
         return false;
     }
 
     snprintf(wanted, sizeof(wanted), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
              resume->have, resume->total - 1, resume->total);
-    if (strcasecmp(answer->range, wanted) != 0) {
+    if (strcasecmp(response->range, wanted) != 0) {
         return false;
     }
 
     /* The server need not repeat the validator, but it must not send
      * another. */
-    validator = resume->validator[0] == '"' ? answer->etag : answer->modified;
+    validator =
+        resume->validator[0] == '"' ? response->etag : response->modified;
     return validator[0] == '\0' || strcmp(validator, resume->validator) == 0;
 }
 
-void resume_finish(const struct resume *resume, struct fetch_response *answer)
+void resume_finish(const struct resume *resume,
+                   struct fetch_response *response)
 {
-    answer->range[0] = '\0';
-    answer->framed = true;
-    memcpy(answer->type, resume->type, sizeof(answer->type));
+    response->range[0] = '\0';
+    response->framed = true;
+    memcpy(response->type, resume->type, sizeof(response->type));
 }
 
 void resume_drop(struct resume *resume)

@@ -24,7 +24,7 @@ struct resume {
 };
 
 /* A complete body begins, of length bytes; -1 if that is not known. */
-void resume_begin(struct resume *resume, const struct fetch_response *answer,
+void resume_begin(struct resume *resume, const struct fetch_response *response,
                   const char *url, int64_t length);
 
 /*
@@ -36,13 +36,14 @@ struct curl_slist *resume_headers(struct resume *resume, const char *url,
 
 /* Is a 206 the rest that was asked for? */
 bool resume_fits(const struct resume *resume,
-                 const struct fetch_response *answer);
+                 const struct fetch_response *response);
 
 /*
  * The rest has arrived.  Adds the values that a 206 need not repeat to the
  * answer: the headers of the answer that began the body.
  */
-void resume_finish(const struct resume *resume, struct fetch_response *answer);
+void resume_finish(const struct resume *resume,
+                   struct fetch_response *response);
 
 /* Forgets everything: the next try begins with the first byte. */
 void resume_drop(struct resume *resume);

@@ -36,7 +36,7 @@ struct send {
     uint64_t at; /* of the next byte to send, behind from */
     send_done_fn done;
     void *arg;
-    struct fetch_response answer;
+    struct fetch_response response;
     int no_socket; /* why there is none, or 0 */
     char error[CURL_ERROR_SIZE];
 };
@@ -60,16 +60,16 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct send *send = arg;
 
-    return fetch_response_line(&send->answer, line, size * n) ? size * n : 0;
+    return fetch_response_line(&send->response, line, size * n) ? size * n : 0;
 }
 
 static size_t on_answer(char *data, size_t size, size_t n, void *arg)
 {
     struct send *send = arg;
 
-    send->answer.bytes += size * n;
-    fetch_response_body(&send->answer, data, size * n);
-    return send->answer.bytes <= SEND_ANSWER ? size * n : 0;
+    send->response.bytes += size * n;
+    fetch_response_body(&send->response, data, size * n);
+    return send->response.bytes <= SEND_ANSWER ? size * n : 0;
 }
 
 /* The size was announced, so a file that was cut short must not end early. */
@@ -128,7 +128,7 @@ static bool run(struct send *send)
 static void on_done(void *arg, CURLcode code)
 {
     struct send *send = arg;
-    struct send_result result = {.answer = &send->answer};
+    struct send_result result = {.response = &send->response};
     struct classification class;
 
     send->running = false;
@@ -138,21 +138,21 @@ static void on_done(void *arg, CURLcode code)
     if (code == CURLE_OPERATION_TIMEDOUT) {
         fetcher_was_silent(&send->slot);
     }
-    if (code == CURLE_OK && send->answer.whole) {
-        fetch_response_end(&send->answer, send->easy);
+    if (code == CURLE_OK && send->response.whole) {
+        fetch_response_end(&send->response, send->easy);
         snprintf(class.detail, sizeof(class.detail), "%ld",
-                 send->answer.status);
+                 send->response.status);
     } else {
         classify_error(&class, code, send->error, 0);
         if (send->no_socket != 0) {
             snprintf(class.detail, sizeof(class.detail), "socket: %s",
                      strerror(send->no_socket));
         }
-        if (send->answer.lines_size == 0) {
+        if (send->response.lines_size == 0) {
             address_choice_failed(&send->choice, send->host, send->easy, code,
                                   class.fault);
         }
-        fetch_response_clear(&send->answer);
+        fetch_response_clear(&send->response);
     }
     result.detail = class.detail;
     send->done(send->arg, &result);
@@ -238,7 +238,7 @@ struct send *send_start(struct fetcher *fetcher,
     send->arg = arg;
     send->slot.done = on_done;
     send->slot.arg = send;
-    fetch_response_clear(&send->answer);
+    fetch_response_clear(&send->response);
     send->easy = curl_easy_init();
     if (send->easy == NULL || address(send, request) != 0) {
         send_cancel(send);

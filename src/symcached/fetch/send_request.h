@@ -33,7 +33,7 @@ struct send_request {
 
 struct send_result {
     const char *detail; /* the status, or one line of why there is none */
-    const struct fetch_response *answer; /* with status 0: there was none */
+    const struct fetch_response *response; /* with status 0: there was none */
 };
 
 /* The texts and answer are valid during the call only. */

@@ -110,10 +110,10 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     struct one_time_fetch_answer answer = {.fd = -1, .coding = ""};
     char error[300];
 
-    if (result->outcome == SOURCE_FOUND && result->answer->framed &&
-        result->answer->range[0] == '\0') {
+    if (result->outcome == SOURCE_FOUND && result->response->framed &&
+        result->response->range[0] == '\0') {
         answer.fd = fetch->fd;
-        answer.coding = result->answer->coding;
+        answer.coding = result->response->coding;
         fetch->fd = -1;
     } else {
         print_error(error, sizeof(error), result);

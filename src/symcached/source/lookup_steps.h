@@ -103,7 +103,7 @@ void source_http_walk(struct lookup *lookup, source_judge_fn judge);
 /* The <Code> of an object store's error; "" if there is none. */
 #define HTTP_CODE 64
 void source_http_code(char code[HTTP_CODE],
-                      const struct fetch_response *answer);
+                      const struct fetch_response *response);
 
 /* Fetches a URL that a file.ptr names, or a path below the source's own. */
 void source_http_pointed(struct lookup *lookup, const char *url);

@@ -78,20 +78,20 @@ static void note_properties(struct lookup *lookup)
 }
 
 static void url_received(struct lookup *lookup,
-                         const struct fetch_response *answer)
+                         const struct fetch_response *response)
 {
     struct url_file *state = lookup->state;
 
     snprintf(state->source_map, sizeof(state->source_map), "%s",
-             answer->source_map);
-    if (!answer->framed || answer->range[0] != '\0') {
+             response->source_map);
+    if (!response->framed || response->range[0] != '\0') {
         lookup_attempt_here(lookup, SOURCE_UNUSABLE,
                             "200 without a length, or with a part: the file "
                             "may be cut");
         lookup_end(lookup);
-    } else if (fetch_response_coded(answer) ||
+    } else if (fetch_response_coded(response) ||
                !symcache_key_is_url(&lookup->key)) {
-        lookup->coded = fetch_response_coded(answer);
+        lookup->coded = fetch_response_coded(response);
         lookup_check_part(lookup);
     } else if (rename(lookup->part, lookup->file) != 0) {
         lookup_fail(lookup, "rename");
@@ -108,9 +108,9 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     lookup->received = *result;
     lookup->received.detail = NULL;
-    lookup->received.answer = NULL;
+    lookup->received.response = NULL;
     if (result->outcome == SOURCE_FOUND) {
-        url_received(lookup, result->answer);
+        url_received(lookup, result->response);
     } else {
         lookup_attempt_here(lookup, result->outcome, result->detail);
         lookup_end(lookup);

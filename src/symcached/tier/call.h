@@ -68,7 +68,7 @@ char *tier_s3_url(const struct tier_call *call);
 /* The <Code> of an answer's body, or "". */
 #define TIER_CODE_MAX 64
 void tier_s3_code(char code[TIER_CODE_MAX],
-                  const struct fetch_response *answer);
+                  const struct fetch_response *response);
 
 /* Adds a name, if it can be one and there is room. */
 void tier_names_add(struct tier_names *names, const char *name);

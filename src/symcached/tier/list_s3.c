@@ -38,7 +38,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     listing->ended = true;
     listing->received = result->outcome == SOURCE_FOUND;
     if (!listing->received) {
-        tier_s3_code(code, result->answer);
+        tier_s3_code(code, result->response);
         snprintf(listing->error, listing->error_size,
                  "it cannot be listed: %.200s %s", result->detail, code);
     }

@@ -37,9 +37,10 @@ enum request {
 
 static int s3_request(struct tier_call *call, enum request what);
 
-void tier_s3_code(char code[TIER_CODE_MAX], const struct fetch_response *answer)
+void tier_s3_code(char code[TIER_CODE_MAX],
+                  const struct fetch_response *response)
 {
-    const char *p = strstr(answer->body, "<Code>");
+    const char *p = strstr(response->body, "<Code>");
     size_t n = 0;
 
     if (p != NULL) {
@@ -190,12 +191,12 @@ enum tier_reply tier_s3_judge(long status, const char *code)
 /* Ends the call after a failed answer, or has the keys read again. */
 static void s3_refused(struct tier_call *call, enum request what,
                        enum tier_reply reply, const char *text,
-                       const struct fetch_response *answer)
+                       const struct fetch_response *response)
 {
     char code[TIER_CODE_MAX], detail[300];
 
-    tier_s3_code(code, answer);
-    call->status = answer->status;
+    tier_s3_code(code, response);
+    call->status = response->status;
     snprintf(detail, sizeof(detail), "%.200s%s%s", text,
              code[0] != '\0' ? " " : "", code);
     if (reply == TIER_REPLY_DENIED && renews_keys(call, what, detail, code)) {
@@ -208,48 +209,48 @@ static void s3_refused(struct tier_call *call, enum request what,
 }
 
 /* When the object was stored, in seconds, or 0. */
-static int64_t s3_stored_time(const struct fetch_response *answer)
+static int64_t s3_stored_time(const struct fetch_response *response)
 {
-    time_t stored = curl_getdate(answer->modified, NULL);
+    time_t stored = curl_getdate(response->modified, NULL);
 
     return stored > 0 ? (int64_t)stored : 0;
 }
 
 static void on_fetched(void *arg, const struct fetch_result *result)
 {
-    const struct fetch_response *answer = result->answer;
+    const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
     char code[TIER_CODE_MAX];
 
     call->bytes += result->bytes;
-    if (fetch_response_coded(answer) ||
+    if (fetch_response_coded(response) ||
         (result->outcome != SOURCE_FOUND &&
-         (answer->status != 200 || answer->bytes > 0))) {
-        tier_s3_code(code, answer);
+         (response->status != 200 || response->bytes > 0))) {
+        tier_s3_code(code, response);
         s3_refused(call, REQUEST_GET,
                    result->outcome == SOURCE_UNUSABLE ||
                            result->outcome == SOURCE_FAILED_HERE ||
-                           answer->status == 200
+                           response->status == 200
                        ? TIER_REPLY_FAILED
-                       : tier_s3_judge(answer->status, code),
-                   result->detail, answer);
+                       : tier_s3_judge(response->status, code),
+                   result->detail, response);
         return;
     }
-    call->status = answer->status;
-    memcpy(call->lines, answer->meta, sizeof(call->lines));
-    call->stored = s3_stored_time(answer);
+    call->status = response->status;
+    memcpy(call->lines, response->meta, sizeof(call->lines));
+    call->stored = s3_stored_time(response);
     tier_call_end(call, TIER_REPLY_DONE, "found");
 }
 
 static void on_answer(struct tier_call *call, enum request what,
                       const struct send_result *result)
 {
-    const struct fetch_response *answer = result->answer;
+    const struct fetch_response *response = result->response;
     enum tier_reply reply;
     char code[TIER_CODE_MAX];
 
-    tier_s3_code(code, answer);
-    reply = tier_s3_judge(answer->status, code);
+    tier_s3_code(code, response);
+    reply = tier_s3_judge(response->status, code);
     if (reply == TIER_REPLY_DONE && code[0] != '\0') {
         reply =
             TIER_REPLY_FAULT; /* a copy may fail after its status was sent */
@@ -257,10 +258,10 @@ static void on_answer(struct tier_call *call, enum request what,
         reply = TIER_REPLY_DENIED; /* a PUT needs no object: no such bucket */
     }
     if (reply != TIER_REPLY_DONE && reply != TIER_REPLY_EXISTS) {
-        s3_refused(call, what, reply, result->detail, answer);
+        s3_refused(call, what, reply, result->detail, response);
         return;
     }
-    call->status = answer->status;
+    call->status = response->status;
     tier_call_end(call, reply, "%s",
                   reply == TIER_REPLY_DONE ? "stored" : "is there");
 }
@@ -279,9 +280,9 @@ static bool is_old(const struct tier_call *call, int64_t stored)
 }
 
 /* The <LastModified> of a copy, in seconds, or 0. */
-static int64_t copied_at(const struct fetch_response *answer)
+static int64_t copied_at(const struct fetch_response *response)
 {
-    const char *p = strstr(answer->body, "<LastModified>");
+    const char *p = strstr(response->body, "<LastModified>");
     struct tm tm = {0};
 
     return p != NULL && strptime(p + strlen("<LastModified>"),
@@ -295,9 +296,10 @@ static int64_t copied_at(const struct fetch_response *answer)
 static void on_copied(void *arg, const struct send_result *result)
 {
     struct tier_call *call = arg;
-    int64_t stored = copied_at(result->answer);
+    int64_t stored = copied_at(result->response);
 
-    if (result->answer->status == 200 && stored != 0 && is_old(call, stored)) {
+    if (result->response->status == 200 && stored != 0 &&
+        is_old(call, stored)) {
         tier_call_end(call, TIER_REPLY_ABSENT, "a copy is as old as before");
         return;
     }
@@ -306,26 +308,26 @@ static void on_copied(void *arg, const struct send_result *result)
 
 /* Is the object ours, by its digest, and old? */
 static bool is_to_copy(const struct tier_call *call,
-                       const struct fetch_response *answer)
+                       const struct fetch_response *response)
 {
     struct tier_meta ours, meta;
 
     return tier_meta_read(&ours, call->lines) == NULL &&
-           tier_meta_read(&meta, answer->meta) == NULL &&
+           tier_meta_read(&meta, response->meta) == NULL &&
            strcmp(ours.sha256, meta.sha256) == 0 &&
-           is_old(call, s3_stored_time(answer));
+           is_old(call, s3_stored_time(response));
 }
 
 static void on_looked(void *arg, const struct send_result *result)
 {
-    const struct fetch_response *answer = result->answer;
+    const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
 
-    if (answer->status != 200) {
-        s3_refused(call, REQUEST_LOOK, tier_s3_judge(answer->status, ""),
-                   result->detail, answer);
-    } else if (!is_to_copy(call, answer)) {
-        call->stored = s3_stored_time(answer);
+    if (response->status != 200) {
+        s3_refused(call, REQUEST_LOOK, tier_s3_judge(response->status, ""),
+                   result->detail, response);
+    } else if (!is_to_copy(call, response)) {
+        call->stored = s3_stored_time(response);
         tier_call_end(call, TIER_REPLY_EXISTS, "is young, or another one");
     } else if (s3_request(call, REQUEST_COPY) != 0) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", strerror(errno));
@@ -334,18 +336,18 @@ static void on_looked(void *arg, const struct send_result *result)
 
 static void on_head(void *arg, const struct send_result *result)
 {
-    const struct fetch_response *answer = result->answer;
+    const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
 
-    if (answer->status != 200) {
-        s3_refused(call, REQUEST_HEAD, tier_s3_judge(answer->status, ""),
-                   result->detail, answer);
+    if (response->status != 200) {
+        s3_refused(call, REQUEST_HEAD, tier_s3_judge(response->status, ""),
+                   result->detail, response);
         return;
     }
-    call->status = answer->status;
-    memcpy(call->lines, answer->meta, sizeof(call->lines));
-    call->stored = s3_stored_time(answer);
-    call->length = answer->length;
+    call->status = response->status;
+    memcpy(call->lines, response->meta, sizeof(call->lines));
+    call->stored = s3_stored_time(response);
+    call->length = response->length;
     tier_call_end(call, TIER_REPLY_DONE, "found");
 }
 
@@ -443,9 +445,9 @@ static int send_request(struct tier_call *call, const char *method,
 }
 
 void tier_s3_refuse(struct tier_call *call, enum tier_reply reply,
-                    const char *text, const struct fetch_response *answer)
+                    const char *text, const struct fetch_response *response)
 {
-    s3_refused(call, REQUEST_PUT, reply, text, answer);
+    s3_refused(call, REQUEST_PUT, reply, text, response);
 }
 
 static int s3_put(struct tier_call *call)
@@ -510,21 +512,21 @@ static int s3_copy(struct tier_call *call)
 
 static void on_removed(void *arg, const struct send_result *result)
 {
-    const struct fetch_response *answer = result->answer;
+    const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
     enum tier_reply reply;
     char code[TIER_CODE_MAX];
 
-    tier_s3_code(code, answer);
-    reply = tier_s3_judge(answer->status, code);
-    if (answer->status == 403 && strcmp(code, "AccessDenied") == 0) {
+    tier_s3_code(code, response);
+    reply = tier_s3_judge(response->status, code);
+    if (response->status == 403 && strcmp(code, "AccessDenied") == 0) {
         reply = TIER_REPLY_FAILED; /* it may write all the same */
     }
-    call->status = answer->status;
+    call->status = response->status;
     if (reply == TIER_REPLY_DONE || reply == TIER_REPLY_ABSENT) {
         tier_call_end(call, TIER_REPLY_DONE, "removed");
     } else {
-        s3_refused(call, REQUEST_REMOVE, reply, result->detail, answer);
+        s3_refused(call, REQUEST_REMOVE, reply, result->detail, response);
     }
 }
 
@@ -573,27 +575,27 @@ static void read_list(struct tier_call *call)
 
 static void on_listed(void *arg, const struct fetch_result *result)
 {
-    const struct fetch_response *answer = result->answer;
+    const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
     enum tier_reply reply = TIER_REPLY_FAILED;
     char code[TIER_CODE_MAX];
 
     call->bytes += result->bytes;
-    call->status = answer->status;
+    call->status = response->status;
     if (result->outcome == SOURCE_FOUND) {
         read_list(call);
         return;
     }
-    tier_s3_code(code, answer);
-    if (answer->status != 200 && result->outcome != SOURCE_FAILED_HERE) {
-        reply = tier_s3_judge(answer->status, code);
+    tier_s3_code(code, response);
+    if (response->status != 200 && result->outcome != SOURCE_FAILED_HERE) {
+        reply = tier_s3_judge(response->status, code);
     }
     if (reply == TIER_REPLY_ABSENT) {
         reply = TIER_REPLY_DENIED; /* a list needs no object: no such bucket */
     } else if (reply == TIER_REPLY_DONE || reply == TIER_REPLY_EXISTS) {
         reply = TIER_REPLY_FAILED;
     }
-    s3_refused(call, REQUEST_LIST, reply, result->detail, answer);
+    s3_refused(call, REQUEST_LIST, reply, result->detail, response);
 }
 
 static int s3_list(struct tier_call *call)

@@ -30,7 +30,7 @@ enum tier_reply tier_s3_judge(long status, const char *code);
 
 /* Ends a put after a failed answer, or begins it again with other keys. */
 void tier_s3_refuse(struct tier_call *call, enum tier_reply reply,
-                    const char *text, const struct fetch_response *answer);
+                    const char *text, const struct fetch_response *response);
 
 /* s3_parts.c: stores what is larger than a part.  As put() of struct
  * tier_type. */

@@ -108,13 +108,13 @@ static void fail_parts(struct s3_parts *parts, enum tier_reply reply,
 /* Returns true if the answer is a success; otherwise it has ended the call. */
 static bool is_done(struct s3_parts *parts, const struct send_result *result)
 {
-    const struct fetch_response *answer = result->answer;
+    const struct fetch_response *response = result->response;
     struct tier_call *call = parts->call;
     char code[TIER_CODE_MAX], detail[300];
     enum tier_reply reply;
 
-    tier_s3_code(code, answer);
-    reply = tier_s3_judge(answer->status, code);
+    tier_s3_code(code, response);
+    reply = tier_s3_judge(response->status, code);
     if (reply == TIER_REPLY_DONE && code[0] == '\0') {
         return true;
     }
@@ -125,10 +125,10 @@ static bool is_done(struct s3_parts *parts, const struct send_result *result)
     }
     if (reply == TIER_REPLY_DENIED || parts->id[0] == '\0') {
         parts_free(parts);
-        tier_s3_refuse(call, reply, result->detail, answer);
+        tier_s3_refuse(call, reply, result->detail, response);
         return false;
     }
-    call->status = answer->status;
+    call->status = response->status;
     snprintf(detail, sizeof(detail), "%.200s%s%s",
              reply == TIER_REPLY_EXISTS ? "is there" : result->detail,
              code[0] != '\0' ? " " : "", code);
@@ -169,7 +169,7 @@ static void on_completed(void *arg, const struct send_result *result)
 
     parts->send = NULL;
     if (is_done(parts, result)) {
-        parts->call->status = result->answer->status;
+        parts->call->status = result->response->status;
         end_parts(parts, TIER_REPLY_DONE, "stored");
     }
 }
@@ -204,7 +204,7 @@ static void begin_part(struct s3_parts *parts);
 
 static void on_part(void *arg, const struct send_result *result)
 {
-    const char *etag = result->answer->etag;
+    const char *etag = result->response->etag;
     struct s3_parts *parts = arg;
 
     parts->send = NULL;
@@ -267,10 +267,10 @@ static void begin_part(struct s3_parts *parts)
 
 /* Reads the <UploadId> of an answer. */
 static bool read_id(struct s3_parts *parts,
-                    const struct fetch_response *answer)
+                    const struct fetch_response *response)
 {
     static const char before[] = "<UploadId>";
-    const char *p = strstr(answer->body, before);
+    const char *p = strstr(response->body, before);
     const char *end;
     char id[ID_MAX + 1];
     size_t n;
@@ -298,7 +298,7 @@ static void on_begun(void *arg, const struct send_result *result)
     if (!is_done(parts, result)) {
         return;
     }
-    if (!read_id(parts, result->answer)) {
+    if (!read_id(parts, result->response)) {
         fail_parts(parts, TIER_REPLY_FAILED, "an upload in parts has no id");
         return;
     }

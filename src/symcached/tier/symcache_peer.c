@@ -36,16 +36,16 @@ static char *peer_url(const struct tier_call *call)
 
 /* A file that is not the version that was asked for is of no use. */
 static void peer_received(struct tier_call *call,
-                          const struct fetch_response *answer)
+                          const struct fetch_response *response)
 {
     symcache_version_t version;
     char detail[256];
 
-    if (fetch_response_version(answer->type, &version) != 1 ||
+    if (fetch_response_version(response->type, &version) != 1 ||
         symcache_version_cmp(&version, &call->version) != 0) {
         tier_call_end(call, TIER_REPLY_ABSENT, "200 with another version: %s",
-                      answer->type);
-    } else if (!fetch_response_is_whole(answer, detail, sizeof(detail))) {
+                      response->type);
+    } else if (!fetch_response_is_whole(response, detail, sizeof(detail))) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", detail);
     } else {
         tier_call_end(call, TIER_REPLY_DONE, "found");
@@ -54,19 +54,19 @@ static void peer_received(struct tier_call *call,
 
 static void on_fetched(void *arg, const struct fetch_result *result)
 {
-    const struct fetch_response *answer = result->answer;
+    const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
 
     call->bytes = result->bytes;
-    call->status = answer->status;
+    call->status = response->status;
     if (result->outcome == SOURCE_FOUND) {
-        peer_received(call, answer);
+        peer_received(call, response);
     } else if (result->outcome == SOURCE_UNUSABLE ||
                result->outcome == SOURCE_FAILED_HERE) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", result->detail);
-    } else if (answer->status == 404 && !answer->again) {
-        tier_call_end(call, TIER_REPLY_ABSENT, "%ld", answer->status);
-    } else if (answer->status == 401 || answer->status == 403) {
+    } else if (response->status == 404 && !response->again) {
+        tier_call_end(call, TIER_REPLY_ABSENT, "%ld", response->status);
+    } else if (response->status == 401 || response->status == 403) {
         tier_call_end(call, TIER_REPLY_DENIED, "%s", result->detail);
     } else {
         tier_call_end(call, TIER_REPLY_FAULT, "%s", result->detail);

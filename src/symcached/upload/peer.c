@@ -169,7 +169,7 @@ static void on_sent(void *arg, const struct send_result *result)
 {
     struct peer *peer = arg;
     struct message *message = TAILQ_FIRST(&peer->messages);
-    long status = result->answer->status;
+    long status = result->response->status;
     bool was_refused = message->is_refused;
 
     peer->send = NULL;

@@ -365,19 +365,20 @@ static enum source_outcome judge_azure(struct lookup *lookup,
                                        const struct fetch_result *result,
                                        char *detail, size_t size)
 {
-    const struct fetch_response *answer = result->answer;
+    const struct fetch_response *response = result->response;
     char code[HTTP_CODE];
 
-    if (answer->status < 300) {
+    if (response->status < 300) {
         return result->outcome == SOURCE_NOT_FOUND ? SOURCE_FAILED
                                                    : result->outcome;
     }
 
-    source_http_code(code, answer);
+    source_http_code(code, response);
     snprintf(detail, size, "%s%s%s", result->detail,
              code[0] != '\0' ? " " : "", code);
     return result->outcome == SOURCE_NOT_FOUND &&
-                   (answer->status != 404 || strcmp(code, "BlobNotFound") != 0)
+                   (response->status != 404 ||
+                    strcmp(code, "BlobNotFound") != 0)
                ? SOURCE_FAILED
                : result->outcome;
 }

@@ -129,16 +129,17 @@ static enum source_outcome judge_bucket(struct lookup *lookup,
                                         char *detail, size_t size)
 {
     struct bucket_config *bucket = lookup->source->settings;
-    const struct fetch_response *answer = result->answer;
+    const struct fetch_response *response = result->response;
     char code[HTTP_CODE];
 
     snprintf(detail, size, "%s", result->detail);
-    if (answer->status < 300 || (answer->moved && answer->status != 404)) {
+    if (response->status < 300 ||
+        (response->moved && response->status != 404)) {
         bucket->has_answered |= result->outcome == SOURCE_FOUND;
         return result->outcome;
     }
 
-    source_http_code(code, answer);
+    source_http_code(code, response);
     snprintf(detail, size, "%s%s%s", result->detail,
              code[0] != '\0' ? " " : "", code);
     if (strcmp(code, "ExpiredToken") == 0 ||
@@ -146,16 +147,16 @@ static enum source_outcome judge_bucket(struct lookup *lookup,
         renew_keys(lookup);
     }
 
-    switch (answer->status) {
+    switch (response->status) {
     case 404:
         if (code[0] == '\0') {
             /* where a redirect led to may be no store */
-            return answer->moved ? SOURCE_FAILED : result->outcome;
+            return response->moved ? SOURCE_FAILED : result->outcome;
         }
         if (strcmp(code, "NoSuchKey") != 0) {
             return SOURCE_FAILED;
         }
-        bucket->has_answered |= !answer->moved;
+        bucket->has_answered |= !response->moved;
         return result->outcome;
     case 403:
         if (strcmp(code, "AccessDenied") != 0 || !bucket->denied_is_absent) {

@@ -45,9 +45,9 @@ static char *http_url(const struct source_config *source, const char *path)
 static void http_next(struct lookup *lookup);
 
 static void received_pointer(struct lookup *lookup,
-                             const struct fetch_response *answer)
+                             const struct fetch_response *response)
 {
-    if (!answer->framed) {
+    if (!response->framed) {
         /* a location that was cut may name another file */
         lookup_attempt_here(lookup, SOURCE_UNUSABLE,
                             "file.ptr without a length, and may be cut");
@@ -79,16 +79,17 @@ static bool is_text(const struct lookup *lookup, const char *type)
  * that may have been cut says nothing about the file.
  */
 static bool index_is_plain(const struct lookup *lookup,
-                           const struct fetch_response *answer,
+                           const struct fetch_response *response,
                            enum source_outcome outcome)
 {
-    if (answer->moved || source_outcome_is_failure(outcome)) {
+    if (response->moved || source_outcome_is_failure(outcome)) {
         return false;
     }
-    return answer->status == 404 || answer->status == 410 ||
-           (answer->status == 200 && answer->framed &&
-            answer->length <= FILE_PTR_MAX && answer->bytes <= FILE_PTR_MAX &&
-            is_text(lookup, answer->type));
+    return response->status == 404 || response->status == 410 ||
+           (response->status == 200 && response->framed &&
+            response->length <= FILE_PTR_MAX &&
+            response->bytes <= FILE_PTR_MAX &&
+            is_text(lookup, response->type));
 }
 
 /*
@@ -112,13 +113,14 @@ static void index_unsure(struct lookup *lookup, const char *detail)
     http_next(lookup);
 }
 
-static void on_index(struct lookup *lookup, const struct fetch_response *answer,
+static void on_index(struct lookup *lookup,
+                     const struct fetch_response *response,
                      enum source_outcome outcome, const char *detail)
 {
-    bool present = answer->status == 200;
+    bool present = response->status == 200;
     struct http *http = lookup->state;
 
-    http->plain = index_is_plain(lookup, answer, outcome);
+    http->plain = index_is_plain(lookup, response, outcome);
     if (!http->plain) {
         index_unsure(lookup, detail);
         return;
@@ -133,9 +135,10 @@ static void on_index(struct lookup *lookup, const struct fetch_response *answer,
 
 static void fetch_packed(struct lookup *lookup);
 
-void source_http_code(char code[HTTP_CODE], const struct fetch_response *answer)
+void source_http_code(char code[HTTP_CODE],
+                      const struct fetch_response *response)
 {
-    const char *p = strstr(answer->body, "<Code>");
+    const char *p = strstr(response->body, "<Code>");
     size_t len;
 
     code[0] = '\0';
@@ -176,11 +179,11 @@ static enum source_outcome judge_http(struct lookup *lookup,
                                       const struct fetch_result *result,
                                       char *detail, size_t size)
 {
-    const struct fetch_response *answer = result->answer;
+    const struct fetch_response *response = result->response;
     struct http *http = lookup->state;
 
-    if (answer->status != 400 || answer->moved || http->form == FORM_INDEX ||
-        !odd_name(lookup->place) ||
+    if (response->status != 400 || response->moved ||
+        http->form == FORM_INDEX || !odd_name(lookup->place) ||
         lookup->source->transport.certificate != NULL ||
         (http->walk.probed && !http->plain)) {
         return result->outcome;
@@ -216,14 +219,14 @@ static bool says_its_end(enum body_kind kind)
  * ends, such as text, the headers of the answer have to.
  */
 static bool http_body_is_complete(const struct lookup *lookup,
-                                  const struct fetch_response *answer)
+                                  const struct fetch_response *response)
 {
     symcache_kind_e kind = (symcache_kind_e)lookup->key.kind;
     uint8_t head[BODY_HEAD];
     const char *what;
     ssize_t n;
 
-    if (answer->framed && answer->range[0] == '\0') {
+    if (response->framed && response->range[0] == '\0') {
         return true;
     }
     n = pread(lookup->part_fd, head, sizeof(head), 0);
@@ -243,7 +246,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     lookup->received = *result;
     lookup->received.detail = NULL;
-    lookup->received.answer = NULL;
+    lookup->received.response = NULL;
 
     snprintf(detail, sizeof(detail), "%s", result->detail);
     if (http != NULL) {
@@ -251,7 +254,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
 
     if (http != NULL && http->form == FORM_INDEX) {
-        on_index(lookup, result->answer, outcome, detail);
+        on_index(lookup, result->response, outcome, detail);
         return;
     }
     if (outcome != SOURCE_FOUND) {
@@ -268,16 +271,16 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
 
     if (http != NULL && http->form == FORM_POINTER) {
-        received_pointer(lookup, result->answer);
-    } else if (!http_body_is_complete(lookup, result->answer)) {
+        received_pointer(lookup, result->response);
+    } else if (!http_body_is_complete(lookup, result->response)) {
         lookup_attempt_here(lookup, SOURCE_UNUSABLE,
                             "200 without a length, or with a part: the file "
                             "may be cut");
         lookup->resume(lookup);
     } else {
         if (lookup->key.id_type == SYMCACHE_ID_BUILD &&
-            result->answer->debuginfod[0] != '\0') {
-            lookup->properties = strdup(result->answer->debuginfod);
+            result->response->debuginfod[0] != '\0') {
+            lookup->properties = strdup(result->response->debuginfod);
         }
         lookup_check_part(lookup);
     }

@@ -238,11 +238,11 @@ static void on_list(void *arg, const struct fetch_result *result)
 
     lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     project->has_next =
-        sentry_list_next(result->answer->next, project->cursor);
+        sentry_list_next(result->response->next, project->cursor);
     lookup->received = *result;
     lookup->received.detail = NULL;
-    lookup->received.answer = NULL;
-    if (result->outcome != SOURCE_FOUND || !result->answer->framed) {
+    lookup->received.response = NULL;
+    if (result->outcome != SOURCE_FOUND || !result->response->framed) {
         /* that there is no list says nothing of the file */
         snprintf(detail, sizeof(detail), "the list: %s",
                  result->outcome != SOURCE_FOUND

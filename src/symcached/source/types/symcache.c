@@ -77,20 +77,20 @@ static const symcache_version_t *asked_version(const struct lookup *lookup)
 
 /* Returns false, with the reason in detail, if the version is not for us. */
 static bool read_version(struct lookup *lookup,
-                         const struct fetch_response *answer, char *detail,
+                         const struct fetch_response *response, char *detail,
                          size_t size)
 {
     symcache_version_t *version = &lookup->symcache->version;
-    int found = fetch_response_version(answer->type, version);
+    int found = fetch_response_version(response->type, version);
 
     if (found == 0) {
         /* a redirect names it, too, as it may lead to a plain file server */
-        found = fetch_response_version(answer->moved_type, version);
+        found = fetch_response_version(response->moved_type, version);
     }
 
     if (found <= 0) {
         snprintf(detail, size, "200 with %s version: \"%.100s\"",
-                 found == 0 ? "no" : "a bad", answer->type);
+                 found == 0 ? "no" : "a bad", response->type);
         return false;
     }
     if (version->major > asked_version(lookup)->major ||
@@ -98,7 +98,7 @@ static bool read_version(struct lookup *lookup,
          symcache_version_cmp(version, &symcache_oldest) < 0)) {
         snprintf(detail, size,
                  "200 with a version that was not asked for: \"%.100s\"",
-                 answer->type);
+                 response->type);
         return false;
     }
     return true;
@@ -120,13 +120,13 @@ static void keep_symcache(struct lookup *lookup, const char *detail)
 }
 
 static void symcache_received(struct lookup *lookup,
-                              const struct fetch_response *answer)
+                              const struct fetch_response *response)
 {
     struct child *child;
     char detail[192];
 
-    if (!fetch_response_is_whole(answer, detail, sizeof(detail)) ||
-        !read_version(lookup, answer, detail, sizeof(detail))) {
+    if (!fetch_response_is_whole(response, detail, sizeof(detail)) ||
+        !read_version(lookup, response, detail, sizeof(detail))) {
         symcache_end(lookup, SOURCE_UNUSABLE, detail);
         return;
     }
@@ -151,40 +151,40 @@ static void symcache_received(struct lookup *lookup,
  * one: if there is no other, it has none, since what we have is not its matter.
  */
 static void symcache_loop(struct lookup *lookup,
-                          const struct fetch_response *answer)
+                          const struct fetch_response *response)
 {
     const struct question *question = lookup->state;
     char detail[96];
 
     lookup->symcache->is_loop = strlen(question->via) > VIA_ID;
-    snprintf(detail, sizeof(detail), "%ld, %s", answer->status,
-             answer->reason);
+    snprintf(detail, sizeof(detail), "%ld, %s", response->status,
+             response->reason);
     symcache_end(lookup, SOURCE_NOT_FOUND, detail);
 }
 
 /* 404 or 503 with Retry-After: the server works on it, or could not tell. */
 static void symcache_later(struct lookup *lookup,
-                           const struct fetch_response *answer)
+                           const struct fetch_response *response)
 {
     char detail[128];
 
-    if (strcmp(answer->reason, SYMCACHE_REASON_LOOP) == 0) {
-        symcache_loop(lookup, answer);
+    if (strcmp(response->reason, SYMCACHE_REASON_LOOP) == 0) {
+        symcache_loop(lookup, response);
         return;
     }
     if (lookup->received.retry_after == 0) {
-        lookup->received.retry_after = answer->retry_after;
+        lookup->received.retry_after = response->retry_after;
     }
-    if (answer->reason[0] != '\0') {
-        snprintf(detail, sizeof(detail), "%ld, %s", answer->status,
-                 answer->reason);
+    if (response->reason[0] != '\0') {
+        snprintf(detail, sizeof(detail), "%ld, %s", response->status,
+                 response->reason);
         symcache_end(lookup, SOURCE_FAILED, detail);
         return;
     }
 
     metrics_add(METRIC_SYMCACHE_PENDING, 1);
-    snprintf(detail, sizeof(detail), "%ld, ask again in %u s", answer->status,
-             answer->retry_after);
+    snprintf(detail, sizeof(detail), "%ld, ask again in %u s",
+             response->status, response->retry_after);
     symcache_end(lookup, SOURCE_PENDING, detail);
 }
 
@@ -200,31 +200,32 @@ static void symcache_not_modified(struct lookup *lookup)
 
 static void on_fetched(void *arg, const struct fetch_result *result)
 {
-    const struct fetch_response *answer = result->answer;
+    const struct fetch_response *response = result->response;
     struct lookup *lookup = arg;
     char detail[160];
 
     lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     lookup->received = *result;
     lookup->received.detail = NULL;
-    lookup->received.answer = NULL;
+    lookup->received.response = NULL;
 
     if (result->outcome == SOURCE_FOUND) {
-        symcache_received(lookup, answer);
-    } else if (answer->again &&
-               (answer->status == 404 || answer->status == 503)) {
-        symcache_later(lookup, answer);
-    } else if (answer->status == 304) {
+        symcache_received(lookup, response);
+    } else if (response->again &&
+               (response->status == 404 || response->status == 503)) {
+        symcache_later(lookup, response);
+    } else if (response->status == 304) {
         symcache_not_modified(lookup);
     } else if (result->outcome != SOURCE_NOT_FOUND) {
         symcache_end(lookup, result->outcome, result->detail);
-    } else if (answer->status != 404 || answer->moved) {
-        snprintf(detail, sizeof(detail), "%ld%s", answer->status,
-                 answer->moved ? " after a redirect" : "");
+    } else if (response->status != 404 || response->moved) {
+        snprintf(detail, sizeof(detail), "%ld%s", response->status,
+                 response->moved ? " after a redirect" : "");
         symcache_end(lookup, SOURCE_FAILED, detail);
-    } else if (answer->bytes > 0) {
+    } else if (response->bytes > 0) {
         snprintf(detail, sizeof(detail),
-                 "404 with a page (%.60s): no SymCache server?", answer->type);
+                 "404 with a page (%.60s): no SymCache server?",
+                 response->type);
         symcache_end(lookup, SOURCE_FAILED, detail);
     } else {
         symcache_end(lookup, SOURCE_NOT_FOUND, result->detail);
