@@ -20,7 +20,7 @@
 
 /* A list is not longer: a million paths of 100 bytes.  More builds are more
  * lists. */
-#define LIST_MAX (100 * 1024 * 1024)
+#define BUILD_LIST_MAX (100 * 1024 * 1024)
 
 #define LEVEL 3 /* <product>/<branch>/<build> */
 
@@ -159,7 +159,7 @@ char *build_list_read(const char *root, const struct build_labels *labels,
     }
     if (fstat(fd, &st) != 0) {
         errnum = errno;
-    } else if (!S_ISREG(st.st_mode) || st.st_size > LIST_MAX) {
+    } else if (!S_ISREG(st.st_mode) || st.st_size > BUILD_LIST_MAX) {
         errnum = EFBIG;
     } else {
         *size = (size_t)st.st_size;

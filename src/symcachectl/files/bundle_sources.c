@@ -33,7 +33,7 @@
 
 #define NAME "bundle-sources"
 #define FILE_MAX (64l << 20) /* as readers take them */
-#define LIST_MAX (256u << 20) /* bytes of all paths */
+#define SOURCE_PATHS_MAX (256u << 20) /* bytes of all paths */
 #define SHOWN 5 /* files that are not there, which are named */
 
 /* A child's report on a debug file: texts, each with a NUL after it. */
@@ -179,7 +179,7 @@ static void read_all(int fd, struct source_paths *list)
     size_t room = 0;
     ssize_t n = 1;
 
-    while (n > 0 && list->size < LIST_MAX) {
+    while (n > 0 && list->size < SOURCE_PATHS_MAX) {
         if (array_need(&list->data, &room, list->size + 65536, 1) != 0) {
             command_no_memory();
         }

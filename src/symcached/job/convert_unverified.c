@@ -43,7 +43,7 @@ void job_take_unverified(void *arg, const char *here)
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     if (!can_verify(job) ||
         (here != NULL && !stays && make_link(job, here, file) != 0)) {
-        source_check_unverified(job->lookup);
+        lookup_check_unverified(job->lookup);
         return;
     }
     job->original.from = job->source->name;
@@ -68,7 +68,7 @@ void job_take_verified(struct job *job, enum converter_check proof)
 
     job->lookup = NULL;
     job->original.is_unverified = false;
-    source_verified(lookup,
+    lookup_verified(lookup,
                     proof == PROOF_PUBLICS || proof == PROOF_PUBLICS_LINKS,
                     links ? SYMCACHE_HAS_LINKS : 0);
 }
@@ -103,5 +103,5 @@ void job_resume_source(struct job *job)
     job->original.unchanged = time(NULL);
     job->step = clock_ms();
     job_set_state(job, JOB_IN_SOURCE);
-    source_check_unverified(job->lookup);
+    lookup_check_unverified(job->lookup);
 }

@@ -532,7 +532,7 @@ static void cancel_tasks(struct job *job)
         job->tier_get = NULL;
     }
     if (job->lookup != NULL) {
-        source_cancel(job->lookup);
+        lookup_cancel(job->lookup);
         job->lookup = NULL;
     }
     if (job->run.transcode != NULL) {

@@ -54,7 +54,7 @@ static void cancel_prefetch(struct job *job)
     if (prefetch->source == NULL) {
         return;
     }
-    source_cancel(prefetch->lookup);
+    lookup_cancel(prefetch->lookup);
     async_unlink_add(prefetch->work);
     free(prefetch->work);
     prefetch->source = NULL;
@@ -113,11 +113,11 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     if (job->lookup == NULL) {
         return; /* its file is cut; the next lookup is watched anew */
     }
-    if (source_receives(job->lookup)) {
+    if (lookup_receives(job->lookup)) {
         /* this source probably has it, so the other transfer is not needed */
         cancel_prefetch(job);
     } else if (job->prefetch->source != NULL && job->prefetch->found &&
-               source_is_silent(job->lookup)) {
+               lookup_is_silent(job->lookup)) {
         job_pass_over(job);
         return;
     } else if (job->prefetch->source == NULL) {
@@ -182,7 +182,7 @@ void prefetch_take(struct job *job, const struct source_callbacks *callbacks)
     prefetch->source = NULL;
     leave_slot(job);
     metrics_add(METRIC_PREFETCH_USED, 1);
-    source_promote(job->lookup, callbacks, job);
+    lookup_promote(job->lookup, callbacks, job);
 }
 
 void prefetch_drop(struct job *job)

@@ -49,7 +49,7 @@ static bool is_apart(const struct job *job)
 {
     return !job->is_beyond && !prefetch_runs(job) &&
            (job->lookup == NULL ||
-            source_asks_among(job->lookup, source_first_ids(&job->key)));
+            lookup_asks_among(job->lookup, source_first_ids(&job->key)));
 }
 
 struct job *same_module_job_or_own(const struct scheduler *scheduler,
@@ -77,7 +77,7 @@ static void narrow_to_own(struct job *job)
     if (job->reach == JOB_ASKS_ALL && ids != 0) {
         job->reach = JOB_ASKS_OWN;
         if (job->lookup != NULL) {
-            source_narrow(job->lookup, ids);
+            lookup_narrow(job->lookup, ids);
         }
     }
 }

@@ -411,9 +411,9 @@ static void on_again(evutil_socket_t fd, short events, void *arg)
     if (job->state == JOB_WAITS_UPSTREAM && job->pending != 0) {
         job_set_state(job, JOB_WAITS_SOURCE);
     } else if (job->via_is_new && job->state == JOB_IN_SOURCE &&
-               job->lookup != NULL && !source_receives(job->lookup) &&
+               job->lookup != NULL && !lookup_receives(job->lookup) &&
                config_source_is_ready_made(job->source, &job->key)) {
-        source_cancel(job->lookup);
+        lookup_cancel(job->lookup);
         job->lookup = NULL;
         job_ask_source(job);
     }
@@ -516,7 +516,7 @@ static void on_source_done(void *arg, enum source_outcome outcome)
 bool job_is_decided(const struct job *job)
 {
     return job->state == JOB_IN_SOURCE
-               ? job->lookup != NULL && source_receives(job->lookup)
+               ? job->lookup != NULL && lookup_receives(job->lookup)
                : job->state >= JOB_WAITS_TRANSCODER;
 }
 
@@ -524,14 +524,14 @@ void job_pass_over(struct job *job)
 {
     struct source_attempt attempt = {
         .source = job->source->name,
-        .place = source_place_asked(job->lookup),
+        .place = lookup_place_asked(job->lookup),
         .outcome = SOURCE_FAILED,
         .detail = "no first byte yet, and the next source has it",
         .ms = clock_since(job->step),
     };
 
     on_attempt(job, &attempt);
-    source_cancel(job->lookup);
+    lookup_cancel(job->lookup);
     on_source_done(job, SOURCE_FAILED);
 }
 

@@ -57,7 +57,7 @@ static void cancel_task(struct lookup *lookup)
     }
 }
 
-void source_cancel(struct lookup *lookup)
+void lookup_cancel(struct lookup *lookup)
 {
     size_t i;
 
@@ -177,7 +177,7 @@ void lookup_end(struct lookup *lookup)
     }
 
     /* first, so that nothing of ours is in use when done is called */
-    source_cancel(lookup);
+    lookup_cancel(lookup);
     if (left_out != NULL && outcome != SOURCE_FOUND) {
         left_out(arg);
     }
@@ -269,7 +269,7 @@ source_lookup(struct sources *sources, const struct config *config,
         (callbacks->attempt == NULL && lookup->attempt_queue == NULL) ||
         asprintf(&lookup->part, "%s.part", file) < 0 ||
         asprintf(&lookup->out, "%s.out.part", file) < 0) {
-        source_cancel(lookup);
+        lookup_cancel(lookup);
         return NULL;
     }
 
@@ -280,7 +280,7 @@ source_lookup(struct sources *sources, const struct config *config,
     return lookup;
 }
 
-void source_promote(struct lookup *lookup,
+void lookup_promote(struct lookup *lookup,
                     const struct source_callbacks *callbacks, void *arg)
 {
     struct timeval now = {0, 0};
@@ -295,7 +295,7 @@ void source_promote(struct lookup *lookup,
     }
 }
 
-bool source_receives(const struct lookup *lookup)
+bool lookup_receives(const struct lookup *lookup)
 {
     switch (lookup->step) {
     case LOOKUP_FETCHES:
@@ -309,12 +309,12 @@ bool source_receives(const struct lookup *lookup)
     }
 }
 
-bool source_is_silent(const struct lookup *lookup)
+bool lookup_is_silent(const struct lookup *lookup)
 {
     return lookup->step == LOOKUP_FETCHES && fetch_is_silent(lookup->task);
 }
 
-const char *source_place_asked(const struct lookup *lookup)
+const char *lookup_place_asked(const struct lookup *lookup)
 {
     return lookup->place;
 }

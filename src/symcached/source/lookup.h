@@ -81,7 +81,7 @@ struct source_callbacks {
      * Or NULL.  `file`, or the one at `here`, which stays where it is, is by
      * its place and its first bytes the requested PDB, but its id was not
      * checked yet.  A caller that can check it by other means later calls
-     * source_verified() or source_check_unverified(), or source_cancel(); the
+     * lookup_verified() or lookup_check_unverified(), or lookup_cancel(); the
      * lookup keeps no slot of its host meanwhile.
      */
     void (*unverified)(void *arg, const char *here);
@@ -95,16 +95,16 @@ struct lookup;
  * exist yet, in an existing directory on the file system where it will stay.
  * The lookup makes other files there, too, which the caller removes with the
  * directory.  name is the key's in the case of whoever asked, for stores that
- * tell cases apart; it is copied.  A file of a format that is not among formats
- * is unusable.  hints are those of proto/hints.h, and are copied: HTTP servers
- * are told of a checksum, and a file that has another one is unusable.  If
- * unchanged is not 0, a file of a directory that was not changed since then may
- * be left where it is: `file` is then a symbolic link to it; and the caller can
- * do with an unverified file.  The directory of `file` is made if it is
- * missing.  config must live until done or cancel.  Without an attempt callback
- * it is a lookup before its turn: done says that it has ended, and its result
- * is kept until source_promote() or source_cancel().  Returns NULL when out of
- * memory.
+ * tell cases apart; it is copied.  A file of a format that is not among
+ * formats is unusable.  hints are those of proto/hints.h, and are copied: HTTP
+ * servers are told of a checksum, and a file that has another one is unusable.
+ * If unchanged is not 0, a file of a directory that was not changed since then
+ * may be left where it is: `file` is then a symbolic link to it; and the
+ * caller can do with an unverified file.  The directory of `file` is made if
+ * it is missing.  config must live until done or cancel.  Without an attempt
+ * callback it is a lookup before its turn: done says that it has ended, and
+ * its result is kept until lookup_promote() or lookup_cancel().  Returns NULL
+ * when out of memory.
  *
  * For a SymCache server, symcache is needed and must live as long; `file` then
  * gets a SymCache that has been validated.
@@ -143,34 +143,34 @@ bool source_has_id(const struct source_config *source,
  * The turn of such a lookup has come: reports all attempts so far, and goes on
  * as if it had been started with these callbacks.
  */
-void source_promote(struct lookup *lookup,
+void lookup_promote(struct lookup *lookup,
                     const struct source_callbacks *callbacks, void *arg);
 
 /* Does the lookup ask by one of these ids at the moment? */
-bool source_asks_among(const struct lookup *lookup, unsigned ids);
+bool lookup_asks_among(const struct lookup *lookup, unsigned ids);
 
 /* The lookup is to ask by no other ids than these from now on. */
-void source_narrow(struct lookup *lookup, unsigned ids);
+void lookup_narrow(struct lookup *lookup, unsigned ids);
 
 /* The file is the right one, and as far as the source is concerned this is the
  * end: the attempt is reported, and the lookup is freed; done is not called. */
-void source_verified(struct lookup *lookup, bool publics_only,
+void lookup_verified(struct lookup *lookup, bool publics_only,
                      unsigned features);
 
 /* Has a process look at the file, and goes on as if unverified() had never been
  * called.  `file` is gone, until it is found again. */
-void source_check_unverified(struct lookup *lookup);
+void lookup_check_unverified(struct lookup *lookup);
 
 /* Is a body being received or checked? */
-bool source_receives(const struct lookup *lookup);
+bool lookup_receives(const struct lookup *lookup);
 
 /* Has its host not begun to answer for limits.first_byte_patience? */
-bool source_is_silent(const struct lookup *lookup);
+bool lookup_is_silent(const struct lookup *lookup);
 
 /* The place that is being asked, until the lookup ends. */
-const char *source_place_asked(const struct lookup *lookup);
+const char *lookup_place_asked(const struct lookup *lookup);
 
 /* No callback comes afterwards. */
-void source_cancel(struct lookup *lookup);
+void lookup_cancel(struct lookup *lookup);
 
 #endif

@@ -309,12 +309,12 @@ bool source_id_is_among(const symcache_key_t *key, unsigned id_at,
            (ids & 1u << original_id_at((symcache_kind_e)key->kind, id_at)) != 0;
 }
 
-bool source_asks_among(const struct lookup *lookup, unsigned ids)
+bool lookup_asks_among(const struct lookup *lookup, unsigned ids)
 {
     return source_id_is_among(&lookup->key, lookup->id_at, ids);
 }
 
-void source_narrow(struct lookup *lookup, unsigned ids)
+void lookup_narrow(struct lookup *lookup, unsigned ids)
 {
     lookup->ids &= ids;
 }

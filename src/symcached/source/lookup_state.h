@@ -59,7 +59,7 @@ struct source_memory *sources_memory(struct sources *sources,
  *                        |  ^                  |       |
  *     the next place     v  | nothing there    |       v before its turn
  *     LOOKUP_FETCHES, _SEARCHES, _CHECKS,      |   LOOKUP_ENDED
- *     _VALIDATES, _IN_TIER, _IN_INDEX,          v       | source_promote()
+ *     _VALIDATES, _IN_TIER, _IN_INDEX,          v       | lookup_promote()
  *     _FINDS_LOCAL                   callbacks.done  <-+
  *
  * A file that is found in LOOKUP_FETCHES or _FINDS_LOCAL may lead to
@@ -76,8 +76,8 @@ enum lookup_step {
     LOOKUP_IN_TIER,     /* for an original of a tier; a struct tier_get */
     LOOKUP_IN_INDEX,    /* for a thread in the index; a struct task */
     LOOKUP_FINDS_LOCAL, /* for a thread in a directory; a struct task */
-    LOOKUP_UNVERIFIED, /* for source_verified() or source_check_unverified() */
-    LOOKUP_ENDED       /* for its turn, see source_promote() */
+    LOOKUP_UNVERIFIED, /* for lookup_verified() or lookup_check_unverified() */
+    LOOKUP_ENDED       /* for its turn, see lookup_promote() */
 };
 
 struct lookup {

@@ -120,7 +120,7 @@ bool lookup_find_local_pdb(struct lookup *lookup)
     return true;
 }
 
-void source_verified(struct lookup *lookup, bool publics_only,
+void lookup_verified(struct lookup *lookup, bool publics_only,
                      unsigned features)
 {
     char detail[64];
@@ -135,10 +135,10 @@ void source_verified(struct lookup *lookup, bool publics_only,
     if (lookup->found != NULL) {
         lookup->found(lookup);
     }
-    source_cancel(lookup);
+    lookup_cancel(lookup);
 }
 
-void source_check_unverified(struct lookup *lookup)
+void lookup_check_unverified(struct lookup *lookup)
 {
     lookup->is_offered_no_more = true;
     lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);

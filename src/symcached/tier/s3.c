@@ -22,7 +22,8 @@
 #include "s3_headers.h"
 #include "tier.h"
 
-#define LIST_MAX (4 * 1024 * 1024) /* bytes of a page, which has 1000 keys */
+#define LIST_PAGE_MAX                                                         \
+    (4 * 1024 * 1024) /* bytes of a page, which has 1000 keys */
 
 /* The call whose request is sent again once the keys have been renewed. */
 enum request {
@@ -602,7 +603,7 @@ static int s3_list(struct tier_call *call)
 {
     char prefix[TIER_PAGE_TEXT];
 
-    call->max = LIST_MAX;
+    call->max = LIST_PAGE_MAX;
     folder_prefix(prefix, call);
     return s3_fetch(call, tier_page_url(call->config, prefix, ""), on_listed);
 }
