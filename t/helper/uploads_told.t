@@ -137,7 +137,7 @@ unlink "$dir/refuses";
 $t->wait_until('it is told later', sub { untold() eq '' });
 
 SKIP: {
-    skip Test::Clock::why(), 5 if !$clock;
+    skip Test::Clock::why(), 6 if !$clock;
     touch('refuses');
     is $u->put("$bad?force=1", "${text}x\n")->{json}{untold}, $address, 'once more';
     $t->wait_until('since when it is refused is kept', sub { untold() =~ / \d+$/ });
@@ -157,6 +157,7 @@ SKIP: {
     $t->wait_until('it is dropped after an hour', sub {
         $t->helper_log =~ m{\Q$address\E is never told of /v1/changed/bad\.} });
     $t->wait_until('it is not kept', sub { !-e "$dir/uploads/.untold" });
+    unlike $t->helper_log, qr/is never told.*has been told/s, '... which is no success';
     $t->stop_symcached;
     $clock->set(0);
     start();

@@ -187,8 +187,8 @@ static void on_sent(void *arg, const struct send_result *result)
         }
         drop_first(peer, &peer->messages);
     }
-    if (TAILQ_EMPTY(&peer->messages) && TAILQ_EMPTY(&peer->aside) &&
-        (peer->fails || was_refused)) {
+    if (status == 200 && TAILQ_EMPTY(&peer->messages) &&
+        TAILQ_EMPTY(&peer->aside) && (peer->fails || was_refused)) {
         log_info(0, "uploads: %s has been told", peer->address);
     }
     peer->fails = peer->fails && !TAILQ_EMPTY(&peer->messages);
