@@ -77,6 +77,9 @@ my $c = $t->open_http($admin, 'POST', "/v1/changed/$path?from=1&late=1",
 $t->wait_until('its own is gone', sub { !-e $fleet->file });
 is $t->helper('GET', '/healthz')->{status}, 200, 'the helper answers';
 ok !IO::Select->new($c)->can_read(0), 'but not that it knows, while the tier stores it';
+my $another = $t->open_http($admin, 'POST',
+    '/v1/changed/a.pdb/' . 'A' x 32 . '1/a.pdb?from=1&made=1', 'Content-Length: 0');
+ok +IO::Select->new($another)->can_read(4), 'of another file it knows at once';
 is scalar(told()), 0, 'nor does it tell anybody';
 $s3->fail('');
 is $t->read_response($c)->{status}, 200, 'then it knows';

@@ -62,7 +62,7 @@ struct tier_put {
     struct config *config; /* reference */
     struct tier_call call;
     bool probe;
-    bool is_discarded; /* meanwhile: what is stored is that of a former file */
+    uint64_t discarded; /* clock_ms(): it stores that of a former file; or 0 */
     int plain; /* the file */
     char path[PATH_MAX];
     char tmp[WORKDIR_PATH_MAX]; /* the compressed file, or "" */
@@ -420,7 +420,7 @@ static void begin_call(struct tier_put *put, struct tier_config *config)
     call->key = &put->key;
     call->version = put->version;
     call->replace = put->replace;
-    put->is_discarded = false;
+    put->discarded = 0;
     put->tmp[0] = '\0';
     put->child = NULL;
     put->task = NULL;
@@ -651,7 +651,7 @@ void tier_puts_remove(struct tiers *tiers, const struct store_config *store,
     put = running_put(tiers, tiers_find(tiers, store->tier->name), store->name,
                       key, version);
     if (put != NULL) {
-        put->is_discarded = put->what != PUT_REMOVE;
+        put->discarded = put->what != PUT_REMOVE ? clock_ms() : 0;
     }
     want(tiers, store, NULL, key, version, false, PUT_REMOVE);
 }
@@ -667,11 +667,11 @@ bool tier_puts_has(struct tiers *tiers, const struct store_config *store,
             running_put(tiers, tier, store->name, key, version) != NULL);
 }
 
-bool tiers_store_discarded(const struct tiers *tiers)
+bool tiers_store_discarded(const struct tiers *tiers, uint64_t since)
 {
     const struct tier_put *put = LIST_FIRST(&tiers->writing);
 
-    while (put != NULL && !put->is_discarded) {
+    while (put != NULL && put->discarded < since) {
         put = LIST_NEXT(put, running);
     }
     return put != NULL;

@@ -141,9 +141,9 @@ void tiers_discard(struct tiers *tiers, const struct store_config *store,
                    const symcache_key_t *key,
                    const symcache_version_t *version);
 
-/* Is a file that was discarded still being stored?  What the tier has of it is
- * removed then. */
-bool tiers_store_discarded(const struct tiers *tiers);
+/* Is a file still being stored that was discarded since then, by clock_ms()?
+ * What the tier has of it is removed when that ends. */
+bool tiers_store_discarded(const struct tiers *tiers, uint64_t since);
 
 /* Is the tier not to be read for the file? */
 bool tiers_discarded(const struct store_config *store,

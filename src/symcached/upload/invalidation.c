@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/clock.h"
 #include "base/scarce.h"
 #include "config/config.h"
 #include "symcached/upload_index/upload_index.h"
@@ -24,6 +25,7 @@ struct invalidation {
     size_t next;
     bool is_try;
     bool is_made; /* there was something in a store with a tier */
+    uint64_t began; /* clock_ms() */
     struct event *timer;
     invalidation_done_fn done;
     void *arg;
@@ -173,8 +175,8 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
             return;
         }
     }
-    if (tiers_store_discarded(
-            scheduler_get_tiers(invalidation->scheduler))) {
+    if (tiers_store_discarded(scheduler_get_tiers(invalidation->scheduler),
+                              invalidation->began)) {
         event_add(invalidation->timer, &pause);
         return;
     }
@@ -200,6 +202,7 @@ struct invalidation *invalidation_start(struct event_base *base,
     invalidation->files = files;
     invalidation->n = n;
     invalidation->is_try = is_try;
+    invalidation->began = clock_ms();
     invalidation->done = done;
     invalidation->arg = arg;
     invalidation->timer = evtimer_new(base, on_timer, invalidation);
