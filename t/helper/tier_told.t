@@ -104,7 +104,10 @@ is $fleet->ask($key), 200, 'made';
 is changed('&made=1'), 200, 'another machine had stored that of a former file';
 ok !-e $fleet->file, 'what was made is gone';
 ok -e $t->path("uploads$fleet->{n}/$path"), 'the file itself stays';
-is scalar(told()), 0, 'who is told in time tells nobody';
+is changed('&made=1&late=1'), 200, 'as it says late';
+is $t->http($admin, 'POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 200,
+    'the file is removed';
+is_deeply [grep { /made/ } told()], [], 'of what others had stored nobody is told again';
 
 $t->finish;
 done_testing;

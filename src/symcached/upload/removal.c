@@ -144,8 +144,8 @@ static void on_dropped(void *arg, bool is_made)
     struct upload_removal *removal = arg;
 
     removal->invalidation = NULL;
-    if (removal->is_late && tier_copy_is_wanted(removal->config) &&
-        (is_first_late() || is_made)) {
+    if (removal->is_late && !removal->file.is_made_of &&
+        tier_copy_is_wanted(removal->config) && (is_first_late() || is_made)) {
         tell_again(removal);
     }
     if (!removal->is_told) {
@@ -346,6 +346,7 @@ static void begin_told(struct upload_removal *removal,
     removal->is_late = request->is_late;
     removal->gives_way = request->gives_way;
     removal->keeps = request->keeps;
+    removal->file.is_made_of = request->is_made_of;
     if (request->is_made_of) {
         drop_removal(removal);
     } else if (!compare_with_tier(removal)) {
