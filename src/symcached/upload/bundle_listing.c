@@ -262,11 +262,12 @@ static void run_listing(void *arg)
 {
     struct work *work = arg;
 
-    if (work->release != NULL) {
-        /* the bundle is found without it */
+    work->errnum = artifacts_note(work->root, work->sum, work->lists);
+    if (work->errnum == 0 && work->release != NULL) {
+        /* the bundle is found without it; artifacts_clean() removes one that
+         * is alone */
         (void)artifacts_name_release(work->root, work->release, work->dist);
     }
-    work->errnum = artifacts_note(work->root, work->sum, work->lists);
 }
 
 static void drop_listing(void *arg)
