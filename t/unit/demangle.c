@@ -98,8 +98,8 @@ static void beyond_the_reference(void **state)
         readable_of(cases[i][0], strlen(cases[i][0]), &readable);
         if (readable.size != strlen(cases[i][1]) ||
             memcmp(readable.data, cases[i][1], readable.size) != 0) {
-            fail_msg("%s\n    %.*s\n    %s", cases[i][0],
-                     (int)readable.size, readable.data, cases[i][1]);
+            fail_msg("%s\n    %.*s\n    %s", cases[i][0], (int)readable.size,
+                     readable.data, cases[i][1]);
         }
     }
 }
@@ -192,6 +192,8 @@ static void names_of_d(void **state)
         {"_D3std4file10renameImplFNeMAxaMQeMPxaMQeZv",
          "std.file.renameImpl(scope const(char)[], scope const(char)[], "
          "scope const(char)*, scope const(char)*)"}};
+    static const char *const again[] = {"FS1a",  "MFC1a",    "S9__T1a",
+                                        "FS2Qb", "FS5aFS1a", "__T1aZFS1a"};
     struct symc_string readable;
     char name[4096];
     size_t i, n;
@@ -213,6 +215,14 @@ static void names_of_d(void **state)
     }
     n += (size_t)snprintf(name + n, sizeof(name) - n, "Zv");
     assert_false(readable_of(name, n, &readable));
+    /* what is no end of parameters is read again as a type, at each level */
+    for (i = 0; i < sizeof(again) / sizeof(again[0]); i++) {
+        n = (size_t)snprintf(name, sizeof(name), "_D1a");
+        while (n < 400) {
+            n += (size_t)snprintf(name + n, sizeof(name) - n, "%s", again[i]);
+        }
+        assert_false(readable_of(name, n, &readable));
+    }
 }
 
 /* With a requires-clause, which libiberty of GCC 14 prints and those before do
@@ -370,13 +380,18 @@ static void unknown_to_symbolic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reference), cmocka_unit_test(unknown_to_symbolic),
+        cmocka_unit_test(reference),
+        cmocka_unit_test(unknown_to_symbolic),
         cmocka_unit_test(left_in_punycode),
         cmocka_unit_test(beyond_the_reference),
-        cmocka_unit_test(linkage),   cmocka_unit_test(languages),
-        cmocka_unit_test(constrained), cmocka_unit_test(names_of_d),
-        cmocka_unit_test(refused),   cmocka_unit_test(cut),
-        cmocka_unit_test(limits),    cmocka_unit_test(endless),
+        cmocka_unit_test(linkage),
+        cmocka_unit_test(languages),
+        cmocka_unit_test(constrained),
+        cmocka_unit_test(names_of_d),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(cut),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(endless),
     };
 
     linkage_by(linkage_demangle);
