@@ -98,6 +98,11 @@ for (['Chrome', 'calc', @chrome], ['Firefox', 'calc', @firefox], ['a file of its
 module('calc/calc.wasm', $plain);
 is((symbolicate("    at $v8\[3]:0xc8\n", '--maps', "$dir/wasm/calc"))[1],
    "    at inner ($v8\[3]:0xc8)\n", 'module: a name alone');
+module('calc/calc.wasm', "\0asm\1\0\0\0\1\4\1\x60\0\0\3\2\1\0\x0a\4\1\2\0\x0b" .
+       "\0\x19\4name\1\x12\1\0\x0f_ZN3app5innerEi", [external_debug_info => 'asm.txt']);
+spew("$dir/wasm/calc/asm.txt", 'no module');
+is((symbolicate("    at $v8\[0]:0x17\n", '--maps', "$dir/wasm/calc"))[1],
+   "    at app::inner(int) ($v8\[0]:0x17)\n", 'module: the name of C++ in it, as the file beside it is none');
 like((symbolicate("    at $hash\[3]:0xc8\n", '--maps', "$dir/wasm/two"))[2],
      qr/has several modules of WebAssembly/, 'module: one of several');
 is((symbolicate("    at $_->[0]\[3]:0x49\n    at $_->[1]\[3]:0x49\n    at $_->[0]\[3]:0x49\n",

@@ -110,18 +110,23 @@ static int load_input(const char *file, struct input_bytes *bytes)
     return rc;
 }
 
-int input_load(const char *file, struct input_bytes *bytes)
+void input_enter_sandbox(void)
 {
     char error[256];
     static const struct sandbox_limits limits = {0, 0, 0};
 
-    if (load_input(file, bytes) != 0) {
-        return command_fail(COMMAND_IO, file, strerror(errno));
-    }
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
                 error);
     }
+}
+
+int input_load(const char *file, struct input_bytes *bytes)
+{
+    if (load_input(file, bytes) != 0) {
+        return command_fail(COMMAND_IO, file, strerror(errno));
+    }
+    input_enter_sandbox();
     return COMMAND_OK;
 }
 

@@ -32,6 +32,9 @@ struct input_bytes {
     size_t size;
 };
 
+/* Nothing can be opened from now on; or warns. */
+void input_enter_sandbox(void);
+
 /* Loads a file of any kind and enters the sandbox.  Returns COMMAND_OK, or an
  * exit code after printing what is wrong. */
 int input_load(const char *file, struct input_bytes *bytes);

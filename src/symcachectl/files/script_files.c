@@ -214,9 +214,11 @@ static bool try_path(const char *path, struct script_file *file)
     if (map >= 0 || is_inside) {
         make_cache(path, is_module ? -1 : script, map, SYMCACHE_KIND_JSCACHE,
                    file);
-    } else if (is_module) {
-        make_cache(path, debug >= 0 ? debug : script, -1,
-                   SYMCACHE_KIND_SYMCACHE, file);
+    } else if (debug >= 0) {
+        make_cache(path, debug, -1, SYMCACHE_KIND_SYMCACHE, file);
+    }
+    if (is_module && file->kind == SCRIPT_NONE) {
+        make_cache(path, script, -1, SYMCACHE_KIND_SYMCACHE, file);
     }
     fd_close(script);
     fd_close(map);

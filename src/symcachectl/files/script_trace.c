@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "input.h"
 #include "reports/jstrace/jstrace.h"
 #include "script_files.h"
 #include "symbolication/js/js.h"
@@ -165,6 +166,7 @@ static struct symc_string find_frame(struct script_files *files,
 static bool take_symbol(struct trace_line *line)
 {
     static struct source_path path;
+    static char room[DEMANGLE_ROOM];
     const struct symc_string *file;
     struct symc_frame frame;
 
@@ -176,7 +178,8 @@ static bool take_symbol(struct trace_line *line)
     if (file == NULL) {
         command_no_memory();
     }
-    line->function = frame.function.name;
+    demangle(&frame.function.name, frame.function.language, room,
+             &line->function);
     line->file = *file;
     line->line = frame.location.line;
     return true;
@@ -634,6 +637,8 @@ int script_trace_show(const struct settings *settings,
         code = ask_server(settings, options);
     } else {
         find_all(&asked.lines, maps);
+        input_enter_sandbox();
+        linkage_by(linkage_demangle_here);
         code =
             maps != NULL
                 ? print_trace(&asked.lines, settings->is_json != 0,
