@@ -72,7 +72,8 @@ $t->wait_until('it is not taken', sub {
         @bearer)->{json}{$sum};
     $got->{state} eq 'error';
 });
-like $t->helper_log, qr/\[info\].*upload file=some\.txt is not taken: \Q$got->{detail}\E$/m, "a file of sentry-cli: the log has what the client is told";
+like $t->helper_log, qr/\[info\].*upload user=ci\@example\.com status=400 file=some\.txt is not taken: \Q$got->{detail}\E$/m,
+    "a file of sentry-cli: the log has what the client is told";
 is refused('content'), 2, '... and it is counted';
 
 # --- a disk of uploads that is full, and no other one

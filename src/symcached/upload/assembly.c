@@ -404,7 +404,9 @@ static const char *root_of(const struct assemblies *assemblies)
     return scheduler_config(assemblies->uploads->scheduler)->uploads.root;
 }
 
-static void end_assembly(struct assembly_entry *entry, const char *failure)
+/* status: of a failure. */
+static void end_assembly(struct assembly_entry *entry, int status,
+                         const char *failure)
 {
     struct assemblies *assemblies = entry->assemblies;
 
@@ -412,7 +414,9 @@ static void end_assembly(struct assembly_entry *entry, const char *failure)
     entry->listing = NULL;
     entry->state = failure == NULL ? ASSEMBLY_DONE : ASSEMBLY_FAILED;
     if (failure != NULL) {
-        log_info(0, "upload file=%s is not taken: %s", entry->name, failure);
+        log_info(0, "upload user=%s status=%d file=%s is not taken: %s",
+                 entry->user != NULL ? entry->user : "-", status, entry->name,
+                 failure);
         free(entry->text);
         entry->text = strdup(failure);
     }
@@ -424,7 +428,7 @@ static void on_noted(void *arg, const char *failure)
     struct assembly_entry *entry = arg;
     struct assemblies *assemblies = entry->assemblies;
 
-    end_assembly(entry, failure);
+    end_assembly(entry, 503, failure);
     assemblies_next(assemblies);
 }
 
@@ -502,7 +506,8 @@ static void on_done(void *arg, const struct upload_result *result)
     struct stat st = {.st_ino = 0};
 
     if (result->status >= 300 || result->nfiles == 0) {
-        end_assembly(entry, result->text != NULL ? result->text : "");
+        end_assembly(entry, result->status,
+                     result->text != NULL ? result->text : "");
         return;
     }
     entry->place = result->files[0].place;
@@ -512,12 +517,12 @@ static void on_done(void *arg, const struct upload_result *result)
     entry->stored = st.st_mtim;
     if (!entry->is_artifacts) {
         note_successor(entry);
-        end_assembly(entry, NULL);
+        end_assembly(entry, 0, NULL);
         return;
     }
     take_doubts(entry, result->doubts);
     if (!note_bundle(entry, result->debug_ids)) {
-        end_assembly(entry, "out of memory");
+        end_assembly(entry, 503, "out of memory");
     }
 }
 
