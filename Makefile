@@ -8,7 +8,8 @@
 #   make test-versions  t/module on several versions of nginx
 #   make soak       a random campaign of SOAK_SECONDS (120); soak-asan
 #   make sbom       build/sbom.json: what is linked, of which version
-#   make install    DESTDIR and PREFIX are honoured, by uninstall too
+#   make install    DESTDIR, PREFIX and MODDIR (of the module, whatever PREFIX
+#                   is) are honoured, by uninstall too
 #   make deb        Debian packages in build/deb
 #   make fuzz       fuzz targets in build/fuzz (needs clang)
 #   make fuzz-afl   the same for AFL++, in build/afl/fuzz (needs afl++)
