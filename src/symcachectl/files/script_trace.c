@@ -19,6 +19,7 @@
 #include "input.h"
 #include "reports/jstrace/jstrace.h"
 #include "script_files.h"
+#include "script_ids.h"
 #include "symbolication/js/js.h"
 #include "symbolication/symbolication.h"
 #include "symcachectl/cjson.h"
@@ -422,62 +423,6 @@ static cJSON *frame_of(const struct jstrace_frame *frame)
     return object;
 }
 
-/* An item of "[NAME=]ID[,...]", of which id and name are parts. */
-struct script_id {
-    struct symc_string name; /* a script's URL ends with it; "": of any */
-    struct symc_string id;
-};
-
-/* Returns what follows the item, or NULL at the end. */
-static const char *next_id(const char *ids, struct script_id *item)
-{
-    size_t size = strcspn(ids, ",");
-    const char *equals = memrchr(ids, '=', size);
-
-    item->name.data = ids;
-    item->name.size = equals != NULL ? (size_t)(equals - ids) : 0;
-    item->id.data = equals != NULL ? equals + 1 : ids;
-    item->id.size = (size_t)(ids + size - item->id.data);
-    return ids[size] == ',' ? ids + size + 1 : NULL;
-}
-
-bool script_ids_are_valid(const char *ids)
-{
-    struct script_id item;
-    uint8_t guid[16];
-    uint32_t age;
-
-    while (ids != NULL) {
-        ids = next_id(ids, &item);
-        if (!symcache_debug_id_read(item.id.data, item.id.size, guid, &age)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The debug id of a script, or one without a text. */
-static struct symc_string id_of(const char *ids, const struct jstrace_frame *of)
-{
-    const struct symc_string none = {NULL, 0};
-    struct script_id item;
-    size_t size = 0;
-
-    while (size < of->url.size && of->url.data[size] != '?' &&
-           of->url.data[size] != '#') {
-        size++;
-    }
-    while (ids != NULL) {
-        ids = next_id(ids, &item);
-        if (item.name.size <= size &&
-            memcmp(of->url.data + size - item.name.size, item.name.data,
-                   item.name.size) == 0) {
-            return item.id;
-        }
-    }
-    return none;
-}
-
 /* Names the debug ids of scripts; one of several frames in a row once. */
 static void add_modules(cJSON *root, const struct script_lines *lines,
                         const char *ids)
@@ -495,7 +440,7 @@ static void add_modules(cJSON *root, const struct script_lines *lines,
             continue;
         }
         last = frame;
-        id = id_of(ids, frame);
+        id = script_ids_find(ids, frame);
         if (id.data == NULL) {
             continue;
         }

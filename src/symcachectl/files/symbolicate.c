@@ -28,6 +28,7 @@
 #include "symcachectl/terminal/printable.h"
 #include "symcachectl/store/store_reader.h"
 #include "dotnet_trace.h"
+#include "script_ids.h"
 
 #define REQUEST_MAX (55u << 20) /* as symbolicated's own default */
 

@@ -71,9 +71,6 @@ struct script_options {
     int why;
 };
 
-/* Whether debug_id is spelt well; NULL is. */
-bool script_ids_are_valid(const char *debug_id);
-
 /*
  * Prints a text with original places in its frames, or, as JSON, one object
  * for each frame; other lines, and frames without a map, stay as they are.
