@@ -71,13 +71,13 @@ sub wanted {
 
 # A build, under the names that it has in a browser.
 sub bundle {
-    my ($tool, $debug_id) = @_;
+    my ($tool, $debug_id, $map) = @_;
     my @headers = $debug_id
         ? (headers => { 'debug-id' => $debug_id, sourcemap => 'x.js.map' })
         : (headers => { Sourcemap => 'x.js.map' });
     return "SYSB\2\0\0\0" . Test::Zip::zip(
         ['files/_/_/js/x.js', slurp("$shop/$tool.js")],
-        ['files/_/_/js/x.js.map', slurp("$shop/$tool.js.map")],
+        ['files/_/_/js/x.js.map', $map // slurp("$shop/$tool.js.map")],
         ['manifest.json', $json->encode({ files => {
             'files/_/_/js/x.js' => { type => 'minified_source',
                 url => '~/js/x.js', @headers },
@@ -161,8 +161,17 @@ my @command = ($t->program('symcachectl'), 'symbolicate', '--socket',
 like qx(@command --release web\@2 '$trace'), qr/\Q$place->[2]\E:\d+:\d+\)$/,
     'symcachectl --release';
 my $said = qx(@command --release web\@9 --why '$trace' 2>&1);
-like $said, qr/^\s+minified_source: not found\n\s+list release-\w{64}: not found\n/m,
+like $said, qr/^\s+minified_source: not found\n\s+list release-\w{64} \(release "web\@9" without a dist\): not found\n/m,
     '--why' or diag $said;
+like $said, qr{no source map of these scripts in release "web\@9" without a dist, under paths such as "~/js/x\.js": },
+    '... and which release and path that is';
+$said = qx(@command --release web\@1 --dist 8 --why '$trace' 2>&1);
+like $said, qr/^\s+list release-\w{64} \(release "web\@1", dist "8"\): not found\n/m, '... and dist';
+is $u->send_bundle(bundle('terser', undef, '{"version":3,"sources":[],"mappings":"ACAA"}'),
+    version => 'web@4')->{state}, 'ok', 'a damaged map comes';
+like qx(@command --release web\@4 '$trace' 2>&1),
+    qr{^symcachectl: \Q$page\E: its source map is malformed: https://cdn\.example\.com/js/x\.js\.map\nsymcachectl: no frame was found: a source map is malformed$}m,
+    '... of which symcachectl does not say that it is missing';
 my ($row) = map { $json->decode($_) }
     qx(@command --release web\@2 --why --json '$trace');
 is $row->{why}[0]{answer}, 'found', '--why --json';

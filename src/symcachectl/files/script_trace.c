@@ -49,6 +49,7 @@ struct script_lines {
     size_t count;
     size_t room;
     struct arena names;
+    char release[600]; /* and dist that a server is asked for, in words */
 };
 
 static void read_lines(struct script_lines *lines, const char *text,
@@ -324,8 +325,9 @@ static void print_script_frame_json(struct output *output,
     output_text(output, "}\n");
 }
 
-/* The attempts for a file of a frame: questions and answers. */
-static void print_why_file(const cJSON *file)
+/* The attempts for a file of a frame: questions and answers.  The list of a
+ * release has a hash as its key. */
+static void print_why_file(const cJSON *file, const char *release)
 {
     const cJSON *asked, *attempt, *attempts;
 
@@ -333,9 +335,14 @@ static void print_why_file(const cJSON *file)
             printable_field(file, "answer"));
     cJSON_ArrayForEach(asked, cJSON_GetObjectItemCaseSensitive(file, "asked"))
     {
-        fprintf(stderr, "        %s %s: %s\n", printable_field(asked, "what"),
-                printable_field(asked, "key"),
-                printable_field(asked, "answer"));
+        fprintf(stderr, "        %s %s", printable_field(asked, "what"),
+                printable_field(asked, "key"));
+        if (strncmp(printable_field(asked, "key"), "release-", 8) == 0) {
+            fputs(" (", stderr);
+            printable_put(stderr, release);
+            fputs(")", stderr);
+        }
+        fprintf(stderr, ": %s\n", printable_field(asked, "answer"));
         attempts = cJSON_GetObjectItemCaseSensitive(asked, "attempts");
         cJSON_ArrayForEach(attempt, attempts)
         {
@@ -346,7 +353,7 @@ static void print_why_file(const cJSON *file)
     }
 }
 
-static void print_why(const struct trace_line *line)
+static void print_why(const struct trace_line *line, const char *release)
 {
     const cJSON *file;
 
@@ -355,7 +362,7 @@ static void print_why(const struct trace_line *line)
             (unsigned long long)line->frame.column);
     cJSON_ArrayForEach(file, line->why)
     {
-        print_why_file(file);
+        print_why_file(file, release);
     }
 }
 
@@ -387,14 +394,17 @@ static int print_trace(struct script_lines *lines, bool is_json,
             print_lines(&output, &lines->list[i], print_script_frame_json);
         }
         if (!is_json && lines->list[i].why != NULL) {
-            print_why(&lines->list[i]);
+            print_why(&lines->list[i], lines->release);
         }
     }
     if (found == 0) {
-        fprintf(stderr, "symcachectl: no frame was found: %s\n",
-                maps == 0 ? why
-                          : "the source maps have nothing at these places: "
-                            "are scripts and trace of one build?");
+        fputs("symcachectl: no frame was found: ", stderr);
+        printable_put(stderr,
+                      maps == 0 ? why
+                                : "the source maps have nothing at these "
+                                  "places: are scripts and trace of one "
+                                  "build?");
+        fputc('\n', stderr);
     }
     return output_finish(&output, found > 0 ? COMMAND_OK : code_of_nothing);
 }
@@ -404,7 +414,7 @@ static int print_trace(struct script_lines *lines, bool is_json,
 static struct {
     struct script_lines lines;
     bool is_json;
-    const char *none; /* why nothing is found, in words */
+    char none[2048]; /* why nothing is found, in words */
     int code;
 } asked;
 
@@ -513,10 +523,47 @@ static void take_frame(const cJSON *frame, struct trace_line *line)
     line->why = cJSON_GetObjectItemCaseSensitive(frame, "why");
 }
 
+static void set_none(const char *why)
+{
+    snprintf(asked.none, sizeof(asked.none), "%s", why);
+}
+
+/* Why a release has nothing: it can have the scripts under other paths. */
+static void set_none_of_release(const struct script_options *options)
+{
+    struct symc_string path = {"", 0};
+    size_t i = 0, size = 0;
+
+    snprintf(asked.lines.release, sizeof(asked.lines.release),
+             "release \"%.250s\"%s%.250s%s", options->release,
+             options->dist != NULL ? ", dist \"" : " without a dist",
+             options->dist != NULL ? options->dist : "",
+             options->dist != NULL ? "\"" : "");
+    while (i < asked.lines.count && !asked.lines.list[i].is_frame) {
+        i++;
+    }
+    if (i < asked.lines.count) {
+        path.data = asked.lines.list[i].frame.url.data;
+        path.size = asked.lines.list[i].frame.url.size;
+        path = js_path(path);
+    }
+    while (size < path.size && size < 1024 && path.data[size] != '?' &&
+           path.data[size] != '#') {
+        size++;
+    }
+    snprintf(asked.none, sizeof(asked.none),
+             "the server has no source map of these scripts in %s, under "
+             "paths such as \"~%.*s\": \"symcachectl uploads ls --release "
+             "'*'\" on the server lists releases, and --url-prefix of "
+             "\"sentry-cli sourcemaps upload\" gives scripts other paths",
+             asked.lines.release, (int)size, path.data);
+}
+
 static void print_answer(const cJSON *answer)
 {
     size_t i = 0;
     const cJSON *stack, *frame, *error;
+    const char *type;
     struct script_lines *lines = &asked.lines;
 
     cJSON_ArrayForEach(stack,
@@ -535,9 +582,17 @@ static void print_answer(const cJSON *answer)
     }
     cJSON_ArrayForEach(error, cjson_get(answer, "errors"))
     {
-        if (strcmp(printable_field(error, "type"), "fetching_failed") == 0) {
-            asked.none = "the server could not look for a file of these "
-                         "scripts: its log says why";
+        type = printable_field(error, "type");
+        if (strcmp(type, "fetching_failed") == 0) {
+            set_none("the server could not look for a file of these scripts: "
+                     "its log says why");
+        } else if (strcmp(type, "malformed_sourcemap") == 0) {
+            set_none("a source map is malformed");
+            fputs("symcachectl: ", stderr);
+            printable_put_field(stderr, error, "abs_path");
+            fputs(": its source map is malformed: ", stderr);
+            printable_put_field(stderr, error, "url");
+            fputc('\n', stderr);
         }
     }
     asked.code =
@@ -557,11 +612,15 @@ static int ask_server(const struct settings *settings,
     struct settings plain = *settings;
 
     asked.is_json = settings->is_json != 0;
-    asked.none = options->release != NULL || options->debug_id != NULL
+    if (options->release != NULL) {
+        set_none_of_release(options);
+    } else {
+        set_none(options->debug_id != NULL
                      ? "the server has no source map of these scripts"
                      : "the server has no source map of these scripts; what "
                        "was uploaded is found with --debug-id ID or --release "
-                       "TEXT only";
+                       "TEXT only");
+    }
     plain.is_json = 0; /* prints a text made from the answer, not the answer */
     code = json_request_post(
         &plain, options->why ? "/symbolicate-js?why=1" : "/symbolicate-js",
