@@ -98,6 +98,10 @@ for (['Chrome', 'calc', @chrome], ['Firefox', 'calc', @firefox], ['a file of its
 module('calc/calc.wasm', $plain);
 is((symbolicate("    at $v8\[3]:0xc8\n", '--maps', "$dir/wasm/calc"))[1],
    "    at inner ($v8\[3]:0xc8)\n", 'module: a name alone');
+mkdir "$dir/wasm/stripped";
+module('stripped/calc.wasm', $plain =~ s/\0.{1,2}\x04name.*(?=\0.\x09producers|\z)//sr);
+like((symbolicate("    at $v8\[3]:0xc8\n", '--maps', "$dir/wasm/stripped"))[2],
+     qr/no frame was found: the module has no source map, no lines and no names: it is stripped$/, 'module: stripped');
 module('calc/calc.wasm', "\0asm\1\0\0\0\1\4\1\x60\0\0\3\2\1\0\x0a\4\1\2\0\x0b" .
        "\0\x19\4name\1\x12\1\0\x0f_ZN3app5innerEi", [external_debug_info => 'asm.txt']);
 spew("$dir/wasm/calc/asm.txt", 'no module');

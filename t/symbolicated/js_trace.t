@@ -66,6 +66,13 @@ is_deeply [map { $_->{filename} } @json],
 $trace = $t->write_file('trace', "    at f ($url.none:1:1)\n");
 is qx(@command '$trace'), "    at f ($url.none:1:1)\n", 'nothing is found';
 is $? >> 8, 1, 'exit code';
+my $module = "    at f (wasm://wasm/9670072a:wasm-function[3]:0xc8)\n";
+$trace = $t->write_file('trace', $module);
+like qx(@command '$trace' 2>&1), qr/no frame was found: a server names no frames of WebAssembly in a text; --maps FOLDER does$/m,
+    'of a module';
+$trace = $t->write_file('trace', "$module    at f ($url:1:224)\n");
+like qx(@command '$trace' 2>&1), qr/^symcachectl: note: a server names no frames of WebAssembly/m,
+    '... beside a script';
 is $t->stop_symbolicated, 0, 'symbolicated stops';
 is $t->stop_symcached, 0, 'symcached stops';
 $t->finish;

@@ -34,6 +34,7 @@ struct trace_line {
     bool is_frame;
     struct jstrace_frame frame;
     bool has_map;  /* its script has a source map, which was read */
+    bool is_bare;  /* has_map, but it is a module without lines and names */
     bool is_found; /* then the next ones are what it comes from */
     bool is_ignored;
     struct symc_frames symbols; /* of a module: the next ones are made of it */
@@ -157,6 +158,7 @@ static struct symc_string find_frame(struct script_files *files,
     if (file->kind == SCRIPT_MAP) {
         return find_in_map(&file->map, names, line, caller);
     }
+    line->is_bare = file->module.num_functions == 0;
     symc_reader_lookup(&file->module, line->frame.column - 1, &line->symbols);
     symbols = line->symbols;
     line->is_found = symc_reader_next(&symbols, &first);
@@ -382,12 +384,13 @@ static int print_trace(struct script_lines *lines, bool is_json,
                        int code_of_nothing, const char *why)
 {
     static struct output output;
-    size_t i, found = 0, maps = 0;
+    size_t i, found = 0, maps = 0, bare = 0;
 
     output_init(&output, STDOUT_FILENO);
     for (i = 0; i < lines->count; i++) {
         found += lines->list[i].is_found;
         maps += lines->list[i].has_map;
+        bare += lines->list[i].is_bare;
         if (!is_json) {
             print_lines(&output, &lines->list[i], print_script_line);
         } else if (lines->list[i].is_frame) {
@@ -401,9 +404,11 @@ static int print_trace(struct script_lines *lines, bool is_json,
         fputs("symcachectl: no frame was found: ", stderr);
         printable_put(stderr,
                       maps == 0 ? why
-                                : "the source maps have nothing at these "
-                                  "places: are scripts and trace of one "
-                                  "build?");
+                      : maps == bare
+                          ? "the module has no source map, no lines and no "
+                            "names: it is stripped"
+                          : "the source maps have nothing at these places: are "
+                            "scripts and trace of one build?");
         fputc('\n', stderr);
     }
     return output_finish(&output, found > 0 ? COMMAND_OK : code_of_nothing);
@@ -523,6 +528,9 @@ static void take_frame(const cJSON *frame, struct trace_line *line)
     line->why = cJSON_GetObjectItemCaseSensitive(frame, "why");
 }
 
+#define NO_MODULES                                                            \
+    "a server names no frames of WebAssembly in a text; --maps FOLDER does"
+
 static void set_none(const char *why)
 {
     snprintf(asked.none, sizeof(asked.none), "%s", why);
@@ -561,7 +569,7 @@ static void set_none_of_release(const struct script_options *options)
 
 static void print_answer(const cJSON *answer)
 {
-    size_t i = 0;
+    size_t i = 0, scripts = 0, modules = 0;
     const cJSON *stack, *frame, *error;
     const char *type;
     struct script_lines *lines = &asked.lines;
@@ -576,6 +584,8 @@ static void print_answer(const cJSON *answer)
                 i++;
             }
             if (i < lines->count) {
+                scripts += !lines->list[i].frame.is_wasm;
+                modules += lines->list[i].frame.is_wasm;
                 take_frame(frame, &lines->list[i++]);
             }
         }
@@ -594,6 +604,11 @@ static void print_answer(const cJSON *answer)
             printable_put_field(stderr, error, "url");
             fputc('\n', stderr);
         }
+    }
+    if (modules > 0 && scripts == 0) {
+        set_none(NO_MODULES);
+    } else if (modules > 0) {
+        fputs("symcachectl: note: " NO_MODULES "\n", stderr);
     }
     asked.code =
         print_trace(lines, asked.is_json, COMMAND_NOT_FOUND, asked.none);
