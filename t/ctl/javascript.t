@@ -161,6 +161,10 @@ spew("$dir/maps/plain.js", "x()\n");
 spew("$dir/maps/plain.js.map", '{"version":3,"sources":["x.ts"],"names":[],"mappings":"AAAA"}');
 is((symbolicate("\@https://h/plain.js:1:1\nasync*\@https://h/plain.js:1:1\nhttps://h/plain.js:1:1\n",
         '--maps', "$dir/maps"))[1], "\@x.ts:1:1\nasync*\@x.ts:1:1\nx.ts:1:1\n", 'Firefox, no name');
+spew("$dir/maps/plain.js", "x()\n//# sourceMappingURL=$dir/elsewhere.map\n");
+spew("$dir/elsewhere.map", '{"version":3,"sources":["other.ts"],"names":[],"mappings":"AAAA"}');
+is((symbolicate("\@file://$dir/maps/plain.js:1:1\n", '--maps', "$dir/maps"))[1],
+    "\@x.ts:1:1\n", 'an absolute path is not followed');
 mkdir "$dir/maps/js/a b";
 spew("$dir/maps/js/a b/terser.js", slurp("$data/shop/terser.js"));
 spew("$dir/maps/js/a b/terser.js.map", slurp("$data/shop/terser.js.map"));

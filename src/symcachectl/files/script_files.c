@@ -69,19 +69,19 @@ static int read_reference(int script, char *to, size_t room)
     return rc;
 }
 
-/* Opens the file that another one refers to, if that is a path and no URL. */
+/* Opens the file that another one refers to by a relative path.  One that
+ * begins with a slash is a web server's, or another machine's. */
 static int open_reference(const char *path, const char *reference, size_t size)
 {
     char at[2 * PATH_MAX];
     const char *slash = strrchr(path, '/');
     int folder = slash != NULL ? (int)(slash - path) + 1 : 0;
 
-    if (size == 0 || size >= PATH_MAX ||
+    if (size == 0 || size >= PATH_MAX || reference[0] == '/' ||
         memmem(reference, size, "://", 3) != NULL) {
         return -1;
     }
-    snprintf(at, sizeof(at), "%.*s%.*s", reference[0] == '/' ? 0 : folder,
-             path, (int)size, reference);
+    snprintf(at, sizeof(at), "%.*s%.*s", folder, path, (int)size, reference);
     return open_file(at);
 }
 
