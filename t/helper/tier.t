@@ -226,18 +226,20 @@ $fleet->machine;
 is $fleet->ask($key), 200, 'a tier that is not mounted: made here';
 is $fleet->ask($absent), 404, 'an absent key is a final 404 all the same';
 is $fleet->metric('breaker{tier="fleet",way="get"}'), 1, 'its breaker is open';
-$fleet->wait_log(qr/tier fleet: not read for 30 s: No such file/);
+my $missing = 'its folder ' . $t->path('tier') . ' is missing';
+$fleet->wait_log(qr/tier fleet: not read for 30 s: \Q$missing\E$/m);
+$fleet->wait_log(qr/tier fleet: nothing is stored for 30 s: \Q$missing\E$/m);
 $fleet->wait_metric('breaker{tier="fleet",way="put"}', 1);
 ok !-e $t->path('tier'), 'the folder is not made';
 my ($status) = @{ $t->helper_json('/v1/status')->{tiers} };
 is $status->{get}{breaker}, 'open', 'the status tells of it';
-is $status->{get}{failure}, 'No such file or directory', 'with the reason';
+is $status->{get}{failure}, $missing, 'with the reason';
 is $status->{queue}, 1, 'the file waits';
 my $ctl = Test::Ctl->new($t);
 my $told = $ctl->run('status', $ctl->socket)->{out};
 like $told, qr/^fleet +left alone +left alone +1 +0 +0 +0 +$status->{failed} +0$/m,
     'and symcachectl status';
-like $told, qr/^  fleet is not $_: No such file or directory$/m, "not $_"
+like $told, qr/^  fleet is not $_: \Q$missing\E$/m, "not $_"
     for qw(read written);
 rename $t->path('away'), $t->path('tier') or die;
 unlink $object or die;

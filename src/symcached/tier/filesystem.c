@@ -133,11 +133,14 @@ static bool is_over(struct tier_file_write *file_write, bool late)
     } else if (file_write->is_alone) {
         tier_call_end(call, TIER_REPLY_FAILED, "its path: %s",
                       strerror(file_write->errnum));
+    } else if (file_write->errnum == ENOENT) {
+        tier_call_end(call, TIER_REPLY_DENIED, "its folder %.200s is missing",
+                      file_write->root);
     } else if (file_write->errnum != 0) {
         tier_call_end(
             call,
             file_write->errnum == EACCES || file_write->errnum == EROFS ||
-                    file_write->errnum == EPERM || file_write->errnum == ENOENT
+                    file_write->errnum == EPERM
                 ? TIER_REPLY_DENIED
                 : TIER_REPLY_FAULT,
             "%s", strerror(file_write->errnum));
