@@ -92,13 +92,31 @@ my @bearer = ('Authorization: Bearer 0123456789abcdef0123456789abcdef');
 sub found { scalar @{ $u->request('GET', "$lookup$ids[$_[0]]", '', @bearer)->{json} } }
 is found(1), 1, 'a bundle is found';
 my @forget = ('uploads', 'forget', @on, '--release');
+my $has_pins = $ctl->run('uploads', 'pin', @on, $paths[1])->{code} == 0;
+SKIP: {
+    skip 'no extended attributes here', 2 if !$has_pins;
+    my $r = $ctl->run(@forget, 'web@1.0', '--json');
+    is_deeply [map { my $o = decode_json($_); [@$o{qw(file removed kept)}] } split /\n/, $r->{out}],
+        [map { [$paths[$_], 0, $_ ? 'pinned' : 'has another release'] }
+            sort { $paths[$a] cmp $paths[$b] } 0, 1], 'forget: JSON has what is kept';
+    is found(1), 1, '... and a pinned bundle is there';
+    $ctl->run('uploads', 'unpin', @on, $paths[1]);
+}
 my $r = $ctl->run(@forget, 'web@1.0');
 is $r->{code}, 0, 'forget' or diag explain $r;
+like $r->{out}, qr{^removed  \Q$paths[1]\E  release web\@1\.0  1 debug id$}m, '... says what it removes';
+like $r->{out}, qr{^kept: has another release  \Q$paths[0]\E  release web\@1\.0 dist 5}m,
+    '... and what it keeps';
 is_deeply [map { defined } @{ listed() }], [1, '', 1],
     '... removes what is of no other release';
 is found(1), 0, '... and is not found any more';
 is $ctl->run(@forget, 'web@2')->{code}, 1, 'no such release: 1';
-is $ctl->run(@forget, 'web@*')->{code}, 0, 'forget both';
+$r = $ctl->run(@forget, 'web@*', '--json');
+is $r->{code}, 0, 'forget both';
+my $gone = decode_json($r->{out});
+is_deeply [@$gone{qw(file removed)}, map { $_->{release} } @{ $gone->{releases} }],
+    [$paths[0], 1, 'web@1.0', 'web@1.1'], '... in JSON, too';
+$ctl->is($ctl->run(@forget, 'web@1.0'), 1, undef, qr/no such release/, 'a release that is gone: 1');
 is_deeply [map { defined } @{ listed() }], ['', '', 1],
     '... but not what is of none';
 $ctl->is($ctl->run(@$_), 2, undef, qr/--release: is for ls and forget/, "@$_[1 .. $#$_]")

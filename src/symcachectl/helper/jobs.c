@@ -89,12 +89,12 @@ static void add_tenants(const struct settings *settings, cJSON *answer)
     const cJSON *tenant;
     cJSON *status, *jobs = NULL, *list;
 
-    (void)json_request_get(settings, "/v1/status", &status);
+    (void)json_request_object(settings, "GET", "/v1/status", &status);
     tenant = cJSON_GetArrayItem(
         cJSON_GetObjectItemCaseSensitive(status, "tenants"), 0);
     if (tenant != NULL) {
         at.socket = printable_field(tenant, "listen");
-        (void)json_request_get(&at, "/v1/jobs", &jobs);
+        (void)json_request_object(&at, "GET", "/v1/jobs", &jobs);
     }
     list = cJSON_DetachItemFromObjectCaseSensitive(jobs, "tenants");
     if (list != NULL) {
@@ -133,7 +133,7 @@ int jobs_command(int argc, char **argv)
         return json_request_show(&settings, "GET", "/v1/jobs", CLIENT_SECONDS,
                                  print_jobs, NULL);
     }
-    code = json_request_get(&settings, "/v1/jobs", &answer);
+    code = json_request_object(&settings, "GET", "/v1/jobs", &answer);
     if (answer != NULL) {
         if (!cJSON_HasObjectItem(answer, "tenants")) {
             add_tenants(&settings, answer);

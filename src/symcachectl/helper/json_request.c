@@ -179,8 +179,8 @@ int json_request_show(const struct settings *settings, const char *method,
                       &answer, print, judge);
 }
 
-int json_request_get(const struct settings *settings, const char *path,
-                     cJSON **object)
+int json_request_object(const struct settings *settings, const char *method,
+                        const char *path, cJSON **object)
 {
     struct client_answer answer;
     struct client *client = client_new(settings);
@@ -191,7 +191,7 @@ int json_request_get(const struct settings *settings, const char *path,
         return COMMAND_IO;
     }
     code = ask_helper(
-        client, client_request(client, "GET", path, CLIENT_SECONDS, &answer),
+        client, client_request(client, method, path, CLIENT_SECONDS, &answer),
         &answer, object);
     client_free(client);
     return code;

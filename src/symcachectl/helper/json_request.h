@@ -21,8 +21,8 @@ int json_request_show(const struct settings *settings, const char *method,
 
 /* Asks for a JSON object and returns it in *object, which is NULL when
  * something is wrong that was printed.  Returns an exit code. */
-int json_request_get(const struct settings *settings, const char *path,
-                     cJSON **object);
+int json_request_object(const struct settings *settings, const char *method,
+                        const char *path, cJSON **object);
 
 /* The same as json_request_show() for a request with a body of JSON. */
 int json_request_post(const struct settings *settings, const char *path,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "base/array.h"
@@ -261,43 +262,87 @@ void bundle_add(cJSON *object, const struct bundle_entries *entries,
 
 /* removal ------------------------------------------------------------------ */
 
-/* Does a bundle have releases that the pattern matches, and no other one, and
- * may it be removed?  One that is gone is passed over. */
-static bool may_go(const char *root, const struct bundle_entry *entry,
-                   size_t n, const char *pattern)
+void bundle_tell(const struct settings *settings,
+                 const struct bundle_entries *entries, const char *path,
+                 cJSON *object, const char *what)
+{
+    if (settings->is_json) {
+        cJSON_AddStringToObject(object, "file", path);
+        bundle_add(object, entries, path);
+        printable_json(stdout, object);
+        return;
+    }
+    printf("%s  ", what);
+    printable_put(stdout, path);
+    bundle_print(entries, path);
+    putchar('\n');
+}
+
+/* Lists name a bundle that is gone until they are cleaned. */
+static bool is_gone(const char *root, const struct bundle_entry *entry)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%.2000s/%s", root, entry->path);
+    return lstat(path, &st) != 0 && errno == ENOENT;
+}
+
+/* Why a bundle stays which has releases that the pattern matches, or NULL. */
+static const char *why_kept(const char *root, const struct bundle_entry *entry,
+                            size_t n, const char *pattern)
 {
     char path[PATH_MAX];
     size_t i;
 
     for (i = 0; i < n; i++) {
         if (entry[i].is_release && !matches(&entry[i], pattern)) {
-            return false;
+            return "has another release";
         }
     }
     snprintf(path, sizeof(path), "%.2000s/%s", root, entry->path);
-    return lgetxattr(path, SYMCACHE_UPLOAD_PINNED, NULL, 0) < 0 &&
-           (errno == ENODATA || errno == ENOTSUP);
+    return lgetxattr(path, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0
+               ? "pinned"
+           : errno == ENODATA || errno == ENOTSUP
+               ? NULL
+               : "its attributes cannot be read";
+}
+
+static void tell_kept(const struct settings *settings,
+                      const struct bundle_entries *entries, const char *path,
+                      const char *why)
+{
+    cJSON *object = cJSON_CreateObject();
+    char what[64];
+
+    snprintf(what, sizeof(what), "kept: %s", why);
+    cJSON_AddNumberToObject(object, "removed", 0);
+    cJSON_AddStringToObject(object, "kept", why);
+    bundle_tell(settings, entries, path, object, what);
+    cJSON_Delete(object);
 }
 
 int bundles_forget(const struct settings *settings, const char *root,
-                   const char *pattern,
-                   int (*remove)(const struct settings *settings, char *path))
+                   const char *pattern, bundle_remove_fn remove)
 {
     const struct bundle_entry *entry;
     struct bundle_entries entries;
-    char path[PATH_SIZE];
+    const char *why;
     size_t i, n, found = 0;
     int code = bundle_entries_read(root, &entries), one;
 
     for (i = 0; i < entries.n; i += n) {
         entry = find_entries(&entries, entries.all[i].path, &n);
-        if (!bundle_has_release(&entries, entry->path, pattern)) {
+        if (!bundle_has_release(&entries, entry->path, pattern) ||
+            is_gone(root, entry)) {
             continue;
         }
         found++;
-        if (may_go(root, entry, n, pattern)) {
-            memcpy(path, entry->path, sizeof(path));
-            one = remove(settings, path);
+        why = why_kept(root, entry, n, pattern);
+        if (why != NULL) {
+            tell_kept(settings, &entries, entry->path, why);
+        } else {
+            one = remove(settings, &entries, entry->path);
             code = one > code ? one : code;
         }
     }

@@ -38,10 +38,19 @@ void bundle_print(const struct bundle_entries *entries, const char *path);
 void bundle_add(cJSON *object, const struct bundle_entries *entries,
                 const char *path);
 
+/* Says what has become of a bundle, whose it is; object is of the answer. */
+void bundle_tell(const struct settings *settings,
+                 const struct bundle_entries *entries, const char *path,
+                 cJSON *object, const char *what);
+
+typedef int (*bundle_remove_fn)(const struct settings *settings,
+                                const struct bundle_entries *entries,
+                                const char *path);
+
 /* Calls remove for each bundle that has a release which the pattern matches,
- * and no other one, and that is not pinned.  Returns an exit code. */
+ * and no other one, and that is not pinned; says of the others that they are
+ * kept.  Returns an exit code. */
 int bundles_forget(const struct settings *settings, const char *root,
-                   const char *pattern,
-                   int (*remove)(const struct settings *settings, char *path));
+                   const char *pattern, bundle_remove_fn remove);
 
 #endif

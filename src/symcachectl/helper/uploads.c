@@ -239,11 +239,14 @@ static void print_untold(const cJSON *answer)
     }
 }
 
-static int remove_file(const struct settings *settings, char *text)
+/* Has a file removed.  Returns an exit code; *answer is NULL if it is not. */
+static int ask_removal(const struct settings *settings, char *text,
+                       cJSON **answer)
 {
     char path[CLIENT_PATH_MAX], *parts[3];
     bool is_try;
 
+    *answer = NULL;
     if (!split_name(text, parts, &is_try)) {
         return command_usage("uploads", "not <name>/<id>/<file>", text);
     }
@@ -251,8 +254,42 @@ static int remove_file(const struct settings *settings, char *text)
     if (is_try) {
         client_query(path, "try", "1");
     }
-    return json_request_show(settings, "POST", path, CLIENT_SECONDS,
-                             print_untold, NULL);
+    return json_request_object(settings, "POST", path, answer);
+}
+
+static int remove_file(const struct settings *settings, char *text)
+{
+    cJSON *answer;
+    int code = ask_removal(settings, text, &answer);
+
+    if (answer != NULL && settings->is_json) {
+        printable_json(stdout, answer);
+    } else if (answer != NULL) {
+        print_untold(answer);
+    }
+    cJSON_Delete(answer);
+    return code;
+}
+
+/* Says whose bundle it was, too. */
+static int remove_bundle(const struct settings *settings,
+                         const struct bundle_entries *bundles,
+                         const char *file)
+{
+    char text[4096];
+    cJSON *answer;
+    int code;
+
+    snprintf(text, sizeof(text), "%s", file);
+    code = ask_removal(settings, text, &answer);
+    if (answer != NULL) {
+        bundle_tell(settings, bundles, file, answer, "removed");
+    }
+    if (answer != NULL && !settings->is_json) {
+        print_untold(answer);
+    }
+    cJSON_Delete(answer);
+    return code;
 }
 
 static int each_upload(const struct settings *settings, const char *what,
@@ -348,7 +385,7 @@ int uploads_command(int argc, char **argv)
     if (verb == BUILDS) {
         code = upload_builds_show(root, &pattern, settings.is_json);
     } else if (verb == FORGET && release != NULL) {
-        code = bundles_forget(&settings, root, release, remove_file);
+        code = bundles_forget(&settings, root, release, remove_bundle);
     } else if (verb == FORGET) {
         code = upload_builds_forget(&settings, root, &pattern, remove_file);
     } else if (verb == LS) {
