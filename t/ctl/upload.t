@@ -63,6 +63,16 @@ like $r->{err}, qr{mapping/mapping\.txt: left out: is a mapping, which needs a U
 ok -f "$dir/uploads/mapping.txt/5C1D3F3A0000400080000123456789AB0/mapping.txt",
     'one with a UUID is stored under it';
 
+# ... in UTF-16, as PowerShell writes it
+make_path("$dir/wide");
+my $wide = '5C1D3F3A-0000-4000-8000-0123456789AC.txt';
+$t->write_file("wide/$wide", "\xff\xfe" . join '', map { "$_\0" } split //,
+    "org.A -> a:\n    int b -> c\n");
+$r = $ctl->run(@upload, "$dir/wide");
+is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 1 left out\n", 'a mapping in UTF-16 is left out';
+like $r->{err}, qr{/\Q$wide\E: left out: is in UTF-16, which is not read: convert it to UTF-8$},
+    'and named';
+
 # a debug file that cannot be sent under its name
 make_path("$dir/names");
 copy($t->data('pdb/crash.pdb'), "$dir/names/a:b.pdb");

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include "base/hex.h"
 #include "base/profiler_id.h"
+#include "base/utf8.h"
 
 /* A file, and what is found out about it. */
 struct symstore_path_candidate {
@@ -22,6 +23,8 @@ struct symstore_path_candidate {
 #define UNKNOWN                                                               \
     "is not a file whose identity can be read: no PDB, no Breakpad text, no " \
     "PE, ELF or Mach-O file, no source bundle, no mapping of names or lines"
+
+#define UTF16_PART 16384 /* bytes of a file that say whether it is */
 
 #define FAIL(c, ...)                                                          \
     (snprintf((c)->error, (c)->error_size, __VA_ARGS__), false)
@@ -455,6 +458,18 @@ static void add_debug_id(struct symstore_path *place,
     }
 }
 
+/* Is it a text of a kind that is known, as PowerShell writes what programs
+ * print? */
+static bool is_utf16(const uint8_t *data, size_t size)
+{
+    char text[UTF16_PART / 2 * 3];
+    size_t n = utf16_to_utf8(data, size < UTF16_PART ? size : UTF16_PART,
+                             text);
+
+    return n <= sizeof(text) &&
+           identity_format((const uint8_t *)text, n) >= 0;
+}
+
 bool symstore_path_read(const uint8_t *data, size_t size,
                         const char *const parts[3], bool packed,
                         struct symstore_path *place, char *error,
@@ -465,7 +480,10 @@ bool symstore_path_read(const uint8_t *data, size_t size,
     size_t n;
 
     if (format < 0) {
-        snprintf(error, error_size, UNKNOWN);
+        snprintf(error, error_size, "%s",
+                 is_utf16(data, size)
+                     ? "is in UTF-16, which is not read: convert it to UTF-8"
+                     : UNKNOWN);
         return false;
     }
     n = identities_read((enum original_format)format, data, size, list, error,
