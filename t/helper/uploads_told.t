@@ -12,6 +12,7 @@ use lib "$FindBin::Bin/../lib";
 use Digest::SHA qw(sha256);
 use JSON::PP ();
 use Test::Clock;
+use Test::Ctl;
 use Test::More;
 use Test::S3;
 use Test::ScriptedServer;
@@ -322,6 +323,29 @@ unlink "$dir/refuses";
 $t->wait_until('all is told', sub { !-e "$dir/other/.untold" });
 is_deeply [keys %{{ map { s/\?.*//r => 1 } grep { /bad2/ } told() }}], [$worse],
     'what lay there, too';
+
+# --- symcachectl upload says it, as it does of a removal
+
+my $url = $u->start_nginx_on_port;
+$t->reload_symcached(config());
+touch('refuses');
+$t->write_file('token', "0123456789abcdef0123456789abcdef\n");
+for my $json (0, 1) {
+    my ($name, $content) = sym("bad_ctl$json");
+    $t->write_file("bad_ctl$json.sym", $content);
+    my $r = Test::Ctl->new($t)->run('upload', '--url', "$url/symbols", '--token',
+        "\@$dir/token", $json ? '--json' : (), "$dir/bad_ctl$json.sym");
+    is $r->{code}, 0, 'symcachectl upload';
+    if ($json) {
+        my ($file) = split /\n/, $r->{out};
+        is JSON::PP::decode_json($file)->{untold}, $address, '... in JSON';
+    } else {
+        like $r->{err}, qr{/bad_ctl0\.sym: not known yet to: \Q$address\E$},
+            '... says which machine does not know of the file';
+    }
+}
+unlink "$dir/refuses";
+$t->wait_until('all is told again', sub { !-e "$dir/uploads/.untold" });
 
 $t->finish;
 done_testing;

@@ -89,6 +89,15 @@ bool short_reply_is_stored(const struct short_reply *reply)
     return i < COUNT(results);
 }
 
+void short_reply_untold(const struct short_reply *reply, char *untold,
+                        size_t size)
+{
+    cJSON *answer = cJSON_Parse(reply->text);
+
+    snprintf(untold, size, "%s", printable_field(answer, "untold"));
+    cJSON_Delete(answer);
+}
+
 bool short_reply_is_forbidden(const struct short_reply *reply)
 {
     cJSON *answer = cJSON_Parse(reply->text);

@@ -29,6 +29,10 @@ void short_reply_reason(const struct short_reply *reply, long status,
 /* Is it what symcached answers about a file that it has? */
 bool short_reply_is_stored(const struct short_reply *reply);
 
+/* Which machines of a fleet do not know of the file yet, with commas; or "". */
+void short_reply_untold(const struct short_reply *reply, char *untold,
+                        size_t size);
+
 /* Is it what symcached answers to a token that it does not know? */
 bool short_reply_is_forbidden(const struct short_reply *reply);
 

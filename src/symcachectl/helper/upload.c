@@ -277,6 +277,8 @@ static enum upload_outcome outcome_of(struct upload *u, long status,
                                       char *reason, size_t size)
 {
     if (short_reply_is_stored(&u->reply)) {
+        short_reply_untold(&u->reply, u->report.untold,
+                           sizeof(u->report.untold));
         return status == 201 ? UPLOAD_STORED : UPLOAD_SKIPPED;
     }
     snprintf(

@@ -51,9 +51,23 @@ static void print_object(struct upload_report *report,
     if (reason != NULL) {
         cJSON_AddStringToObject(object, "reason", reason);
     }
+    if (report->untold[0] != '\0') {
+        cJSON_AddStringToObject(object, "untold", report->untold);
+    }
     bar_clear(&report->bar);
     printable_json(stdout, object);
     cJSON_Delete(object);
+}
+
+static void print_line(struct upload_report *report, const char *path,
+                       const char *what, const char *text)
+{
+    bar_clear(&report->bar);
+    fputs("symcachectl upload: ", stderr);
+    printable_put(stderr, path);
+    fprintf(stderr, ": %s: ", what);
+    printable_put(stderr, text);
+    fputc('\n', stderr);
 }
 
 void upload_report_add(struct upload_report *report,
@@ -64,13 +78,11 @@ void upload_report_add(struct upload_report *report,
     if (report->is_json) {
         print_object(report, outcome, path, place, reason);
     } else if (is_named(report, outcome, reason)) {
-        bar_clear(&report->bar);
-        fputs("symcachectl upload: ", stderr);
-        printable_put(stderr, path);
-        fprintf(stderr, ": %s: ", outcomes[outcome]);
-        printable_put(stderr, reason);
-        fputc('\n', stderr);
+        print_line(report, path, outcomes[outcome], reason);
+    } else if (report->untold[0] != '\0') {
+        print_line(report, path, "not known yet to", report->untold);
     }
+    report->untold[0] = '\0';
 }
 
 void upload_report_unsent(struct upload_report *report,

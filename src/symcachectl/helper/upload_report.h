@@ -25,6 +25,7 @@ struct upload_report {
     struct bar bar;
     size_t counts[UPLOAD_OUTCOMES];
     unsigned named; /* files left out */
+    char untold[512]; /* machines that do not know the next file yet, or "" */
 };
 
 /* Tells of a file; place and reason can be NULL. */
