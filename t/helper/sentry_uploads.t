@@ -399,6 +399,8 @@ my %good = (script => 'f()', map => '{"version":3,"sources":["a"],"names":[],'
     . '"mappings":"AAAA"}', ids => [$pair_id, $pair_id]);
 for (['a good pair'],
      ['a map that is no JSON', qr{^1 file cannot be used: ~/a\.js\.map: .}, map => 'x'],
+     ['a map that is cut, which is listed as a script', qr{^1 file cannot be used: ~/a\.js\.map: .},
+        map => '{"version":3,"sour', type => 'minified_source', ids => [undef, undef]],
      ['a map whose mappings lead nowhere', qr{~/a\.js\.map: .*mappings},
         map => '{"version":3,"sources":[],"names":[],"mappings":"AAAA"}'],
      ['a script without its map', qr{~/a\.js: no source map has its debug id},
@@ -418,7 +420,7 @@ for (['a good pair'],
     my $body = "SYSB\2\0\0\0" . Test::Zip::zip(['a', $o{script}], ['b', $o{map}],
         ['manifest.json', encode_json({ name => $name, files => {
             a => { type => 'minified_source', url => '~/a.js', %{ $of[0] } },
-            b => { type => 'source_map', url => '~/a.js.map', %{ $of[1] } } } })]);
+            b => { type => $o{type} // 'source_map', url => '~/a.js.map', %{ $of[1] } } } })]);
     chunks(packed($body));
     my $state = bundled($body);
     is $state->{state}, 'ok', "$name is taken";

@@ -131,6 +131,17 @@ static void check_map(struct sourcebundle_check *c,
     sourcemap_free(&map);
 }
 
+/* Clients list as a script what they do not recognize as a map. */
+static bool is_map(const struct sourcecache_file *file)
+{
+    static const char end[] = ".map";
+    const size_t n = sizeof(end) - 1;
+
+    return file->type == SOURCECACHE_MAP ||
+           (file->url.size >= n &&
+            memcmp(file->url.data + file->url.size - n, end, n) == 0);
+}
+
 static void check_member(struct sourcebundle_check *c, struct zip *zip,
                          const struct zip_member *member)
 {
@@ -147,7 +158,7 @@ static void check_member(struct sourcebundle_check *c, struct zip *zip,
     switch (member_text_read(&c->text, zip, member, most)) {
     case SOURCECACHE_TEXT:
         c->left -= c->text.size;
-        if (file->type == SOURCECACHE_MAP) {
+        if (is_map(file)) {
             check_map(c, file);
         } else {
             check_id(c, file, js_debug_id(c->text.data, c->text.size));
