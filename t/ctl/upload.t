@@ -114,6 +114,13 @@ like $r->{err}, qr{/cut2/basic32\.dll: left out: is truncated: .*
 [^\n]*/cut2/fat \(arm64\): left out: is truncated: [^\n]*
 \z}, '... and each is named';
 
+# scripts and maps, which another client sends
+make_path("$dir/dist");
+$t->write_file("dist/$_", '{"version":3}') for 'app.min.js', 'app.min.js.map';
+$ctl->is($ctl->run(@upload, "$dir/dist"), 0, qr/^0 stored, 0 skipped, 0 refused, 0 failed, 2 left out$/,
+    qr/^symcachectl upload: note: no file there is a debug file or image; "sentry-cli sourcemaps upload" sends/,
+    'a folder without debug files');
+
 # packed files are not looked into
 make_path("$dir/packed");
 $t->write_file("packed/$_->[0]", "$_->[1]rest of the file")

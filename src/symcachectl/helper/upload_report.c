@@ -95,6 +95,21 @@ void upload_report_unsent(struct upload_report *report,
     }
 }
 
+/* A build that sends nothing may have named the wrong folder. */
+static void tell_nothing(const struct upload_report *report)
+{
+    if (report->counts[UPLOAD_NO_PLACE] > 0 && report->named == 0 &&
+        report->counts[UPLOAD_STORED] + report->counts[UPLOAD_SKIPPED] +
+                report->counts[UPLOAD_REFUSED] +
+                report->counts[UPLOAD_FAILED] ==
+            0) {
+        fputs("symcachectl upload: note: no file there is a debug file or "
+              "image; \"sentry-cli sourcemaps upload\" sends scripts and "
+              "source maps\n",
+              stderr);
+    }
+}
+
 void upload_report_sum(const struct upload_report *report)
 {
     cJSON *object = cJSON_CreateObject();
@@ -113,6 +128,7 @@ void upload_report_sum(const struct upload_report *report)
         printable_json(stdout, object);
     } else {
         putchar('\n');
+        tell_nothing(report);
     }
     cJSON_Delete(object);
 }
