@@ -172,7 +172,7 @@ like `curl -sI -H 'Auth-Token: wrong' $nginx/symbols/crash.pdb/$key/crash.pdb`,
     qr/^HTTP\S+ 403 /, 'HEAD is refused, so that no body is sent for the refusal';
 $ctl->is($ctl->run(@upload[0 .. 2], '--token', 'wrong', "$dir/build"), 1,
          qr/^0 stored, 0 skipped, 3 refused, 0 failed, 2 left out$/,
-         qr/stopped: 2 more files were not sent, as the server takes none with this token, .*API Token not matched \(HTTP 403\)/,
+         qr/stopped: 2 more files were not sent, as the server takes none with this token, .*API Token not matched \(HTTP 403\)\.\n\z/,
          'a wrong token is refused once');
 {
     local $ctl->{wrapper} = ['env', '-C', $dir];

@@ -600,8 +600,9 @@ static void tell_unsent(struct upload *u)
             u->is_refused ? "takes none with this token, or without one"
                           : "cannot be reached or takes none");
         printable_put(stderr, u->down);
-        fputs(". The same command goes on there later: it skips what the "
-              "server has.\n",
+        fputs(u->is_refused ? ".\n"
+                            : ". The same command goes on there later: it "
+                              "skips what the server has.\n",
               stderr);
     }
     u->down[0] = '\0';
