@@ -281,6 +281,29 @@ static void warn_of_listen(struct teller *t, const struct config *config)
     }
 }
 
+/* Files that nobody can send, or that no store has. */
+static void warn_of_uploads(struct teller *t, const struct config *config)
+{
+    size_t i = 0;
+
+    if (config->uploads.root == NULL) {
+        return;
+    }
+    if (config->uploads.listen == NULL) {
+        warn_of(t, "uploads: without \"listen\" nginx has no socket to send "
+                   "them to");
+    }
+    while (i < config->nstores &&
+           !config_store_has_uploads(&config->stores[i], false) &&
+           !config_store_has_uploads(&config->stores[i], true)) {
+        i++;
+    }
+    if (i == config->nstores) {
+        warn_of(t, "uploads: no store has \"" UPLOADS_SOURCE "\" in its "
+                   "\"sources\", so nothing is made of them");
+    }
+}
+
 static void warn_of_source(struct teller *t,
                            const struct source_config *source, bool thorough)
 {
@@ -337,6 +360,7 @@ unsigned warnings_tell(const struct config *config, bool thorough,
         warn_of_tiers(&t, config);
     }
     warn_of_listen(&t, config);
+    warn_of_uploads(&t, config);
     for (i = 0; i < config->nstores; i++) {
         warn_of_store(&t, &config->stores[i]);
     }

@@ -420,11 +420,17 @@ for (['sym', 'breakpad" or "elf', "\"a\", \"sym\"], \"transcoders\": $transcoder
 }
 
 ($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", '
-    . '"uploads": {"root": "/nowhere"}, "stores": {"s": {"root": "/s", '
+    . '"uploads": {"root": "/nowhere", "listen": "unix:/tmp/u"}, "stores": {"s": {"root": "/s", '
     . "\"sources\": [\"uploads\", \"uploads-try\"], \"transcoders\": "
     . "$transcoder}}}");
 is $out, "symcached: configuration FILE is good\n",
     'no warning of folders that are made, and of the two halves of uploads';
+($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", "uploads": {"root": "/nowhere"}, '
+    . "\"stores\": {\"s\": {\"root\": \"/s\", \"sources\": [\"a\"], \"transcoders\": $transcoder}}, $source}");
+is $out, "symcached: warning: uploads: without \"listen\" nginx has no socket to send them to\n"
+    . 'symcached: warning: uploads: no store has "uploads" in its "sources", so nothing is made of them'
+    . "\nsymcached: configuration FILE has no error, and 2 warnings\n",
+    'warnings of uploads that do not come and are of no use';
 
 my $dir = $t->dir;
 my $blocked = $t->path('in-the-way');
