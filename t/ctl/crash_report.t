@@ -57,6 +57,10 @@ is $r->{err}, "symcachectl: symbolicated is not reached: frames have no names "
 is $ctl->run('symbolicate', $t->write_file('mark.ips', "\xef\xbb\xbf\n" . slurp("$data/ips/macos.ips")))
     ->{out}, $text, 'behind a byte order mark';
 
+my ($cut) = slurp("$data/handcrafted.txt") =~ /\A(.*?)^(?:Application Specific|Last Exception|Thread )/ms;
+$ctl->is($ctl->run('symbolicate', $t->write_file('cut.txt', $cut)), 0, qr/SIGSEGV/,
+    qr/^\S*cut\.txt: note: has no thread: was it cut off\?$/m, 'a report that was cut before its threads');
+
 # what editors, mails and scripts make of one
 my ($header, $body) = slurp("$data/ips/macos.ips") =~ /^(.*?\n)(.*)$/s;
 my %forms = ('blank lines and CR LF' => "$header\r\n \r\n" . $body =~ s/\n/\r\n/gr,

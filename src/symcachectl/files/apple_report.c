@@ -52,6 +52,10 @@ static int read_in_child(void *arg, FILE *out)
                                 : "there are images but no thread of a crash "
                                   "report; spindumps are not supported");
     }
+    if (parsed.num_threads == 0) {
+        fprintf(stderr, "%s: note: has no thread: was it cut off?\n",
+                text->file);
+    }
     if (parsed.cut != NULL) {
         fprintf(stderr, "%s: not all %s are read\n", text->file, parsed.cut);
     }
