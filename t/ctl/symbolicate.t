@@ -52,6 +52,12 @@ $ctl->is($ctl->run('symbolicate', @socket, $key, '1', 'fffffffffffffff'), 1,
 (my $other = $key) =~ s/1$/2/;
 $ctl->is($ctl->run('symbolicate', @socket, $other, '1'), 1,
     text("0x1\n    missing\nmodule crash.pdb: missing"), undef, 'no such module');
+$ctl->is($ctl->run('symbolicate', @socket, $t->write_file('code.json', '{"stacktraces": [{"frames": '
+    . '[{"instruction_addr": "0x1001"}]}], "modules": [{"type": "wasm", "image_addr": "0x1000", '
+    . '"code_file": "http://x/a.wasm", "debug_id": "00112233-4455-6677-8899-aabbccddeeff"}]}')), 1,
+    qr{^module http://x/a\.wasm: missing$}m, undef, '... which has a code_file alone');
+$ctl->is($ctl->run('symbolicate', @socket, '--maps', $t->dir, 'x'), 2, undef,
+    qr/both --maps and a server/, 'a folder of maps and a server');
 my ($object) = $ctl->json($ctl->run('symbolicate', '--json', @socket, $key, '2913'));
 is $object->{stacktraces}[0]{frames}[0]{lineno}, 33, '--json';
 

@@ -88,7 +88,10 @@ static void print_modules(const cJSON *modules)
         status = printable_field(module, "debug_status");
         if (strcmp(status, "found") != 0 && strcmp(status, "unused") != 0) {
             fputs("module ", stdout);
-            printable_put_field(stdout, module, "debug_file");
+            printable_put_field(stdout, module,
+                                *printable_field(module, "debug_file") != '\0'
+                                    ? "debug_file"
+                                    : "code_file");
             fputs(": ", stdout);
             printable_put(stdout, status);
             putchar('\n');
@@ -505,6 +508,10 @@ int symbolicate_command(int argc, char **argv)
     if (!script_ids_are_valid(hints.scripts.debug_id)) {
         return symbolicate_usage("--debug-id is [NAME=]ID, with commas between",
                                  hints.scripts.debug_id);
+    }
+    if (hints.scripts.maps != NULL &&
+        (url != NULL || settings.socket != NULL)) {
+        return symbolicate_usage("both --maps and a server", NULL);
     }
     code = choose_place(&settings, url, symbols);
     if (code != COMMAND_OK) {
