@@ -166,7 +166,7 @@ like $_->[6], qr/^[\d.]+ .?B \([\d.]+ %\)$/, 'what is free' for rows('disks');
 my @troubles = $browser->texts('#troubles:not([hidden]) li');
 is scalar(grep { /^Source upstream is failing: .*500/ } @troubles), 1,
     'trouble comes first: a source';
-is scalar(grep { /^Tier fleet: the breaker for its reads is open: No such/ }
+is scalar(grep { /^Tier fleet: the breaker for its reads is open: its folder / }
     @troubles), 1, 'and a tier';
 is scalar($browser->texts('#fine:not([hidden])')), 0, 'so not all is well';
 like $browser->value('document.title'), qr/^\x{26a0} SymCache: z$/,
@@ -182,7 +182,7 @@ like join('|', @{ (rows('sources'))[1] }), qr{\|\d+ s ago\|[^|]*500},
 is_deeply [$browser->texts('#sources .warn')], ['failing'],
     'which stands out';
 like join('|', map { @$_ } rows('tiers')),
-    qr{^fleet\|filesystem\|open\|\w+\|\d+\|0\|0\|0\|\d+\|0\|No such file}, 'a tier';
+    qr{^fleet\|filesystem\|open\|\w+\|\d+\|0\|0\|0\|\d+\|0\|its folder }, 'a tier';
 ok scalar(grep { $_ eq 'open' } $browser->texts('#tiers .warn')),
     'which stands out, too';
 like join('|', map { @$_ } rows('symbolicated')),
