@@ -102,6 +102,9 @@ mkdir "$dir/wasm/stripped";
 module('stripped/calc.wasm', $plain =~ s/\0.{1,2}\x04name.*(?=\0.\x09producers|\z)//sr);
 like((symbolicate("    at $v8\[3]:0xc8\n", '--maps', "$dir/wasm/stripped"))[2],
      qr/no frame was found: the module has no source map, no lines and no names: it is stripped$/, 'module: stripped');
+spew("$dir/wasm/stripped/calc.wasm", substr $calc, 0, 900);
+like((symbolicate("    at $v8\[3]:0xc8\n", '--maps', "$dir/wasm/stripped"))[2],
+     qr/calc\.wasm: is damaged: a section is cut off \(offset 900\)$/m, 'module: damaged');
 module('calc/calc.wasm', "\0asm\1\0\0\0\1\4\1\x60\0\0\3\2\1\0\x0a\4\1\2\0\x0b" .
        "\0\x19\4name\1\x12\1\0\x0f_ZN3app5innerEi", [external_debug_info => 'asm.txt']);
 spew("$dir/wasm/calc/asm.txt", 'no module');

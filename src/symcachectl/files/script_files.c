@@ -17,8 +17,12 @@
 #include "base/percent.h"
 #include "converter/converter.h"
 #include "debuginfo/wasm/wasm.h"
+#include "input.h"
+#include "json/json.h"
+#include "report_child.h"
 #include "symbolication/js/js.h"
 #include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
 
 #define COMMENT_MAX (1u << 20) /* bytes at the end of a script */
 #define V8_URL "wasm://wasm/" /* of a module, whose name and hash follow */
@@ -114,10 +118,41 @@ static int open_map(const char *path, int script, bool *is_inside)
     return fd;
 }
 
-static int open_url(const char *path, const struct wasm_bytes *url)
+static void put_link(struct json_writer *w, const char *name,
+                     const struct wasm_bytes *link)
 {
-    return open_reference(path, (const char *)url->at,
-                          (size_t)(url->end - url->at));
+    if (link->at != NULL) {
+        json_put_string(w, name, (const char *)link->at,
+                        (size_t)(link->end - link->at));
+    }
+}
+
+/* In the child: what a module of WebAssembly refers to. */
+static int read_links(void *arg, FILE *out)
+{
+    const int *module = arg;
+    struct json_writer w = {0};
+    struct wasm_identity found;
+    off_t size = lseek(*module, 0, SEEK_END);
+    void *data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, *module, 0);
+    char error[200];
+
+    input_enter_sandbox();
+    if (data == MAP_FAILED || wasm_identity_read(data, (size_t)size, &found,
+                                                 error, sizeof(error)) != 0) {
+        return COMMAND_NOT_FOUND; /* who converts it says what is wrong */
+    }
+    json_write_open(&w, '{');
+    put_link(&w, "map", &found.source_map);
+    if (!found.has_debug_info) {
+        put_link(&w, "debug", &found.debug_file);
+    }
+    json_write_close(&w, '}');
+    if (w.has_failed) {
+        command_no_memory();
+    }
+    fwrite(w.data, 1, w.size, out);
+    return COMMAND_OK;
 }
 
 /* Opens the map of a module of WebAssembly, and the file with its debug
@@ -125,25 +160,23 @@ static int open_url(const char *path, const struct wasm_bytes *url)
  * file is no module. */
 static bool open_module(const char *path, int module, int *map, int *debug)
 {
-    struct wasm_identity found;
-    off_t size = module >= 0 ? lseek(module, 0, SEEK_END) : 0;
-    void *data = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE,
-                                 module, 0)
-                          : MAP_FAILED;
-    char error[200];
-    bool ok = data != MAP_FAILED &&
-              wasm_identity_read(data, (size_t)size, &found, error,
-                                 sizeof(error)) == 0;
+    uint8_t head[8];
+    const char *link;
+    cJSON *links;
+    int code;
 
-    if (ok) {
-        *map = open_url(path, &found.source_map);
-        *map = *map >= 0 ? *map : open_map_beside(path);
-        *debug = found.has_debug_info ? -1 : open_url(path, &found.debug_file);
+    if (module < 0 || pread(module, head, sizeof(head), 0) != sizeof(head) ||
+        !wasm_sniff(head, sizeof(head))) {
+        return false;
     }
-    if (data != MAP_FAILED) {
-        munmap(data, (size_t)size);
-    }
-    return ok;
+    links = report_child_read(path, read_links, &module, &code);
+    link = printable_field(links, "map");
+    *map = open_reference(path, link, strlen(link));
+    *map = *map >= 0 ? *map : open_map_beside(path);
+    link = printable_field(links, "debug");
+    *debug = open_reference(path, link, strlen(link));
+    cJSON_Delete(links);
+    return true;
 }
 
 /* Opens and checks the cache in memory. */
