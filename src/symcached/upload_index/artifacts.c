@@ -90,8 +90,9 @@ int artifacts_name_release(const char *root, const char *release,
     }
     snprintf(path, sizeof(path),
              "%.2000s/" ARTIFACTS_FOLDER "/%s/" ARTIFACTS_RELEASE, root, list);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-              0644);
+    /* a list has the same text each time, so that none is cut first: a full
+     * disk loses nothing, and who reads it meanwhile finds all of it */
+    fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0) {
         return errno;
     }
