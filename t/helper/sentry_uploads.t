@@ -205,18 +205,22 @@ for my $order (0, 1) {
         $lines, '... and the one with debug information is there';
 }
 
-# sentry-cli takes "created" for "it is there": it then does not wait, and tells
-# nobody of a file that was refused
+# "sentry-cli upload-proguard" asks once, and takes what is not refused then for
+# accepted
 my $none = "no debug file\n";
 chunks(packed($none));
 for my $time ('at first', 'and again') {
     $r = $u->request('POST', $assemble, encode_json({ sha1_hex($none) =>
         { name => 'notes.txt', chunks => [sha1_hex($none)] } }), @bearer);
-    is $r->{json}{sha1_hex($none)}{state}, 'assembling',
-        "a file whose chunks are there is being assembled, $time";
-    is state_of(sha1_hex($none), 'notes.txt', sha1_hex($none))->{state},
-        'error', '... until it is refused';
+    is $r->{json}{sha1_hex($none)}{state}, 'error',
+        "a file that is no debug file: the answer is that, $time";
 }
+# ... and "created" as well, without a refusal later
+$r = $u->request('POST', $assemble, encode_json({ sha1_hex($none) =>
+    { name => 'notes.txt', chunks => [sha1_hex($none)], more => 'x' x 70_000 } }), @bearer);
+is $r->{json}{sha1_hex($none)}{state}, 'assembling', 'a large request is answered at once';
+is state_of(sha1_hex($none), 'notes.txt', sha1_hex($none))->{state}, 'error',
+    '... and later what has become of it';
 
 # --- a chunk that the disk has changed
 

@@ -102,6 +102,11 @@ void tecken_page(struct tecken *tecken, const struct config *config,
 void sentry_reply_error(struct evhttp_request *req, int status,
                         const char *detail);
 
+/* Reads the body of a request for Sentry, which nginx has put into a file, as a
+ * JSON object.  size: of its text.  NULL: it has been answered. */
+struct cJSON *sentry_read_body(const struct config *config,
+                               struct evhttp_request *req, size_t *size);
+
 /*
  * The pages by which Sentry's clients upload, below /v1/sentry, for which
  * nginx has /api/0 of their server:

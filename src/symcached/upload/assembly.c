@@ -33,6 +33,9 @@
 /* Files that are remembered; those that are done make room. */
 #define ENTRIES_MAX 20000
 
+/* Answers that wait until files end, each of which needs memory. */
+#define WATCHES_MAX 16
+
 /* Chunks of all files that are not done: 20 MB. */
 #define CHUNKS_KEPT 1000000
 
@@ -65,6 +68,8 @@ struct assemblies {
     size_t nchunks;        /* of all that are not done */
     struct assembly_entry *running; /* one at a time */
     bool is_beginning;
+    LIST_HEAD(, assembly_watch) watches;
+    unsigned nwatches;
     char *text; /* that was told last */
 };
 
@@ -399,9 +404,38 @@ add_assembly(struct assemblies *assemblies,
     return entry;
 }
 
+/* NULL only after a reload, see assemblies_ask(). */
 static const char *root_of(const struct assemblies *assemblies)
 {
     return scheduler_config(assemblies->uploads->scheduler)->uploads.root;
+}
+
+bool assemblies_watch(struct assemblies *assemblies,
+                      struct assembly_watch *watch)
+{
+    if (assemblies->nwatches == WATCHES_MAX) {
+        return false;
+    }
+    watch->assemblies = assemblies;
+    LIST_INSERT_HEAD(&assemblies->watches, watch, entry);
+    assemblies->nwatches++;
+    return true;
+}
+
+void assembly_unwatch(struct assembly_watch *watch)
+{
+    LIST_REMOVE(watch, entry);
+    watch->assemblies->nwatches--;
+}
+
+void assemblies_stop(struct assemblies *assemblies)
+{
+    struct assembly_watch *watch;
+
+    while (assemblies != NULL &&
+           (watch = LIST_FIRST(&assemblies->watches)) != NULL) {
+        watch->stop(watch->arg);
+    }
 }
 
 /* status: of a failure. */
@@ -409,6 +443,7 @@ static void end_assembly(struct assembly_entry *entry, int status,
                          const char *failure)
 {
     struct assemblies *assemblies = entry->assemblies;
+    struct assembly_watch *watch;
 
     assemblies->running = NULL;
     entry->listing = NULL;
@@ -421,6 +456,10 @@ static void end_assembly(struct assembly_entry *entry, int status,
         entry->text = strdup(failure);
     }
     drop_chunks(entry);
+    LIST_FOREACH(watch, &assemblies->watches, entry)
+    {
+        watch->ended(watch->arg);
+    }
 }
 
 static void on_noted(void *arg, const char *failure)
@@ -433,25 +472,26 @@ static void on_noted(void *arg, const char *failure)
 }
 
 /* Looks at the file of one that is done.  Returns false if it is not there. */
-static bool look_at_file(const struct assembly_entry *entry, struct stat *st)
+static bool look_at_file(const struct assembly_entry *entry, const char *root,
+                         struct stat *st)
 {
     char path[PATH_MAX], file[PATH_MAX];
 
     upload_file_path(file, &entry->place, entry->only_try);
-    snprintf(path, sizeof(path), "%.2000s/%.2000s", root_of(entry->assemblies),
-             file);
+    snprintf(path, sizeof(path), "%.2000s/%.2000s", root, file);
     return lstat(path, st) == 0;
 }
 
 /* A bundle is stored: notes the ids by which it is found.  Returns false if
  * that fails. */
-static bool note_bundle(struct assembly_entry *entry, const char *debug_ids)
+static bool note_bundle(struct assembly_entry *entry,
+                        const struct upload_result *result)
 {
     char sum[ARTIFACTS_SUM + 1];
     struct bundle_to_list note = {
-        .root = root_of(entry->assemblies),
+        .config = result->config,
         .sum = sum,
-        .debug_ids = debug_ids,
+        .debug_ids = result->debug_ids,
         .release = entry->release,
         .dist = entry->dist,
         .is_try = entry->only_try,
@@ -511,7 +551,7 @@ static void on_done(void *arg, const struct upload_result *result)
         return;
     }
     entry->place = result->files[0].place;
-    (void)look_at_file(entry, &st);
+    (void)look_at_file(entry, result->config->uploads.root, &st);
     entry->inode = st.st_ino;
     entry->size = st.st_size;
     entry->stored = st.st_mtim;
@@ -521,7 +561,7 @@ static void on_done(void *arg, const struct upload_result *result)
         return;
     }
     take_doubts(entry, result->doubts);
-    if (!note_bundle(entry, result->debug_ids)) {
+    if (!note_bundle(entry, result)) {
         end_assembly(entry, 503, "out of memory");
     }
 }
@@ -616,7 +656,8 @@ static bool is_there(const struct assembly_entry *entry)
 {
     struct stat st;
 
-    return look_at_file(entry, &st) && st.st_ino == entry->inode &&
+    return look_at_file(entry, root_of(entry->assemblies), &st) &&
+           st.st_ino == entry->inode &&
            st.st_mtim.tv_sec == entry->stored.tv_sec &&
            st.st_mtim.tv_nsec == entry->stored.tv_nsec;
 }
@@ -676,6 +717,11 @@ int assemblies_ask(struct assemblies *assemblies,
     int n;
 
     memset(answer, 0, sizeof(*answer));
+    if (root_of(assemblies) == NULL) {
+        answer->state = ASSEMBLY_FAILED;
+        answer->text = "the configuration has no \"uploads\"";
+        return 0;
+    }
     if (entry != NULL && entry->state == ASSEMBLY_DONE && !is_there(entry) &&
         !is_replaced(entry, request)) {
         forget_assembly(entry);

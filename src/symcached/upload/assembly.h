@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include "base/build_list.h"
 
 struct cJSON;
@@ -76,6 +77,24 @@ void assemblies_free(struct assemblies *assemblies); /* NULL is allowed */
 int assemblies_ask(struct assemblies *assemblies,
                    const struct assembly_request *request,
                    struct assembly_answer *answer);
+
+/* To be called when a file ends: ended from inside of what it is the end of,
+ * which must not be disturbed; or stop, once, when no more files are taken. */
+struct assembly_watch {
+    LIST_ENTRY(assembly_watch) entry;
+    struct assemblies *assemblies;
+    void (*ended)(void *arg);
+    void (*stop)(void *arg);
+    void *arg;
+};
+
+/* Returns false if there are as many as can be. */
+bool assemblies_watch(struct assemblies *assemblies,
+                      struct assembly_watch *watch);
+void assembly_unwatch(struct assembly_watch *watch);
+
+/* Calls stop of all. */
+void assemblies_stop(struct assemblies *assemblies);
 
 /* An upload has ended: begins the next file that waits. */
 void assemblies_next(struct assemblies *assemblies);

@@ -306,7 +306,8 @@ static struct task *start_listing(struct bundle_listing *listing,
         return NULL;
     }
     work->listing = listing;
-    snprintf(work->root, sizeof(work->root), "%.2000s%s", note->root,
+    snprintf(work->root, sizeof(work->root), "%.2000s%s",
+             note->config->uploads.root,
              note->is_try ? "/" UPLOADS_TRY : "");
     snprintf(work->sum, sizeof(work->sum), "%s", note->sum);
     work->release = note->release != NULL ? strdup(note->release) : NULL;
@@ -325,8 +326,7 @@ struct bundle_listing *bundle_listing_start(struct uploads *uploads,
         return NULL;
     }
     listing->uploads = uploads;
-    listing->config =
-        config_ref((struct config *)scheduler_config(uploads->scheduler));
+    listing->config = config_ref((struct config *)note->config);
     listing->is_try = note->is_try;
     listing->is_here = note->sum != NULL;
     listing->listed = listed;
@@ -376,7 +376,10 @@ void bundle_listing_stop(struct uploads *uploads)
 void uploads_list_changed(struct uploads *uploads, const char *list,
                           bool is_try, bundle_listed_fn done, void *arg)
 {
-    const struct bundle_to_list note = {.list = list, .is_try = is_try};
+    const struct bundle_to_list note = {
+        .config = scheduler_config(uploads->scheduler),
+        .list = list,
+        .is_try = is_try};
 
     if (uploads->stopping ||
         bundle_listing_start(uploads, &note, done, arg) == NULL) {

@@ -17,7 +17,7 @@ struct bundle_listing;
 
 /* All texts are copied. */
 struct bundle_to_list {
-    const char *root; /* of uploads */
+    const struct config *config; /* that the bundle was taken with */
     const char *sum; /* the SHA-1, in hex digits; NULL: another machine has the
                         bundle, and stores here drop the lists */
     const char *debug_ids; /* lines, or NULL */

@@ -105,6 +105,7 @@ void upload_finish(struct upload *u, int status)
 {
     u->result.status = status;
     u->result.text = u->text;
+    u->result.config = u->config;
     u->result.archive = u->archive[0] != '\0' ? u->archive : NULL;
     if (status >= 300) {
         refusal_count(status);
@@ -696,10 +697,16 @@ void uploads_stop(struct uploads *uploads)
     struct upload *u;
 
     uploads->stopping = true;
+    assemblies_stop(uploads->assemblies);
     while ((u = LIST_FIRST(&uploads->running)) != NULL) {
         upload_refuse(u, 503, "the helper stops");
     }
     bundle_listing_stop(uploads);
+}
+
+bool uploads_are_stopped(const struct uploads *uploads)
+{
+    return uploads->stopping;
 }
 
 size_t uploads_builds(const struct uploads *uploads)

@@ -25,6 +25,7 @@
 #include "refusal.h"
 #include "removal.h"
 
+struct config;
 struct event_base;
 struct scheduler;
 struct assemblies;
@@ -81,6 +82,7 @@ struct upload_result {
     const char *archive; /* its name, or NULL */
     const char *debug_ids; /* of artifacts, a line each; or NULL */
     const char *doubts;    /* about files of these, a sentence; or NULL */
+    const struct config *config; /* of a file that is stored */
 };
 
 typedef void (*upload_done_fn)(void *arg, const struct upload_result *result);
@@ -144,6 +146,7 @@ struct removals *uploads_removals(const struct uploads *uploads);
 
 /* Ends what runs, with status 503, and takes nothing more. */
 void uploads_stop(struct uploads *uploads);
+bool uploads_are_stopped(const struct uploads *uploads);
 
 /* NULL is allowed. */
 void uploads_free(struct uploads *uploads);
