@@ -116,7 +116,7 @@ static bool grow_log(struct attempt_log *attempt_log)
 
 /* Fills a.  Returns false when out of memory. */
 static bool fill_attempt(struct attempt *a,
-                         const struct source_attempt *attempt)
+                         const struct lookup_attempt *attempt)
 {
     a->source = copy_text(attempt->source, DETAIL_MAX);
     a->place = copy_text(attempt->place, PLACE_MAX);
@@ -136,7 +136,7 @@ static bool fill_attempt(struct attempt *a,
 }
 
 void attempt_log_tier(struct attempt_log *attempt_log,
-                      const struct source_attempt *attempt)
+                      const struct lookup_attempt *attempt)
 {
     struct attempt *a = calloc(1, sizeof(*a));
 
@@ -152,7 +152,7 @@ void attempt_log_tier(struct attempt_log *attempt_log,
 }
 
 void attempt_log_add(struct attempt_log *attempt_log,
-                     const struct source_attempt *attempt)
+                     const struct lookup_attempt *attempt)
 {
     struct attempt *a;
 
@@ -180,7 +180,7 @@ void attempt_log_mark_unusable(struct attempt_log *attempt_log,
                                const char *source, const char *place,
                                const char *why)
 {
-    struct source_attempt attempt = {.source = source,
+    struct lookup_attempt attempt = {.source = source,
                                      .place = place,
                                      .outcome = SOURCE_UNUSABLE,
                                      .detail = why};

@@ -21,12 +21,12 @@ const char *attempt_log_id(const struct attempt_log *attempt_log);
 
 /* Copies one attempt; of those beyond a limit only the number is kept. */
 void attempt_log_add(struct attempt_log *attempt_log,
-                     const struct source_attempt *attempt);
+                     const struct lookup_attempt *attempt);
 
 /* Copies what the tier answered.  It is kept apart: a tier is no source, and
  * what it answers explains no outcome. */
 void attempt_log_tier(struct attempt_log *attempt_log,
-                      const struct source_attempt *attempt);
+                      const struct lookup_attempt *attempt);
 
 /* The same as an object, or NULL if no tier was asked. */
 cJSON *attempt_log_tier_json(const struct attempt_log *attempt_log);

@@ -59,7 +59,7 @@ static void end_forgotten(struct job *job)
 static bool has_more(const struct job *job)
 {
     return job->source != NULL && job->original.from == job->source->name &&
-           source_has_id(job->source, &job->key, job_hints(job),
+           lookup_has_id(job->source, &job->key, job_hints(job),
                          job->order.formats,
                          job_source_ids(job, job->original.id_at + 1));
 }

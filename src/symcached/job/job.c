@@ -115,7 +115,7 @@ struct job *job_new(struct scheduler *scheduler,
 
     job->config = config_ref(scheduler->config);
     job->began = job->step = clock_ms();
-    job->original.slot = source_id_slot(
+    job->original.slot = lookup_id_slot(
         &job->key, 0,
         job->key.id_type == SYMCACHE_ID_HASH ? FORMAT_SYMBFILE : FORMAT_PDB);
     job->purpose = request->purpose;

@@ -113,7 +113,7 @@ struct job_original {
     symcache_kind_e slot; /* its place among the downloads */
     symcache_extent_e extent;
     unsigned features; /* what it has, a set of proto/kind.h */
-    unsigned id_at;    /* of the lookup, see struct source_ids */
+    unsigned id_at;    /* of the lookup, see struct lookup_ids */
     uint64_t bytes;    /* received from all sources */
     char *link;        /* if it was left at its source: a symbolic link to it,
                           in folder, or its path there; or itself, in folder,
@@ -225,7 +225,7 @@ struct job {
     struct source_order order;
     const struct source_config *source; /* being asked, or the next one */
     unsigned id_at; /* of that, the first: what was before it is malformed */
-    struct source_symcache symcache;
+    struct lookup_symcache symcache;
     struct lookup *lookup;     /* at its end; or with an unverified original */
     struct prefetch *prefetch; /* or NULL; see prefetch.h */
     struct source_member *member; /* of a source file; or NULL */
@@ -349,7 +349,7 @@ void job_answer_published(struct job *job);
 /* source_search.c --------------------------------------------------------- */
 
 /* By which ids a source is asked, from one on. */
-struct source_ids job_source_ids(const struct job *job, unsigned first);
+struct lookup_ids job_source_ids(const struct job *job, unsigned first);
 
 /* May the next source be asked now, or is no source left? */
 bool job_may_ask(struct job *job);
@@ -368,7 +368,7 @@ void job_pass_over(struct job *job);
 bool job_is_decided(const struct job *job);
 
 /* By which ids, and in which spellings, a source is asked next. */
-struct source_ids job_ask_ids(struct job *job,
+struct lookup_ids job_ask_ids(struct job *job,
                               const struct source_config *source);
 
 /* Stops asking sources, for now or for good, and counts the time it took. */

@@ -44,7 +44,7 @@ static void on_end(void *arg, enum source_outcome outcome)
     leave_slot(job);
 }
 
-static const struct source_callbacks end_only = {.done = on_end};
+static const struct lookup_callbacks end_only = {.done = on_end};
 
 /* Ends the lookup that was begun, if any. */
 static void cancel_prefetch(struct job *job)
@@ -91,9 +91,9 @@ static void begin_prefetch(struct job *job, const struct source_config *source)
 
     snprintf(file, sizeof(file), "%s/%s", prefetch->work, job->key.name);
     prefetch->lookup =
-        source_lookup(job->scheduler->sources, job->config, source, &job->key,
-                      job->name, job_hints(job), job->order.formats,
-                      job_ask_ids(job, source), 0, file, NULL, &end_only, job);
+        lookup_start(job->scheduler->sources, job->config, source, &job->key,
+                     job->name, job_hints(job), job->order.formats,
+                     job_ask_ids(job, source), 0, file, NULL, &end_only, job);
     if (prefetch->lookup == NULL) {
         async_unlink_add(prefetch->work);
         free(prefetch->work);
@@ -173,7 +173,7 @@ bool prefetch_has(const struct job *job)
            job->prefetch->source == job->source;
 }
 
-void prefetch_take(struct job *job, const struct source_callbacks *callbacks)
+void prefetch_take(struct job *job, const struct lookup_callbacks *callbacks)
 {
     struct prefetch *prefetch = job->prefetch;
 

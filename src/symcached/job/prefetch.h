@@ -25,7 +25,7 @@ bool prefetch_runs(const struct job *job);
 bool prefetch_has(const struct job *job);
 
 /* Hands that lookup and its work directory over to the job. */
-void prefetch_take(struct job *job, const struct source_callbacks *callbacks);
+void prefetch_take(struct job *job, const struct lookup_callbacks *callbacks);
 
 /* Ends the lookup before its turn, if there is one, and begins no more. */
 void prefetch_drop(struct job *job);

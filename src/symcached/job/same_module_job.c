@@ -30,14 +30,14 @@ struct job *same_module_job_find(const struct scheduler *scheduler,
 static bool has_own(const struct store_config *store,
                     const symcache_key_t *key, const char *hints)
 {
-    struct source_ids ids = {.programs = true, .among = source_first_ids(key)};
+    struct lookup_ids ids = {.programs = true, .among = lookup_first_ids(key)};
     size_t i;
 
     if (ids.among == 0) {
         return true;
     }
     for (i = 0; i < store->nsources; i++) {
-        if (source_has_id(store->sources[i], key, hints, ~0u, ids)) {
+        if (lookup_has_id(store->sources[i], key, hints, ~0u, ids)) {
             return true;
         }
     }
@@ -49,7 +49,7 @@ static bool is_apart(const struct job *job)
 {
     return !job->is_beyond && !prefetch_runs(job) &&
            (job->lookup == NULL ||
-            lookup_asks_among(job->lookup, source_first_ids(&job->key)));
+            lookup_asks_among(job->lookup, lookup_first_ids(&job->key)));
 }
 
 struct job *same_module_job_or_own(const struct scheduler *scheduler,
@@ -72,7 +72,7 @@ struct job *same_module_job_or_own(const struct scheduler *scheduler,
 
 static void narrow_to_own(struct job *job)
 {
-    unsigned ids = source_first_ids(&job->key);
+    unsigned ids = lookup_first_ids(&job->key);
 
     if (job->reach == JOB_ASKS_ALL && ids != 0) {
         job->reach = JOB_ASKS_OWN;
@@ -112,7 +112,7 @@ bool same_module_job_awaits(struct job *job)
  * Breakpad's layout can have a debug file next to the text. */
 static void leave_out(struct job *job, symcache_kind_e slot)
 {
-    struct source_attempt attempt = {
+    struct lookup_attempt attempt = {
         .outcome = SOURCE_NOT_FOUND,
         .detail = "what it has is among the downloads, and of no use for this",
     };

@@ -177,7 +177,7 @@ static bool has_changed(const struct section *section)
 static void note_section(struct job *job, enum source_outcome outcome,
                          const char *detail, unsigned ms)
 {
-    struct source_attempt attempt = {.source = job->original.from,
+    struct lookup_attempt attempt = {.source = job->original.from,
                                      .place = job->section->path,
                                      .outcome = outcome,
                                      .detail = detail,

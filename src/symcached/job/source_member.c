@@ -75,7 +75,7 @@ void source_member_leave(struct job *job)
 static void note_member(struct job *job, enum source_outcome outcome,
                         const char *detail, unsigned ms)
 {
-    struct source_attempt attempt = {.source = JOB_ORIGINAL_DOWNLOADS,
+    struct lookup_attempt attempt = {.source = JOB_ORIGINAL_DOWNLOADS,
                                      .place = job->member->path,
                                      .outcome = outcome,
                                      .detail = detail,

@@ -21,11 +21,11 @@
 #include "scheduler_state.h"
 #include "same_module_job.h"
 
-struct source_ids job_source_ids(const struct job *job, unsigned first)
+struct lookup_ids job_source_ids(const struct job *job, unsigned first)
 {
-    unsigned own = source_first_ids(&job->key);
+    unsigned own = lookup_first_ids(&job->key);
 
-    return (struct source_ids){.first = first,
+    return (struct lookup_ids){.first = first,
                                .programs = job->purpose != JOB_FOR_DEBUG_FILE,
                                .among = job->reach == JOB_ASKS_ALL    ? ~0u
                                         : job->reach == JOB_ASKS_REST ? ~own
@@ -38,7 +38,7 @@ struct source_ids job_source_ids(const struct job *job, unsigned first)
 /* The longest pause before a SymCache server is asked again, in seconds. */
 #define AGAIN_MAX 60
 
-static void on_attempt(void *arg, const struct source_attempt *attempt)
+static void on_attempt(void *arg, const struct lookup_attempt *attempt)
 {
     struct job *job = arg;
 
@@ -49,10 +49,10 @@ static void on_attempt(void *arg, const struct source_attempt *attempt)
     job->original.extent = attempt->extent;
     job->original.features = attempt->features;
     job->original.id_at = attempt->id_at;
-    job->is_beyond |= !source_id_is_among(&job->key, attempt->id_at,
-                                          source_first_ids(&job->key));
+    job->is_beyond |= !lookup_id_is_among(&job->key, attempt->id_at,
+                                          lookup_first_ids(&job->key));
     job->has_answers |= attempt->outcome != SOURCE_NOT_FOUND &&
-                        !source_attempt_is_unasked(attempt);
+                        !lookup_attempt_is_unasked(attempt);
     if (attempt->outcome == SOURCE_PENDING) {
         job->again_after = attempt->retry_after;
     } else if (attempt->retry_after > job->retry_after) {
@@ -348,7 +348,7 @@ static void on_found(struct job *job)
         return;
     }
     job->original.slot =
-        source_id_slot(&job->key, job->original.id_at, job->original.format);
+        lookup_id_slot(&job->key, job->original.id_at, job->original.format);
     worse = is_worse(job);
     if (worse && job->purpose == JOB_FOR_REBUILD && may_be_bettered(job)) {
         keep_original(job, !worse);
@@ -522,7 +522,7 @@ bool job_is_decided(const struct job *job)
 
 void job_pass_over(struct job *job)
 {
-    struct source_attempt attempt = {
+    struct lookup_attempt attempt = {
         .source = job->source->name,
         .place = lookup_place_asked(job->lookup),
         .outcome = SOURCE_FAILED,
@@ -535,13 +535,13 @@ void job_pass_over(struct job *job)
     on_source_done(job, SOURCE_FAILED);
 }
 
-static const struct source_callbacks source_callbacks = {
+static const struct lookup_callbacks source_callbacks = {
     on_attempt, on_left_out, on_source_done, job_take_unverified};
 
-struct source_ids job_ask_ids(struct job *job,
+struct lookup_ids job_ask_ids(struct job *job,
                               const struct source_config *source)
 {
-    struct source_ids ids =
+    struct lookup_ids ids =
         job_source_ids(job, job->source == source ? job->id_at : 0);
 
     if (job->section == NULL && ids.first == 0) {
@@ -569,7 +569,7 @@ static struct lookup *begin_lookup(struct job *job)
     const symcache_version_t *version =
         config_source_ready_made(source, &job->key);
     const struct source_order *order = &job->order;
-    struct source_symcache *symcache = &job->symcache;
+    struct lookup_symcache *symcache = &job->symcache;
     struct workdir *workdir;
     symcache_key_t key;
     unsigned formats;
@@ -605,11 +605,11 @@ static struct lookup *begin_lookup(struct job *job)
 
     errno = ENOMEM;
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
-    return source_lookup(job->scheduler->sources, job->config, source, &key,
-                         section_wants_file(job) ? key.name : job->name,
-                         job_hints(job), formats, job_ask_ids(job, source),
-                         job->original.unchanged, file, symcache,
-                         &source_callbacks, job);
+    return lookup_start(job->scheduler->sources, job->config, source, &key,
+                        section_wants_file(job) ? key.name : job->name,
+                        job_hints(job), formats, job_ask_ids(job, source),
+                        job->original.unchanged, file, symcache,
+                        &source_callbacks, job);
 }
 
 bool job_may_ask(struct job *job)

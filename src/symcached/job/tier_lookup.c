@@ -21,7 +21,7 @@ static void note_answer(struct job *job, const struct tier_result *result)
         [TIER_REFUSED] = SOURCE_UNUSABLE,
         [TIER_FAILED] = SOURCE_FAILED,
     };
-    struct source_attempt attempt = {.source = job->store->tier->name,
+    struct lookup_attempt attempt = {.source = job->store->tier->name,
                                      .place = result->place,
                                      .outcome = outcomes[result->outcome],
                                      .detail = result->detail,

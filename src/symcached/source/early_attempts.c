@@ -12,7 +12,7 @@
 
 struct attempt_queue_attempt {
     STAILQ_ENTRY(attempt_queue_attempt) next;
-    struct source_attempt attempt; /* place and detail are ours */
+    struct lookup_attempt attempt; /* place and detail are ours */
     char *place;
     char *detail;
 };
@@ -53,7 +53,7 @@ void early_attempts_free(struct early_attempts *early)
 }
 
 void early_attempts_add(struct early_attempts *early,
-                        const struct source_attempt *attempt)
+                        const struct lookup_attempt *attempt)
 {
     struct attempt_queue_attempt *a = calloc(1, sizeof(*a));
 
@@ -74,7 +74,7 @@ void early_attempts_add(struct early_attempts *early,
 }
 
 void early_attempts_tell(const struct early_attempts *early,
-                         const struct source_callbacks *to, void *arg)
+                         const struct lookup_callbacks *to, void *arg)
 {
     const struct attempt_queue_attempt *a;
 

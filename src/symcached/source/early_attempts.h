@@ -16,10 +16,10 @@ void early_attempts_free(struct early_attempts *early);
 
 /* Copies one attempt; it is left out when out of memory. */
 void early_attempts_add(struct early_attempts *early,
-                        const struct source_attempt *attempt);
+                        const struct lookup_attempt *attempt);
 
 /* Reports all attempts, in their order. */
 void early_attempts_tell(const struct early_attempts *early,
-                         const struct source_callbacks *to, void *arg);
+                         const struct lookup_callbacks *to, void *arg);
 
 #endif

@@ -106,8 +106,8 @@ static unsigned outcome_severity(enum source_outcome outcome)
     return gravities[outcome];
 }
 
-static void lookup_attempt(struct lookup *lookup,
-                           const struct source_attempt *attempt)
+static void report_attempt(struct lookup *lookup,
+                           const struct lookup_attempt *attempt)
 {
     if (outcome_severity(attempt->outcome) >
         outcome_severity(lookup->outcome)) {
@@ -125,7 +125,7 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
                          const char *detail)
 {
     char text[600];
-    struct source_attempt attempt = {
+    struct lookup_attempt attempt = {
         .source = lookup->source->name,
         .place = lookup->place,
         .outcome = outcome,
@@ -146,7 +146,7 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
         attempt.detail = text;
     }
     metrics_add(METRIC_PLACE_PLAIN + layout_form(lookup->place), 1);
-    lookup_attempt(lookup, &attempt);
+    report_attempt(lookup, &attempt);
 }
 
 void lookup_end(struct lookup *lookup)
@@ -212,7 +212,7 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
     origin_place(lookup->place, sizeof(lookup->place), source_place(source));
     lookup->second = true;
     lookup->id_at = ORIGINAL_IDS;
-    lookup_attempt(lookup, &(struct source_attempt){
+    report_attempt(lookup, &(struct lookup_attempt){
                                .source = source->name,
                                .place = lookup->place,
                                .outcome = SOURCE_NOT_FOUND,
@@ -224,12 +224,12 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
 }
 
 struct lookup *
-source_lookup(struct sources *sources, const struct config *config,
-              const struct source_config *source, const symcache_key_t *key,
-              const char *name, const char *hints, unsigned formats,
-              struct source_ids ids, time_t unchanged, const char *file,
-              struct source_symcache *symcache,
-              const struct source_callbacks *callbacks, void *arg)
+lookup_start(struct sources *sources, const struct config *config,
+             const struct source_config *source, const symcache_key_t *key,
+             const char *name, const char *hints, unsigned formats,
+             struct lookup_ids ids, time_t unchanged, const char *file,
+             struct lookup_symcache *symcache,
+             const struct lookup_callbacks *callbacks, void *arg)
 {
     struct lookup *lookup = calloc(1, sizeof(*lookup));
     char scraped[SYMCACHE_HINT_MAX + 1];
@@ -281,7 +281,7 @@ source_lookup(struct sources *sources, const struct config *config,
 }
 
 void lookup_promote(struct lookup *lookup,
-                    const struct source_callbacks *callbacks, void *arg)
+                    const struct lookup_callbacks *callbacks, void *arg)
 {
     struct timeval now = {0, 0};
 

@@ -22,7 +22,7 @@
 struct event_base;
 
 /* One place that was looked in; valid during the callback only. */
-struct source_attempt {
+struct lookup_attempt {
     const char *source; /* name in the configuration */
     const char *place;  /* URL (without query and user info) or path */
     enum source_outcome outcome;
@@ -40,14 +40,14 @@ struct source_attempt {
 
 /* Was the source not asked, as its host is left alone for a pause? */
 static inline bool
-source_attempt_is_unasked(const struct source_attempt *attempt)
+lookup_attempt_is_unasked(const struct lookup_attempt *attempt)
 {
     return attempt->outcome == SOURCE_FAILED && attempt->status == 0 &&
            attempt->retry_after > 0;
 }
 
 /* Request and answer of a SymCache server, besides the key. */
-struct source_symcache {
+struct lookup_symcache {
     bool has_exceeds;
     symcache_version_t exceeds; /* of the file that there is already */
     const char *via; /* ids (via_header.h); read at the start only */
@@ -62,20 +62,20 @@ struct source_symcache {
  * The files that a lookup for a derived file asks a source for: a debug file,
  * the file of the key itself, a program, in the order of the kind's slots.
  */
-struct source_ids {
+struct lookup_ids {
     unsigned first; /* 0, or one more than that of an original that is bad */
     bool programs;  /* or only debug files */
-    unsigned among; /* a set, see source_first_ids() */
+    unsigned among; /* a set, see lookup_first_ids() */
     unsigned variants; /* a set, see layout.h */
 };
 
-struct source_callbacks {
+struct lookup_callbacks {
     /* once for every place, before done */
-    void (*attempt)(void *arg, const struct source_attempt *attempt);
+    void (*attempt)(void *arg, const struct lookup_attempt *attempt);
     /* or NULL: places were left out, in spellings that were not wanted and may
      * be asked for; before done, if that says that there is no file */
     void (*left_out)(void *arg);
-    /* exactly once, never from inside source_lookup() */
+    /* exactly once, never from inside lookup_start() */
     void (*done)(void *arg, enum source_outcome outcome);
     /*
      * Or NULL.  `file`, or the one at `here`, which stays where it is, is by
@@ -110,41 +110,36 @@ struct lookup;
  * gets a SymCache that has been validated.
  */
 struct lookup *
-source_lookup(struct sources *sources, const struct config *config,
-              const struct source_config *source, const symcache_key_t *key,
-              const char *name, const char *hints, unsigned formats,
-              struct source_ids ids, time_t unchanged, const char *file,
-              struct source_symcache *symcache,
-              const struct source_callbacks *callbacks, void *arg);
-
-/* The spellings in which a source has answered, a set of layout.h; 0: in none,
- * or it has no others. */
-unsigned source_variants(struct sources *sources,
-                          const struct source_config *source);
+lookup_start(struct sources *sources, const struct config *config,
+             const struct source_config *source, const symcache_key_t *key,
+             const char *name, const char *hints, unsigned formats,
+             struct lookup_ids ids, time_t unchanged, const char *file,
+             struct lookup_symcache *symcache,
+             const struct lookup_callbacks *callbacks, void *arg);
 
 /* The slot of what is found by an id, if it is of this format. */
-symcache_kind_e source_id_slot(const symcache_key_t *key, unsigned id_at,
+symcache_kind_e lookup_id_slot(const symcache_key_t *key, unsigned id_at,
                                enum original_format format);
 
 /* The ids that lead to the best originals of the key's kind, a set: those of
  * programs, or those of all else; 0 if there are no others. */
-unsigned source_first_ids(const symcache_key_t *key);
+unsigned lookup_first_ids(const symcache_key_t *key);
 
 /* Is an id of the key, source_attempt.id_at, among these? */
-bool source_id_is_among(const symcache_key_t *key, unsigned id_at,
+bool lookup_id_is_among(const symcache_key_t *key, unsigned id_at,
                         unsigned ids);
 
 /* Has the source places of such an id or of a later one? */
-bool source_has_id(const struct source_config *source,
+bool lookup_has_id(const struct source_config *source,
                    const symcache_key_t *key, const char *hints,
-                   unsigned formats, struct source_ids ids);
+                   unsigned formats, struct lookup_ids ids);
 
 /*
  * The turn of such a lookup has come: reports all attempts so far, and goes on
  * as if it had been started with these callbacks.
  */
 void lookup_promote(struct lookup *lookup,
-                    const struct source_callbacks *callbacks, void *arg);
+                    const struct lookup_callbacks *callbacks, void *arg);
 
 /* Does the lookup ask by one of these ids at the moment? */
 bool lookup_asks_among(const struct lookup *lookup, unsigned ids);

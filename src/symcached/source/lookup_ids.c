@@ -37,7 +37,7 @@ static bool is_bundle(const symcache_key_t *key, unsigned position)
     return which == ORIGINAL_ID_BUNDLE || which == ORIGINAL_ID_BUNDLE_KEY;
 }
 
-symcache_kind_e source_id_slot(const symcache_key_t *key, unsigned id_at,
+symcache_kind_e lookup_id_slot(const symcache_key_t *key, unsigned id_at,
                                enum original_format format)
 {
     if (symcache_kind_is_original((symcache_kind_e)key->kind)) {
@@ -270,7 +270,7 @@ bool lookup_take_ids(struct lookup *lookup, const symcache_key_t *debug_id,
 
 /* The ids by which a lookup asks the source. */
 static unsigned wanted_ids(const struct source_config *source,
-                           const char *hints, struct source_ids ids)
+                           const char *hints, struct lookup_ids ids)
 {
     return original_id_wanted(source, hints) &
            (ids.programs ? ORIGINAL_IDS_ALL : ORIGINAL_IDS_NO_PROGRAMS) &
@@ -278,7 +278,7 @@ static unsigned wanted_ids(const struct source_config *source,
 }
 
 void lookup_set_ids(struct lookup *lookup, const char *hints,
-                    struct source_ids ids)
+                    struct lookup_ids ids)
 {
     lookup->id_at = lookup->first_id = ids.first;
     lookup->ids = wanted_ids(lookup->source, hints, ids);
@@ -289,7 +289,7 @@ void lookup_set_ids(struct lookup *lookup, const char *hints,
     take_code_file(lookup, hints);
 }
 
-unsigned source_first_ids(const symcache_key_t *key)
+unsigned lookup_first_ids(const symcache_key_t *key)
 {
     if (!original_id_has_several((symcache_kind_e)key->kind)) {
         return 0;
@@ -301,7 +301,7 @@ unsigned source_first_ids(const symcache_key_t *key)
                               : ORIGINAL_IDS_NO_PROGRAMS;
 }
 
-bool source_id_is_among(const symcache_key_t *key, unsigned id_at,
+bool lookup_id_is_among(const symcache_key_t *key, unsigned id_at,
                         unsigned ids)
 {
     return !original_id_has_several((symcache_kind_e)key->kind) ||
@@ -311,7 +311,7 @@ bool source_id_is_among(const symcache_key_t *key, unsigned id_at,
 
 bool lookup_asks_among(const struct lookup *lookup, unsigned ids)
 {
-    return source_id_is_among(&lookup->key, lookup->id_at, ids);
+    return lookup_id_is_among(&lookup->key, lookup->id_at, ids);
 }
 
 void lookup_narrow(struct lookup *lookup, unsigned ids)
@@ -319,9 +319,9 @@ void lookup_narrow(struct lookup *lookup, unsigned ids)
     lookup->ids &= ids;
 }
 
-bool source_has_id(const struct source_config *source,
+bool lookup_has_id(const struct source_config *source,
                    const symcache_key_t *key, const char *hints,
-                   unsigned formats, struct source_ids ids)
+                   unsigned formats, struct lookup_ids ids)
 {
     unsigned id_at = ids.first;
     symcache_key_t code_id, at;

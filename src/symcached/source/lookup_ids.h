@@ -11,7 +11,7 @@
 
 /* Sets what a lookup begins with, after its source, key, formats and name. */
 void lookup_set_ids(struct lookup *lookup, const char *hints,
-                    struct source_ids ids);
+                    struct lookup_ids ids);
 
 /* Sets lookup->at.  Returns false if the source has no place for such a
  * file. */

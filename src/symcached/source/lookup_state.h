@@ -52,7 +52,7 @@ struct source_memory *sources_memory(struct sources *sources,
  * What a lookup waits for.  lookup_set_step() is the only place that changes
  * it; each step that has a task of its own ends with that task's callback.
  *
- *   source_lookup() --> LOOKUP_BEGINS
+ *   lookup_start() --> LOOKUP_BEGINS
  *                            | the loop calls the type's begin function
  *                            v
  *                      LOOKUP_BETWEEN_STEPS ----> lookup_end()
@@ -106,7 +106,7 @@ struct lookup {
     bool is_scraped; /* a client names the URL, and no file of ours */
     bool second;     /* no other age or name is to be looked for */
     char name[SYMCACHE_NAME_MAX + 1]; /* the key's, as it was asked for */
-    struct source_callbacks callbacks;
+    struct lookup_callbacks callbacks;
     void *arg;
     struct event *begin;
     struct early_attempts
@@ -127,7 +127,7 @@ struct lookup {
     uint64_t offered;            /* size of an unverified file */
     bool in_dir;                 /* which is left in its directory */
     bool is_offered_no_more;     /* nothing is offered any more */
-    struct source_symcache *symcache; /* for a SymCache server, or NULL */
+    struct lookup_symcache *symcache; /* for a SymCache server, or NULL */
 
     /* what the source's type set when it began */
     void *state;                           /* its own; freed with the lookup */

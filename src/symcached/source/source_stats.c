@@ -86,7 +86,7 @@ void source_stats_keep(struct source_stats *source_stats,
 }
 
 void source_stats_add(struct source_stats *source_stats,
-                      const struct source_attempt *attempt)
+                      const struct lookup_attempt *attempt)
 {
     struct count *count = find_source(source_stats, attempt->source);
 

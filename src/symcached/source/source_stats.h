@@ -18,7 +18,7 @@ void source_stats_free(struct source_stats *source_stats);
 
 /* Counts one attempt, unless the configuration has ruled it out. */
 void source_stats_add(struct source_stats *source_stats,
-                      const struct source_attempt *attempt);
+                      const struct lookup_attempt *attempt);
 
 /* Forgets the sources that config does not have. */
 void source_stats_keep(struct source_stats *source_stats,

@@ -136,7 +136,7 @@ struct source_memory *sources_memory(struct sources *sources,
 }
 
 unsigned source_variants(struct sources *sources,
-                          const struct source_config *source)
+                         const struct source_config *source)
 {
     struct source_memory *memory = sources_memory(sources, source);
 

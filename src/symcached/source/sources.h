@@ -45,6 +45,11 @@ const char *source_place(const struct source_config *source);
 bool source_busy(const struct sources *sources, const struct config *config,
                  const struct source_config *source);
 
+/* The spellings in which a source has answered, a set of layout.h; 0: in none,
+ * or it has no others. */
+unsigned source_variants(struct sources *sources,
+                         const struct source_config *source);
+
 /* The state of the source's host or directory, as an object; or NULL. */
 cJSON *source_host(const struct sources *sources,
                    const struct source_config *source);

@@ -106,7 +106,7 @@ static bool read_version(struct lookup *lookup,
 
 /* Is this newer than what we have?  A server that does not know
  * If-Version-Exceeds may answer with what we have already. */
-static bool is_newer(const struct source_symcache *ask)
+static bool is_newer(const struct lookup_symcache *ask)
 {
     return !ask->has_exceeds ||
            symcache_version_cmp(&ask->version, &ask->exceeds) > 0;
@@ -253,7 +253,7 @@ static char *symcache_url(const struct lookup *lookup)
 
 static void write_headers(struct question *question, struct lookup *lookup)
 {
-    const struct source_symcache *ask = lookup->symcache;
+    const struct lookup_symcache *ask = lookup->symcache;
     struct header_config *header = question->headers;
     char self[VIA_ID + 1];
 
