@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 
@@ -13,7 +14,6 @@
 #define HAVE_DECL_BASENAME 1
 #include <libiberty/demangle.h>
 
-#include "d_name.h"
 #include "symbolication/swift/swift.h"
 
 #define LANGUAGE_UNKNOWN 0
@@ -116,7 +116,8 @@ static bool is_d(const struct symc_string *name)
 {
     size_t n = count_underscores(name);
 
-    return n >= 1 && n <= 2 && d_sniff(name->data + n, name->size - n);
+    return n >= 1 && n <= 2 && name->size > n + 1 && name->data[n] == 'D' &&
+           isdigit((unsigned char)name->data[n + 1]);
 }
 
 /* What names of all four begin with; hardly another name does. */
@@ -305,38 +306,80 @@ static struct {
     sigjmp_buf too_late;
     bool is_ready; /* the signal is handled */
     bool is_timed;
+    char *erased; /* a name that ends early without its text, or NULL */
 } here;
 
 static void leave_name(int signal)
 {
     (void)signal;
-    siglongjmp(here.too_late, 1);
+    if (here.erased == NULL) {
+        siglongjmp(here.too_late, 1);
+    }
+    memset(here.erased, '\0', strlen(here.erased));
+}
+
+static void set_time(suseconds_t us)
+{
+    static const struct sigaction action = {.sa_handler = leave_name,
+                                            .sa_flags = SA_NODEFER};
+    const struct itimerval limit = {.it_value = {.tv_usec = us}};
+
+    if (!here.is_ready) {
+        here.is_ready = sigaction(SIGVTALRM, &action, NULL) == 0;
+    }
+    setitimer(ITIMER_VIRTUAL, &limit, NULL);
 }
 
 /* libiberty has nothing of a name of C++ but on its stack, so that it can be
  * left anywhere. */
 static bool demangle_cpp_in_time(char *name, bool is_block, struct output *out)
 {
-    static const struct sigaction action = {.sa_handler = leave_name,
-                                            .sa_flags = SA_NODEFER};
-    static const struct itimerval limit = {.it_value = {.tv_usec = TIME_US}},
-                                  off;
     bool is_done;
 
     if (!here.is_timed) {
         return demangle_cpp(name, is_block, out);
     }
-    if (!here.is_ready) {
-        here.is_ready = sigaction(SIGVTALRM, &action, NULL) == 0;
-    }
     if (sigsetjmp(here.too_late, 0) != 0) {
         linkage_failed();
         return false;
     }
-    setitimer(ITIMER_VIRTUAL, &limit, NULL);
+    set_time(TIME_US);
     is_done = demangle_cpp(name, is_block, out);
-    setitimer(ITIMER_VIRTUAL, &off, NULL);
+    set_time(0);
     return is_done;
+}
+
+/*
+ * Of a name of D it has memory, and cannot be told to stop: references have
+ * 2^40 bytes in a name of 400, and what does not end as a function's
+ * parameters is read again as something else, within each other.  But it reads
+ * on in the name all the time, and finds nothing more once that is erased.
+ */
+static bool demangle_d(char *name, char *room, size_t *size)
+{
+    char *text;
+    bool is_late;
+
+    if (here.is_timed) {
+        here.erased = name;
+        set_time(TIME_US);
+    }
+    text = dlang_demangle(name, 0);
+    if (here.is_timed) {
+        set_time(0);
+        here.erased = NULL;
+    }
+    is_late = name[0] == '\0';
+    if (is_late) {
+        linkage_failed();
+    }
+    *size = 0;
+    if (text != NULL && !is_late && strlen(text) <= LINKAGE_READABLE_MAX) {
+        *size = strlen(text);
+        memcpy(room, text, *size);
+    }
+    free(text);
+    return *size > 0;
 }
 
 bool linkage_demangle(const struct symc_string *name, uint32_t language,
@@ -357,8 +400,7 @@ bool linkage_demangle(const struct symc_string *name, uint32_t language,
     }
     copy_name(text, name);
     if (may_be_d(language) && is_d(name)) {
-        *size = d_demangle(text, room, LINKAGE_READABLE_MAX);
-        return *size > 0;
+        return demangle_d(text, room, size);
     }
     is_done = (may_be_rust(language) && is_rust(name) &&
                demangle_rust(text, &out)) ||
