@@ -282,6 +282,9 @@ static int finish_sort(struct sort *s)
         fprintf(stderr, ", %zu could not be read", s->unread);
         rc = rc == COMMAND_OK ? COMMAND_IO : rc;
     }
+    if (s->looked > 0 && s->written + s->refused + s->unread == 0) {
+        fputs(": no file is of a format of this layout", stderr);
+    }
     fputc('\n', stderr);
     if (rc == COMMAND_OK && (s->refused > 0 || s->written == 0)) {
         rc = COMMAND_NOT_FOUND;
