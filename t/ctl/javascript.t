@@ -58,7 +58,7 @@ is((symbolicate("    at $wasm\[1]:$_\n", '--maps', "$dir/maps"))[0], 2, "no offs
 # modules that say where their map or debug information is, in stacks that Chrome
 # 156, Firefox 153, Safari's engine and Deno printed; what is there is what
 # llvm-symbolizer and trace-mapping find
-mkdir "$dir/wasm$_" for '', qw(/calc /asm /asm/maps /split /split/debug /two);
+mkdir "$dir/wasm$_" for '', qw(/calc /asm /asm/maps /split /split/debug /padded /two);
 sub module { my ($to, @sections) = @_;
     spew("$dir/wasm/$to", $sections[0] . join '', map {
         my ($name, $text) = @$_;
@@ -72,6 +72,9 @@ spew("$dir/wasm/asm/maps/asm.map", slurp("$data/wasm/maps/asm.map"));
 module('split/calc.wasm', $plain, [external_debug_info => 'debug/calc.debug.wasm']);
 module('split/calc.debug.wasm', $calc); # and so the folder has one module
 module('split/debug/calc.debug.wasm', $calc);
+module('padded/calc.wasm', $plain =~ s/^(.{8}\x01)\x10/$1\x90\x80\x80\x80\0/sr,
+       [external_debug_info => 'calc.debug.wasm']); # the size of a section, in 5 bytes
+module('padded/calc.debug.wasm', $calc);
 module("two/$_.wasm", $calc) for 'a', 'b';
 my $v8 = 'wasm://wasm/calc.wasm-6d62a20a:wasm-function';
 my $hash = 'wasm://wasm/9670072a:wasm-function';
@@ -83,6 +86,7 @@ my @firefox = ("calc.wasm.outer\@$http\[2]:0x9a\ncalc.wasm.call\@$made\[4]:0xdb\
     "middle\@/src/calc.c:9\nouter\@/src/calc.c:15\ncall\@/src/calc.c:26\ncall\@http://localhost/page.js:4:145\n");
 for (['Chrome', 'calc', @chrome], ['Firefox', 'calc', @firefox], ['a file of its own', 'split', @chrome],
      ['the file of a module in no file', 'split', @firefox],
+     ['code that begins elsewhere in it', 'padded', "    at calc.wasm.inner ($v8\[3]:0xcc)\n", $chrome[1] =~ /(.*\n)/],
      ['Deno', 'calc', "    at inner (wasm://wasm/calc.wasm-6d62a20a:wasm-function[0]:0xc8) {\n",
          "    at inner (/src/calc.c:3) {\n"],
      ['map', 'asm', "    at asm/inner ($hash\[0]:0x49)\nasm/outer\@http://localhost/asm.wasm:wasm-function[1]:0x5c\n",
@@ -108,8 +112,9 @@ like((symbolicate("    at $v8\[3]:0xc8\n", '--maps', "$dir/wasm/stripped"))[2],
 module('calc/calc.wasm', "\0asm\1\0\0\0\1\4\1\x60\0\0\3\2\1\0\x0a\4\1\2\0\x0b" .
        "\0\x19\4name\1\x12\1\0\x0f_ZN3app5innerEi", [external_debug_info => 'asm.txt']);
 spew("$dir/wasm/calc/asm.txt", 'no module');
-is((symbolicate("    at $v8\[0]:0x17\n", '--maps', "$dir/wasm/calc"))[1],
-   "    at app::inner(int) ($v8\[0]:0x17)\n", 'module: the name of C++ in it, as the file beside it is none');
+is(join('', (symbolicate("    at $v8\[0]:0x17\n", '--maps', "$dir/wasm/calc"))[1, 2]),
+   "    at app::inner(int) ($v8\[0]:0x17)\n" .
+   "symcachectl: $dir/wasm/calc/asm.txt: is text, not a PDB\n", 'module: the name of C++ in it, as the file beside it is none');
 like((symbolicate("    at $hash\[3]:0xc8\n", '--maps', "$dir/wasm/two"))[2],
      qr/has several modules of WebAssembly/, 'module: one of several');
 is((symbolicate("    at $_->[0]\[3]:0x49\n    at $_->[1]\[3]:0x49\n    at $_->[0]\[3]:0x49\n",

@@ -81,6 +81,7 @@ int wasm_identity_read(const uint8_t *data, size_t size,
             read_custom(&section, identity);
         } else if (id == WASM_CODE) {
             identity->has_symbols = true;
+            identity->code = (uint64_t)(section.at - data);
         }
     }
     return 0;

@@ -31,6 +31,7 @@ struct wasm_identity {
     size_t build_id_size;    /* 0: there is none */
     bool has_debug_info; /* DWARF */
     bool has_symbols;    /* code */
+    uint64_t code;       /* offset of the code section's content, or 0 */
     struct wasm_bytes source_map; /* the URLs of a map, and of a module with */
     struct wasm_bytes debug_file; /* debug information; empty: there is none */
 };

@@ -24,6 +24,7 @@
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 
+#define PATH_ROOM (2 * PATH_MAX)
 #define COMMENT_MAX (1u << 20) /* bytes at the end of a script */
 #define V8_URL "wasm://wasm/" /* of a module, whose name and hash follow */
 #define HASH 8                /* digits */
@@ -73,19 +74,21 @@ static int read_reference(int script, char *to, size_t room)
     return rc;
 }
 
-/* Opens the file that another one refers to by a relative path.  One that
- * begins with a slash is a web server's, or another machine's. */
-static int open_reference(const char *path, const char *reference, size_t size)
+/* Opens the file that another one refers to by a relative path, and writes its
+ * path.  One that begins with a slash is a web server's, or another machine's.
+ */
+static int open_reference(const char *path, const char *reference,
+                          char at[PATH_ROOM])
 {
-    char at[2 * PATH_MAX];
     const char *slash = strrchr(path, '/');
     int folder = slash != NULL ? (int)(slash - path) + 1 : 0;
+    size_t size = strlen(reference);
 
     if (size == 0 || size >= PATH_MAX || reference[0] == '/' ||
-        memmem(reference, size, "://", 3) != NULL) {
+        strstr(reference, "://") != NULL) {
         return -1;
     }
-    snprintf(at, sizeof(at), "%.*s%.*s", folder, path, (int)size, reference);
+    snprintf(at, PATH_ROOM, "%.*s%s", folder, path, reference);
     return open_file(at);
 }
 
@@ -102,14 +105,14 @@ static int open_map_beside(const char *path)
  * name.  Returns -1 if there is none; *is_inside: it may be in the script. */
 static int open_map(const char *path, int script, bool *is_inside)
 {
-    char reference[PATH_MAX];
+    char reference[PATH_MAX], at[PATH_ROOM];
     int fd = -1, rc = -1;
 
     if (script >= 0) {
         rc = read_reference(script, reference, sizeof(reference));
     }
     if (rc > 0) {
-        fd = open_reference(path, reference, strlen(reference));
+        fd = open_reference(path, reference, at);
     }
     if (fd < 0) {
         fd = open_map_beside(path);
@@ -117,6 +120,14 @@ static int open_map(const char *path, int script, bool *is_inside)
     *is_inside = fd < 0 && rc == 0;
     return fd;
 }
+
+/* What a module of WebAssembly refers to; -1: there is none. */
+struct module_parts {
+    int map;
+    int debug;      /* the file with its debug information */
+    uint64_t shift; /* of an offset in the module, to one in that file */
+    char debug_path[PATH_ROOM];
+};
 
 static void put_link(struct json_writer *w, const char *name,
                      const struct wasm_bytes *link)
@@ -127,7 +138,8 @@ static void put_link(struct json_writer *w, const char *name,
     }
 }
 
-/* In the child: what a module of WebAssembly refers to. */
+/* In the child: what a module of WebAssembly refers to, and where its code
+ * is. */
 static int read_links(void *arg, FILE *out)
 {
     const int *module = arg;
@@ -147,6 +159,7 @@ static int read_links(void *arg, FILE *out)
     if (!found.has_debug_info) {
         put_link(&w, "debug", &found.debug_file);
     }
+    json_put_hex(&w, "code", found.code);
     json_write_close(&w, '}');
     if (w.has_failed) {
         command_no_memory();
@@ -155,13 +168,36 @@ static int read_links(void *arg, FILE *out)
     return COMMAND_OK;
 }
 
-/* Opens the map of a module of WebAssembly, and the file with its debug
- * information, if it is another one; -1: there is none.  Returns false if the
- * file is no module. */
-static bool open_module(const char *path, int module, int *map, int *debug)
+static uint64_t code_offset(const cJSON *links)
+{
+    return strtoull(printable_field(links, "code"), NULL, 16);
+}
+
+/* Opens the file with the debug information of a module, if it is another one.
+ * Its code may begin elsewhere: a tool that strips a module may write the sizes
+ * of its sections in more bytes. */
+static void open_debug_file(const char *path, const cJSON *links,
+                            struct module_parts *parts)
+{
+    cJSON *found;
+    int code;
+
+    parts->debug = open_reference(path, printable_field(links, "debug"),
+                                  parts->debug_path);
+    if (parts->debug >= 0) {
+        found = report_child_read(parts->debug_path, read_links, &parts->debug,
+                                  &code);
+        parts->shift = code_offset(found) - code_offset(links);
+        cJSON_Delete(found);
+    }
+}
+
+/* Returns false if the file is no module of WebAssembly. */
+static bool open_module(const char *path, int module,
+                        struct module_parts *parts)
 {
     uint8_t head[8];
-    const char *link;
+    char at[PATH_ROOM];
     cJSON *links;
     int code;
 
@@ -170,11 +206,9 @@ static bool open_module(const char *path, int module, int *map, int *debug)
         return false;
     }
     links = report_child_read(path, read_links, &module, &code);
-    link = printable_field(links, "map");
-    *map = open_reference(path, link, strlen(link));
-    *map = *map >= 0 ? *map : open_map_beside(path);
-    link = printable_field(links, "debug");
-    *debug = open_reference(path, link, strlen(link));
+    parts->map = open_reference(path, printable_field(links, "map"), at);
+    parts->map = parts->map >= 0 ? parts->map : open_map_beside(path);
+    open_debug_file(path, links, parts);
     cJSON_Delete(links);
     return true;
 }
@@ -238,25 +272,28 @@ static void make_cache(const char *path, int input, int map,
 static bool try_path(const char *path, struct script_file *file)
 {
     bool is_inside = false;
-    int script = open_file(path), map = -1, debug = -1;
-    bool is_module = open_module(path, script, &map, &debug);
+    int script = open_file(path);
+    struct module_parts parts = {.map = -1, .debug = -1};
+    bool is_module = open_module(path, script, &parts);
 
     if (!is_module) {
-        map = open_map(path, script, &is_inside);
+        parts.map = open_map(path, script, &is_inside);
     }
-    if (map >= 0 || is_inside) {
-        make_cache(path, is_module ? -1 : script, map, SYMCACHE_KIND_JSCACHE,
+    if (parts.map >= 0 || is_inside) {
+        make_cache(path, is_module ? -1 : script, parts.map,
+                   SYMCACHE_KIND_JSCACHE, file);
+    } else if (parts.debug >= 0) {
+        make_cache(parts.debug_path, parts.debug, -1, SYMCACHE_KIND_SYMCACHE,
                    file);
-    } else if (debug >= 0) {
-        make_cache(path, debug, -1, SYMCACHE_KIND_SYMCACHE, file);
+        file->shift = file->kind == SCRIPT_MODULE ? parts.shift : 0;
     }
     if (is_module && file->kind == SCRIPT_NONE) {
         make_cache(path, script, -1, SYMCACHE_KIND_SYMCACHE, file);
     }
     fd_close(script);
-    fd_close(map);
-    fd_close(debug);
-    return script >= 0 || map >= 0;
+    fd_close(parts.map);
+    fd_close(parts.debug);
+    return script >= 0 || parts.map >= 0;
 }
 
 static bool ends_with(const char *text, const char *with)

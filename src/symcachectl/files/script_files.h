@@ -24,6 +24,7 @@ struct script_file {
     enum script_kind kind;
     struct jscache_reader map;
     struct symc_reader module;
+    uint64_t shift; /* of an offset in a trace, to one in module */
 };
 
 struct script_files {

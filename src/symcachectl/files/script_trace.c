@@ -159,7 +159,8 @@ static struct symc_string find_frame(struct script_files *files,
         return find_in_map(&file->map, names, line, caller);
     }
     line->is_bare = file->module.num_functions == 0;
-    symc_reader_lookup(&file->module, line->frame.column - 1, &line->symbols);
+    symc_reader_lookup(&file->module, line->frame.column - 1 + file->shift,
+                       &line->symbols);
     symbols = line->symbols;
     line->is_found = symc_reader_next(&symbols, &first);
     return none;
