@@ -75,6 +75,19 @@ static void read_lines(struct script_lines *lines, const char *text,
     }
 }
 
+/* Bundlers have "#x" in a map as the name of a private member, of which the
+ * scope has "#" already.  Symbolicator calls it "##x", and so do servers. */
+static size_t drop_second_hash(char *name, size_t size)
+{
+    char *hashes = memmem(name, size, "##", 2);
+
+    if (hashes == NULL) {
+        return size;
+    }
+    memmove(hashes, hashes + 1, (size_t)(name + size - hashes) - 1);
+    return size - 1;
+}
+
 /* The name of a frame, in the arena; caller is how the frame below calls it, or
  * absent. */
 static struct symc_string name_frame(struct arena *arena,
@@ -95,6 +108,7 @@ static struct symc_string name_frame(struct arena *arena,
         command_no_memory();
     }
     function.size = js_fold(function, folded, 3 * function.size + 16);
+    function.size = drop_second_hash(folded, function.size);
     function.data = folded;
     return function;
 }
