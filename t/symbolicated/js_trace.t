@@ -66,6 +66,10 @@ is_deeply [map { $_->{filename} } @json],
 $trace = $t->write_file('trace', "    at f ($url.none:1:1)\n");
 is qx(@command '$trace'), "    at f ($url.none:1:1)\n", 'nothing is found';
 is $? >> 8, 1, 'exit code';
+$t->wait_until('the log has a script that is missing', sub {
+    $t->symbolicated_log =~ /protocol=js status=200 frames=1 modules=1 missing=1 failed=0 / });
+like $t->symbolicated_log, qr/protocol=js status=200 frames=5 modules=1 missing=0 /, '... of the others none'
+    or diag $t->symbolicated_log;
 my $module = "    at f (wasm://wasm/9670072a:wasm-function[3]:0xc8)\n";
 $trace = $t->write_file('trace', $module);
 like qx(@command '$trace' 2>&1), qr/no frame was found: a server names no frames of WebAssembly in a text; --maps FOLDER does$/m,

@@ -255,6 +255,8 @@ struct api_call {
     const struct api_walk *walk; /* that its work has come to; or NULL */
     const size_t
         *scripts; /* how many frames of scripts came to what; or NULL */
+    size_t unfound; /* scripts that are not found, or their maps: no module was
+                       asked for, but the log counts them as missing ones */
     const char *left_out; /* of which the answer has not all, as there is too
                              much; static; or NULL */
     char *failure; /* of the first module that failed or is late, for the log:

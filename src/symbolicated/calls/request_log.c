@@ -114,6 +114,7 @@ static void print_line(struct request_log_line *line, const char *what,
                        const struct request_log_counts *counts, uint64_t usec)
 {
     const size_t *states = counts->states;
+    size_t unfound = call != NULL ? call->unfound : 0;
 
     line->size = 0;
     add_to_line(line, what);
@@ -121,10 +122,10 @@ static void print_line(struct request_log_line *line, const char *what,
     add_to_line(line, api_protocol_name(reply->protocol));
     add_number(line, " status=", (uint64_t)reply->status);
     add_number(line, " frames=", call != NULL ? call->nframes : 0);
-    add_number(line, " modules=", counts->modules);
+    add_number(line, " modules=", counts->modules + unfound);
     add_number(line, " missing=",
                states[API_MODULE_MISSING] + states[API_MODULE_UNSUPPORTED] +
-                   states[API_MODULE_MALFORMED]);
+                   states[API_MODULE_MALFORMED] + unfound);
     add_number(
         line, " failed=", states[API_MODULE_FAILED] + states[API_MODULE_LATE]);
     add_number(line, " us=", usec);

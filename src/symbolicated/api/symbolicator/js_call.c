@@ -89,6 +89,14 @@ static enum api_script outcome_of(const struct js_place *place)
     }
 }
 
+static bool is_unfound(const struct js_module *module)
+{
+    return module->is_wanted && module->cache == NULL &&
+           (module->error == JS_ERROR_SOURCE ||
+            module->error == JS_ERROR_MAP ||
+            module->error == JS_ERROR_DISABLED);
+}
+
 static void count_outcomes(struct js_call *call)
 {
     size_t i;
@@ -98,6 +106,10 @@ static void count_outcomes(struct js_call *call)
         call->scripts[outcome_of(&call->places[i])]++;
     }
     call->api.scripts = call->scripts;
+    call->api.unfound = 0;
+    for (i = 0; i < call->request.nscripts; i++) {
+        call->api.unfound += is_unfound(&call->modules[i]);
+    }
 }
 
 static enum api_next js_step(struct api_call *api, struct api_reply *reply)
