@@ -359,6 +359,8 @@ for (['', 'empty'], ["\0\1\2", 'not a profile'], ["\x0a\5\xff", 'not a profile']
         "400: $_->[1]" or diag $r->{raw};
 }
 is ask('x' x (1 << 20) . 'x')->{status}, 413, 'a profile that is too large';
+$r = ask('text', 'Content-Type: multipart/form-data; boundary=x');
+is "$r->{status} $r->{body}", '415 {"error":"the body is a form; send the profile itself, as curl --data-binary does"}', 'a form';
 my $frame = "\t            2010 [unknown] (/usr/bin/app)\n";
 is ask($frame x (300_000 / length $frame))->{status}, 200,
     'one that is larger than "limits.body_size"';

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "proto/header.h"
 #include "proto/hints.h"
 #include "reports/crash/crash.h"
@@ -301,11 +302,18 @@ struct api_call *profile_begin(const struct api_request *request,
 {
     const struct profile_config *config = &request->config->profile;
     const char *coding = request->header(request, "Content-Encoding");
+    const char *type = request->header(request, "Content-Type");
     struct profile_call *call;
 
     if (request->method != API_POST) {
         api_reply_header(reply, "Allow", "POST");
         refuse_profile(reply, 405, "send a POST request");
+        return NULL;
+    }
+    if (type != NULL && strncasecmp(type, "multipart/", 10) == 0) {
+        refuse_profile(reply, 415,
+                       "the body is a form; send the profile itself, as curl "
+                       "--data-binary does");
         return NULL;
     }
     if (request->spool == NULL ||
