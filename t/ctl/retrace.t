@@ -10,7 +10,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use Encode qw(decode_utf8 encode_utf8);
+use Encode qw(decode_utf8 encode encode_utf8);
 use JSON::PP ();
 use Test::More;
 use Test::Symcache;
@@ -270,8 +270,9 @@ $t->write_file('maps/app-1/mapping.txt', "# compiler: R8\n# pg_map_id: fedcba9\n
     . "# pg_map_hash: SHA-256 fedcba9" . 'e' x 57 . "\nother.Main -> a.a:\n    2:3:void no():10:11 -> a\n");
 $t->write_file('maps/app-2/mapping.txt', "# compiler: R8\n# compiler_version: 8.5.35\n"
     . "# pg_map_id: 0123abc\n# pg_map_hash: SHA-256 $hash\n$mapping");
+$t->write_file('maps/wide.txt', encode('UTF-16', "# pg_map_id: 9999abc\n$mapping"));
 $t->write_file('maps/readme', "r8-map-id-0123abc is in the app\n");
-for my $id ('0123abc', $hash) {
+for my $id ('0123abc', $hash, '9999abc') { # the last one in UTF-16
     my $by_id = "a.a: boom\n\tat a.a.a(r8-map-id-$id:2)\n";
     my @got = run($by_id, 'retrace', $t->path('maps'));
     is_deeply \@got, [0, "org.Main: boom\n\tat org.Main.run(Main.java:10)\n", ''],

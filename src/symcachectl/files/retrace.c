@@ -86,8 +86,10 @@ static bool has_id(const char *head, size_t size)
 static int look_at_mapping(const char *path, const struct stat *st, int type,
                            struct FTW *ftw)
 {
-    char head[HEAD];
+    char head[HEAD], *converted;
     ssize_t n = -1;
+    size_t size;
+    bool is_found;
     int fd =
         type == FTW_F ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
 
@@ -95,7 +97,11 @@ static int look_at_mapping(const char *path, const struct stat *st, int type,
         n = read(fd, head, sizeof(head));
         close(fd);
     }
-    if (n > 0 && has_id(head, (size_t)n)) {
+    size = n > 0 ? (size_t)n : 0;
+    converted = input_as_utf8(head, &size);
+    is_found = has_id(converted != NULL ? converted : head, size);
+    free(converted);
+    if (is_found) {
         snprintf(wanted.path, sizeof(wanted.path), "%s", path);
         return 1;
     }
