@@ -137,6 +137,15 @@ SKIP: {
 
 # --- a connection of HTTP/2 that has become silent
 
+# Of symcached to this port.
+sub connections {
+    my $to = sprintf ':%04X', $_[0];
+    my %mine = map { (readlink // '') =~ /socket:\[(\d+)\]/ ? ($1 => 1) : () }
+        glob "/proc/$t->{helper}/fd/*";
+    open my $table, '<', '/proc/net/tcp' or die;
+    return scalar grep { my @f = split; $f[2] =~ /$to\z/ && $mine{ $f[9] } } <$table>;
+}
+
 SKIP: {
     skip 'no extended attributes', 2 if !defined $fleet->note;
     my $dir = $t->dir;
@@ -163,6 +172,7 @@ CONF
     utime $month, $month, $s3->file($path);
     is $fleet->ask($key), 200, 'used where the connection that is kept is silent';
     $fleet->wait_metric('puts_total{result="refreshed"}', 1);
+    $t->wait_until('the silent one is closed', sub { connections($port) <= 1 }, 20);
     kill 'CONT', @workers;
     $t->stop_nginx;
     requests();

@@ -366,21 +366,29 @@ void fetcher_go_on(struct fetcher_slot *slot)
     evtimer_add(slot->pool->go_on, &at_once);
 }
 
+/* Its descriptors are of no use any more. */
+static void drop_soon(struct fetcher *fetcher)
+{
+    static const struct timeval at_once;
+
+    evtimer_add(fetcher->dropper, &at_once);
+}
+
 void fetcher_was_silent(struct fetcher_slot *slot)
 {
     slot->pool->is_left = true;
+    drop_soon(slot->pool->fetcher);
 }
 
 void fetcher_remove(struct fetcher_slot *slot, CURL *easy)
 {
-    static const struct timeval at_once;
     struct fetcher_pool *pool = slot->pool;
 
     curl_multi_remove_handle(pool->multi, easy);
     if (--pool->transfers == 0) {
         become_idle(pool);
-        if (idle.n > POOLS_IDLE_MAX) {
-            evtimer_add(pool->fetcher->dropper, &at_once);
+        if (idle.n > POOLS_IDLE_MAX || pool->is_left) {
+            drop_soon(pool->fetcher);
         }
     }
 }
