@@ -407,6 +407,26 @@ $s3->save($object, @last[0, 1]);
 $s3->fail('');
 is $u->read($r, 'PUT')->{status}, 201, 'taken';
 $t->wait_until('it goes, too', sub { stored() eq '' });
+for my $restart (0, 1) {
+    requests();
+    $s3->fail('held-entries');
+    $r = $u->begin('PUT', "/symbols/$path?force=1", $pdb, @Test::Uploads::token);
+    $t->wait_until('it is stored', sub { is_in_tier($pdb) });
+    is $u->admin('POST', $changed, 'Content-Length: 0')->{status}, 200,
+        'another machine replaces it meanwhile, and then the tier cannot be asked';
+    $s3->save($object, @last[0, 1]);
+    $s3->fail('busy-files');
+    is $u->read($r, 'PUT')->{status}, 201, 'taken';
+    $t->wait_until('the tier is asked', sub { requests() =~ /HEAD/ });
+    $t->wait_until('... which must be known after a crash',
+        sub { (() = glob "$dir/uploads$n/.changing/*") == 1 });
+    is stored(), $path, 'it stays, as it may be the last copy';
+    $t->stop_symcached if $restart;
+    $s3->fail('');
+    $t->start_symcached(config(\%s3)) if $restart;
+    $t->wait_until('it goes when the tier says so', sub { stored() eq '' });
+    $t->wait_until('... for good', sub { !glob "$dir/uploads$n/.changing/*" });
+}
 $s3->save($object, @mine[0, 1]);
 is put($path, $pdb)->{status}, 200, 'sent here again';
 $s3->fail('silent');

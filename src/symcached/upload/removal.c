@@ -4,6 +4,7 @@
 #include "removal.h"
 
 #include <errno.h>
+#include <event2/event.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/disk_full.h"
+#include "base/event.h"
 #include "base/fd_close.h"
 #include "base/log.h"
 #include "config/config.h"
@@ -31,6 +33,8 @@
 #include "tier_copy.h"
 #include "peer_notification.h"
 
+#define RETRY_SECONDS 5
+
 struct upload_removal {
     LIST_ENTRY(upload_removal) entry;
     struct removals *removals;
@@ -42,6 +46,7 @@ struct upload_removal {
     bool is_told;
     bool is_same; /* its bytes have not changed */
     bool is_late; /* what was told may be long ago */
+    struct event *retry; /* while the tier cannot be asked, or NULL */
     bool gives_way;
     bool keeps;   /* the file stays here */
     ino_t inode;  /* of what is compared with the tier's */
@@ -79,6 +84,7 @@ static void end_removal(struct upload_removal *removal, int status,
     if (removal->original != NULL) {
         tiers_original_cancel(removal->original);
     }
+    event_drop(removal->retry);
     invalidation_cancel(removal->invalidation);
     peer_notification_cancel(removal->notification);
     write_ahead_log_leave(removal->intent);
@@ -273,6 +279,49 @@ static void take_note(struct upload_removal *removal)
     }
 }
 
+/* Other machines need not know about the removal of an old file.  A full disk
+ * does not fail the removal, because that may be meant to free space.  Returns
+ * 0, or an errno. */
+static int note_intent(struct upload_removal *removal)
+{
+    char below[PATH_MAX];
+    int errnum;
+
+    if (!find_ids(removal) || removal->is_old) {
+        return 0;
+    }
+    print_root(below, removal);
+    errnum = write_ahead_log_write(&removal->intent, below,
+                                   !removal->is_told, &removal->file, 1);
+    return disk_is_full(errnum) ? 0 : errnum;
+}
+
+static bool compare_with_tier(struct upload_removal *removal);
+
+static void on_retry(evutil_socket_t fd, short events, void *arg)
+{
+    if (!compare_with_tier(arg)) {
+        take_note(arg);
+    }
+}
+
+/* The next process does it, if this one ends before the tier answers. */
+static void compare_later(struct upload_removal *removal)
+{
+    static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
+
+    if (removal->retry == NULL) {
+        (void)note_intent(removal);
+        removal->retry =
+            evtimer_new(removal->removals->base, on_retry, removal);
+    }
+    if (removal->retry == NULL) {
+        end_removal(removal, 503, strerror(ENOMEM));
+        return;
+    }
+    evtimer_add(removal->retry, &pause);
+}
+
 /* Of two machines that have stored a file at a time, and tell each other, the
  * tier has that of one, which keeps its copy; the other one may have been
  * killed.  What is stored here meanwhile is not what was compared.  If both
@@ -290,11 +339,15 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
     is_there = lstat(path, &st) == 0;
     if (outcome == TIER_ORIGINAL_SAME || outcome == TIER_ORIGINAL_RECENT ||
         (is_there && st.st_ino != removal->inode)) {
-        end_removal(removal, 200, "");
+        end_well(removal, "");
         return;
     }
-    if (outcome == TIER_ORIGINAL_FAILED && is_there && !removal->gives_way) {
-        end_removal(removal, 503, detail); /* it is told again */
+    if (outcome == TIER_ORIGINAL_FAILED && is_there) {
+        if (removal->gives_way) {
+            compare_later(removal);
+        } else {
+            end_removal(removal, 503, detail); /* it is told again */
+        }
         return;
     }
     removal->keeps = removal->keeps && outcome != TIER_ORIGINAL_OTHER;
@@ -317,7 +370,7 @@ static bool compare_with_tier(struct upload_removal *removal)
     print_path(path, removal);
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0 &&
-        (removal->keeps || removal->is_late ||
+        (removal->keeps || removal->is_late || removal->gives_way ||
          time(NULL) - st.st_ctime < TIER_RECENT_SECONDS)) {
         removal->inode = st.st_ino;
         if (removal->is_same) {
@@ -417,23 +470,6 @@ static void remove_there(struct upload_removal *removal, const char *path,
     if (removal->original == NULL) {
         end_removal(removal, 503, strerror(errno));
     }
-}
-
-/* Other machines need not know about the removal of an old file.  A full disk
- * does not fail the removal, because that may be meant to free space.  Returns
- * 0, or an errno. */
-static int note_intent(struct upload_removal *removal)
-{
-    char below[PATH_MAX];
-    int errnum;
-
-    if (!find_ids(removal) || removal->is_old) {
-        return 0;
-    }
-    print_root(below, removal);
-    errnum = write_ahead_log_write(&removal->intent, below, true,
-                                   &removal->file, 1);
-    return disk_is_full(errnum) ? 0 : errnum;
 }
 
 void removals_start(struct removals *removals,

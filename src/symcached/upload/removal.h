@@ -30,7 +30,7 @@ struct removal_request {
     bool is_same; /* its bytes have not changed */
     bool is_late; /* it could not be told at once */
     bool is_made_of; /* only what was made of it may be another file's */
-    bool gives_way; /* it is not told again if the tier cannot be asked */
+    bool gives_way; /* nobody tells it again if the tier cannot be asked */
     bool keeps;   /* who has told may not have stored the file: this one stays,
                      unless the tier has another one */
     char ids[SYMSTORE_PATH_IDS][SYMCACHE_ID_TEXT_MAX + 1]; /* what it may be

@@ -67,7 +67,7 @@ sub load {
 # writes hang), "held" (they wait until
 # it fails in another way), "held-parts" (parts of a symbfile that are read do),
 # "held-entries" (those for the index do),
-# "busy", "expired" (keys without the token "fresh"),
+# "busy", "busy-files" (all but those for the index), "expired" (keys without the token "fresh"),
 # "no-delete" (keys that may not), "part N" (of an upload in parts), or a status
 # and a code.  In one step: a request
 # that came between two modes would find none.
@@ -247,7 +247,8 @@ sub answer {
             && $self->{t}->read_file('mode') eq $mode;
         return $c->close;
     }
-    return refuse($c, 503, 'SlowDown') if $mode eq 'busy';
+    return refuse($c, 503, 'SlowDown') if $mode eq 'busy'
+        || $mode eq 'busy-files' && $req->{path} !~ m{/\.index/};
     return refuse($c, split / /, $mode) if $mode =~ /^\d+ \w+$/;
     my $vendor = $self->{check}{vendor};
     my $wrong = $self->{check}{wrong} ? $self->{check}{wrong}->($req)
