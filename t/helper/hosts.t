@@ -36,6 +36,10 @@ sub script {
     return $c->reply(429, { 'Retry-After' => 30 }, '') if $name =~ /^late/;
     return $c->reply(200, { 'Repr-Digest' => 'sha-256=:' . 'A' x 43 . '=:' },
                      $crash) if $name =~ /^other-sum/;
+    if ($name =~ /^ssh/) {
+        $c->send("SSH-2.0-OpenSSH_9.2\r\n");
+        return $c->close;
+    }
     return $c->reply(500, {}, '') if -e flag('broken') && $name !~ /other/;
     if ($name =~ /^long/) {
         my $text = $c->reply_text(200, {}, $crash);
@@ -109,6 +113,10 @@ is host('a')->{failures}, 0, 'and not counted';
 $c->undecided('other-sum-a.pdb', 'failed', qr/^damaged on the way/,
               'a file with another SHA-256');
 is host('a')->{failures}, 0, 'is no failure of the host, which has sent it';
+
+$c->undecided('ssh-a.pdb', 'failed', qr/HTTP/, 'another protocol');
+is host('a')->{failures}, 2, 'is a failure of the host';
+$c->found('after-ssh-a.pdb', 'which goes on');
 
 raise('broken');
 $c->undecided('one-a.pdb', 'failed', qr/^500$/, 'failures 1 and 2');

@@ -133,7 +133,6 @@ void classify_error(struct classification *class, CURLcode code,
     case CURLE_COULDNT_RESOLVE_PROXY:
         classify_unresolved(class);
         break;
-    case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CACERT_BADFILE:
