@@ -27,7 +27,8 @@ struct send {
     struct fetcher *fetcher;
     const struct transport_config *transport;
     struct fetcher_slot slot;
-    struct host *host; /* NULL: a socket of this machine */
+    struct host *host; /* or NULL */
+    bool is_local;     /* asks a socket of this machine */
     struct address_choice choice;
     bool running;
     int fd;
@@ -144,9 +145,14 @@ static void on_done(void *arg, CURLcode code)
                  send->response.status);
     } else {
         classify_error(&class, code, send->error, 0);
+        classify_connection(&class, code, send->easy);
         if (send->no_socket != 0) {
             snprintf(class.detail, sizeof(class.detail), "socket: %s",
                      strerror(send->no_socket));
+        } else if (send->is_local && class.errnum != 0) {
+            /* libcurl tells of a host and a port */
+            snprintf(class.detail, sizeof(class.detail), "connect: %s",
+                     strerror(class.errnum));
         }
         if (send->response.lines_size == 0) {
             address_choice_failed(&send->choice, send->host, send->easy, code,
@@ -231,6 +237,7 @@ struct send *send_start(struct fetcher *fetcher,
     }
     send->fetcher = fetcher;
     send->transport = request->transport;
+    send->is_local = request->socket != NULL;
     send->fd = request->fd;
     send->from = request->from;
     send->size = request->size;
