@@ -3,6 +3,11 @@
  */
 #include "frame_expression.h"
 
+#include <string.h>
+
+/* Operations on the stack copy code.  Compilers need less than 100 bytes. */
+#define COPIED_MAX 1000
+
 enum {
     DW_OP_deref = 0x06,
     DW_OP_const1u = 0x08,
@@ -15,9 +20,18 @@ enum {
     DW_OP_const8s = 0x0f,
     DW_OP_constu = 0x10,
     DW_OP_consts = 0x11,
+    DW_OP_dup = 0x12,
+    DW_OP_drop = 0x13,
+    DW_OP_over = 0x14,
+    DW_OP_pick = 0x15,
+    DW_OP_swap = 0x16,
+    DW_OP_rot = 0x17,
     DW_OP_and = 0x1a,
     DW_OP_minus = 0x1c,
+    DW_OP_mod = 0x1d,
     DW_OP_mul = 0x1e,
+    DW_OP_neg = 0x1f,
+    DW_OP_not = 0x20,
     DW_OP_or = 0x21,
     DW_OP_plus = 0x22,
     DW_OP_plus_uconst = 0x23,
@@ -45,6 +59,7 @@ static const struct {
 } binary[] = {
     {DW_OP_and, CFICACHE_BIT_AND},   {DW_OP_minus, CFICACHE_SUBTRACT},
     {DW_OP_mul, CFICACHE_MULTIPLY},  {DW_OP_or, CFICACHE_BIT_OR},
+    {DW_OP_mod, CFICACHE_REMAINDER},
     {DW_OP_plus, CFICACHE_ADD},      {DW_OP_shl, CFICACHE_SHIFT_LEFT},
     {DW_OP_shr, CFICACHE_SHIFT_RIGHT}, {DW_OP_xor, CFICACHE_BIT_XOR},
     {DW_OP_eq, CFICACHE_EQUAL},      {DW_OP_ge, CFICACHE_GREATER_EQUAL},
@@ -56,15 +71,29 @@ struct compiler {
     struct frame_registers *registers;
     struct cficache_code *code;
     struct cursor c;
-    unsigned depth;  /* values on the stack */
+    unsigned depth; /* values on the stack; the code of each is in one piece */
+    size_t starts[CFICACHE_STACK];
+    size_t copied;   /* bytes of code */
     bool needs_more; /* it took more of them than there were */
     bool has_failed; /* there is no memory; the failure is set */
 };
 
+/* Takes values whose code is followed by that of one new value. */
 static void take(struct compiler *s, unsigned count)
 {
     s->needs_more |= s->depth < count;
     s->depth -= s->depth < count ? s->depth : count;
+}
+
+/* What follows makes a value.  Returns false if there are too many. */
+static bool begin_value(struct compiler *s)
+{
+    if (s->depth == CFICACHE_STACK) {
+        s->code->fails = true;
+        return false;
+    }
+    s->starts[s->depth++] = s->code->size;
+    return true;
 }
 
 static void check(struct compiler *s, enum symc_status status)
@@ -78,17 +107,24 @@ static void check(struct compiler *s, enum symc_status status)
 static void put_operation(struct compiler *s,
                           enum cficache_operation operation)
 {
-    take(s, operation == CFICACHE_PUSH_CFA ? 0
-            : operation == CFICACHE_READ   ? 1
-                                           : 2);
-    s->depth++;
+    unsigned count = operation == CFICACHE_PUSH_CFA ? 0
+                     : operation == CFICACHE_READ   ? 1
+                                                    : 2;
+
+    take(s, count);
+    if (count > 0) {
+        s->depth++; /* it begins where the first of them did */
+    } else if (!begin_value(s)) {
+        return;
+    }
     check(s, cficache_code_operation(s->code, operation));
 }
 
 static void put_number(struct compiler *s, int64_t number)
 {
-    s->depth++;
-    check(s, cficache_code_number(s->code, number));
+    if (begin_value(s)) {
+        check(s, cficache_code_number(s->code, number));
+    }
 }
 
 /* Adds a number to the value on the stack. */
@@ -113,9 +149,97 @@ static void put_register(struct compiler *s, uint64_t number)
         s->code->fails = true;
         return;
     }
-    s->depth++;
-    check(s, cficache_code_name(s->code, reg->name));
-    put_sum(s, offset);
+    if (begin_value(s)) {
+        check(s, cficache_code_name(s->code, reg->name));
+        put_sum(s, offset);
+    }
+}
+
+/* Puts a copy of a value, of those below the last one by its number, on top of
+ * the stack. */
+static void copy_value(struct compiler *s, unsigned below)
+{
+    size_t start, size;
+
+    if (s->depth <= below) {
+        s->needs_more = true;
+        return;
+    }
+    start = s->starts[s->depth - 1 - below];
+    size = (below > 0 ? s->starts[s->depth - below] : s->code->size) - start;
+    s->copied += s->code->size - start;
+    if (s->copied > COPIED_MAX) {
+        s->code->fails = true;
+    } else if (begin_value(s)) {
+        check(s, cficache_code_copy(s->code, start, size));
+    }
+}
+
+/* Moves a value to the top of the stack. */
+static void move_value(struct compiler *s, unsigned below)
+{
+    unsigned i;
+    size_t start, size;
+    struct cficache_code *code = s->code;
+
+    copy_value(s, below);
+    if (s->needs_more || s->has_failed || code->fails) {
+        return;
+    }
+    i = s->depth - 2 - below;
+    start = s->starts[i];
+    size = s->starts[i + 1] - start;
+    memmove(code->data + start, code->data + start + size,
+            code->size - start - size);
+    code->size -= size;
+    for (s->depth--; i < s->depth; i++) {
+        s->starts[i] = s->starts[i + 1] - size;
+    }
+}
+
+static void drop_value(struct compiler *s)
+{
+    take(s, 1);
+    if (!s->needs_more) {
+        s->code->size = s->starts[s->depth];
+    }
+}
+
+/* Compiles an operation on the stack; returns false if it is none. */
+static bool compile_stack(struct compiler *s, uint8_t code)
+{
+    switch (code) {
+    case DW_OP_dup:
+        copy_value(s, 0);
+        return true;
+    case DW_OP_drop:
+        drop_value(s);
+        return true;
+    case DW_OP_over:
+        copy_value(s, 1);
+        return true;
+    case DW_OP_pick:
+        copy_value(s, cursor_8(&s->c));
+        return true;
+    case DW_OP_swap:
+        move_value(s, 1);
+        return true;
+    case DW_OP_rot: /* the last one goes below two others */
+        move_value(s, 2);
+        move_value(s, 2);
+        return true;
+    case DW_OP_neg:
+        put_number(s, 0);
+        move_value(s, 1);
+        put_operation(s, CFICACHE_SUBTRACT);
+        return true;
+    case DW_OP_not:
+        put_number(s, -1);
+        put_operation(s, CFICACHE_BIT_XOR);
+        return true;
+    default:
+        return false;
+    }
 }
 
 static void compile_other(struct compiler *s, uint8_t code)
@@ -128,7 +252,9 @@ static void compile_other(struct compiler *s, uint8_t code)
             return;
         }
     }
-    s->code->fails = code != DW_OP_nop;
+    if (!compile_stack(s, code) && code != DW_OP_nop) {
+        s->code->fails = true;
+    }
 }
 
 static void compile_operation(struct compiler *s)
@@ -198,14 +324,16 @@ static void compile(struct compiler *s, const struct cursor *expression,
     s->code->size = 0;
     s->code->fails = false;
     s->depth = 0;
+    s->copied = 0;
     s->needs_more = false;
     if (has_cfa) {
         put_operation(s, CFICACHE_PUSH_CFA);
     }
-    while (s->c.at < s->c.end && !s->has_failed && !s->code->fails) {
+    while (s->c.at < s->c.end && !s->has_failed && !s->code->fails &&
+           !s->needs_more) {
         compile_operation(s);
     }
-    s->code->fails = s->code->fails || s->c.failed;
+    s->code->fails = s->code->fails || s->c.failed || s->needs_more;
 }
 
 int frame_expression_compile(struct frame_registers *registers,

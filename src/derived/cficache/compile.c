@@ -107,6 +107,15 @@ enum symc_status cficache_code_name(struct cficache_code *code, uint8_t name)
     return append(code, data, sizeof(data));
 }
 
+enum symc_status cficache_code_copy(struct cficache_code *code, size_t start,
+                                    size_t size)
+{
+    if (array_need(&code->data, &code->room, code->size + size, 1) != 0) {
+        return SYMC_NO_MEMORY; /* now, as append() would move what it copies */
+    }
+    return append(code, code->data + start, size);
+}
+
 static enum symc_status append_name(struct cficache_names *names,
                                     struct cficache_code *code,
                                     const char *text, size_t size)

@@ -40,6 +40,9 @@ enum symc_status cficache_code_operation(struct cficache_code *code,
 enum symc_status cficache_code_number(struct cficache_code *code,
                                       int64_t number);
 enum symc_status cficache_code_name(struct cficache_code *code, uint8_t name);
+/* ... or what some of the code does once more. */
+enum symc_status cficache_code_copy(struct cficache_code *code, size_t start,
+                                    size_t size);
 
 /* Compiles the expression of a register's rule, or the program of a STACK WIN
  * record, into code, which is emptied first. */
