@@ -65,7 +65,10 @@ struct stackwalk {
     /* A function that CFI describes may leave the stack pointer as it is, if
      * its caller does not.  Upstream allows it in the first frame only. */
     bool keeps_sp;
-    const struct stackwalk_memory *stack; /* or NULL */
+    const struct stackwalk_memory *stack; /* or NULL; a walk can go on in
+                                             another range */
+    const struct stackwalk_memory *memory; /* ascending, without overlaps */
+    size_t num_memory;
     const struct stackwalk_module *modules; /* ascending, without overlaps */
     size_t num_modules;
     const struct stackwalk_symbols *symbols;
@@ -84,6 +87,11 @@ struct stackwalk_frame {
     bool has_kept_sp; /* its stack pointer is that of its callee */
     struct stackwalk_registers registers;
 };
+
+/* Finds the range of memory at an address, or NULL. */
+const struct stackwalk_memory *
+stackwalk_memory_at(const struct stackwalk_memory *memory, size_t count,
+                    uint64_t address);
 
 /* Finds the module at an address, or STACKWALK_NO_MODULE. */
 size_t stackwalk_module_at(const struct stackwalk *walk, uint64_t address);

@@ -27,6 +27,26 @@ size_t stackwalk_module_at(const struct stackwalk *walk, uint64_t address)
                : STACKWALK_NO_MODULE;
 }
 
+const struct stackwalk_memory *
+stackwalk_memory_at(const struct stackwalk_memory *memory, size_t count,
+                    uint64_t address)
+{
+    size_t half, base = 0;
+
+    if (count == 0) {
+        return NULL;
+    }
+    while (count > 1) {
+        half = count / 2;
+        base += memory[base + half].start <= address ? half : 0;
+        count -= half;
+    }
+    return memory[base].start <= address &&
+                   address - memory[base].start < memory[base].size
+               ? &memory[base]
+               : NULL;
+}
+
 bool caller_read(const struct stackwalk *walk, uint64_t address,
                  uint64_t *word)
 {
@@ -100,6 +120,18 @@ static bool is_caller(const struct stackwalk *walk,
             walk->cpu != STACKWALK_X86 && walk->cpu != STACKWALK_AMD64);
 }
 
+/* The handler of a signal may have a stack of its own. */
+static void find_stack(struct stackwalk *walk, uint64_t sp)
+{
+    const struct stackwalk_memory *stack;
+    uint64_t word;
+
+    if (!caller_read(walk, sp, &word)) {
+        stack = stackwalk_memory_at(walk->memory, walk->num_memory, sp);
+        walk->stack = stack != NULL ? stack : walk->stack;
+    }
+}
+
 static bool find_caller(struct stackwalk *walk, struct stackwalk_frame *frame)
 {
     struct stackwalk_registers caller;
@@ -134,6 +166,9 @@ static bool find_caller(struct stackwalk *walk, struct stackwalk_frame *frame)
     frame->trust = trust;
     frame->is_interrupted = is_interrupted;
     frame->registers = caller;
+    if (is_interrupted) {
+        find_stack(walk, caller.values[stackwalk_cpus[walk->cpu].sp]);
+    }
     return true;
 }
 

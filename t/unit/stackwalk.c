@@ -51,7 +51,7 @@ static int append(void *context, const void *data, size_t size)
     return 0;
 }
 
-static void convert(struct cache *cache)
+static void convert(struct cache *cache, const char *records)
 {
     const struct debuginfo_maker *maker = breakpad_format.makes;
     struct symc_sink sink = {append, cache};
@@ -64,7 +64,7 @@ static void convert(struct cache *cache)
     }
     cache->size = 0;
     assert_int_equal(cfi_convert(maker->read_cfi, false,
-                                 (const uint8_t *)text, sizeof(text) - 1,
+                                 (const uint8_t *)records, strlen(records),
                                  &sink, &result, &failure),
                      0);
     assert_int_equal(cficache_reader_open(&cache->reader, cache->data,
@@ -127,7 +127,7 @@ static void constant_sp_test(void **state)
     struct cache cache;
     struct found found;
 
-    convert(&cache);
+    convert(&cache, text);
     walk(&cache, false, &found);
     assert_int_equal(found.count, 2);
     assert_int_equal(found.addresses[1], 0x2010);
@@ -139,9 +139,56 @@ static void constant_sp_test(void **state)
     assert_int_equal(found.addresses[4], 0x4010);
 }
 
+/* A signal handler with a stack of its own: its caller has saved the stack
+ * pointer and the address of what was interrupted. */
+static const char signal_text[] =
+    "MODULE Linux x86_64 000000000000000000000000000000000 x\n"
+    "STACK CFI INIT 1000 100 .cfa: $rsp 0 + ^ .ra: $rsp 8 + ^ .signal: .cfa\n"
+    "STACK CFI INIT 2000 100 .cfa: $rsp 16 + .ra: .cfa 8 - ^\n";
+
+static void signal_stack_test(void **state)
+{
+    static uint64_t handler[2] = {0x4000, BASE + 0x2010};
+    static uint64_t thread[4] = {0, BASE + 0x2020, 0, BASE + 0x2030};
+    const struct stackwalk_memory memory[] = {
+        {(uint8_t *)thread, 0x4000, sizeof(thread), false},
+        {(uint8_t *)handler, 0x8000, sizeof(handler), false}};
+    const struct stackwalk_module module = {BASE, 0x10000};
+    const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[STACKWALK_AMD64];
+    struct cache cache;
+    const struct stackwalk_symbols symbols = {find_cfi, has_no_function,
+                                              &cache};
+    struct stackwalk_registers registers = {.known = 0};
+    struct found found;
+    struct stackwalk w;
+    size_t num_memory;
+
+    convert(&cache, signal_text);
+    set(&registers, cpu->pc, BASE + 0x1010);
+    set(&registers, cpu->sp, 0x8000);
+    for (num_memory = 0; num_memory <= 2; num_memory += 2) {
+        w = (struct stackwalk){.cpu = STACKWALK_AMD64,
+                               .is_corrected = true,
+                               .stack = &memory[1],
+                               .memory = memory,
+                               .num_memory = num_memory,
+                               .modules = &module,
+                               .num_modules = 1,
+                               .symbols = &symbols,
+                               .max_frames = FRAMES};
+        memset(&found, 0, sizeof(found));
+        assert_true(stackwalk_run(&w, &registers, on_frame, &found));
+        assert_int_equal(found.count, 2 + num_memory);
+        assert_int_equal(found.addresses[1], 0x2010);
+    }
+    assert_int_equal(found.addresses[2], 0x2020);
+    assert_int_equal(found.addresses[3], 0x2030);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(constant_sp_test)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(constant_sp_test),
+                                       cmocka_unit_test(signal_stack_test)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,18 +135,5 @@ bool memory_read(struct minidump *dump)
 const struct stackwalk_memory *memory_at(const struct minidump *dump,
                                          uint64_t address)
 {
-    size_t half, base = 0, count = dump->num_memory;
-    const struct stackwalk_memory *m = dump->memory;
-
-    if (count == 0) {
-        return NULL;
-    }
-    while (count > 1) {
-        half = count / 2;
-        base += m[base + half].start <= address ? half : 0;
-        count -= half;
-    }
-    return m[base].start <= address && address - m[base].start < m[base].size
-               ? &m[base]
-               : NULL;
+    return stackwalk_memory_at(dump->memory, dump->num_memory, address);
 }

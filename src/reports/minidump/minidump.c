@@ -242,6 +242,8 @@ struct stackwalk minidump_walk(const struct minidump *dump,
     struct stackwalk walk = {.cpu = dump->cpu,
                              .is_windows = dump->os == MINIDUMP_WINDOWS,
                              .is_ios = dump->os == MINIDUMP_IOS,
+                             .memory = dump->memory,
+                             .num_memory = dump->num_memory,
                              .modules = dump->ranges,
                              .num_modules = dump->num_modules,
                              .symbols = symbols};
