@@ -36,7 +36,7 @@
 
 /* The note of a conversion for which files of split DWARF are missing, and how
  * it goes on if the program has a build id. */
-#define SPLIT_NOTE "functions are missing of split DWARF"
+#define SPLIT_NOTE "inlined calls are missing of split DWARF"
 #define SPLIT_OF_NOTE " of the program with build id "
 
 struct supplement_file {

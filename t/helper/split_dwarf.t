@@ -101,7 +101,7 @@ $t->write_file('token', "0123456789abcdef0123456789abcdef\n");
 @upload = ('upload', '--url', "http://127.0.0.1:$port/symbols", '--token', '@' . $t->path('token'));
 my $r = $ctl->run(@upload, "$dir/app.debug");
 is $r->{code}, 0, 'a debug file is sent' or diag $r->{err};
-ok made('default') eq $without, '... and functions are missing';
+ok made('default') eq $without, '... and inlined calls are missing';
 ok made('mixed', '') eq $with, 'by its build id a package is found elsewhere, also for who does not know that';
 $r = $ctl->run(@upload, "$dir/app.dwp");
 is $r->{code}, 0, 'its package, beside the program' or diag $r->{err};

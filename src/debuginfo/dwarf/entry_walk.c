@@ -149,14 +149,10 @@ static int open_dead(struct dwarf_walk *w, int64_t depth)
     return 0;
 }
 
-/* Looks up an address in the symbol table.  Returns NULL if there is none, or
- * one without a name. */
-static const struct debuginfo_symbol *symbol_at(const struct dwarf_walk *w,
-                                                uint64_t address)
+/* Finds the first symbol from an address on, as its place in the table. */
+static size_t first_symbol(const struct dwarf_object *object, uint64_t address)
 {
-    const struct dwarf_object *object = w->reader->object;
     size_t low = 0, high = object->num_addresses, middle;
-    const struct debuginfo_symbol *symbol;
 
     while (low < high) {
         middle = low + (high - low) / 2;
@@ -166,6 +162,18 @@ static const struct debuginfo_symbol *symbol_at(const struct dwarf_walk *w,
             high = middle;
         }
     }
+    return low;
+}
+
+/* Looks up an address in the symbol table.  Returns NULL if there is none, or
+ * one without a name. */
+static const struct debuginfo_symbol *symbol_at(const struct dwarf_walk *w,
+                                                uint64_t address)
+{
+    const struct dwarf_object *object = w->reader->object;
+    size_t low = first_symbol(object, address);
+    const struct debuginfo_symbol *symbol;
+
     if (low == object->num_addresses ||
         object->addresses[low] >> 32 != address) {
         return NULL;
@@ -589,8 +597,24 @@ static int64_t skip_entries(const struct dwarf_walk *w, struct cursor *c,
     return depth;
 }
 
+/* Opens a function of which no more is known than its symbol and the entry, if
+ * the symbol says where it ends. */
+static int open_symbol(struct dwarf_walk *w, int64_t depth, uint64_t address,
+                       const struct debuginfo_symbol *symbol,
+                       const struct dwarf_entry *e)
+{
+    w->ranges.count = 0;
+    if (symbol == NULL || symbol->name == NULL || symbol->size == 0) {
+        return 0;
+    }
+    return dwarf_ranges_add(w->reader, &w->ranges, address,
+                            address + symbol->size) != 0
+               ? -1
+               : open_function(w, depth, e);
+}
+
 /* Of a function in assembly, LLVM only tells that the unit has a label there.
- * Its symbol says where it ends. */
+ */
 static int take_label(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
                       struct cursor *c, int64_t depth)
 {
@@ -608,13 +632,39 @@ static int take_label(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
     symbol = !c->failed && read_address(w, &e.low_pc, &low) > 0
                  ? symbol_at(w, relative(w, low))
                  : NULL;
-    w->ranges.count = 0;
-    if (low == 0 || symbol == NULL || symbol->size == 0) {
-        return 0;
+    return low == 0 ? 0 : open_symbol(w, depth, low, symbol, &e);
+}
+
+/* Takes the functions that lines of the unit are of, from the symbol table. */
+static int take_symbols(struct dwarf_walk *w)
+{
+    size_t i, k;
+    uint64_t address;
+    const struct dwarf_entry none = {0};
+    const struct dwarf_sequence *s;
+    const struct dwarf_object *object = w->reader->object;
+
+    if (!w->has_lines || dwarf_lines_run(w->line_reader, &w->lines) != 0) {
+        return w->has_lines ? -1 : 0;
     }
-    return dwarf_ranges_add(w->reader, &w->ranges, low, low + symbol->size) != 0
-               ? -1
-               : open_function(w, depth, &e);
+    for (i = 0; i < w->lines.num_sequences; i++) {
+        s = &w->lines.sequences[i];
+        for (k = first_symbol(object, relative(w, s->start));
+             k < object->num_addresses; k++) {
+            address = (object->addresses[k] >> 32) + object->load_address;
+            if (address >= s->end) {
+                break;
+            }
+            if (dwarf_charge(w->reader, 1) != 0 ||
+                open_symbol(w, 0, address,
+                            &object->symbols[(uint32_t)object->addresses[k]],
+                            &none) != 0 ||
+                close_entries(w, INT64_MIN) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
 }
 
 /* Reads a function or inlined call after its abbreviation code, or skips any
@@ -724,7 +774,7 @@ int dwarf_walk_unit(struct dwarf_walk *w)
         return failure_memory(w->reader->failure);
     }
     w->num_open = w->num_inlinees = w->live.count = 0;
-    return walk_entries(w) != 0
+    return walk_entries(w) != 0 || (w->is_rest_missing && take_symbols(w) != 0)
                ? -1
                : dwarf_batches_end(&w->batches, w->reader->failure);
 }

@@ -37,6 +37,8 @@ struct dwarf_walk {
      * of split DWARF, for which they are those of its skeleton unit. */
     struct dwarf_reader *line_reader;
     struct dwarf_unit *line_unit;
+    bool is_rest_missing; /* of a skeleton unit: the symbol table takes its
+                             place */
     struct dwarf_root root;
     bool has_lines;
     struct dwarf_lines lines;
