@@ -587,6 +587,34 @@ END
         is_deeply [run("$build/symcachectl lookup add.symc @at") =~ / add at .*:(\d+)$/mg],
             $lines, "lines of a function in assembly: \"$option\"";
     }
+
+    # with -gline-tables-only, LLVM has no entries of functions without inlined
+    # calls
+    spew("$dir/tables.c", <<'END');
+static inline __attribute__((always_inline)) int inner(int x)
+{
+    return x * x;
+}
+int with_calls(int x) { return inner(x) + 1; }
+int without_calls(int x)
+{
+    return x + 1;
+}
+END
+    run('clang -O1 -gline-tables-only -shared -fPIC -nostdlib -o tables.so tables.c');
+    unlike run('readelf --debug-dump=info tables.so'), qr/without_calls/,
+        'a function without an entry';
+    my %at = map { /^(\w+) T (\w+)$/ ? ($2 => '0x' . $1) : () }
+        split /\n/, run('nm tables.so');
+    for (['', 8], ['--like-symbolic', 0]) {
+        my ($option, $line) = @$_;
+        run("$build/pdb2symcache $option -o tables.symc tables.so");
+        like run("$build/symcachectl lookup tables.symc $at{without_calls}"),
+            qr/ without_calls at .*:$line$/m, "... has lines: \"$option\"";
+    }
+    like run("$build/symcachectl lookup tables.symc $at{with_calls}"),
+        qr/ inner at .*:3 \(inlined\)\n.* with_calls at .*:5$/,
+        '... and one with an entry its inlined calls';
 }
 
 done_testing;

@@ -60,8 +60,6 @@ static int walk(struct dwarf_walk *w, struct dwarf_splits *splits)
     if (w->line_unit->has_dwo_id && (u == NULL || rc > 0)) {
         count_missing(w, &root.dwo_name);
     }
-    w->is_rest_missing = u == NULL && w->unit->has_dwo_id &&
-                         !w->reader->object->is_like_symbolic;
     return u == NULL ? dwarf_walk_unit(w) : 0;
 }
 

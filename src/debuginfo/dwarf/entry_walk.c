@@ -18,6 +18,7 @@ void dwarf_walk_free(struct dwarf_walk *w)
     symc_set_free(&w->seen);
     free(w->ranges.list);
     free(w->live.list);
+    free(w->covered.list);
     free(w->inlinees);
     free(w->open);
 }
@@ -300,6 +301,12 @@ static int open_function(struct dwarf_walk *w, int64_t depth,
     size_t i;
     struct dwarf_open_entry *o;
 
+    for (i = 0; i < w->ranges.count; i++) {
+        if (dwarf_ranges_add(w->reader, &w->covered, w->ranges.list[i].begin,
+                             w->ranges.list[i].end) != 0) {
+            return -1;
+        }
+    }
     if (drop_seen(w) != 0) {
         return -1;
     }
@@ -635,38 +642,6 @@ static int take_label(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
     return low == 0 ? 0 : open_symbol(w, depth, low, symbol, &e);
 }
 
-/* Takes the functions that lines of the unit are of, from the symbol table. */
-static int take_symbols(struct dwarf_walk *w)
-{
-    size_t i, k;
-    uint64_t address;
-    const struct dwarf_entry none = {0};
-    const struct dwarf_sequence *s;
-    const struct dwarf_object *object = w->reader->object;
-
-    if (!w->has_lines || dwarf_lines_run(w->line_reader, &w->lines) != 0) {
-        return w->has_lines ? -1 : 0;
-    }
-    for (i = 0; i < w->lines.num_sequences; i++) {
-        s = &w->lines.sequences[i];
-        for (k = first_symbol(object, relative(w, s->start));
-             k < object->num_addresses; k++) {
-            address = (object->addresses[k] >> 32) + object->load_address;
-            if (address >= s->end) {
-                break;
-            }
-            if (dwarf_charge(w->reader, 1) != 0 ||
-                open_symbol(w, 0, address,
-                            &object->symbols[(uint32_t)object->addresses[k]],
-                            &none) != 0 ||
-                close_entries(w, INT64_MIN) != 0) {
-                return -1;
-            }
-        }
-    }
-    return 0;
-}
-
 /* Reads a function or inlined call after its abbreviation code, or skips any
  * other entry. */
 static int take_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
@@ -731,6 +706,142 @@ static int walk_entries(struct dwarf_walk *w)
     return close_entries(w, INT64_MIN);
 }
 
+/* functions without an entry ---------------------------------------------- */
+
+/* Reads the ranges of the unit into w->live, in which nothing else is. */
+static int read_unit_ranges(struct dwarf_walk *w)
+{
+    size_t i;
+    uint64_t code = 0;
+    struct dwarf_entry e;
+    struct dwarf_range range;
+    const struct dwarf_abbrev *abbrev;
+    struct cursor c = dwarf_cursor(w->reader, DWARF_INFO, w->unit->entries);
+
+    c.end = c.at + (w->unit->end - w->unit->entries);
+    while (code == 0 && c.at < c.end) {
+        code = cursor_uleb(&c);
+    }
+    abbrev = dwarf_abbrevs_get(&w->reader->abbrevs,
+                               dwarf_unit_table(w->reader, w->unit), code);
+    w->ranges.count = 0;
+    if (abbrev == NULL ||
+        dwarf_entry_read(w->reader, w->unit, abbrev, &c, &e, &w->ranges) != 0) {
+        return abbrev == NULL ? 0 : -1;
+    }
+    if (w->ranges.count == 0 && pc_range(w, &e, &range) == NULL &&
+        range.begin < range.end &&
+        dwarf_ranges_add(w->reader, &w->ranges, range.begin, range.end) != 0) {
+        return -1;
+    }
+    for (i = 0; i < w->ranges.count; i++) {
+        if (dwarf_ranges_add(w->reader, &w->live, w->ranges.list[i].begin,
+                             w->ranges.list[i].end) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct dwarf_range *x = a, *y = b;
+
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* Sorts what functions with an entry cover; each range then ends where it and
+ * those before it end. */
+static void sort_covered(struct dwarf_ranges *covered)
+{
+    size_t i;
+    struct dwarf_range *r = covered->list;
+
+    if (covered->count > 0) {
+        qsort(r, covered->count, sizeof(*r), compare_ranges);
+    }
+    for (i = 1; i < covered->count; i++) {
+        r[i].end = r[i].end > r[i - 1].end ? r[i].end : r[i - 1].end;
+    }
+}
+
+static bool is_covered(const struct dwarf_ranges *covered, uint64_t begin,
+                       uint64_t end)
+{
+    size_t low = 0, high = covered->count, middle;
+
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        if (covered->list[middle].begin < end) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 && covered->list[low - 1].end > begin;
+}
+
+/* Takes a symbol, if it is one of a function that has lines, but no entry. */
+static int take_symbol(struct dwarf_walk *w, uint64_t begin,
+                       const struct debuginfo_symbol *symbol)
+{
+    size_t first;
+    uint64_t end = begin + symbol->size;
+    const struct dwarf_entry none = {0};
+    const struct dwarf_sequence *s;
+
+    if (dwarf_charge(w->reader, 1) != 0) {
+        return -1;
+    }
+    if (symbol->size == 0 || is_covered(&w->covered, begin, end)) {
+        return 0;
+    }
+    if (dwarf_lines_run(w->reader, &w->lines) != 0) {
+        return -1;
+    }
+    return dwarf_lines_find(&w->lines, begin, end, &s, &first) > 0 &&
+                   (open_symbol(w, 0, begin, symbol, &none) != 0 ||
+                    close_entries(w, 0) != 0)
+               ? -1
+               : 0;
+}
+
+/*
+ * Takes the functions of the unit that have no entry from the symbol table: all
+ * of a skeleton unit without its file, those without inlined calls of LLVM's
+ * -gline-tables-only, and those that compilers have made themselves.  Their
+ * lines are in the line table.
+ */
+static int take_symbols(struct dwarf_walk *w)
+{
+    size_t i, k, n;
+    uint64_t begin;
+    const struct dwarf_object *object = w->line_reader->object;
+
+    w->reader = w->line_reader;
+    w->unit = w->line_unit;
+    w->root.prefers_dwarf_names = false;
+    if (read_unit_ranges(w) != 0) {
+        return -1;
+    }
+    sort_covered(&w->covered);
+    for (i = 0, n = w->live.count; i < n; i++) {
+        for (k = first_symbol(object, relative(w, w->live.list[i].begin));
+             k < object->num_addresses; k++) {
+            begin = (object->addresses[k] >> 32) + object->load_address;
+            if (begin >= w->live.list[i].end) {
+                break;
+            }
+            if (take_symbol(w, begin,
+                            &object->symbols[(uint32_t)object->addresses[k]]) !=
+                0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
 /* The value of a string of the root entry, or none if it cannot be read. */
 static void resolve(struct dwarf_reader *d, const struct dwarf_unit *u,
                     struct dwarf_value *v)
@@ -773,8 +884,10 @@ int dwarf_walk_unit(struct dwarf_walk *w)
     if (dwarf_names_begin(&dwarf_batch(&w->batches)->names) != 0) {
         return failure_memory(w->reader->failure);
     }
-    w->num_open = w->num_inlinees = w->live.count = 0;
-    return walk_entries(w) != 0 || (w->is_rest_missing && take_symbols(w) != 0)
+    w->num_open = w->num_inlinees = w->live.count = w->covered.count = 0;
+    return walk_entries(w) != 0 ||
+                   (w->has_lines && !w->reader->object->is_like_symbolic &&
+                    take_symbols(w) != 0)
                ? -1
                : dwarf_batches_end(&w->batches, w->reader->failure);
 }

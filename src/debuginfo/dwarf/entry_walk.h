@@ -37,8 +37,6 @@ struct dwarf_walk {
      * of split DWARF, for which they are those of its skeleton unit. */
     struct dwarf_reader *line_reader;
     struct dwarf_unit *line_unit;
-    bool is_rest_missing; /* of a skeleton unit: the symbol table takes its
-                             place */
     struct dwarf_root root;
     bool has_lines;
     struct dwarf_lines lines;
@@ -46,6 +44,7 @@ struct dwarf_walk {
     struct symc_set seen;           /* address and size of all functions */
     struct dwarf_ranges ranges;     /* of the entry that is being read */
     struct dwarf_ranges live;       /* of open functions, a stack */
+    struct dwarf_ranges covered;    /* of all functions of the unit */
     struct dwarf_inlinee *inlinees; /* in open functions, a stack */
     size_t num_inlinees;
     size_t inlinee_room;
