@@ -35,6 +35,10 @@ sub said {
         . $json->decode($s->{body})->{modules}[0]{debug_status};
 }
 
+# Whether the daemon is well, and whether it is there.
+sub beats { join ' ', map { $t->http($t->symbolicated_socket, 'GET', $_)->{status} }
+    '/__heartbeat__', '/__lbheartbeat__' }
+
 my $address = 'unix:' . $t->helper_socket;
 sub lines { scalar(() = $t->symbolicated_log =~ /symcached cannot be reached at \Q$address\E \(/g) }
 
@@ -45,6 +49,7 @@ my $started = $t->symbolicated_metric('symbolicated_start_time_seconds');
 ok $started >= $began && $started <= time, 'it tells when it was started';
 is $t->symbolicated_metric('symbolicated_requests_running'), 0, 'nothing runs';
 is said('alone'), '200 missing', 'there was never a symcached';
+is beats(), '200 200', '... which is as the operator wants it';
 $t->wait_until('the log says so', sub { lines() == 1 });
 $t->wait_until('and which module', sub {
     $t->symbolicated_log =~ m{module "alone\.pdb/00112233445566778899AABBCCDDEEFF1" is missing}
@@ -56,8 +61,10 @@ $t->wait_until('it is reached', sub {
     $t->symbolicated_log =~ /symcached is reached at \Q$address\E$/m;
 });
 is said('second'), '200 missing', 'it knows of no file';
+is beats(), '200 200', '... and Mozilla\'s monitoring of nothing wrong';
 is $t->stop_symcached, 0, 'symcached stops';
 is said('third'), '503 fetching_failed', 'its socket is gone';
+is beats(), '503 200', '... which a balancer need not know';
 is said('fourth'), '503 fetching_failed', 'and nobody is asked for a moment';
 $t->wait_until('the log has errno', sub {
     $t->symbolicated_log =~ /reached at \S+ \(2: .*reached at \S+ \(2: /s
@@ -75,6 +82,7 @@ $t->start_symbolicated;
 is said('fifth'), '503 fetching_failed', 'a socket on which nobody listens';
 $t->start_symcached($config);
 $t->wait_until('all is well again', sub { said('sixth') eq '200 missing' });
+is beats(), '200 200', '... and Mozilla\'s monitoring sees it';
 
 # No endpoint says of a file that it is missing, if it could not be asked for.
 

@@ -53,6 +53,7 @@ struct api_request {
     const char *(*header)(const struct api_request *request, const char *name);
     const struct symbolication_config *config; /* lives as long as the call */
     struct json *json; /* for json_read(); somebody else's after api_begin() */
+    bool is_cut_off; /* symcached cannot be reached, which it was, or should */
 };
 
 struct api_header {

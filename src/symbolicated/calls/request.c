@@ -10,6 +10,7 @@
 #include "base/event.h"
 #include "base/log.h"
 #include "base/zeroed.h"
+#include "symbolicated/search/reachability.h"
 #include "body_work.h"
 #include "api_reply.h"
 #include "running_request.h"
@@ -613,16 +614,15 @@ static void fill_api_request(struct request *r)
     r->api.header = find_header;
     r->api.config = r->settings->symbolication;
     r->api.json = &r->context->json;
+    r->api.is_cut_off = reachability_is_lost();
     r->api.json->takes_nan = false;
 }
 
 /* Without its body: protocols refuse one that is too long in their words. */
 static bool is_refused(struct request *r)
 {
-    bool has_no_room = r->http->state == HTTP_BODY_NO_ROOM;
-
-    r->reply.body->has_failed = has_no_room;
-    return has_no_room;
+    r->reply.body->has_failed = r->http->state == HTTP_BODY_NO_ROOM;
+    return r->reply.body->has_failed;
 }
 
 void request_start(struct request_context *context, struct http_request *http)

@@ -43,6 +43,11 @@ bool reachability_is_expected(void)
     return atomic_load(&is_expected);
 }
 
+bool reachability_is_lost(void)
+{
+    return reachability_is_expected() && atomic_load(&last) > 0;
+}
+
 bool reachability_is_scarce(void)
 {
     return is_scarce(atomic_load(&last));

@@ -18,6 +18,9 @@ void reachability_note(int family, const char *address, int error);
 /* Whether there was a symcached, or its socket, since the start. */
 bool reachability_is_expected(void);
 
+/* Whether that is so, and the last connection was not made. */
+bool reachability_is_lost(void);
+
 /* Whether the last connection was not made for want of descriptors or
  * memory. */
 bool reachability_is_scarce(void);

@@ -203,6 +203,10 @@ void mozilla_page(const struct api_request *request, struct api_reply *reply)
     if (mozilla_service(request, "GET", reply)) {
         return;
     }
+    if (request->is_cut_off && strcmp(request->path, "/__heartbeat__") == 0) {
+        mozilla_error(request, reply, 503, "503 Service Unavailable");
+        return;
+    }
     reply->status = 200;
     reply->type = version ? JSON_TYPE : JSON_TYPE "; charset=utf-8";
     if (version) {
