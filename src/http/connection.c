@@ -49,16 +49,14 @@ void http_connection_watch(struct http_connection *c, short what)
 {
     int fd = socket_of(c);
 
+    c->wanted = what;
     if (what == c->watched) {
         return;
     }
     event_del(&c->event);
     event_assign(&c->event, c->server->base, fd, what | EV_PERSIST, on_event,
                  c);
-    if (what != 0) {
-        event_add(&c->event, NULL);
-    }
-    c->watched = what;
+    c->watched = what != 0 && event_add(&c->event, NULL) != 0 ? 0 : what;
 }
 
 /* input ------------------------------------------------------------------- */
@@ -604,6 +602,7 @@ void http_connection_tick(struct http_connection *c)
 {
     bool is_idle = is_late(c, c->active, IDLE_MS);
 
+    http_connection_watch(c, c->wanted); /* if there was no memory */
     switch (c->state) {
     case READS:
         if (is_late(c, c->since, c->head_size == 0 ? HEAD_MS : REQUEST_MS) ||

@@ -59,6 +59,7 @@ struct http_connection {
     struct http_server *server;
     struct event event;
     short watched;            /* of the event; 0: nothing */
+    short wanted;             /* to be watched: without memory it is not yet */
     struct http_input *input; /* or NULL */
     struct http_input *reads; /* this or the server's, while a request runs */
     struct http_head head;

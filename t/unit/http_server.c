@@ -12,7 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <errno.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -38,6 +41,18 @@ struct fixture {
 static size_t large; /* bytes of the answer to /large */
 static unsigned released;
 static char copied[1000000]; /* the answer to /copied */
+
+static bool no_memory; /* to watch sockets */
+
+/* In place of the C library's, for libevent. */
+int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+    if (no_memory && op != EPOLL_CTL_DEL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    return (int)syscall(SYS_epoll_ctl, epfd, op, fd, event);
+}
 
 static void on_release(char *body, size_t size)
 {
@@ -305,6 +320,21 @@ static void gone_unwatched(void **state)
     turn(f);
     assert_int_equal(f->gone, 1);
     assert_false(is_connected(f));
+}
+
+static void watched_without_memory(void **state)
+{
+    struct fixture *f = *state;
+
+    say_text(f, "GET /later HTTP/1.1\r\n" HOST);
+    say_text(f, "GET /1 HTTP/1.1\r\n" HOST); /* not watched until the answer */
+    no_memory = true;
+    http_reply(f->later, &(struct http_reply){.status = 200});
+    turn(f);
+    no_memory = false;
+    assert_string_equal(bodies(f), "");
+    wait_for(f, 1);
+    assert_string_equal(bodies(f), "[/1 - - ]");
 }
 
 static void half_closed(void **state)
@@ -647,6 +677,7 @@ int main(void)
         TEST(invited),          TEST(no_room),   TEST(stop),
         TEST(parts),            TEST(parts_end), TEST(parts_not_taken),
         TEST(gone_unwatched),   TEST(no_ticks),
+        TEST(watched_without_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
