@@ -52,7 +52,7 @@ delete $first->{not_ready};
 is_deeply $first, {
     state => 'answered', config_stale => '', uploads_not_ready => '',
     jobs => { draining => JSON::PP::false, queue => 10000, map { $_ => 0 }
-        qw(total queued downloading transcoding waiters missing inquiries builds packed) },
+        qw(total queued downloading transcoding waiters missing inquiries builds uploads_refused packed) },
     running => [], misses => [], symbolicated => [], tiers => [],
     tenants => [],
     sources => [{ name => 'upstream', type => 'http',
@@ -152,7 +152,7 @@ is_deeply $job, { store => 'default', key => "crash.pdb/$key",
 is_deeply $status->{jobs}, { total => 1, queued => 0, downloading => 0,
     queue => 7,
     transcoding => 1, waiters => 0, missing => 0, inquiries => 0,
-    builds => 0, packed => 0, draining => JSON::PP::false() },
+    builds => 0, uploads_refused => 0, packed => 0, draining => JSON::PP::false() },
     'is counted';
 $t->write_file('gate', '');
 $t->wait_until('its end', sub { !@{ status()->{running} } });

@@ -359,6 +359,8 @@ static void page_status(struct server *s, struct url_path *t,
                             metadata_running(s->metadata));
     cJSON_AddNumberToObject(status.jobs, "builds",
                             (double)uploads_builds(s->uploads));
+    cJSON_AddNumberToObject(status.jobs, "uploads_refused",
+                            (double)refusals_counted());
     cJSON_AddNumberToObject(
         status.jobs, "packed",
         (double)(metrics_counted(METRIC_PACKED_CABINET_FOUND) +

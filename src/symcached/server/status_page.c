@@ -11,13 +11,14 @@
 /* Names of fields; NULL ends each list. */
 struct status_fields {
     const char *texts[6];
-    const char *values[12]; /* numbers and booleans */
+    const char *values[13]; /* numbers and booleans */
 };
 
 static const struct status_fields jobs_fields = {
     {NULL},
     {"total", "queued", "queue", "downloading", "transcoding", "waiters",
-     "missing", "inquiries", "builds", "packed", "draining", NULL}};
+     "missing", "inquiries", "builds", "uploads_refused", "packed", "draining",
+     NULL}};
 
 static const struct status_fields disks_fields = {
     {"kind", "store", "path", "failure", NULL},

@@ -29,6 +29,15 @@ void refusal_count(int status)
                 1);
 }
 
+uint64_t refusals_counted(void)
+{
+    return metrics_counted(METRIC_UPLOADS_REFUSED_TOKEN) +
+           metrics_counted(METRIC_UPLOADS_REFUSED_CONFLICT) +
+           metrics_counted(METRIC_UPLOADS_REFUSED_SPACE) +
+           metrics_counted(METRIC_UPLOADS_REFUSED_CONTENT) +
+           metrics_counted(METRIC_UPLOADS_REFUSED_FAILED);
+}
+
 void upload_path_print(char *text, size_t size, const struct upload *u)
 {
     const struct upload_request *request = &u->request;

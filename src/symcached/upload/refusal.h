@@ -6,6 +6,8 @@
 #ifndef SYMCACHED_UPLOAD_REFUSAL_H
 #define SYMCACHED_UPLOAD_REFUSAL_H
 
+#include <stdint.h>
+
 struct upload;
 
 /* Logs that there is no room for one, if it was not said just before.  A thread
@@ -14,5 +16,8 @@ void refusal_log_space(const struct upload *u);
 
 /* Counts one that is refused with this status. */
 void refusal_count(int status);
+
+/* All that were counted, without those that are only to come again. */
+uint64_t refusals_counted(void);
 
 #endif
