@@ -81,8 +81,12 @@ my $another = $t->open_http($admin, 'POST',
     '/v1/changed/a.pdb/' . 'A' x 32 . '1/a.pdb?from=1&made=1', 'Content-Length: 0');
 ok +IO::Select->new($another)->can_read(4), 'of another file it knows at once';
 is scalar(told()), 0, 'nor does it tell anybody';
+my $repeated = $t->open_http($admin, 'POST', "/v1/changed/$path?from=1&late=1",
+    'Content-Length: 0');
+is $t->read_response($c)->{status}, 503, 'told once more by the same machine, it is the latest';
+ok !IO::Select->new($repeated)->can_read(0), '... that is answered, when it knows';
 $s3->fail('');
-is $t->read_response($c)->{status}, 200, 'then it knows';
+is $t->read_response($repeated)->{status}, 200, 'then it knows';
 my @told;
 $t->wait_until('and the others are told', sub { push @told, told(); @told });
 like "@told", qr{^/v1/changed/\Q$path\E\?id=\S+&made=1$}, 'of what was made of the file';

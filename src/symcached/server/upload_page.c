@@ -581,6 +581,7 @@ static const char *read_change(const char *query,
     {
         if (strcmp(pair->key, "from") == 0) {
             *is_self = peers_is_self(pair->value);
+            snprintf(removal->from, sizeof(removal->from), "%s", pair->value);
         } else if (strcmp(pair->key, "try") == 0) {
             removal->is_try = strcmp(pair->value, "1") == 0;
         } else if (strcmp(pair->key, "same") == 0) {

@@ -45,7 +45,8 @@ struct upload_removal {
     bool is_old;
     bool is_told;
     bool is_same; /* its bytes have not changed */
-    bool is_late; /* what was told may be long ago */
+    bool is_late; /* what was told may be long ago, */
+    char from[REMOVAL_FROM_SIZE]; /* and who is telling */
     struct event *retry; /* while the tier cannot be asked, or NULL */
     bool gives_way;
     bool keeps;   /* the file stays here */
@@ -397,6 +398,7 @@ static void begin_told(struct upload_removal *removal,
     (void)upload_report_ids(&removal->file.place, ids, request->nids);
     removal->is_same = request->is_same;
     removal->is_late = request->is_late;
+    memcpy(removal->from, request->from, sizeof(removal->from));
     removal->gives_way = request->gives_way;
     removal->keeps = request->keeps;
     removal->file.is_made_of = request->is_made_of;
@@ -472,14 +474,60 @@ static void remove_there(struct upload_removal *removal, const char *path,
     }
 }
 
+static bool is_repeated(const struct upload_removal *removal,
+                        const struct removal_request *request)
+{
+    const struct symstore_path *place = &removal->file.place;
+
+    return removal->is_told && removal->is_late && request->is_late &&
+           request->from[0] != '\0' &&
+           strcmp(removal->from, request->from) == 0 &&
+           removal->is_try == request->is_try &&
+           removal->is_same == request->is_same &&
+           removal->keeps == request->keeps &&
+           removal->file.is_made_of == request->is_made_of &&
+           strcmp(place->name, request->name) == 0 &&
+           strcmp(place->id, request->id) == 0 &&
+           strcmp(place->file, request->file) == 0;
+}
+
+/* A machine repeats what was not answered in time, and tells nothing else
+ * before: what runs for it answers the latest.  Returns false if nothing
+ * does. */
+static bool answer_latest(struct removals *removals,
+                          const struct removal_request *request,
+                          removal_done_fn done, void *arg)
+{
+    struct upload_removal *removal;
+    removal_done_fn former;
+    void *former_arg;
+
+    LIST_FOREACH(removal, &removals->running, entry)
+    {
+        if (is_repeated(removal, request)) {
+            former = removal->done;
+            former_arg = removal->arg;
+            removal->done = done;
+            removal->arg = arg;
+            former(former_arg, 503, "it was told again");
+            return true;
+        }
+    }
+    return false;
+}
+
 void removals_start(struct removals *removals,
                     const struct removal_request *request,
                     removal_done_fn done, void *arg)
 {
-    struct upload_removal *removal = calloc(1, sizeof(*removal));
+    struct upload_removal *removal;
     struct symstore_path *place;
     int errnum;
 
+    if (answer_latest(removals, request, done, arg)) {
+        return;
+    }
+    removal = calloc(1, sizeof(*removal));
     if (removal == NULL) {
         done(arg, 503, "out of memory");
         return;

@@ -17,6 +17,8 @@ struct peers;
 struct removals; /* those that run */
 struct scheduler;
 
+#define REMOVAL_FROM_SIZE 24
+
 struct removal_request {
     const char *name; /* the three parts of its path; copied */
     const char *id;
@@ -29,6 +31,7 @@ struct removal_request {
                      the tier and the others know */
     bool is_same; /* its bytes have not changed */
     bool is_late; /* it could not be told at once */
+    char from[REMOVAL_FROM_SIZE]; /* the machine, or "" */
     bool is_made_of; /* only what was made of it may be another file's */
     bool gives_way; /* nobody tells it again if the tier cannot be asked */
     bool keeps;   /* who has told may not have stored the file: this one stays,
