@@ -62,6 +62,9 @@ is_deeply [map { $_->{debug_ids} } @$all], [map { [$_] } @ids], 'ls: debug ids';
 my $text = ls()->{out};
 like $text, qr{  \Q$paths[0]\E(?:  by ci\@example\.com)?  release web\@1\.0 dist 5  release web\@1\.1  1 debug id$}m,
     'ls: as text';
+like $text, qr{^ +[\d.]+ \w+  3 chunks of files, until uploads\.parts_kept is over\n\z}m,
+    '... with one line for all chunks';
+unlike $text, qr/_\.chunk/, '... and none for each';
 like $t->helper_log, qr{upload user=ci\@example\.com file=\Q$paths[0]\E bytes=\d+ stored$}m,
     'the log has who has sent it';
 SKIP: {

@@ -116,7 +116,7 @@ $r = order([spec('a/b', ''), spec('a%/1/a', ''), spec('../1/a', ''),
     { %{ spec('a/1/a', '') }, size => 17 << 20 }]);
 is_deeply [map { action($r, $_)->{msg} } 0 .. 4],
     [('invalid key') x 3, 'invalid MD5 hex digest',
-     'the file is larger than "uploads.max_size"'], 'errors of single files';
+     'the file: more than "uploads.max_size" allows, which is 16777216 bytes'], 'errors of single files';
 for (['not JSON', 'no JSON'], ['{"files": "x"}', 'no list'], ['{}', 'none'],
      ['{"files": [{"key": "a/1/a", "size": 1}]}', 'no MD5'],
      ['{"files": [{"key": "a/1/a", "size": -1, "md5_hash": ""}]}', 'a negative size']) {

@@ -356,8 +356,9 @@ is ctl('pin', '--build', 1, 'a/b/c')->{code}, 2, 'pin by labels: 2';
 $ctl->is(ctl('forget', '--product', 'none'), 1, undef, qr/: no such build\n/,
          'none to forget: 1, and said so');
 my @admin = ('--socket', "unix:$dir/a.sock");
-out('forget', '--product', 'q', '--build', 1, @admin);
-ok !has(60), 'forget removes a file of that build alone';
+like out('forget', '--product', 'q', '--build', 1, @admin), qr{^removed  \S*app60\.sym$},
+    'forget says what it removes';
+ok !has(60), 'a file of that build alone';
 ok has(61) && has(62), 'and none of others';
 ok !-e "$root/.builds/q/main/1", 'and the build';
 out('forget', '--product', 'q', '--build', '[23]', @admin);
@@ -389,7 +390,7 @@ sub forget_while {
 is forget_while(sub { put(66, '?product=s&build=2') })->{code}, 0,
     'a file that is sent for another build meanwhile stays'; # nobody answers a second request
 ok !-e "$root/.builds/s/%/1", 'and the build has gone';
-$ctl->is(forget_while(sub { put($_, '?product=s&build=1') for 66, 67 }), 3, undef,
+$ctl->is(forget_while(sub { put($_, '?product=s&build=1') for 66, 67 }), 3, qr{^removed  \S+app65\.sym$},
     qr{\.builds/s/%/1: the build has been sent meanwhile\n}, 'a build that is sent meanwhile stays');
 is_deeply list('s/%/1'), [65, 66, 67], 'and has its files';
 

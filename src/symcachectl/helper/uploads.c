@@ -38,6 +38,8 @@ struct uploads_list {
     const char *release; /* a pattern: only bundles that have one; or NULL */
     bool is_json;
     bool is_found;
+    size_t chunks; /* of files, which are printed as one line */
+    uint64_t chunks_size;
     struct bundle_entries bundles;
 };
 
@@ -82,6 +84,15 @@ static void print_text(const struct uploads_list *list,
     putchar('\n');
 }
 
+static bool is_chunk(const char *path)
+{
+    static const char end[] = "/_.chunk";
+    size_t len = strlen(path);
+
+    return len >= sizeof(end) &&
+           strcmp(path + len - (sizeof(end) - 1), end) == 0;
+}
+
 /* Prints the file of a path that begins with the root. */
 static void list_file(void *arg, const char *path)
 {
@@ -105,8 +116,23 @@ static void list_file(void *arg, const char *path)
     file.is_pinned = getxattr(path, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0;
     if (list->is_json) {
         print_json(list, &file);
+    } else if (is_chunk(path)) {
+        list->chunks++;
+        list->chunks_size += (uint64_t)st.st_size;
     } else {
         print_text(list, &file);
+    }
+}
+
+static void print_chunks(const struct uploads_list *list)
+{
+    char size[PRINTABLE_SIZE_MAX];
+
+    if (list->chunks > 0) {
+        printable_size(size, list->chunks_size);
+        printf("%10s  %zu chunk%s of files, until uploads.parts_kept is "
+               "over\n",
+               size, list->chunks, list->chunks > 1 ? "s" : "");
     }
 }
 
@@ -182,6 +208,7 @@ static int list_uploads(const char *root, const struct build_pattern *pattern,
         code = has_labels(pattern)
                    ? upload_builds_files(root, pattern, list_file, &list)
                    : list_all(&list);
+        print_chunks(&list);
     }
     bundle_entries_clear(&list.bundles);
     return code;
@@ -271,7 +298,7 @@ static int remove_file(const struct settings *settings, char *text)
     return code;
 }
 
-/* Says whose bundle it was, too. */
+/* Says which it was, and of a bundle whose. */
 static int remove_bundle(const struct settings *settings,
                          const struct bundle_entries *bundles,
                          const char *file)
@@ -290,6 +317,13 @@ static int remove_bundle(const struct settings *settings,
     }
     cJSON_Delete(answer);
     return code;
+}
+
+static int forget_file(const struct settings *settings, char *file)
+{
+    static const struct bundle_entries none;
+
+    return remove_bundle(settings, &none, file);
 }
 
 static int each_upload(const struct settings *settings, const char *what,
@@ -387,7 +421,7 @@ int uploads_command(int argc, char **argv)
     } else if (verb == FORGET && release != NULL) {
         code = bundles_forget(&settings, root, release, remove_bundle);
     } else if (verb == FORGET) {
-        code = upload_builds_forget(&settings, root, &pattern, remove_file);
+        code = upload_builds_forget(&settings, root, &pattern, forget_file);
     } else if (verb == LS) {
         code = list_uploads(root, &pattern, release, settings.is_json);
     } else {

@@ -94,7 +94,8 @@ static bool read_md5(const char *text, uint8_t md5[16])
 
 /* Returns false if it is no description of a file. */
 static bool read_file(const struct config *config, bool only_try,
-                      const cJSON *item, struct tecken_file *file)
+                      const cJSON *item, const char *too_large,
+                      struct tecken_file *file)
 {
     const cJSON *size = cJSON_GetObjectItemCaseSensitive(item, "size");
     const char *md5 = cJSON_GetStringValue(
@@ -113,7 +114,7 @@ static bool read_file(const struct config *config, bool only_try,
     } else if (!read_md5(md5, file->md5)) {
         file->wrong = "invalid MD5 hex digest";
     } else if (file->size > config->uploads.max_size) {
-        file->wrong = "the file is larger than \"uploads.max_size\"";
+        file->wrong = too_large;
     } else if (asprintf(&file->there, "%s/%s%s/%s/%s", config->uploads.root,
                         only_try ? UPLOADS_TRY "/" : "", place.name, place.id,
                         place.file) < 0) {
@@ -135,6 +136,8 @@ struct tecken_files *tecken_files_read(const struct config *config,
         *wrong = "out of memory";
         return NULL;
     }
+    refusal_print_size(files->too_large, sizeof(files->too_large), config,
+                       "the file");
     files->json = read_json(config, body, status, wrong);
     array = cJSON_GetObjectItemCaseSensitive(files->json, "files");
     if (cJSON_IsArray(array) && cJSON_GetArraySize(array) > FILES_MAX) {
@@ -145,7 +148,7 @@ struct tecken_files *tecken_files_read(const struct config *config,
         cJSON_ArrayForEach(item, array)
         {
             is_good = is_good && files->list != NULL &&
-                      read_file(config, only_try, item,
+                      read_file(config, only_try, item, files->too_large,
                                 &files->list[files->n++]);
         }
         if (is_good && files->list != NULL) {

@@ -25,6 +25,7 @@ struct tecken_files {
     struct tecken_file *list;
     size_t n;
     void *json;
+    char too_large[120]; /* of a file that is */
 };
 
 /*

@@ -316,7 +316,7 @@ void tecken_piece_take(struct tecken_session *session,
     struct piece_range range;
     const char *wrong =
         read_range(request_header(req, "Content-Range"), &range);
-    char text[48];
+    char text[120];
 
     session->used = clock_ms();
     if (session->req != NULL) {
@@ -324,8 +324,8 @@ void tecken_piece_take(struct tecken_session *session,
     } else if (wrong != NULL) {
         tecken_reply_error(req, 400, wrong);
     } else if (range.total > config->uploads.max_size) {
-        tecken_reply_error(req, 413,
-                           "the file is larger than \"uploads.max_size\"");
+        refusal_print_size(text, sizeof(text), config, "the file");
+        tecken_reply_error(req, 413, text);
     } else if (session->got > 0 && session->got == range.total) {
         take_file(session, config, NULL, req); /* it was not taken before */
     } else if (range.size == 0 || range.first != session->got) {

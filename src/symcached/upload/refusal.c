@@ -61,12 +61,19 @@ void upload_refuse(struct upload *u, int status, const char *format, ...)
     upload_finish(u, status);
 }
 
+void refusal_print_size(char *text, size_t size, const struct config *config,
+                        const char *what)
+{
+    snprintf(text, size,
+             "%s: more than \"uploads.max_size\" allows, which is %" PRIu64
+             " bytes",
+             what, config->uploads.max_size);
+}
+
 void upload_refuse_size(struct upload *u, const char *what)
 {
-    upload_refuse(u, 413,
-                  "%s: more than \"uploads.max_size\" allows, which is "
-                  "%" PRIu64 " bytes",
-                  what, u->config->uploads.max_size);
+    refusal_print_size(u->text, sizeof(u->text), u->config, what);
+    upload_finish(u, 413);
 }
 
 void upload_refuse_errno(struct upload *u, int errnum, const char *what)
