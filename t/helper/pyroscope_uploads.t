@@ -129,4 +129,13 @@ is_deeply [$r->{status}, code($r)], [403, 'permission_denied'], 'an uploader rem
 $r = call('ListDebuginfo', '');
 is_deeply [$r->{status}, code($r)], [501, 'unimplemented'], 'no list';
 
+# --- a client that is killed again and again finishes nothing, and may go on
+
+my $refused = 0;
+$refused += call('ShouldInitiateUpload', file_message(sprintf('%040x', $_), 'app', 1))->{status} != 200
+    for 1 .. 1001;
+is $refused, 0, 'more than 1000 files that are begun: the oldest is forgotten';
+$r = call('Upload/' . sprintf('%040x', 1), $elf, @bearer);
+is_deeply [$r->{status}, code($r)], [412, 'failed_precondition'], '... and has to be begun again';
+
 done_testing;

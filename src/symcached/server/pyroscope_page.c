@@ -175,21 +175,39 @@ static struct pyroscope_entry *find_upload(struct pyroscope *pyroscope,
     return NULL;
 }
 
-/* Returns NULL if the user has begun as many as may be. */
+/* Makes room for one more upload of a user, whose oldest one goes if there are
+ * as many as may be: a client that was killed does not finish its own. */
+static bool has_place(struct pyroscope *pyroscope, const char *user)
+{
+    struct pyroscope_entry *entry, *oldest = NULL;
+    size_t n = 0;
+
+    TAILQ_FOREACH(entry, &pyroscope->entries, next)
+    {
+        if (strcmp(entry->user, user) == 0) {
+            n++;
+            oldest = oldest == NULL && entry->state != ENTRY_RUNS ? entry
+                                                                  : oldest;
+        }
+    }
+    if (n >= ENTRIES_MAX && oldest != NULL) {
+        forget_upload(oldest);
+        n--;
+    }
+    return n < ENTRIES_MAX;
+}
+
+/* Returns NULL if the user is sending as many as may be. */
 static struct pyroscope_entry *begin_file(struct pyroscope *pyroscope,
                                           const struct call *call,
                                           const struct pyroscope_file *file)
 {
     struct pyroscope_entry *entry =
         find_upload(pyroscope, call, file->build_id);
-    size_t n = 0;
 
     if (entry == NULL) {
-        TAILQ_FOREACH(entry, &pyroscope->entries, next)
-        {
-            n += strcmp(entry->user, call->user) == 0;
-        }
-        entry = n < ENTRIES_MAX ? calloc(1, sizeof(*entry)) : NULL;
+        entry = has_place(pyroscope, call->user) ? calloc(1, sizeof(*entry))
+                                                 : NULL;
         if (entry == NULL) {
             return NULL;
         }
