@@ -134,5 +134,21 @@ like $r->{body}, qr/the configuration has no \\"uploads\\"/, '... is told why it
 $t->reload_symcached($u->config);
 is $u->request('PUT', "$base/uploads/$begun:send", $text)->{status}, 200, 'and can be sent later';
 
+# --- a token that is revoked meanwhile: what it has begun is not taken
+
+$begun = member(create(), 'uploadKey');
+$t->write_file('tokens', "fedcba9876543210fedcba9876543210 upload other\@example.com\n");
+$t->reload_symcached($u->config);
+$r = $u->request('PUT', "$base/uploads/$begun:send", $text);
+is $r->{status}, 403, 'a file that a revoked token has begun' or diag $r->{raw};
+$t->write_file('tokens', "fedcba9876543210fedcba9876543210 try ci\@example.com\n");
+$t->reload_symcached($u->config);
+is $u->request('PUT', "$base/uploads/$begun:send", $text)->{status}, 403,
+    '... or one that is for try builds only now';
+$t->write_file('tokens', "fedcba9876543210fedcba9876543210 upload ci\@example.com\n");
+$t->reload_symcached($u->config);
+is $u->request('PUT', "$base/uploads/$begun:send", $text)->{status}, 200,
+    'another token of the same user';
+
 $t->finish;
 done_testing;

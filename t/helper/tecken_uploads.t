@@ -208,6 +208,18 @@ is $n, 64, 'as many files as can be incomplete were refused';
 $url = session(order([spec($key, $pdb)]));
 is piece($url, $pdb, 0, 400_000)->{status}, 308, 'which do not keep another one from being sent';
 
+# --- a token that is revoked meanwhile
+
+my $tokens = $t->read_file('tokens');
+$t->write_file('tokens', "fedcba9876543210fedcba9876543210 upload other\@example.com\n");
+$t->reload_symcached($u->config);
+$done = piece($url, $pdb, 400_000, length($pdb) - 400_000);
+is $done->{status}, 403, 'a file that a revoked token has begun is not taken' or diag $done->{raw};
+$t->write_file('tokens', $tokens);
+$t->reload_symcached($u->config);
+is piece($url, $pdb, 400_000, length($pdb) - 400_000)->{status}, 200, '... but a valid one';
+system 'rm', '-rf', glob "$dir/uploads/[a-z]*";
+
 # --- a spool on another file system
 
 SKIP: {

@@ -248,6 +248,8 @@ static void take_symupload(struct symuploads *symuploads,
         answer_error(req, 400, wrong);
     } else if (request.body == NULL) {
         answer_error(req, 400, "the request has no body");
+    } else if (!upload_user_check(config, entry->user, entry->only_try)) {
+        answer_error(req, 403, "the key is not valid any more");
     } else if (entry->state == ENTRY_RUNS) {
         answer_error(req, 409, "it is being sent already");
     } else {

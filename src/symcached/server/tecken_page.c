@@ -247,6 +247,9 @@ void tecken_page(struct tecken *tecken, const struct config *config,
         if (session == NULL ||
             evhttp_request_get_command(req) != EVHTTP_REQ_PUT) {
             tecken_reply_error(req, 404, "no such upload is begun");
+        } else if (!upload_user_check(config, session->user,
+                                      session->only_try)) {
+            tecken_reply_error(req, 403, "the token is not valid any more");
         } else {
             tecken_piece_take(session, config, req);
         }

@@ -60,3 +60,20 @@ bool upload_token_check(const struct config *config,
     *only_try = found->only_try;
     return true;
 }
+
+bool upload_user_check(const struct config *config, const char *user,
+                       bool only_try)
+{
+    const struct uploads_config *uploads = &config->uploads;
+    bool is_known = !uploads->needs_token;
+    size_t i;
+
+    for (i = 0; i < uploads->ntokens && !is_known; i++) {
+        is_known = strcmp(uploads->tokens[i].user, user) == 0 &&
+                   (only_try || !uploads->tokens[i].only_try);
+    }
+    if (!is_known) {
+        refusal_count(403);
+    }
+    return is_known;
+}

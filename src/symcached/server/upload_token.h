@@ -25,4 +25,9 @@ bool upload_token_check(const struct config *config,
                         struct evhttp_request *req, const char *value,
                         char user[UPLOAD_USER_SIZE], bool *only_try);
 
+/* May the user of an upload that a token has begun still do so?  The tokens may
+ * be others since.  A refusal is counted. */
+bool upload_user_check(const struct config *config, const char *user,
+                       bool only_try);
+
 #endif
