@@ -136,7 +136,8 @@ ok !-d $t->path("store/b.pdb/$id"), 'with those above them';
 ok -d $t->path('store'), 'the root stays';
 is $t->metric('symcached_cleaned_bytes_total{reason="unused"}'), 6080,
     'bytes are counted';
-like $t->helper_log, qr/\] \d+: clean files=610 bytes=6100 ms=\d+/, 'logged';
+$t->wait_until('logged', sub { $t->helper_log
+    =~ /\] \d+: clean files=610 bytes=6100 ms=\d+/ });
 is $t->metric('symcached_store_files{store="default",kind="symcache"}'), 4,
     'files that are left are shown';
 is $t->metric('symcached_store_bytes{store="default",kind="downloads"}'), 10,
@@ -243,8 +244,9 @@ $t->wait_until('a pass is killed', sub {
     kill 'KILL', $_ for evicting();
     return $t->metric('symcached_clean_passes_total{result="failed"}') > 0;
 });
-like $t->helper_log, qr/\[error\] \d+: clean: the pass ended with signal 9 \(Killed\), and another one begins in its time$/m,
-    'a pass that was killed';
+# a thread writes the log
+$t->wait_until('a pass that was killed is told', sub { $t->helper_log =~
+    /\[error\] \d+: clean: the pass ended with signal 9 \(Killed\), and another one begins in its time$/m });
 my $before = passes();
 ok $t->wait_until('another pass', sub { passes() > $before }), 'and another one';
 
