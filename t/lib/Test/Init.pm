@@ -18,13 +18,15 @@ my $systemd = '/lib/systemd/systemd';
 my $cgroups = '/sys/fs/cgroup/unified';
 my $seconds = 60; # that a script may take
 
-# Units of this machine are of no use there, but for the journal.
+# Units of this machine are of no use there, but for the journal; nor is what a
+# symcached that ran on it has left.
 my $boot = <<'SH';
 set -e
 mount -t tmpfs tmpfs "$1"
 mkdir "$1"/upper "$1"/work "$1"/root
 root=$1/root
 mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$root"
+rm -rf "$root"/var/cache/symcached "$root"/etc/symcached*
 make -C "$2" -s B="$3" install DESTDIR="$root" PREFIX=/usr PACKAGES=no
 mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
