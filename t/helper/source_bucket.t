@@ -162,7 +162,8 @@ my %sources = (
     absent => { %s3, denied_is_absent => JSON::PP::true() },
     secret => { %s3, secret_key => 'wrong' },
     id => { %s3, access_key => 'AKIDother' },
-    renewed => { %s3, access_key => '@' . $t->path('id') },
+    renewed => { %s3, access_key => '@' . $t->path('id'),
+                 secret_key => '@' . $t->path('secret') },
     region => { %s3, region => 'us-east-1' },
     nobucket => { %s3, bucket => 'other' },
     ssqp => { %s3, layout => 'ssqp' },
@@ -239,13 +240,23 @@ for (['secret', qr/^403 SignatureDoesNotMatch/],
     $c->undecided('none.pdb', 'failed', $_->[1], "$_->[0]: no final answer");
 }
 
+# the files of the keys are renewed one after the other
+sub read_again {
+    my ($times) = @_;
+    $t->wait_until('the keys are read again', sub { $times
+        == (() = $t->helper_log =~ /source renewed: its keys are read again/g) });
+}
 $t->write_file('id', "AKIDother\n");
+$t->write_file('secret', "other\n");
 $c = case('renewed');
 $t->write_file('id', "$access\n");
 $c->undecided('plain.pdb', 'failed', qr/^403 InvalidAccessKeyId/,
               'a key that is no longer valid');
-$t->wait_until('the keys are read again', sub {
-    $t->helper_log =~ /source renewed: its keys are read again/ });
+read_again(1);
+$t->write_file('secret', "$secret\n");
+$c->undecided('public.pdb', 'failed', qr/^403 SignatureDoesNotMatch/,
+              'with the secret of the former');
+read_again(2);
 $c->found("odd ~#+%&()'\x{c3}\x{a9}.pdb", 'with the new one');
 
 $c = case('absent');

@@ -341,6 +341,27 @@ is ask_until(sub { expire('old') }, sub { $fleet->absent },
 is requests(), 'GET', 'one request';
 $fleet->wait_log(qr/403 ExpiredToken, and the configuration has no other/);
 
+# their files are renewed one after the other: between, the new key has the
+# secret of the former
+
+$s3->fail('');
+my %file = map { $_ => $t->path($_) } qw(access secret);
+is ask_until(sub {
+    $t->write_file('access', "AKIDformer\n");
+    $t->write_file('secret', "former\n");
+    $fleet->machine(access_key => "\@$file{access}", secret_key => "\@$file{secret}");
+    $t->write_file('access', "$access\n");
+}, sub { $fleet->absent },
+    sub { $fleet->metric('breaker{tier="fleet",way="get"}') }), 404,
+    'half of the keys is renewed';
+is requests(), 'GET GET', 'read again, and not right yet';
+$fleet->wait_log(qr/not read for 30 s: 403 SignatureDoesNotMatch/);
+$t->write_file('secret', "$secret\n");
+unlink $s3->file($path);
+is $fleet->ask($key), 200, 'the other half is: a file is made';
+$fleet->wait_metric('puts_total{result="stored"}', 1);
+is requests(), 'PUT PUT', 'and stored with what was read again';
+
 # --- at a stop: what is being stored is given a moment, and not more
 
 # The log of a machine that stops while a store holds its PUT, until $then.

@@ -50,6 +50,29 @@ static void drop(void *arg)
 
 static const struct task_calls calls = {run, done, drop};
 
+/* Files that are renewed one after the other give a new key with a former
+ * secret or token for a moment, which stores call a wrong signature. */
+bool reload_keys_help(const struct transport_config *transport,
+                      const char *code)
+{
+    static const char *const codes[] = {
+        "AccessDenied", /* Garage says so of unknown keys */
+        "ExpiredToken",
+        "InvalidAccessKeyId",
+        "InvalidToken",
+        "SignatureDoesNotMatch",
+        "XAdminUserNotFound", /* versitygw */
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        if (strcmp(code, codes[i]) == 0) {
+            return transport->sigv4 != NULL;
+        }
+    }
+    return false;
+}
+
 struct task *reload_keys_start(struct event_base *base,
                                struct transport_config *transport,
                                reload_keys_done_fn fn, void *arg)

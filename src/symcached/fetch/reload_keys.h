@@ -1,16 +1,22 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Reads the keys of a bucket again, in a thread, when a store says that they
- * have expired: "@file" may name a file that somebody renews.
+ * Reads the keys of a bucket again, in a thread, when a store refuses them:
+ * "@file" may name a file that another program renews.
  */
 #ifndef SYMCACHED_FETCH_RELOAD_KEYS_H
 #define SYMCACHED_FETCH_RELOAD_KEYS_H
 
+#include <stdbool.h>
 #include "config/config.h"
 
 struct event_base;
 struct task;
+
+/* Does a store refuse keys, perhaps because they were renewed?  code is the
+ * <Code> of its answer. */
+bool reload_keys_help(const struct transport_config *transport,
+                      const char *code);
 
 /* error is NULL, or why they could not be read.  Whether they are others now,
  * transport->renewals tells. */

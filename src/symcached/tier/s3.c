@@ -130,15 +130,14 @@ static void on_renewed(void *arg, const char *error)
     free(renewal);
 }
 
-/* Have the keys expired, so that others are to be read?  Then the call goes on
+/* Are the keys refused, so that they are read again?  Then the call goes on
  * when that is done. */
 static bool renews_keys(struct tier_call *call, enum request what,
                         const char *detail, const char *code)
 {
     struct s3_renewal *renewal;
 
-    if (call->again || (strcmp(code, "ExpiredToken") != 0 &&
-                        strcmp(code, "InvalidAccessKeyId") != 0)) {
+    if (call->again || !reload_keys_help(&call->config->transport, code)) {
         return false;
     }
     renewal = calloc(1, sizeof(*renewal));

@@ -74,6 +74,7 @@ static int check_gcs(struct config_reader *r, const cJSON *item,
 struct bucket_renewal {
     struct config *config; /* reference */
     struct source_config *source;
+    unsigned renewals; /* before */
 };
 
 static void on_renewed(void *arg, const char *error)
@@ -82,15 +83,20 @@ static void on_renewed(void *arg, const char *error)
     struct bucket_config *bucket = renewal->source->settings;
 
     bucket->renewal = NULL;
-    log_write(error != NULL ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, 0,
-              "source %s: its keys are read again%s%s", renewal->source->name,
-              error != NULL ? ": " : "", error != NULL ? error : "");
+    if (error != NULL) {
+        log_error(0, "source %s: its keys are read again: %s",
+                  renewal->source->name, error);
+    } else if (renewal->source->transport.renewals != renewal->renewals) {
+        log_info(0, "source %s: its keys are read again, and are others now",
+                 renewal->source->name);
+        bucket->has_answered = false;
+    }
     config_unref(renewal->config);
     free(renewal);
 }
 
-/* The store reports that our keys have expired.  This lookup fails and is
- * tried again later, with the keys that the configuration has by then. */
+/* The store refuses our keys.  This lookup fails and is tried again later, with
+ * the keys that the configuration has by then. */
 static void renew_keys(const struct lookup *lookup)
 {
     struct config *config = (struct config *)lookup->config;
@@ -108,6 +114,7 @@ static void renew_keys(const struct lookup *lookup)
     }
     renewal->config = config_ref(config);
     renewal->source = source;
+    renewal->renewals = source->transport.renewals;
     if (reload_keys_start(lookup->sources->base, &source->transport,
                           on_renewed, renewal) == NULL) {
         config_unref(config);
@@ -142,8 +149,7 @@ static enum source_outcome judge_bucket(struct lookup *lookup,
     source_http_code(code, response);
     snprintf(detail, size, "%s%s%s", result->detail,
              code[0] != '\0' ? " " : "", code);
-    if (strcmp(code, "ExpiredToken") == 0 ||
-        strcmp(code, "InvalidAccessKeyId") == 0) {
+    if (reload_keys_help(&lookup->source->transport, code)) {
         renew_keys(lookup);
     }
 
