@@ -320,6 +320,18 @@ is ask_until(sub {}, sub { $fleet->absent },
 is $fleet->metric('breaker{tier="fleet",way="get"}'), 0, 'no quorum: it is read';
 is $fleet->metric('gets_total{result="absent"}'), 2, 'no quorum: and answers';
 
+# --- one that is too large, for the store or a proxy before it
+
+for my $mode ('413 ContentTooLarge', '400 EntityTooLarge') {
+    $s3->fail($mode);
+    $fleet->machine;
+    is $fleet->ask($key), 200, "$mode: a file is made";
+    $fleet->wait_metric('puts_total{result="failed"}', 1);
+    is $fleet->metric('breaker{tier="fleet",way="put"}'), 0,
+        "$mode: others are stored";
+    $fleet->wait_log(qr/v9\.0\.0\.symcache" is not stored: $mode: the store, or/);
+}
+
 # --- keys that expire
 
 $s3->fail('expired');

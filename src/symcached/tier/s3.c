@@ -160,6 +160,11 @@ static bool renews_keys(struct tier_call *call, enum request what,
 
 /* answers ------------------------------------------------------------------ */
 
+static bool is_too_large(long status, const char *code)
+{
+    return status == 413 || strcmp(code, "EntityTooLarge") == 0;
+}
+
 /*
  * A refusal that the next request will get as well opens the breaker at once,
  * with its code.  A store may say of keys that it does not know what it says of
@@ -167,6 +172,9 @@ static bool renews_keys(struct tier_call *call, enum request what,
  */
 enum tier_reply tier_s3_judge(long status, const char *code)
 {
+    if (is_too_large(status, code)) {
+        return TIER_REPLY_FAILED; /* others may be smaller */
+    }
     switch (status) {
     case 404:
         return code[0] == '\0' || strcmp(code, "NoSuchKey") == 0
@@ -205,6 +213,8 @@ static void s3_refused(struct tier_call *call, enum request what,
     tier_call_end(call, reply, "%s%s", detail,
                   strcmp(code, "RequestTimeTooSkewed") == 0
                       ? ": this machine's clock is not the store's"
+                  : is_too_large(response->status, code)
+                      ? ": the store, or a proxy before it, limits bodies"
                       : "");
 }
 
