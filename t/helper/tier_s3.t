@@ -243,6 +243,10 @@ $s3->fail('busy');
 failing('busy');
 $s3->fail('silent');
 failing('silent');
+$s3->fail('page');
+failing('page');
+$fleet->wait_log(qr/nothing is stored for 30 s: 200 with a page of HTML, which is not the store's/);
+is $fleet->metric('puts_total{result="stored"}'), 0, 'page: nothing counts as stored';
 
 # it answers again after a reload
 unlink $s3->file($path);

@@ -184,7 +184,7 @@ is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 404,
 
 # --- a tier that fails: nothing is half done
 
-for my $mode ('403 AccessDenied', 'busy') {
+for my $mode ('403 AccessDenied', 'busy', 'page') {
     $s3->fail($mode);
     machine(\%s3);
     $r = $u->put($path, $pdb);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include "base/percent.h"
 #include "base/task.h"
@@ -160,9 +161,18 @@ static bool renews_keys(struct tier_call *call, enum request what,
 
 /* answers ------------------------------------------------------------------ */
 
-static bool is_too_large(long status, const char *code)
+static bool is_too_large(const struct fetch_response *response,
+                         const char *code)
 {
-    return status == 413 || strcmp(code, "EntityTooLarge") == 0;
+    return response->status == 413 || strcmp(code, "EntityTooLarge") == 0;
+}
+
+/* Is it of a proxy that has a page for everything while the store is away?
+ * Google's storage has this type as well, without a body. */
+static bool is_page(const struct fetch_response *response)
+{
+    return response->status < 300 && response->bytes > 0 &&
+           strncasecmp(response->type, "text/html", strlen("text/html")) == 0;
 }
 
 /*
@@ -170,10 +180,16 @@ static bool is_too_large(long status, const char *code)
  * with its code.  A store may say of keys that it does not know what it says of
  * objects, so 404 is an absence with the code for objects or without any.
  */
-enum tier_reply tier_s3_judge(long status, const char *code)
+enum tier_reply tier_s3_judge(const struct fetch_response *response,
+                              const char *code)
 {
-    if (is_too_large(status, code)) {
+    long status = response->status;
+
+    if (is_too_large(response, code)) {
         return TIER_REPLY_FAILED; /* others may be smaller */
+    }
+    if (is_page(response)) {
+        return TIER_REPLY_FAULT;
     }
     switch (status) {
     case 404:
@@ -213,8 +229,10 @@ static void s3_refused(struct tier_call *call, enum request what,
     tier_call_end(call, reply, "%s%s", detail,
                   strcmp(code, "RequestTimeTooSkewed") == 0
                       ? ": this machine's clock is not the store's"
-                  : is_too_large(response->status, code)
+                  : is_too_large(response, code)
                       ? ": the store, or a proxy before it, limits bodies"
+                  : is_page(response)
+                      ? " with a page of HTML, which is not the store's"
                       : "");
 }
 
@@ -233,16 +251,16 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     char code[TIER_CODE_MAX];
 
     call->bytes += result->bytes;
-    if (fetch_response_coded(response) ||
+    if (fetch_response_coded(response) || is_page(response) ||
         (result->outcome != SOURCE_FOUND &&
          (response->status != 200 || response->bytes > 0))) {
         tier_s3_code(code, response);
         s3_refused(call, REQUEST_GET,
                    result->outcome == SOURCE_UNUSABLE ||
                            result->outcome == SOURCE_FAILED_HERE ||
-                           response->status == 200
+                           (response->status == 200 && !is_page(response))
                        ? TIER_REPLY_FAILED
-                       : tier_s3_judge(response->status, code),
+                       : tier_s3_judge(response, code),
                    result->detail, response);
         return;
     }
@@ -260,7 +278,7 @@ static void on_answer(struct tier_call *call, enum request what,
     char code[TIER_CODE_MAX];
 
     tier_s3_code(code, response);
-    reply = tier_s3_judge(response->status, code);
+    reply = tier_s3_judge(response, code);
     if (reply == TIER_REPLY_DONE && code[0] != '\0') {
         reply =
             TIER_REPLY_FAULT; /* a copy may fail after its status was sent */
@@ -334,7 +352,7 @@ static void on_looked(void *arg, const struct send_result *result)
     struct tier_call *call = arg;
 
     if (response->status != 200) {
-        s3_refused(call, REQUEST_LOOK, tier_s3_judge(response->status, ""),
+        s3_refused(call, REQUEST_LOOK, tier_s3_judge(response, ""),
                    result->detail, response);
     } else if (!is_to_copy(call, response)) {
         call->stored = s3_stored_time(response);
@@ -350,7 +368,7 @@ static void on_head(void *arg, const struct send_result *result)
     struct tier_call *call = arg;
 
     if (response->status != 200) {
-        s3_refused(call, REQUEST_HEAD, tier_s3_judge(response->status, ""),
+        s3_refused(call, REQUEST_HEAD, tier_s3_judge(response, ""),
                    result->detail, response);
         return;
     }
@@ -528,7 +546,7 @@ static void on_removed(void *arg, const struct send_result *result)
     char code[TIER_CODE_MAX];
 
     tier_s3_code(code, response);
-    reply = tier_s3_judge(response->status, code);
+    reply = tier_s3_judge(response, code);
     if (response->status == 403 && strcmp(code, "AccessDenied") == 0) {
         reply = TIER_REPLY_FAILED; /* it may write all the same */
     }
@@ -598,7 +616,7 @@ static void on_listed(void *arg, const struct fetch_result *result)
     }
     tier_s3_code(code, response);
     if (response->status != 200 && result->outcome != SOURCE_FAILED_HERE) {
-        reply = tier_s3_judge(response->status, code);
+        reply = tier_s3_judge(response, code);
     }
     if (reply == TIER_REPLY_ABSENT) {
         reply = TIER_REPLY_DENIED; /* a list needs no object: no such bucket */

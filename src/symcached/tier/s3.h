@@ -25,8 +25,9 @@ struct send *tier_s3_send(struct tier_call *call,
                           const struct tier_s3_request *request,
                           send_done_fn done, void *arg);
 
-/* The meaning of an answer with this status and this <Code>. */
-enum tier_reply tier_s3_judge(long status, const char *code);
+/* The meaning of an answer with this <Code>. */
+enum tier_reply tier_s3_judge(const struct fetch_response *response,
+                              const char *code);
 
 /* Ends a put after a failed answer, or begins it again with other keys. */
 void tier_s3_refuse(struct tier_call *call, enum tier_reply reply,

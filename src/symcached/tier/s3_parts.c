@@ -114,7 +114,7 @@ static bool is_done(struct s3_parts *parts, const struct send_result *result)
     enum tier_reply reply;
 
     tier_s3_code(code, response);
-    reply = tier_s3_judge(response->status, code);
+    reply = tier_s3_judge(response, code);
     if (reply == TIER_REPLY_DONE && code[0] == '\0') {
         return true;
     }
