@@ -336,6 +336,21 @@ for my $mode ('413 ContentTooLarge', '400 EntityTooLarge') {
     $fleet->wait_log(qr/v9\.0\.0\.symcache" is not stored: $mode: the store, or/);
 }
 
+# --- one that is refused for what it is, as a proxy does: others are not held
+# up for ever.  A reload closes the breaker, as an answer to another file does.
+
+$s3->fail('403 Forbidden');
+$fleet->machine;
+is $fleet->ask($key), 200, 'refused: a file is made';
+$fleet->wait_metric('breaker{tier="fleet",way="put"}', 1);
+for (2, 3) {
+    is $fleet->metric('puts_total{result="failed"}'), 0, 'and waits';
+    $t->reload_symcached($fleet->config);
+    $fleet->wait_metric('breaker{tier="fleet",way="put"}', 1);
+}
+$fleet->wait_metric('puts_total{result="failed"}', 1);
+is $fleet->metric('queue{tier="fleet"}'), 0, 'it is given up after three times';
+
 # --- keys that expire
 
 $s3->fail('expired');

@@ -200,9 +200,9 @@ static void requeue_put(struct tier_put *put)
 
 /*
  * The call failed: tries again later, if that can help.  While the breaker is
- * open, that does not count as a try of the file.  The entry goes to the end
- * of the queue, so that a file on which the tier always fails does not hold up
- * the others.
+ * open, that does not count as a try of the file, unless its refusal opened it:
+ * others may be taken.  The entry goes to the end of the queue, so that a file
+ * on which the tier always fails does not hold up the others.
  */
 static void try_again(struct tier_put *put, enum tier_reply reply,
                       const char *detail)
@@ -212,7 +212,8 @@ static void try_again(struct tier_put *put, enum tier_reply reply,
     bool again = false;
 
     if (reply == TIER_REPLY_FAULT || reply == TIER_REPLY_DENIED) {
-        put->tries += tier->put.breaker.state == BREAKER_CLOSED;
+        put->tries += tier->put.breaker.state == BREAKER_CLOSED ||
+                      (reply == TIER_REPLY_DENIED && !put->probe);
         again = put->tries < PUT_TRIES && !tiers->stopping;
     }
 
