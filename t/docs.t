@@ -179,7 +179,7 @@ is_deeply \@wrong, [], 'a key has a type and a meaning';
 
 # the names that the code reads, in any of its tables
 my %in_code = map { $_ => 1 } in_code(
-    qr/(?:\{"|(?<!define )\b[A-Z][A-Z_]*\("?)([a-z]\w+)"?, *\n? *&?(?:config_|read_|count|size|duration)/,
+    qr/(?:\{"|(?<!define )\b[A-Z][A-Z_]*\("?)([a-z]\w+)"?, *\n? *&?(?:config_|field_|read_|count|size|duration)/,
     qr{config|symcached/source});
 same([keys %in_code], [keys %{ { map { m/([a-z_]+)$/ => 1 } @paths } }],
      'names of configuration keys');

@@ -28,31 +28,31 @@
     }
 
 #define PLACE                                                                 \
-    KEY("bucket", config_string, name, CONFIG_REQUIRED),                      \
-        KEY("endpoint", config_url, endpoint, 0),                             \
-        KEY("prefix", config_url_path, prefix, 0)
+    KEY("bucket", field_string, name, CONFIG_REQUIRED),                       \
+        KEY("endpoint", field_url, endpoint, 0),                              \
+        KEY("prefix", field_url_path, prefix, 0)
 
 #define SIGNING                                                               \
-    KEY("access_key", config_secret, access_key, CONFIG_SECRET),              \
-        KEY("secret_key", config_secret, secret_key, CONFIG_SECRET)
+    KEY("access_key", field_secret, access_key, CONFIG_SECRET),               \
+        KEY("secret_key", field_secret, secret_key, CONFIG_SECRET)
 
 const struct config_field config_s3_keys[CONFIG_S3_KEYS] = {
     PLACE,
     SIGNING,
-    KEY("region", config_string, region, CONFIG_REQUIRED),
-    KEY("path_style", config_bool, path_style, 0),
-    KEY("session_token", config_secret, session_token, CONFIG_SECRET),
-    KEY("denied_is_absent", config_bool, denied_is_absent, 0),
+    KEY("region", field_string, region, CONFIG_REQUIRED),
+    KEY("path_style", field_bool, path_style, 0),
+    KEY("session_token", field_secret, session_token, CONFIG_SECRET),
+    KEY("denied_is_absent", field_bool, denied_is_absent, 0),
 };
 
 const struct config_field config_gcs_keys[CONFIG_GCS_KEYS] = {
     PLACE,
-    KEY("client_email", config_string, client_email, 0),
-    KEY("private_key", config_private_key, private_key, CONFIG_SECRET),
+    KEY("client_email", field_string, client_email, 0),
+    KEY("private_key", field_private_key, private_key, CONFIG_SECRET),
     SIGNING,
-    KEY("region", config_string, region, 0),
-    KEY("token", config_secret, token, CONFIG_SECRET),
-    KEY("denied_is_absent", config_bool, denied_is_absent, 0),
+    KEY("region", field_string, region, 0),
+    KEY("token", field_secret, token, CONFIG_SECRET),
+    KEY("denied_is_absent", field_bool, denied_is_absent, 0),
 };
 
 static bool is_of(const char *text, size_t max, const char *letters)
@@ -69,11 +69,11 @@ static int check_account(struct config_reader *r, const cJSON *item,
 {
     const cJSON *key = cJSON_GetObjectItemCaseSensitive(item, "private_key");
     char *account =
-        bucket->private_key != NULL ? config_private_key_account(key) : NULL;
+        bucket->private_key != NULL ? field_private_key_account(key) : NULL;
     int rc = 0;
 
     if (account != NULL && strcmp(account, bucket->client_email) != 0) {
-        rc = config_error(
+        rc = field_error(
             r, cJSON_GetObjectItemCaseSensitive(item, "client_email"),
             "is not the account of \"private_key\", which is \"%.200s\"",
             account);
@@ -87,39 +87,40 @@ static int check_keys(struct config_reader *r, const cJSON *item,
 {
     if (!is_of(bucket->name, BUCKET_MAX, BUCKET_LETTERS) ||
         bucket->name[0] == '.') {
-        return config_error(r, item, "\"bucket\" is not the name of a bucket");
+        return field_error(r, item, "\"bucket\" is not the name of a bucket");
     }
     if (bucket->region != NULL &&
         !is_of(bucket->region, REGION_MAX, REGION_LETTERS)) {
-        return config_error(r, item, "\"region\" is not the name of a region");
+        return field_error(r, item, "\"region\" is not the name of a region");
     }
     if ((bucket->access_key == NULL) != (bucket->secret_key == NULL)) {
-        return config_error(r, item,
-                            "\"access_key\" and \"secret_key\" go together");
+        return field_error(r, item,
+                           "\"access_key\" and \"secret_key\" go together");
     }
     if (bucket->session_token != NULL && bucket->access_key == NULL) {
-        return config_error(r, item,
-                            "\"session_token\" is without \"access_key\"");
+        return field_error(r, item,
+                           "\"session_token\" is without \"access_key\"");
     }
     if ((bucket->client_email == NULL) != (bucket->private_key == NULL)) {
-        return config_error(
-            r, item, "\"client_email\" and \"private_key\" go together");
+        return field_error(r, item,
+                           "\"client_email\" and \"private_key\" go together");
     }
     if (check_account(r, item, bucket) != 0) {
         return -1;
     }
     if ((bucket->token != NULL) + (bucket->access_key != NULL) +
             (bucket->private_key != NULL) > 1) {
-        return config_error(r, item, "has more than one of \"token\", "
-                                     "\"access_key\" and \"private_key\"");
+        return field_error(r, item,
+                           "has more than one of \"token\", "
+                           "\"access_key\" and \"private_key\"");
     }
     if (bucket->access_key != NULL &&
         (strchr(bucket->access_key, ':') != NULL ||
          curl_version_info(CURLVERSION_NOW)->version_num < SIGV4_VERSION)) {
-        return config_error(r, item,
-                            strchr(bucket->access_key, ':') != NULL
-                                ? "\"access_key\" has a colon"
-                                : "signing needs libcurl 7.87 or newer");
+        return field_error(r, item,
+                           strchr(bucket->access_key, ':') != NULL
+                               ? "\"access_key\" has a colon"
+                               : "signing needs libcurl 7.87 or newer");
     }
     return 0;
 }
@@ -138,7 +139,7 @@ static int make_url(struct config_reader *r, const cJSON *item,
                                endpoint, bucket->name, host, prefix);
     if (rc < 0) {
         *url = NULL;
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     return 0;
 }
@@ -181,7 +182,7 @@ static int sign_bucket(struct config_reader *r, const cJSON *item,
     headers = realloc(transport->headers,
                       (transport->nheaders + HEADERS) * sizeof(*headers));
     if (headers == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     transport->headers = headers;
 
@@ -197,7 +198,7 @@ static int sign_bucket(struct config_reader *r, const cJSON *item,
         done = false;
     }
     if (!done || !keep_written(item, transport)) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
 
     transport->auth = TRANSPORT_SIGV4;

@@ -58,7 +58,7 @@ static int read_min_free(struct config_reader *r, const cJSON *item,
                          const struct config_field *field, void *at)
 {
     struct cache_config *cache = at;
-    const char *text = config_text(r, item, "\"5%\" or \"200g\"");
+    const char *text = field_text(r, item, "\"5%\" or \"200g\"");
     unsigned long percent;
     char *end;
 
@@ -68,13 +68,13 @@ static int read_min_free(struct config_reader *r, const cJSON *item,
 
     if (strchr(text, '%') == NULL) {
         cache->min_free_percent = 0;
-        return config_size(r, item, field, &cache->min_free);
+        return field_size(r, item, field, &cache->min_free);
     }
 
     percent = strtoul(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || strcmp(end, "%") != 0 ||
         percent > 99) {
-        return config_error(r, item, "must be \"0%%\" to \"99%%\", or a size");
+        return field_error(r, item, "must be \"0%%\" to \"99%%\", or a size");
     }
     cache->min_free_percent = (unsigned)percent;
     cache->min_free = 0;
@@ -83,7 +83,7 @@ static int read_min_free(struct config_reader *r, const cJSON *item,
 
 #define LIMIT(name, type, min, max)                                           \
     {                                                                         \
-#name, config_##type, offsetof(struct limits_config, name), min, max, \
+#name, field_##type, offsetof(struct limits_config, name), min, max,  \
             0                                                                 \
     }
 
@@ -111,8 +111,7 @@ static const struct config_field limits_fields[] = {
 
 #define CACHE(name, type, min, max)                                           \
     {                                                                         \
-#name, config_##type, offsetof(struct cache_config, name), min, max,  \
-            0                                                                 \
+#name, field_##type, offsetof(struct cache_config, name), min, max, 0 \
     }
 
 static const struct config_field cache_fields[] = {
@@ -131,31 +130,31 @@ static const struct config_field cache_fields[] = {
 static int read_limits(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
-    return config_object(r, item, limits_fields, COUNT(limits_fields), at);
+    return field_object(r, item, limits_fields, COUNT(limits_fields), at);
 }
 
 static int read_cache(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)
 {
-    return config_object(r, item, cache_fields, COUNT(cache_fields), at);
+    return field_object(r, item, cache_fields, COUNT(cache_fields), at);
 }
 
 /* Stores depend on "sources" and "downloads", and symbolication on stores.  As
  * keys may be in any order, read_last() reads those two. */
 static const struct config_field top_fields[] = {
-    {"listen", config_listen, offsetof(struct config, listen), 0, 0, 0},
-    {"listen_token", config_token, offsetof(struct config, listen_token), 0, 0,
+    {"listen", field_listen, offsetof(struct config, listen), 0, 0, 0},
+    {"listen_token", field_token, offsetof(struct config, listen_token), 0, 0,
      CONFIG_SECRET},
-    {"admin_listen", config_listen_unix, offsetof(struct config, admin_listen),
+    {"admin_listen", field_listen_unix, offsetof(struct config, admin_listen),
      0, 0, 0},
-    {"downloads", config_path, offsetof(struct config, downloads), 0, 0, 0},
-    {"stores", config_read_apart, 0, 0, 0, CONFIG_REQUIRED},
+    {"downloads", field_path, offsetof(struct config, downloads), 0, 0, 0},
+    {"stores", field_read_apart, 0, 0, 0, CONFIG_REQUIRED},
     {"sources", config_sources, 0, 0, 0, 0},
     {"tiers", config_tiers, 0, 0, 0, 0},
     {"limits", read_limits, offsetof(struct config, limits), 0, 0, 0},
     {"cache", read_cache, offsetof(struct config, cache), 0, 0, 0},
     {"uploads", config_uploads, offsetof(struct config, uploads), 0, 0, 0},
-    {"symbolication", config_read_apart, 0, 0, 0, 0},
+    {"symbolication", field_read_apart, 0, 0, 0, 0},
 };
 
 /* Reads the sections that refer to other ones. */
@@ -165,7 +164,7 @@ static int read_last(struct config_reader *r, const cJSON *root)
 
     if (config->admin_listen != NULL &&
         strcmp(config->admin_listen, config->listen) == 0) {
-        return config_error(
+        return field_error(
             r, cJSON_GetObjectItemCaseSensitive(root, "admin_listen"),
             "must be another socket than \"listen\"");
     }
@@ -173,16 +172,16 @@ static int read_last(struct config_reader *r, const cJSON *root)
         (strcmp(config->uploads.listen, config->listen) == 0 ||
          (config->admin_listen != NULL &&
           strcmp(config->uploads.listen, config->admin_listen) == 0))) {
-        return config_error(
+        return field_error(
             r, cJSON_GetObjectItemCaseSensitive(root, "uploads"),
             "\"listen\" must be another socket than \"listen\" and "
             "\"admin_listen\" of symcached");
     }
     if (config->uploads.root != NULL &&
         config_paths_overlap(config->uploads.root, config->downloads)) {
-        return config_error(r,
-                            cJSON_GetObjectItemCaseSensitive(root, "uploads"),
-                            "the root overlaps \"downloads\"");
+        return field_error(r,
+                           cJSON_GetObjectItemCaseSensitive(root, "uploads"),
+                           "the root overlaps \"downloads\"");
     }
     return config_uploads_sources(
                r, cJSON_GetObjectItemCaseSensitive(root, "uploads")) == 0 &&
@@ -229,7 +228,7 @@ int config_read(const char *file, const struct source_type *const *types,
         goto failed;
     }
 
-    if (config_object(&r, json.root, top_fields, COUNT(top_fields), c) != 0 ||
+    if (field_object(&r, json.root, top_fields, COUNT(top_fields), c) != 0 ||
         read_last(&r, json.root) != 0) {
         goto failed;
     }

@@ -22,8 +22,8 @@
 
 #define EXAMPLE_LISTEN "\"unix:/run/symcached/symcached.sock\""
 
-int config_error(struct config_reader *r, const cJSON *item,
-                 const char *format, ...)
+int field_error(struct config_reader *r, const cJSON *item, const char *format,
+                ...)
 {
     char reason[512];
     va_list args;
@@ -36,8 +36,8 @@ int config_error(struct config_reader *r, const cJSON *item,
     return -1;
 }
 
-const struct config_field *config_field_find(const struct config_field *fields,
-                                        size_t n, const char *key)
+const struct config_field *field_find(const struct config_field *fields,
+                                      size_t n, const char *key)
 {
     size_t i;
 
@@ -59,18 +59,18 @@ static int read_key(struct config_reader *r, const cJSON *object,
 
     for (other = object->child; other != item; other = other->next) {
         if (strcmp(other->string, item->string) == 0) {
-            return config_error(r, item, "repeated key");
+            return field_error(r, item, "repeated key");
         }
     }
 
     for (i = 0; i < n; i++) {
-        field = config_field_find(parts[i].fields, parts[i].n, item->string);
+        field = field_find(parts[i].fields, parts[i].n, item->string);
         if (field != NULL) {
             return field->read(r, item, field,
                                (char *)parts[i].at + field->offset);
         }
     }
-    return config_error(r, item, "unknown key");
+    return field_error(r, item, "unknown key");
 }
 
 static int check_required(struct config_reader *r, const cJSON *item,
@@ -83,20 +83,20 @@ static int check_required(struct config_reader *r, const cJSON *item,
         field = &part->fields[i];
         if ((field->flags & CONFIG_REQUIRED) != 0 &&
             cJSON_GetObjectItemCaseSensitive(item, field->key) == NULL) {
-            return config_error(r, item, "\"%s\" is missing", field->key);
+            return field_error(r, item, "\"%s\" is missing", field->key);
         }
     }
     return 0;
 }
 
-int config_parts(struct config_reader *r, const cJSON *item,
-                 const struct config_part *parts, size_t n)
+int field_parts(struct config_reader *r, const cJSON *item,
+                const struct config_part *parts, size_t n)
 {
     const cJSON *child;
     size_t i;
 
     if (!cJSON_IsObject(item)) {
-        return config_error(r, item, "must be an object");
+        return field_error(r, item, "must be an object");
     }
 
     for (child = item->child; child != NULL; child = child->next) {
@@ -113,36 +113,36 @@ int config_parts(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-int config_object(struct config_reader *r, const cJSON *item,
-                  const struct config_field *fields, size_t n, void *at)
+int field_object(struct config_reader *r, const cJSON *item,
+                 const struct config_field *fields, size_t n, void *at)
 {
     struct config_part part = {fields, n, at};
 
-    return config_parts(r, item, &part, 1);
+    return field_parts(r, item, &part, 1);
 }
 
-const char *config_text(struct config_reader *r, const cJSON *item,
-                        const char *example)
+const char *field_text(struct config_reader *r, const cJSON *item,
+                       const char *example)
 {
     if (!cJSON_IsString(item)) {
-        config_error(r, item, "must be a string%s%s",
-                     example != NULL ? " such as " : "",
-                     example != NULL ? example : "");
+        field_error(r, item, "must be a string%s%s",
+                    example != NULL ? " such as " : "",
+                    example != NULL ? example : "");
         return NULL;
     }
     if (item->valuestring[0] == '\0') {
-        config_error(r, item, "must not be empty");
+        field_error(r, item, "must not be empty");
         return NULL;
     }
     if (control_in(item->valuestring)) {
-        config_error(r, item, "has a control character");
+        field_error(r, item, "has a control character");
         return NULL;
     }
     return item->valuestring;
 }
 
-int config_word(struct config_reader *r, const cJSON *item,
-                const char *const *words, size_t n)
+int field_word(struct config_reader *r, const cJSON *item,
+               const char *const *words, size_t n)
 {
     const char *text = cJSON_GetStringValue(item), *between = "";
     char list[256] = "";
@@ -157,26 +157,26 @@ int config_word(struct config_reader *r, const cJSON *item,
         used = used < sizeof(list) ? used : sizeof(list);
         between = i + 2 < n ? ", " : " or ";
     }
-    return config_error(r, item, "must be %s", list);
+    return field_error(r, item, "must be %s", list);
 }
 
-int config_name(struct config_reader *r, const cJSON *item, const char *name)
+int field_name(struct config_reader *r, const cJSON *item, const char *name)
 {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz"
                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
     if (name[n] != '\0' || n == 0 || n > CONFIG_NAME_MAX || name[0] == '.') {
-        return config_error(r, item,
-                            "a name is 1 to 64 letters, digits and \"._-\", "
-                            "and does not begin with a dot");
+        return field_error(r, item,
+                           "a name is 1 to 64 letters, digits and \"._-\", "
+                           "and does not begin with a dot");
     }
     return 0;
 }
 
-int config_string(struct config_reader *r, const cJSON *item,
-                  const struct config_field *field, void *at)
+int field_string(struct config_reader *r, const cJSON *item,
+                 const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item, NULL);
+    const char *text = field_text(r, item, NULL);
     char *copy;
 
     if (text == NULL) {
@@ -185,7 +185,7 @@ int config_string(struct config_reader *r, const cJSON *item,
 
     copy = strdup(text);
     if (copy == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     free(*(char **)at);
     *(char **)at = copy;
@@ -220,28 +220,28 @@ static bool make_plain(char *path)
     return true;
 }
 
-int config_path(struct config_reader *r, const cJSON *item,
-                const struct config_field *field, void *at)
+int field_path(struct config_reader *r, const cJSON *item,
+               const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item, "\"/srv/symbols\"");
+    const char *text = field_text(r, item, "\"/srv/symbols\"");
 
     if (text == NULL) {
         return -1;
     }
     if (text[0] != '/') {
-        return config_error(r, item, "must be an absolute path");
+        return field_error(r, item, "must be an absolute path");
     }
     if (strlen(text) > CONFIG_PATH_MAX) {
-        return config_error(r, item, "is longer than %d bytes",
-                            CONFIG_PATH_MAX);
+        return field_error(r, item, "is longer than %d bytes",
+                           CONFIG_PATH_MAX);
     }
-    if (config_string(r, item, field, at) != 0) {
+    if (field_string(r, item, field, at) != 0) {
         return -1;
     }
 
     return make_plain(*(char **)at)
                ? 0
-               : config_error(r, item, "has \"..\" as a part");
+               : field_error(r, item, "has \"..\" as a part");
 }
 
 bool config_paths_overlap(const char *a, const char *b)
@@ -253,10 +253,10 @@ bool config_paths_overlap(const char *a, const char *b)
            (na == nb || (na > nb ? a : b)[n] == '/' || n == 1);
 }
 
-int config_url(struct config_reader *r, const cJSON *item,
-               const struct config_field *field, void *at)
+int field_url(struct config_reader *r, const cJSON *item,
+              const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item, "\"https://h.example.com/s\""),
+    const char *text = field_text(r, item, "\"https://h.example.com/s\""),
                *host;
     char *url;
     size_t len;
@@ -270,21 +270,21 @@ int config_url(struct config_reader *r, const cJSON *item,
     } else if (strncmp(text, "https://", 8) == 0) {
         host = text + 8;
     } else {
-        return config_error(r, item, "must begin with http:// or https://");
+        return field_error(r, item, "must begin with http:// or https://");
     }
 
     if (strcspn(host, "/:?#") == 0 && host[0] != '[') {
-        return config_error(r, item, "has no host");
+        return field_error(r, item, "has no host");
     }
     if (memchr(host, '@', strcspn(host, "/")) != NULL) {
-        return config_error(r, item,
-                            "has a user name: give credentials in \"auth\"");
+        return field_error(r, item,
+                           "has a user name: give credentials in \"auth\"");
     }
     if (strpbrk(text, "?# \\") != NULL) {
-        return config_error(r, item,
-                            "has a query, a fragment, a blank or a \\");
+        return field_error(r, item,
+                           "has a query, a fragment, a blank or a \\");
     }
-    if (config_string(r, item, field, at) != 0) {
+    if (field_string(r, item, field, at) != 0) {
         return -1;
     }
 
@@ -295,12 +295,12 @@ int config_url(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-int config_listen(struct config_reader *r, const cJSON *item,
-                  const struct config_field *field, void *at)
+int field_listen(struct config_reader *r, const cJSON *item,
+                 const struct config_field *field, void *at)
 {
     struct sockaddr_storage address;
     int len = sizeof(address);
-    const char *text = config_text(r, item, EXAMPLE_LISTEN);
+    const char *text = field_text(r, item, EXAMPLE_LISTEN);
 
     if (text == NULL) {
         return -1;
@@ -308,49 +308,50 @@ int config_listen(struct config_reader *r, const cJSON *item,
 
     if (strncmp(text, "unix:", 5) == 0) {
         if (text[5] != '/') {
-            return config_error(r, item, "must be unix:/absolute/path");
+            return field_error(r, item, "must be unix:/absolute/path");
         }
         if (strlen(text + 5) >=
             sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
-            return config_error(r, item,
-                                "is longer than a socket path can be (107)");
+            return field_error(r, item,
+                               "is longer than a socket path can be (107)");
         }
     } else if (evutil_parse_sockaddr_port(text, (struct sockaddr *)&address,
                                           &len) != 0 ||
                /* no port; that of IPv6 has the same place */
                ((struct sockaddr_in *)&address)->sin_port == 0) {
-        return config_error(r, item, "must be unix:/path or address:port");
+        return field_error(r, item, "must be unix:/path or address:port");
     }
-    return config_string(r, item, field, at);
+    return field_string(r, item, field, at);
 }
 
-int config_listen_unix(struct config_reader *r, const cJSON *item,
-                       const struct config_field *field, void *at)
+int field_listen_unix(struct config_reader *r, const cJSON *item,
+                      const struct config_field *field, void *at)
 {
     const char *text =
-        config_text(r, item, "\"unix:/run/symcached/admin.sock\"");
+        field_text(r, item, "\"unix:/run/symcached/admin.sock\"");
 
     if (text == NULL) {
         return -1;
     }
     if (strncmp(text, "unix:", 5) != 0) {
-        return config_error(r, item, "must be unix:/path: who may connect is "
-                                     "a matter of the file's permissions");
+        return field_error(r, item,
+                           "must be unix:/path: who may connect is "
+                           "a matter of the file's permissions");
     }
-    return config_listen(r, item, field, at);
+    return field_listen(r, item, field, at);
 }
 
-int config_read_apart(struct config_reader *r, const cJSON *item,
-                      const struct config_field *field, void *at)
+int field_read_apart(struct config_reader *r, const cJSON *item,
+                     const struct config_field *field, void *at)
 {
     return 0;
 }
 
-int config_bool(struct config_reader *r, const cJSON *item,
-                const struct config_field *field, void *at)
+int field_bool(struct config_reader *r, const cJSON *item,
+               const struct config_field *field, void *at)
 {
     if (!cJSON_IsBool(item)) {
-        return config_error(r, item, "must be true or false");
+        return field_error(r, item, "must be true or false");
     }
     *(bool *)at = cJSON_IsTrue(item);
     return 0;
@@ -359,19 +360,19 @@ int config_bool(struct config_reader *r, const cJSON *item,
 static int out_of_range(struct config_reader *r, const cJSON *item,
                         const struct config_field *field)
 {
-    return config_error(r, item, "must be %" PRIu64 " to %" PRIu64, field->min,
-                        field->max);
+    return field_error(r, item, "must be %" PRIu64 " to %" PRIu64, field->min,
+                       field->max);
 }
 
-int config_count(struct config_reader *r, const cJSON *item,
-                 const struct config_field *field, void *at)
+int field_count(struct config_reader *r, const cJSON *item,
+                const struct config_field *field, void *at)
 {
     double n;
 
     if (!cJSON_IsNumber(item)) {
-        return config_error(r, item,
-                            "must be a number from %" PRIu64 " to %" PRIu64,
-                            field->min, field->max);
+        return field_error(r, item,
+                           "must be a number from %" PRIu64 " to %" PRIu64,
+                           field->min, field->max);
     }
 
     n = item->valuedouble;
@@ -398,35 +399,35 @@ static const char *read_digits(const char *p, uint64_t *n)
     return p > start ? p : NULL;
 }
 
-int config_duration(struct config_reader *r, const cJSON *item,
-                    const struct config_field *field, void *at)
+int field_duration(struct config_reader *r, const cJSON *item,
+                   const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item, "\"1h30m\"");
+    const char *text = field_text(r, item, "\"1h30m\"");
     uint64_t seconds;
 
     if (text == NULL) {
         return -1;
     }
     if (!duration_parse(text, &seconds)) {
-        return config_error(r, item,
-                            "is not a duration such as \"30s\", \"1h30m\", "
-                            "\"7d\"");
+        return field_error(r, item,
+                           "is not a duration such as \"30s\", \"1h30m\", "
+                           "\"7d\"");
     }
     if (seconds > field->max) {
-        return config_error(r, item, "is too long");
+        return field_error(r, item, "is too long");
     }
     if (seconds < field->min) {
-        return config_error(r, item, "must be %" PRIu64 " to %" PRIu64 " s",
-                            field->min, field->max);
+        return field_error(r, item, "must be %" PRIu64 " to %" PRIu64 " s",
+                           field->min, field->max);
     }
     *(unsigned *)at = (unsigned)seconds;
     return 0;
 }
 
-int config_size(struct config_reader *r, const cJSON *item,
-                const struct config_field *field, void *at)
+int field_size(struct config_reader *r, const cJSON *item,
+               const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item, "\"200g\""), *p;
+    const char *text = field_text(r, item, "\"200g\""), *p;
     unsigned shift = 0;
     uint64_t n = 0;
 
@@ -446,7 +447,7 @@ int config_size(struct config_reader *r, const cJSON *item,
         }
     }
     if (p == NULL) {
-        return config_error(
+        return field_error(
             r, item, "is not a size such as \"4096\", \"512k\", \"15g\"");
     }
 
@@ -457,18 +458,18 @@ int config_size(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-int config_version(struct config_reader *r, const cJSON *item,
-                   const struct config_field *field, void *at)
+int field_version(struct config_reader *r, const cJSON *item,
+                  const struct config_field *field, void *at)
 {
     symcache_version_t *version = at;
-    const char *text = config_text(r, item, "\"3.1.0\"");
+    const char *text = field_text(r, item, "\"3.1.0\"");
 
     if (text == NULL) {
         return -1;
     }
     if (!symcache_version_parse(text, strlen(text), version) ||
         version->major == 0) {
-        return config_error(
+        return field_error(
             r, item,
             "is not a version such as \"3.1.0\" (three numbers, "
             "the first from 1 on)");
@@ -476,10 +477,10 @@ int config_version(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-int config_url_path(struct config_reader *r, const cJSON *item,
-                    const struct config_field *field, void *at)
+int field_url_path(struct config_reader *r, const cJSON *item,
+                   const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item, "\"windows/symbols\"");
+    const char *text = field_text(r, item, "\"windows/symbols\"");
     char *plain, *encoded;
     size_t len;
 
@@ -488,7 +489,7 @@ int config_url_path(struct config_reader *r, const cJSON *item,
     }
 
     if (percent_path_has_dots(text, strlen(text))) {
-        return config_error(r, item, "has a part \".\" or \"..\"");
+        return field_error(r, item, "has a part \".\" or \"..\"");
     }
     text += strspn(text, "/");
     len = strlen(text);
@@ -501,7 +502,7 @@ int config_url_path(struct config_reader *r, const cJSON *item,
     if (plain == NULL || encoded == NULL) {
         free(plain);
         free(encoded);
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     encoded[0] = '\0';
     if (len > 0) {
@@ -516,12 +517,12 @@ int config_url_path(struct config_reader *r, const cJSON *item,
 
 static bool is_text(config_read_fn read)
 {
-    return read == config_string || read == config_path ||
-           read == config_url || read == config_url_path ||
-           read == config_secret || read == config_private_key;
+    return read == field_string || read == field_path || read == field_url ||
+           read == field_url_path || read == field_secret ||
+           read == field_private_key;
 }
 
-void config_clear(const struct config_field *fields, size_t n, void *at)
+void field_clear(const struct config_field *fields, size_t n, void *at)
 {
     size_t i;
 

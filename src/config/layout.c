@@ -43,7 +43,7 @@ int config_layout(struct config_reader *r, const cJSON *item,
         [LAYOUT_SLASHSYMBOLS] = "slashsymbols",
     };
     struct source_config *source = at;
-    int value = config_word(r, item, words, COUNT(words));
+    int value = field_word(r, item, words, COUNT(words));
 
     if (value < 0) {
         return -1;
@@ -61,7 +61,7 @@ int config_casing(struct config_reader *r, const cJSON *item,
     static const enum source_casing casings[] = {
         CASING_DEFAULT, CASING_LOWER, CASING_UPPER, CASING_LOWER, CASING_UPPER};
     struct source_config *source = at;
-    int value = config_word(r, item, words, COUNT(words));
+    int value = field_word(r, item, words, COUNT(words));
 
     if (value < 0) {
         return -1;
@@ -76,7 +76,7 @@ static const char *const form_names[] = {"plain", "packed", "pointer",
 static int read_form(struct config_reader *r, const cJSON *item,
                      struct source_config *source)
 {
-    int value = config_word(r, item, form_names, LAYOUT_FORMS);
+    int value = field_word(r, item, form_names, LAYOUT_FORMS);
     size_t i;
 
     if (value < 0) {
@@ -84,7 +84,7 @@ static int read_form(struct config_reader *r, const cJSON *item,
     }
     for (i = 0; i < source->nforms; i++) {
         if ((int)source->forms[i] == value) {
-            return config_error(r, item, "named twice");
+            return field_error(r, item, "named twice");
         }
     }
     source->forms[source->nforms++] = (enum layout_form)value;
@@ -97,7 +97,7 @@ int config_forms(struct config_reader *r, const cJSON *item,
     const cJSON *child;
 
     if (!cJSON_IsArray(item) || item->child == NULL) {
-        return config_error(r, item, "must be a list of forms");
+        return field_error(r, item, "must be a list of forms");
     }
     for (child = item->child; child != NULL; child = child->next) {
         if (read_form(r, child, at) != 0) {
@@ -360,10 +360,10 @@ int config_layout_check(struct config_reader *r, const cJSON *item,
 
     for (i = 0; i < source->nforms; i++) {
         if (!config_layout_has_form(source->layout, source->forms[i])) {
-            return config_error(
-                r, cJSON_GetObjectItemCaseSensitive(item, "forms"),
-                "the layout has no form \"%s\"",
-                config_form_name(source->forms[i]));
+            return field_error(r,
+                               cJSON_GetObjectItemCaseSensitive(item, "forms"),
+                               "the layout has no form \"%s\"",
+                               config_form_name(source->forms[i]));
         }
     }
     return 0;

@@ -22,7 +22,7 @@ static int read_pattern(struct config_reader *r, const cJSON *item,
     PCRE2_SIZE offset;
     int code;
 
-    if (config_string(r, item, field, &pattern->text) != 0) {
+    if (field_string(r, item, field, &pattern->text) != 0) {
         return -1;
     }
 
@@ -31,8 +31,8 @@ static int read_pattern(struct config_reader *r, const cJSON *item,
                       PCRE2_CASELESS, &code, &offset, NULL);
     if (pattern->code == NULL) {
         pcre2_get_error_message(code, reason, sizeof(reason));
-        return config_error(r, item, "%s at offset %zu", (char *)reason,
-                            offset);
+        return field_error(r, item, "%s at offset %zu", (char *)reason,
+                           offset);
     }
     return 0;
 }
@@ -45,11 +45,11 @@ int config_patterns(struct config_reader *r, const cJSON *item,
     int n = cJSON_IsArray(item) ? cJSON_GetArraySize(item) : 1;
 
     if (n == 0) {
-        return config_error(r, item, "is an empty list");
+        return field_error(r, item, "is an empty list");
     }
     patterns->list = calloc((size_t)n, sizeof(patterns->list[0]));
     if (patterns->list == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
 
     if (!cJSON_IsArray(item)) {

@@ -11,7 +11,7 @@ static int read_secret(struct config_reader *r, const cJSON *item,
                        const char *example, bool is_token, char **secret)
 {
     char buf[SECRET_MAX + 1], error[1024];
-    const char *text = config_text(r, item, example);
+    const char *text = field_text(r, item, example);
     int rc;
 
     if (text == NULL) {
@@ -20,15 +20,16 @@ static int read_secret(struct config_reader *r, const cJSON *item,
 
     rc = secret_expand(text, buf, sizeof(buf), error, sizeof(error));
     if (rc != 0) {
-        rc = config_error(r, item, "%s", error);
+        rc = field_error(r, item, "%s", error);
     } else if (is_token && !secret_is_token(buf)) {
-        rc = config_error(r, item, "has characters other than letters, "
-                                   "digits, \"-._~+/\", and \"=\" at its end");
+        rc = field_error(r, item,
+                         "has characters other than letters, "
+                         "digits, \"-._~+/\", and \"=\" at its end");
     } else {
         secret_free(*secret);
         *secret = strdup(buf);
         if (*secret == NULL) {
-            rc = config_error(r, item, "out of memory");
+            rc = field_error(r, item, "out of memory");
         }
     }
 
@@ -36,15 +37,15 @@ static int read_secret(struct config_reader *r, const cJSON *item,
     return rc;
 }
 
-int config_secret(struct config_reader *r, const cJSON *item,
-                  const struct config_field *field, void *at)
+int field_secret(struct config_reader *r, const cJSON *item,
+                 const struct config_field *field, void *at)
 {
     return read_secret(r, item, "\"$TOKEN\" or \"@/etc/symcached/token\"",
                        false, at);
 }
 
-int config_token(struct config_reader *r, const cJSON *item,
-                 const struct config_field *field, void *at)
+int field_token(struct config_reader *r, const cJSON *item,
+                const struct config_field *field, void *at)
 {
     return read_secret(r, item, "\"@/etc/symcached/listen.token\"", true, at);
 }
@@ -91,31 +92,31 @@ static const char *take_key(const char *text, char **key)
                           "\"private_key\"";
 }
 
-int config_private_key(struct config_reader *r, const cJSON *item,
-                       const struct config_field *field, void *at)
+int field_private_key(struct config_reader *r, const cJSON *item,
+                      const struct config_field *field, void *at)
 {
     char buf[SECRET_MAX + 1], error[1024], **secret = at;
     const char *wrong;
     int rc;
 
     if (!cJSON_IsString(item) || item->valuestring[0] == '\0') {
-        (void)config_text(r, item, "\"@/etc/symcached/gcs-key\"");
+        (void)field_text(r, item, "\"@/etc/symcached/gcs-key\"");
         return -1;
     }
     rc = secret_expand_lines(item->valuestring, buf, sizeof(buf), error,
                              sizeof(error));
     if (rc != 0) {
-        rc = config_error(r, item, "%s", error);
+        rc = field_error(r, item, "%s", error);
     } else {
         secret_free(*secret);
         wrong = take_key(buf, secret);
-        rc = wrong == NULL ? 0 : config_error(r, item, "%s", wrong);
+        rc = wrong == NULL ? 0 : field_error(r, item, "%s", wrong);
     }
     explicit_bzero(buf, sizeof(buf));
     return rc;
 }
 
-char *config_private_key_account(const cJSON *item)
+char *field_private_key_account(const cJSON *item)
 {
     char buf[SECRET_MAX + 1], error[1024], *email = NULL, *key;
 

@@ -15,20 +15,20 @@
  * expanded, see secret_expand(): without its secret a source would answer 401
  * for everything, so it is an error if there is none.
  */
-config_read_fn config_secret;
+config_read_fn field_secret;
 
 /*
  * The same for a private key in PEM, which may have several lines, or "\n" in
  * place of line ends.  In the file of a service account of Google, which is
  * JSON, it is the member "private_key".
  */
-config_read_fn config_private_key;
+config_read_fn field_private_key;
 
 /* Returns the account of such a key, to be freed; NULL if the text does not
  * say so. */
-char *config_private_key_account(const cJSON *item);
+char *field_private_key_account(const cJSON *item);
 
 /* The same for a secret that is sent as a Bearer token. */
-config_read_fn config_token;
+config_read_fn field_token;
 
 #endif

@@ -25,11 +25,11 @@ static int set_origin(struct config_reader *r, const cJSON *item,
     } else if (source->url == NULL) {
         return 0; /* part of a symbol path; it gets its place later */
     } else if (origin_print(origin, sizeof(origin), source->url) != 0) {
-        return config_error(r, item, "\"url\" is not a URL");
+        return field_error(r, item, "\"url\" is not a URL");
     } else {
         source->origin = strdup(origin);
     }
-    return source->origin != NULL ? 0 : config_error(r, item, "out of memory");
+    return source->origin != NULL ? 0 : field_error(r, item, "out of memory");
 }
 
 /* Adds a source of that name and fills it from item.  Returns NULL with error
@@ -44,7 +44,7 @@ static struct source_config *add_source(struct config_reader *r,
 
     for (i = 0; i < config->nsources; i++) {
         if (strcmp(config->sources[i].name, name) == 0) {
-            config_error(r, item, "repeated key");
+            field_error(r, item, "repeated key");
             return NULL;
         }
     }
@@ -52,7 +52,7 @@ static struct source_config *add_source(struct config_reader *r,
     source = realloc(config->sources,
                      (config->nsources + 1) * sizeof(config->sources[0]));
     if (source == NULL) {
-        config_error(r, item, "out of memory");
+        field_error(r, item, "out of memory");
         return NULL;
     }
     config->sources = source;
@@ -63,7 +63,7 @@ static struct source_config *add_source(struct config_reader *r,
     source->name = strdup(name);
     source->settings = calloc(1, type->settings_size + 1);
     if (source->name == NULL || source->settings == NULL) {
-        config_error(r, item, "out of memory");
+        field_error(r, item, "out of memory");
         return NULL;
     }
     if (source_type_fill(r, item, source) != 0 ||
@@ -88,7 +88,7 @@ int config_source_add(struct config_reader *r, const cJSON *item,
         return -1;
     }
     if (group != NULL && (source->group = strdup(group)) == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     return 0;
 }
@@ -107,7 +107,7 @@ static struct source_config *add_sympath_source(struct config_reader *r,
     }
     source->group = strdup(item->string);
     if (source->group == NULL) {
-        config_error(r, item, "out of memory");
+        field_error(r, item, "out of memory");
         return NULL;
     }
     return source;
@@ -128,7 +128,7 @@ static int add_folders(struct config_reader *r, const cJSON *item,
         source->layout = sympath->layouts[i];
         source->path = strdup(sympath->folders[i]);
         if (source->path == NULL) {
-            return config_error(r, item, "out of memory");
+            return field_error(r, item, "out of memory");
         }
         if (set_origin(r, item, source) != 0) {
             return -1;
@@ -154,7 +154,7 @@ static int add_sympath_sources(struct config_reader *r, const cJSON *item,
             source->type = source_type_find(r->types, "http");
             source->url = strdup(place->text);
             if (source->url == NULL) {
-                return config_error(r, item, "out of memory");
+                return field_error(r, item, "out of memory");
             }
             if (set_origin(r, item, source) != 0) {
                 return -1;
@@ -172,7 +172,7 @@ static int add_sympath_sources(struct config_reader *r, const cJSON *item,
             return -1;
         }
     }
-    return n > 0 ? 0 : config_error(r, item, "no place of it is here");
+    return n > 0 ? 0 : field_error(r, item, "no place of it is here");
 }
 
 static int add_sympath(struct config_reader *r, const cJSON *item)
@@ -181,10 +181,10 @@ static int add_sympath(struct config_reader *r, const cJSON *item)
     int rc;
 
     if (sympath == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     if (strlen(item->string) > CONFIG_NAME_MAX - 4) {
-        rc = config_error(r, item, "the name is too long for a symbol path");
+        rc = field_error(r, item, "the name is too long for a symbol path");
     } else {
         rc = config_sympath_read(r, item, sympath) == 0
                  ? add_sympath_sources(r, item, sympath)
@@ -204,11 +204,11 @@ int config_sources(struct config_reader *r, const cJSON *item,
         return 0;
     }
     if (!cJSON_IsObject(item)) {
-        return config_error(r, item, "must be an object of sources");
+        return field_error(r, item, "must be an object of sources");
     }
 
     for (child = item->child; child != NULL; child = child->next) {
-        if (config_name(r, child, child->string) != 0) {
+        if (field_name(r, child, child->string) != 0) {
             return -1;
         }
         type = source_type_read(r, child);
@@ -234,8 +234,7 @@ void config_source_clear(struct source_config *source)
     }
     config_transport_clear(&source->transport);
     if (source->settings != NULL) {
-        config_clear(source->type->keys, source->type->nkeys,
-                     source->settings);
+        field_clear(source->type->keys, source->type->nkeys, source->settings);
     }
     config_patterns_clear(&source->only);
     config_patterns_clear(&source->except);

@@ -22,30 +22,30 @@ static int read_map(struct config_reader *r, const cJSON *item,
     const cJSON *child;
 
     if (!cJSON_IsObject(item)) {
-        return config_error(r, item, "must be an object of paths");
+        return field_error(r, item, "must be an object of paths");
     }
 
     source->map =
         calloc((size_t)cJSON_GetArraySize(item) + 1, sizeof(source->map[0]));
     if (source->map == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
 
     for (child = item->child; child != NULL; child = child->next) {
         if (strncmp(child->string, "\\\\", 2) != 0 &&
             !(isalpha((unsigned char)child->string[0]) &&
               child->string[1] == ':')) {
-            return config_error(r, child,
-                                "the key must be a Windows location such as "
-                                "\\\\server\\share or D:\\symbols");
+            return field_error(r, child,
+                               "the key must be a Windows location such as "
+                               "\\\\server\\share or D:\\symbols");
         }
 
         map = &source->map[source->nmap++];
         map->from = strdup(child->string);
         if (map->from == NULL) {
-            return config_error(r, child, "out of memory");
+            return field_error(r, child, "out of memory");
         }
-        if (config_path(r, child, field, &map->to) != 0) {
+        if (field_path(r, child, field, &map->to) != 0) {
             return -1;
         }
     }
@@ -60,17 +60,17 @@ static int read_map(struct config_reader *r, const cJSON *item,
     }
 
 static const struct config_field all_keys[] = {
-    KEY("type", config_read_apart, 0, CONFIG_REQUIRED),
+    KEY("type", field_read_apart, 0, CONFIG_REQUIRED),
     KEY("only", config_patterns, OF(only), 0),
     KEY("except", config_patterns, OF(except), 0),
     KEY("internal", config_internal, OF(transport.internal), 0),
 };
 static const struct config_field path_keys[] = {
-    KEY("path", config_path, OF(path), CONFIG_REQUIRED),
-    KEY("copy", config_bool, OF(copies), CONFIG_ACCESS),
+    KEY("path", field_path, OF(path), CONFIG_REQUIRED),
+    KEY("copy", field_bool, OF(copies), CONFIG_ACCESS),
 };
 static const struct config_field url_keys[] = {
-    KEY("url", config_url, OF(url), CONFIG_REQUIRED),
+    KEY("url", field_url, OF(url), CONFIG_REQUIRED),
     KEY("auth", config_auth, OF(transport), CONFIG_SECRET),
 };
 static const struct config_field layout_keys[] = {
@@ -86,14 +86,14 @@ static const struct config_field http_keys[] = {
     KEY("tls", config_tls, OF(transport), CONFIG_SECRET),
     KEY("proxy", config_proxy, OF(transport), CONFIG_SECRET),
     KEY("http_version", config_http_version, OF(transport), CONFIG_ACCESS),
-    KEY("user_agent", config_string, OF(transport.user_agent), CONFIG_ACCESS),
+    KEY("user_agent", field_string, OF(transport.user_agent), CONFIG_ACCESS),
 };
 static const struct config_field headers_keys[] = {
     KEY("headers", config_headers, OF(transport), CONFIG_SECRET),
 };
 static const struct config_field version_keys[] = {
-    KEY("version", config_version, OF(version), 0),
-    KEY("ppdbcaches", config_bool, OF(ppdbcaches), 0),
+    KEY("version", field_version, OF(version), 0),
+    KEY("ppdbcaches", field_bool, OF(ppdbcaches), 0),
 };
 static const struct config_field value_keys[] = {
     KEY("value", config_sympath_value, 0, CONFIG_REQUIRED),
@@ -160,7 +160,7 @@ const struct config_field *source_type_key(const struct source_type *type,
     size_t i, n = type_parts(type, NULL, parts);
 
     for (i = 0; i < n && field == NULL; i++) {
-        field = config_field_find(parts[i].fields, parts[i].n, key);
+        field = field_find(parts[i].fields, parts[i].n, key);
     }
     return field;
 }
@@ -188,7 +188,7 @@ static void refuse_type(struct config_reader *r, const cJSON *item)
         snprintf(names + len, sizeof(names) - len, "%s\"%s\"",
                  len > 0 ? ", " : "", (*type)->name);
     }
-    config_error(r, item, "must be %s or \"%s\"", names, source_sympath.name);
+    field_error(r, item, "must be %s or \"%s\"", names, source_sympath.name);
 }
 
 const struct source_type *source_type_read(struct config_reader *r,
@@ -198,20 +198,20 @@ const struct source_type *source_type_read(struct config_reader *r,
     const struct source_type *type;
 
     if (!cJSON_IsObject(item)) {
-        config_error(r, item, "must be an object");
+        field_error(r, item, "must be an object");
         return NULL;
     }
     for (child = item->child; child != NULL; child = child->next) {
         if (!is_key_of_any_type(r->types, child->string)) {
-            config_error(r, child, "unknown key");
+            field_error(r, child, "unknown key");
             return NULL;
         }
     }
     if (name == NULL) {
-        config_error(r, item, "\"type\" is missing");
+        field_error(r, item, "\"type\" is missing");
         return NULL;
     }
-    if (config_text(r, name, "\"http\"") == NULL) {
+    if (field_text(r, name, "\"http\"") == NULL) {
         return NULL;
     }
 
@@ -222,7 +222,7 @@ const struct source_type *source_type_read(struct config_reader *r,
     }
     for (child = item->child; child != NULL; child = child->next) {
         if (source_type_key(type, child->string) == NULL) {
-            config_error(r, child, "is not for this type of source");
+            field_error(r, child, "is not for this type of source");
             return NULL;
         }
     }
@@ -235,5 +235,5 @@ int source_type_fill(struct config_reader *r, const cJSON *item,
     struct config_part parts[COUNT(groups) + 1];
     size_t n = type_parts(source->type, source, parts);
 
-    return config_parts(r, item, parts, n);
+    return field_parts(r, item, parts, n);
 }

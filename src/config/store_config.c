@@ -45,7 +45,7 @@ static int add_versions(struct config_reader *r, const cJSON *item,
     t = realloc(store->transcoders,
                 (store->ntranscoders + 2 * store->nsources + 1) * sizeof(*t));
     if (t == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     store->transcoders = t;
 
@@ -72,13 +72,13 @@ static int add_sources(struct config_reader *r, const cJSON *item,
         }
         for (j = 0; j < store->nsources; j++) {
             if (store->sources[j] == source) {
-                return config_error(r, item, "named twice");
+                return field_error(r, item, "named twice");
             }
         }
         store->sources[store->nsources++] = source;
         n++;
     }
-    return n > 0 ? 0 : config_error(r, item, "no source \"%s\"", name);
+    return n > 0 ? 0 : field_error(r, item, "no source \"%s\"", name);
 }
 
 static int read_store_sources(struct config_reader *r, const cJSON *item,
@@ -89,9 +89,9 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
     const char *name;
 
     if (!cJSON_IsArray(item)) {
-        return config_error(r, item,
-                            "must be an array of source names such as "
-                            "[\"msdl\"]");
+        return field_error(r, item,
+                           "must be an array of source names such as "
+                           "[\"msdl\"]");
     }
 
     store->source_names = calloc((size_t)cJSON_GetArraySize(item) + 1,
@@ -99,17 +99,17 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
     store->sources =
         calloc(r->config->nsources + 1, sizeof(store->sources[0]));
     if (store->source_names == NULL || store->sources == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
 
     for (child = item->child; child != NULL; child = child->next) {
-        name = config_text(r, child, "\"msdl\"");
+        name = field_text(r, child, "\"msdl\"");
         if (name == NULL) {
             return -1;
         }
         store->source_names[store->nsource_names] = strdup(name);
         if (store->source_names[store->nsource_names++] == NULL) {
-            return config_error(r, child, "out of memory");
+            return field_error(r, child, "out of memory");
         }
         if (r->types != NULL && add_sources(r, child, store, name) != 0) {
             return -1;
@@ -120,11 +120,11 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
 }
 
 static const struct config_field store_fields[] = {
-    {"root", config_path, offsetof(struct store_config, root), 0, 0,
+    {"root", field_path, offsetof(struct store_config, root), 0, 0,
      CONFIG_REQUIRED},
     {"transcoders", config_transcoders, 0, 0, 0, 0},
     {"sources", read_store_sources, 0, 0, 0, 0},
-    {"gzip", config_bool, offsetof(struct store_config, gzip), 0, 0, 0},
+    {"gzip", field_bool, offsetof(struct store_config, gzip), 0, 0, 0},
     {"tier", config_store_tier, offsetof(struct store_config, tier), 0, 0, 0},
 };
 
@@ -136,30 +136,30 @@ int config_stores(struct config_reader *r, const cJSON *item)
     size_t i;
 
     if (!cJSON_IsObject(item) || item->child == NULL) {
-        return config_error(r, item, "must be an object with a store");
+        return field_error(r, item, "must be an object with a store");
     }
 
     config->stores =
         calloc((size_t)cJSON_GetArraySize(item), sizeof(config->stores[0]));
     if (config->stores == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
 
     for (child = item->child; child != NULL; child = child->next) {
-        if (config_name(r, child, child->string) != 0) {
+        if (field_name(r, child, child->string) != 0) {
             return -1;
         }
         if (config_store(config, child->string, strlen(child->string))) {
-            return config_error(r, child, "repeated key");
+            return field_error(r, child, "repeated key");
         }
 
         store = &config->stores[config->nstores++];
         store->name = strdup(child->string);
         if (store->name == NULL) {
-            return config_error(r, child, "out of memory");
+            return field_error(r, child, "out of memory");
         }
-        if (config_object(r, child, store_fields, COUNT(store_fields),
-                          store) != 0 ||
+        if (field_object(r, child, store_fields, COUNT(store_fields), store) !=
+                0 ||
             add_versions(r, child, store) != 0) {
             return -1;
         }
@@ -167,19 +167,19 @@ int config_stores(struct config_reader *r, const cJSON *item)
 
         for (i = 0; i + 1 < config->nstores; i++) {
             if (config_paths_overlap(config->stores[i].root, store->root)) {
-                return config_error(r, child,
-                                    "the root overlaps the one of store "
-                                    "\"%s\"",
-                                    config->stores[i].name);
+                return field_error(r, child,
+                                   "the root overlaps the one of store "
+                                   "\"%s\"",
+                                   config->stores[i].name);
             }
         }
         if (config_paths_overlap(config->downloads, store->root)) {
-            return config_error(r, child, "the root overlaps \"downloads\"");
+            return field_error(r, child, "the root overlaps \"downloads\"");
         }
         if (config->uploads.root != NULL &&
             config_paths_overlap(config->uploads.root, store->root)) {
-            return config_error(r, child,
-                                "the root overlaps the one of \"uploads\"");
+            return field_error(r, child,
+                               "the root overlaps the one of \"uploads\"");
         }
     }
     return 0;

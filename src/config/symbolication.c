@@ -68,9 +68,8 @@ static const struct profile_config default_profile = {
 
 #define LIMIT(name, type, min, max)                                           \
     {                                                                         \
-#name, config_##type,                                                 \
-            offsetof(struct symbolication_limits_config, name), min, max,     \
-            0                                                                 \
+#name, field_##type,                                                  \
+            offsetof(struct symbolication_limits_config, name), min, max, 0   \
     }
 
 static const struct config_field limits_fields[] = {
@@ -91,7 +90,7 @@ static const struct config_field limits_fields[] = {
 static int read_limits(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
-    return config_object(r, item, limits_fields, COUNT(limits_fields), at);
+    return field_object(r, item, limits_fields, COUNT(limits_fields), at);
 }
 
 static int read_on_failure(struct config_reader *r, const cJSON *item,
@@ -100,7 +99,7 @@ static int read_on_failure(struct config_reader *r, const cJSON *item,
     static const char *const words[] = {[MOZILLA_ON_FAILURE_FALSE] = "false",
                                         [MOZILLA_ON_FAILURE_503] = "503"};
     enum mozilla_on_failure *on_failure = at;
-    int value = config_word(r, item, words, COUNT(words));
+    int value = field_word(r, item, words, COUNT(words));
 
     if (value < 0) {
         return -1;
@@ -115,20 +114,20 @@ static int read_on_failure(struct config_reader *r, const cJSON *item,
     }
 
 static const struct config_field mozilla_fields[] = {
-    MOZILLA(enabled, config_bool, 0, 0),
-    MOZILLA(lenient, config_bool, 0, 0),
-    MOZILLA(source, config_bool, 0, 0),
-    MOZILLA(code, config_bool, 0, 0),
-    MOZILLA(code_size, config_size, 1024, 64 * MIB),
+    MOZILLA(enabled, field_bool, 0, 0),
+    MOZILLA(lenient, field_bool, 0, 0),
+    MOZILLA(source, field_bool, 0, 0),
+    MOZILLA(code, field_bool, 0, 0),
+    MOZILLA(code_size, field_size, 1024, 64 * MIB),
     MOZILLA(on_failure, read_on_failure, 0, 0),
-    MOZILLA(wait, config_duration, 0, DAY),
-    MOZILLA(requests, config_count, 1, 1000000),
+    MOZILLA(wait, field_duration, 0, DAY),
+    MOZILLA(requests, field_count, 1, 1000000),
 };
 
 static int read_mozilla(struct config_reader *r, const cJSON *item,
                         const struct config_field *field, void *at)
 {
-    return config_object(r, item, mozilla_fields, COUNT(mozilla_fields), at);
+    return field_object(r, item, mozilla_fields, COUNT(mozilla_fields), at);
 }
 
 static int read_sources(struct config_reader *r, const cJSON *item,
@@ -140,7 +139,7 @@ static int read_sources(struct config_reader *r, const cJSON *item,
         [SYMBOLICATOR_SOURCES_REFUSE] = "refuse",
         [SYMBOLICATOR_SOURCES_ALLOW] = "allow"};
     enum symbolicator_sources *sources = at;
-    int value = config_word(r, item, words, COUNT(words));
+    int value = field_word(r, item, words, COUNT(words));
 
     if (value < 0) {
         return -1;
@@ -162,30 +161,30 @@ static int read_debuginfod(struct config_reader *r, const cJSON *item,
     size_t n;
 
     if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) > DEBUGINFOD_MAX) {
-        return config_error(r, item,
-                            "must be a list of at most %d URLs such as "
-                            "[\"https://debuginfod.debian.net\"]",
-                            DEBUGINFOD_MAX);
+        return field_error(r, item,
+                           "must be a list of at most %d URLs such as "
+                           "[\"https://debuginfod.debian.net\"]",
+                           DEBUGINFOD_MAX);
     }
     config->debuginfod = calloc(DEBUGINFOD_MAX, sizeof(char *));
     if (config->debuginfod == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     for (child = item->child; child != NULL; child = child->next) {
-        text = config_text(r, child, "\"https://debuginfod.debian.net\"");
+        text = field_text(r, child, "\"https://debuginfod.debian.net\"");
         if (text == NULL) {
             return -1;
         }
         n = symcache_url_normalise(url, text, strlen(text));
         if (n == 0 || strchr(url, '?') != NULL) {
-            return config_error(r, child, "is no URL of http or https");
+            return field_error(r, child, "is no URL of http or https");
         }
         if (url[n - 1] == '/') {
             url[n - 1] = '\0';
         }
         config->debuginfod[config->ndebuginfod] = strdup(url);
         if (config->debuginfod[config->ndebuginfod++] == NULL) {
-            return config_error(r, child, "out of memory");
+            return field_error(r, child, "out of memory");
         }
     }
     return 0;
@@ -197,14 +196,14 @@ static int read_debuginfod(struct config_reader *r, const cJSON *item,
     }
 
 static const struct config_field event_fields[] = {
-    EVENT(enabled, config_bool, 0, 0),
-    EVENT(requests, config_count, 1, 1000000),
+    EVENT(enabled, field_bool, 0, 0),
+    EVENT(requests, field_count, 1, 1000000),
 };
 
 static int read_event(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)
 {
-    return config_object(r, item, event_fields, COUNT(event_fields), at);
+    return field_object(r, item, event_fields, COUNT(event_fields), at);
 }
 
 static int read_corrections(struct config_reader *r, const cJSON *item,
@@ -229,11 +228,11 @@ static int read_corrections(struct config_reader *r, const cJSON *item,
     int word;
 
     if (!cJSON_IsArray(item)) {
-        return config_error(r, item, "must be a list such as [\"all\"]");
+        return field_error(r, item, "must be a list such as [\"all\"]");
     }
     *corrections = 0;
     for (child = item->child; child != NULL; child = child->next) {
-        word = config_word(r, child, words, COUNT(words));
+        word = field_word(r, child, words, COUNT(words));
         if (word < 0) {
             return -1;
         }
@@ -248,16 +247,16 @@ static int read_corrections(struct config_reader *r, const cJSON *item,
     }
 
 static const struct config_field symbolicator_fields[] = {
-    SYMBOLICATOR(enabled, config_bool, 0, 0),
+    SYMBOLICATOR(enabled, field_bool, 0, 0),
     SYMBOLICATOR(sources, read_sources, 0, 0),
-    SYMBOLICATOR(candidates, config_bool, 0, 0),
-    SYMBOLICATOR(links, config_bool, 0, 0),
+    SYMBOLICATOR(candidates, field_bool, 0, 0),
+    SYMBOLICATOR(links, field_bool, 0, 0),
     {"debuginfod", read_debuginfod, 0, 0, 0, 0},
     SYMBOLICATOR(corrections, read_corrections, 0, 0),
-    SYMBOLICATOR(tokens, config_bool, 0, 0),
-    SYMBOLICATOR(requests, config_count, 1, 1000000),
-    SYMBOLICATOR(node, config_count, 0, 65535),
-    SYMBOLICATOR(kept_size, config_size, 0, TIB),
+    SYMBOLICATOR(tokens, field_bool, 0, 0),
+    SYMBOLICATOR(requests, field_count, 1, 1000000),
+    SYMBOLICATOR(node, field_count, 0, 65535),
+    SYMBOLICATOR(kept_size, field_size, 0, TIB),
     SYMBOLICATOR(tenants, config_tenants, 0, 0),
     SYMBOLICATOR(minidump, read_event, 0, 0),
     SYMBOLICATOR(apple, read_event, 0, 0),
@@ -270,20 +269,22 @@ static int read_symbolicator(struct config_reader *r, const cJSON *item,
 {
     const struct symbolicator_config *symbolicator = at;
 
-    if (config_object(r, item, symbolicator_fields,
-                      COUNT(symbolicator_fields), at) != 0) {
+    if (field_object(r, item, symbolicator_fields, COUNT(symbolicator_fields),
+                     at) != 0) {
         return -1;
     }
     return symbolicator->sources == SYMBOLICATOR_SOURCES_ALLOW &&
                    symbolicator->tenants.root == NULL
-               ? config_error(r, item, "\"sources\" is \"allow\", so "
-                                       "\"root\" of \"tenants\" is needed")
+               ? field_error(r, item,
+                             "\"sources\" is \"allow\", so "
+                             "\"root\" of \"tenants\" is needed")
                : 0;
 }
 
 #define SYMBOLIZE(name, type, min, max)                                       \
     {                                                                         \
-#name, config_##type, offsetof(struct symbolize_config, name), min, max, 0   \
+#name, field_##type, offsetof(struct symbolize_config, name), min,    \
+            max, 0                                                            \
     }
 
 static const struct config_field symbolize_fields[] = {
@@ -295,13 +296,14 @@ static const struct config_field symbolize_fields[] = {
 static int read_symbolize(struct config_reader *r, const cJSON *item,
                           const struct config_field *field, void *at)
 {
-    return config_object(r, item, symbolize_fields, COUNT(symbolize_fields),
-                         at);
+    return field_object(r, item, symbolize_fields, COUNT(symbolize_fields),
+                        at);
 }
 
 #define PROFILE(name, type, min, max)                                         \
     {                                                                         \
-#name, config_##type, offsetof(struct profile_config, name), min, max, 0     \
+#name, field_##type, offsetof(struct profile_config, name), min, max, \
+            0                                                                 \
     }
 
 static const struct config_field profile_fields[] = {
@@ -313,7 +315,7 @@ static const struct config_field profile_fields[] = {
 static int read_profile(struct config_reader *r, const cJSON *item,
                         const struct config_field *field, void *at)
 {
-    return config_object(r, item, profile_fields, COUNT(profile_fields), at);
+    return field_object(r, item, profile_fields, COUNT(profile_fields), at);
 }
 
 static int read_stores(struct config_reader *r, const cJSON *item,
@@ -326,23 +328,23 @@ static int read_stores(struct config_reader *r, const cJSON *item,
     size_t i;
 
     if (!cJSON_IsArray(item) || item->child == NULL) {
-        return config_error(r, item,
-                            "must be an array of store names such as "
-                            "[\"default\"]");
+        return field_error(r, item,
+                           "must be an array of store names such as "
+                           "[\"default\"]");
     }
     s->nstores = 0;
     for (child = item->child; child != NULL; child = child->next) {
-        name = config_text(r, child, "\"default\"");
+        name = field_text(r, child, "\"default\"");
         if (name == NULL) {
             return -1;
         }
         store = config_store(r->config, name, strlen(name));
         if (store == NULL) {
-            return config_error(r, child, "no store \"%s\"", name);
+            return field_error(r, child, "no store \"%s\"", name);
         }
         for (i = 0; i < s->nstores; i++) {
             if (s->stores[i] == store) {
-                return config_error(r, child, "named twice");
+                return field_error(r, child, "named twice");
             }
         }
         s->stores[s->nstores++] = store;
@@ -354,12 +356,12 @@ static int read_javascript(struct config_reader *r, const cJSON *item,
                            const struct config_field *field, void *at)
 {
     static const struct config_field javascript_fields[] = {
-        {"scraping", config_bool, offsetof(struct javascript_config, scraping),
+        {"scraping", field_bool, offsetof(struct javascript_config, scraping),
          0, 0, 0},
     };
 
-    return config_object(r, item, javascript_fields, COUNT(javascript_fields),
-                         at);
+    return field_object(r, item, javascript_fields, COUNT(javascript_fields),
+                        at);
 }
 
 #define FIELD(name, read, min, max)                                           \
@@ -369,10 +371,10 @@ static int read_javascript(struct config_reader *r, const cJSON *item,
     }
 
 static const struct config_field fields[] = {
-    FIELD(listen, config_listen, 0, 0),
-    FIELD(threads, config_count, 0, 1024),
+    FIELD(listen, field_listen, 0, 0),
+    FIELD(threads, field_count, 0, 1024),
     {"stores", read_stores, 0, 0, 0, 0},
-    FIELD(spool, config_path, 0, 0),
+    FIELD(spool, field_path, 0, 0),
     FIELD(limits, read_limits, 0, 0),
     FIELD(mozilla, read_mozilla, 0, 0),
     FIELD(symbolicator, read_symbolicator, 0, 0),
@@ -394,14 +396,13 @@ int config_symbolication(struct config_reader *r, const cJSON *item)
     s->listen = strdup(DEFAULT_LISTEN);
     s->stores = calloc(config->nstores, sizeof(s->stores[0]));
     if (s->listen == NULL || s->stores == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     while (s->nstores < config->nstores) {
         s->stores[s->nstores] = &config->stores[s->nstores];
         s->nstores++;
     }
-    return item == NULL ? 0
-                        : config_object(r, item, fields, COUNT(fields), s);
+    return item == NULL ? 0 : field_object(r, item, fields, COUNT(fields), s);
 }
 
 bool config_same_tenants(const struct symbolicator_config *a,

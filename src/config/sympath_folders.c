@@ -16,7 +16,7 @@
 int config_sympath_value(struct config_reader *r, const cJSON *item,
                          const struct config_field *field, void *at)
 {
-    return config_text(r, item, SYMPATH_EXAMPLE) != NULL ? 0 : -1;
+    return field_text(r, item, SYMPATH_EXAMPLE) != NULL ? 0 : -1;
 }
 
 int config_sympath_read(struct config_reader *r, const cJSON *item,
@@ -26,14 +26,14 @@ int config_sympath_read(struct config_reader *r, const cJSON *item,
     const char *text;
 
     if (value == NULL) {
-        return config_error(r, item, "\"value\" is missing");
+        return field_error(r, item, "\"value\" is missing");
     }
-    text = config_text(r, value, SYMPATH_EXAMPLE);
+    text = field_text(r, value, SYMPATH_EXAMPLE);
     if (text == NULL) {
         return -1;
     }
     if (sympath_parse(&sympath->path, text) != 0) {
-        return config_error(r, value, "%s", sympath->path.error);
+        return field_error(r, value, "%s", sympath->path.error);
     }
     return 0;
 }
@@ -143,19 +143,19 @@ int config_sympath_folders(struct config_reader *r, const cJSON *item,
         return 0;
     }
     if (refused != NULL) {
-        return config_error(r, value, "\"%.200s\": %s in \"map\"", place->text,
-                            refused);
+        return field_error(r, value, "\"%.200s\": %s in \"map\"", place->text,
+                           refused);
     }
 
     if (place->kind == SYMPATH_STORE) {
         add_folder(sympath, folder, "", LAYOUT_SYMSTORE);
     } else if (!add_plain(sympath, folder)) {
-        return config_error(r, value,
-                            "\"%.200s\" %s: is it a store, or a folder of "
-                            "PDBs?",
-                            folder,
-                            errno == ETIMEDOUT ? "does not answer"
-                                               : "cannot be looked at");
+        return field_error(r, value,
+                           "\"%.200s\" %s: is it a store, or a folder of "
+                           "PDBs?",
+                           folder,
+                           errno == ETIMEDOUT ? "does not answer"
+                                              : "cannot be looked at");
     }
     return 0;
 }

@@ -38,25 +38,25 @@ static int read_hosts(struct config_reader *r, const cJSON *item,
     const char *text;
 
     if (!cJSON_IsArray(item)) {
-        return config_error(r, item,
-                            "must be a list such as [\"sym.corp:8080\"]");
+        return field_error(r, item,
+                           "must be a list such as [\"sym.corp:8080\"]");
     }
     tenants->hosts = calloc((size_t)cJSON_GetArraySize(item) + 1,
                             sizeof(tenants->hosts[0]));
     if (tenants->hosts == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     for (child = item->child; child != NULL; child = child->next) {
-        text = config_text(r, child, "\"sym.corp:8080\"");
+        text = field_text(r, child, "\"sym.corp:8080\"");
         if (text == NULL) {
             return -1;
         }
         if (!is_host_and_port(text)) {
-            return config_error(r, child, "must be a host and its port");
+            return field_error(r, child, "must be a host and its port");
         }
         tenants->hosts[tenants->nhosts] = strdup(text);
         if (tenants->hosts[tenants->nhosts++] == NULL) {
-            return config_error(r, child, "out of memory");
+            return field_error(r, child, "out of memory");
         }
     }
     return 0;
@@ -72,27 +72,27 @@ static int read_root(struct config_reader *r, const cJSON *item,
     const struct config *config = r->config;
     size_t i;
 
-    if (config_path(r, item, field, &tenants->root) != 0) {
+    if (field_path(r, item, field, &tenants->root) != 0) {
         return -1;
     }
     if (strlen(tenants->root) > TENANTS_ROOT_MAX) {
-        return config_error(r, item,
-                            "is longer than %d bytes, which is too long for "
-                            "the socket in it",
-                            TENANTS_ROOT_MAX);
+        return field_error(r, item,
+                           "is longer than %d bytes, which is too long for "
+                           "the socket in it",
+                           TENANTS_ROOT_MAX);
     }
     for (i = 0; i < config->nstores; i++) {
         if (config_paths_overlap(config->stores[i].root, tenants->root)) {
-            return config_error(r, item, "overlaps the root of store \"%s\"",
-                                config->stores[i].name);
+            return field_error(r, item, "overlaps the root of store \"%s\"",
+                               config->stores[i].name);
         }
     }
     if (config->uploads.root != NULL &&
         config_paths_overlap(config->uploads.root, tenants->root)) {
-        return config_error(r, item, "overlaps the root of \"uploads\"");
+        return field_error(r, item, "overlaps the root of \"uploads\"");
     }
     return config_paths_overlap(config->downloads, tenants->root)
-               ? config_error(r, item, "overlaps \"downloads\"")
+               ? field_error(r, item, "overlaps \"downloads\"")
                : 0;
 }
 
@@ -110,27 +110,27 @@ static int read_tenants_tier(struct config_reader *r, const cJSON *item,
         return r->types == NULL ? 0 : -1;
     }
     if ((*tier)->kind == TIER_SYMCACHE) {
-        return config_error(r, item,
-                            "is another SymCache server, which has "
-                            "no files of clients' sources");
+        return field_error(r, item,
+                           "is another SymCache server, which has "
+                           "no files of clients' sources");
     }
     if ((*tier)->mac_key == NULL) {
-        return config_error(r, item,
-                            "has no \"mac_key\", with which names "
-                            "of clients' stores are made there");
+        return field_error(r, item,
+                           "has no \"mac_key\", with which names "
+                           "of clients' stores are made there");
     }
     return strstr((*tier)->written, "\"$") != NULL
-               ? config_error(r, item,
-                              "has variables of the environment, "
-                              "where clients' sources need \"@\" "
-                              "and a file")
+               ? field_error(r, item,
+                             "has variables of the environment, "
+                             "where clients' sources need \"@\" "
+                             "and a file")
                : 0;
 }
 
 #define TENANTS(name, type, min, max)                                         \
     {                                                                         \
-#name, config_##type, offsetof(struct tenants_config, name), min,     \
-            max, 0                                                            \
+#name, field_##type, offsetof(struct tenants_config, name), min, max, \
+            0                                                                 \
     }
 
 static const struct config_field tenants_fields[] = {
@@ -147,7 +147,7 @@ static const struct config_field tenants_fields[] = {
 int config_tenants(struct config_reader *r, const cJSON *item,
                    const struct config_field *field, void *at)
 {
-    return config_object(r, item, tenants_fields, COUNT(tenants_fields), at);
+    return field_object(r, item, tenants_fields, COUNT(tenants_fields), at);
 }
 
 bool tenants_are_same(const struct tenants_config *x,

@@ -28,39 +28,39 @@
     }
 
 static const struct config_field all_keys[] = {
-    KEY("type", config_read_apart, 0, CONFIG_REQUIRED),
-    KEY("read_only", config_bool, OF(read_only), 0),
-    {"max_object", config_size, OF(max_object), 1024, CONFIG_TIER_OBJECT_MAX,
+    KEY("type", field_read_apart, 0, CONFIG_REQUIRED),
+    KEY("read_only", field_bool, OF(read_only), 0),
+    {"max_object", field_size, OF(max_object), 1024, CONFIG_TIER_OBJECT_MAX,
      0},
 };
 /* of what is written, and by whom */
 static const struct config_field object_keys[] = {
-    KEY("generation", config_string, OF(generation), 0),
-    {"lifetime", config_duration, OF(lifetime), 60 * 60, 3660 * DAY, 0},
-    KEY("mac_key", config_secret, OF(mac_key), CONFIG_SECRET),
+    KEY("generation", field_string, OF(generation), 0),
+    {"lifetime", field_duration, OF(lifetime), 60 * 60, 3660 * DAY, 0},
+    KEY("mac_key", field_secret, OF(mac_key), CONFIG_SECRET),
 };
 static const struct config_field http_keys[] = {
     KEY("headers", config_headers, OF(transport), CONFIG_SECRET),
     KEY("tls", config_tls, OF(transport), CONFIG_SECRET),
     KEY("proxy", config_proxy, OF(transport), CONFIG_SECRET),
     KEY("http_version", config_http_version, OF(transport), 0),
-    KEY("user_agent", config_string, OF(transport.user_agent), 0),
+    KEY("user_agent", field_string, OF(transport.user_agent), 0),
 };
 static const struct config_field path_keys[] = {
-    KEY("path", config_path, OF(path), CONFIG_REQUIRED),
+    KEY("path", field_path, OF(path), CONFIG_REQUIRED),
 };
 static const struct config_field url_keys[] = {
-    KEY("url", config_url, OF(url), CONFIG_REQUIRED),
+    KEY("url", field_url, OF(url), CONFIG_REQUIRED),
     KEY("auth", config_auth, OF(transport), CONFIG_SECRET),
 };
 
 static const struct config_field bucket_keys[] = {
-    {"part_size", config_size, OF(part_size), 5 * MIB, CONFIG_TIER_OBJECT_MAX,
+    {"part_size", field_size, OF(part_size), 5 * MIB, CONFIG_TIER_OBJECT_MAX,
      0},
 };
 static const struct config_field redirect_keys[] = {
-    {"redirect", config_duration, OF(redirect), 60, DAY / 2, 0},
-    KEY("redirect_endpoint", config_url, OF(redirect_endpoint), 0),
+    {"redirect", field_duration, OF(redirect), 60, DAY / 2, 0},
+    KEY("redirect_endpoint", field_url, OF(redirect_endpoint), 0),
 };
 
 static const char *const kind_names[] = {"s3", "gcs", "filesystem",
@@ -120,18 +120,20 @@ static int check_redirect(struct config_reader *r, const cJSON *item,
     if (tier->redirect == 0) {
         return tier->redirect_endpoint == NULL
                    ? 0
-                   : config_error(r, item, "\"redirect_endpoint\" is without "
-                                           "\"redirect\"");
+                   : field_error(r, item,
+                                 "\"redirect_endpoint\" is without "
+                                 "\"redirect\"");
     }
     if (tier->mac_key == NULL || tier->bucket.access_key == NULL) {
-        return config_error(r, item, "\"redirect\" needs \"mac_key\" and "
-                                     "\"access_key\"");
+        return field_error(r, item,
+                           "\"redirect\" needs \"mac_key\" and "
+                           "\"access_key\"");
     }
     if (tier->bucket.endpoint != NULL && tier->redirect_endpoint == NULL) {
-        return config_error(r, item,
-                            "\"redirect\" needs \"redirect_endpoint\", where "
-                            "clients reach what \"endpoint\" is for the "
-                            "machines");
+        return field_error(r, item,
+                           "\"redirect\" needs \"redirect_endpoint\", where "
+                           "clients reach what \"endpoint\" is for the "
+                           "machines");
     }
     return config_s3_url(r, item, &tier->bucket, tier->redirect_endpoint,
                          &tier->redirect_url);
@@ -156,19 +158,21 @@ static int check_tier(struct config_reader *r, const cJSON *item,
         tier->generation = strdup("1");
     }
     if (tier->generation == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
-    if (config_name(r, item, tier->generation) != 0) {
-        return config_error(r, item, "\"generation\" has characters other "
-                                     "than letters, digits and \"._-\"");
+    if (field_name(r, item, tier->generation) != 0) {
+        return field_error(r, item,
+                           "\"generation\" has characters other "
+                           "than letters, digits and \"._-\"");
     }
     if (strcmp(tier->generation, UPLOADS_SOURCE) == 0) {
-        return config_error(r, item, "\"generation\" cannot be \""
-                            UPLOADS_SOURCE "\": originals are there");
+        return field_error(r, item,
+                           "\"generation\" cannot be \"" UPLOADS_SOURCE
+                           "\": originals are there");
     }
     if (tier->mac_key != NULL && strlen(tier->mac_key) < MAC_KEY_MIN) {
-        return config_error(r, item, "\"mac_key\" has less than %d characters",
-                            MAC_KEY_MIN);
+        return field_error(r, item, "\"mac_key\" has less than %d characters",
+                           MAC_KEY_MIN);
     }
     /* the operator chose this address */
     tier->transport.internal = TRANSPORT_INTERNAL_ORIGIN;
@@ -197,13 +201,13 @@ static int read_tier(struct config_reader *r, const cJSON *item,
     int kind;
 
     if (!cJSON_IsObject(item)) {
-        return config_error(r, item, "must be an object");
+        return field_error(r, item, "must be an object");
     }
     type = cJSON_GetObjectItemCaseSensitive(item, "type");
     if (type == NULL) {
-        return config_error(r, item, "\"type\" is missing");
+        return field_error(r, item, "\"type\" is missing");
     }
-    kind = config_word(r, type, kind_names, COUNT(kind_names));
+    kind = field_word(r, type, kind_names, COUNT(kind_names));
     if (kind < 0) {
         return -1;
     }
@@ -213,9 +217,9 @@ static int read_tier(struct config_reader *r, const cJSON *item,
     tier->name = strdup(item->string);
     tier->written = cJSON_PrintUnformatted(item);
     if (tier->name == NULL || tier->written == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
-    return config_parts(r, item, parts, parts_of(tier, parts)) == 0
+    return field_parts(r, item, parts, parts_of(tier, parts)) == 0
                ? check_tier(r, item, tier)
                : -1;
 }
@@ -230,20 +234,20 @@ int config_tiers(struct config_reader *r, const cJSON *item,
         return 0;
     }
     if (!cJSON_IsObject(item)) {
-        return config_error(r, item, "must be an object of tiers");
+        return field_error(r, item, "must be an object of tiers");
     }
     config->tiers = calloc((size_t)cJSON_GetArraySize(item) + 1,
                            sizeof(config->tiers[0]));
     if (config->tiers == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
 
     for (child = item->child; child != NULL; child = child->next) {
-        if (config_name(r, child, child->string) != 0) {
+        if (field_name(r, child, child->string) != 0) {
             return -1;
         }
         if (config_tier(config, child->string) != NULL) {
-            return config_error(r, child, "repeated key");
+            return field_error(r, child, "repeated key");
         }
         if (read_tier(r, child, &config->tiers[config->ntiers++]) != 0) {
             return -1;
@@ -267,7 +271,7 @@ struct tier_config *config_tier(const struct config *config, const char *name)
 int config_store_tier(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)
 {
-    const char *name = config_text(r, item, "\"fleet\"");
+    const char *name = field_text(r, item, "\"fleet\"");
     struct tier_config **tier = at;
 
     if (name == NULL) {
@@ -277,15 +281,15 @@ int config_store_tier(struct config_reader *r, const cJSON *item,
         return 0;
     }
     *tier = config_tier(r->config, name);
-    return *tier != NULL ? 0 : config_error(r, item, "no tier \"%s\"", name);
+    return *tier != NULL ? 0 : field_error(r, item, "no tier \"%s\"", name);
 }
 
 void config_tier_clear(struct tier_config *tier)
 {
     if (tier->kind == TIER_GCS) {
-        config_clear(config_gcs_keys, CONFIG_GCS_TIER_KEYS, &tier->bucket);
+        field_clear(config_gcs_keys, CONFIG_GCS_TIER_KEYS, &tier->bucket);
     } else {
-        config_clear(config_s3_keys, CONFIG_S3_KEYS, &tier->bucket);
+        field_clear(config_s3_keys, CONFIG_S3_KEYS, &tier->bucket);
     }
     config_transport_clear(&tier->transport);
     secret_free(tier->mac_key);

@@ -25,24 +25,24 @@ static int read_command(struct config_reader *r, const cJSON *item,
     bool pdb = false;
 
     if (!cJSON_IsArray(item) || item->child == NULL) {
-        return config_error(r, item,
-                            "must be an array of strings such as "
-                            "[\"pdb2symcache\", \"-pdb\", \"{pdb}\"]");
+        return field_error(r, item,
+                           "must be an array of strings such as "
+                           "[\"pdb2symcache\", \"-pdb\", \"{pdb}\"]");
     }
 
     *command = calloc((size_t)cJSON_GetArraySize(item) + 1, sizeof(char *));
     if (*command == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
 
     for (arg = item->child; arg != NULL; arg = arg->next, n++) {
-        if (config_string(r, arg, field, &(*command)[n]) != 0) {
+        if (field_string(r, arg, field, &(*command)[n]) != 0) {
             return -1;
         }
         pdb = pdb || strstr(arg->valuestring, "{pdb}") != NULL;
     }
     if (!pdb) {
-        return config_error(r, item, "has no {pdb}");
+        return field_error(r, item, "has no {pdb}");
     }
     return 0;
 }
@@ -54,21 +54,21 @@ static int read_variable(struct config_reader *r, const cJSON *item,
 
     if (strspn(name, LETTERS) == 0 ||
         name[strspn(name, LETTERS DIGITS)] != '\0') {
-        return config_error(
+        return field_error(
             r, item,
             "is not the name of a variable: letters, digits and "
             "\"_\", not first a digit");
     }
     if (strcmp(name, "_NT_SYMCACHE_PATH") == 0 ||
         strcmp(name, "_NT_SYMBOL_PATH") == 0) {
-        return config_error(r, item, "is set by symcached for each run");
+        return field_error(r, item, "is set by symcached for each run");
     }
 
     env->name = strdup(name);
     if (env->name == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
-    return config_secret(r, item, NULL, &env->value);
+    return field_secret(r, item, NULL, &env->value);
 }
 
 static int read_env(struct config_reader *r, const cJSON *item,
@@ -78,19 +78,19 @@ static int read_env(struct config_reader *r, const cJSON *item,
     const cJSON *child, *other;
 
     if (!cJSON_IsObject(item)) {
-        return config_error(r, item, "must be an object of strings");
+        return field_error(r, item, "must be an object of strings");
     }
 
     transcoder->env = calloc((size_t)cJSON_GetArraySize(item) + 1,
                              sizeof(transcoder->env[0]));
     if (transcoder->env == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
 
     for (child = item->child; child != NULL; child = child->next) {
         for (other = item->child; other != child; other = other->next) {
             if (strcmp(other->string, child->string) == 0) {
-                return config_error(r, child, "repeated key");
+                return field_error(r, child, "repeated key");
             }
         }
         if (read_variable(r, child, &transcoder->env[transcoder->nenv++]) !=
@@ -105,7 +105,7 @@ static int read_input_name(struct config_reader *r, const cJSON *item,
                            const struct config_field *field, void *at)
 {
     static const char *const words[] = {"original", "fixed"};
-    int value = config_word(r, item, words, COUNT(words));
+    int value = field_word(r, item, words, COUNT(words));
 
     *(bool *)at = value == 1;
     return value < 0 ? -1 : 0;
@@ -114,7 +114,7 @@ static int read_input_name(struct config_reader *r, const cJSON *item,
 static int read_input(struct config_reader *r, const cJSON *item,
                       unsigned *inputs)
 {
-    const char *text = config_text(r, item, "\"pdb\"");
+    const char *text = field_text(r, item, "\"pdb\"");
     int format;
 
     if (text == NULL) {
@@ -122,10 +122,10 @@ static int read_input(struct config_reader *r, const cJSON *item,
     }
     format = config_format_find(text);
     if (format < 0 || !(FORMATS_ALL & 1u << format)) {
-        return config_error(r, item, "must be " CONFIG_FORMAT_NAMES);
+        return field_error(r, item, "must be " CONFIG_FORMAT_NAMES);
     }
     if (*inputs & 1u << format) {
-        return config_error(r, item, "named twice");
+        return field_error(r, item, "named twice");
     }
     *inputs |= 1u << format;
     return 0;
@@ -138,7 +138,7 @@ static int read_inputs(struct config_reader *r, const cJSON *item,
     const cJSON *child;
 
     if (!cJSON_IsArray(item) || item->child == NULL) {
-        return config_error(r, item, "must be a list of formats");
+        return field_error(r, item, "must be a list of formats");
     }
     *inputs = 0;
     for (child = item->child; child != NULL; child = child->next) {
@@ -156,7 +156,7 @@ static int read_inputs(struct config_reader *r, const cJSON *item,
 static int read_makes(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item, MAKES);
+    const char *text = field_text(r, item, MAKES);
     symcache_kind_e *kind = at;
 
     if (text == NULL) {
@@ -165,7 +165,7 @@ static int read_makes(struct config_reader *r, const cJSON *item,
     return symcache_kind_parse(text, strlen(text), kind) &&
                    config_format_inputs(*kind) != 0
                ? 0
-               : config_error(r, item, "must be " MAKES);
+               : field_error(r, item, "must be " MAKES);
 }
 
 static const char *const profiles[] = {"strict", "wine", "none"};
@@ -179,7 +179,7 @@ static int read_profile(struct config_reader *r, const cJSON *item,
                         const struct config_field *field, void *at)
 {
     enum transcoder_profile *profile = at;
-    int value = config_word(r, item, profiles, COUNT(profiles));
+    int value = field_word(r, item, profiles, COUNT(profiles));
 
     if (value < 0) {
         return -1;
@@ -196,15 +196,15 @@ static int read_paths(struct config_reader *r, const cJSON *item,
     size_t n = 0;
 
     if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) > PATHS_MAX) {
-        return config_error(r, item, "must be a list of at most %d paths",
-                            PATHS_MAX);
+        return field_error(r, item, "must be a list of at most %d paths",
+                           PATHS_MAX);
     }
     *paths = calloc((size_t)cJSON_GetArraySize(item) + 1, sizeof(char *));
     if (*paths == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     for (child = item->child; child != NULL; child = child->next, n++) {
-        if (config_path(r, child, field, &(*paths)[n]) != 0) {
+        if (field_path(r, child, field, &(*paths)[n]) != 0) {
             return -1;
         }
     }
@@ -217,7 +217,7 @@ static int read_paths(struct config_reader *r, const cJSON *item,
     }
 
 static const struct config_field transcoder_fields[] = {
-    FIELD("version", config_version,
+    FIELD("version", field_version,
           offsetof(struct transcoder_config, version), CONFIG_REQUIRED),
     FIELD("command", read_command, offsetof(struct transcoder_config, command),
           CONFIG_REQUIRED),
@@ -229,17 +229,17 @@ static const struct config_field transcoder_fields[] = {
     FIELD("makes", read_makes, offsetof(struct transcoder_config, makes), 0),
     FIELD("profile", read_profile, offsetof(struct transcoder_config, profile),
           0),
-    FIELD("network", config_bool, offsetof(struct transcoder_config, network),
+    FIELD("network", field_bool, offsetof(struct transcoder_config, network),
           0),
     FIELD("read", read_paths, offsetof(struct transcoder_config, read), 0),
-    FIELD("user", config_string, offsetof(struct transcoder_config, user), 0),
-    {"time", config_duration, offsetof(struct transcoder_config, time), 1,
+    FIELD("user", field_string, offsetof(struct transcoder_config, user), 0),
+    {"time", field_duration, offsetof(struct transcoder_config, time), 1,
      7 * 24 * 60 * 60, 0},
-    {"memory", config_size, offsetof(struct transcoder_config, memory),
+    {"memory", field_size, offsetof(struct transcoder_config, memory),
      16 << 20, 1ull << 50, 0},
-    {"disk", config_size, offsetof(struct transcoder_config, disk), 1 << 20,
+    {"disk", field_size, offsetof(struct transcoder_config, disk), 1 << 20,
      1ull << 50, 0},
-    {"parallel", config_count, offsetof(struct transcoder_config, parallel), 1,
+    {"parallel", field_count, offsetof(struct transcoder_config, parallel), 1,
      1000, 0},
 };
 
@@ -261,9 +261,9 @@ static int choose_profile(struct config_reader *r, const cJSON *item,
     return t->profile != PROFILE_NONE ||
                    (!t->network && t->read == NULL && t->user == NULL)
                ? 0
-               : config_error(r, item,
-                              "\"network\", \"read\" and \"user\" are for "
-                              "the profiles \"strict\" and \"wine\"");
+               : field_error(r, item,
+                             "\"network\", \"read\" and \"user\" are for "
+                             "the profiles \"strict\" and \"wine\"");
 }
 
 /* Chooses the inputs where none are named, and refuses those of which nothing
@@ -282,8 +282,8 @@ static int check_inputs(struct config_reader *r, const cJSON *item,
     wrong = t->inputs & ~config_format_inputs(t->makes);
     config_formats_print(names, wrong, "\" or \"");
     return wrong == 0 ? 0
-                      : config_error(r, item, "no %s is made of \"%s\"",
-                                     symcache_kind_text(t->makes), names);
+                      : field_error(r, item, "no %s is made of \"%s\"",
+                                    symcache_kind_text(t->makes), names);
 }
 
 /* Refuses a transcoder with the same kind, major version and an input of
@@ -300,7 +300,7 @@ static int check_unique(struct config_reader *r, const cJSON *item,
             if (other->version.major == t->version.major &&
                 other->makes == t->makes &&
                 (other->inputs & t->inputs & 1u << i)) {
-                return config_error(
+                return field_error(
                     r, item,
                     "a second transcoder for major version %u and input "
                     "\"%s\"",
@@ -400,7 +400,7 @@ static int add_implied(struct config_reader *r, const cJSON *item,
         t->parallel = of->parallel;
         t->command = command_for(of->command, t->makes);
         if (t->command == NULL) {
-            return config_error(r, item, "out of memory");
+            return field_error(r, item, "out of memory");
         }
     }
     return 0;
@@ -417,14 +417,14 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
         return 0;
     }
     if (!cJSON_IsArray(item)) {
-        return config_error(r, item, "must be an array of objects");
+        return field_error(r, item, "must be an array of objects");
     }
 
     store->transcoders =
         calloc((size_t)cJSON_GetArraySize(item) + 1 + SYMCACHE_KINDS,
                sizeof(store->transcoders[0]));
     if (store->transcoders == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
 
     for (child = item->child; child != NULL; child = child->next) {
@@ -434,8 +434,8 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
         t->time = r->config->limits.transcode_time;
         t->memory = r->config->limits.transcode_memory;
         t->disk = DEFAULT_DISK;
-        if (config_object(r, child, transcoder_fields,
-                          COUNT(transcoder_fields), t) != 0 ||
+        if (field_object(r, child, transcoder_fields, COUNT(transcoder_fields),
+                         t) != 0 ||
             check_inputs(r, child, t) != 0 ||
             choose_profile(r, child, t) != 0 ||
             check_unique(r, child, store, t) != 0) {

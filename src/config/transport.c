@@ -31,14 +31,14 @@ static int read_header(struct config_reader *r, const cJSON *item,
          p++) {
     }
     if (*p != '\0' || p == item->string) {
-        return config_error(r, item, "is not a header name");
+        return field_error(r, item, "is not a header name");
     }
 
     header->name = strdup(item->string);
     if (header->name == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
-    return config_secret(r, item, NULL, &header->value);
+    return field_secret(r, item, NULL, &header->value);
 }
 
 int config_headers(struct config_reader *r, const cJSON *item,
@@ -48,19 +48,19 @@ int config_headers(struct config_reader *r, const cJSON *item,
     const cJSON *child, *other;
 
     if (!cJSON_IsObject(item)) {
-        return config_error(r, item, "must be an object of strings");
+        return field_error(r, item, "must be an object of strings");
     }
 
     transport->headers = calloc((size_t)cJSON_GetArraySize(item) + 1,
                                 sizeof(transport->headers[0]));
     if (transport->headers == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
 
     for (child = item->child; child != NULL; child = child->next) {
         for (other = item->child; other != child; other = other->next) {
             if (strcasecmp(other->string, child->string) == 0) {
-                return config_error(r, child, "repeated key");
+                return field_error(r, child, "repeated key");
             }
         }
         if (read_header(r, child,
@@ -76,7 +76,7 @@ static int read_auth_type(struct config_reader *r, const cJSON *item,
 {
     static const char *const words[] = {"basic", "bearer", "negotiate"};
     struct transport_config *transport = at;
-    int value = config_word(r, item, words, COUNT(words));
+    int value = field_word(r, item, words, COUNT(words));
 
     if (value < 0) {
         return -1;
@@ -90,35 +90,35 @@ int config_auth(struct config_reader *r, const cJSON *item,
 {
     static const struct config_field fields[] = {
         {"type", read_auth_type, 0, 0, 0, CONFIG_REQUIRED},
-        FIELD(user, config_string, 0),
-        FIELD(password, config_secret, CONFIG_SECRET),
-        FIELD(token, config_secret, CONFIG_SECRET),
+        FIELD(user, field_string, 0),
+        FIELD(password, field_secret, CONFIG_SECRET),
+        FIELD(token, field_secret, CONFIG_SECRET),
     };
     struct transport_config *transport = at;
     bool basic, bearer;
 
-    if (config_object(r, item, fields, COUNT(fields), transport) != 0) {
+    if (field_object(r, item, fields, COUNT(fields), transport) != 0) {
         return -1;
     }
 
     basic = transport->auth == TRANSPORT_BASIC;
     bearer = transport->auth == TRANSPORT_BEARER;
     if (basic && transport->password == NULL) {
-        return config_error(r, item, "\"password\" is missing");
+        return field_error(r, item, "\"password\" is missing");
     }
     if (bearer && transport->token == NULL) {
-        return config_error(r, item, "\"token\" is missing");
+        return field_error(r, item, "\"token\" is missing");
     }
     if (!basic && (transport->user != NULL || transport->password != NULL)) {
-        return config_error(r, item,
-                            "\"user\" and \"password\" are for \"basic\"");
+        return field_error(r, item,
+                           "\"user\" and \"password\" are for \"basic\"");
     }
     if (!bearer && transport->token != NULL) {
-        return config_error(r, item, "\"token\" is for \"bearer\"");
+        return field_error(r, item, "\"token\" is for \"bearer\"");
     }
     if (basic && transport->user != NULL &&
         strchr(transport->user, ':') != NULL) {
-        return config_error(r, item, "\"user\" has a colon");
+        return field_error(r, item, "\"user\" has a colon");
     }
     return 0;
 }
@@ -128,11 +128,11 @@ int config_auth(struct config_reader *r, const cJSON *item,
 static int read_file(struct config_reader *r, const cJSON *item,
                      const struct config_field *field, void *at)
 {
-    if (config_path(r, item, field, at) != 0) {
+    if (field_path(r, item, field, at) != 0) {
         return -1;
     }
     if (access(*(char **)at, R_OK) != 0) {
-        return config_error(r, item, "cannot be read: %s", strerror(errno));
+        return field_error(r, item, "cannot be read: %s", strerror(errno));
     }
     return 0;
 }
@@ -144,16 +144,16 @@ int config_tls(struct config_reader *r, const cJSON *item,
         FIELD(ca, read_file, 0),
         FIELD(certificate, read_file, 0),
         FIELD(key, read_file, 0),
-        FIELD(key_password, config_secret, CONFIG_SECRET),
+        FIELD(key_password, field_secret, CONFIG_SECRET),
     };
     struct transport_config *transport = at;
 
-    if (config_object(r, item, fields, COUNT(fields), transport) != 0) {
+    if (field_object(r, item, fields, COUNT(fields), transport) != 0) {
         return -1;
     }
     if (transport->certificate == NULL &&
         (transport->key != NULL || transport->key_password != NULL)) {
-        return config_error(r, item, "\"certificate\" is missing");
+        return field_error(r, item, "\"certificate\" is missing");
     }
     return 0;
 }
@@ -165,14 +165,14 @@ int config_proxy(struct config_reader *r, const cJSON *item,
     CURLU *url;
     bool good;
 
-    if (config_text(r, item, "\"http://proxy.example.com:3128\"") == NULL ||
-        config_secret(r, item, field, &transport->proxy) != 0) {
+    if (field_text(r, item, "\"http://proxy.example.com:3128\"") == NULL ||
+        field_secret(r, item, field, &transport->proxy) != 0) {
         return -1;
     }
 
     url = curl_url();
     if (url == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     good = strncasecmp(transport->proxy, "http://", 7) == 0 &&
            curl_url_set(url, CURLUPART_URL, transport->proxy, 0) == CURLUE_OK;
@@ -180,8 +180,8 @@ int config_proxy(struct config_reader *r, const cJSON *item,
 
     /* the text may contain a password, so the error does not show it */
     return good ? 0
-                : config_error(r, item,
-                               "must be http://[user:password@]host:port");
+                : field_error(r, item,
+                              "must be http://[user:password@]host:port");
 }
 
 int config_internal(struct config_reader *r, const cJSON *item,
@@ -195,7 +195,7 @@ int config_internal(struct config_reader *r, const cJSON *item,
         *internal =
             cJSON_IsTrue(item) ? TRANSPORT_INTERNAL : TRANSPORT_OUTSIDE;
     } else {
-        return config_error(r, item, "must be true or false, or \"origin\"");
+        return field_error(r, item, "must be true or false, or \"origin\"");
     }
     return 0;
 }
@@ -205,7 +205,7 @@ int config_http_version(struct config_reader *r, const cJSON *item,
 {
     static const char *const words[] = {"1.1", "2"};
     struct transport_config *transport = at;
-    int value = config_word(r, item, words, COUNT(words));
+    int value = field_word(r, item, words, COUNT(words));
 
     if (value < 0) {
         return -1;
@@ -225,8 +225,8 @@ int config_transport_check(struct config_reader *r, const cJSON *item,
     for (i = 0; i < transport->nheaders; i++) {
         if (transport->auth != TRANSPORT_NO_AUTH &&
             strcasecmp(transport->headers[i].name, "Authorization") == 0) {
-            return config_error(
-                r, item, "has \"auth\" and an \"Authorization\" header");
+            return field_error(r, item,
+                               "has \"auth\" and an \"Authorization\" header");
         }
     }
     return 0;

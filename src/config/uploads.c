@@ -25,7 +25,7 @@ static int read_tokens(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
     struct uploads_config *uploads = at;
-    const char *text = config_text(r, item, "\"@/etc/symcached/tokens\"");
+    const char *text = field_text(r, item, "\"@/etc/symcached/tokens\"");
     const char *wrong;
     unsigned line;
     FILE *list;
@@ -34,8 +34,9 @@ static int read_tokens(struct config_reader *r, const cJSON *item,
         return -1;
     }
     if (strncmp(text, "@/", 2) != 0) {
-        return config_error(r, item, "must be \"@\" and the absolute path of "
-                                     "a file");
+        return field_error(r, item,
+                           "must be \"@\" and the absolute path of "
+                           "a file");
     }
     uploads->needs_token = true;
     if (r->types == NULL) {
@@ -43,13 +44,13 @@ static int read_tokens(struct config_reader *r, const cJSON *item,
     }
     list = fopen(text + 1, "re");
     if (list == NULL) {
-        return config_error(r, item, "%s: %s", text + 1, strerror(errno));
+        return field_error(r, item, "%s: %s", text + 1, strerror(errno));
     }
     wrong = config_tokens_read(uploads, list, &line);
     fclose(list);
     return wrong == NULL
                ? 0
-               : config_error(r, item, "%s:%u: %s", text + 1, line, wrong);
+               : field_error(r, item, "%s:%u: %s", text + 1, line, wrong);
 }
 
 /* Machines that hear of uploads; this one may be among them. */
@@ -60,16 +61,16 @@ static int read_peers(struct config_reader *r, const cJSON *item,
     const cJSON *child;
 
     if (!cJSON_IsArray(item)) {
-        return config_error(r, item,
-                            "must be a list such as [\"10.0.0.2:80\"]");
+        return field_error(r, item,
+                           "must be a list such as [\"10.0.0.2:80\"]");
     }
     uploads->peers = calloc((size_t)cJSON_GetArraySize(item) + 1,
                             sizeof(uploads->peers[0]));
     if (uploads->peers == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     for (child = item->child; child != NULL; child = child->next) {
-        if (config_listen(r, child, field, &uploads->peers[uploads->npeers]) !=
+        if (field_listen(r, child, field, &uploads->peers[uploads->npeers]) !=
             0) {
             return -1;
         }
@@ -82,17 +83,18 @@ static int read_pattern(struct config_reader *r, const cJSON *item,
                         const struct config_field *field, void *at)
 {
     char **to = at;
-    const char *text = config_text(r, item, "\"release-*\"");
+    const char *text = field_text(r, item, "\"release-*\"");
 
     if (text == NULL) {
         return -1;
     }
     if (!glob_is_valid(text, strlen(text))) {
-        return config_error(r, item, "must be a pattern such as "
-                                     "\"release-*\"");
+        return field_error(r, item,
+                           "must be a pattern such as "
+                           "\"release-*\"");
     }
     *to = strdup(text);
-    return *to != NULL ? 0 : config_error(r, item, "out of memory");
+    return *to != NULL ? 0 : field_error(r, item, "out of memory");
 }
 
 #define KEEP(member) offsetof(struct uploads_keep, member)
@@ -100,8 +102,8 @@ static int read_pattern(struct config_reader *r, const cJSON *item,
 static const struct config_field keep_fields[] = {
     {"product", read_pattern, KEEP(pattern.product), 0, 0, 0},
     {"branch", read_pattern, KEEP(pattern.branch), 0, 0, 0},
-    {"builds", config_count, KEEP(builds), 1, 1000000, 0},
-    {"max_age", config_duration, KEEP(max_age), 1, 36600 * DAY, 0},
+    {"builds", field_count, KEEP(builds), 1, 1000000, 0},
+    {"max_age", field_duration, KEEP(max_age), 1, 36600 * DAY, 0},
 };
 
 /* Rules, of which the first one that matches a build counts. */
@@ -112,17 +114,18 @@ static int read_keep(struct config_reader *r, const cJSON *item,
     const cJSON *child;
 
     if (!cJSON_IsArray(item)) {
-        return config_error(r, item, "must be a list such as "
-                            "[{\"branch\": \"nightly\", \"builds\": 20}]");
+        return field_error(r, item,
+                           "must be a list such as "
+                           "[{\"branch\": \"nightly\", \"builds\": 20}]");
     }
     uploads->keep = calloc((size_t)cJSON_GetArraySize(item) + 1,
                            sizeof(uploads->keep[0]));
     if (uploads->keep == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     for (child = item->child; child != NULL; child = child->next) {
-        if (config_object(r, child, keep_fields, COUNT(keep_fields),
-                          &uploads->keep[uploads->nkeep++]) != 0) {
+        if (field_object(r, child, keep_fields, COUNT(keep_fields),
+                         &uploads->keep[uploads->nkeep++]) != 0) {
             return -1;
         }
     }
@@ -132,17 +135,17 @@ static int read_keep(struct config_reader *r, const cJSON *item,
 #define OF(member) offsetof(struct uploads_config, member)
 
 static const struct config_field uploads_fields[] = {
-    {"root", config_path, OF(root), 0, 0, CONFIG_REQUIRED},
-    {"spool", config_path, OF(spool), 0, 0, 0},
-    {"listen", config_listen_unix, OF(listen), 0, 0, 0},
+    {"root", field_path, OF(root), 0, 0, CONFIG_REQUIRED},
+    {"spool", field_path, OF(spool), 0, 0, 0},
+    {"listen", field_listen_unix, OF(listen), 0, 0, 0},
     {"tokens", read_tokens, 0, 0, 0, CONFIG_SECRET},
-    {"max_size", config_size, OF(max_size), 1024, 1024 * GIB, 0},
-    {"replace", config_bool, OF(replace), 0, 0, 0},
-    {"max_unused_for", config_duration, OF(max_unused_for), 1, 36600 * DAY, 0},
+    {"max_size", field_size, OF(max_size), 1024, 1024 * GIB, 0},
+    {"replace", field_bool, OF(replace), 0, 0, 0},
+    {"max_unused_for", field_duration, OF(max_unused_for), 1, 36600 * DAY, 0},
     {"peers", read_peers, 0, 0, 0, 0},
     {"keep", read_keep, 0, 0, 0, 0},
-    {"parts_kept", config_duration, OF(parts_kept), 1, 36600 * DAY, 0},
-    {"try_max_age", config_duration, OF(try_max_age), 1, 36600 * DAY, 0},
+    {"parts_kept", field_duration, OF(parts_kept), 1, 36600 * DAY, 0},
+    {"try_max_age", field_duration, OF(try_max_age), 1, 36600 * DAY, 0},
 };
 
 int config_uploads(struct config_reader *r, const cJSON *item,
@@ -155,15 +158,15 @@ int config_uploads(struct config_reader *r, const cJSON *item,
     uploads->replace = true;
     uploads->try_max_age = 28 * DAY;
     uploads->parts_kept = DAY;
-    if (config_object(r, item, uploads_fields, COUNT(uploads_fields),
-                      uploads) != 0) {
+    if (field_object(r, item, uploads_fields, COUNT(uploads_fields),
+                     uploads) != 0) {
         return -1;
     }
     if (uploads->spool == NULL) {
         size = strlen(uploads->root) + sizeof("/" UPLOADS_SPOOL);
         uploads->spool = malloc(size);
         if (uploads->spool == NULL) {
-            return config_error(r, item, "out of memory");
+            return field_error(r, item, "out of memory");
         }
         snprintf(uploads->spool, size, "%s/" UPLOADS_SPOOL, uploads->root);
     }
@@ -196,13 +199,15 @@ static int add_source(struct config_reader *r, const cJSON *item,
     forms = cJSON_AddArrayToObject(source, "forms");
     cJSON_AddItemToArray(forms, cJSON_CreateString("plain"));
     if (has_source(r->config, name)) {
-        config_error(r, item, "makes the source \"%s\", and \"sources\" has "
-                              "one of this name", name);
+        field_error(r, item,
+                    "makes the source \"%s\", and \"sources\" has "
+                    "one of this name",
+                    name);
     } else if (cJSON_AddStringToObject(source, "type", "filesystem") == NULL ||
         cJSON_AddStringToObject(source, "path", path) == NULL ||
         cJSON_AddStringToObject(source, "layout", layout) == NULL ||
         cJSON_GetArraySize(forms) != 1) {
-        config_error(r, item, "out of memory");
+        field_error(r, item, "out of memory");
     } else {
         rc = config_source_add(r, source, name, group);
     }
@@ -249,10 +254,10 @@ static int take_tier(struct config_reader *r, const cJSON *item,
         return 0;
     }
     if (uploads->tier != NULL && uploads->tier != store->tier) {
-        return config_error(r, item,
-                            "the stores that have uploads have the tiers "
-                            "\"%s\" and \"%s\": it can be one only",
-                            uploads->tier->name, store->tier->name);
+        return field_error(r, item,
+                           "the stores that have uploads have the tiers "
+                           "\"%s\" and \"%s\": it can be one only",
+                           uploads->tier->name, store->tier->name);
     }
     uploads->tier = store->tier;
     return 0;

@@ -205,8 +205,8 @@ static void fingerprints(void **state)
 
     for (type = source_types; *type != NULL; type++) {
         for (i = 0; i < (*type)->nkeys; i++) {
-            is_secret = (*type)->keys[i].read == config_secret ||
-                        (*type)->keys[i].read == config_private_key;
+            is_secret = (*type)->keys[i].read == field_secret ||
+                        (*type)->keys[i].read == field_private_key;
             assert_int_equal(is_secret,
                              ((*type)->keys[i].flags & CONFIG_SECRET) != 0);
         }

@@ -108,7 +108,7 @@ static bool read_size(uint64_t *size, const char *value)
     return *end == '\0' && *size > 0;
 }
 
-/* The name of a source, or of a part of a symbol path: what config_name()
+/* The name of a source, or of a part of a symbol path: what field_name()
  * takes.  It goes into an attribute where a blank ends it. */
 static bool read_source(char to[SYMCACHE_PROVENANCE_SOURCE + 1],
                         const char *value)

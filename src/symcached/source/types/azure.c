@@ -43,12 +43,12 @@ struct azure {
     }
 
 static const struct config_field keys[] = {
-    KEY("account", config_string, account, CONFIG_REQUIRED),
-    KEY("container", config_string, container, CONFIG_REQUIRED),
-    KEY("endpoint", config_url, endpoint, 0),
-    KEY("prefix", config_url_path, prefix, 0),
-    KEY("account_key", config_secret, account_key, CONFIG_SECRET),
-    KEY("sas_token", config_secret, sas_token, CONFIG_SECRET),
+    KEY("account", field_string, account, CONFIG_REQUIRED),
+    KEY("container", field_string, container, CONFIG_REQUIRED),
+    KEY("endpoint", field_url, endpoint, 0),
+    KEY("prefix", field_url_path, prefix, 0),
+    KEY("account_key", field_secret, account_key, CONFIG_SECRET),
+    KEY("sas_token", field_secret, sas_token, CONFIG_SECRET),
 };
 
 /* the signature ----------------------------------------------------------- */
@@ -296,14 +296,14 @@ static int check_secrets(struct config_reader *r, const cJSON *item,
     int n;
 
     if (azure->account_key != NULL && azure->sas_token != NULL) {
-        return config_error(r, item, "has \"account_key\" and \"sas_token\"");
+        return field_error(r, item, "has \"account_key\" and \"sas_token\"");
     }
 
     if (azure->account_key != NULL) {
         n = decode_key(key, azure->account_key);
         explicit_bzero(key, sizeof(key));
         if (n <= 0) {
-            return config_error(r, item, "\"account_key\" is not base64");
+            return field_error(r, item, "\"account_key\" is not base64");
         }
         transport->sign = sign_key;
     }
@@ -313,8 +313,8 @@ static int check_secrets(struct config_reader *r, const cJSON *item,
                     strlen(azure->sas_token));
         }
         if (!is_sas(azure->sas_token)) {
-            return config_error(r, item,
-                                "\"sas_token\" is not a query with \"sig=\"");
+            return field_error(r, item,
+                               "\"sas_token\" is not a query with \"sig=\"");
         }
         transport->sign = sign_sas;
     }
@@ -333,12 +333,12 @@ static int check_azure(struct config_reader *r, const cJSON *item,
     int rc;
 
     if (!is_account(azure->account)) {
-        return config_error(r, item,
-                            "\"account\" is not the name of an account");
+        return field_error(r, item,
+                           "\"account\" is not the name of an account");
     }
     if (!is_container(azure->container)) {
-        return config_error(r, item,
-                            "\"container\" is not the name of a container");
+        return field_error(r, item,
+                           "\"container\" is not the name of a container");
     }
 
     rc = azure->endpoint != NULL
@@ -349,7 +349,7 @@ static int check_azure(struct config_reader *r, const cJSON *item,
                         azure->account, azure->container, prefix);
     if (rc < 0) {
         source->url = NULL;
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     return check_secrets(r, item, source);
 }

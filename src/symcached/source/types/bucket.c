@@ -51,9 +51,9 @@ static int use_private_key(struct config_reader *r, const cJSON *item,
         return 0;
     }
     if (!gcs_sign_is_key(bucket->private_key)) {
-        return config_error(r, item,
-                            "\"private_key\" is not an RSA key in PEM "
-                            "without a password");
+        return field_error(r, item,
+                           "\"private_key\" is not an RSA key in PEM "
+                           "without a password");
     }
     transport->auth = TRANSPORT_SIGN;
     transport->sign = sign_gcs;

@@ -40,9 +40,9 @@ struct sentry {
     }
 
 static const struct config_field keys[] = {
-    KEY("url", config_string, url, CONFIG_REQUIRED),
-    KEY("token", config_secret, token, CONFIG_SECRET),
-    KEY("cookies", config_secret, cookies, CONFIG_SECRET),
+    KEY("url", field_string, url, CONFIG_REQUIRED),
+    KEY("token", field_secret, token, CONFIG_SECRET),
+    KEY("cookies", field_secret, cookies, CONFIG_SECRET),
 };
 
 /* the lookup's state */
@@ -385,7 +385,7 @@ static int set_cookies(struct config_reader *r, const cJSON *item,
 {
     transport->headers = calloc(1, sizeof(transport->headers[0]));
     if (transport->headers == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     transport->nheaders = 1;
     transport->headers[0].name = strdup("Cookie");
@@ -393,7 +393,7 @@ static int set_cookies(struct config_reader *r, const cJSON *item,
     return transport->headers[0].name != NULL &&
                    transport->headers[0].value != NULL
                ? 0
-               : config_error(r, item, "out of memory");
+               : field_error(r, item, "out of memory");
 }
 
 static int check_sentry(struct config_reader *r, const cJSON *item,
@@ -403,22 +403,22 @@ static int check_sentry(struct config_reader *r, const cJSON *item,
     char url[SYMCACHE_URL_MAX + 1];
 
     if (sentry->token != NULL && sentry->cookies != NULL) {
-        return config_error(r, item,
-                            "\"token\" and \"cookies\" exclude each other");
+        return field_error(r, item,
+                           "\"token\" and \"cookies\" exclude each other");
     }
     if (symcache_url_normalise(url, sentry->url, strlen(sentry->url)) == 0) {
-        return config_error(r, item, "\"url\" is not a URL of http or https");
+        return field_error(r, item, "\"url\" is not a URL of http or https");
     }
     source->url = strdup(url);
     if (source->url == NULL) {
-        return config_error(r, item, "out of memory");
+        return field_error(r, item, "out of memory");
     }
     if (sentry->token != NULL) {
         source->transport.auth = TRANSPORT_BEARER;
         source->transport.token = strdup(sentry->token);
         return source->transport.token != NULL
                    ? 0
-                   : config_error(r, item, "out of memory");
+                   : field_error(r, item, "out of memory");
     }
     return sentry->cookies != NULL ? set_cookies(r, item, &source->transport,
                                                  sentry->cookies)

@@ -338,7 +338,7 @@ static int check_symcache(struct config_reader *r, const cJSON *item,
     if (version == NULL) {
         source->version = current;
     } else if (symcache_version_cmp(&source->version, &symcache_oldest) < 0) {
-        return config_error(r, version, "is below 3.0.1");
+        return field_error(r, version, "is below 3.0.1");
     }
     return 0;
 }

@@ -17,7 +17,7 @@ struct web {
 };
 
 static const struct config_field keys[] = {
-    {"url", config_string, offsetof(struct web, url), 0, 0, 0},
+    {"url", field_string, offsetof(struct web, url), 0, 0, 0},
 };
 
 static int check_web(struct config_reader *r, const cJSON *item,
@@ -29,15 +29,15 @@ static int check_web(struct config_reader *r, const cJSON *item,
     if (web->url == NULL) {
         return source->transport.nheaders == 0
                    ? 0
-                   : config_error(r, item,
-                                  "\"headers\" need \"url\": they would be "
-                                  "sent to everybody");
+                   : field_error(r, item,
+                                 "\"headers\" need \"url\": they would be "
+                                 "sent to everybody");
     }
     if (symcache_url_normalise(url, web->url, strlen(web->url)) == 0) {
-        return config_error(r, item, "\"url\" is not a URL of http or https");
+        return field_error(r, item, "\"url\" is not a URL of http or https");
     }
     source->url = strdup(url);
-    return source->url != NULL ? 0 : config_error(r, item, "out of memory");
+    return source->url != NULL ? 0 : field_error(r, item, "out of memory");
 }
 
 const struct source_type source_web = {
