@@ -18,7 +18,7 @@
 #include "debuginfo/proguard/proguard.h"
 #include "derived/proguardcache/proguardcache.h"
 #include "symbolicated/api/symbolicator/jvm_answer.h"
-#include "symbolication/jvm/frames.h"
+#include "symbolication/jvm/remap.h"
 
 struct file {
     uint8_t *data;

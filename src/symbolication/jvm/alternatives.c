@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/byte_compare.h"
-#include "remap.h"
 
 /* So many pairs of frames, which are compared in the end, take as long as one
  * member that is looked at. */

@@ -8,7 +8,7 @@
 #ifndef SYMBOLICATION_JVM_ALTERNATIVES_H
 #define SYMBOLICATION_JVM_ALTERNATIVES_H
 
-#include "frames.h"
+#include "remap.h"
 
 /* Frames that called each other. */
 struct jvm_stack {

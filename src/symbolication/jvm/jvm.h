@@ -8,7 +8,7 @@
 #define SYMBOLICATION_JVM_JVM_H
 
 #include "alternatives.h"
-#include "frames.h"
+#include "remap.h"
 #include "retrace.h"
 #include "signature.h"
 #include "traces.h"

@@ -8,7 +8,7 @@
 #ifndef SYMBOLICATION_JVM_RETRACE_H
 #define SYMBOLICATION_JVM_RETRACE_H
 
-#include "frames.h"
+#include "remap.h"
 
 /* The parts of a line of a trace. */
 enum jvm_line_kind { JVM_LINE_OTHER, JVM_LINE_FRAME, JVM_LINE_EXCEPTION };

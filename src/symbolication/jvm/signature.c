@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "frames.h"
+#include "remap.h"
 
 /* The name of a base type; NULL: the letter is none. */
 static const char *base_type(char letter)

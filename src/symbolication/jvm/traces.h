@@ -8,7 +8,7 @@
 #define SYMBOLICATION_JVM_TRACES_H
 
 #include "base/arena.h"
-#include "frames.h"
+#include "remap.h"
 #include "signature.h"
 
 #define JVM_OUTPUTS_MAX 100000            /* frames of all traces */
