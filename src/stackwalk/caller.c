@@ -5,8 +5,6 @@
 
 #include "base/byte_order.h"
 
-#define NULL_PAGE 4096
-
 bool caller_read(const struct stackwalk *walk, uint64_t address,
                  uint64_t *word)
 {

@@ -9,6 +9,8 @@
 
 #include "stackwalk.h"
 
+#define NULL_PAGE 4096 /* no code lies below it */
+
 enum caller_by_cfi {
     CALLER_FOUND,
     CALLER_INTERRUPTED, /* the same; a signal interrupted the caller */

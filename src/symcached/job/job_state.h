@@ -25,7 +25,7 @@
  *   section_search.c      cuts a section out of an ELF file
  *   source_member.c       copies a source file out of a SourceCache
  *   tier_lookup.c         asks the tier of its store, before all that
- *   transcoder_diagnosis.c
+ *   transcoder_runs.c
  *                         tells failures of the transcoder from those of the
  *                         original
  *   job_end.c             ends it, whatever the reason
@@ -162,7 +162,7 @@ struct made {
     char *output; /* the end of what the converter wrote; or NULL */
 };
 
-/* The run of the transcoder, see transcoder_diagnosis.c. */
+/* The run of the transcoder, see transcoder_runs.c. */
 struct run {
     struct transcode *transcode; /* or NULL */
     struct task *inputs; /* see jscache_inputs.h; or NULL */
@@ -485,7 +485,7 @@ void job_note_places(const struct job *job, const char *file);
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file);
 
-/* transcoder_diagnosis.c ------------------------------------------------ */
+/* transcoder_runs.c ------------------------------------------------------  */
 
 /*
  * These report the runs of a job's transcoder to transcoder_health.h.  This
@@ -521,7 +521,7 @@ void job_diagnose(struct job *job);
  */
 bool job_was_lied_to(const struct job *job);
 
-/* folders.c ------------------------------------------------------------- */
+/* job_work.c ------------------------------------------------------------ */
 
 /* A new directory, or NULL with errno. */
 char *job_make_work(struct workdir *workdir);

@@ -108,7 +108,7 @@ void scheduler_want_gzip(struct scheduler *scheduler,
                          const symcache_key_t *key,
                          const symcache_version_t *version);
 
-/* folders.c ------------------------------------------------------------- */
+/* scheduler_config.c ---------------------------------------------------- */
 
 /* Returns the work folder of a configured folder, or NULL. */
 struct workdir *scheduler_workdir(struct scheduler *scheduler,

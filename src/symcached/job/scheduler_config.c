@@ -1,19 +1,17 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What is kept in the folders of the configuration: in each a work folder for
- * the files of jobs that run, and in a store's root the list of versions that
- * can be made.
+ * What the scheduler makes in the folders of a configuration that it takes
+ * over: in each a work folder for the files of jobs that run, and in a store's
+ * root the list of versions that can be made.
  */
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "scheduler_state.h"
-#include "base/async_unlink.h"
 #include "base/disk_full.h"
 #include "base/log.h"
 #include "symcached/space/space.h"
@@ -58,39 +56,6 @@ void scheduler_note_entry(struct scheduler *scheduler, const char *root,
                  "that are absent count as errors, %s first", root, job);
     }
 }
-
-char *job_name_work(struct workdir *workdir)
-{
-    char path[WORKDIR_PATH_MAX];
-
-    if (workdir == NULL) {
-        errno = ENOENT;
-        return NULL;
-    }
-    return workdir_file(workdir, path) == 0 ? strdup(path) : NULL;
-}
-
-char *job_make_work(struct workdir *workdir)
-{
-    char *work = job_name_work(workdir);
-
-    if (work != NULL && mkdir(work, 0755) != 0) {
-        free(work);
-        return NULL;
-    }
-    return work;
-}
-
-void job_remove_work(struct job *job)
-{
-    if (job->work != NULL) {
-        async_unlink_add(job->work);
-        free(job->work);
-        job->work = NULL;
-    }
-}
-
-/* the list of versions --------------------------------------------------- */
 
 static int open_root(struct scheduler *scheduler, const char *path,
                      char *error, size_t size)
