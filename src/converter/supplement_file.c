@@ -26,20 +26,18 @@
 #define PATHS ((size_t)1 << 20) /* bytes of paths of .dwo files */
 #define SYSTEM "/usr/lib/debug/"
 
-/* Names of sections are near the end of a file. */
-#define TAIL ((size_t)1 << 20)
+/* Files that are searched as a whole. */
+#define SMALL ((size_t)1 << 20)
 
-/* May the file have the section?  Most have not, and need no process. */
+/* May the file have the section?  Most small ones have not, and need no
+ * process. */
 static bool may_have(const uint8_t *data, size_t size)
 {
     static const char gnu[] = ".gnu_debugaltlink", sup[] = ".debug_sup";
-    const uint8_t *from;
-    size_t tail = size < TAIL ? size : TAIL;
 
-    from = data + size - tail;
     return elf_sniff(data, size) &&
-           (memmem(from, tail, gnu, sizeof(gnu)) != NULL ||
-            memmem(from, tail, sup, sizeof(sup)) != NULL);
+           (size > SMALL || memmem(data, size, gnu, sizeof(gnu)) != NULL ||
+            memmem(data, size, sup, sizeof(sup)) != NULL);
 }
 
 /* Reads something of a file into memory.  Returns its bytes. */

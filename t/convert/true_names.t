@@ -153,6 +153,9 @@ sub has_names {
 make_path("$dir/.dwz", "$dir/other");
 run('mv common.debug .dwz/');
 has_names('in a folder .dwz beside it', '');
+run('cp a large && head -c 1100000 /dev/zero >>large');
+is_deeply ours('large', '', @some), $whole,
+    '... also if names of sections are far from the end, as with lld';
 run('mv .dwz/common.debug other/name');
 has_names('where --altlink says', '--altlink other/name');
 my $missing = ours('a', '', @some);
