@@ -159,11 +159,15 @@ bool swift_skip(struct swift *s, char c);
 bool swift_natural(struct swift *s, uint32_t *number);
 uint32_t swift_index(struct swift *s); /* or fails */
 
+/* The type on top between two texts, of which the second may be NULL. */
+swift_ref swift_around(struct swift *s, const char *text, const char *behind);
+
 /* Lists of types, one for each level of a generic type; or fails. */
 swift_ref swift_pop_arguments(struct swift *s);
 
-/* Operators; each returns a node to be pushed (types.c, lowered_type.c,
- * conformance.c, entities.c, and thunks.c for thunks and data). */
+/* Operators; each returns a node to be pushed (types.c, generics.c,
+ * lowered_type.c, conformance.c, entities.c, and thunks.c for thunks and
+ * data). */
 
 swift_ref swift_lowered_type(struct swift *s);          /* I */
 swift_ref swift_conformance_reference(struct swift *s); /* H */
@@ -197,7 +201,8 @@ swift_ref swift_value_witness(struct swift *s); /* w */
 /* Reads a whole name after its prefix.  Returns false if it cannot. */
 bool swift_parse(struct swift *s);
 
-/* Writes the nodes of the stack.  Returns the length or 0 (print.c). */
+/* Writes the nodes of the stack (print_entities.c).  Returns the length, or 0.
+ */
 size_t swift_print(struct swift *s, bool is_full, char *room, size_t size);
 
 #endif

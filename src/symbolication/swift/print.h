@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Writing the tree of a name: print.c has contexts and entities, print_types.c
- * types.
+ * Writing the tree of a name: print_entities.c has contexts and entities,
+ * print_types.c types.
  */
 #ifndef SYMBOLICATION_SWIFT_PRINT_H
 #define SYMBOLICATION_SWIFT_PRINT_H
