@@ -228,7 +228,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c fuzz/cfi.c \
              $(addprefix src/config/,location_map.c sympath.c tokens.c) src/base/secret.c \
              $(addprefix src/http/,chunked.c request_head.c) \
              $(addprefix src/symcached/,source/file_ptr.c space/limited_writer.c \
-               $(addprefix intake/,body_unpack.c body_kind.c cabinet.c form.c \
+               $(addprefix intake/,decompress.c body_kind.c cabinet.c form.c \
                  upload_report.c)) \
              $(wildcard src/symbolicated/api/*.c src/symbolicated/api/*/*.c) \
              $(addprefix src/symcachectl/,helper/module_list.c files/identity.c))

@@ -57,7 +57,7 @@ static void check_unpack(enum body_kind kind, int in,
     enum body_status status;
     struct stat st;
 
-    status = body_unpack(kind, in, parts, &writer, error, sizeof(error));
+    status = decompress(kind, in, parts, &writer, error, sizeof(error));
     if (status == BODY_SYSTEM || (status != BODY_OK && error[0] == '\0') ||
         fstat(out, &st) != 0 || st.st_size > LIMIT) {
         abort();

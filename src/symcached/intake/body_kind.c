@@ -4,7 +4,7 @@
  * Identifies a body by its first bytes.  The helper also does this, so it is
  * apart from the code that reads more.
  */
-#include "body_unpack.h"
+#include "body_kind.h"
 
 #include <string.h>
 #include <strings.h>

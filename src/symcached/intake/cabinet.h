@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "body_unpack.h"
+#include "decompress.h"
 
 /* Cabinets of a set after the first one.  A member has 2 GB at most. */
 #define CABINET_PARTS 63

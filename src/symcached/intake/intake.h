@@ -21,7 +21,7 @@
 #include <time.h>
 #include "symcached/fetch/fetch.h"
 #include "proto/key.h"
-#include "body_unpack.h"
+#include "decompress.h"
 #include "pdb_directory.h"
 #include "in_place.h"
 #include "local_pdb.h"

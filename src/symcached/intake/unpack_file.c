@@ -284,7 +284,7 @@ static char unpack_packed(struct unpack_job *job, enum body_kind kind, int fd,
         !is_wanted_packed(job, kind, fd, what, detail, size)) {
         return 'N';
     }
-    status = body_unpack(kind, fd, job->beside, &writer, detail, size);
+    status = decompress(kind, fd, job->beside, &writer, detail, size);
     if (status != BODY_OK) {
         return unpacking_failed(job, status, &writer, fd, true);
     }
@@ -350,7 +350,7 @@ static char unpack_image(const struct unpack_job *job, int fd, char *detail,
     return rc == 0 ? finish(job, UNPACK_OUT_FD, detail, size) : 'M';
 }
 
-char unpack_body(struct unpack_job *job, int fd, char *detail, size_t size)
+char unpack_file(struct unpack_job *job, int fd, char *detail, size_t size)
 {
     struct limited_writer writer = job->writer;
     enum body_status status;

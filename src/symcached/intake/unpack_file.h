@@ -57,7 +57,7 @@ bool unpack_takes_images(const struct unpack_job *job);
 
 /* Unpacks the file in fd, the received body or one of a directory, to the
  * output, which is empty, and checks it. */
-char unpack_body(struct unpack_job *job, int fd, char *detail, size_t size);
+char unpack_file(struct unpack_job *job, int fd, char *detail, size_t size);
 
 /* Checks a plain original where it is.  Returns 0 if it has to be unpacked or
  * copied first, as a module without debug information has to be: it is put

@@ -153,7 +153,7 @@ static int unpack_upload(struct work *w, int fd)
     enum body_status status;
 
     start_writer(w, w->out);
-    status = body_unpack(w->kind, fd, NULL, &w->writer, detail, sizeof(detail));
+    status = decompress(w->kind, fd, NULL, &w->writer, detail, sizeof(detail));
     return status == BODY_OK ? 0 : refuse_writer(w, status, detail);
 }
 
@@ -283,8 +283,8 @@ static int take_body(struct work *w, int fd, bool is_slice)
     start_writer(w, fd);
     if (w->kind == BODY_GZIP || w->kind == BODY_ZSTD ||
         w->kind == BODY_MSFZ) {
-        status = body_unpack(w->kind, UPLOAD_IN_FD, NULL, &w->writer, detail,
-                             sizeof(detail));
+        status = decompress(w->kind, UPLOAD_IN_FD, NULL, &w->writer, detail,
+                            sizeof(detail));
         if (status == BODY_OK || !is_slice || w->writer.error != 0) {
             return status == BODY_OK ? 0 : refuse_writer(w, status, detail);
         }

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "body_unpack.h"
+#include "decompress.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -247,14 +247,14 @@ static enum body_status body_zstd(int in, struct limited_writer *writer,
 
 /* a compressed PDB ------------------------------------------------------- */
 
-struct body_unpack_expansion {
+struct msfz_expansion {
     int in;
     struct limited_writer *writer;
 };
 
 static int read_container(void *context, uint64_t offset, void *to, size_t len)
 {
-    const struct body_unpack_expansion *e = context;
+    const struct msfz_expansion *e = context;
     uint8_t *p = to;
     ssize_t n;
 
@@ -277,8 +277,7 @@ static int read_container(void *context, uint64_t offset, void *to, size_t len)
 static int write_pdb(void *context, uint64_t offset, const void *data,
                      size_t len)
 {
-    struct limited_writer *writer =
-        ((struct body_unpack_expansion *)context)->writer;
+    struct limited_writer *writer = ((struct msfz_expansion *)context)->writer;
 
     if (lseek(writer->fd, (off_t)offset, SEEK_SET) < 0) {
         writer->error = errno;
@@ -290,7 +289,7 @@ static int write_pdb(void *context, uint64_t offset, const void *data,
 static enum body_status body_msfz(int in, struct limited_writer *writer,
                                   char *error, size_t size)
 {
-    struct body_unpack_expansion e = {in, writer};
+    struct msfz_expansion e = {in, writer};
     off_t end = lseek(in, 0, SEEK_END);
     const struct msfz_io io = {&e, (uint64_t)end, writer->max, read_container,
                                write_pdb};
@@ -315,10 +314,10 @@ static enum body_status body_msfz(int in, struct limited_writer *writer,
     }
 }
 
-enum body_status body_unpack(enum body_kind kind, int in,
-                             const struct cabinet_parts *parts,
-                             struct limited_writer *writer, char *error,
-                             size_t size)
+enum body_status decompress(enum body_kind kind, int in,
+                            const struct cabinet_parts *parts,
+                            struct limited_writer *writer, char *error,
+                            size_t size)
 {
     /* After the body was received, the offset is at its end. */
     if (lseek(in, 0, SEEK_SET) != 0) {
