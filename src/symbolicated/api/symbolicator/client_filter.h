@@ -6,8 +6,7 @@
 #ifndef SYMBOLICATED_API_SYMBOLICATOR_CLIENT_FILTER_H
 #define SYMBOLICATED_API_SYMBOLICATOR_CLIENT_FILTER_H
 
-#include "client_source.h"
-#include "native_request.h"
+#include "client_sources.h"
 
 /* Types of files, as Symbolicator names them; a set has a bit for each. */
 enum client_file {

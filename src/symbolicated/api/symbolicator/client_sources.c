@@ -14,7 +14,6 @@
 #include "base/origin.h"
 #include "base/percent.h"
 #include "client_filter.h"
-#include "client_source.h"
 #include "reserved_headers.h"
 
 #define PATTERNS_MAX 64 /* of all sources; each is a cost for each module */

@@ -13,7 +13,6 @@
 #include "base/percent.h"
 #include "client_filter.h"
 #include "proto/hints.h"
-#include "client_source.h"
 
 /* The limit for the path_patterns of a request, over all its modules: some
  * tens of milliseconds, during which the thread answers no other request. */
