@@ -217,10 +217,15 @@ static void on_input(struct evbuffer *input,
 
 /* requests ---------------------------------------------------------------- */
 
+/* evhttp now reads the next request.  If the end of the input is seen before,
+ * it drops the requests that are in the buffer already. */
 static void on_sent(struct evhttp_request *req, void *arg)
 {
     struct gate_connection *c = arg;
 
+    if (evbuffer_get_length(bufferevent_get_input(c->bev)) > 0) {
+        bufferevent_disable(c->bev, EV_READ); /* evhttp enables it again */
+    }
     c->is_running = false;
     c->gate->calls.ended(c->gate->calls.arg);
 }
