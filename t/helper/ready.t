@@ -61,6 +61,18 @@ unlink $filler;
 becomes('room again', 200, '');
 unlike $shown->(), qr/ready/, '... and symcachectl status does not show it any more';
 
+# --- uploads, until a reload
+
+sub disks { join ' ', map { $_->{kind} } @{ $t->helper_json('/v1/status')->{disks} } }
+$config->{uploads} = { root => $t->path('up'), listen => 'unix:' . $t->path('u.sock') };
+$t->reload_symcached($config);
+ok $t->wait_until('it is looked at', sub { disks() eq 'store downloads uploads' }),
+    'the disk of uploads' or diag disks();
+delete $config->{uploads};
+$t->reload_symcached($config);
+ok $t->wait_until('it is gone', sub { disks() eq 'store downloads' }),
+    '... is not of interest without them' or diag disks();
+
 # --- no such folder: it will be made
 
 $config->{downloads} = $t->path('missing/downloads');

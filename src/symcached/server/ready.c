@@ -124,9 +124,7 @@ static void disk_look_run(void *arg)
 
     look->disks = cJSON_CreateArray();
     if (look->is_of_uploads) {
-        if (look->config->uploads.root != NULL) {
-            look_at(look, "uploads", "", look->config->uploads.root);
-        }
+        look_at(look, "uploads", "", look->config->uploads.root);
         return;
     }
     for (i = 0; i < look->config->nstores; i++) {
@@ -220,7 +218,13 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     struct ready *ready = arg;
 
     start_look(&ready->lookups);
-    start_look(&ready->uploads);
+    if (scheduler_config(ready->scheduler)->uploads.root != NULL) {
+        start_look(&ready->uploads);
+    } else { /* also after a reload that takes it away */
+        ready->uploads.why = NULL;
+        cJSON_Delete(ready->uploads.disks);
+        ready->uploads.disks = NULL;
+    }
 }
 
 struct ready *ready_new(struct event_base *base, struct scheduler *scheduler)
