@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <time.h>
 #include "base/build_list.h"
 #include "base/task.h"
@@ -34,6 +35,11 @@
 #include "url_path.h"
 
 #define COMPARE_SECONDS 600
+
+/* Lists whose files are compared with those that are there, each by a thread,
+ * and others that wait until one of these has ended. */
+#define COMPARES_MAX 4
+#define WAITING_MAX 64
 
 /* A token does not expire: the year 2100. */
 #define TOKEN_EXPIRES 4102444800
@@ -79,6 +85,7 @@ static void answer_token(const char *user, bool only_try,
 /* what a client wants to send ---------------------------------------------- */
 
 struct tecken_upload {
+    STAILQ_ENTRY(tecken_upload) next; /* of those that wait */
     struct tecken *tecken;
     struct evhttp_request *req;
     struct tecken_files *files;
@@ -87,6 +94,9 @@ struct tecken_upload {
     char url[1024]; /* of the server */
     bool only_try;
 };
+
+static STAILQ_HEAD(, tecken_upload) waiting = STAILQ_HEAD_INITIALIZER(waiting);
+static unsigned nwaiting, ncompared;
 
 static void free_upload(void *arg)
 {
@@ -151,12 +161,16 @@ static cJSON *make_tecken_action(const struct tecken_upload *upload,
     return action;
 }
 
+static void start_uploads(void);
+
 static void on_looked(void *arg, bool late)
 {
     const struct tecken_upload *upload = arg;
     cJSON *object, *files, *item;
     size_t i;
 
+    ncompared--;
+    start_uploads();
     if (late) {
         tecken_reply_error(upload->req, 503, "the disk does not answer");
         return;
@@ -180,19 +194,40 @@ static void on_looked(void *arg, bool late)
     reply_object(upload->req, 201, object);
 }
 
+static void start_uploads(void)
+{
+    static const struct task_calls calls = {compare_tecken_files, on_looked,
+                                            free_upload};
+    struct tecken_upload *upload;
+    struct evhttp_request *req;
+
+    while (ncompared < COMPARES_MAX && !STAILQ_EMPTY(&waiting)) {
+        upload = STAILQ_FIRST(&waiting);
+        STAILQ_REMOVE_HEAD(&waiting, next);
+        nwaiting--;
+        req = upload->req;
+        if (task_start(
+                evhttp_connection_get_base(evhttp_request_get_connection(req)),
+                COMPARE_SECONDS, &calls, upload) != NULL) {
+            ncompared++;
+        } else {
+            tecken_reply_error(req, 503, "no thread to look at files");
+        }
+    }
+}
+
 static void begin_upload(struct tecken *tecken, const struct config *config,
                          const char *user, bool only_try,
                          struct evhttp_request *req)
 {
-    static const struct task_calls calls = {compare_tecken_files, on_looked,
-                                            free_upload};
     const char *url = request_header(req, UPLOAD_HEADER_URL);
-    struct tecken_upload *upload = calloc(1, sizeof(*upload));
+    struct tecken_upload *upload =
+        nwaiting < WAITING_MAX ? calloc(1, sizeof(*upload)) : NULL;
     const char *wrong;
     int status = 503;
 
     if (upload == NULL) {
-        tecken_reply_error(req, 503, "out of memory");
+        tecken_reply_error(req, 503, "too many uploads at a time");
         return;
     }
     upload->tecken = tecken;
@@ -208,16 +243,14 @@ static void begin_upload(struct tecken *tecken, const struct config *config,
             config, only_try, request_header(req, UPLOAD_HEADER_BODY), &status,
             &wrong);
     }
-    if (wrong == NULL && task_start(evhttp_connection_get_base(
-                                        evhttp_request_get_connection(req)),
-                                    COMPARE_SECONDS, &calls, upload) == NULL) {
-        tecken_reply_error(req, 503, "no thread to look at files");
-        return; /* the upload has been freed */
-    }
     if (wrong != NULL) {
         tecken_reply_error(req, status, wrong);
         free_upload(upload);
+        return;
     }
+    STAILQ_INSERT_TAIL(&waiting, upload, next);
+    nwaiting++;
+    start_uploads();
 }
 
 /* -------------------------------------------------------------------------- */

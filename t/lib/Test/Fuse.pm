@@ -23,7 +23,7 @@ use POSIX qw(ENOENT ENOSYS);
 use Test::More ();
 use Time::HiRes qw(sleep);
 
-my %opcode = (list => 28, read => 15);
+my %opcode = (list => 28, read => 15, open => 14);
 
 # %files: path below the directory => content
 sub new {
