@@ -356,6 +356,7 @@ static void on_accepted(evutil_socket_t fd, short events, void *arg)
         bev = c->bev;
         bufferevent_getcb(bev, NULL, NULL, NULL, &connection);
         c->connection = connection;
+        bufferevent_priority_set(bev, GATE_PRIORITY); /* evhttp resets it */
         if (connection != NULL && take_up(c)) {
             evhttp_connection_set_closecb(connection, on_closed, c);
             set_under_way(c, true);
@@ -383,7 +384,6 @@ static struct bufferevent *on_accept(struct event_base *base, void *arg)
         free(c);
         return bev; /* without a gate its requests are refused */
     }
-    bufferevent_priority_set(bev, GATE_PRIORITY);
     c->gate = gate;
     c->bev = bev;
     bufferevent_incref(bev); /* until on_accepted(): evhttp may free it */
