@@ -47,6 +47,7 @@ struct upload_removal {
     bool is_same; /* its bytes have not changed */
     bool is_late; /* what was told may be long ago, */
     char from[REMOVAL_FROM_SIZE]; /* and who is telling */
+    bool is_repeated; /* it was told once more meanwhile */
     struct event *retry; /* while the tier cannot be asked, or NULL */
     bool gives_way;
     bool keeps;   /* the file stays here */
@@ -70,6 +71,8 @@ struct removals {
     LIST_HEAD(, upload_removal) running;
 };
 
+static void work_on_told(struct upload_removal *removal);
+
 static void end_removal(struct upload_removal *removal, int status,
                         const char *text)
 {
@@ -77,6 +80,12 @@ static void end_removal(struct upload_removal *removal, int status,
     void *arg = removal->arg;
     char failure[PATH_MAX + 256];
 
+    if (removal->is_repeated && status == 200) {
+        /* the file can have changed again before that */
+        removal->is_repeated = false;
+        work_on_told(removal);
+        return;
+    }
     if (status != 200) {
         snprintf(failure, sizeof(failure), "%s: %s", removal->path, text);
         text = failure;
@@ -136,14 +145,16 @@ static bool is_first_late(void)
  * what it had made of the former file, and the others, which had forgotten
  * theirs, can have taken that.
  */
-static void tell_again(struct upload_removal *removal)
+static void tell_again(const struct upload_removal *removal)
 {
+    struct upload_file file = removal->file;
+
+    file.is_made_of = true;
     log_info(0, "upload file=%s changed before this machine was told, so the "
                 "others are told again: the tier may have had what was made "
                 "of the former one", removal->path);
-    removal->file.is_made_of = true;
-    (void)peers_tell(removal->removals->peers, &removal->file, 1,
-                     removal->is_try, NULL, NULL);
+    (void)peers_tell(removal->removals->peers, &file, 1, removal->is_try, NULL,
+                     NULL);
 }
 
 static void on_dropped(void *arg, bool is_made)
@@ -261,12 +272,12 @@ static void remove_here(struct upload_removal *removal)
  * kept; or it has removed it.  Without a tier each machine has files of its
  * own, or all have one folder.
  */
-static void take_note(struct upload_removal *removal)
+static void take_note(struct upload_removal *removal, bool keeps)
 {
     char path[PATH_MAX];
 
     print_path(path, removal);
-    if (tier_copy_is_wanted(removal->config) && !removal->keeps &&
+    if (tier_copy_is_wanted(removal->config) && !keeps &&
         unlink(path) == 0) {
         log_info(0, "upload file=%s removed, as another machine has told",
                  removal->path);
@@ -301,8 +312,10 @@ static bool compare_with_tier(struct upload_removal *removal);
 
 static void on_retry(evutil_socket_t fd, short events, void *arg)
 {
-    if (!compare_with_tier(arg)) {
-        take_note(arg);
+    struct upload_removal *removal = arg;
+
+    if (!compare_with_tier(removal)) {
+        take_note(removal, removal->keeps);
     }
 }
 
@@ -351,8 +364,7 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
         }
         return;
     }
-    removal->keeps = removal->keeps && outcome != TIER_ORIGINAL_OTHER;
-    take_note(removal);
+    take_note(removal, removal->keeps && outcome != TIER_ORIGINAL_OTHER);
 }
 
 /* Returns false if there is nothing to compare, or if that is so old that the
@@ -386,6 +398,15 @@ static bool compare_with_tier(struct upload_removal *removal)
     return removal->original != NULL;
 }
 
+static void work_on_told(struct upload_removal *removal)
+{
+    if (removal->file.is_made_of) {
+        drop_removal(removal);
+    } else if (!compare_with_tier(removal)) {
+        take_note(removal, removal->keeps);
+    }
+}
+
 static void begin_told(struct upload_removal *removal,
                        const struct removal_request *request)
 {
@@ -402,11 +423,7 @@ static void begin_told(struct upload_removal *removal,
     removal->gives_way = request->gives_way;
     removal->keeps = request->keeps;
     removal->file.is_made_of = request->is_made_of;
-    if (request->is_made_of) {
-        drop_removal(removal);
-    } else if (!compare_with_tier(removal)) {
-        take_note(removal);
-    }
+    work_on_told(removal);
 }
 
 /* The tier's object belongs to another machine, which may not have told yet. */
@@ -492,8 +509,8 @@ static bool is_repeated(const struct upload_removal *removal,
 }
 
 /* A machine repeats what was not answered in time, and tells nothing else
- * before: what runs for it answers the latest.  Returns false if nothing
- * does. */
+ * before: what runs for it goes on, and answers the latest when it has been
+ * worked on once more.  Returns false if nothing runs. */
 static bool answer_latest(struct removals *removals,
                           const struct removal_request *request,
                           removal_done_fn done, void *arg)
@@ -509,6 +526,7 @@ static bool answer_latest(struct removals *removals,
             former_arg = removal->arg;
             removal->done = done;
             removal->arg = arg;
+            removal->is_repeated = true;
             former(former_arg, 503, "it was told again");
             return true;
         }
