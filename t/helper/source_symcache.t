@@ -394,7 +394,7 @@ unlike $t->helper_log, qr/hush/, 'no secret in the log';
 
 $t->stop_symcached;
 $t->start_symcached({ %config, limits => { downloads => 1,
-    download_time => '1s', transcode_time => '1s' } });
+    download_time => '4s', transcode_time => '1s' } });
 my @forever = map { $t->open_http($t->helper_socket, 'GET',
     "/v1/symcache/$_/forever.pdb/$id?version=3.1.0&wait=60") }
     qw(default first);
