@@ -407,7 +407,8 @@ $s3->save($object, @last[0, 1]);
 $s3->fail('');
 is $u->read($r, 'PUT')->{status}, 201, 'taken';
 $t->wait_until('it goes, too', sub { stored() eq '' });
-for my $restart (0, 1) {
+for ([0, 'busy-files'], [1, 'busy-files'], [0, 'page-files']) {
+    my ($restart, $mode) = @$_;
     requests();
     $s3->fail('held-entries');
     $r = $u->begin('PUT', "/symbols/$path?force=1", $pdb, @Test::Uploads::token);
@@ -415,8 +416,8 @@ for my $restart (0, 1) {
     is $u->admin('POST', $changed, 'Content-Length: 0')->{status}, 200,
         'another machine replaces it meanwhile, and then the tier cannot be asked';
     $s3->save($object, @last[0, 1]);
-    $s3->fail('busy-files');
-    is $u->read($r, 'PUT')->{status}, 201, 'taken';
+    $s3->fail($mode);
+    is $u->read($r, 'PUT')->{status}, 201, "$mode: taken";
     $t->wait_until('the tier is asked', sub { requests() =~ /HEAD/ });
     $t->wait_until('... which must be known after a crash',
         sub { (() = glob "$dir/uploads$n/.changing/*") == 1 });

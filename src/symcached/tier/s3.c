@@ -167,12 +167,25 @@ static bool is_too_large(const struct fetch_response *response,
     return response->status == 413 || strcmp(code, "EntityTooLarge") == 0;
 }
 
+static bool has_type_of_page(const struct fetch_response *response)
+{
+    return response->status < 300 &&
+           strncasecmp(response->type, "text/html", strlen("text/html")) == 0;
+}
+
 /* Is it of a proxy that has a page for everything while the store is away?
- * Google's storage has this type as well, without a body. */
+ * Google's storage has this type as well, without a body or for XML. */
 static bool is_page(const struct fetch_response *response)
 {
-    return response->status < 300 && response->bytes > 0 &&
-           strncasecmp(response->type, "text/html", strlen("text/html")) == 0;
+    return response->bytes > 0 && has_type_of_page(response) &&
+           strncmp(response->body, "<?xml", strlen("<?xml")) != 0;
+}
+
+/* The same of an answer without a body: objects have our type, and notes. */
+static bool is_page_head(const struct fetch_response *response)
+{
+    return response->bytes == 0 && has_type_of_page(response) &&
+           response->meta[0] == '\0';
 }
 
 /*
@@ -231,7 +244,7 @@ static void s3_refused(struct tier_call *call, enum request what,
                       ? ": this machine's clock is not the store's"
                   : is_too_large(response, code)
                       ? ": the store, or a proxy before it, limits bodies"
-                  : is_page(response)
+                  : is_page(response) || is_page_head(response)
                       ? " with a page of HTML, which is not the store's"
                       : "");
 }
@@ -346,15 +359,31 @@ static bool is_to_copy(const struct tier_call *call,
            is_old(call, s3_stored_time(response));
 }
 
+/* Returns false if there is an object; otherwise it has ended the call. */
+static bool head_fails(struct tier_call *call, enum request what,
+                       const struct send_result *result)
+{
+    const struct fetch_response *response = result->response;
+    bool is_page = is_page_head(response);
+
+    if (response->status == 200 && !is_page) {
+        return false;
+    }
+    s3_refused(call, what,
+               is_page ? TIER_REPLY_FAULT : tier_s3_judge(response, ""),
+               result->detail, response);
+    return true;
+}
+
 static void on_looked(void *arg, const struct send_result *result)
 {
     const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
 
-    if (response->status != 200) {
-        s3_refused(call, REQUEST_LOOK, tier_s3_judge(response, ""),
-                   result->detail, response);
-    } else if (!is_to_copy(call, response)) {
+    if (head_fails(call, REQUEST_LOOK, result)) {
+        return;
+    }
+    if (!is_to_copy(call, response)) {
         call->stored = s3_stored_time(response);
         tier_call_end(call, TIER_REPLY_EXISTS, "is young, or another one");
     } else if (s3_request(call, REQUEST_COPY) != 0) {
@@ -367,9 +396,7 @@ static void on_head(void *arg, const struct send_result *result)
     const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
 
-    if (response->status != 200) {
-        s3_refused(call, REQUEST_HEAD, tier_s3_judge(response, ""),
-                   result->detail, response);
+    if (head_fails(call, REQUEST_HEAD, result)) {
         return;
     }
     call->status = response->status;

@@ -67,8 +67,8 @@ sub load {
 # writes hang), "held" (they wait until
 # it fails in another way), "held-parts" (parts of a symbfile that are read do),
 # "held-entries" (those for the index do),
-# "busy", "busy-files" (all but those for the index), "page" (of a proxy, for
-# everything), "expired" (keys without the token "fresh"),
+# "busy", "page" (of a proxy, for everything), "busy-files" and "page-files" (all
+# but those for the index), "expired" (keys without the token "fresh"),
 # "no-delete" (keys that may not), "part N" (of an upload in parts), or a status
 # and a code.  In one step: a request
 # that came between two modes would find none.
@@ -251,7 +251,8 @@ sub answer {
     return refuse($c, 503, 'SlowDown') if $mode eq 'busy'
         || $mode eq 'busy-files' && $req->{path} !~ m{/\.index/};
     return $c->reply(200, { 'Content-Type' => 'text/html', 'Content-Length' => 6 },
-        $method eq 'HEAD' ? '' : '<html>') if $mode eq 'page';
+        $method eq 'HEAD' ? '' : '<html>') if $mode eq 'page'
+        || $mode eq 'page-files' && $req->{path} !~ m{/\.index/};
     return refuse($c, split / /, $mode) if $mode =~ /^\d+ \w+$/;
     my $vendor = $self->{check}{vendor};
     my $wrong = $self->{check}{wrong} ? $self->{check}{wrong}->($req)
