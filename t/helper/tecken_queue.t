@@ -45,9 +45,12 @@ my ($first) = IO::Select->new(@lists)->can_read(20);
 ok $first, 'one of too many is answered while the others wait'
     and is $u->read($first)->{json}{error}, 'too many uploads at a time', 'and says why';
 is scalar($fuse->waiting), 4, 'four threads look at files';
+@lists = grep { $_ != ($first // 0) } @lists;
+my @gone = splice @lists, -8; # still wait for their turn
+close $_ for @gone;
+is $t->helper('GET', '/healthz')->{status}, 200, 'some clients go';
 $fuse->release;
-is ends(grep { $_ != ($first // 0) } @lists), join(' ', (201) x 68),
-    'all others are answered in the end';
+is ends(@lists), join(' ', (201) x 60), 'all others are answered in the end';
 $fuse->stop;
 is $t->stop_symcached, 0, 'stopped';
 $t->finish;
