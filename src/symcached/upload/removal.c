@@ -19,6 +19,7 @@
 #include "base/event.h"
 #include "base/fd_close.h"
 #include "base/log.h"
+#include "base/scarce.h"
 #include "config/config.h"
 #include "symcached/upload_index/upload_index.h"
 #include "symcached/job/job.h"
@@ -336,6 +337,15 @@ static void compare_later(struct upload_removal *removal)
     evtimer_add(removal->retry, &pause);
 }
 
+static void compare_failed(struct upload_removal *removal, const char *why)
+{
+    if (removal->gives_way) {
+        compare_later(removal);
+    } else {
+        end_removal(removal, 503, why); /* it is told again */
+    }
+}
+
 /* Of two machines that have stored a file at a time, and tell each other, the
  * tier has that of one, which keeps its copy; the other one may have been
  * killed.  What is stored here meanwhile is not what was compared.  If both
@@ -357,31 +367,30 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
         return;
     }
     if (outcome == TIER_ORIGINAL_FAILED && is_there) {
-        if (removal->gives_way) {
-            compare_later(removal);
-        } else {
-            end_removal(removal, 503, detail); /* it is told again */
-        }
+        compare_failed(removal, detail);
         return;
     }
     take_note(removal, removal->keeps && outcome != TIER_ORIGINAL_OTHER);
 }
 
 /* Returns false if there is nothing to compare, or if that is so old that the
- * tier cannot have got it after what was told of.  The same bytes may have been
+ * tier cannot have got it after what was told of.  Otherwise the removal goes
+ * on, or has ended.  The same bytes may have been
  * sent here since, so then the tier says whose they are. */
 static bool compare_with_tier(struct upload_removal *removal)
 {
     char machine[SYMCACHE_UPLOAD_MACHINE_DIGITS + 1] = "";
     char path[PATH_MAX];
     struct stat st;
-    int fd;
+    bool fails;
+    int fd, errnum;
 
     if (!tier_copy_is_wanted(removal->config)) {
         return false;
     }
     print_path(path, removal);
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    fails = fd < 0 && is_scarce(errno);
     if (fd >= 0 && fstat(fd, &st) == 0 &&
         (removal->keeps || removal->is_late || removal->gives_way ||
          time(NULL) - st.st_ctime < TIER_RECENT_SECONDS)) {
@@ -393,8 +402,14 @@ static bool compare_with_tier(struct upload_removal *removal)
             scheduler_get_tiers(removal->removals->scheduler),
             removal->config, removal->path, fd, TIER_ORIGINAL_LOOK, machine,
             on_compared, removal);
+        fails = removal->original == NULL;
     }
+    errnum = errno;
     fd_close(fd);
+    if (fails) {
+        compare_failed(removal, strerror(errnum));
+        return true;
+    }
     return removal->original != NULL;
 }
 
