@@ -295,18 +295,25 @@ static int drop_seen(struct dwarf_walk *w)
     return 0;
 }
 
-static int open_function(struct dwarf_walk *w, int64_t depth,
-                         const struct dwarf_entry *e)
+/* Adds those of the entry to a list. */
+static int add_ranges(struct dwarf_walk *w, struct dwarf_ranges *to)
 {
     size_t i;
-    struct dwarf_open_entry *o;
+    const struct dwarf_range *r = w->ranges.list;
 
     for (i = 0; i < w->ranges.count; i++) {
-        if (dwarf_ranges_add(w->reader, &w->covered, w->ranges.list[i].begin,
-                             w->ranges.list[i].end) != 0) {
+        if (dwarf_ranges_add(w->reader, to, r[i].begin, r[i].end) != 0) {
             return -1;
         }
     }
+    return 0;
+}
+
+static int open_function(struct dwarf_walk *w, int64_t depth,
+                         const struct dwarf_entry *e)
+{
+    struct dwarf_open_entry *o;
+
     if (drop_seen(w) != 0) {
         return -1;
     }
@@ -327,13 +334,8 @@ static int open_function(struct dwarf_walk *w, int64_t depth,
         function_name(w, e, &o->name) != 0) {
         return -1;
     }
-    for (i = 0; i < w->ranges.count; i++) {
-        if (dwarf_ranges_add(w->reader, &w->live, w->ranges.list[i].begin,
-                             w->ranges.list[i].end) != 0) {
-            return -1;
-        }
-    }
-    return 0;
+    return add_ranges(w, &w->live) != 0 || add_ranges(w, &w->covered) != 0 ? -1
+                                                                         : 0;
 }
 
 /* inlined calls ----------------------------------------------------------- */
@@ -711,7 +713,6 @@ static int walk_entries(struct dwarf_walk *w)
 /* Reads the ranges of the unit into w->live, in which nothing else is. */
 static int read_unit_ranges(struct dwarf_walk *w)
 {
-    size_t i;
     uint64_t code = 0;
     struct dwarf_entry e;
     struct dwarf_range range;
@@ -734,13 +735,7 @@ static int read_unit_ranges(struct dwarf_walk *w)
         dwarf_ranges_add(w->reader, &w->ranges, range.begin, range.end) != 0) {
         return -1;
     }
-    for (i = 0; i < w->ranges.count; i++) {
-        if (dwarf_ranges_add(w->reader, &w->live, w->ranges.list[i].begin,
-                             w->ranges.list[i].end) != 0) {
-            return -1;
-        }
-    }
-    return 0;
+    return add_ranges(w, &w->live);
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -789,6 +784,7 @@ static int take_symbol(struct dwarf_walk *w, uint64_t begin,
     uint64_t end = begin + symbol->size;
     const struct dwarf_entry none = {0};
     const struct dwarf_sequence *s;
+    const size_t num_covered = w->covered.count; /* which are in order */
 
     if (dwarf_charge(w->reader, 1) != 0) {
         return -1;
@@ -799,11 +795,13 @@ static int take_symbol(struct dwarf_walk *w, uint64_t begin,
     if (dwarf_lines_run(w->reader, &w->lines) != 0) {
         return -1;
     }
-    return dwarf_lines_find(&w->lines, begin, end, &s, &first) > 0 &&
-                   (open_symbol(w, 0, begin, symbol, &none) != 0 ||
-                    close_entries(w, 0) != 0)
-               ? -1
-               : 0;
+    if (dwarf_lines_find(&w->lines, begin, end, &s, &first) > 0 &&
+        (open_symbol(w, 0, begin, symbol, &none) != 0 ||
+         close_entries(w, 0) != 0)) {
+        return -1;
+    }
+    w->covered.count = num_covered;
+    return 0;
 }
 
 /*
