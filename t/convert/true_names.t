@@ -620,4 +620,22 @@ END
         '... and one with an entry its inlined calls';
 }
 
+# a function in assembly between two others has no line of the first of them
+
+spew("$dir/between.c", <<'END');
+int first(int x)
+{
+    return x + 1;
+}
+__asm__(".globl between\n.type between, %function\nbetween: nop\n.size between, . - between");
+int last(int x)
+{
+    return x + 2;
+}
+END
+run("gcc -g -O0 -shared -fPIC -nostdlib -o between.so between.c && $build/pdb2symcache -o between.symc between.so");
+my ($between) = run('nm between.so') =~ /^(\w+) T between$/m or die;
+like run("$build/symcachectl lookup between.symc 0x$between"), qr/ between at \?:0$/m,
+    'assembly between functions';
+
 done_testing;

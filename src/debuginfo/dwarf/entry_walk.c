@@ -776,14 +776,22 @@ static bool is_covered(const struct dwarf_ranges *covered, uint64_t begin,
     return low > 0 && covered->list[low - 1].end > begin;
 }
 
+/* Does a row begin there?  The one before goes on in a function in assembly,
+ * which stands between others, but is not about it. */
+static bool has_lines(const struct dwarf_walk *w, uint64_t begin, uint64_t end)
+{
+    const struct dwarf_sequence *s;
+    size_t first, n = dwarf_lines_find(&w->lines, begin, end, &s, &first);
+
+    return n > 1 || (n == 1 && w->lines.rows[first].address >= begin);
+}
+
 /* Takes a symbol, if it is one of a function that has lines, but no entry. */
 static int take_symbol(struct dwarf_walk *w, uint64_t begin,
                        const struct debuginfo_symbol *symbol)
 {
-    size_t first;
     uint64_t end = begin + symbol->size;
     const struct dwarf_entry none = {0};
-    const struct dwarf_sequence *s;
     const size_t num_covered = w->covered.count; /* which are in order */
 
     if (dwarf_charge(w->reader, 1) != 0) {
@@ -795,7 +803,7 @@ static int take_symbol(struct dwarf_walk *w, uint64_t begin,
     if (dwarf_lines_run(w->reader, &w->lines) != 0) {
         return -1;
     }
-    if (dwarf_lines_find(&w->lines, begin, end, &s, &first) > 0 &&
+    if (has_lines(w, begin, end) &&
         (open_symbol(w, 0, begin, symbol, &none) != 0 ||
          close_entries(w, 0) != 0)) {
         return -1;
