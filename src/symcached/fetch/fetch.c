@@ -34,7 +34,6 @@
 #define FETCH_BACKOFF_MS 100
 #define FETCH_ERROR_BODY 65536
 #define FETCH_REDIRECT_BODY (16 * FETCH_ERROR_BODY)
-#define FETCH_RESERVED "address is reserved; the source is not \"internal\""
 
 /*
  * What a fetch waits for.  Only set_step() changes it.  When something cannot
@@ -254,6 +253,14 @@ static bool gets_credentials(const struct fetch *fetch)
     return fetch->request.credentials && !fetch->cross_origin;
 }
 
+/* Why a reserved address is not reached. */
+static const char *reserved(const struct transport_config *transport)
+{
+    return transport->internal == TRANSPORT_INTERNAL_ORIGIN
+               ? "address is reserved, and not of the host that is configured"
+               : "address is reserved; the source is not \"internal\"";
+}
+
 /* For a kept connection this was asked, by the same rule, see fetcher.h.  A
  * name may have several addresses: a reserved one is the reason only if there
  * was no other to try. */
@@ -269,7 +276,7 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
     if (transport->proxy == NULL && address_reserved(&address->addr) &&
         !transport_reaches_internal(transport, gets_credentials(fetch))) {
         if (!fetch->choice.connects) {
-            stops(fetch, FETCH_STOP_RESERVED, FETCH_RESERVED);
+            stops(fetch, FETCH_STOP_RESERVED, reserved(transport));
         }
         fetcher_go_on(&fetch->slot);
         return CURL_SOCKET_BAD;
@@ -406,7 +413,7 @@ static const char *hop(struct fetch *fetch, const char *url)
 
     if (transport->proxy != NULL && origin_reserved(url) &&
         !transport_reaches_internal(transport, gets_credentials(fetch))) {
-        return FETCH_RESERVED;
+        return reserved(transport);
     }
     refused = enter_host(fetch, url);
     if (refused != NULL) {
