@@ -481,5 +481,15 @@ is requests(), 'PUT', 'and stored over the other, which is not read';
 my ($last) = reverse $s3->requests;
 is $last->{headers}{'if-none-match'}, undef, 'without a condition';
 
+# --- a pause that it wants: last, as that is its host's also after a reload
+
+$s3->fail('pause');
+$fleet->machine;
+$fleet->ask($fleet->absent) for 1 .. 3;
+my $unasked = $fleet->absent;
+$fleet->ask($unasked);
+is $fleet->why($unasked)->{tier}{detail}, 'not asked: the server wants a pause',
+    'why it was not asked';
+
 $t->finish;
 done_testing;

@@ -148,6 +148,8 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
                    enum tier_reply reply, bool probe, const char *detail,
                    const char *what)
 {
+    static const char unasked[] = "not asked: "; /* its host */
+    bool is_unasked;
     enum breaker_end end = BREAKER_GOOD;
 
     way->running--;
@@ -156,7 +158,9 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
         end = BREAKER_NOTHING;
     } else if (reply == TIER_REPLY_FAULT || reply == TIER_REPLY_DENIED) {
         end = BREAKER_FAULT;
-        snprintf(way->why, sizeof(way->why), "%s", detail);
+        is_unasked = strncmp(detail, unasked, sizeof(unasked) - 1) == 0;
+        snprintf(way->why, sizeof(way->why), "%s",
+                 detail + (is_unasked ? sizeof(unasked) - 1 : 0));
         way->at = time(NULL);
     }
     if (!breaker_end(&way->breaker,

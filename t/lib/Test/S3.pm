@@ -67,8 +67,9 @@ sub load {
 # writes hang), "held" (they wait until
 # it fails in another way), "held-parts" (parts of a symbfile that are read do),
 # "held-entries" (those for the index do),
-# "busy", "page" (of a proxy, for everything), "busy-files" and "page-files" (all
-# but those for the index), "expired" (keys without the token "fresh"),
+# "pause", "busy", "page" (of a proxy, for everything), "busy-files" and
+# "page-files" (all but those for the index), "expired" (keys without the token
+# "fresh"),
 # "no-delete" (keys that may not), "part N" (of an upload in parts), or a status
 # and a code.  In one step: a request
 # that came between two modes would find none.
@@ -248,6 +249,7 @@ sub answer {
             && $self->{t}->read_file('mode') eq $mode;
         return $c->close;
     }
+    return $c->reply(503, { 'Retry-After' => 600 }, '') if $mode eq 'pause';
     return refuse($c, 503, 'SlowDown') if $mode eq 'busy'
         || $mode eq 'busy-files' && $req->{path} !~ m{/\.index/};
     return $c->reply(200, { 'Content-Type' => 'text/html', 'Content-Length' => 6 },
