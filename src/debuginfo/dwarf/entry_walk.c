@@ -738,44 +738,6 @@ static int read_unit_ranges(struct dwarf_walk *w)
     return add_ranges(w, &w->live);
 }
 
-static int compare_ranges(const void *a, const void *b)
-{
-    const struct dwarf_range *x = a, *y = b;
-
-    return x->begin < y->begin ? -1 : x->begin > y->begin;
-}
-
-/* Sorts what functions with an entry cover; each range then ends where it and
- * those before it end. */
-static void sort_covered(struct dwarf_ranges *covered)
-{
-    size_t i;
-    struct dwarf_range *r = covered->list;
-
-    if (covered->count > 0) {
-        qsort(r, covered->count, sizeof(*r), compare_ranges);
-    }
-    for (i = 1; i < covered->count; i++) {
-        r[i].end = r[i].end > r[i - 1].end ? r[i].end : r[i - 1].end;
-    }
-}
-
-static bool is_covered(const struct dwarf_ranges *covered, uint64_t begin,
-                       uint64_t end)
-{
-    size_t low = 0, high = covered->count, middle;
-
-    while (low < high) {
-        middle = low + (high - low) / 2;
-        if (covered->list[middle].begin < end) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && covered->list[low - 1].end > begin;
-}
-
 /* Does a row begin there?  The one before goes on in a function in assembly,
  * which stands between others, but is not about it. */
 static bool has_lines(const struct dwarf_walk *w, uint64_t begin, uint64_t end)
@@ -797,7 +759,7 @@ static int take_symbol(struct dwarf_walk *w, uint64_t begin,
     if (dwarf_charge(w->reader, 1) != 0) {
         return -1;
     }
-    if (symbol->size == 0 || is_covered(&w->covered, begin, end)) {
+    if (symbol->size == 0 || dwarf_ranges_overlap(&w->covered, begin, end)) {
         return 0;
     }
     if (dwarf_lines_run(w->reader, &w->lines) != 0) {
@@ -830,7 +792,7 @@ static int take_symbols(struct dwarf_walk *w)
     if (read_unit_ranges(w) != 0) {
         return -1;
     }
-    sort_covered(&w->covered);
+    dwarf_ranges_sort(&w->covered);
     for (i = 0, n = w->live.count; i < n; i++) {
         for (k = first_symbol(object, relative(w, w->live.list[i].begin));
              k < object->num_addresses; k++) {

@@ -3,6 +3,8 @@
  */
 #include "ranges.h"
 
+#include <stdlib.h>
+
 #include "base/array.h"
 #include "unit.h"
 
@@ -184,4 +186,40 @@ int dwarf_ranges_read(struct dwarf_reader *d, const struct dwarf_unit *u,
         return dwarf_damaged(d, section, offset, "bad range list");
     }
     return rc < 0 ? -1 : 0;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct dwarf_range *a = left, *b = right;
+
+    return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+void dwarf_ranges_sort(struct dwarf_ranges *ranges)
+{
+    size_t i;
+    struct dwarf_range *r = ranges->list;
+
+    if (ranges->count > 0) {
+        qsort(r, ranges->count, sizeof(*r), compare);
+    }
+    for (i = 1; i < ranges->count; i++) {
+        r[i].end = r[i].end > r[i - 1].end ? r[i].end : r[i - 1].end;
+    }
+}
+
+bool dwarf_ranges_overlap(const struct dwarf_ranges *sorted, uint64_t begin,
+                          uint64_t end)
+{
+    size_t low = 0, high = sorted->count, middle;
+
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        if (sorted->list[middle].begin < end) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 && sorted->list[low - 1].end > begin;
 }

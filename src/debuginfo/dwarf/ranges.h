@@ -34,4 +34,12 @@ int dwarf_ranges_read(struct dwarf_reader *reader,
                       const struct dwarf_value *value,
                       struct dwarf_ranges *ranges);
 
+/* Sorts ranges by their begin; each then ends where it and those before it
+ * end. */
+void dwarf_ranges_sort(struct dwarf_ranges *ranges);
+
+/* Is one of them, which were sorted so, in some of these addresses? */
+bool dwarf_ranges_overlap(const struct dwarf_ranges *sorted, uint64_t begin,
+                          uint64_t end);
+
 #endif
