@@ -50,6 +50,12 @@ my %config = (
 );
 $t->start_symcached(\%config);
 
+# A file that was changed in this second may be changed once more: it is copied.
+sub settle {
+    my $file = "$dir/files/$path";
+    $t->wait_until('a later second', sub { CORE::time() > (stat $file)[10] });
+}
+settle();
 my $r = $t->helper('GET',
     "/v1/symcache/files/crash.pdb/$id?version=9.0.0&wait=60");
 is $r->{status}, 200, 'a SymCache of a PDB of four times that memory'
@@ -77,12 +83,14 @@ ok !$t->metric('symcached_download_bytes_total')
     || $t->metric('symcached_download_bytes_total') <= 2 * $size, 'no bytes';
 my $uses = (stat "$dir/files/$path")[9];
 utime time - 7200, time - 7200, "$dir/files/$path" or die;
+settle();
 is original('files'), 200, 'asked for again';
 is((stat "$dir/files/$path")[9], (stat _)[9], 'the source has its own times');
 if (-l $here) {
     rename "$dir/files/$path", "$dir/files/$path.gone" or die;
     is original('files'), 404, 'a file that is gone at its source is gone';
     rename "$dir/files/$path.gone", "$dir/files/$path" or die;
+    settle();
     $t->helper('POST', "/v1/forget/files/crash.pdb/$id", 'Content-Length: 0');
     is original('files'), 200, 'and is there when it is';
 }
