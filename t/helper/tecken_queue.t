@@ -39,19 +39,33 @@ sub ends {
 }
 
 is ends(begin()), 201, 'one list';
-$fuse->hang('open');
-my @lists = map { begin() } 1 .. 69;
-my ($first) = IO::Select->new(@lists)->can_read(20);
-ok $first, 'one of too many is answered while the others wait'
-    and is $u->read($first)->{json}{error}, 'too many uploads at a time', 'and says why';
-is scalar($fuse->waiting), 4, 'four threads look at files';
-@lists = grep { $_ != ($first // 0) } @lists;
+# More lists than can wait, while the files cannot be opened.  Returns those that
+# wait.
+sub hang {
+    $fuse->hang('open');
+    my @lists = map { begin() } 1 .. 69;
+    my ($first) = IO::Select->new(@lists)->can_read(20);
+    ok $first, 'one of too many is answered while the others wait'
+        and is $u->read($first)->{json}{error}, 'too many uploads at a time', 'and says why';
+    $t->wait_until('threads look at files', sub { $fuse->waiting >= 4 });
+    is scalar($fuse->waiting), 4, 'four threads look at files';
+    return grep { $_ != ($first // 0) } @lists;
+}
+
+my @lists = hang();
 my @gone = splice @lists, -8; # still wait for their turn
 close $_ for @gone;
 is $t->helper('GET', '/healthz')->{status}, 200, 'some clients go';
 $fuse->release;
 is ends(@lists), join(' ', (201) x 60), 'all others are answered in the end';
-$fuse->stop;
+
+# --- what waits at a stop
+
+@lists = hang();
+kill 'TERM', $t->{helper};
+$fuse->release;
+is ends(@lists), join(' ', (201) x 68), 'all are answered before symcached ends';
 is $t->stop_symcached, 0, 'stopped';
+$fuse->stop;
 $t->finish;
 done_testing;
