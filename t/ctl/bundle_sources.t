@@ -131,7 +131,7 @@ $ctl->is($ctl->run('bundle-sources', '-o', "$dir/build/out", map { "$dir/build/$
     'a bundle is not replaced by that of the next file');
 spew("$dir/te\nxt", 'no debug file');
 $ctl->is($ctl->run(@$_, '-o', "$dir/x", "$dir/te\nxt"), 1, undef,
-    qr/te\\x0axt: is text, not a PDB\n\z/, "@$_: no debug file")
+    qr/te\\x0axt: is text, not a debug file\n\z/, "@$_: no debug file")
     for ['bundle-sources'], ['convert'], ['symbfile', 'make'];
 
 $t->finish;

@@ -114,7 +114,7 @@ module('calc/calc.wasm', "\0asm\1\0\0\0\1\4\1\x60\0\0\3\2\1\0\x0a\4\1\2\0\x0b" .
 spew("$dir/wasm/calc/asm.txt", 'no module');
 is(join('', (symbolicate("    at $v8\[0]:0x17\n", '--maps', "$dir/wasm/calc"))[1, 2]),
    "    at app::inner(int) ($v8\[0]:0x17)\n" .
-   "symcachectl: $dir/wasm/calc/asm.txt: is text, not a PDB\n", 'module: the name of C++ in it, as the file beside it is none');
+   "symcachectl: $dir/wasm/calc/asm.txt: is text, not a debug file\n", 'module: the name of C++ in it, as the file beside it is none');
 like((symbolicate("    at $hash\[3]:0xc8\n", '--maps', "$dir/wasm/two"))[2],
      qr/has several modules of WebAssembly/, 'module: one of several');
 is((symbolicate("    at $_->[0]\[3]:0x49\n    at $_->[1]\[3]:0x49\n    at $_->[0]\[3]:0x49\n",

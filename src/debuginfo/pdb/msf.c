@@ -79,10 +79,10 @@ static enum msf_status identify_msf(const uint8_t *data, size_t size,
     } else if (size < MAGIC_SIZE && memcmp(data, magics[0].magic, size) == 0) {
         text = "is truncated: a PDB has at least 56 bytes";
     } else if (is_text(data, size)) {
-        text = data[0] == '<' ? "is HTML or XML text, not a PDB"
-                              : "is text, not a PDB";
+        text = data[0] == '<' ? "is HTML or XML text, not a debug file"
+                              : "is text, not a debug file";
     } else {
-        text = "is not a PDB: unknown magic";
+        text = "is not a debug file: unknown magic";
     }
     snprintf(error, error_size, "%s", text);
     return size < MAGIC_SIZE && size > 0 &&
