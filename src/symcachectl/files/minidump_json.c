@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/byte_order.h"
 #include "base/utf8.h"
 #include "report_child.h"
 #include "reports/minidump/minidump.h"
@@ -357,6 +358,12 @@ struct arguments {
     int fd;
 };
 
+static bool is_core(const uint8_t *data, size_t size)
+{
+    return size >= 18 && memcmp(data, "\177ELF", 4) == 0 &&
+           byte_order_16(data + 16, data[5] == 2) == 4 /* ET_CORE */;
+}
+
 /* Enters the sandbox and walks.  Returns NULL with *code set. */
 static cJSON *walk_file(const struct arguments *arguments, int *code)
 {
@@ -387,7 +394,9 @@ static cJSON *walk_file(const struct arguments *arguments, int *code)
     error = minidump_read(&w.dump, data, (size_t)st.st_size);
     if (error != NULL) {
         snprintf(text, sizeof(text), "cannot be read as a minidump: %s",
-                 error);
+                 is_core(data, (size_t)st.st_size)
+                     ? "it is an ELF core, which a debugger reads"
+                     : error);
         *code = command_fail(COMMAND_FOREIGN, file, text);
         return NULL;
     }
