@@ -120,6 +120,9 @@ $t->write_file("dist/$_", '{"version":3}') for 'app.min.js', 'app.min.js.map';
 $ctl->is($ctl->run(@upload, "$dir/dist"), 0, qr/^0 stored, 0 skipped, 0 refused, 0 failed, 2 left out$/,
     qr/^symcachectl upload: note: no file there is a debug file or image; "sentry-cli sourcemaps upload" sends/,
     'a folder without debug files');
+make_path("$dir/nothing");
+$ctl->is($ctl->run(@upload, "$dir/nothing"), 0, qr/^0 stored, .* 0 left out$/,
+    qr/^symcachectl upload: note: no file there is a debug file or image; /, '... and one without files');
 
 # packed files are not looked into
 make_path("$dir/packed");

@@ -98,7 +98,7 @@ void upload_report_unsent(struct upload_report *report,
 /* A build that sends nothing may have named the wrong folder. */
 static void tell_nothing(const struct upload_report *report)
 {
-    if (report->counts[UPLOAD_NO_PLACE] > 0 && report->named == 0 &&
+    if (report->named == 0 &&
         report->counts[UPLOAD_STORED] + report->counts[UPLOAD_SKIPPED] +
                 report->counts[UPLOAD_REFUSED] +
                 report->counts[UPLOAD_FAILED] ==
