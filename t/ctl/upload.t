@@ -120,9 +120,30 @@ $t->write_file("dist/$_", '{"version":3}') for 'app.min.js', 'app.min.js.map';
 $ctl->is($ctl->run(@upload, "$dir/dist"), 0, qr/^0 stored, 0 skipped, 0 refused, 0 failed, 2 left out$/,
     qr/^symcachectl upload: note: no file there is a debug file or image; "sentry-cli sourcemaps upload" sends/,
     'a folder without debug files');
-make_path("$dir/nothing");
-$ctl->is($ctl->run(@upload, "$dir/nothing"), 0, qr/^0 stored, .* 0 left out$/,
+make_path("$dir/hollow");
+$ctl->is($ctl->run(@upload, "$dir/hollow"), 0, qr/^0 stored, .* 0 left out$/,
     qr/^symcachectl upload: note: no file there is a debug file or image; /, '... and one without files');
+
+# programs with debug information, which can be linked with a build id; objects cannot
+sub elf { my ($type) = @_;
+    my $names = "\0.debug_info\0.text\0.shstrtab\0";
+    return "\x7fELF\2\1\1" . "\0" x 9 . pack('v2VQ3Vv6', $type, 62, 1, 0, 0, 100, 0, 64, 56, 0, 64, 4, 3)
+        . "abcd$names" . "\0" x (100 - 64 - 4 - length $names) . "\0" x 64
+        . pack('V2Q4V2Q2', 1, 1, 0, 0, 64, 4, 0, 0, 1, 0)
+        . pack('V2Q4V2Q2', 13, 1, 6, 0, 64, 4, 0, 0, 1, 0)
+        . pack('V2Q4V2Q2', 19, 3, 0, 0, 68, length $names, 0, 0, 1, 0);
+}
+$t->write_file("idless/$_", elf(3)) for map { "app$_" } 1 .. 6;
+$t->write_file('idless/app.o', elf(1));
+for my $good (0, 1) {
+    copy($t->data('pdb/crash.pdb'), "$dir/idless/crash.pdb") if $good;
+    $r = $ctl->run(@upload, "$dir/idless");
+    is $r->{out}, "0 stored, $good skipped, 0 refused, 0 failed, 7 left out\n", 'programs without build ids';
+    is scalar(() = $r->{err} =~ m{/app\d: left out: is an ELF file without a build id: link it with -Wl,--build-id$}mg), 5,
+        '... of which five are named';
+    like $r->{err}, qr{5: left out: .*\nsymcachectl upload: note: 6 files with debug information left out for want of a build id\n\z},
+        '... and counted';
+}
 
 # packed files are not looked into
 make_path("$dir/packed");

@@ -34,6 +34,7 @@ struct file_identity {
                                              file's name; or "" */
     unsigned features; /* a set of SYMCACHE_HAS_... */
     bool is_kernel;    /* of Linux, or one of its modules */
+    bool is_linked;    /* ELF: a program, library or debug file */
     bool is_cut;       /* the file ends in front of what it needs */
     bool is_unfinished; /* text that does not end with a line */
 };

@@ -139,6 +139,9 @@ static size_t read_elf(const struct input *in, struct file_identity *id)
     id->features = features_of(got.has_debug_info, got.has_symbols,
                                got.has_unwind_info, got.has_code);
     id->is_kernel = got.is_kernel;
+    id->is_linked = got.kind == ELF_KIND_EXECUTABLE ||
+                    got.kind == ELF_KIND_LIBRARY ||
+                    got.kind == ELF_KIND_DEBUG;
     id->is_cut = got.is_cut;
     return 1;
 }

@@ -286,7 +286,11 @@ static bool fits_elf(struct symstore_path_candidate *c)
         return FAIL(c, "is truncated: it ends before its sections do");
     }
     if (c->id->build_len == 0) {
-        return FAIL(c, "is an ELF file without a build id");
+        return FAIL(c, c->id->is_linked &&
+                               (c->id->features & SYMCACHE_HAS_DEBUG) != 0
+                           ? "is an ELF file without a build id: link it with "
+                             "-Wl,--build-id"
+                           : "is an ELF file without a build id");
     }
     note_build_id(c);
     return has_build_id(c, &ssqp_elf);

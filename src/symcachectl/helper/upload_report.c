@@ -11,6 +11,9 @@
 #include "base/array.h"
 #include "symcachectl/terminal/printable.h"
 
+/* How the reason begins of one that has debug information. */
+#define IDLESS "is an ELF file without a build id: "
+
 #define NAMED_MAX 5 /* files left out that are named */
 
 static const char *const outcomes[] = {"stored", "skipped", "refused",
@@ -24,12 +27,13 @@ static bool is_named(struct upload_report *report, enum upload_outcome outcome,
     static const char *const forms[] = {"is packed", "is a mapping",
                                         "has a name", "is truncated",
                                         "is damaged", "has an id of zeros",
-                                        "is in UTF-16"};
+                                        "is in UTF-16", IDLESS};
     size_t i = 0;
 
     if (outcome != UPLOAD_NO_PLACE) {
         return outcome == UPLOAD_REFUSED || outcome == UPLOAD_FAILED;
     }
+    report->idless += strncmp(reason, IDLESS, sizeof(IDLESS) - 1) == 0;
     while (i < COUNT(forms) &&
            strncmp(reason, forms[i], strlen(forms[i])) != 0) {
         i++;
@@ -129,6 +133,12 @@ void upload_report_sum(const struct upload_report *report)
     } else {
         putchar('\n');
         tell_nothing(report);
+        if (report->idless > 0) {
+            fprintf(stderr,
+                    "symcachectl upload: note: %zu file%s with debug "
+                    "information left out for want of a build id\n",
+                    report->idless, report->idless == 1 ? "" : "s");
+        }
     }
     cJSON_Delete(object);
 }

@@ -25,6 +25,7 @@ struct upload_report {
     struct bar bar;
     size_t counts[UPLOAD_OUTCOMES];
     unsigned named; /* files left out */
+    size_t idless;  /* files left out with debug information and no build id */
     char untold[512]; /* machines that do not know the next file yet, or "" */
 };
 
