@@ -356,7 +356,7 @@ is ctl('pin', '--build', 1, 'a/b/c')->{code}, 2, 'pin by labels: 2';
 $ctl->is(ctl('forget', '--product', 'none'), 1, undef, qr/: no such build\n/,
          'none to forget: 1, and said so');
 my @admin = ('--socket', "unix:$dir/a.sock");
-like out('forget', '--product', 'q', '--build', 1, @admin), qr{^removed  \S*app60\.sym$},
+like out('forget', '--product', 'q', '--build', 1, @admin), qr{^removed  \S*app60\.sym\nremoved  the build  q  main  1$},
     'forget says what it removes';
 ok !has(60), 'a file of that build alone';
 ok has(61) && has(62), 'and none of others';
@@ -364,6 +364,10 @@ ok !-e "$root/.builds/q/main/1", 'and the build';
 out('forget', '--product', 'q', '--build', '[23]', @admin);
 ok !has(61) && !has(62) && !-e "$root/.try/" . path(63), 'several builds';
 is ctl('builds', '--product', 'q')->{code}, 1, 'none is left';
+
+put(68, $_) for '?product=q&build=4', '';
+is out('forget', '--product', 'q', '--build', 4, @admin),
+    'kept: also sent without labels  ' . path(68) . "\nremoved  the build  q  -  4\n", 'forget says what it keeps';
 
 # files that are sent while the command waits for the removal of another one
 my $listen = IO::Socket::UNIX->new(Local => "$dir/slow.sock", Listen => 5, Timeout => 60)

@@ -16,6 +16,7 @@
 #include "proto/upload.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
+#include "upload_bundles.h"
 
 /* Try builds are a tree of their own. */
 static const char *const trees[] = {"", "/.try"};
@@ -85,15 +86,35 @@ static bool find_file(const char *root, const char *path, struct stat *st)
 
 /* show ------------------------------------------------------------------ */
 
+static cJSON *labels_object(const struct build_labels *labels)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "product", labels->product);
+    cJSON_AddStringToObject(object, "branch", labels->branch);
+    cJSON_AddStringToObject(object, "build", labels->build);
+    return object;
+}
+
+static void print_labels(const struct build_labels *build)
+{
+    const char *labels[] = {build->product, build->branch, build->build};
+    size_t i;
+
+    for (i = 0; i < 3; i++) {
+        fputs("  ", stdout);
+        printable_put(stdout, labels[i][0] != '\0' ? labels[i] : "-");
+    }
+    putchar('\n');
+}
+
 static void show_build(const char *root, const struct build *build,
                        bool is_json)
 {
-    const char *labels[] = {build->labels.product, build->labels.branch,
-                            build->labels.build};
     char text[PRINTABLE_SIZE_MAX], time[PRINTABLE_TIME_MAX];
     struct paths paths = {.n = 0};
     const char *list, *path;
-    size_t size, at = 0, files = 0, i;
+    size_t size, at = 0, files = 0;
     uint64_t bytes = 0;
     struct stat st;
     cJSON *object;
@@ -107,10 +128,7 @@ static void show_build(const char *root, const struct build *build,
     }
     free_paths(&paths);
     if (is_json) {
-        object = cJSON_CreateObject();
-        cJSON_AddStringToObject(object, "product", labels[0]);
-        cJSON_AddStringToObject(object, "branch", labels[1]);
-        cJSON_AddStringToObject(object, "build", labels[2]);
+        object = labels_object(&build->labels);
         cJSON_AddNumberToObject(object, "files", (double)files);
         cJSON_AddNumberToObject(object, "size", (double)bytes);
         cJSON_AddNumberToObject(object, "uploaded", (double)build->last);
@@ -121,11 +139,7 @@ static void show_build(const char *root, const struct build *build,
     printable_size(text, bytes);
     printable_time(time, (double)build->last);
     printf("%6zu files  %10s  %s", files, text, time);
-    for (i = 0; i < 3; i++) {
-        fputs("  ", stdout);
-        printable_put(stdout, labels[i][0] != '\0' ? labels[i] : "-");
-    }
-    putchar('\n');
+    print_labels(&build->labels);
 }
 
 /* Reads the lists of a tree.  Returns an exit code. */
@@ -215,19 +229,28 @@ static bool is_younger(const struct timespec *changed,
                : changed->tv_nsec > begun->tv_nsec;
 }
 
-/* May a file go with its builds?  Not if it was sent since the lists were read,
- * which may have been for another one. */
-static bool may_go(const char *root, const char *path,
-                   const struct timespec *begun)
+/* Why a file does not go with its builds, or NULL; "": it is not there.  One
+ * that was sent since the lists were read may be of another build. */
+static const char *why_kept(const char *root, const char *path,
+                            const struct timespec *begun)
 {
     char full[PATH_MAX];
     struct stat st;
 
     snprintf(full, sizeof(full), "%.2000s/%.2000s", root, path);
-    return lstat(full, &st) == 0 && !is_younger(&st.st_ctim, begun) &&
-           lgetxattr(full, SYMCACHE_UPLOAD_LABELLED, NULL, 0) >= 0 &&
-           lgetxattr(full, SYMCACHE_UPLOAD_PINNED, NULL, 0) < 0 &&
-           errno == ENODATA;
+    if (lstat(full, &st) != 0) {
+        return "";
+    }
+    if (is_younger(&st.st_ctim, begun)) {
+        return "has been sent meanwhile";
+    }
+    if (lgetxattr(full, SYMCACHE_UPLOAD_LABELLED, NULL, 0) < 0) {
+        return errno == ENODATA ? "also sent without labels"
+                                : "its attributes cannot be read";
+    }
+    return lgetxattr(full, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0 ? "pinned"
+           : errno == ENODATA ? NULL
+                              : "its attributes cannot be read";
 }
 
 /* A list that is not there is one that has just been removed.  Returns an exit
@@ -278,6 +301,21 @@ static int remove_list(const char *tree, const struct build_labels *labels,
                : command_fail(COMMAND_IO, path, strerror(errno));
 }
 
+static void tell_removed(const struct settings *settings,
+                         const struct build_labels *labels)
+{
+    cJSON *object;
+
+    if (settings->is_json) {
+        object = labels_object(labels);
+        printable_json(stdout, object);
+        cJSON_Delete(object);
+        return;
+    }
+    fputs("removed  the build", stdout);
+    print_labels(labels);
+}
+
 /* Removes the files of a build, and then its list.  handled has the files that
  * stay, and then those that were removed as well; begun is when the first list
  * was read. */
@@ -287,7 +325,8 @@ static int forget(const struct settings *settings, struct paths *handled,
                   const struct timespec *begun,
                   int (*remove)(const struct settings *settings, char *path))
 {
-    const char *list, *path;
+    static const struct bundle_entries none;
+    const char *list, *path, *why;
     int code = COMMAND_OK, one;
     char text[PATH_MAX];
     size_t size, at = 0;
@@ -297,14 +336,27 @@ static int forget(const struct settings *settings, struct paths *handled,
         return no_list(tree, labels);
     }
     while ((path = build_list_next(list, size, &at)) != NULL) {
-        if (!add_path(handled, path) || !may_go(tree, path, begun)) {
+        if (!add_path(handled, path)) {
             continue;
         }
         snprintf(text, sizeof(text), "%s%.2000s", prefix, path);
+        why = why_kept(tree, path, begun);
+        if (why != NULL) {
+            if (why[0] != '\0') {
+                bundle_tell_kept(settings, &none, text, why);
+            }
+            continue;
+        }
         one = remove(settings, text);
         code = one > code ? one : code;
     }
-    return code == COMMAND_OK ? remove_list(tree, labels, begun) : code;
+    if (code == COMMAND_OK) {
+        code = remove_list(tree, labels, begun);
+        if (code == COMMAND_OK) {
+            tell_removed(settings, labels);
+        }
+    }
+    return code;
 }
 
 int upload_builds_forget(const struct settings *settings, const char *root,

@@ -308,7 +308,7 @@ static const char *why_kept(const char *root, const struct bundle_entry *entry,
                : "its attributes cannot be read";
 }
 
-static void tell_kept(const struct settings *settings,
+void bundle_tell_kept(const struct settings *settings,
                       const struct bundle_entries *entries, const char *path,
                       const char *why)
 {
@@ -340,7 +340,7 @@ int bundles_forget(const struct settings *settings, const char *root,
         found++;
         why = why_kept(root, entry, n, pattern);
         if (why != NULL) {
-            tell_kept(settings, &entries, entry->path, why);
+            bundle_tell_kept(settings, &entries, entry->path, why);
         } else {
             one = remove(settings, &entries, entry->path);
             code = one > code ? one : code;

@@ -47,6 +47,11 @@ typedef int (*bundle_remove_fn)(const struct settings *settings,
                                 const struct bundle_entries *entries,
                                 const char *path);
 
+/* Says of a file that was to be removed why it stays. */
+void bundle_tell_kept(const struct settings *settings,
+                      const struct bundle_entries *entries, const char *path,
+                      const char *why);
+
 /* Calls remove for each bundle that has a release which the pattern matches,
  * and no other one, and that is not pinned; says of the others that they are
  * kept.  Returns an exit code. */
