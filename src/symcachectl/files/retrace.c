@@ -202,20 +202,21 @@ static int open_mapping(const char *file, struct proguardcache_reader *reader)
     if (!proguardcache_sniff(input.data, input.size)) {
         converted = input_as_utf8((char *)input.data, &input.size);
         input.data = converted != NULL ? (uint8_t *)converted : input.data;
-        if (memmem(input.data, input.size, " -> ", 4) == NULL) {
-            (void)command_fail(COMMAND_OK, file,
-                               "note: not a mapping: it renames nothing");
-        }
         if (proguard_convert(input.data, input.size, &sink, &failure) != 0) {
             return command_fail(COMMAND_FOREIGN, file, failure.text);
         }
         input.data = made.data;
         input.size = made.size;
     }
-    return proguardcache_reader_open(reader, input.data, input.size, error,
-                                     sizeof(error)) == SYMC_OPENED
-               ? COMMAND_OK
-               : command_fail(COMMAND_FOREIGN, file, error);
+    if (proguardcache_reader_open(reader, input.data, input.size, error,
+                                  sizeof(error)) != SYMC_OPENED) {
+        return command_fail(COMMAND_FOREIGN, file, error);
+    }
+    if (reader->counts[PROGUARDCACHE_CLASSES] == 0) {
+        (void)command_fail(COMMAND_OK, file,
+                           "note: not a mapping: it renames nothing");
+    }
+    return COMMAND_OK;
 }
 
 /* Control characters but for those of lines are made visible. */
