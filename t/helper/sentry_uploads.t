@@ -459,6 +459,11 @@ is $state->{state}, 'error', 'a file whose identity cannot be read';
 like $state->{detail}, qr/notes\.txt is not a file whose identity/,
     '... is named with the reason';
 
+# of which a client has no chunks to send
+my $nothing = sha1_hex('');
+is_deeply state_of($nothing, "/proguard/$uuid.txt"),
+    { state => 'error', detail => 'the file is empty', missingChunks => [] }, 'an empty file';
+
 for (['a folder', '/'], ['a hidden file', '.profile'], ['a control', "a\nb"],
      ['too long', 'x' x 300]) {
     my ($what, $name) = @$_;

@@ -30,6 +30,11 @@
 
 #define DEBUG_ID_SIZE (SYMCACHE_DEBUG_TEXT_MAX + 1)
 
+/* SHA-1 of an empty file */
+static const uint8_t sum_of_nothing[] = {
+    0xda, 0x39, 0xa3, 0xee, 0x5e, 0x6b, 0x4b, 0x0d, 0x32, 0x55,
+    0xbf, 0xef, 0x95, 0x60, 0x18, 0x90, 0xaf, 0xd8, 0x07, 0x09};
+
 static const char state_assembling[] = "assembling", state_stored[] = "ok";
 
 /* A request: files, or with is_bundle one bundle of scripts. */
@@ -239,6 +244,12 @@ static void ask_file(struct assembly_page *page, const cJSON *asked,
     if (!read_sum(asked->string, &request.sum) || request.name == NULL) {
         refuse(answer, "the file has no SHA-1, or no name that a "
                        "file can have");
+        return;
+    }
+    if (memcmp(request.sum.bytes, sum_of_nothing, sizeof(sum_of_nothing)) ==
+        0) {
+        /* without chunks clients would take "not_found" for sent */
+        refuse(answer, "the file is empty");
         return;
     }
     if (request.nchunks == 0) {
