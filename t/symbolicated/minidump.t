@@ -170,6 +170,12 @@ is_refused('a part of more than 1 MiB', 413, qr/too large/,
 is_refused('a form in the form', 400,
     qr/^minidump contains multipart form data$/,
     ['upload_file_minidump', "--abc\r\n"]);
+is send_form('', ['upload_file_minidump', 'MDMPxxxx'])->{answer}{status}, 'failed',
+    'a dump that ends in its header';
+for ('400 .*? failure=missing minidump', '200 .*? failure=.+') {
+    my $want = qr/request protocol=minidump status=$_$/m;
+    $t->wait_until("the log has $_", sub { $t->symbolicated_log =~ $want });
+}
 
 my $r = send_form('', ['upload_file_minidump', 'MDMPxxxx'],
     ['other', 'x'], $dump);

@@ -261,7 +261,7 @@ struct api_call {
     const char *left_out; /* of which the answer has not all, as there is too
                              much; static; or NULL */
     char *failure; /* of the first module that failed or is late, for the log:
-                      which one, where and why; or of its worker; or NULL */
+                      which one, where and why; or of its body; or NULL */
     bool lacks_tenant; /* its store could not be had, so that nothing was asked
                           of its source */
     bool is_stopped; /* modules are late as the process stops */

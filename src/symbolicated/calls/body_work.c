@@ -12,6 +12,8 @@
 /* That a worker may compute for, between two messages. */
 #define SILENCE_MS 60000
 
+#define FAILURE_MAX 512
+
 struct body {
     struct api_call *call;
     const char *protocol;
@@ -23,6 +25,14 @@ struct body {
     void *arg;
     const struct search *search; /* while files are given */
 };
+
+/* For the log; what a body made the worker say can be long. */
+static void note_failure(struct api_call *call, const char *why)
+{
+    if (call->failure == NULL && why[0] != '\0') {
+        call->failure = strndup(why, FAILURE_MAX);
+    }
+}
 
 static void on_news(void *arg, enum work_news news)
 {
@@ -37,13 +47,14 @@ static void on_news(void *arg, enum work_news news)
     struct api_work *work = body->call->work;
     const char *loss = work_loss(body->work);
 
-    if (loss[0] != '\0' && body->call->failure == NULL) {
-        body->call->failure = strdup(loss);
-    }
+    note_failure(body->call, loss);
     work->news = words[news];
     work->detail = work_status(body->work);
     free(work->said);
     work->said = work_take_text(body->work, &work->size);
+    if (news == WORK_REFUSED && work->said != NULL) {
+        note_failure(body->call, work->said);
+    }
     body->told(body->arg);
 }
 
@@ -74,6 +85,7 @@ static void fail_body(struct body *body, const char *reason)
     work->news = API_WORK_UNFETCHED;
     free(work->said);
     work->said = strdup(reason);
+    note_failure(body->call, reason);
     body->told(body->arg);
 }
 
