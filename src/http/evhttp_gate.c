@@ -217,15 +217,10 @@ static void on_input(struct evbuffer *input,
 
 /* requests ---------------------------------------------------------------- */
 
-/* evhttp now reads the next request.  If the end of the input is seen before,
- * it drops the requests that are in the buffer already. */
 static void on_sent(struct evhttp_request *req, void *arg)
 {
     struct gate_connection *c = arg;
 
-    if (evbuffer_get_length(bufferevent_get_input(c->bev)) > 0) {
-        bufferevent_disable(c->bev, EV_READ); /* evhttp enables it again */
-    }
     c->is_running = false;
     c->gate->calls.ended(c->gate->calls.arg);
 }
@@ -356,7 +351,6 @@ static void on_accepted(evutil_socket_t fd, short events, void *arg)
         bev = c->bev;
         bufferevent_getcb(bev, NULL, NULL, NULL, &connection);
         c->connection = connection;
-        bufferevent_priority_set(bev, GATE_PRIORITY); /* evhttp resets it */
         if (connection != NULL && take_up(c)) {
             evhttp_connection_set_closecb(connection, on_closed, c);
             set_under_way(c, true);
@@ -384,6 +378,7 @@ static struct bufferevent *on_accept(struct event_base *base, void *arg)
         free(c);
         return bev; /* without a gate its requests are refused */
     }
+    bufferevent_priority_set(bev, GATE_PRIORITY);
     c->gate = gate;
     c->bev = bev;
     bufferevent_incref(bev); /* until on_accepted(): evhttp may free it */
