@@ -375,8 +375,8 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
 
 /* Returns false if there is nothing to compare, or if that is so old that the
  * tier cannot have got it after what was told of.  Otherwise the removal goes
- * on, or has ended.  The same bytes may have been
- * sent here since, so then the tier says whose they are. */
+ * on, or has ended.  The same bytes may have been sent here since, so then the
+ * tier says whose they are. */
 static bool compare_with_tier(struct upload_removal *removal)
 {
     char machine[SYMCACHE_UPLOAD_MACHINE_DIGITS + 1] = "";
