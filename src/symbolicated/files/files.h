@@ -16,32 +16,9 @@
 #ifndef SYMBOLICATED_FILES_FILES_H
 #define SYMBOLICATED_FILES_FILES_H
 
-#include <time.h>
-#include "proto/key.h"
 #include "sigbus.h"
 #include "module.h"
 #include "mapped_modules.h"
-
-/* The folder of a key as it was when it was read. */
-struct folder_state {
-    dev_t device;
-    ino_t inode;
-    struct timespec changed;
-    bool settled;
-};
-
-/* The files in a key's folder. */
-struct module_sight {
-    struct module *module; /* with a reference, or NULL: nothing for us */
-    int error;             /* errno: it could not be looked at; or 0 */
-    struct folder_state folder;
-};
-
-/* Looks into the store whose folder is open as root, and opens the files that
- * are there. stays: root stays open; else it is closed some time later.  The
- * call can block; any thread can make it. */
-void module_open_newest(struct mapped_modules *mapped, int root, bool stays,
-                        const symcache_key_t *key, struct module_sight *sight);
 
 /* What one thread remembers. */
 struct module_cache;
@@ -53,7 +30,7 @@ enum module_find {
     MODULE_FIND_NONE,   /* the store has nothing of the key */
     MODULE_FIND_ABSENT, /* the same, and module_cache_absent() said so */
     MODULE_FIND_HERE,   /* *module has a reference */
-    MODULE_FIND_LOOK    /* module_open_newest() tells */
+    MODULE_FIND_LOOK    /* mapped_modules_open_newest() tells */
 };
 
 /* On whose behalf, and when. */

@@ -8,6 +8,8 @@
 #ifndef SYMBOLICATED_FILES_MAPPED_MODULES_H
 #define SYMBOLICATED_FILES_MAPPED_MODULES_H
 
+#include <time.h>
+
 #include "module.h"
 
 struct mapped_modules;
@@ -37,6 +39,28 @@ void mapped_modules_limit(struct mapped_modules *mapped, size_t files,
 struct module *mapped_modules_open(struct mapped_modules *mapped, int folder,
                                    int root, const char *path,
                                    symcache_kind_e kind);
+
+/* The folder of a key as it was when it was read. */
+struct folder_state {
+    dev_t device;
+    ino_t inode;
+    struct timespec changed;
+    bool settled;
+};
+
+/* The files in a key's folder. */
+struct module_sight {
+    struct module *module; /* with a reference, or NULL: nothing for us */
+    int error;             /* errno: it could not be looked at; or 0 */
+    struct folder_state folder;
+};
+
+/* Looks into the store whose folder is open as root, and opens the files that
+ * are there. stays: root stays open; else it is closed some time later.  The
+ * call can block; any thread can make it. */
+void mapped_modules_open_newest(struct mapped_modules *mapped, int root,
+                                bool stays, const symcache_key_t *key,
+                                struct module_sight *sight);
 
 /* Removes a module whose file has changed. */
 void mapped_modules_remove(struct mapped_modules *mapped,

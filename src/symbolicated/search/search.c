@@ -217,9 +217,9 @@ static void disk_lookups_run(void *arg)
 
     for (look = disk_lookups->items;
          look < disk_lookups->items + disk_lookups->n; look++) {
-        module_open_newest(disk_lookups->mapped, look->root,
-                           disk_lookups->tenant == NULL, &look->key,
-                           &look->sight);
+        mapped_modules_open_newest(disk_lookups->mapped, look->root,
+                                   disk_lookups->tenant == NULL, &look->key,
+                                   &look->sight);
         if (look->sight.module == NULL) {
             store_root_check(look->root);
         }

@@ -84,7 +84,7 @@ static struct module *find_mapped(struct mapped_modules *mapped, int root,
         wanted->state = API_MODULE_MISSING;
         return NULL;
     }
-    module_open_newest(mapped, root, true, &wanted->key, &sight);
+    mapped_modules_open_newest(mapped, root, true, &wanted->key, &sight);
     if (sight.module == NULL) {
         wanted->state =
             sight.error != 0 ? API_MODULE_FAILED : API_MODULE_MISSING;
@@ -172,7 +172,7 @@ const union derived_reader *store_reader_file(int root,
     if (mapped == NULL) {
         command_no_memory();
     }
-    module_open_newest(mapped, root, true, key, &sight);
+    mapped_modules_open_newest(mapped, root, true, key, &sight);
     return sight.module != NULL && sight.module->sound ? &sight.module->reader
                                                        : NULL;
 }
