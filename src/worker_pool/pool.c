@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "pool.h"
+#include "worker_pool.h"
 
 #include <errno.h>
 #include <event2/event.h>
