@@ -190,7 +190,8 @@ for my $mode ('403 AccessDenied', 'busy', 'page') {
     $r = $u->put($path, $pdb);
     is $r->{status}, 503, "$mode: 503" or diag $r->{raw};
     ok Test::Symcache::header($r, 'Retry-After'), "$mode: come again";
-    like $r->{json}{detail}, qr/the tier "fleet" does not take it: /, "$mode: why";
+    like $r->{json}{detail}, qr/the tier "fleet" does not take $path: /,
+        "$mode: why";
     is stored(), '', "$mode: nothing is stored";
     like $t->helper_log, qr/tier fleet: "uploads\/$path" is not stored: /,
         "$mode: in the log";
@@ -202,6 +203,33 @@ for my $mode ('403 AccessDenied', 'busy', 'page') {
     $s3->fail('');
     $t->reload_symcached(config(\%s3));
     is put($path, $pdb)->{status}, 201, "$mode: later it is stored";
+    $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0');
+}
+
+# --- what it refuses for good is not to be sent again
+
+for (['413 ContentTooLarge', 413], ['400 EntityTooLarge', 413],
+     ['507 XMinioStorageFull', 507], ['403 QuotaExceeded', 507]) {
+    my ($mode, $status) = @$_;
+    $s3->fail("put $mode");
+    machine(\%s3);
+    $r = put($path, $pdb);
+    is $r->{status}, $status, "$mode: $status" or diag $r->{raw};
+    is !!Test::Symcache::header($r, 'Retry-After'), $status == 507,
+        "$mode: whether to come again";
+    like $r->{json}{detail}, qr/the tier "fleet" does not take $path: .*$mode/,
+        "$mode: why";
+    is stored(), '', "$mode: nothing is stored";
+    is glob("$dir/uploads$n/.changing/*"), undef, "$mode: nothing is to be done";
+    is $t->metric('symcached_uploads_refused_total{reason="'
+        . ($status == 413 ? 'content' : 'no-room') . '"}'), 1, "$mode: counted";
+    is found(), 404, "$mode: it is not found" if $mode !~ /Quota/;
+    is again(sub { $u->upload(Test::Zip::zip([$path, $pdb])) })->{status},
+        $status, "$mode: the same of an archive" if $mode !~ /Quota/;
+    $t->reload_symcached(config(\%s3));
+    $s3->fail('');
+    is put($path, $pdb)->{status}, 201, "$mode: later it is stored";
+    is found(), 200, "$mode: and found";
     $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0');
 }
 

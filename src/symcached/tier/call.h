@@ -100,6 +100,7 @@ struct tier_call {
     int64_t stored; /* when the object was, in seconds; 0 = not known */
     uint64_t bytes; /* received */
     long status;
+    int refusal; /* of a put: 413 or 507, if sending it again would not help */
     tier_reply_fn reply;
     void *task; /* of the type, while it works */
     void (*task_cancel)(void *task);

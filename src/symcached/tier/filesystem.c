@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/disk_full.h"
 #include "base/durable.h"
 #include "base/fd_close.h"
 #include "base/fd_write.h"
@@ -137,6 +138,7 @@ static bool is_over(struct tier_file_write *file_write, bool late)
         tier_call_end(call, TIER_REPLY_DENIED, "its folder %.200s is missing",
                       file_write->root);
     } else if (file_write->errnum != 0) {
+        call->refusal = disk_is_full(file_write->errnum) ? 507 : 0;
         tier_call_end(
             call,
             file_write->errnum == EACCES || file_write->errnum == EROFS ||

@@ -167,6 +167,22 @@ static bool is_too_large(const struct fetch_response *response,
     return response->status == 413 || strcmp(code, "EntityTooLarge") == 0;
 }
 
+/* A quota has another code at each store, and another status. */
+static bool is_full(const struct fetch_response *response, const char *code)
+{
+    return response->status == 507 || strstr(code, "QuotaExceeded") != NULL;
+}
+
+void tier_s3_take_status(struct tier_call *call,
+                         const struct fetch_response *response,
+                         const char *code)
+{
+    call->status = response->status;
+    call->refusal = is_too_large(response, code) ? 413
+                    : is_full(response, code)    ? 507
+                                                 : 0;
+}
+
 static bool has_type_of_page(const struct fetch_response *response)
 {
     return response->status < 300 &&
@@ -233,7 +249,7 @@ static void s3_refused(struct tier_call *call, enum request what,
     char code[TIER_CODE_MAX], detail[300];
 
     tier_s3_code(code, response);
-    call->status = response->status;
+    tier_s3_take_status(call, response, code);
     snprintf(detail, sizeof(detail), "%.200s%s%s", text,
              code[0] != '\0' ? " " : "", code);
     if (reply == TIER_REPLY_DENIED && renews_keys(call, what, detail, code)) {

@@ -29,6 +29,11 @@ struct send *tier_s3_send(struct tier_call *call,
 enum tier_reply tier_s3_judge(const struct fetch_response *response,
                               const char *code);
 
+/* Sets status and refusal of the call. */
+void tier_s3_take_status(struct tier_call *call,
+                         const struct fetch_response *response,
+                         const char *code);
+
 /* Ends a put after a failed answer, or begins it again with other keys. */
 void tier_s3_refuse(struct tier_call *call, enum tier_reply reply,
                     const char *text, const struct fetch_response *response);

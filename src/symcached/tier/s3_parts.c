@@ -128,7 +128,7 @@ static bool is_done(struct s3_parts *parts, const struct send_result *result)
         tier_s3_refuse(call, reply, result->detail, response);
         return false;
     }
-    call->status = response->status;
+    tier_s3_take_status(call, response, code);
     snprintf(detail, sizeof(detail), "%.200s%s%s",
              reply == TIER_REPLY_EXISTS ? "is there" : result->detail,
              code[0] != '\0' ? " " : "", code);

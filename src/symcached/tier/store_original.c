@@ -72,7 +72,7 @@ end(struct tier_original *original, enum tier_original_outcome outcome,
     vsnprintf(detail, sizeof(detail), format, args);
     va_end(args);
     metrics_add(METRIC_TIER_PUT_MS, clock_since(original->began));
-    if (outcome == TIER_ORIGINAL_FAILED) {
+    if (outcome >= TIER_ORIGINAL_FAILED) {
         metrics_add(METRIC_TIER_PUT_FAILED, 1);
         log_warn(0, "tier %s: \"%s\" is not %s: %s", original->tier->name,
                  original->call.name, original->removes ? "removed" : "stored",
@@ -207,6 +207,19 @@ static void call_ends(struct tier_original *original, enum tier_reply reply,
     tiers_pump(original->call.tiers);
 }
 
+/* Nothing but a put has an answer that is final. */
+static enum tier_original_outcome
+failure_of(const struct tier_original *original)
+{
+    int refusal = original->looks || original->removes
+                      ? 0
+                      : original->call.refusal;
+
+    return refusal == 413   ? TIER_ORIGINAL_TOO_LARGE
+           : refusal == 507 ? TIER_ORIGINAL_NO_ROOM
+                            : TIER_ORIGINAL_FAILED;
+}
+
 static void on_reply(struct tier_call *call, enum tier_reply reply,
                      const char *detail)
 {
@@ -227,7 +240,7 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
         }
         end(original, original->stored, "%s", detail);
     } else {
-        end(original, TIER_ORIGINAL_FAILED, "%s", detail);
+        end(original, failure_of(original), "%s", detail);
     }
 }
 
@@ -243,6 +256,7 @@ static void begin(struct tier_original *original,
     }
     original->called = true;
     original->looks = looks;
+    original->call.refusal = 0;
     if (begin_call(&original->call) != 0) {
         on_reply(&original->call, TIER_REPLY_FAILED, strerror(errno));
     }

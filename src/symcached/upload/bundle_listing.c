@@ -228,7 +228,7 @@ static void drop_lists(struct bundle_listing *listing)
 /* the tier ---------------------------------------------------------------- */
 
 /* May be called from inside of tier_copy_start(). */
-static void on_shared(void *arg, const struct upload_file *other,
+static void on_shared(void *arg, const struct upload_file *other, int status,
                       const char *failure)
 {
     struct bundle_listing *listing = arg;

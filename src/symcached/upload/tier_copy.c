@@ -66,11 +66,12 @@ static void cancel_copy(struct tier_copy *tier_copy)
 }
 
 static void end_copy(struct tier_copy *tier_copy,
-                     const struct upload_file *other, const char *failure)
+                     const struct upload_file *other, int status,
+                     const char *failure)
 {
     cancel_copy(tier_copy);
     tier_copy->ended = true;
-    tier_copy->done(tier_copy->arg, other, failure);
+    tier_copy->done(tier_copy->arg, other, status, failure);
     if (!tier_copy->begins) {
         free(tier_copy);
     }
@@ -107,23 +108,30 @@ static void on_stored(void *arg, enum tier_original_outcome outcome,
 {
     struct tier_copy_slot *slot = arg;
     struct tier_copy *tier_copy = slot->tier_copy;
-    char text[700];
+    const struct symstore_path *place = &tier_copy->files[slot->file].place;
+    char text[1400];
 
     slot->original = NULL;
     if (outcome == TIER_ORIGINAL_OTHER) {
-        end_copy(tier_copy, &tier_copy->files[slot->file], NULL);
+        end_copy(tier_copy, &tier_copy->files[slot->file], 0, NULL);
         return;
     }
-    if (outcome == TIER_ORIGINAL_FAILED) {
-        snprintf(text, sizeof(text), "the tier \"%s\" does not take it: %s",
-                 tier_copy->config->uploads.tier->name, detail);
-        end_copy(tier_copy, NULL, text);
+    if (outcome >= TIER_ORIGINAL_FAILED) {
+        snprintf(text, sizeof(text),
+                 "the tier \"%s\" does not take %s/%s/%s: %s",
+                 tier_copy->config->uploads.tier->name, place->name, place->id,
+                 place->file, detail);
+        end_copy(tier_copy, NULL,
+                 outcome == TIER_ORIGINAL_TOO_LARGE ? 413
+                 : outcome == TIER_ORIGINAL_NO_ROOM ? 507
+                                                    : 503,
+                 text);
         return;
     }
     tier_copy->works = true;
     if (next_entry(slot, outcome)) {
         if (!store_in_tier(slot)) {
-            end_copy(tier_copy, NULL, strerror(errno));
+            end_copy(tier_copy, NULL, 503, strerror(errno));
         }
         return;
     }
@@ -204,7 +212,7 @@ static void go_on(struct tier_copy *tier_copy)
     size_t i, n = tier_copy->works ? SLOTS : 1;
 
     if (tier_copy->done_files == tier_copy->n) {
-        end_copy(tier_copy, NULL, NULL);
+        end_copy(tier_copy, NULL, 0, NULL);
         return;
     }
     for (i = 0; i < n && tier_copy->next < tier_copy->n; i++) {
@@ -220,7 +228,7 @@ static void go_on(struct tier_copy *tier_copy)
         slot->file = tier_copy->next++;
         slot->is_indexing = false;
         if (!store_in_tier(slot)) {
-            end_copy(tier_copy, NULL, strerror(errno));
+            end_copy(tier_copy, NULL, 503, strerror(errno));
             return;
         }
     }
@@ -235,7 +243,7 @@ struct tier_copy *tier_copy_start(struct tiers *tiers,
     struct tier_copy *tier_copy = calloc(1, sizeof(*tier_copy));
 
     if (tier_copy == NULL) {
-        done(arg, NULL, "out of memory");
+        done(arg, NULL, 503, "out of memory");
         return NULL;
     }
     tier_copy->tiers = tiers;

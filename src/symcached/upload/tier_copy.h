@@ -20,10 +20,12 @@ bool tier_copy_is_wanted(const struct config *config);
 
 /*
  * other: the stored file, if it stays and nothing was replaced; NULL
- * otherwise.  failure: why not all files are there, or NULL.
+ * otherwise.  failure: why not all files are there, or NULL.  status: what a
+ * client is answered then: 413 or 507, if the tier has refused a file for good,
+ * or 503.
  */
 typedef void (*tier_copy_done_fn)(void *arg, const struct upload_file *other,
-                                  const char *failure);
+                                  int status, const char *failure);
 
 /*
  * Stores n files, which live until the end, as config does, and sets "shared"

@@ -220,7 +220,7 @@ static void drop_all(struct upload *u)
 
 /* 2: files get their names ------------------------------------------------ */
 
-static void on_shared(void *arg, const struct upload_file *other,
+static void on_shared(void *arg, const struct upload_file *other, int status,
                       const char *failure)
 {
     struct upload *u = arg;
@@ -229,7 +229,7 @@ static void on_shared(void *arg, const struct upload_file *other,
     u->shares = false;
     u->shared = true;
     if (failure != NULL) {
-        upload_refuse(u, 503, "%s", failure);
+        upload_refuse(u, status, "%s", failure);
     } else if (other != NULL) {
         upload_refuse(u, u->request.name != NULL ? 409 : 400,
                "%s/%s/%s is there with other content", other->place.name,

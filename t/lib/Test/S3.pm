@@ -71,7 +71,7 @@ sub load {
 # "page-files" (all but those for the index), "expired" (keys without the token
 # "fresh"),
 # "no-delete" (keys that may not), "part N" (of an upload in parts), or a status
-# and a code.  In one step: a request
+# and a code, with "put" before them for writes only.  In one step: a request
 # that came between two modes would find none.
 sub fail {
     my ($self, $mode) = @_;
@@ -256,6 +256,7 @@ sub answer {
         $method eq 'HEAD' ? '' : '<html>') if $mode eq 'page'
         || $mode eq 'page-files' && $req->{path} !~ m{/\.index/};
     return refuse($c, split / /, $mode) if $mode =~ /^\d+ \w+$/;
+    return refuse($c, $1, $2) if $method eq 'PUT' && $mode =~ /^put (\d+) (\w+)$/;
     my $vendor = $self->{check}{vendor};
     my $wrong = $self->{check}{wrong} ? $self->{check}{wrong}->($req)
         : exists $req->{query}{'X-Amz-Signature'}
