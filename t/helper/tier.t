@@ -237,7 +237,7 @@ is $status->{get}{failure}, $missing, 'with the reason';
 is $status->{queue}, 1, 'the file waits';
 my $ctl = Test::Ctl->new($t);
 my $told = $ctl->run('status', $ctl->socket)->{out};
-like $told, qr/^fleet +left alone +left alone +1 +0 +0 +0 +$status->{failed} +0$/m,
+like $told, qr/^fleet +left alone +left alone +1 +0 +0 +0 +$status->{failed} +0 +0$/m,
     'and symcachectl status';
 like $told, qr/^  fleet is not $_: \Q$missing\E$/m, "not $_"
     for qw(read written);

@@ -333,6 +333,8 @@ for my $mode ('413 ContentTooLarge', '400 EntityTooLarge') {
     $fleet->wait_metric('puts_total{result="failed"}', 1);
     is $fleet->metric('breaker{tier="fleet",way="put"}'), 0,
         "$mode: others are stored";
+    is $t->helper_json('/v1/status')->{tiers}[0]{not_stored}, 1,
+        "$mode: the status counts it";
     $fleet->wait_log(qr/v9\.0\.0\.symcache" is not stored: $mode: the store, or/);
 }
 

@@ -223,6 +223,8 @@ for (['413 ContentTooLarge', 413], ['400 EntityTooLarge', 413],
     is glob("$dir/uploads$n/.changing/*"), undef, "$mode: nothing is to be done";
     is $t->metric('symcached_uploads_refused_total{reason="'
         . ($status == 413 ? 'content' : 'no-room') . '"}'), 1, "$mode: counted";
+    is $t->helper_json('/v1/status')->{tiers}[0]{not_stored}, 1,
+        "$mode: the status has it";
     is found(), 404, "$mode: it is not found" if $mode !~ /Quota/;
     is again(sub { $u->upload(Test::Zip::zip([$path, $pdb])) })->{status},
         $status, "$mode: the same of an archive" if $mode !~ /Quota/;

@@ -24,12 +24,12 @@ static const char *const keys[] = {"name",     "listen", "version",
 #define REPORTED 6
 #define CONFIG 7
 
-static const char *const tier_heads[] = {"TIER",   "READ",    "WRITE",
-                                         "QUEUE",  "HIT",     "ABSENT",
-                                         "REFUSED", "FAILED", "STORED"};
-static const char *const tier_keys[] = {"name",    "read",   "write",
-                                        "queue",   "hit",    "absent",
-                                        "refused", "failed", "stored"};
+static const char *const tier_heads[] = {
+    "TIER",   "READ",    "WRITE",  "QUEUE",  "HIT",
+    "ABSENT", "REFUSED", "FAILED", "STORED", "NOT STORED"};
+static const char *const tier_keys[] = {
+    "name",   "read",    "write",  "queue",  "hit",
+    "absent", "refused", "failed", "stored", "not_stored"};
 
 #define TIER_READ 1
 #define TIER_WRITE 2

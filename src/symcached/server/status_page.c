@@ -35,7 +35,8 @@ static const struct status_fields sources_fields = {
 
 static const struct status_fields tiers_fields = {
     {"name", "type", "read", "write", "failure", NULL},
-    {"queue", "hit", "absent", "refused", "failed", "stored", NULL}};
+    {"queue", "hit", "absent", "refused", "failed", "stored",
+     "not_stored", NULL}};
 
 static const struct status_fields symbolicated_fields = {
     {"name", "version", "listen", NULL},

@@ -141,7 +141,8 @@ struct tier {
     struct tier_puts puts;
     unsigned nputs;
     uint64_t outcomes[TIER_FAILED + 1]; /* of gets */
-    uint64_t stored;
+    uint64_t stored;     /* files, */
+    uint64_t not_stored; /* and those that were given up, removals included */
     unsigned getting; /* gets from their begin to their end, checks included */
     uint64_t turn;    /* clock_ms() when the latest of them began */
     unsigned putting;

@@ -216,7 +216,6 @@ static void try_again(struct tier_put *put, enum tier_reply reply,
                       (reply == TIER_REPLY_DENIED && !put->probe);
         again = put->tries < PUT_TRIES && !tiers->stopping;
     }
-
     log_write(again ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, 0,
               "tier %s: \"%s\" is not %s: %s; %s", tier->name,
               put->call.name, put->what == PUT_REMOVE ? "removed" : "stored",
@@ -229,6 +228,7 @@ static void try_again(struct tier_put *put, enum tier_reply reply,
         requeue_put(put);
     } else {
         metrics_add(METRIC_TIER_PUT_FAILED, 1);
+        tier->not_stored++;
         leave_put(put);
         put_free(put);
     }

@@ -74,6 +74,7 @@ end(struct tier_original *original, enum tier_original_outcome outcome,
     metrics_add(METRIC_TIER_PUT_MS, clock_since(original->began));
     if (outcome >= TIER_ORIGINAL_FAILED) {
         metrics_add(METRIC_TIER_PUT_FAILED, 1);
+        original->tier->not_stored++;
         log_warn(0, "tier %s: \"%s\" is not %s: %s", original->tier->name,
                  original->call.name, original->removes ? "removed" : "stored",
                  detail);
@@ -216,7 +217,7 @@ failure_of(const struct tier_original *original)
                       : original->call.refusal;
 
     return refusal == 413   ? TIER_ORIGINAL_TOO_LARGE
-           : refusal == 507 ? TIER_ORIGINAL_NO_ROOM
+           : refusal == 507 ? TIER_ORIGINAL_FULL
                             : TIER_ORIGINAL_FAILED;
 }
 
@@ -236,6 +237,7 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
     } else if (reply == TIER_REPLY_DONE) {
         if (!original->removes) {
             metrics_add(METRIC_TIER_STORED, 1);
+            original->tier->stored++;
             metrics_add(METRIC_TIER_SENT, call->size);
         }
         end(original, original->stored, "%s", detail);

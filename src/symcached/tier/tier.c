@@ -398,6 +398,7 @@ static void add_results(cJSON *object, const struct tier *tier)
                                 (double)tier->outcomes[i]);
     }
     cJSON_AddNumberToObject(object, "stored", (double)tier->stored);
+    cJSON_AddNumberToObject(object, "not_stored", (double)tier->not_stored);
     cJSON_AddStringToObject(object, "read",
                             breaker_names[tier->get.breaker.state]);
     cJSON_AddStringToObject(object, "write",

@@ -199,7 +199,7 @@ enum tier_original_outcome {
     TIER_ORIGINAL_FAILED, /* nobody knows */
     TIER_ORIGINAL_TOO_LARGE, /* for the store, or a proxy before it; only where
                                 it was to be stored, as is */
-    TIER_ORIGINAL_NO_ROOM    /* the store is full, or a quota is used up */
+    TIER_ORIGINAL_FULL       /* the store is full, or a quota is used up */
 };
 
 enum tier_original_mode {

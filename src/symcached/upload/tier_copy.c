@@ -123,7 +123,7 @@ static void on_stored(void *arg, enum tier_original_outcome outcome,
                  place->file, detail);
         end_copy(tier_copy, NULL,
                  outcome == TIER_ORIGINAL_TOO_LARGE ? 413
-                 : outcome == TIER_ORIGINAL_NO_ROOM ? 507
+                 : outcome == TIER_ORIGINAL_FULL ? 507
                                                     : 503,
                  text);
         return;
