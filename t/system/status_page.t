@@ -182,7 +182,8 @@ like join('|', @{ (rows('sources'))[1] }), qr{\|\d+ s ago\|[^|]*500},
 is_deeply [$browser->texts('#sources .warn')], ['failing'],
     'which stands out';
 like join('|', map { @$_ } rows('tiers')),
-    qr{^fleet\|filesystem\|open\|\w+\|\d+\|0\|0\|0\|\d+\|0\|its folder }, 'a tier';
+    qr{^fleet\|filesystem\|open\|\w+\|\d+\|0\|0\|0\|\d+\|0\|\d+\|its folder },
+    'a tier';
 ok scalar(grep { $_ eq 'open' } $browser->texts('#tiers .warn')),
     'which stands out, too';
 like join('|', map { @$_ } rows('symbolicated')),
