@@ -130,7 +130,10 @@ for (['no REQUEST'], ['no address', $key, 'xyz'], ['symbolicate', 'crash.pdb', '
      ['no such file, and not PDB/GUIDAGE', 'crash.pdb/xyz', '1'],
      ['not PDB/GUIDAGE, nor a file with a debug id', '_/buildid-93ac61ec', '1'],
      ['not a request ("stacktraces", "jobs" or', $t->write_file('x.json', '{}')],
-     ['not a request ("stacktraces", "jobs" or', $t->write_file('y.json', '{')],
+     ['y.json: its JSON is damaged: EOF while parsing an object at line 1 column 2',
+         $t->write_file('y.json', '{')],
+     ['cut.json: its JSON is damaged: EOF while parsing a string at line 2 column 30',
+         $t->write_file('cut.json', qq({"platform": "native",\n "exception": {"values": "cut))],
      ['stacktraces: invalid type: integer `1`', $t->write_file('z.json', '{"stacktraces": 1}')]) {
     my ($text, @args) = @$_;
     $ctl->is($ctl->run('symbolicate', @socket, @args), 2, undef, qr/\Q$text/, $text);

@@ -20,6 +20,7 @@
 #include "symbolication/jvm/jvm.h"
 #include "event_download.h"
 #include "input.h"
+#include "json/json.h"
 #include "symcachectl/cjson.h"
 #include "symcachectl/helper/json_request.h"
 #include "symcachectl/helper/temporary_daemons.h"
@@ -348,6 +349,34 @@ static bool show_report(struct settings *settings, const char *file,
     return false;
 }
 
+/* Says why a text is nothing that has frames.  JSON that is cut or damaged has
+ * lost what it would be recognized by.  The text is changed. */
+static int refuse_file(const char *file, char *text, size_t size)
+{
+    struct json json = {0};
+    struct json_error error;
+    char reason[128];
+    int code;
+
+    if (text[strspn(text, " \t\r\n")] == '{' &&
+        json_read(&json, text, size, size, &error) == 0 &&
+        !error.out_of_memory) {
+        snprintf(reason, sizeof(reason),
+                 "its JSON is damaged: %s at line %u column %zu", error.reason,
+                 error.line, error.column);
+        code = command_fail(COMMAND_USAGE, file, reason);
+    } else {
+        code = command_fail(COMMAND_USAGE, file,
+                            "not a request (\"stacktraces\", \"jobs\" or "
+                            "\"memoryMap\"), crash report, profile or trace "
+                            "of JavaScript or the JVM, or event of Sentry; a "
+                            "trace of .NET needs "
+                            "--images");
+    }
+    json_free(&json);
+    return code;
+}
+
 /* A request for the frames of a text; or the text's own, for which path is set
  * to that of its protocol.  Returns NULL after printing what is wrong, or what
  * a crash report has. */
@@ -373,13 +402,8 @@ static char *ask_file(struct settings *settings, const char *file,
     }
     *path = path_of(text);
     if (*path == NULL) {
+        *code = refuse_file(file, text, size);
         free(text);
-        *code = command_fail(COMMAND_USAGE, file,
-                             "not a request (\"stacktraces\", \"jobs\" or "
-                             "\"memoryMap\"), crash report, profile or trace "
-                             "of JavaScript or the JVM, or event of Sentry; a "
-                             "trace of .NET needs "
-                             "--images");
         return NULL;
     }
     return text;
