@@ -133,6 +133,9 @@ for my $pdb ('nope.pdb', 'gone.pdb') {
         'for retry_errors_after';
     is reason($r), 'error', 'which is the reason';
     ok !$t->absence(entry('down', $pdb)), 'nothing on disk';
+    like $t->helper_log,
+        qr/key=\Q$pdb\E\S* outcome=error .*, looked in dead: \S+ failed \(.*; local: \S+ not found /,
+        'the log line has what failed first';
 }
 $jobs = jobs();
 is lookup('nope.pdb', 'down')->{status}, 503, 'asked again';

@@ -232,12 +232,16 @@ void attempt_log_print(const struct attempt_log *attempt_log, bool brief,
 {
     const struct attempt *a;
     size_t len = 0;
-    unsigned i;
+    unsigned i, pass;
 
     buf[0] = '\0';
-    for (i = 0; i < attempt_log->n; i++) {
-        a = &attempt_log->attempts[i];
-        if (!brief || !is_repeated(attempt_log, i)) {
+    for (pass = 0; pass < 2; pass++) {
+        for (i = 0; i < attempt_log->n; i++) {
+            a = &attempt_log->attempts[i];
+            if ((a->outcome == SOURCE_NOT_FOUND) != (pass == 1) ||
+                (brief && is_repeated(attempt_log, i))) {
+                continue;
+            }
             append(buf, size, &len, "%s%s: ", len > 0 ? "; " : "", a->source);
             if (!brief) {
                 append(buf, size, &len, "%s ", a->place);

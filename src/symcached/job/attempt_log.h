@@ -40,9 +40,10 @@ void attempt_log_mark_unusable(struct attempt_log *attempt_log,
                                const char *why);
 
 /*
- * "local: /srv/a.pdb not found (no such file); msdl: https://... failed
- * (timeout)".  Brief: without places, and of equal answers in a row only the
- * last one.
+ * "msdl: https://... failed (timeout); local: /srv/a.pdb not found (no such
+ * file)".  What failed comes first, as it explains an error and the end may be
+ * cut off.  Brief: without places, and of equal answers in a row only the last
+ * one.
  */
 void attempt_log_print(const struct attempt_log *attempt_log, bool brief,
                        char *buf, size_t size);
