@@ -30,7 +30,9 @@ void short_reply_begin(struct short_reply *reply, CURL *curl, const char *url,
 {
     reply->len = 0;
     reply->text[0] = '\0';
+    reply->error[0] = '\0';
     curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reply->error);
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     client_trust(curl);
@@ -41,6 +43,14 @@ void short_reply_begin(struct short_reply *reply, CURL *curl, const char *url,
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_write);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, reply);
+}
+
+void short_reply_failure(const struct short_reply *reply, CURLcode code,
+                         char *reason, size_t size)
+{
+    snprintf(reason, size, "%s",
+             reply->error[0] != '\0' ? reply->error
+                                     : curl_easy_strerror(code));
 }
 
 /* The likely cause of a status that the web server itself answered. */

@@ -14,12 +14,17 @@
 struct short_reply {
     char text[4096]; /* NUL-terminated */
     size_t len;
+    char error[CURL_ERROR_SIZE]; /* what libcurl says of a failure */
 };
 
 /* Prepares a request whose reply this becomes, with how long a server may take
  * to answer, and to store what it has got. */
 void short_reply_begin(struct short_reply *reply, CURL *curl, const char *url,
                        struct curl_slist *headers);
+
+/* Why there is no reply, with the address that was tried. */
+void short_reply_failure(const struct short_reply *reply, CURLcode code,
+                         char *reason, size_t size);
 
 /* What is wrong, as the server says: {"error": ..., "detail": ...}; or what is
  * likely, after a status of the web server itself. */

@@ -166,7 +166,7 @@ static long post_symbfile(struct request *r, FILE *file, off_t begin,
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
     code = curl_easy_perform(curl);
     if (code != CURLE_OK) {
-        snprintf(reason, reason_size, "%s", curl_easy_strerror(code));
+        short_reply_failure(&r->reply, code, reason, reason_size);
         return 0;
     }
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);

@@ -151,7 +151,7 @@ static long perform(struct upload *u, char *reason, size_t size)
         return -1;
     }
     if (code != CURLE_OK) {
-        snprintf(reason, size, "%s", curl_easy_strerror(code));
+        short_reply_failure(&u->reply, code, reason, size);
         /* or that was what came for an answer */
         (void)curl_easy_getinfo(u->curl, CURLINFO_REQUEST_SIZE, &sent);
         return sent == 0 && (code == CURLE_URL_MALFORMAT ||
