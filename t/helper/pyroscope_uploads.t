@@ -138,4 +138,13 @@ is $refused, 0, 'more than 1000 files that are begun: the oldest is forgotten';
 $r = call('Upload/' . sprintf('%040x', 1), $elf, @bearer);
 is_deeply [$r->{status}, code($r)], [412, 'failed_precondition'], '... and has to be begun again';
 
+# --- a full disk
+
+call('ShouldInitiateUpload', file_message('56' x 20, 'app', 1));
+$t->reload_symcached({ %{ $u->config },
+    cache => { min_free => '1000t', clean_every => '1h' } });
+$r = call('Upload/' . '56' x 20, program('full', '56' x 20), @bearer);
+is_deeply [$r->{status}, code($r)], [507, 'resource_exhausted'], 'a full disk'
+    or diag $r->{raw};
+
 done_testing;

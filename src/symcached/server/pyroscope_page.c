@@ -84,13 +84,13 @@ static void answer_error(struct evhttp_request *req, int status,
 static void answer_refusal(struct evhttp_request *req, int status,
                            const char *text)
 {
-    const char *code = status == 400   ? "invalid_argument"
-                       : status == 403 ? "permission_denied"
-                       : status == 404 ? "not_found"
-                       : status == 409 ? "already_exists"
-                       : status == 413 ? "resource_exhausted"
-                       : status == 503 ? "unavailable"
-                                       : "internal";
+    const char *code = status == 400                    ? "invalid_argument"
+                       : status == 403                  ? "permission_denied"
+                       : status == 404                  ? "not_found"
+                       : status == 409                  ? "already_exists"
+                       : status == 503                  ? "unavailable"
+                       : status == 413 || status == 507 ? "resource_exhausted"
+                                                        : "internal";
 
     answer_error(req, status, code, text);
 }
