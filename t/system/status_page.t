@@ -191,7 +191,7 @@ like join('|', map { @$_ } rows('symbolicated')),
     'a symbolicated that has reported';
 my ($miss) = rows('misses');
 is $miss->[2], $hostile . '/' . 'A' x 32 . '1', 'a miss, its name as text';
-like $miss->[5], qr{^local: not found .*; upstream: failed .*500},
+like $miss->[5], qr{^upstream: failed .*500.*; local: not found},
     'with its reason';
 like join('|', @{ (rows('recent'))[0] }),
     qr{^\d+ s ago\|error\|\Q$hostile\E/A+1\|9\.0\.0\|}, 'and as a request';
