@@ -85,7 +85,7 @@ static void test_entries(void **state)
 {
     static const struct {
         const char *name, *id, *file, *ids[2];
-        const char *entries[INDEX_ENTRIES];
+        const char *entries[UPLOAD_INDEX_ENTRIES];
     } rows[] = {
         {"crash.pdb", DEBUG, "crash.pdb", {DEBUG}, {DEBUG "/crash.pdb"}},
         {"crash.pdb", DEBUG, "crash.sym", {DEBUG}, {DEBUG "/crash.pdb.sym"}},
@@ -111,19 +111,19 @@ static void test_entries(void **state)
          {DEBUG "/buildid-" BUILD}},
         {"_", "hash-" UUID, "_.symbfile", {"hash-" UUID}, {NULL}},
     };
-    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE];
+    char entries[UPLOAD_INDEX_ENTRIES][UPLOAD_INDEX_ENTRY_SIZE];
     struct symstore_path place;
     size_t i, j, n;
 
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         place = place_of(rows[i].name, rows[i].id, rows[i].file,
                          rows[i].ids[0], rows[i].ids[1]);
-        n = index_entries(entries, &place);
+        n = upload_index_entries(entries, &place);
         for (j = 0; j < n && rows[i].entries[j] != NULL; j++) {
             assert_string_equal(entries[j], rows[i].entries[j]);
         }
         assert_int_equal(j, n);
-        assert_true(n == INDEX_ENTRIES || rows[i].entries[n] == NULL);
+        assert_true(n == UPLOAD_INDEX_ENTRIES || rows[i].entries[n] == NULL);
     }
 }
 
@@ -135,17 +135,17 @@ static void test_profiler_ids(void **state)
         "hash-" UUID "/debugid-" DEBUG, DEBUG "/hash-" UUID};
     struct symstore_path place = place_of("libx.so", "elf-buildid-" BUILD,
                                           "libx.so", "buildid-" BUILD, DEBUG);
-    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE];
-    struct index_names names = {.n = 0};
+    char entries[UPLOAD_INDEX_ENTRIES][UPLOAD_INDEX_ENTRY_SIZE];
+    struct upload_index_names names = {.n = 0};
     symcache_key_t hash = key_of("_", "hash-" UUID);
     symcache_key_t debug_id = key_of("_", DEBUG);
     size_t i;
 
     place.ids[place.nids++] = hash;
-    assert_int_equal(index_entries(entries, &place), 4);
+    assert_int_equal(upload_index_entries(entries, &place), 4);
     for (i = 0; i < 4; i++) {
         assert_string_equal(entries[i], wanted[i]);
-        index_take(&names, strchr(entries[i], '/') + 1);
+        upload_index_take(&names, strchr(entries[i], '/') + 1);
     }
     assert_true(names.has_debug_id);
     assert_true(symcache_key_same_id(&names.debug_id, &debug_id));
@@ -163,16 +163,16 @@ static void test_profiler_ids_of_images(void **state)
         "hash-" UUID "/codeid-" IMAGE};
     struct symstore_path place =
         place_of("crash.exe", IMAGE, "crash.exe", IMAGE, PDB);
-    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE];
-    struct index_names names = {.n = 0};
+    char entries[UPLOAD_INDEX_ENTRIES][UPLOAD_INDEX_ENTRY_SIZE];
+    struct upload_index_names names = {.n = 0};
     symcache_key_t image = key_of("_", IMAGE);
     size_t i;
 
     place.ids[place.nids++] = key_of("_", "hash-" UUID);
-    assert_int_equal(index_entries(entries, &place), 4);
+    assert_int_equal(upload_index_entries(entries, &place), 4);
     for (i = 0; i < 4; i++) {
         assert_string_equal(entries[i], wanted[i]);
-        index_take(&names, strchr(entries[i], '/') + 1);
+        upload_index_take(&names, strchr(entries[i], '/') + 1);
     }
     assert_true(names.has_debug_id);
     assert_true(names.has_code_id);
@@ -181,28 +181,28 @@ static void test_profiler_ids_of_images(void **state)
 
     /* an image without a PDB */
     place.ids[1] = place.ids[--place.nids];
-    assert_int_equal(index_entries(entries, &place), 2);
+    assert_int_equal(upload_index_entries(entries, &place), 2);
     assert_string_equal(entries[1], wanted[3]);
 }
 
 /* Short build ids are filled up with zeros, and 16 bytes may be a UUID. */
 static void test_folders(void **state)
 {
-    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
+    char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE];
     symcache_key_t key = key_of("_", "buildid-abcd");
 
-    assert_int_equal(index_folders(folders, &key), 1);
+    assert_int_equal(upload_index_folders(folders, &key), 1);
     assert_string_equal(folders[0], "elf-buildid-abcd00000000000000000000"
                                     "0000000000000000");
     key = key_of("_", "buildid-" UUID);
-    assert_int_equal(index_folders(folders, &key), 2);
+    assert_int_equal(upload_index_folders(folders, &key), 2);
     assert_string_equal(folders[0], "elf-buildid-" UUID "00000000");
     assert_string_equal(folders[1], "mach-uuid-" UUID);
     key = key_of("_", "hash-" UUID);
-    assert_int_equal(index_folders(folders, &key), 1);
+    assert_int_equal(upload_index_folders(folders, &key), 1);
     assert_string_equal(folders[0], "hash-" UUID);
     key = key_of("_", "hash-" BUILD);
-    assert_int_equal(index_folders(folders, &key), 0);
+    assert_int_equal(upload_index_folders(folders, &key), 0);
 }
 
 static void test_names(void **state)
@@ -210,17 +210,17 @@ static void test_names(void **state)
     struct symstore_path place =
         place_of("crash.pdb", PDB, "crash.pdb", PDB, NULL);
     symcache_key_t key = key_of("other.pdb", PDB);
-    struct index_names names = {.n = 0};
+    struct upload_index_names names = {.n = 0};
     char name[32];
     size_t i;
 
-    assert_int_equal(index_changed(root, &key), 0);
-    assert_int_equal(index_change(root, &place, true), 0);
-    assert_in_range(index_changed(root, &key),
+    assert_int_equal(upload_index_changed(root, &key), 0);
+    assert_int_equal(upload_index_change(root, &place, true), 0);
+    assert_in_range(upload_index_changed(root, &key),
                     (time(NULL) - DAY) * INT64_C(1000000000),
                     (time(NULL) + DAY) * INT64_C(1000000000));
-    assert_int_equal(index_note_asked(root, &key), 0);
-    index_find(root, PDB, &names);
+    assert_int_equal(upload_index_note_asked(root, &key), 0);
+    upload_index_find(root, PDB, &names);
     assert_int_equal(names.n, 2);
     i = names.list[0].is_asked;
     assert_string_equal(names.list[i].text, "crash.pdb");
@@ -228,18 +228,18 @@ static void test_names(void **state)
 
     /* a name that is there needs no note, and of others there are not many */
     key = key_of("crash.pdb", PDB);
-    assert_int_equal(index_note_asked(root, &key), 0);
+    assert_int_equal(upload_index_note_asked(root, &key), 0);
     assert_false(has(PDB "/.crash.pdb"));
-    for (i = 1; i < INDEX_ASKED; i++) {
+    for (i = 1; i < UPLOAD_INDEX_ASKED; i++) {
         snprintf(name, sizeof(name), "n%zu.pdb", i);
         key = key_of(name, PDB);
-        assert_int_equal(index_note_asked(root, &key), 0);
+        assert_int_equal(upload_index_note_asked(root, &key), 0);
     }
     key = key_of("more.pdb", PDB);
-    assert_int_equal(index_note_asked(root, &key), E2BIG);
+    assert_int_equal(upload_index_note_asked(root, &key), E2BIG);
     assert_false(has(PDB "/.more.pdb"));
 
-    assert_int_equal(index_change(root, &place, false), 0);
+    assert_int_equal(upload_index_change(root, &place, false), 0);
     assert_false(has(PDB "/crash.pdb"));
     assert_true(has(PDB "/.other.pdb"));
 }
@@ -247,37 +247,37 @@ static void test_names(void **state)
 /* An entry ending in ".sym" is a text, or a program with such a name. */
 static void test_texts(void **state)
 {
-    struct index_names names = {.n = 0};
+    struct upload_index_names names = {.n = 0};
     char name[32];
     size_t i;
 
-    index_take(&names, "x.sym");
-    index_take(&names, "x.sym");
+    upload_index_take(&names, "x.sym");
+    upload_index_take(&names, "x.sym");
     assert_int_equal(names.n, 2);
     assert_string_equal(names.list[0].text, "x.sym");
     assert_false(names.list[0].is_text);
     assert_string_equal(names.list[1].text, "x");
     assert_true(names.list[1].is_text);
-    for (i = 0; i < 2 * INDEX_NAMES; i++) {
+    for (i = 0; i < 2 * UPLOAD_INDEX_NAMES; i++) {
         snprintf(name, sizeof(name), "x%zu.sym", i);
-        index_take(&names, name);
+        upload_index_take(&names, name);
     }
-    assert_int_equal(names.n, 2 * INDEX_NAMES);
+    assert_int_equal(names.n, 2 * UPLOAD_INDEX_NAMES);
 }
 
 /* What others may have written there. */
 static void test_strange_names(void **state)
 {
-    struct index_names names = {.n = 0};
+    struct upload_index_names names = {.n = 0};
 
-    index_take(&names, "buildid-" BUILD);
+    upload_index_take(&names, "buildid-" BUILD);
     assert_true(names.has_build_id);
-    index_take(&names, "buildid-x");
-    index_take(&names, "UPPER");
-    index_take(&names, ".sym");
-    index_take(&names, "");
-    index_take(&names, ".");
-    index_take(&names, "a/b");
+    upload_index_take(&names, "buildid-x");
+    upload_index_take(&names, "UPPER");
+    upload_index_take(&names, ".sym");
+    upload_index_take(&names, "");
+    upload_index_take(&names, ".");
+    upload_index_take(&names, "a/b");
     assert_int_equal(names.n, 2);
     assert_string_equal(names.list[0].text, "buildid-x");
     assert_string_equal(names.list[1].text, "sym");
@@ -316,31 +316,31 @@ static void test_clean(void **state)
 
     make_folders("here.dll", "600000015000");
     make_folders("_.debug", "elf-buildid-sym-" BUILD);
-    assert_int_equal(index_change(root, &here, true), 0);
-    assert_int_equal(index_change(root, &gone, true), 0);
-    assert_int_equal(index_change(root, &debug, true), 0);
-    index_clean(root, time(NULL));
+    assert_int_equal(upload_index_change(root, &here, true), 0);
+    assert_int_equal(upload_index_change(root, &gone, true), 0);
+    assert_int_equal(upload_index_change(root, &debug, true), 0);
+    upload_index_clean(root, time(NULL));
     assert_true(has("600000025000/gone.dll"));
 
     grow_old("600000015000", 400 * DAY);
     grow_old("600000025000", 6 * DAY);
     grow_old(DEBUG, 400 * DAY);
-    index_clean(root, time(NULL));
+    upload_index_clean(root, time(NULL));
     assert_true(has("600000015000/here.dll"));
     assert_true(has("600000025000/gone.dll"));
     assert_true(has(DEBUG "/buildid-" BUILD));
 
-    assert_int_equal(index_note_asked(root, &asked), 0);
+    assert_int_equal(upload_index_note_asked(root, &asked), 0);
     grow_old("600000025000", 300 * DAY);
-    index_clean(root, time(NULL));
+    upload_index_clean(root, time(NULL));
     assert_true(has("600000025000/.asked.dll"));
     grow_old("600000025000", 400 * DAY);
-    index_clean(root, time(NULL));
+    upload_index_clean(root, time(NULL));
     assert_false(has("600000025000"));
 
-    assert_int_equal(index_change(root, &gone, true), 0);
+    assert_int_equal(upload_index_change(root, &gone, true), 0);
     grow_old("600000025000", 8 * DAY);
-    index_clean(root, time(NULL));
+    upload_index_clean(root, time(NULL));
     assert_false(has("600000025000"));
 }
 
@@ -352,15 +352,15 @@ static void test_whole(void **state)
     (void)state;
     snprintf(index, sizeof(index), "%s/.index", root);
     snprintf(lost, sizeof(lost), "%s/lost", root);
-    index_begin(root);
-    assert_false(index_is_whole(root));
+    upload_index_begin(root);
+    assert_false(upload_index_is_whole(root));
     assert_int_equal(rename(index, lost), 0);
-    index_keep(root, &(struct symstore_path){.nids = 0});
-    index_set_whole(root);
-    assert_false(index_is_whole(root));
-    index_begin(root);
-    index_set_whole(root);
-    assert_true(index_is_whole(root));
+    upload_index_keep(root, &(struct symstore_path){.nids = 0});
+    upload_index_set_whole(root);
+    assert_false(upload_index_is_whole(root));
+    upload_index_begin(root);
+    upload_index_set_whole(root);
+    assert_true(upload_index_is_whole(root));
 }
 
 /* Entries of a list in a tier: the newest first by their names, each bundle
@@ -412,10 +412,10 @@ static void test_unreadable(void **state)
     snprintf(path, sizeof(path), "mkdir -p %s/app.pdb/" PDB " %s/"
              ARTIFACTS_FOLDER "/list", root, root);
     assert_int_equal(system(path), 0);
-    assert_false(index_is_shared(root, &place));
+    assert_false(upload_index_is_shared(root, &place));
     assert_int_equal(artifacts_find(root, "list", &found), 0);
     unreadable = EIO;
-    assert_true(index_is_shared(root, &place));
+    assert_true(upload_index_is_shared(root, &place));
     assert_int_equal(artifacts_find(root, "list", &found), EIO);
     unreadable = 0;
 }

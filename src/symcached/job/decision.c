@@ -85,9 +85,9 @@ int64_t decision_uploads_changed(const struct store_config *store,
         }
         snprintf(root, sizeof(root), "%.1024s%s", config->uploads.root,
                  is_try ? "/" UPLOADS_TRY : "");
-        changed = index_changed(root, key);
+        changed = upload_index_changed(root, key);
         newest = changed > newest ? changed : newest;
-        changed = has_code_id ? index_changed(root, &code_id) : 0;
+        changed = has_code_id ? upload_index_changed(root, &code_id) : 0;
         newest = changed > newest ? changed : newest;
     }
     return newest;

@@ -86,7 +86,7 @@ static bool set_key(const struct job *job, symcache_key_t *key,
 
     symcache_key_copy(key, &job->key);
     key->kind = (uint8_t)kind;
-    index_set_name(key, name);
+    upload_index_set_name(key, name);
     return key->id_type == SYMCACHE_ID_DEBUG;
 }
 
@@ -217,7 +217,7 @@ static void note_user(const struct job *job, const symcache_key_t *key)
             config_store_has_uploads(job->store, is_try)) {
             snprintf(root, sizeof(root), "%.1024s%s",
                      job->config->uploads.root, is_try ? "/" UPLOADS_TRY : "");
-            index_note_user(root, key, &job->key);
+            upload_index_note_user(root, key, &job->key);
         }
     }
 }

@@ -231,7 +231,7 @@ static bool is_there(const struct config *config, bool only_try,
                      const struct build_labels *labels)
 {
     char root[2048], folder[SYMSTORE_ID_SIZE], path[4096];
-    struct index_names *names = calloc(1, sizeof(*names));
+    struct upload_index_names *names = calloc(1, sizeof(*names));
     bool found = false;
     size_t i;
 
@@ -242,7 +242,7 @@ static bool is_there(const struct config *config, bool only_try,
              only_try ? "/" UPLOADS_TRY : "");
     snprintf(folder, sizeof(folder), "elf-buildid-%.*s",
              PYROSCOPE_BUILD_ID_MAX, file->build_id);
-    (void)index_find(root, folder, names);
+    (void)upload_index_find(root, folder, names);
     for (i = 0; i < names->n && !found; i++) {
         found = !names->list[i].is_asked && !names->list[i].is_text &&
                 strcmp(names->list[i].text, file->name) == 0;

@@ -176,9 +176,9 @@ static void add_debug_files(struct list *list, const char *folder)
 /* Adds the files of an id. */
 static void find_listed(struct list *list, const symcache_key_t *key)
 {
-    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
-    struct index_names *names = calloc(1, sizeof(*names));
-    size_t n = index_folders(folders, key), i, k;
+    char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE];
+    struct upload_index_names *names = calloc(1, sizeof(*names));
+    size_t n = upload_index_folders(folders, key), i, k;
     int rc;
 
     if (names == NULL) {
@@ -186,7 +186,7 @@ static void find_listed(struct list *list, const symcache_key_t *key)
         return;
     }
     for (i = 0; i < n; i++) {
-        rc = index_find(list->root, folders[i], names);
+        rc = upload_index_find(list->root, folders[i], names);
         list->errnum = rc != 0 ? rc : list->errnum;
     }
     for (k = 0; k < names->n; k++) {

@@ -188,7 +188,7 @@ void lookup_unpack(struct lookup *lookup, enum lookup_step step,
     struct unpack *unpack;
 
     if (lookup->by_index) { /* whatever name the file has in it */
-        index_set_name(&key, SYMCACHE_NAME_NONE);
+        upload_index_set_name(&key, SYMCACHE_NAME_NONE);
     }
     if (lookup_open(lookup, &lookup->out_fd, lookup->out) != 0) {
         lookup_fail(lookup, "open");

@@ -27,14 +27,14 @@
 #include "symcached/tier/tier.h"
 #include "lookup_steps.h"
 
-#define OBJECTS (LAYOUT_PLACES + INDEX_NAMES)
+#define OBJECTS (LAYOUT_PLACES + UPLOAD_INDEX_NAMES)
 
 struct uploads_walk {
     char root[PATH_MAX]; /* of the folder of uploads */
-    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE]; /* of the id */
+    char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE]; /* of the id */
     size_t nfolders;
     size_t next_folder; /* of those of the tier's index */
-    struct index_names names; /* that the index has */
+    struct upload_index_names names; /* that the index has */
     size_t used; /* of these, they are among the objects */
     char objects[OBJECTS][UPLOADS_PATH_MAX]; /* of the tier */
     size_t n;
@@ -80,7 +80,7 @@ static void add_objects(struct lookup *lookup)
     struct uploads_walk *walk = lookup->state;
     char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX];
     bool wants_text = lookup->source->layout == LAYOUT_BREAKPAD;
-    const struct index_name *name;
+    const struct upload_index_name *name;
     symcache_key_t key;
     size_t i, n;
 
@@ -91,7 +91,7 @@ static void add_objects(struct lookup *lookup)
             continue;
         }
         symcache_key_copy(&key, &lookup->at);
-        index_set_name(&key, name->text);
+        upload_index_set_name(&key, name->text);
         n = uploads_paths(paths, lookup->source, &key);
         for (i = 0; i < n && walk->n < OBJECTS; i++) {
             memcpy(walk->objects[walk->n++], paths[i], sizeof(paths[i]));
@@ -110,7 +110,7 @@ static bool note_asked(struct lookup *lookup)
     if (strcmp(lookup->key.name, SYMCACHE_NAME_NONE) == 0) {
         return true;
     }
-    errnum = index_note_asked(walk->root, &lookup->key);
+    errnum = upload_index_note_asked(walk->root, &lookup->key);
     if (errnum == 0) {
         return true;
     }
@@ -129,9 +129,9 @@ static bool note_asked(struct lookup *lookup)
 struct uploads_look {
     struct lookup *lookup;
     char root[PATH_MAX];
-    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
+    char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE];
     size_t nfolders;
-    struct index_names names;
+    struct upload_index_names names;
     int errnum;
 };
 
@@ -142,7 +142,7 @@ static void run_look(void *arg)
     int rc;
 
     for (i = 0; i < look->nfolders; i++) {
-        rc = index_find(look->root, look->folders[i], &look->names);
+        rc = upload_index_find(look->root, look->folders[i], &look->names);
         look->errnum = rc != 0 ? rc : look->errnum;
     }
 }
@@ -250,7 +250,7 @@ static void on_names(void *arg, const struct tier_result *result)
         return;
     }
     for (i = 0; i < result->names->n; i++) {
-        index_take(&walk->names, result->names->list[i]);
+        upload_index_take(&walk->names, result->names->list[i]);
     }
     add_objects(lookup);
     lookup->by_index = true;
@@ -322,7 +322,7 @@ static bool begin_uploads(struct lookup *lookup)
         walk->n = uploads_paths(walk->objects, source, &lookup->at);
     }
     if (has_index(lookup)) {
-        walk->nfolders = index_folders(walk->folders, &lookup->at);
+        walk->nfolders = upload_index_folders(walk->folders, &lookup->at);
     }
     return true;
 }

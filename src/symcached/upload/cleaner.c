@@ -177,11 +177,11 @@ static void run_cleaner(void *arg)
 
     pass->is_doubted = is_doubted(pass);
     rules.now = pass->is_doubted ? 0 : pass->begun;
-    if (!index_is_whole(uploads->root)) {
+    if (!upload_index_is_whole(uploads->root)) {
         rules.indexes = true;
     }
     if (rules.indexes) {
-        index_begin(uploads->root);
+        upload_index_begin(uploads->root);
     }
     rules.builds = pass->builds[0] = read_builds(pass, uploads->root);
     if (rules.builds == NULL && uploads->nkeep > 0) {
@@ -207,10 +207,10 @@ static void run_cleaner(void *arg)
         pass->nbuilds = remove_builds(pass->builds, pass->sum.left);
     }
     if (rules.indexes && pass->sum.errnum == 0) {
-        index_set_whole(uploads->root);
+        upload_index_set_whole(uploads->root);
     }
-    index_clean(uploads->root, time(NULL));
-    index_clean(path, time(NULL));
+    upload_index_clean(uploads->root, time(NULL));
+    upload_index_clean(path, time(NULL));
     artifacts_clean(uploads->root);
     artifacts_clean(path);
     if (!pass->is_doubted) {

@@ -51,7 +51,7 @@ static bool invalidate_key(struct invalidation *invalidation,
 static bool invalidate_name(struct invalidation *invalidation,
                             const struct store_config *store,
                             const struct symstore_path *place, size_t id,
-                            const struct index_name *name)
+                            const struct upload_index_name *name)
 {
     symcache_key_t key;
     bool done = true;
@@ -59,7 +59,7 @@ static bool invalidate_name(struct invalidation *invalidation,
 
     for (i = 0; i < place->nids; i++) {
         symcache_key_copy(&key, &place->ids[i]);
-        index_set_name(&key, name->text);
+        upload_index_set_name(&key, name->text);
         if ((i == id || !name->is_asked) &&
             !symcache_key_same_module(&key, &place->ids[i])) {
             done = invalidate_key(invalidation, store, &key) && done;
@@ -70,11 +70,12 @@ static bool invalidate_name(struct invalidation *invalidation,
 
 /* The names by which one of the ids of a file is known.  Returns false if
  * these cannot be seen for want of descriptors or memory. */
-static bool find_names(struct index_names *names, const struct config *config,
-                       const symcache_key_t *id, bool is_try)
+static bool find_names(struct upload_index_names *names,
+                       const struct config *config, const symcache_key_t *id,
+                       bool is_try)
 {
-    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], root[PATH_MAX];
-    size_t n = index_folders(folders, id);
+    char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE], root[PATH_MAX];
+    size_t n = upload_index_folders(folders, id);
     bool done = true;
     int errnum;
 
@@ -83,7 +84,7 @@ static bool find_names(struct index_names *names, const struct config *config,
     names->n = names->nhashes = 0;
     names->has_user = false;
     while (n-- > 0) {
-        errnum = index_find(root, folders[n], names);
+        errnum = upload_index_find(root, folders[n], names);
         done = done && !is_scarce(errnum);
     }
     return done;
@@ -95,7 +96,7 @@ static bool drop_user(struct invalidation *invalidation,
                       const struct store_config *store,
                       const symcache_key_t *user, bool is_try)
 {
-    struct index_names names;
+    struct upload_index_names names;
     symcache_key_t key;
     bool done;
     size_t i;
@@ -104,7 +105,7 @@ static bool drop_user(struct invalidation *invalidation,
                       is_try);
     for (i = 0; i < names.n; i++) {
         symcache_key_copy(&key, user);
-        index_set_name(&key, names.list[i].text);
+        upload_index_set_name(&key, names.list[i].text);
         done = invalidate_key(invalidation, store, &key) && done;
     }
     return done;
@@ -116,7 +117,7 @@ static bool drop_in_store(struct invalidation *invalidation,
 {
     const struct config *config = scheduler_config(invalidation->scheduler);
     bool is_try = invalidation->is_try;
-    struct index_names names;
+    struct upload_index_names names;
     bool done = true;
     size_t i, j;
 

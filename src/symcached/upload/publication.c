@@ -45,9 +45,9 @@ void upload_file_path(char path[PATH_MAX], const struct symstore_path *place,
 bool upload_index_path(char path[PATH_MAX], const struct symstore_path *place,
                        bool is_try, size_t i)
 {
-    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE];
+    char entries[UPLOAD_INDEX_ENTRIES][UPLOAD_INDEX_ENTRY_SIZE];
 
-    if (i >= index_entries(entries, place)) {
+    if (i >= upload_index_entries(entries, place)) {
         return false;
     }
     snprintf(path, PATH_MAX, "%s" UPLOADS_INDEX "/%s",
@@ -470,7 +470,8 @@ static int publish_files(struct publication *p)
     for (i = 0; i < p->nfiles && rc == 0; i++) {
         rc = publish_file(p, &p->files[i]);
         if (rc == 0 && p->index_errnum == 0) {
-            p->index_errnum = index_change(p->root, &p->files[i].place, true);
+            p->index_errnum =
+                upload_index_change(p->root, &p->files[i].place, true);
         }
     }
     return rc;

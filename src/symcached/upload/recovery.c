@@ -163,7 +163,8 @@ static void look_at_files(const struct recovery *recovery)
         is_there = lstat(path, &st) == 0;
         files->files[i].fate = UPLOAD_REPLACED;
         files->files[i].is_unsure = !files->removes && !is_there;
-        (void)index_change(files->root, &files->files[i].place, is_there);
+        (void)upload_index_change(files->root, &files->files[i].place,
+                                  is_there);
     }
 }
 

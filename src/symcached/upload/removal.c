@@ -232,8 +232,8 @@ static void change_index(struct upload_removal *removal)
 
     print_root(root, removal);
     errnum = removal->is_told && !tier_copy_is_wanted(removal->config)
-                 ? index_touch(root, place)
-                 : index_change(root, place, removal->is_told);
+                 ? upload_index_touch(root, place)
+                 : upload_index_change(root, place, removal->is_told);
     if (errnum != 0) {
         log_error(errnum, "uploads: the index of \"%s\" is not written",
                   removal->path);
@@ -479,8 +479,8 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
         settle_removal(removal);
         end_removal(removal, 409, detail);
     } else if (!removal->is_indexed &&
-               index_has_name(&removal->file.place) &&
-               !index_is_shared(root, &removal->file.place) &&
+               upload_index_has_name(&removal->file.place) &&
+               !upload_index_is_shared(root, &removal->file.place) &&
                upload_index_path(path, &removal->file.place, removal->is_try,
                                  0)) {
         removal->is_indexed = true;

@@ -211,9 +211,9 @@ static void index_file(const struct tree_path *parts, int fd,
         upload_report_profiler_id(&place, fd, (uint64_t)st->st_size);
     }
     if (is_kept) {
-        (void)index_keep(name->above->name, &place);
+        (void)upload_index_keep(name->above->name, &place);
     } else {
-        (void)index_change(name->above->name, &place, false);
+        (void)upload_index_change(name->above->name, &place, false);
     }
 }
 

@@ -35,7 +35,7 @@
 #define KEPT_SECONDS (7 * 86400)
 #define KEPT_ASKED_SECONDS (365 * 86400)
 
-bool index_has_name(const struct symstore_path *place)
+bool upload_index_has_name(const struct symstore_path *place)
 {
     return strcmp(place->name, "_.debug") != 0 &&
            strcmp(place->name, "_.dwarf") != 0;
@@ -61,7 +61,8 @@ static bool is_text_of(const char *file, const char *name)
     return strcmp(file, name) != 0 && is_text(file, &stem);
 }
 
-size_t index_folders(char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE],
+size_t
+upload_index_folders(char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE],
                      const symcache_key_t *key)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
@@ -109,8 +110,8 @@ static const symcache_key_t *id_of(const struct symstore_path *place,
 
 /* Writes the entry by which the profiler's id of a PE image leads to its own
  * one.  Returns how many there are. */
-static size_t print_code_id(char entries[][INDEX_ENTRY_SIZE], size_t most,
-                            const struct symstore_path *place,
+static size_t print_code_id(char entries[][UPLOAD_INDEX_ENTRY_SIZE],
+                            size_t most, const struct symstore_path *place,
                             const symcache_key_t *hash)
 {
     const symcache_key_t *code_id = id_of(place, SYMCACHE_ID_PE);
@@ -121,13 +122,14 @@ static size_t print_code_id(char entries[][INDEX_ENTRY_SIZE], size_t most,
     }
     symcache_id_print(from, hash);
     symcache_id_print(to, code_id);
-    snprintf(entries[0], INDEX_ENTRY_SIZE, "%s/" CODE_ID "%s", from, to);
+    snprintf(entries[0], UPLOAD_INDEX_ENTRY_SIZE, "%s/" CODE_ID "%s", from,
+             to);
     return 1;
 }
 
 /* Writes the entries by which one of the ids of a file leads to another one of
  * it, and back.  Returns how many there are. */
-static size_t print_links(char entries[][INDEX_ENTRY_SIZE], size_t most,
+static size_t print_links(char entries[][UPLOAD_INDEX_ENTRY_SIZE], size_t most,
                           const struct symstore_path *place,
                           const symcache_key_t *id)
 {
@@ -143,33 +145,34 @@ static size_t print_links(char entries[][INDEX_ENTRY_SIZE], size_t most,
     }
     symcache_id_print(from, id);
     symcache_id_print(to, other);
-    snprintf(entries[0], INDEX_ENTRY_SIZE, "%s/%s%s", from,
+    snprintf(entries[0], UPLOAD_INDEX_ENTRY_SIZE, "%s/%s%s", from,
              is_hash ? DEBUG_ID : "", to);
     if (is_hash) {
-        snprintf(entries[1], INDEX_ENTRY_SIZE, "%s/%s", to, from);
+        snprintf(entries[1], UPLOAD_INDEX_ENTRY_SIZE, "%s/%s", to, from);
     }
     return 1 + (size_t)is_hash;
 }
 
-size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
-                     const struct symstore_path *place)
+size_t upload_index_entries(
+    char entries[UPLOAD_INDEX_ENTRIES][UPLOAD_INDEX_ENTRY_SIZE],
+    const struct symstore_path *place)
 {
     size_t i, n = 0;
 
     if (place->nids == 0 || place->ids[0].id_type == SYMCACHE_ID_HASH) {
         return 0;
     }
-    if (index_has_name(place) &&
+    if (upload_index_has_name(place) &&
         strlen(place->name) + sizeof(TEXT) <= SYMCACHE_NAME_MAX) {
-        snprintf(entries[n++], INDEX_ENTRY_SIZE, "%s/%s%s", place->id,
+        snprintf(entries[n++], UPLOAD_INDEX_ENTRY_SIZE, "%s/%s%s", place->id,
                  place->name,
                  is_text_of(place->file, place->name) ? TEXT : "");
     }
-    for (i = 0; i < place->nids && n < INDEX_ENTRIES; i++) {
-        n +=
-            print_links(entries + n, INDEX_ENTRIES - n, place, &place->ids[i]);
+    for (i = 0; i < place->nids && n < UPLOAD_INDEX_ENTRIES; i++) {
+        n += print_links(entries + n, UPLOAD_INDEX_ENTRIES - n, place,
+                         &place->ids[i]);
         if (place->ids[i].id_type == SYMCACHE_ID_HASH) {
-            n += print_code_id(entries + n, INDEX_ENTRIES - n, place,
+            n += print_code_id(entries + n, UPLOAD_INDEX_ENTRIES - n, place,
                                &place->ids[i]);
         }
     }
@@ -178,7 +181,7 @@ size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
 
 /* reading ----------------------------------------------------------------- */
 
-static bool take_user(struct index_names *names, const char *entry)
+static bool take_user(struct upload_index_names *names, const char *entry)
 {
     symcache_key_t key = {.name_len = 0};
 
@@ -193,7 +196,8 @@ static bool take_user(struct index_names *names, const char *entry)
     return true;
 }
 
-static void add_name(struct index_names *names, const struct index_name *name)
+static void add_name(struct upload_index_names *names,
+                     const struct upload_index_name *name)
 {
     size_t i, alike = 0;
 
@@ -206,14 +210,14 @@ static void add_name(struct index_names *names, const struct index_name *name)
             return;
         }
     }
-    if (alike < (name->is_asked ? INDEX_ASKED : INDEX_NAMES)) {
+    if (alike < (name->is_asked ? UPLOAD_INDEX_ASKED : UPLOAD_INDEX_NAMES)) {
         names->list[names->n++] = *name;
     }
 }
 
-void index_take(struct index_names *names, const char *entry)
+void upload_index_take(struct upload_index_names *names, const char *entry)
 {
-    struct index_name name = {.is_asked = entry[0] == '.'};
+    struct upload_index_name name = {.is_asked = entry[0] == '.'};
     symcache_key_t key = {.name_len = 0};
     size_t stem;
 
@@ -229,8 +233,8 @@ void index_take(struct index_names *names, const char *entry)
     }
     if (!name.is_asked && strncmp(entry, HASH, strlen(HASH)) == 0 &&
         symcache_id_parse(entry, strlen(entry), &key) == SYMCACHE_OK) {
-        if (names->nhashes < INDEX_HASHES) {
-            index_set_name(&key, SYMCACHE_NAME_NONE);
+        if (names->nhashes < UPLOAD_INDEX_HASHES) {
+            upload_index_set_name(&key, SYMCACHE_NAME_NONE);
             names->hashes[names->nhashes++] = key;
         }
         return;
@@ -272,7 +276,8 @@ static void print_path(char path[PATH_MAX], const char *root,
     snprintf(path, PATH_MAX, "%.1024s/" UPLOADS_INDEX "/%s", root, below);
 }
 
-int index_find(const char *root, const char *folder, struct index_names *names)
+int upload_index_find(const char *root, const char *folder,
+                      struct upload_index_names *names)
 {
     const struct dirent *entry;
     char path[PATH_MAX];
@@ -287,7 +292,7 @@ int index_find(const char *root, const char *folder, struct index_names *names)
     while (errno = 0, (entry = readdir(dir)) != NULL) {
         if (strcmp(entry->d_name, ".") != 0 &&
             strcmp(entry->d_name, "..") != 0) {
-            index_take(names, entry->d_name);
+            upload_index_take(names, entry->d_name);
         }
     }
     errnum = errno;
@@ -295,16 +300,16 @@ int index_find(const char *root, const char *folder, struct index_names *names)
     return errnum;
 }
 
-void index_set_name(symcache_key_t *key, const char *name)
+void upload_index_set_name(symcache_key_t *key, const char *name)
 {
     key->name_len =
         (uint32_t)snprintf(key->name, sizeof(key->name), "%s", name);
 }
 
-int64_t index_changed(const char *root, const symcache_key_t *key)
+int64_t upload_index_changed(const char *root, const symcache_key_t *key)
 {
-    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];
-    size_t n = index_folders(folders, key);
+    char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];
+    size_t n = upload_index_folders(folders, key);
     int64_t changed, newest = 0;
     struct stat st;
 
@@ -349,8 +354,8 @@ static int make_entry(const char *root, const char *entry)
 /* Also without an entry: findings by other names may be old. */
 static int touch_entry(const char *root, const symcache_key_t *key)
 {
-    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];
-    size_t n = index_folders(folders, key);
+    char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];
+    size_t n = upload_index_folders(folders, key);
     int rc = 0;
 
     while (n-- > 0) {
@@ -363,7 +368,8 @@ static int touch_entry(const char *root, const symcache_key_t *key)
     return rc;
 }
 
-bool index_is_shared(const char *root, const struct symstore_path *place)
+bool upload_index_is_shared(const char *root,
+                            const struct symstore_path *place)
 {
     bool is_shared = false, has_text = is_text_of(place->file, place->name);
     const struct dirent *entry = NULL;
@@ -388,16 +394,17 @@ bool index_is_shared(const char *root, const struct symstore_path *place)
 
 static void drop_entry(const char *root, const struct symstore_path *place)
 {
-    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE], path[PATH_MAX];
+    char entries[UPLOAD_INDEX_ENTRIES][UPLOAD_INDEX_ENTRY_SIZE],
+        path[PATH_MAX];
 
-    if (index_entries(entries, place) > 0 && index_has_name(place) &&
-        !index_is_shared(root, place)) {
+    if (upload_index_entries(entries, place) > 0 &&
+        upload_index_has_name(place) && !upload_index_is_shared(root, place)) {
         print_path(path, root, entries[0]);
         (void)unlink(path);
     }
 }
 
-int index_touch(const char *root, const struct symstore_path *place)
+int upload_index_touch(const char *root, const struct symstore_path *place)
 {
     int rc = 0, one;
     size_t i;
@@ -409,21 +416,21 @@ int index_touch(const char *root, const struct symstore_path *place)
     return rc;
 }
 
-int index_change(const char *root, const struct symstore_path *place,
-                 bool is_there)
+int upload_index_change(const char *root, const struct symstore_path *place,
+                        bool is_there)
 {
     int kept = 0, touched;
 
     if (is_there) {
-        kept = index_keep(root, place);
+        kept = upload_index_keep(root, place);
     } else {
         drop_entry(root, place);
     }
-    touched = index_touch(root, place);
+    touched = upload_index_touch(root, place);
     return touched != 0 ? touched : kept;
 }
 
-bool index_is_whole(const char *root)
+bool upload_index_is_whole(const char *root)
 {
     char path[PATH_MAX];
 
@@ -431,12 +438,12 @@ bool index_is_whole(const char *root)
     return access(path, F_OK) == 0;
 }
 
-void index_begin(const char *root)
+void upload_index_begin(const char *root)
 {
     (void)make_entry(root, BEGUN);
 }
 
-void index_set_whole(const char *root)
+void upload_index_set_whole(const char *root)
 {
     char begun[PATH_MAX], whole[PATH_MAX];
 
@@ -463,10 +470,10 @@ static void set_incomplete(const char *root)
     }
 }
 
-int index_keep(const char *root, const struct symstore_path *place)
+int upload_index_keep(const char *root, const struct symstore_path *place)
 {
-    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE];
-    size_t n = index_entries(entries, place);
+    char entries[UPLOAD_INDEX_ENTRIES][UPLOAD_INDEX_ENTRY_SIZE];
+    size_t n = upload_index_entries(entries, place);
     int rc = 0, one;
 
     while (n-- > 0) {
@@ -479,17 +486,17 @@ int index_keep(const char *root, const struct symstore_path *place)
     return rc;
 }
 
-int index_note_asked(const char *root, const symcache_key_t *key)
+int upload_index_note_asked(const char *root, const symcache_key_t *key)
 {
-    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
-    char entry[INDEX_ENTRY_SIZE + 1];
-    struct index_names names = {.n = 0};
+    char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE];
+    char entry[UPLOAD_INDEX_ENTRY_SIZE + 1];
+    struct upload_index_names names = {.n = 0};
     size_t i, n = 0;
 
-    if (index_folders(folders, key) == 0) {
+    if (upload_index_folders(folders, key) == 0) {
         return EINVAL;
     }
-    (void)index_find(root, folders[0], &names);
+    (void)upload_index_find(root, folders[0], &names);
     for (i = 0; i < names.n; i++) {
         if (strcmp(names.list[i].text, key->name) == 0) {
             return 0;
@@ -497,17 +504,18 @@ int index_note_asked(const char *root, const symcache_key_t *key)
         n += names.list[i].is_asked;
     }
     snprintf(entry, sizeof(entry), "%s/.%s", folders[0], key->name);
-    return n < INDEX_ASKED ? make_entry(root, entry) : E2BIG;
+    return n < UPLOAD_INDEX_ASKED ? make_entry(root, entry) : E2BIG;
 }
 
-void index_note_user(const char *root, const symcache_key_t *key,
-                     const symcache_key_t *user)
+void upload_index_note_user(const char *root, const symcache_key_t *key,
+                            const symcache_key_t *user)
 {
-    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
-    char entry[INDEX_ENTRY_SIZE + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
+    char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE];
+    char entry[UPLOAD_INDEX_ENTRY_SIZE + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
 
-    (void)index_note_asked(root, user);
-    if (!symcache_key_same_id(key, user) && index_folders(folders, key) > 0) {
+    (void)upload_index_note_asked(root, user);
+    if (!symcache_key_same_id(key, user) &&
+        upload_index_folders(folders, key) > 0) {
         symcache_id_print(id, user);
         snprintf(entry, sizeof(entry), "%s/." DEBUG_ID "%s", folders[0], id);
         (void)make_entry(root, entry);
@@ -539,8 +547,8 @@ static bool has_build_id(const char *root, const symcache_key_t *build_id)
 {
     static const char *const kinds[][2] = {{"_.debug", "elf-buildid-sym-%s"},
                                            {"_.dwarf", "mach-uuid-sym-%s"}};
-    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], id[SYMSTORE_ID_SIZE];
-    size_t i, n = index_folders(folders, build_id);
+    char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE], id[SYMSTORE_ID_SIZE];
+    size_t i, n = upload_index_folders(folders, build_id);
 
     for (i = 0; i < n; i++) {
         snprintf(id, sizeof(id), kinds[i][1], strrchr(folders[i], '-') + 1);
@@ -554,14 +562,14 @@ static bool has_build_id(const char *root, const symcache_key_t *build_id)
 
 static bool is_old(const char *root, const char *folder, time_t age)
 {
-    struct index_names names = {.n = 0};
+    struct upload_index_names names = {.n = 0};
     bool was_asked = false;
     size_t i;
 
     if (age < KEPT_SECONDS) {
         return false;
     }
-    if (index_find(root, folder, &names) != 0) {
+    if (upload_index_find(root, folder, &names) != 0) {
         return false;
     }
     was_asked = names.has_user;
@@ -592,7 +600,7 @@ static void remove_folder(const char *path)
     }
 }
 
-void index_clean(const char *root, time_t now)
+void upload_index_clean(const char *root, time_t now)
 {
     const struct dirent *entry;
     char path[PATH_MAX];
