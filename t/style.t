@@ -278,8 +278,9 @@ my %long = (
         'one path, in each of its forms',
     'src/worker_pool/pool.c' =>
         'one pool, whose workers and works end each other',
-    'src/symcached/intake/upload_main.c' =>
+    'src/symcached/intake/unpack_main.c' =>
         'one process, from its arguments to its last line',
+    'src/symcached/intake/upload_main.c' => 'likewise',
     'src/symbolicated/api/symbolicator/candidates.c' =>
         'one list of places, whose entries each source of them completes',
     't/unit/layout.c' =>
