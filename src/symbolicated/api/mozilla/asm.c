@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "disassembly/disassembly.h"
-#include "request_members.h"
+#include "source_and_asm.h"
 #include "proto/hints.h"
 #include "symbolicated/api/build_id.h"
 #include "symbolicated/api/protocols.h"

@@ -13,7 +13,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "request_members.h"
+#include "source_and_asm.h"
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/api/request_limit.h"
 #include "symbolication/symbolication.h"

@@ -4,8 +4,8 @@
  * What /source/v1 and /asm/v1 share: requests with members that are texts, for
  * files of one module, and refusals.
  */
-#ifndef SYMBOLICATED_API_MOZILLA_REQUEST_MEMBERS_H
-#define SYMBOLICATED_API_MOZILLA_REQUEST_MEMBERS_H
+#ifndef SYMBOLICATED_API_MOZILLA_SOURCE_AND_ASM_H
+#define SYMBOLICATED_API_MOZILLA_SOURCE_AND_ASM_H
 
 #include "symbolicated/api/protocols.h"
 

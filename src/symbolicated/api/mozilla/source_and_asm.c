@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "request_members.h"
+#include "source_and_asm.h"
 
 #include <string.h>
 
