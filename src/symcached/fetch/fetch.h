@@ -18,7 +18,7 @@
 #include "source_outcome.h"
 #include "host.h"
 #include "reload_keys.h"
-#include "send_request.h"
+#include "send.h"
 #include "spnego.h"
 
 struct event_base;

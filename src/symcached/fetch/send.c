@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "send_request.h"
+#include "send.h"
 
 #include <errno.h>
 #include <stdbool.h>

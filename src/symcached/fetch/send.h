@@ -5,8 +5,8 @@
  * one, HEAD, or DELETE.  There is one try, redirects are not followed, and the
  * state of the host does not matter: the caller has a breaker of its own.
  */
-#ifndef SYMCACHED_FETCH_SEND_REQUEST_H
-#define SYMCACHED_FETCH_SEND_REQUEST_H
+#ifndef SYMCACHED_FETCH_SEND_H
+#define SYMCACHED_FETCH_SEND_H
 
 #include <stddef.h>
 #include <stdint.h>
