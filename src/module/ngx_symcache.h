@@ -434,7 +434,7 @@ ngx_symcache_transcoders_t *ngx_symcache_transcoders_create(ngx_pool_t *pool);
 void ngx_symcache_transcoders_best(ngx_symcache_ctx_t *ctx);
 
 
-/* ngx_symcache_helper_request.c */
+/* ngx_symcache_helper_question.c */
 
 /* Merges the upstream's part of the configuration. */
 void ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,

@@ -3,7 +3,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * One question to the helper, while it is under way: a lookup, or its status
- * page.  ngx_symcache_helper_request.c builds the question and gets its end,
+ * page.  ngx_symcache_helper_question.c builds the question and gets its end,
  * ngx_symcache_upstream_conn.c sends it to a server of the upstream,
  * ngx_symcache_helper_reply.c parses what comes back, and
  * ngx_symcache_upstream_state.c records each server for the access log.
@@ -59,7 +59,7 @@ struct ngx_symcache_helper_s {
 };
 
 
-/* ngx_symcache_helper_request.c */
+/* ngx_symcache_helper_question.c */
 
 /* Sets the local address by symcache_bind.  NGX_OK or NGX_ERROR. */
 ngx_int_t ngx_symcache_helper_local(ngx_symcache_helper_t *helper);
