@@ -26,7 +26,7 @@ _Static_assert(SOURCEBUNDLE_NAME_SIZE == SYMCACHE_NAME_MAX + 1,
 _Static_assert(IDENTITIES_MAX >= MACHO_SLICES_MAX, "not all images fit");
 
 /* A file, and the text of what is wrong with it. */
-struct input {
+struct identity_input {
     const uint8_t *data;
     size_t size;
     char *error;
@@ -49,7 +49,8 @@ static void set_guid(struct file_identity *id, const uint8_t guid[16],
     id->age = age;
 }
 
-static size_t read_pdb(const struct input *in, struct file_identity *id)
+static size_t read_pdb(const struct identity_input *in,
+                       struct file_identity *id)
 {
     struct pdb_identity got;
 
@@ -64,7 +65,8 @@ static size_t read_pdb(const struct input *in, struct file_identity *id)
     return 1;
 }
 
-static size_t read_portablepdb(const struct input *in, struct file_identity *id)
+static size_t read_portablepdb(const struct identity_input *in,
+                               struct file_identity *id)
 {
     struct portablepdb_identity got;
 
@@ -82,7 +84,8 @@ static size_t read_portablepdb(const struct input *in, struct file_identity *id)
 
 /* Text has no length field.  But a truncated copy, or one whose rest consists
  * of zeros, rarely ends with a line feed. */
-static size_t read_breakpad(const struct input *in, struct file_identity *id)
+static size_t read_breakpad(const struct identity_input *in,
+                            struct file_identity *id)
 {
     struct breakpad_identity got;
 
@@ -100,7 +103,8 @@ static size_t read_breakpad(const struct input *in, struct file_identity *id)
     return 1;
 }
 
-static size_t read_pe(const struct input *in, struct file_identity *id)
+static size_t read_pe(const struct identity_input *in,
+                      struct file_identity *id)
 {
     struct pe_code got;
 
@@ -117,7 +121,8 @@ static size_t read_pe(const struct input *in, struct file_identity *id)
     return 1;
 }
 
-static size_t read_elf(const struct input *in, struct file_identity *id)
+static size_t read_elf(const struct identity_input *in,
+                       struct file_identity *id)
 {
     struct elf_identity got;
     struct elf_altlink supplement;
@@ -146,7 +151,8 @@ static size_t read_elf(const struct input *in, struct file_identity *id)
     return 1;
 }
 
-static size_t read_macho(const struct input *in, struct file_identity *id)
+static size_t read_macho(const struct identity_input *in,
+                         struct file_identity *id)
 {
     struct macho_identity got;
     const struct macho_slice *slice;
@@ -171,7 +177,8 @@ static size_t read_macho(const struct input *in, struct file_identity *id)
     return got.num_slices;
 }
 
-static size_t read_wasm(const struct input *in, struct file_identity *id)
+static size_t read_wasm(const struct identity_input *in,
+                        struct file_identity *id)
 {
     struct wasm_identity got;
 
@@ -191,13 +198,14 @@ static size_t read_wasm(const struct input *in, struct file_identity *id)
 }
 
 /* Only its path identifies it. */
-static size_t read_symbfile(const struct input *in, struct file_identity *id)
+static size_t read_symbfile(const struct identity_input *in,
+                            struct file_identity *id)
 {
     id->features = SYMCACHE_HAS_DEBUG;
     return 1;
 }
 
-static size_t read_sourcebundle(const struct input *in,
+static size_t read_sourcebundle(const struct identity_input *in,
                                 struct file_identity *id)
 {
     struct sourcebundle_identity got;
@@ -215,7 +223,8 @@ static size_t read_sourcebundle(const struct input *in,
 
 /* The path identifies it.  If the file is not a mapping, the converter reports
  * that: then the file is malformed, not its source. */
-static size_t read_proguard(const struct input *in, struct file_identity *id)
+static size_t read_proguard(const struct identity_input *in,
+                            struct file_identity *id)
 {
     id->features = SYMCACHE_HAS_DEBUG;
     return 1;
@@ -231,7 +240,8 @@ static bool sniff_dwp(const uint8_t *data, size_t size)
 }
 
 /* Its path identifies it: the UUID in it is that of the symbol map. */
-static size_t read_uuidmap(const struct input *in, struct file_identity *id)
+static size_t read_uuidmap(const struct identity_input *in,
+                           struct file_identity *id)
 {
     uint8_t uuid[16];
 
@@ -242,14 +252,15 @@ static size_t read_uuidmap(const struct input *in, struct file_identity *id)
 }
 
 /* Only its path identifies it. */
-static size_t read_bcsymbolmap(const struct input *in,
+static size_t read_bcsymbolmap(const struct identity_input *in,
                                struct file_identity *id)
 {
     return 1;
 }
 
 /* The units in it have ids of their own, but the program's is not there. */
-static size_t read_dwp(const struct input *in, struct file_identity *id)
+static size_t read_dwp(const struct identity_input *in,
+                       struct file_identity *id)
 {
     if (!sniff_dwp(in->data, in->size)) {
         snprintf(in->error, in->error_size,
@@ -259,7 +270,8 @@ static size_t read_dwp(const struct input *in, struct file_identity *id)
     return 1;
 }
 
-static size_t read_il2cpp(const struct input *in, struct file_identity *id)
+static size_t read_il2cpp(const struct identity_input *in,
+                          struct file_identity *id)
 {
     size_t n;
     const char *text = line_mapping_id(in->data, in->size, &n);
@@ -271,7 +283,8 @@ static size_t read_il2cpp(const struct input *in, struct file_identity *id)
 }
 
 /* The server identifies it; the file contains no identity. */
-static size_t read_any(const struct input *in, struct file_identity *id)
+static size_t read_any(const struct identity_input *in,
+                       struct file_identity *id)
 {
     (void)in;
     (void)id;
@@ -303,7 +316,7 @@ static bool sniff_uuidmap(const uint8_t *data, size_t size)
 
 static const struct {
     bool (*sniff)(const uint8_t *data, size_t size); /* or NULL */
-    size_t (*read)(const struct input *in, struct file_identity *id);
+    size_t (*read)(const struct identity_input *in, struct file_identity *id);
 } formats[] = {
     [FORMAT_PDB] = {sniff_pdb, read_pdb},
     [FORMAT_BREAKPAD] = {breakpad_sniff, read_breakpad},
@@ -341,7 +354,7 @@ size_t identities_read(enum original_format format, const uint8_t *data,
                        size_t size, struct file_identity list[IDENTITIES_MAX],
                        char *error, size_t error_size)
 {
-    struct input in = {data, size, error, error_size};
+    struct identity_input in = {data, size, error, error_size};
     size_t i;
 
     memset(list, 0, IDENTITIES_MAX * sizeof(list[0]));

@@ -26,7 +26,7 @@ struct symstore_path_candidate {
 
 #define UTF16_PART 16384 /* bytes of a file that say whether it is */
 
-#define FAIL(c, ...)                                                          \
+#define NOT_IN_SYMSTORE(c, ...)                                               \
     (snprintf((c)->error, (c)->error_size, __VA_ARGS__), false)
 
 /* As Breakpad's dump_syms writes it of a program without a build id. */
@@ -54,12 +54,14 @@ static bool has_debug_id(struct symstore_path_candidate *c)
     snprintf(c->place->id, sizeof(c->place->id), "%s", got);
     if (c->parts[1] == NULL) {
         return !has_no_guid(c) ||
-               FAIL(c, "has an id of zeros, as all modules without one have");
+               NOT_IN_SYMSTORE(
+                   c, "has an id of zeros, as all modules without one have");
     }
     if (symcache_debug_id_parse(c->parts[1], strlen(c->parts[1]), &path) !=
             SYMCACHE_OK ||
         memcmp(path.guid, guid, sizeof(path.guid)) != 0 || path.age != age) {
-        return FAIL(c, "has the id %s, and not %.136s", got, c->parts[1]);
+        return NOT_IN_SYMSTORE(c, "has the id %s, and not %.136s", got,
+                               c->parts[1]);
     }
     return true;
 }
@@ -79,7 +81,8 @@ static bool has_file(struct symstore_path_candidate *c, const char *name)
                    strcasecmp(file + len, ".gz") == 0);
     }
     if (!is_same) {
-        return FAIL(c, "is called %s there, and not %.255s", name, file);
+        return NOT_IN_SYMSTORE(c, "is called %s there, and not %.255s", name,
+                               file);
     }
     snprintf(c->place->file, sizeof(c->place->file), "%s", name);
     return true;
@@ -96,7 +99,8 @@ static bool take_name(struct symstore_path_candidate *c)
     }
     if (symcache_name_parse(id->name, id->name_size, &key) != SYMCACHE_OK ||
         key.name[0] == '.') {
-        return FAIL(c, "is of a module with a name that is not allowed");
+        return NOT_IN_SYMSTORE(
+            c, "is of a module with a name that is not allowed");
     }
     memcpy(c->place->name, key.name, key.name_len + 1);
     return true;
@@ -122,11 +126,11 @@ static bool fits_text(struct symstore_path_candidate *c)
     stem = len;
     if (id->name_size > 0 &&
         (id->name_size != len || strncasecmp(id->name, name, len) != 0)) {
-        return FAIL(c, "is of %.*s, and not of %s", (int)id->name_size,
-                    id->name, name);
+        return NOT_IN_SYMSTORE(c, "is of %.*s, and not of %s",
+                               (int)id->name_size, id->name, name);
     }
     if (id->is_unfinished) {
-        return FAIL(c, "is cut off in its last line");
+        return NOT_IN_SYMSTORE(c, "is cut off in its last line");
     }
     if (len > 4 && strcmp(name + len - 4, ".pdb") == 0) {
         stem = len - 4;
@@ -134,7 +138,7 @@ static bool fits_text(struct symstore_path_candidate *c)
     snprintf(file, sizeof(file), "%.*s.sym", (int)stem, name);
     return strlen(file) <= SYMCACHE_NAME_MAX
                ? has_file(c, file)
-               : FAIL(c, "has a name that is too long");
+               : NOT_IN_SYMSTORE(c, "has a name that is too long");
 }
 
 /* crash.src.zip of crash.pdb, ring.src.zip of ring */
@@ -146,12 +150,14 @@ static bool fits_bundle(struct symstore_path_candidate *c)
     size_t stem;
 
     if (has_no_guid(c)) {
-        return FAIL(c, "is a source bundle of no module: it has no debug id");
+        return NOT_IN_SYMSTORE(
+            c, "is a source bundle of no module: it has no debug id");
     }
     if (c->parts[2] == NULL && own[0] != '\0') {
         if (symcache_name_parse(own, strlen(own), &key) != SYMCACHE_OK ||
             key.name[0] == '.') {
-            return FAIL(c, "is of a module with a name that is not allowed");
+            return NOT_IN_SYMSTORE(
+                c, "is of a module with a name that is not allowed");
         }
         memcpy(c->place->name, key.name, key.name_len + 1);
     }
@@ -162,7 +168,7 @@ static bool fits_bundle(struct symstore_path_candidate *c)
     snprintf(file, sizeof(file), "%.*s.src.zip", (int)stem, c->place->name);
     return strlen(file) <= SYMCACHE_NAME_MAX
                ? has_debug_id(c) && has_file(c, file)
-               : FAIL(c, "has a name that is too long");
+               : NOT_IN_SYMSTORE(c, "has a name that is too long");
 }
 
 static bool fits_image(struct symstore_path_candidate *c)
@@ -170,7 +176,8 @@ static bool fits_image(struct symstore_path_candidate *c)
     symcache_key_t *key = &c->place->ids[0], path = {0};
 
     if (c->id->is_cut) {
-        return FAIL(c, "is truncated: it ends before its sections do");
+        return NOT_IN_SYMSTORE(c,
+                               "is truncated: it ends before its sections do");
     }
     key->id_type = SYMCACHE_ID_PE;
     key->timestamp = c->id->timestamp;
@@ -184,8 +191,8 @@ static bool fits_image(struct symstore_path_candidate *c)
             SYMCACHE_OK ||
         path.id_type != SYMCACHE_ID_PE || path.timestamp != key->timestamp ||
         path.image_size != key->image_size) {
-        return FAIL(c, "has the id %s, and not %.136s", c->place->id,
-                    c->parts[1]);
+        return NOT_IN_SYMSTORE(c, "has the id %s, and not %.136s",
+                               c->place->id, c->parts[1]);
     }
     return has_file(c, c->place->name);
 }
@@ -259,13 +266,13 @@ static bool has_build_id(struct symstore_path_candidate *c,
         snprintf(file, sizeof(file), "%s", c->place->name);
         print_ssqp(c, ssqp, is_debug);
         if (strcasecmp(c->parts[1], c->place->id) != 0) {
-            return FAIL(c, "has the id %s, and not %.255s", c->place->id,
-                        c->parts[1]);
+            return NOT_IN_SYMSTORE(c, "has the id %s, and not %.255s",
+                                   c->place->id, c->parts[1]);
         }
     }
     if (is_debug ? !has_debug : !has_code) {
-        return FAIL(c, is_debug ? "has no debug information"
-                                : "has no code");
+        return NOT_IN_SYMSTORE(c, is_debug ? "has no debug information"
+                                           : "has no code");
     }
     if (strlen(file) > SYMCACHE_NAME_MAX || !has_file(c, file)) {
         return false;
@@ -283,14 +290,15 @@ static bool has_build_id(struct symstore_path_candidate *c,
 static bool fits_elf(struct symstore_path_candidate *c)
 {
     if (c->id->is_cut) {
-        return FAIL(c, "is truncated: it ends before its sections do");
+        return NOT_IN_SYMSTORE(c,
+                               "is truncated: it ends before its sections do");
     }
     if (c->id->build_len == 0) {
-        return FAIL(c, c->id->is_linked &&
-                               (c->id->features & SYMCACHE_HAS_DEBUG) != 0
-                           ? "is an ELF file without a build id: link it with "
-                             "-Wl,--build-id"
-                           : "is an ELF file without a build id");
+        return NOT_IN_SYMSTORE(
+            c, c->id->is_linked && (c->id->features & SYMCACHE_HAS_DEBUG) != 0
+                   ? "is an ELF file without a build id: link it with "
+                     "-Wl,--build-id"
+                   : "is an ELF file without a build id");
     }
     note_build_id(c);
     return has_build_id(c, &ssqp_elf);
@@ -301,9 +309,10 @@ static bool fits_macho(struct symstore_path_candidate *c)
     if (c->id->is_cut || c->id->build_len == 0) {
         return c->error[0] != '\0' ? false
                : c->id->is_cut
-                   ? FAIL(c, "is truncated or damaged: an image is not all "
-                             "there")
-                   : FAIL(c, "is a Mach-O file without a UUID");
+                   ? NOT_IN_SYMSTORE(
+                         c, "is truncated or damaged: an image is not all "
+                            "there")
+                   : NOT_IN_SYMSTORE(c, "is a Mach-O file without a UUID");
     }
     note_build_id(c);
     return has_build_id(c, &ssqp_macho);
@@ -313,8 +322,8 @@ static bool fits_macho(struct symstore_path_candidate *c)
 static bool has_kind(struct symstore_path_candidate *c, const char *name)
 {
     if (c->parts[1] != NULL && strcasecmp(c->parts[0], name) != 0) {
-        return FAIL(c, "is called %s there, and not %.255s", name,
-                    c->parts[0]);
+        return NOT_IN_SYMSTORE(c, "is called %s there, and not %.255s", name,
+                               c->parts[0]);
     }
     c->place->ids[0].id_type = SYMCACHE_ID_DEBUG;
     c->place->nids = 1;
@@ -339,8 +348,9 @@ static bool fits_mapping(struct symstore_path_candidate *c)
     }
     if (!symcache_debug_id_read(id, len, key->guid, &key->age) ||
         key->age != 0) {
-        return FAIL(c, "is a mapping, which needs a UUID in its name: "
-                       "<UUID>.txt");
+        return NOT_IN_SYMSTORE(c,
+                               "is a mapping, which needs a UUID in its name: "
+                               "<UUID>.txt");
     }
     return has_kind(c, name);
 }
@@ -365,10 +375,11 @@ static bool fits_auxiliary(struct symstore_path_candidate *c)
 
     if (!symcache_debug_id_read(id, len, key->guid, &key->age)) {
         if (c->parts[1] != NULL || !has_debug_id(c)) {
-            return FAIL(c,
-                        "is a file of type %s, which needs a UUID in its "
-                        "name",
-                        name);
+            return NOT_IN_SYMSTORE(
+                c,
+                "is a file of type %s, which needs a UUID in its "
+                "name",
+                name);
         }
     }
     return has_kind(c, name);
@@ -414,12 +425,12 @@ bool symstore_path_find(const struct file_identity *list, size_t n,
     if (symcache_name_parse(parts[0], strlen(parts[0]), &key) !=
             SYMCACHE_OK ||
         parts[0][0] == '.') {
-        return FAIL(&c, "has a name that is not allowed");
+        return NOT_IN_SYMSTORE(&c, "has a name that is not allowed");
     }
     memcpy(place->name, key.name, key.name_len + 1);
     if (rules[format].fits == NULL ||
         (parts[1] == NULL && parts[2] != NULL && rules[format].needs_id)) {
-        return FAIL(&c, UNKNOWN);
+        return NOT_IN_SYMSTORE(&c, UNKNOWN);
     }
     for (c.id = list; c.id < list + n && !fits; c.id++) {
         fits = rules[format].fits(&c);

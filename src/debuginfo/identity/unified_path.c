@@ -22,7 +22,7 @@
 #define MH_OBJECT 1   /* mach-o/loader.h: of a linker */
 #define CODE_ID_MIN 2 /* bytes, as the first one is a folder */
 
-struct input {
+struct unified_input {
     const uint8_t *data;
     size_t size;
     struct unified_path *path;
@@ -30,13 +30,13 @@ struct input {
     size_t error_size;
 };
 
-static int fail_path(const struct input *in, const char *what)
+static int fail_path(const struct unified_input *in, const char *what)
 {
     snprintf(in->error, in->error_size, "%s", what);
     return -1;
 }
 
-static void set_format(const struct input *in, const char *format,
+static void set_format(const struct unified_input *in, const char *format,
                        const char *arch, enum unified_type type)
 {
     snprintf(in->path->format, sizeof(in->path->format), "%s", format);
@@ -44,7 +44,8 @@ static void set_format(const struct input *in, const char *format,
     in->path->type = type;
 }
 
-static int set_code_id(const struct input *in, const uint8_t *id, size_t size)
+static int set_code_id(const struct unified_input *in, const uint8_t *id,
+                       size_t size)
 {
     if (size < CODE_ID_MIN || size > SYMCACHE_BUILD_ID_MAX) {
         return fail_path(in, "has no id, or one that is too long");
@@ -54,7 +55,7 @@ static int set_code_id(const struct input *in, const uint8_t *id, size_t size)
 }
 
 /* As Breakpad writes it, in lower case. */
-static int set_debug_id(const struct input *in, const uint8_t guid[16],
+static int set_debug_id(const struct unified_input *in, const uint8_t guid[16],
                         uint32_t age)
 {
     static const uint8_t none[16];
@@ -67,7 +68,7 @@ static int set_debug_id(const struct input *in, const uint8_t guid[16],
     return 1;
 }
 
-static int read_elf(const struct input *in)
+static int read_elf(const struct unified_input *in)
 {
     struct elf_identity got;
 
@@ -91,7 +92,7 @@ static int read_elf(const struct input *in)
                : set_debug_id(in, got.guid, 0);
 }
 
-static int read_macho(const struct input *in)
+static int read_macho(const struct unified_input *in)
 {
     struct macho_identity got;
     const struct macho_slice *slice = got.slices;
@@ -115,7 +116,7 @@ static int read_macho(const struct input *in)
     return set_code_id(in, slice->uuid, sizeof(slice->uuid));
 }
 
-static int read_pe(const struct input *in)
+static int read_pe(const struct unified_input *in)
 {
     struct pe_code got;
 
@@ -132,7 +133,7 @@ static int read_pe(const struct input *in)
     return set_debug_id(in, got.debug_id.guid, got.debug_id.age);
 }
 
-static int read_pdb(const struct input *in)
+static int read_pdb(const struct unified_input *in)
 {
     struct pdb_identity got;
 
@@ -145,7 +146,7 @@ static int read_pdb(const struct input *in)
     return set_debug_id(in, got.guid, got.age);
 }
 
-static int read_portablepdb(const struct input *in)
+static int read_portablepdb(const struct unified_input *in)
 {
     struct portablepdb_identity got;
 
@@ -158,7 +159,7 @@ static int read_portablepdb(const struct input *in)
     return set_debug_id(in, got.guid, got.stamp);
 }
 
-static int read_wasm(const struct input *in)
+static int read_wasm(const struct unified_input *in)
 {
     struct wasm_identity got;
 
@@ -174,7 +175,7 @@ static int read_wasm(const struct input *in)
 
 /* Readers look for a bundle under the id of its module: of a PE that is the
  * debug id, although the bundle may have a code id, which is short. */
-static int read_sourcebundle(const struct input *in)
+static int read_sourcebundle(const struct unified_input *in)
 {
     struct sourcebundle_identity got;
 
@@ -203,7 +204,7 @@ const char *unified_word(enum unified_type type)
 
 /* <UUID>.plist and <UUID>.bcsymbolmap.  A property list without a UUID in it
  * is one of many others. */
-static int read_map(const struct input *in, const char *name,
+static int read_map(const struct unified_input *in, const char *name,
                     enum unified_type type)
 {
     const char *dot = strrchr(name, '.');
@@ -228,7 +229,7 @@ int unified_path_read(const uint8_t *data, size_t size, const char *name,
                       struct unified_path *path, char *error,
                       size_t error_size)
 {
-    const struct input in = {data, size, path, error, error_size};
+    const struct unified_input in = {data, size, path, error, error_size};
 
     memset(path, 0, sizeof(*path));
     if (wasm_sniff(data, size)) {
