@@ -124,7 +124,7 @@ static void examine_any(const uint8_t *data, size_t size, void *result)
     }
 }
 
-struct place_result {
+struct examine_place_result {
     bool is_read; /* by the parser, to the end */
     bool is_found;
     char name[SYMCACHE_NAME_MAX + 1]; /* of the file */
@@ -132,9 +132,9 @@ struct place_result {
     struct symstore_path place;
 };
 
-static void find_place(const uint8_t *data, size_t size, void *result)
+static void examine_for_place(const uint8_t *data, size_t size, void *result)
 {
-    struct place_result *r = result;
+    struct examine_place_result *r = result;
     const char *const parts[3] = {r->name, NULL, NULL};
 
     r->is_found = symstore_path_read(data, size, parts, false, &r->place,
@@ -142,16 +142,16 @@ static void find_place(const uint8_t *data, size_t size, void *result)
     r->is_read = true;
 }
 
-struct unified_result {
+struct examine_unified_result {
     int status;
     char name[SYMCACHE_NAME_MAX + 1];
     char error[512];
     struct unified_path path;
 };
 
-static void find_unified(const uint8_t *data, size_t size, void *result)
+static void examine_for_unified(const uint8_t *data, size_t size, void *result)
 {
-    struct unified_result *r = result;
+    struct examine_unified_result *r = result;
 
     r->status = unified_path_read(data, size, r->name, &r->path, r->error,
                                   sizeof(r->error));
@@ -292,9 +292,9 @@ static bool is_unified(struct unified_path *path)
 int examine_unified(int fd, const char *name, struct unified_path *path,
                     char *error, size_t size)
 {
-    struct unified_result result = {.status = -1};
+    struct examine_unified_result result = {.status = -1};
     struct examination examination = {.fd = fd,
-                                      .examine = find_unified,
+                                      .examine = examine_for_unified,
                                       .result = &result,
                                       .result_size = sizeof(result),
                                       .error = result.error,
@@ -349,9 +349,9 @@ bool examine_is_packed(int fd)
 int examine_place(int fd, const char *name, struct symstore_path *place,
                   char *error, size_t size)
 {
-    struct place_result result = {0};
+    struct examine_place_result result = {0};
     struct examination examination = {.fd = fd,
-                                      .examine = find_place,
+                                      .examine = examine_for_place,
                                       .result = &result,
                                       .result_size = sizeof(result),
                                       .error = result.error,
