@@ -24,14 +24,14 @@ static const char *const trees[] = {"", "/.try"};
 #define TREES (sizeof(trees) / sizeof(trees[0]))
 
 /* Paths of files in lists. */
-struct paths {
+struct upload_paths {
     struct table table; /* of the texts */
     char **texts;       /* of lists */
     size_t n;
 };
 
 /* Adds a path.  Returns false if it is there already. */
-static bool add_path(struct paths *paths, const char *path)
+static bool upload_paths_add(struct upload_paths *paths, const char *path)
 {
     uint64_t hash = table_hash_text(&paths->table, path);
     const char *other;
@@ -49,7 +49,7 @@ static bool add_path(struct paths *paths, const char *path)
     return true;
 }
 
-static void free_paths(struct paths *paths)
+static void upload_paths_free(struct upload_paths *paths)
 {
     while (paths->n > 0) {
         free(paths->texts[--paths->n]);
@@ -60,8 +60,10 @@ static void free_paths(struct paths *paths)
 }
 
 /* Reads a list, which lives as long as paths.  NULL: it is gone. */
-static const char *read_list(struct paths *paths, const char *root,
-                             const struct build_labels *labels, size_t *size)
+static const char *upload_paths_read_list(struct upload_paths *paths,
+                                          const char *root,
+                                          const struct build_labels *labels,
+                                          size_t *size)
 {
     char **texts = realloc(paths->texts, (paths->n + 1) * sizeof(texts[0]));
     char *text = build_list_read(root, labels, size);
@@ -112,21 +114,21 @@ static void show_build(const char *root, const struct build *build,
                        bool is_json)
 {
     char text[PRINTABLE_SIZE_MAX], time[PRINTABLE_TIME_MAX];
-    struct paths paths = {.n = 0};
+    struct upload_paths paths = {.n = 0};
     const char *list, *path;
     size_t size, at = 0, files = 0;
     uint64_t bytes = 0;
     struct stat st;
     cJSON *object;
 
-    list = read_list(&paths, root, &build->labels, &size);
+    list = upload_paths_read_list(&paths, root, &build->labels, &size);
     while (list != NULL && (path = build_list_next(list, size, &at)) != NULL) {
-        if (add_path(&paths, path) && find_file(root, path, &st)) {
+        if (upload_paths_add(&paths, path) && find_file(root, path, &st)) {
             files++;
             bytes += (uint64_t)st.st_size;
         }
     }
-    free_paths(&paths);
+    upload_paths_free(&paths);
     if (is_json) {
         object = labels_object(&build->labels);
         cJSON_AddNumberToObject(object, "files", (double)files);
@@ -190,7 +192,7 @@ int upload_builds_files(const char *root, const struct build_pattern *pattern,
     struct stat st;
 
     for (i = 0; i < TREES; i++) {
-        struct paths paths = {.n = 0};
+        struct upload_paths paths = {.n = 0};
 
         one = read_tree(tree, root, i, &lists);
         if (one != COMMAND_OK) {
@@ -198,13 +200,14 @@ int upload_builds_files(const char *root, const struct build_pattern *pattern,
         }
         for (j = 0; j < lists.n; j++) {
             list = build_pattern_matches(pattern, &lists.builds[j].labels)
-                       ? read_list(&paths, tree, &lists.builds[j].labels,
-                                   &size)
+                       ? upload_paths_read_list(&paths, tree,
+                                                &lists.builds[j].labels, &size)
                        : NULL;
             at = 0;
             while (list != NULL &&
                    (path = build_list_next(list, size, &at)) != NULL) {
-                if (add_path(&paths, path) && find_file(tree, path, &st)) {
+                if (upload_paths_add(&paths, path) &&
+                    find_file(tree, path, &st)) {
                     snprintf(full, sizeof(full), "%.2000s/%.2000s", tree,
                              path);
                     print(arg, full);
@@ -212,7 +215,7 @@ int upload_builds_files(const char *root, const struct build_pattern *pattern,
                 }
             }
         }
-        free_paths(&paths);
+        upload_paths_free(&paths);
         build_lists_clear(&lists);
     }
     return code;
@@ -268,18 +271,18 @@ static int no_list(const char *tree, const struct build_labels *labels)
 }
 
 /* Takes note of the files of a build that stays.  Returns an exit code. */
-static int keep_path(struct paths *kept, const char *tree,
+static int keep_path(struct upload_paths *kept, const char *tree,
                      const struct build_labels *labels)
 {
     const char *list, *path;
     size_t size, at = 0;
 
-    list = read_list(kept, tree, labels, &size);
+    list = upload_paths_read_list(kept, tree, labels, &size);
     if (list == NULL) {
         return no_list(tree, labels);
     }
     while ((path = build_list_next(list, size, &at)) != NULL) {
-        (void)add_path(kept, path);
+        (void)upload_paths_add(kept, path);
     }
     return COMMAND_OK;
 }
@@ -319,9 +322,9 @@ static void tell_removed(const struct settings *settings,
 /* Removes the files of a build, and then its list.  handled has the files that
  * stay, and then those that were removed as well; begun is when the first list
  * was read. */
-static int forget(const struct settings *settings, struct paths *handled,
-                  const char *tree, const char *prefix,
-                  const struct build_labels *labels,
+static int forget(const struct settings *settings,
+                  struct upload_paths *handled, const char *tree,
+                  const char *prefix, const struct build_labels *labels,
                   const struct timespec *begun,
                   int (*remove)(const struct settings *settings, char *path))
 {
@@ -331,12 +334,12 @@ static int forget(const struct settings *settings, struct paths *handled,
     char text[PATH_MAX];
     size_t size, at = 0;
 
-    list = read_list(handled, tree, labels, &size);
+    list = upload_paths_read_list(handled, tree, labels, &size);
     if (list == NULL) {
         return no_list(tree, labels);
     }
     while ((path = build_list_next(list, size, &at)) != NULL) {
-        if (!add_path(handled, path)) {
+        if (!upload_paths_add(handled, path)) {
             continue;
         }
         snprintf(text, sizeof(text), "%s%.2000s", prefix, path);
@@ -372,7 +375,7 @@ int upload_builds_forget(const struct settings *settings, const char *root,
 
     clock_gettime(CLOCK_REALTIME_COARSE, &begun); /* which files have */
     for (i = 0; i < TREES; i++) {
-        struct paths paths = {.n = 0};
+        struct upload_paths paths = {.n = 0};
 
         one = read_tree(tree, root, i, &lists);
         if (one != COMMAND_OK) {
@@ -384,7 +387,7 @@ int upload_builds_forget(const struct settings *settings, const char *root,
             }
         }
         if (one != COMMAND_OK) { /* it could have any of the files */
-            free_paths(&paths);
+            upload_paths_free(&paths);
             build_lists_clear(&lists);
             return one;
         }
@@ -398,7 +401,7 @@ int upload_builds_forget(const struct settings *settings, const char *root,
                          &lists.builds[j].labels, &begun, remove);
             code = one > code ? one : code;
         }
-        free_paths(&paths);
+        upload_paths_free(&paths);
         build_lists_clear(&lists);
     }
     return code == COMMAND_OK && n == 0
