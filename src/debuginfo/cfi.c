@@ -158,7 +158,6 @@ int cfi_register(struct cfi *cfi, const char *text, struct cfi_register *reg)
 
 int cfi_range(struct cfi *cfi, uint64_t start, uint64_t size)
 {
-    cfi->has_ranges = true;
     if (cfi->writer == NULL) {
         return begin_line(cfi, "STACK CFI INIT") != 0 ||
                        put_hex(cfi, start) != 0

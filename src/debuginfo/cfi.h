@@ -26,7 +26,6 @@ struct cfi {
     struct failure *failure;
     struct cficache_writer *writer; /* NULL: text is written */
     const struct symc_sink *sink;
-    bool has_ranges; /* other than corrections */
     bool is_in_line;
     bool is_correction; /* the range is one */
     size_t used;

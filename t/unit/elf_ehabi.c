@@ -25,6 +25,7 @@
 #define INDEX_AT 0x300
 #define TABLE_AT 0x400
 #define NAMES_AT 0x500
+#define FRAMES_AT 0x580
 #define FILE_SIZE 0x600
 #define FUNCTION 0x10 /* bytes */
 
@@ -59,7 +60,8 @@ static void put_section(struct image *m, size_t n, uint32_t name,
 /* A library without functions. */
 static void make(struct image *m, bool is_big, unsigned type, unsigned machine)
 {
-    static const char names[] = "\0.text\0.ARM.exidx\0.ARM.extab\0.names";
+    static const char names[] =
+        "\0.text\0.ARM.exidx\0.ARM.extab\0.names\0.debug_frame";
 
     memset(m, 0, sizeof(*m));
     m->is_big = is_big;
@@ -74,7 +76,7 @@ static void make(struct image *m, bool is_big, unsigned type, unsigned machine)
     put(m, 42, 32, 2);
     put(m, 44, 1, 2);
     put(m, 46, 40, 2);
-    put(m, 48, 5, 2);
+    put(m, 48, 6, 2);
     put(m, 50, 4, 2);
     put(m, 52, 1, 4); /* PT_LOAD */
     put(m, 60, LOAD, 4);
@@ -84,6 +86,7 @@ static void make(struct image *m, bool is_big, unsigned type, unsigned machine)
     put_section(m, 2, 7, INDEX_AT, 0);
     put_section(m, 3, 18, TABLE_AT, 0);
     put_section(m, 4, 29, NAMES_AT, sizeof(names));
+    put_section(m, 5, 36, FRAMES_AT, 0);
     memcpy(m->data + NAMES_AT, names, sizeof(names));
 }
 
@@ -261,6 +264,52 @@ static void test_thumb(void **state)
     assert_rules(&m, 1, "");
 }
 
+/* Objects that are linked together have exception tables, or DWARF, or both.
+ * The latter is the better of the two where it is. */
+static void test_dwarf(void **state)
+{
+    size_t i;
+    char text[400];
+    struct image m;
+    struct output cache;
+    /* a CIE (sp+0, lr), and from the second function on, 4 bytes into the third
+     * one, an FDE with sp+16 */
+    static const uint32_t frames[] = {
+        12, 0xffffffff, 0x7c010001, 0x000d0c0e,
+        16, 0, LOAD + TEXT_AT + FUNCTION, FUNCTION + 4, 0x0000100e};
+    static const char saved[] = "sp+8 sp+4^ r4: sp+0^";
+    static const struct {
+        uint32_t address;
+        bool is_corrected;
+        const char *rules;
+    } cases[] = {
+        {TEXT_AT, true, saved},
+        {TEXT_AT, false, ""},
+        {TEXT_AT + FUNCTION - 1, true, saved},
+        {TEXT_AT + FUNCTION, true, "sp+16 lr+0"},
+        {TEXT_AT + FUNCTION, false, "sp+16 lr+0"},
+        {TEXT_AT + 2 * FUNCTION + 3, true, "sp+16 lr+0"},
+        {TEXT_AT + 2 * FUNCTION + 4, true, saved},
+        {TEXT_AT + 2 * FUNCTION + 4, false, ""},
+    };
+
+    (void)state;
+    make(&m, false, 3, 40);
+    for (i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+        put(&m, FRAMES_AT + i * 4, frames[i], 4);
+    }
+    put_section(&m, 5, 36, FRAMES_AT, sizeof(frames));
+    for (i = 0; i < 3; i++) {
+        add_function(&m, 0x80a8b0b0);
+    }
+    convert(&elf_format, m.data, sizeof(m.data), false, &cache);
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        describe(&cache, cases[i].address, cases[i].is_corrected, text,
+                 sizeof(text));
+        assert_string_equal(text, cases[i].rules);
+    }
+}
+
 /* The text has none of it, and other files have none. */
 static void test_others(void **state)
 {
@@ -332,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_instructions),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_thumb),
+        cmocka_unit_test(test_dwarf),
         cmocka_unit_test(test_others),
         cmocka_unit_test(test_compiler),
     };

@@ -43,10 +43,9 @@ int elf_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
     if (file.type == ELF_REL) {
         return 0; /* only a linker knows the addresses of functions */
     }
-    if (read_section(&file, "debug_frame", cfi) != 0 ||
-        read_section(&file, "eh_frame", cfi) != 0) {
-        return -1;
-    }
-    /* linkers leave an empty .eh_frame in files without DWARF frames */
-    return cfi->has_ranges ? 0 : elf_ehabi_read(&file, cfi);
+    return read_section(&file, "debug_frame", cfi) != 0 ||
+                   read_section(&file, "eh_frame", cfi) != 0 ||
+                   elf_ehabi_read(&file, cfi) != 0
+               ? -1
+               : 0;
 }

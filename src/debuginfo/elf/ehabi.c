@@ -357,6 +357,9 @@ int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi)
     if (open_registers(&r) != 0) {
         return -1;
     }
+    if (cfi->writer != NULL) {
+        cfi->writer->fills_gaps = true; /* DWARF knows prologs, too */
+    }
     for (at = 0; index.section.size - at >= ENTRY; at += ENTRY) {
         start = entry_start(file, &index, at);
         end = index.section.size - at < 2 * ENTRY

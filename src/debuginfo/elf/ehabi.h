@@ -13,7 +13,8 @@
 
 /*
  * Adds all functions as corrections, as the "symbolic" library does not read
- * these tables.  Of entries that are damaged, or whose instructions cannot be
+ * these tables.  They count where DWARF, which is of some objects only, says
+ * nothing.  Of entries that are damaged, or whose instructions cannot be
  * written as rules, nothing is added.  Returns 0, or -1 with the failure set.
  */
 int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi);

@@ -539,6 +539,23 @@ static int make_win(const struct cficache_writer *w,
     return rc;
 }
 
+/* Makes the map of corrections, which readers ask first. */
+static int make_corrections(const struct cficache_writer *w,
+                            struct cficache_points *maps)
+{
+    int rc;
+    struct cficache_points merged = {0};
+
+    if (!w->fills_gaps) {
+        return 0;
+    }
+    rc = cficache_points_merge(&merged, &maps[CFICACHE_RULES],
+                               &maps[CFICACHE_CORRECTIONS]);
+    free(maps[CFICACHE_CORRECTIONS].data);
+    maps[CFICACHE_CORRECTIONS] = merged;
+    return rc;
+}
+
 enum symc_status
 cficache_writer_finish(struct cficache_writer *w,
                        const struct cficache_identity *identity,
@@ -553,7 +570,8 @@ cficache_writer_finish(struct cficache_writer *w,
             status = SYMC_NO_MEMORY;
         }
     }
-    if (status == SYMC_OK && make_win(w, &maps[CFICACHE_WIN]) != 0) {
+    if (status == SYMC_OK && (make_corrections(w, maps) != 0 ||
+                              make_win(w, &maps[CFICACHE_WIN]) != 0)) {
         status = SYMC_NO_MEMORY;
     }
     if (status == SYMC_OK) {

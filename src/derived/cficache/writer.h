@@ -41,6 +41,7 @@ struct cficache_writer {
     uint8_t *records;
     size_t num_records;
     size_t record_room;
+    bool fills_gaps; /* corrections count only where there are no rules */
     /* the range that was begun last */
     bool is_open;
     bool is_unsorted;
