@@ -9,6 +9,7 @@
 
 #include "base/artifact_list.h"
 #include "base/percent.h"
+#include "js_wants.h"
 #include "proto/url.h"
 #include "schema.h"
 #include "symbolication/js/js.h"

@@ -13,6 +13,7 @@
 #include "native_call.h"
 #include "js_answer.h"
 #include "js_headers.h"
+#include "js_wants.h"
 #include "proto/url.h"
 #include "short_answer.h"
 
@@ -122,7 +123,7 @@ static enum api_next js_step(struct api_call *api, struct api_reply *reply)
         js_files_begin(&call->files);
         if (!js_modules_find(&call->files, call->modules, call->places,
                              has_all_lines) &&
-            js_files_round(&call->files, api)) {
+            js_wants_round(&call->files, api)) {
             return API_WANTS;
         }
     }

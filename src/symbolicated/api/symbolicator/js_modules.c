@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "js_modules.h"
+#include "js_wants.h"
 #include "schema.h"
 
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static bool find_map(struct js_files *files, const struct js_script *script,
             module->is_embedded = true;
             module->resolved_with = module->script->resolved_with;
             return take_cache(module,
-                              js_files_cache(files, module->script, NULL));
+                              js_want_cache(files, module->script, NULL));
         }
         reference = absent;
     }
@@ -135,7 +136,7 @@ static bool find_map(struct js_files *files, const struct js_script *script,
     return module->map->state == JS_FILE_MISSING ||
            (module->map->state == JS_FILE_FOUND &&
             take_cache(module,
-                       js_files_cache(files, module->script, module->map)));
+                       js_want_cache(files, module->script, module->map)));
 }
 
 static bool find_script(struct js_files *files, const struct js_script *script,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "js_wants.h"
 #include "schema.h"
 
 /* "scraping.allowed_origins" ----------------------------------------------- */

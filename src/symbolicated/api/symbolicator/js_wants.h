@@ -1,0 +1,47 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The files of stores that a call of POST /symbolicate-js wants, each once: a
+ * want lives as long as the call, and is asked for in its next round.
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_WANTS_H
+#define SYMBOLICATED_API_SYMBOLICATOR_JS_WANTS_H
+
+#include "js_files.h"
+
+/*
+ * Wants the file at a URL: for ever, or of this hour, with the credentials of
+ * the source or as a client's.  *since is the hour then.  NULL: it cannot be
+ * wanted, or has_failed.
+ */
+struct js_want *js_want_url(struct js_files *files, struct symc_string url,
+                            bool is_hourly, bool is_scraped, uint64_t *since);
+
+/* The same of the SourceCache of the bundle at a URL, which stays as it is. */
+struct js_want *js_want_bundle(struct js_files *files, struct symc_string url);
+
+/* The same of a list of our own uploads (base/artifact_list.h), a SHA-1 in
+ * each line, and of the bundle that has one. */
+struct js_want *js_want_list(struct js_files *files, const char *name);
+struct js_want *js_want_upload(struct js_files *files, struct symc_string sum);
+
+/* NULL is not pending, and has no module. */
+bool js_want_is_pending(const struct js_want *want);
+const struct api_module *js_want_module(const struct js_want *want);
+
+/* Takes what has become of a want into a file. */
+void js_want_take(struct js_file *file, const struct js_want *want);
+
+/* The JsCache of a script and its map, or of a script alone (NULL), which have
+ * been found.  NULL: it is pending, or has_failed. */
+const struct api_module *js_want_cache(struct js_files *files,
+                                       const struct js_file *script,
+                                       const struct js_file *map);
+
+/* Adds a round to the call of what is pending.  Returns false if nothing is,
+ * or without memory. */
+bool js_wants_round(struct js_files *files, struct api_call *call);
+
+void js_wants_free(struct js_files *files);
+
+#endif
