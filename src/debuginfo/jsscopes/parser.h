@@ -152,13 +152,19 @@ bool jsparse_template(struct parser *p);
 /* primary.c */
 bool jsparse_primary(struct parser *p);
 
-/* functions.c */
+/* patterns.c */
+bool jsparse_pattern(struct parser *p);
+/* Reads elements with commas between up to a bracket. */
+bool jsparse_elements(struct parser *p, uint32_t end);
+/* Reads a key of a literal, class or pattern. */
+bool jsparse_key(struct parser *p, struct key *key);
+
+/* functions_and_classes.c */
 /* Reads a function after "function", which began at start. */
 bool jsparse_function(struct parser *p, uint32_t start, bool is_async);
 /* Reads a class from "class" on. */
 bool jsparse_class(struct parser *p, bool is_declaration);
 bool jsparse_object(struct parser *p);
-bool jsparse_pattern(struct parser *p);
 /* Reads the body of an arrow function that began at start, from "=>" on. */
 bool jsparse_arrow(struct parser *p, uint32_t start, bool is_async);
 /* Reads an arrow function from its parameters on. */
