@@ -1,6 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include "module_cache.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,7 +10,6 @@
 #include <sys/queue.h>
 #include "base/clock.h"
 #include "base/hash_table.h"
-#include "files.h"
 #include "proto/path.h"
 
 /* Clients choose these keys; when there are so many, all are forgotten. */
