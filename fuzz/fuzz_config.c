@@ -14,7 +14,7 @@
 
 #include "base/stat_timeout.h"
 #include "config/config.h"
-#include "symcached/source/source.h"
+#include "symcached/source/sources.h"
 
 #define CONFIG_FD 100
 #define NAMED_FD 101

@@ -11,7 +11,7 @@
 
 #include "base/stat_timeout.h"
 #include "base/task.h"
-#include "symcached/source/source.h"
+#include "symcached/source/sources.h"
 
 /* Long, because shares that hang are waited for one after the other. */
 #define RELOAD_SECONDS 60

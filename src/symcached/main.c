@@ -28,7 +28,7 @@
 #include "base/async_unlink.h"
 #include "base/daemon_start.h"
 #include "symcached/server/server.h"
-#include "symcached/source/source.h"
+#include "symcached/source/sources.h"
 #include "symcached/tier/tier.h"
 #include "symcached/transcode/transcode.h"
 #include "symcached/space/space.h"

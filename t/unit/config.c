@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "config/config.h"
-#include "symcached/source/source.h"
+#include "symcached/source/sources.h"
 
 static char file[] = "/tmp/symcache-config.XXXXXX";
 

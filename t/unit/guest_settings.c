@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "config/config.h"
-#include "symcached/source/source.h"
+#include "symcached/source/sources.h"
 #include "symcached/guest/guest_config.h"
 
 #define SECRET "$PATH$$ @/etc/passwd \\\"${HOME}"

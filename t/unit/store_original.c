@@ -19,7 +19,7 @@
 #include <cmocka.h>
 #include "base/workdir.h"
 #include "config/config.h"
-#include "symcached/source/source.h"
+#include "symcached/source/sources.h"
 #include "symcached/tier/call.h"
 
 #define ID "0123456789ABCDEF0123456789ABCDEF1"

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symcached/source/source.h"
+#include "symcached/source/sources.h"
 
 static void add_path(cJSON *object, const char *name, const char *scheme,
                      const char *folder, const char *file)

@@ -12,7 +12,7 @@
 #include <time.h>
 #include "base/hash_table.h"
 #include "proto/provenance.h"
-#include "symcached/source/source.h"
+#include "symcached/source/layout.h"
 
 #define LOGS_MAX 1000 /* about 20 MB when all are full */
 #define ATTEMPTS_MAX 64

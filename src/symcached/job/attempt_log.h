@@ -9,7 +9,7 @@
 #define SYMCACHED_JOB_ATTEMPT_LOG_H
 
 #include <cjson/cJSON.h>
-#include "symcached/source/source.h"
+#include "symcached/source/lookup.h"
 
 struct attempt_log;
 struct attempt_logs;

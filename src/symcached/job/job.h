@@ -14,7 +14,9 @@
 
 #include <cjson/cJSON.h>
 #include "config/config.h"
-#include "symcached/source/source.h"
+#include "symcached/source/sources.h"
+#include "symcached/source/tier_redirect.h"
+#include "symcached/source/via_header.h"
 #include "proto/answer.h"
 #include "conversion_slots.h"
 
