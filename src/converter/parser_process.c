@@ -49,7 +49,7 @@
  * find and clear many of them takes longer than they save. */
 #define SCRATCH_HUGE (64 * MIB)
 
-struct input {
+struct parser_input {
     const uint8_t *data;
     size_t size;
     uint8_t *expanded;  /* room for an expanded PDB, or NULL */
@@ -60,13 +60,13 @@ struct input {
 };
 
 /* Bytes that the parser works on: for limits that grow with the file. */
-static size_t work_size(const struct input *input)
+static size_t work_size(const struct parser_input *input)
 {
     return (input->size > input->room ? input->size : input->room) +
            input->map_size;
 }
 
-struct output {
+struct parser_output {
     int fd;
     uint64_t left;   /* bytes that it may still have */
     bool is_bounded; /* our caller has set a lower RLIMIT_FSIZE than we do */
@@ -125,8 +125,8 @@ static int map_file(int fd, const uint8_t **data, size_t *size,
     return 0;
 }
 
-static int map_input(const struct parser_process_job *job, struct input *input,
-                     struct failure *failure)
+static int map_input(const struct parser_process_job *job,
+                     struct parser_input *input, struct failure *failure)
 {
     return map_file(job->input_fd, &input->data, &input->size, failure) != 0 ||
                    (job->map_fd >= 0 &&
@@ -138,7 +138,7 @@ static int map_input(const struct parser_process_job *job, struct input *input,
 
 /* Reserves room for the expanded form of a compressed PDB, before the sandbox
  * limits memory.  Only the used part takes memory. */
-static int map_expanded(struct input *input, struct failure *failure)
+static int map_expanded(struct parser_input *input, struct failure *failure)
 {
     uint64_t room;
     void *p;
@@ -162,7 +162,7 @@ static int map_expanded(struct input *input, struct failure *failure)
 }
 
 /* Puts an ordinary PDB in the place of a compressed one. */
-static int expand_input(struct input *input, struct failure *failure)
+static int expand_input(struct parser_input *input, struct failure *failure)
 {
     static const enum failure_code codes[] = {
         [MSFZ_OK] = FAILURE_NONE,         [MSFZ_UNKNOWN] = FAILURE_MSFZ,
@@ -195,7 +195,7 @@ static int expand_input(struct input *input, struct failure *failure)
  * Without it that data is in memory, which is so as well where our caller
  * allows only smaller files.  Returns the size, or 0.
  */
-static size_t map_scratch(const struct input *input)
+static size_t map_scratch(const struct parser_input *input)
 {
     int fd;
     void *p = MAP_FAILED;
@@ -228,7 +228,7 @@ static size_t map_scratch(const struct input *input)
 /* About ten times what the outputs of real files need.  Source files are not
  * packed there, and have a limit of their own.  A JsCache has 28 bytes for each
  * position, for which "C," or "CAAC," is enough in a source map. */
-static uint64_t output_limit(const struct input *input)
+static uint64_t output_limit(const struct parser_input *input)
 {
     return 64 * MIB +
            (sourcebundle_sniff(input->data, input->size) ||
@@ -238,8 +238,9 @@ static uint64_t output_limit(const struct input *input)
            6 * (uint64_t)input->map_size;
 }
 
-static int enter_sandbox(const struct conversion *c, const struct input *input,
-                         size_t scratch, struct failure *failure)
+static int enter_sandbox(const struct conversion *c,
+                         const struct parser_input *input, size_t scratch,
+                         struct failure *failure)
 {
     size_t size = work_size(input);
     char error[200];
@@ -280,7 +281,7 @@ static bool is_bounded_below(uint64_t size)
 
 static int write_all(void *context, const void *data, size_t size)
 {
-    struct output *output = context;
+    struct parser_output *output = context;
     ssize_t n;
     const char *p;
 
@@ -315,7 +316,7 @@ static int refuse_kind(symcache_kind_e wanted, struct failure *failure)
 
 /* A module has the name of its file. */
 static int write_breakpad(const struct conversion *c,
-                          const struct input *input,
+                          const struct parser_input *input,
                           const struct symc_sink *sink,
                           struct debuginfo_result *result,
                           struct failure *failure)
@@ -328,7 +329,8 @@ static int write_breakpad(const struct conversion *c,
 }
 
 /* Converts to the output that is wanted, if one is. */
-static int convert_input(const struct conversion *c, struct input *input,
+static int convert_input(const struct conversion *c,
+                         struct parser_input *input,
                          const struct symc_sink *sink,
                          struct debuginfo_result *result,
                          struct failure *failure)
@@ -367,7 +369,8 @@ static int convert_input(const struct conversion *c, struct input *input,
 
 /* Finds what the conversion uses beside the file. */
 static void map_supplement(const struct parser_process_job *job,
-                           struct input *input, struct supplement *supplement)
+                           struct parser_input *input,
+                           struct supplement *supplement)
 {
     const struct conversion *c = job->conversion;
     size_t i;
@@ -403,9 +406,9 @@ static void want_stack(void)
 static enum failure_code child_main(const struct parser_process_job *job,
                                     int pipe_fd)
 {
-    struct output output = {job->output_fd, UINT64_MAX, false};
-    struct output pipe = {pipe_fd, UINT64_MAX, false};
-    struct input input = {0};
+    struct parser_output output = {job->output_fd, UINT64_MAX, false};
+    struct parser_output pipe = {pipe_fd, UINT64_MAX, false};
+    struct parser_input input = {0};
     struct failure failure = {FAILURE_NONE, ""};
     struct debuginfo_result result;
     struct supplement supplement = {0};

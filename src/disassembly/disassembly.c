@@ -30,7 +30,7 @@ static const struct processor processors[] = {
      CS_MODE_LITTLE_ENDIAN, 4},
 };
 
-struct run {
+struct disassembly_run {
     const struct disassembly *d;
     const struct processor *processor;
     struct json_writer *w;
@@ -52,7 +52,7 @@ struct run {
 
 /* Finds the function at an address.  Those of Thumb code may have an odd one
  * as their first. */
-static bool find_function(struct run *r, uint64_t address)
+static bool find_function(struct disassembly_run *r, uint64_t address)
 {
     struct symc_lookup lookup = {.reader = r->d->names, .address = address};
 
@@ -68,7 +68,7 @@ static bool find_function(struct run *r, uint64_t address)
 }
 
 /* Writes " <FUNCTION+0x10>" into text. */
-static void name_target(struct run *r, uint64_t target, char *text,
+static void name_target(struct disassembly_run *r, uint64_t target, char *text,
                         size_t text_size)
 {
     const struct symc_string *name;
@@ -99,7 +99,7 @@ static void name_target(struct run *r, uint64_t target, char *text,
 
 /* Does the instruction go to an address that stands in it?  It is the last
  * operand of all processors. */
-static bool find_target(const struct run *r, uint64_t *target)
+static bool find_target(const struct disassembly_run *r, uint64_t *target)
 {
     const cs_detail *detail = r->insn->detail;
     unsigned n;
@@ -134,7 +134,8 @@ static bool find_target(const struct run *r, uint64_t *target)
     }
 }
 
-static void write_text(struct run *r, uint32_t offset, const char *text)
+static void write_text(struct disassembly_run *r, uint32_t offset,
+                       const char *text)
 {
     json_write_open(r->w, '[');
     json_write_number(r->w, offset);
@@ -142,7 +143,7 @@ static void write_text(struct run *r, uint32_t offset, const char *text)
     json_write_close(r->w, ']');
 }
 
-static void write_instruction(struct run *r, uint32_t offset)
+static void write_instruction(struct disassembly_run *r, uint32_t offset)
 {
     char name[LINKAGE_READABLE_MAX + 64] = "";
     char text[sizeof(name) + sizeof(r->insn->mnemonic) +
@@ -158,7 +159,7 @@ static void write_instruction(struct run *r, uint32_t offset)
 }
 
 /* Writes bytes that are no instruction. */
-static void write_bytes(struct run *r, uint32_t offset, uint32_t n)
+static void write_bytes(struct disassembly_run *r, uint32_t offset, uint32_t n)
 {
     char text[64] = ".byte";
     size_t size = strlen(text);
@@ -175,7 +176,7 @@ static void write_bytes(struct run *r, uint32_t offset, uint32_t n)
  * Sets how the code at an address is read.  Where nothing is known it is
  * Thumb, which all but old programs of 32-bit ARM have; so samply takes it.
  */
-static bool set_mode(struct run *r, uint32_t address)
+static bool set_mode(struct disassembly_run *r, uint32_t address)
 {
     int mode;
 
@@ -194,7 +195,7 @@ static bool set_mode(struct run *r, uint32_t address)
 }
 
 /* Writes what is at an offset.  Returns its bytes; 0: the code ends in it. */
-static uint32_t write_next(struct run *r, uint32_t offset)
+static uint32_t write_next(struct disassembly_run *r, uint32_t offset)
 {
     const uint8_t *at = r->bytes + offset;
     uint64_t address = (uint64_t)r->start + offset;
@@ -220,7 +221,7 @@ static uint32_t write_next(struct run *r, uint32_t offset)
     return n;
 }
 
-static void write_all(struct run *r)
+static void write_all(struct disassembly_run *r)
 {
     size_t size_at;
     uint32_t offset = 0, n = 1;
@@ -251,7 +252,7 @@ static void write_all(struct run *r)
 /* the range --------------------------------------------------------------- */
 
 /* Finds how far to go.  The function's end counts if it is behind the size. */
-static uint32_t length_of(struct run *r)
+static uint32_t length_of(struct disassembly_run *r)
 {
     const struct disassembly_order *order = &r->d->order;
     uint64_t end, length = order->size;
@@ -269,7 +270,7 @@ static uint32_t length_of(struct run *r)
     return length < order->most ? (uint32_t)length : order->most;
 }
 
-static bool find_code(struct run *r, char error[DISASSEMBLY_ERROR])
+static bool find_code(struct disassembly_run *r, char error[DISASSEMBLY_ERROR])
 {
     uint32_t family = symc_arch_number(r->d->code->arch) / 100;
     size_t i;
@@ -300,7 +301,7 @@ static bool find_code(struct run *r, char error[DISASSEMBLY_ERROR])
 bool disassemble(const struct disassembly *d, struct json_writer *w,
                  char error[DISASSEMBLY_ERROR])
 {
-    struct run *r = calloc(1, sizeof(*r));
+    struct disassembly_run *r = calloc(1, sizeof(*r));
     bool is_done = false;
 
     if (r == NULL) {

@@ -24,7 +24,7 @@
 #define PACKED ((uint64_t)1 << 63)
 #define PLACE_MAX (((uint64_t)1 << 48) - 1)
 
-struct header {
+struct msfz_header {
     uint64_t directory, chunks; /* offsets */
     uint32_t num_streams, num_chunks;
     uint32_t compression, packed, size; /* of the directory */
@@ -68,7 +68,7 @@ static enum msfz_status read_at(const struct msfz_io *io, uint64_t offset,
     return MSFZ_OK;
 }
 
-static enum msfz_status parse_header(const uint8_t *p, struct header *h,
+static enum msfz_status parse_header(const uint8_t *p, struct msfz_header *h,
                                      char *error, size_t size)
 {
     uint64_t version = le64(p + 32);
@@ -108,7 +108,7 @@ uint64_t msfz_bound(const uint8_t *data, size_t size)
 {
     uint64_t bound = size, most, filled;
     char error[128];
-    struct header h;
+    struct msfz_header h;
     uint32_t i;
 
     if (size < HEADER_SIZE ||
@@ -132,7 +132,7 @@ uint64_t msfz_bound(const uint8_t *data, size_t size)
 
 static enum msfz_status read_chunks(struct msfz_container *c,
                                     const struct msfz_io *io,
-                                    const struct header *h, char *error,
+                                    const struct msfz_header *h, char *error,
                                     size_t size)
 {
     uint8_t row[CHUNK_SIZE];
@@ -231,7 +231,7 @@ enum msfz_status msfz_unpack(uint32_t compression, const uint8_t *packed,
 
 /* Reads the directory and unpacks it.  The caller frees *directory. */
 static enum msfz_status read_directory(const struct msfz_io *io,
-                                       const struct header *h,
+                                       const struct msfz_header *h,
                                        uint8_t **directory, char *error,
                                        size_t size)
 {
@@ -305,7 +305,7 @@ static int add_fragment(struct msfz_container *c, struct fragments *room,
 
 static enum msfz_status read_streams(struct msfz_container *c,
                                      const struct msfz_io *io,
-                                     const struct header *h,
+                                     const struct msfz_header *h,
                                      const uint8_t *p, char *error,
                                      size_t size)
 {
@@ -377,7 +377,7 @@ enum msfz_status msfz_container_read(struct msfz_container *c,
 {
     uint8_t head[HEADER_SIZE], *directory = NULL;
     enum msfz_status status;
-    struct header h;
+    struct msfz_header h;
 
     memset(c, 0, sizeof(*c));
     status = read_at(io, 0, head, sizeof(head), error, error_size);

@@ -20,14 +20,14 @@
 #define BYTES_PER_WORK 256 /* bytes of a record, which may need copying */
 
 /* One level of a pointer, the outermost first. */
-struct level {
+struct type_text_level {
     enum leaf_mode mode;
     int is_const;         /* the pointer itself */
     int is_pointee_const; /* what it points to */
 };
 
-struct levels {
-    struct level level[MAX_POINTERS];
+struct type_text_levels {
+    struct type_text_level level[MAX_POINTERS];
     unsigned count;
 };
 
@@ -388,11 +388,11 @@ enum type_text_status type_text_method(struct type_names *s,
 
 /* pointers ---------------------------------------------------------------- */
 
-static void put_levels(struct type_names *s, const struct levels *levels,
-                       int space_first)
+static void put_levels(struct type_names *s,
+                       const struct type_text_levels *levels, int space_first)
 {
     unsigned i;
-    const struct level *level;
+    const struct type_text_level *level;
     static const char *const sigils[] = {"*", "&", "::*", "::*", "&&"};
 
     for (i = levels->count; i > 0; i--) {
@@ -424,7 +424,7 @@ put_return(struct type_names *s, const struct leaf *function, unsigned depth)
 }
 
 static enum type_text_status put_target(struct type_names *s,
-                                        const struct levels *levels,
+                                        const struct type_text_levels *levels,
                                         const struct leaf *leaf,
                                         unsigned depth)
 {
@@ -457,10 +457,10 @@ static enum type_text_status put_target(struct type_names *s,
     return status;
 }
 
-static int push_level(struct levels *levels, const struct leaf *pointer,
-                      int is_const)
+static int push_level(struct type_text_levels *levels,
+                      const struct leaf *pointer, int is_const)
 {
-    struct level *level;
+    struct type_text_level *level;
 
     if (levels->count == MAX_POINTERS ||
         leaf_pointer_mode(pointer) > LEAF_RVALUE_REFERENCE) {
@@ -479,7 +479,7 @@ static enum type_text_status put_pointer(struct type_names *s,
 {
     enum type_text_status status;
     struct leaf leaf;
-    struct levels levels;
+    struct type_text_levels levels;
 
     levels.count = 0;
     leaf = *pointer;

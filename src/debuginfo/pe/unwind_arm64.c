@@ -46,7 +46,7 @@ struct unwind_arm64_function {
 };
 
 /* The combined effect of the codes up to one. */
-struct frame {
+struct unwind_arm64_frame {
     int64_t stack; /* bytes */
     bool is_set;   /* x29 is the CFA less base */
     int64_t base;
@@ -171,7 +171,7 @@ static void resolve_codes(struct code *codes, unsigned count)
     }
 }
 
-static void apply(struct frame *frame, const struct code *code)
+static void apply(struct unwind_arm64_frame *frame, const struct code *code)
 {
     frame->stack += code->size;
     if (code->effect == SET_FRAME) {
@@ -180,7 +180,8 @@ static void apply(struct frame *frame, const struct code *code)
     }
 }
 
-static int write_cfa(struct unwind_arm64_reader *r, const struct frame *frame)
+static int write_cfa(struct unwind_arm64_reader *r,
+                     const struct unwind_arm64_frame *frame)
 {
     return cfi_rule(
         r->cfi, &cfi_cfa, frame->is_set ? &r->general[1][FP] : &r->sp[1],
@@ -195,7 +196,7 @@ static int correct_fragment(struct unwind_arm64_reader *r,
 {
     unsigned i;
     bool has_ra = false;
-    struct frame frame = {0}, last = {0};
+    struct unwind_arm64_frame frame = {0}, last = {0};
 
     for (i = 0; i < count; i++) {
         apply(&last, &codes[i]);
@@ -242,7 +243,7 @@ static int write_restored(struct unwind_arm64_reader *r,
 static int write_frame(struct unwind_arm64_reader *r, const struct code *codes,
                        unsigned count, bool has_saves)
 {
-    struct frame frame = {0}, last = {0};
+    struct unwind_arm64_frame frame = {0}, last = {0};
     unsigned i;
 
     for (i = 0; i < count; i++) {
@@ -335,7 +336,7 @@ static int correct_function(struct unwind_arm64_reader *r,
                             const struct code *codes, unsigned count)
 {
     unsigned i;
-    struct frame frame = {0};
+    struct unwind_arm64_frame frame = {0};
 
     if (f->is_fragment) {
         return correct_fragment(r, f, codes, count);

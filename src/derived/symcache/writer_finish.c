@@ -23,7 +23,7 @@
  * the address of a symbol is overwritten by its place in order, or LOST, and
  * addresses of ranges are unpacked again where they are needed.
  */
-struct finish {
+struct writer_finish {
     uint64_t *order; /* the writer's: the address of a symbol in the high half;
                       * its number, later its function's index, in the low
                       * half */
@@ -37,7 +37,7 @@ struct finish {
 enum range_part { LOCATIONS, ADDRESSES };
 
 /* A walk through symbols and gaps. */
-struct merge {
+struct writer_finish_merge {
     size_t symbol;
     size_t gap;
     uint64_t address; /* the lower one of the two, or NOTHING */
@@ -103,7 +103,7 @@ static int sort_symbols(struct symc_writer *w)
 }
 
 /* Takes the symbols in their order. */
-static int order_symbols(struct symc_writer *w, struct finish *f)
+static int order_symbols(struct symc_writer *w, struct writer_finish *f)
 {
     size_t i;
 
@@ -119,8 +119,9 @@ static int order_symbols(struct symc_writer *w, struct finish *f)
 }
 
 /* Sets the address to that of the next symbol or gap. */
-static void merge_seek(struct merge *m, const struct symc_writer *w,
-                       const struct finish *f)
+static void merge_seek(struct writer_finish_merge *m,
+                       const struct symc_writer *w,
+                       const struct writer_finish *f)
 {
     m->address =
         m->symbol < f->symbols ? f->order[m->symbol] >> 32 : NOTHING;
@@ -129,14 +130,16 @@ static void merge_seek(struct merge *m, const struct symc_writer *w,
     }
 }
 
-static bool is_at_symbol(const struct merge *m, const struct finish *f)
+static bool is_at_symbol(const struct writer_finish_merge *m,
+                         const struct writer_finish *f)
 {
     return m->symbol < f->symbols && f->order[m->symbol] >> 32 == m->address;
 }
 
 /* Skips the symbol and the gap at the current address. */
-static void merge_skip(struct merge *m, const struct symc_writer *w,
-                       const struct finish *f)
+static void merge_skip(struct writer_finish_merge *m,
+                       const struct symc_writer *w,
+                       const struct writer_finish *f)
 {
     m->symbol += is_at_symbol(m, f);
     m->gap += m->gap < f->gaps && w->ranges.gaps[m->gap] == m->address;
@@ -144,8 +147,8 @@ static void merge_skip(struct merge *m, const struct symc_writer *w,
 }
 
 /* Keeps the symbol or gap at the current address. */
-static void merge_keep(struct merge *m, struct symc_writer *w,
-                       struct finish *f)
+static void merge_keep(struct writer_finish_merge *m, struct symc_writer *w,
+                       struct writer_finish *f)
 {
     uint64_t address = m->address;
 
@@ -162,8 +165,8 @@ static void merge_keep(struct merge *m, struct symc_writer *w,
 }
 
 /* Keeps what is before the address of a range, and drops what is there. */
-static void merge_range(struct merge *m, struct symc_writer *w,
-                        struct finish *f, uint64_t address)
+static void merge_range(struct writer_finish_merge *m, struct symc_writer *w,
+                        struct writer_finish *f, uint64_t address)
 {
     while (m->address < address) {
         merge_keep(m, w, f);
@@ -173,8 +176,8 @@ static void merge_range(struct merge *m, struct symc_writer *w,
     }
 }
 
-static void merge_run(struct merge *m, struct symc_writer *w, struct finish *f,
-                      struct symc_runs *runs)
+static void merge_run(struct writer_finish_merge *m, struct symc_writer *w,
+                      struct writer_finish *f, struct symc_runs *runs)
 {
     size_t i;
     const uint32_t *addresses;
@@ -189,10 +192,10 @@ static void merge_run(struct merge *m, struct symc_writer *w, struct finish *f,
     f->count += runs->count;
 }
 
-static int merge_all(struct symc_writer *w, struct finish *f)
+static int merge_all(struct symc_writer *w, struct writer_finish *f)
 {
     int rc;
-    struct merge m = {0};
+    struct writer_finish_merge m = {0};
     struct symc_runs runs = {.ranges = &w->ranges};
 
     f->gaps = w->ranges.num_gaps;
@@ -215,7 +218,7 @@ static int merge_all(struct symc_writer *w, struct finish *f)
 /* Numbers the functions of symbols that got a range, in the order in which the
  * symbols were delivered, after all others. */
 static int number_symbol_functions(const struct symc_writer *w,
-                                   struct finish *f)
+                                   struct writer_finish *f)
 {
     size_t i;
 
@@ -240,7 +243,7 @@ static void shrink_symbols(struct symc_writer *w)
     }
 }
 
-static int prepare(struct symc_writer *w, struct finish *f)
+static int prepare(struct symc_writer *w, struct writer_finish *f)
 {
     shrink_symbols(w);
     symc_strings_forget(&w->strings);
@@ -260,7 +263,7 @@ static int prepare(struct symc_writer *w, struct finish *f)
 }
 
 static void write_header(struct symc_output *s, const struct symc_writer *w,
-                         const struct finish *f,
+                         const struct writer_finish *f,
                          const struct symc_identity *identity)
 {
     uint8_t *p;
@@ -282,7 +285,8 @@ static void write_header(struct symc_output *s, const struct symc_writer *w,
 /* Writes the symbols and gaps before an address.  No two are at one address
  * any more. */
 static void write_others(struct symc_output *s, const struct symc_writer *w,
-                         const struct finish *f, struct merge *m, uint64_t end,
+                         const struct writer_finish *f,
+                         struct writer_finish_merge *m, uint64_t end,
                          enum range_part part)
 {
     bool is_symbol;
@@ -327,8 +331,9 @@ static size_t count_below(const uint32_t *addresses, size_t n,
 
 /* Writes a run, with the symbols and gaps before it and in it. */
 static void write_run(struct symc_output *s, const struct symc_writer *w,
-                      const struct finish *f, struct merge *m,
-                      struct symc_runs *runs, enum range_part part)
+                      const struct writer_finish *f,
+                      struct writer_finish_merge *m, struct symc_runs *runs,
+                      enum range_part part)
 {
     size_t i, n;
     const uint32_t *addresses = NULL;
@@ -352,10 +357,10 @@ static void write_run(struct symc_output *s, const struct symc_writer *w,
 }
 
 static int write_ranges(struct symc_output *s, struct symc_writer *w,
-                        const struct finish *f, enum range_part part)
+                        const struct writer_finish *f, enum range_part part)
 {
     int rc;
-    struct merge m = {0};
+    struct writer_finish_merge m = {0};
     struct symc_runs runs = {.ranges = &w->ranges};
 
     merge_seek(&m, w, f);
@@ -368,7 +373,7 @@ static int write_ranges(struct symc_output *s, struct symc_writer *w,
 }
 
 static void write_functions(struct symc_output *s, const struct symc_writer *w,
-                            const struct finish *f)
+                            const struct writer_finish *f)
 {
     size_t i;
     uint32_t place;
@@ -386,7 +391,7 @@ static void write_functions(struct symc_output *s, const struct symc_writer *w,
 }
 
 static int write_parts(struct symc_output *s, struct symc_writer *w,
-                       const struct finish *f)
+                       const struct writer_finish *f)
 {
     symc_output_words(s, w->files.words, w->files.count * w->files.width);
     symc_output_align(s, 8);
@@ -410,7 +415,7 @@ enum symc_status symc_writer_finish(struct symc_writer *w,
                                     const struct symc_identity *identity,
                                     const struct symc_sink *sink)
 {
-    struct finish f;
+    struct writer_finish f;
     struct symc_output *s = NULL;
     enum symc_status status = SYMC_NO_MEMORY;
 

@@ -19,15 +19,15 @@
 #include "json/json.h"
 
 /* The text is replaced from at on. */
-struct edit {
+struct firefox_edit {
     size_t at;
     size_t size;
     size_t text; /* in texts */
     size_t text_size;
 };
 
-struct edits {
-    struct edit *list;
+struct firefox_edits {
+    struct firefox_edit *list;
     size_t n;
     size_t room;
     struct profile_output texts;
@@ -46,7 +46,7 @@ enum {
 #define SOURCE_COLUMNS 64
 
 /* Tables of one thread, or of all. */
-struct tables {
+struct firefox_tables {
     uint32_t strings;
     uint32_t nstrings;
     uint32_t function_name; /* values of arrays; 0: there is none */
@@ -65,8 +65,9 @@ struct tables {
 };
 
 /* What is done with a frame that wants a name. */
-typedef void frame_fn(void *arg, const struct tables *tables, uint32_t library,
-                      uint64_t address, uint32_t function, uint32_t frame);
+typedef void frame_fn(void *arg, const struct firefox_tables *tables,
+                      uint32_t library, uint64_t address, uint32_t function,
+                      uint32_t frame);
 
 struct firefox_document {
     struct profile *profile; /* NULL: it is only written */
@@ -122,7 +123,7 @@ static bool is_address(const struct firefox_document *d, uint32_t value)
 }
 
 static bool library_of(const struct firefox_document *d,
-                       const struct tables *t, uint32_t frame,
+                       const struct firefox_tables *t, uint32_t frame,
                        uint64_t function, uint64_t *library)
 {
     uint64_t resource, flags;
@@ -137,7 +138,7 @@ static bool library_of(const struct firefox_document *d,
            number_at(d, t->frame_library, frame, library);
 }
 
-static void take_frame(struct firefox_document *d, struct tables *t,
+static void take_frame(struct firefox_document *d, struct firefox_tables *t,
                        uint32_t frame, frame_fn *fn, void *arg)
 {
     uint64_t function, address, library, name;
@@ -163,7 +164,7 @@ static void take_tables(struct firefox_document *d, uint32_t object,
     uint32_t functions = json_member(json, object, "funcTable");
     uint32_t frames = json_member(json, object, "frameTable");
     uint32_t resources = json_member(json, object, "resourceTable"), i;
-    struct tables t = {.strings = strings};
+    struct firefox_tables t = {.strings = strings};
 
     if (strings == 0) {
         t.strings = flat_index(d, object, "stringArray");
@@ -277,8 +278,9 @@ static uint32_t module_of(const struct firefox_document *d, uint32_t library)
 
 /* Frames of libraries without an id are places of no module, so that both
  * passes see the same frames. */
-static void add_frame(void *arg, const struct tables *tables, uint32_t library,
-                      uint64_t address, uint32_t function, uint32_t frame)
+static void add_frame(void *arg, const struct firefox_tables *tables,
+                      uint32_t library, uint64_t address, uint32_t function,
+                      uint32_t frame)
 {
     struct firefox_document *d = arg;
 
@@ -326,10 +328,10 @@ bool firefox_read(struct profile *profile, char error[PROFILE_ERROR])
 
 /* writing ------------------------------------------------------------------ */
 
-struct writer {
+struct firefox_writer {
     const struct profile *profile;
     struct firefox_document d;
-    struct edits edits;
+    struct firefox_edits edits;
     size_t place;
     uint32_t *strings; /* of names, their places in the array of strings; 0:
                           they are not there */
@@ -343,7 +345,7 @@ struct writer {
     bool has_failed;
 };
 
-static void add_edit(struct writer *w, size_t at, size_t size,
+static void add_edit(struct firefox_writer *w, size_t at, size_t size,
                      const char *text, size_t text_size)
 {
     if (array_need(&w->edits.list, &w->edits.room, w->edits.n + 1,
@@ -352,12 +354,13 @@ static void add_edit(struct writer *w, size_t at, size_t size,
         return;
     }
     w->edits.list[w->edits.n++] =
-        (struct edit){at, size, w->edits.texts.size, text_size};
+        (struct firefox_edit){at, size, w->edits.texts.size, text_size};
     profile_put(&w->edits.texts, text, text_size);
 }
 
 /* A number or null gets another value. */
-static void put_value(struct writer *w, uint32_t value, uint32_t number)
+static void put_value(struct firefox_writer *w, uint32_t value,
+                      uint32_t number)
 {
     const struct json_value *v = &w->d.json.values[value];
     char text[16];
@@ -371,8 +374,8 @@ static void put_value(struct writer *w, uint32_t value, uint32_t number)
 }
 
 /* The place of a name in the array of strings. */
-static uint32_t string_of(struct writer *w, const struct tables *tables,
-                          uint32_t name)
+static uint32_t string_of(struct firefox_writer *w,
+                          const struct firefox_tables *tables, uint32_t name)
 {
     struct symc_string text = profile_name(w->profile, name);
 
@@ -384,7 +387,7 @@ static uint32_t string_of(struct writer *w, const struct tables *tables,
     return w->strings[name] - 1;
 }
 
-static void put_flag(struct writer *w, uint32_t flags, uint64_t i,
+static void put_flag(struct firefox_writer *w, uint32_t flags, uint64_t i,
                      uint32_t flag)
 {
     uint64_t number;
@@ -395,8 +398,8 @@ static void put_flag(struct writer *w, uint32_t flags, uint64_t i,
 }
 
 /* The row of a file in the table of sources. */
-static uint32_t row_of(struct writer *w, const struct tables *tables,
-                       uint32_t name)
+static uint32_t row_of(struct firefox_writer *w,
+                       const struct firefox_tables *tables, uint32_t name)
 {
     if (w->rows[name] == 0) {
         w->files[w->nfiles++] = string_of(w, tables, name);
@@ -407,8 +410,9 @@ static uint32_t row_of(struct writer *w, const struct tables *tables,
     return w->rows[name] - 1;
 }
 
-static void put_file(struct writer *w, const struct tables *tables,
-                     uint32_t function, uint32_t name)
+static void put_file(struct firefox_writer *w,
+                     const struct firefox_tables *tables, uint32_t function,
+                     uint32_t name)
 {
     uint32_t value = array_item(&w->d, tables->function_file, function);
 
@@ -423,11 +427,11 @@ static void put_file(struct writer *w, const struct tables *tables,
     }
 }
 
-static void name_frame(void *arg, const struct tables *tables,
+static void name_frame(void *arg, const struct firefox_tables *tables,
                        uint32_t library, uint64_t address, uint32_t function,
                        uint32_t frame)
 {
-    struct writer *w = arg;
+    struct firefox_writer *w = arg;
     const struct profile_place *place = &w->profile->places[w->place++];
     const uint32_t *numbers;
     uint32_t value;
@@ -481,7 +485,7 @@ static size_t end_of_array(const struct firefox_document *d,
 }
 
 /* Adds what is in names to an array. */
-static void end_array(struct writer *w, uint32_t array)
+static void end_array(struct firefox_writer *w, uint32_t array)
 {
     add_edit(w, end_of_array(&w->d, w->profile->data, array), 0,
              w->names.data, w->names.size);
@@ -491,7 +495,7 @@ static void end_array(struct writer *w, uint32_t array)
 
 static void end_strings(void *arg, uint32_t strings)
 {
-    struct writer *w = arg;
+    struct firefox_writer *w = arg;
 
     if (w->added > 0) {
         end_array(w, strings);
@@ -526,7 +530,7 @@ static uint32_t find_sources(const struct firefox_document *d)
 }
 
 /* The rows that were added to the table of sources. */
-static void end_sources(struct writer *w)
+static void end_sources(struct firefox_writer *w)
 {
     const struct json *json = &w->d.json;
     uint32_t column = w->sources + 2, n, i, k;
@@ -556,7 +560,7 @@ static void end_sources(struct writer *w)
 }
 
 /* Otherwise the Firefox Profiler asks for the names again. */
-static void mark_symbolicated(struct writer *w)
+static void mark_symbolicated(struct firefox_writer *w)
 {
     const struct json *json = &w->d.json;
     uint32_t meta = json_member(json, 0, "meta");
@@ -571,14 +575,14 @@ static void mark_symbolicated(struct writer *w)
 
 static int compare_libs(const void *a, const void *b)
 {
-    const struct edit *x = a, *y = b;
+    const struct firefox_edit *x = a, *y = b;
 
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void put_edits(struct writer *w, struct profile_output *out)
+static void put_edits(struct firefox_writer *w, struct profile_output *out)
 {
-    const struct edit *edit = w->edits.list;
+    const struct firefox_edit *edit = w->edits.list;
     const uint8_t *data = w->profile->data;
     size_t at = 0, i;
 
@@ -599,8 +603,8 @@ static void put_edits(struct writer *w, struct profile_output *out)
 
 void firefox_write(const struct profile *profile, struct profile_output *out)
 {
-    struct writer w = {.profile = profile,
-                       .nstrings = profile->resolver->names.count + 1};
+    struct firefox_writer w = {.profile = profile,
+                               .nstrings = profile->resolver->names.count + 1};
 
     w.strings = calloc(w.nstrings, 3 * sizeof(w.strings[0]));
     if (w.strings != NULL && open_document(&w.d, profile)) {

@@ -144,7 +144,7 @@ bool linkage_sniff(const struct symc_string *name, uint32_t language)
  * of Rust in Punycode, which it frees after it was written.  Only these are not
  * ASCII, and one does not follow the other.
  */
-struct output {
+struct linkage_output {
     char *room;
     size_t size;
     bool is_rust;
@@ -162,7 +162,7 @@ static bool is_ascii(const char *text, size_t size)
 
 static void write_piece(const char *text, size_t size, void *opaque)
 {
-    struct output *out = opaque;
+    struct linkage_output *out = opaque;
 
     out->is_full = out->is_full || size > LINKAGE_READABLE_MAX - out->size;
     if (!out->is_full) {
@@ -219,11 +219,11 @@ static const char *rust_suffix(const char *name)
     return suffix != NULL && strncmp(suffix, ".llvm.", 6) != 0 ? suffix : "";
 }
 
-static bool demangle_rust(const char *name, struct output *out)
+static bool demangle_rust(const char *name, struct linkage_output *out)
 {
     const char *suffix;
 
-    *out = (struct output){.room = out->room, .is_rust = true};
+    *out = (struct linkage_output){.room = out->room, .is_rust = true};
     if (setjmp(out->too_long) != 0 ||
         !rust_demangle_callback(name, 0, write_piece, out)) {
         return false;
@@ -252,7 +252,7 @@ static bool cut_block(char *name)
     return *p == '\0' || *p == '.';
 }
 
-static bool write_cpp(const char *name, struct output *out)
+static bool write_cpp(const char *name, struct linkage_output *out)
 {
     size_t size = out->size;
 
@@ -267,7 +267,7 @@ static bool write_cpp(const char *name, struct output *out)
 
 /* The same without the requires-clause at the end, "Q..." after the types of
  * the parameters, which libiberty does not know before GCC 14. */
-static bool write_unconstrained(char *name, struct output *out)
+static bool write_unconstrained(char *name, struct linkage_output *out)
 {
     char *p = name;
     unsigned i;
@@ -285,10 +285,10 @@ static bool write_unconstrained(char *name, struct output *out)
     return is_done;
 }
 
-static bool demangle_cpp(char *name, bool is_block, struct output *out)
+static bool demangle_cpp(char *name, bool is_block, struct linkage_output *out)
 {
     cut_hash(name);
-    *out = (struct output){.room = out->room};
+    *out = (struct linkage_output){.room = out->room};
     if (setjmp(out->too_long) != 0) {
         return false;
     }
@@ -332,7 +332,8 @@ static void set_time(suseconds_t us)
 
 /* libiberty has nothing of a name of C++ but on its stack, so that it can be
  * left anywhere. */
-static bool demangle_cpp_in_time(char *name, bool is_block, struct output *out)
+static bool demangle_cpp_in_time(char *name, bool is_block,
+                                 struct linkage_output *out)
 {
     bool is_done;
 
@@ -387,7 +388,7 @@ bool linkage_demangle(const struct symc_string *name, uint32_t language,
 {
     bool is_done;
     char text[LINKAGE_NAME_MAX + 2];
-    struct output out = {.room = room};
+    struct linkage_output out = {.room = room};
 
     if (!linkage_sniff(name, language) ||
         memchr(name->data, '\0', name->size) != NULL) {

@@ -12,15 +12,16 @@
 #define PAIRS_OF_WORK 64
 
 /* Members with the same range that follow each other. */
-struct range {
+struct alternative_range {
     uint32_t first;
     uint32_t end;
 };
 
-struct choice {
+struct alternative_choice {
     struct remap remap;
     const struct symc_string *descriptor; /* or NULL */
-    struct range ranges[JVM_FRAMES_MAX];  /* of which each may be meant */
+    struct alternative_range
+        ranges[JVM_FRAMES_MAX]; /* of which each may be meant */
     size_t num_ranges;
     bool is_ambiguous;
     bool has_lines; /* those of the ranges count, and their rules */
@@ -104,7 +105,8 @@ static bool is_vague(const struct proguardcache_member *m)
             lines[1] - lines[0] != originals[1] - originals[0]);
 }
 
-static void add_range(struct choice *c, uint32_t first, uint32_t end)
+static void add_range(struct alternative_choice *c, uint32_t first,
+                      uint32_t end)
 {
     struct proguardcache_member m;
     uint32_t i;
@@ -116,13 +118,14 @@ static void add_range(struct choice *c, uint32_t first, uint32_t end)
     for (i = first; i < end && remap_member_at(&c->remap, i, &m); i++) {
         c->is_ambiguous = c->is_ambiguous || is_vague(&m);
     }
-    c->ranges[c->num_ranges++] = (struct range){first, end};
+    c->ranges[c->num_ranges++] = (struct alternative_range){first, end};
     c->is_ambiguous = c->is_ambiguous || c->num_ranges > 1;
 }
 
 /* Adds the range that has the line; without a line, the first member that has
  * no range is as good. */
-static void choose_by_line(struct choice *c, uint32_t first, uint32_t end)
+static void choose_by_line(struct alternative_choice *c, uint32_t first,
+                           uint32_t end)
 {
     struct proguardcache_member m;
     uint32_t i, without_range = end;
@@ -141,7 +144,7 @@ static void choose_by_line(struct choice *c, uint32_t first, uint32_t end)
     }
 }
 
-static void choose_in_method(struct choice *c, enum choose choose,
+static void choose_in_method(struct alternative_choice *c, enum choose choose,
                              uint32_t first, uint32_t end)
 {
     struct proguardcache_member m;
@@ -164,7 +167,7 @@ static void choose_in_method(struct choice *c, enum choose choose,
 }
 
 /* Chooses among the members of each method. */
-static void choose_ranges(struct choice *c, enum choose choose)
+static void choose_ranges(struct alternative_choice *c, enum choose choose)
 {
     struct remap *r = &c->remap;
     struct proguardcache_member method, last;
@@ -183,7 +186,7 @@ static void choose_ranges(struct choice *c, enum choose choose)
 }
 
 /* The line of the source, or that of the frame if it is not known. */
-static uint32_t original_line(const struct choice *c,
+static uint32_t original_line(const struct alternative_choice *c,
                               const struct proguardcache_member *m)
 {
     const struct remap *r = &c->remap;
@@ -204,8 +207,8 @@ static uint32_t original_line(const struct choice *c,
     return remap_or_zero(originals[0]) + r->line - m->lines[0];
 }
 
-static void add_frame(struct choice *c, struct proguardcache_member *m,
-                      uint32_t line)
+static void add_frame(struct alternative_choice *c,
+                      struct proguardcache_member *m, uint32_t line)
 {
     struct jvm_mapped_frames *frames = &c->out->frames;
     struct jvm_mapped *mapped;
@@ -223,8 +226,8 @@ static void add_frame(struct choice *c, struct proguardcache_member *m,
 
 /* Adds a stack of the frames of a range, the innermost at the line unless it is
  * 0. */
-static void add_stack(struct choice *c, const struct range *range,
-                      uint32_t line)
+static void add_stack(struct alternative_choice *c,
+                      const struct alternative_range *range, uint32_t line)
 {
     struct jvm_alternatives *out = c->out;
     struct jvm_stack stack = {.first = (uint32_t)out->frames.count};
@@ -244,11 +247,12 @@ static void add_stack(struct choice *c, const struct range *range,
 }
 
 /* Leaves out the frames that rules or the compiler hide, which may be all. */
-static struct range visible_range(const struct choice *c,
-                                  const struct range *range)
+static struct alternative_range
+visible_range(const struct alternative_choice *c,
+              const struct alternative_range *range)
 {
     struct proguardcache_member m = {0};
-    struct range visible = *range;
+    struct alternative_range visible = *range;
     uint64_t skip = 0;
     uint32_t i;
 
@@ -267,9 +271,10 @@ static struct range visible_range(const struct choice *c,
 
 /* Of a range that can be several lines of the source, each is a stack, if the
  * frame that has the line is seen. */
-static void add_stacks(struct choice *c, const struct range *range)
+static void add_stacks(struct alternative_choice *c,
+                       const struct alternative_range *range)
 {
-    const struct range visible = visible_range(c, range);
+    const struct alternative_range visible = visible_range(c, range);
     struct proguardcache_member m;
     uint32_t line;
 
@@ -315,7 +320,7 @@ static int compare_arguments(struct symc_string s, struct symc_string t)
 static int compare_stacks(const void *a, const void *b, void *context)
 {
     const struct jvm_stack *s = a, *t = b;
-    const struct choice *choice = context;
+    const struct alternative_choice *choice = context;
     const struct jvm_mapped *list = choice->out->frames.list;
     const struct jvm_mapped *x = &list[s->first], *y = &list[t->first];
     int c = compare_texts(x->class, y->class);
@@ -341,7 +346,7 @@ bool jvm_is_same_frame(const struct jvm_mapped *a, const struct jvm_mapped *b,
 
 /* Sorts the stacks; of those that begin with the same frame, the first one
  * stays, as in R8's retrace. */
-static void sort_stacks(struct choice *c)
+static void sort_stacks(struct alternative_choice *c)
 {
     struct jvm_alternatives *out = c->out;
     const struct jvm_mapped *list = out->frames.list;
@@ -360,7 +365,7 @@ static void sort_stacks(struct choice *c)
 }
 
 /* Adds the frame with nothing but its class mapped. */
-static void add_only_class(struct choice *c)
+static void add_only_class(struct alternative_choice *c)
 {
     const struct remap *r = &c->remap;
     struct jvm_mapped *mapped = &c->out->frames.list[0];
@@ -382,9 +387,8 @@ enum jvm_outcome jvm_find_alternatives(struct jvm_mapping *mapping,
                                        uint64_t *work,
                                        struct jvm_alternatives *alternatives)
 {
-    struct choice c = {.descriptor = descriptor,
-                       .has_lines = true,
-                       .out = alternatives};
+    struct alternative_choice c = {
+        .descriptor = descriptor, .has_lines = true, .out = alternatives};
     enum jvm_outcome outcome =
         remap_begin(&c.remap, mapping, frame, work, &alternatives->frames);
     uint64_t pairs;

@@ -26,7 +26,7 @@
 /* The child sends a head for each part, with its error or pieces after it: the
  * size of each in four bytes, and after the last one a size of 0 and whether
  * that was all.  If not, a head with the error follows. */
-struct head {
+struct container_head {
     char name[sizeof(((struct container_part *)0)->name)];
     char error[sizeof(((struct container_part *)0)->error)];
     bool is_damaged; /* it, and not the reading of it */
@@ -79,16 +79,16 @@ static void put_end(int fd, bool is_whole)
     put_bytes(fd, end, sizeof(end));
 }
 
-struct member {
+struct container_member {
     int fd;
-    struct head head;
+    struct container_head head;
     bool is_begun;
 };
 
 /* The first piece tells whether a member is wanted. */
 static int on_piece(void *arg, const uint8_t *data, size_t size)
 {
-    struct member *m = arg;
+    struct container_member *m = arg;
 
     if (!m->is_begun) {
         if (identity_format(data, size) < 0) {
@@ -104,7 +104,7 @@ static int on_piece(void *arg, const uint8_t *data, size_t size)
 static void send_member(struct zip *zip, const struct zip_member *member,
                         int fd)
 {
-    struct member m = {.fd = fd};
+    struct container_member m = {.fd = fd};
     char error[sizeof(m.head.error)] = "no debug file, and no program";
     int rc = 0;
 
@@ -155,7 +155,7 @@ static const char *send_slices(const uint8_t *data, size_t size, int fd)
     static char error[200];
     struct macho_identity identity;
     const struct macho_slice *slice;
-    struct head head;
+    struct container_head head;
     unsigned i;
 
     if (macho_identity_read(data, size, &identity, error, sizeof(error)) != 0) {
@@ -190,7 +190,7 @@ static _Noreturn void unpack_in_child(int in, size_t size,
 {
     struct sandbox_limits limits = {size + MEMORY, 0,
                                     sandbox_seconds(PART_MAX)};
-    struct head last = {.is_last = true};
+    struct container_head last = {.is_last = true};
     const char *error = NULL;
     const uint8_t *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, in, 0);
 
@@ -259,7 +259,8 @@ static bool get_content(int fd, FILE **file, bool *is_whole)
     return true;
 }
 
-static void name_part(struct container_part *part, const struct head *head)
+static void name_part(struct container_part *part,
+                      const struct container_head *head)
 {
     memset(part, 0, sizeof(*part));
     snprintf(part->name, sizeof(part->name), "%.*s",
@@ -277,7 +278,7 @@ static int get_parts(int fd, enum container_kind kind,
                      void *arg, char *error, size_t size)
 {
     struct container_part part;
-    struct head head;
+    struct container_head head;
     bool is_sent, is_whole;
 
     while (get_bytes(fd, &head, sizeof(head))) {

@@ -29,7 +29,7 @@
 #define ID_BYTES 16
 #define ID_PART 4096 /* of the head and of the tail */
 
-struct request {
+struct symbfile_push_request {
     CURL *curl;
     struct curl_slist *headers;
     char url[2048];
@@ -108,10 +108,11 @@ int symbfile_id(const char *path, char id[SYMBFILE_ID_SIZE])
 
 /* one part ---------------------------------------------------------------- */
 
-static void add_header(struct request *r, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static void add_header(struct symbfile_push_request *r, const char *format,
+                       ...) __attribute__((format(printf, 2, 3)));
 
-static void add_header(struct request *r, const char *format, ...)
+static void add_header(struct symbfile_push_request *r, const char *format,
+                       ...)
 {
     char line[2 * SECRET_MAX + 32];
     struct curl_slist *list;
@@ -128,7 +129,7 @@ static void add_header(struct request *r, const char *format, ...)
 }
 
 /* Adds the key, encoded unless it is.  Returns an exit code. */
-static int add_key(struct request *r, const char *key)
+static int add_key(struct symbfile_push_request *r, const char *key)
 {
     char secret[SECRET_MAX + 1], error[256];
     char encoded[BASE64_ENCODE_RAW_LENGTH(SECRET_MAX) + 1];
@@ -153,8 +154,9 @@ static int add_key(struct request *r, const char *key)
 }
 
 /* Posts a part of a file.  Returns the status, or 0 with a reason. */
-static long post_symbfile(struct request *r, FILE *file, off_t begin,
-                          off_t size, char *reason, size_t reason_size)
+static long post_symbfile(struct symbfile_push_request *r, FILE *file,
+                          off_t begin, off_t size, char *reason,
+                          size_t reason_size)
 {
     CURL *curl = r->curl;
     CURLcode code;
@@ -174,8 +176,8 @@ static long post_symbfile(struct request *r, FILE *file, off_t begin,
 }
 
 /* The server says what is wrong as {"uuid": ..., "error": {"Text": ...}}. */
-static void read_reason(const struct request *r, long status, char *reason,
-                        size_t size)
+static void read_reason(const struct symbfile_push_request *r, long status,
+                        char *reason, size_t size)
 {
     cJSON *answer = cJSON_Parse(r->reply.text);
     const char *text = printable_field(cJSON_GetObjectItemCaseSensitive(
@@ -189,7 +191,7 @@ static void read_reason(const struct request *r, long status, char *reason,
 }
 
 /* A page of a portal answers 200 as well. */
-static bool is_taken(const struct request *r)
+static bool is_taken(const struct symbfile_push_request *r)
 {
     cJSON *answer = cJSON_Parse(r->reply.text);
     bool is_true =
@@ -200,7 +202,7 @@ static bool is_taken(const struct request *r)
 }
 
 /* Waits as long as the server says. */
-static void pause_before(const struct request *r)
+static void pause_before(const struct symbfile_push_request *r)
 {
     curl_off_t seconds = 0;
 
@@ -210,7 +212,8 @@ static void pause_before(const struct request *r)
 }
 
 /* Sends a part, again and again where that can help.  Returns an exit code. */
-static int send_part(struct request *r, FILE *file, off_t begin, off_t size)
+static int send_part(struct symbfile_push_request *r, FILE *file, off_t begin,
+                     off_t size)
 {
     char reason[512] = "";
     long status = 0;
@@ -249,7 +252,7 @@ static int send_file(const struct symbfile_push *push, const char *page,
                      const char *path)
 {
     FILE *file = fopen(path, "re");
-    struct request r = {.curl = curl_easy_init()};
+    struct symbfile_push_request r = {.curl = curl_easy_init()};
     struct stat st;
     unsigned i, parts;
     off_t begin;

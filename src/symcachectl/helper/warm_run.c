@@ -33,7 +33,7 @@ struct warm_run_slot {
     struct client_answer answer;
 };
 
-struct run {
+struct warm_run_state {
     const struct warm_run *a;
     CURLM *multi;
     struct warm_run_slot *slots;
@@ -45,7 +45,7 @@ struct run {
     int code;    /* other than COMMAND_OK: stop */
 };
 
-static void start_lookup(struct run *r, struct warm_run_slot *slot,
+static void start_lookup(struct warm_run_state *r, struct warm_run_slot *slot,
                          struct warm_module *module, int is_why)
 {
     const struct warm_run *a = r->a;
@@ -76,7 +76,7 @@ static void start_lookup(struct run *r, struct warm_run_slot *slot,
 }
 
 /* Returns the seconds until the module is asked for again. */
-static unsigned wait_for(struct run *r, struct warm_module *module,
+static unsigned wait_for(struct warm_run_state *r, struct warm_module *module,
                          unsigned seconds)
 {
     seconds = seconds > PAUSE_MAX ? PAUSE_MAX : seconds > 0 ? seconds : 1;
@@ -89,7 +89,7 @@ static unsigned wait_for(struct run *r, struct warm_module *module,
 
 /* Returns a module whose pause is over, or one that was never asked for, or
  * NULL. */
-static struct warm_module *choose_module(struct run *r)
+static struct warm_module *choose_module(struct warm_run_state *r)
 {
     struct warm_module **at, *module;
     uint64_t now = bar_clock();
@@ -106,7 +106,7 @@ static struct warm_module *choose_module(struct run *r)
                                           : NULL;
 }
 
-static void finish_module(struct run *r, struct warm_module *module,
+static void finish_module(struct warm_run_state *r, struct warm_module *module,
                           enum module_outcome outcome)
 {
     module->outcome = outcome;
@@ -124,7 +124,7 @@ static void keep_reason(struct warm_module *module, const char *reason)
 
 /* The helper could not tell.  The module is asked for again later, unless
  * it was asked for often enough. */
-static void on_failure(struct run *r, struct warm_run_slot *slot,
+static void on_failure(struct warm_run_state *r, struct warm_run_slot *slot,
                        struct warm_module *module, const char *error)
 {
     struct client_answer *answer = &slot->answer;
@@ -155,7 +155,7 @@ static void on_failure(struct run *r, struct warm_run_slot *slot,
     start_lookup(r, slot, module, 1);
 }
 
-static void on_lookup(struct run *r, struct warm_run_slot *slot,
+static void on_lookup(struct warm_run_state *r, struct warm_run_slot *slot,
                       struct warm_module *module)
 {
     struct client_answer *answer = &slot->answer;
@@ -185,7 +185,7 @@ static void on_lookup(struct run *r, struct warm_run_slot *slot,
     }
 }
 
-static void on_why(struct run *r, struct warm_run_slot *slot,
+static void on_why(struct warm_run_state *r, struct warm_run_slot *slot,
                    struct warm_module *module)
 {
     if (slot->answer.status == 200) {
@@ -195,7 +195,7 @@ static void on_why(struct run *r, struct warm_run_slot *slot,
     finish_module(r, module, module->outcome);
 }
 
-static void on_answer(struct run *r, CURL *request, CURLcode code)
+static void on_answer(struct warm_run_state *r, CURL *request, CURLcode code)
 {
     struct warm_run_slot *slot = r->slots;
     struct warm_module *module;
@@ -219,7 +219,7 @@ static void on_answer(struct run *r, CURL *request, CURLcode code)
     }
 }
 
-static void fill_slots(struct run *r)
+static void fill_slots(struct warm_run_state *r)
 {
     struct warm_module *module;
     unsigned i;
@@ -236,7 +236,7 @@ static void fill_slots(struct run *r)
     }
 }
 
-static void wait_and_hear(struct run *r)
+static void wait_and_hear(struct warm_run_state *r)
 {
     struct curl_waitfd fds = {r->signals, CURL_WAIT_POLLIN, 0};
     struct CURLMsg *message;
@@ -257,7 +257,7 @@ static void wait_and_hear(struct run *r)
 }
 
 /* Abandons the requests that are under way; the helper's jobs continue. */
-static void give_up(struct run *r)
+static void give_up(struct warm_run_state *r)
 {
     struct warm_run_slot *slot;
     unsigned i;
@@ -301,7 +301,7 @@ static void release_signals(int fd, const sigset_t *former)
 
 int warm_run_run(const struct warm_run *warm)
 {
-    struct run r = {.a = warm};
+    struct warm_run_state r = {.a = warm};
     sigset_t former;
 
     r.multi = curl_multi_init();

@@ -54,7 +54,7 @@
 #define UPLOAD_MEMORY (512ull * 1024 * 1024) /* beside the mappings */
 #define TEXT_SIZE 512
 
-struct work {
+struct upload_main {
     const uint8_t *in; /* the body of the request */
     size_t size;
     uint64_t max; /* bytes that may still come out */
@@ -127,7 +127,7 @@ static int report_refusal(int status, const char *format, ...)
 /* one file --------------------------------------------------------------- */
 
 /* Reports why a writer failed, or why the input is bad. */
-static int refuse_writer(const struct work *w, enum body_status status,
+static int refuse_writer(const struct upload_main *w, enum body_status status,
                          const char *detail)
 {
     if (w->writer.error == EFBIG) {
@@ -140,14 +140,14 @@ static int refuse_writer(const struct work *w, enum body_status status,
                           detail);
 }
 
-static void start_writer(struct work *w, int fd)
+static void start_writer(struct upload_main *w, int fd)
 {
     w->writer =
         (struct limited_writer){.fd = fd, .max = w->max, .keep = w->keep};
 }
 
 /* Unpacks fd, whose content is packed, into the file's own descriptor. */
-static int unpack_upload(struct work *w, int fd)
+static int unpack_upload(struct upload_main *w, int fd)
 {
     char detail[TEXT_SIZE] = "";
     enum body_status status;
@@ -165,7 +165,7 @@ static bool has_end(const char *name, const char *end)
 }
 
 /* All of a file is there: tells where it belongs. */
-static int finish_upload(struct work *w, const char *const parts[3],
+static int finish_upload(struct upload_main *w, const char *const parts[3],
                          bool packed)
 {
     char ids[SYMSTORE_PATH_IDS][SYMCACHE_ID_TEXT_MAX + 1];
@@ -205,7 +205,7 @@ static int finish_upload(struct work *w, const char *const parts[3],
 }
 
 /* Tells of a file that belongs where the request says. */
-static int say_file(struct work *w, const char *const parts[3])
+static int say_file(struct upload_main *w, const char *const parts[3])
 {
     char out[16], bytes[32], features[16];
     const char *const fields[] = {"file",   out,      bytes,    parts[0],
@@ -226,7 +226,7 @@ static bool is_packed(enum body_kind kind)
 }
 
 /* The body is one file. */
-static int take_file(struct work *w, const char *const path[3])
+static int take_file(struct upload_main *w, const char *const path[3])
 {
     char detail[TEXT_SIZE] = "";
     enum body_status status;
@@ -255,7 +255,7 @@ static int write_joined(void *context, const void *data, size_t size)
 }
 
 /* The body can be several symbfiles in a row, but only one is stored. */
-static int join_parts(struct work *w, const uint8_t *data, size_t size)
+static int join_parts(struct upload_main *w, const uint8_t *data, size_t size)
 {
     struct symc_sink sink = {write_joined, &w->writer};
     char detail[TEXT_SIZE] = "";
@@ -272,7 +272,7 @@ static int join_parts(struct work *w, const uint8_t *data, size_t size)
  * Copies the body to fd, unpacked.  A slice of a symbfile may begin with the
  * magic of gzip or zstd by chance: then it does not unpack, and is as it is.
  */
-static int take_body(struct work *w, int fd, bool is_slice)
+static int take_body(struct upload_main *w, int fd, bool is_slice)
 {
     char detail[TEXT_SIZE] = "";
     enum body_status status;
@@ -306,7 +306,7 @@ static bool may_begin(const uint8_t *data, size_t size)
            0;
 }
 
-static int take_symbfile(struct work *w, char **parts, const char *mode)
+static int take_symbfile(struct upload_main *w, char **parts, const char *mode)
 {
     const char *const path[3] = {parts[0], parts[1], parts[2]};
     bool is_whole = strcmp(mode, "symbfile") == 0;
@@ -349,7 +349,8 @@ static void note_chunk(void *arg, const struct multipart_part *part)
 }
 
 /* Copies a part to fd.  Returns 0, or -1. */
-static int copy_part(struct work *w, const struct multipart_part *part, int fd)
+static int copy_part(struct upload_main *w, const struct multipart_part *part,
+                     int fd)
 {
     if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
         return report_refusal(500, "%s", strerror(errno));
@@ -360,7 +361,7 @@ static int copy_part(struct work *w, const struct multipart_part *part, int fd)
                : refuse_writer(w, BODY_SYSTEM, "cannot be written");
 }
 
-static int take_chunk(struct work *w, const struct multipart_part *part)
+static int take_chunk(struct upload_main *w, const struct multipart_part *part)
 {
     const uint8_t *got = w->outs[w->out - UPLOAD_OUT_FD];
     char id[sizeof("hash-") + 2 * SHA1_DIGEST_SIZE];
@@ -387,7 +388,7 @@ static int take_chunk(struct work *w, const struct multipart_part *part)
     return say_file(w, place);
 }
 
-static int take_chunks(struct work *w, const char *boundary)
+static int take_chunks(struct upload_main *w, const char *boundary)
 {
     struct chunks chunks = {.n = 0};
     char detail[TEXT_SIZE];
@@ -414,7 +415,7 @@ static int take_chunks(struct work *w, const char *boundary)
 /* artifacts --------------------------------------------------------------- */
 
 /* Faults in some of its files are not a reason to refuse the others. */
-static void say_doubts(const struct work *w)
+static void say_doubts(const struct upload_main *w)
 {
     char text[UPLOAD_TEXT_SIZE], number[24];
     const char *const fields[] = {"doubts", number, text};
@@ -427,7 +428,7 @@ static void say_doubts(const struct work *w)
 }
 
 /* A bundle of scripts and maps, whose path is believed. */
-static int take_artifacts(struct work *w, const char *const path[3])
+static int take_artifacts(struct upload_main *w, const char *const path[3])
 {
     struct sourcebundle_ids ids;
     char detail[TEXT_SIZE] = "";
@@ -479,7 +480,7 @@ static bool split_name(char *name, const char *parts[3])
 
 /* Members that Tecken leaves out without a word, and folders; or all but those
  * of one kind. */
-static bool is_left_out(const struct work *w, const char *name)
+static bool is_left_out(const struct upload_main *w, const char *name)
 {
     static const char list[] = "-symbols.txt", store[] = ".DS_Store";
     const char *slash = strrchr(name, '/');
@@ -514,7 +515,7 @@ static bool is_id(const char *id)
 
 /* Finds the parts of a member's path in copy, which has its name.  Returns
  * false if there are others than three. */
-static bool find_parts(const struct work *w, char copy[ZIP_NAME_SIZE],
+static bool find_parts(const struct upload_main *w, char copy[ZIP_NAME_SIZE],
                        const char *parts[3])
 {
     char *slash = strrchr(copy, '/');
@@ -533,8 +534,8 @@ static bool find_parts(const struct work *w, char copy[ZIP_NAME_SIZE],
 }
 
 /* total is the size of all members before it. */
-static int check_member(const struct work *w, const struct zip_member *member,
-                        uint64_t *total)
+static int check_member(const struct upload_main *w,
+                        const struct zip_member *member, uint64_t *total)
 {
     char copy[ZIP_NAME_SIZE];
     const char *parts[3];
@@ -559,7 +560,7 @@ static int check_member(const struct work *w, const struct zip_member *member,
 }
 
 /* Before anything is unpacked, all names and sizes are looked at. */
-static int check_members(const struct work *w, struct zip *zip)
+static int check_members(const struct upload_main *w, struct zip *zip)
 {
     uint64_t n = zip_count(zip), total = 0;
     struct zip_member member;
@@ -581,7 +582,7 @@ static int check_members(const struct work *w, struct zip *zip)
 }
 
 /* A file that is packed once more is first written to another file. */
-static int begin_member(struct work *w, const uint8_t *head, size_t len)
+static int begin_member(struct upload_main *w, const uint8_t *head, size_t len)
 {
     const char *what;
     int fd = w->out;
@@ -599,7 +600,7 @@ static int begin_member(struct work *w, const uint8_t *head, size_t len)
 
 static int take_piece(void *arg, const uint8_t *data, size_t len)
 {
-    struct work *w = arg;
+    struct upload_main *w = arg;
 
     if (!w->has_begun) {
         w->has_begun = true;
@@ -610,7 +611,7 @@ static int take_piece(void *arg, const uint8_t *data, size_t len)
     return limited_writer_write(&w->writer, data, len);
 }
 
-static int take_member(struct work *w, struct zip *zip,
+static int take_member(struct upload_main *w, struct zip *zip,
                        struct zip_member *member)
 {
     char detail[TEXT_SIZE] = "", path[ZIP_NAME_SIZE];
@@ -636,7 +637,7 @@ static int take_member(struct work *w, struct zip *zip,
 }
 
 /* Takes as many members as there are files for them. */
-static int take_members(struct work *w, struct zip *zip)
+static int take_members(struct upload_main *w, struct zip *zip)
 {
     struct zip_member member;
     uint64_t place[2] = {0, 0};
@@ -668,7 +669,8 @@ static int take_members(struct work *w, struct zip *zip)
     return 0;
 }
 
-static int read_archive(struct work *w, const char *text, struct zip *zip)
+static int read_archive(struct upload_main *w, const char *text,
+                        struct zip *zip)
 {
     uint64_t place[2];
     char *end;
@@ -689,7 +691,8 @@ static int read_archive(struct work *w, const char *text, struct zip *zip)
 }
 
 /* A text in the form that version 1 of Breakpad's symupload sends. */
-static int take_symbol_file(struct work *w, const struct upload_form *form)
+static int take_symbol_file(struct upload_main *w,
+                            const struct upload_form *form)
 {
     static const char *const path[3] = {"upload.sym", NULL, NULL};
 
@@ -706,7 +709,8 @@ static int take_symbol_file(struct work *w, const struct upload_form *form)
     return 0;
 }
 
-static int take_zip(struct work *w, const char *place, const char *boundary)
+static int take_zip(struct upload_main *w, const char *place,
+                    const char *boundary)
 {
     struct upload_form form;
     char detail[TEXT_SIZE], size[32], *dot;
@@ -757,7 +761,7 @@ static int take_zip(struct work *w, const char *place, const char *boundary)
 /* the process ------------------------------------------------------------ */
 
 /* Maps what will be read, because the sandbox forbids it later. */
-static int map_upload(struct work *w, bool many)
+static int map_upload(struct upload_main *w, bool many)
 {
     off_t size = lseek(UPLOAD_IN_FD, 0, SEEK_END);
     void *map;
@@ -803,7 +807,7 @@ int upload_main(int argc, char **argv)
     bool is_object = argc == 5 && strcmp(argv[2], "object") == 0;
     bool is_file = argc == 7 && strcmp(argv[2], "file") == 0;
     struct sandbox_limits limits = {0};
-    struct work w = {0};
+    struct upload_main w = {0};
     char error[TEXT_SIZE], *end;
 
     if (!many && !is_object && argc != 7) {

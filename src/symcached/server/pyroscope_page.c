@@ -57,7 +57,7 @@ struct pyroscope {
 };
 
 /* A call, and who makes it. */
-struct call {
+struct pyroscope_call {
     struct evhttp_request *req;
     bool is_json;
     bool only_try;
@@ -96,7 +96,7 @@ static void answer_refusal(struct evhttp_request *req, int status,
 }
 
 /* ShouldInitiateUploadResponse: 1 = the boolean, 2 = the reason. */
-static void answer_wanted(const struct call *call, bool is_wanted,
+static void answer_wanted(const struct pyroscope_call *call, bool is_wanted,
                           const char *reason)
 {
     struct evbuffer *body;
@@ -124,7 +124,7 @@ static void answer_wanted(const struct call *call, bool is_wanted,
 }
 
 /* A message without fields. */
-static void answer_empty(const struct call *call)
+static void answer_empty(const struct pyroscope_call *call)
 {
     if (call->is_json) {
         reply_object(call->req, 200, cJSON_CreateObject());
@@ -136,7 +136,8 @@ static void answer_empty(const struct call *call)
 /* permissions ------------------------------------------------------------- */
 
 /* The token is that of "Bearer TOKEN", or the password of "Basic". */
-static bool check_token(const struct config *config, struct call *call)
+static bool check_token(const struct config *config,
+                        struct pyroscope_call *call)
 {
     char pair[REQUEST_PAIR_MAX];
     const char *secret = request_pair(call->req, "Basic", pair);
@@ -156,7 +157,7 @@ static void forget_upload(struct pyroscope_entry *entry)
 }
 
 static struct pyroscope_entry *find_upload(struct pyroscope *pyroscope,
-                                           const struct call *call,
+                                           const struct pyroscope_call *call,
                                            const char *build_id)
 {
     struct pyroscope_entry *entry, *next;
@@ -199,7 +200,7 @@ static bool has_place(struct pyroscope *pyroscope, const char *user)
 
 /* Returns NULL if the user is sending as many as may be. */
 static struct pyroscope_entry *begin_file(struct pyroscope *pyroscope,
-                                          const struct call *call,
+                                          const struct pyroscope_call *call,
                                           const struct pyroscope_file *file)
 {
     struct pyroscope_entry *entry =
@@ -255,7 +256,7 @@ static bool is_there(const struct config *config, bool only_try,
 
 static void should_initiate(struct pyroscope *pyroscope,
                             const struct config *config,
-                            const struct call *call,
+                            const struct pyroscope_call *call,
                             const struct pyroscope_file *file)
 {
     const struct pyroscope_entry *entry =
@@ -308,8 +309,8 @@ static void on_done(void *arg, const struct upload_result *result)
 }
 
 static void take_upload(struct pyroscope *pyroscope,
-                        const struct config *config, const struct call *call,
-                        const char *text)
+                        const struct config *config,
+                        const struct pyroscope_call *call, const char *text)
 {
     char build_id[PYROSCOPE_BUILD_ID_MAX + 1];
     struct pyroscope_entry *entry;
@@ -344,7 +345,8 @@ static void take_upload(struct pyroscope *pyroscope,
     }
 }
 
-static void finish_file(struct pyroscope *pyroscope, const struct call *call,
+static void finish_file(struct pyroscope *pyroscope,
+                        const struct pyroscope_call *call,
                         const struct pyroscope_file *file)
 {
     struct pyroscope_entry *entry =
@@ -365,8 +367,9 @@ static void finish_file(struct pyroscope *pyroscope, const struct call *call,
 /* -------------------------------------------------------------------------- */
 
 /* Reads the message of a call.  Returns false when it has been answered. */
-static bool read_message(const struct config *config, struct call *call,
-                         bool is_flat, struct pyroscope_file *file)
+static bool read_message(const struct config *config,
+                         struct pyroscope_call *call, bool is_flat,
+                         struct pyroscope_file *file)
 {
     const char *body = request_header(call->req, UPLOAD_HEADER_BODY);
     const char *type = request_header(call->req, "Content-Type");
@@ -420,7 +423,7 @@ void pyroscope_page(struct pyroscope *pyroscope, const struct config *config,
     const char *name = path->n > 2 ? path->segments[2] : "";
     bool is_upload = path->n == 4 && strcmp(name, "Upload") == 0;
     bool is_begin = strcmp(name, "ShouldInitiateUpload") == 0;
-    struct call call = {.req = req};
+    struct pyroscope_call call = {.req = req};
     struct pyroscope_file file;
 
     reply_header(req, "Connection", "close");

@@ -36,7 +36,7 @@ static const struct {
                    {"bcsymbolmap", "bcsymbolmap"},
                    {"il2cpp", "il2cpp"}};
 
-struct list {
+struct sentry_download_list {
     char root[PATH_MAX];
     cJSON *files;
     int errnum; /* why there can be others, or 0 */
@@ -46,7 +46,7 @@ struct list {
 
 /* A file that is not there is not listed; of one that cannot be looked at, it
  * is not known whether it would be. */
-static void note_error(struct list *list, int errnum)
+static void note_error(struct sentry_download_list *list, int errnum)
 {
     if (errnum != ENOENT && errnum != ENOTDIR) {
         list->errnum = errnum;
@@ -55,7 +55,7 @@ static void note_error(struct list *list, int errnum)
 
 /* The type of a file, as the clients' readers call it; NULL: none that they
  * know, or it cannot be read, as the list says then. */
-static const char *type_of(struct list *list, const char *path,
+static const char *type_of(struct sentry_download_list *list, const char *path,
                            const char *name, const char *id)
 {
     static const struct {
@@ -94,8 +94,8 @@ static const char *type_of(struct list *list, const char *path,
     return n > 0 && strncmp(id, "mach-uuid-", 10) == 0 ? "macho" : NULL;
 }
 
-static void add_file(struct list *list, const char *name, const char *id,
-                     const char *file)
+static void add_file(struct sentry_download_list *list, const char *name,
+                     const char *id, const char *file)
 {
     char path[PATH_MAX], text[3 * SYMCACHE_NAME_MAX];
     const char *type;
@@ -132,7 +132,8 @@ static void add_file(struct list *list, const char *name, const char *id,
 }
 
 /* Adds what stands in the folder of a name and an id. */
-static void add_files(struct list *list, const char *name, const char *id)
+static void add_files(struct sentry_download_list *list, const char *name,
+                      const char *id)
 {
     char path[PATH_MAX];
     const struct dirent *entry;
@@ -156,7 +157,8 @@ static void add_files(struct list *list, const char *name, const char *id)
 }
 
 /* Adds what a build id has without a name: debug files. */
-static void add_debug_files(struct list *list, const char *folder)
+static void add_debug_files(struct sentry_download_list *list,
+                            const char *folder)
 {
     static const char *const kinds[][3] = {
         {"elf-buildid-", "elf-buildid-sym-", "_.debug"},
@@ -174,7 +176,8 @@ static void add_debug_files(struct list *list, const char *folder)
 }
 
 /* Adds the files of an id. */
-static void find_listed(struct list *list, const symcache_key_t *key)
+static void find_listed(struct sentry_download_list *list,
+                        const symcache_key_t *key)
 {
     char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE];
     struct upload_index_names *names = calloc(1, sizeof(*names));
@@ -225,7 +228,7 @@ static void answer_list(const struct config *config, bool only_try,
 {
     const char *debug_id = evhttp_find_header(pairs, "debug_id");
     const char *code_id = evhttp_find_header(pairs, "code_id");
-    struct list list = {.files = cJSON_CreateArray()};
+    struct sentry_download_list list = {.files = cJSON_CreateArray()};
     symcache_key_t key;
 
     snprintf(list.root, sizeof(list.root), "%.2000s%s", config->uploads.root,

@@ -135,12 +135,12 @@ static bool read_publics(bool *publics_only, const char *value)
 }
 
 enum {
-    LINE_SHA256,
-    LINE_SIZE,
-    LINE_SOURCE,
-    LINE_PUBLICS,
-    LINE_MACHINE,
-    LINE_MAC,
+    OBJECT_SHA256,
+    OBJECT_SIZE,
+    OBJECT_SOURCE,
+    OBJECT_PUBLICS,
+    OBJECT_MACHINE,
+    OBJECT_MAC,
     LINES
 };
 
@@ -150,15 +150,15 @@ static const char *const line_names[LINES] = {"sha256", "size", "source",
 static bool read_value(struct tier_meta *meta, int line, const char *value)
 {
     switch (line) {
-    case LINE_SHA256:
+    case OBJECT_SHA256:
         return read_hex(meta->sha256, value, DIGEST_HEX);
-    case LINE_SIZE:
+    case OBJECT_SIZE:
         return read_size(&meta->size, value);
-    case LINE_SOURCE:
+    case OBJECT_SOURCE:
         return read_source(meta->source, value);
-    case LINE_PUBLICS:
+    case OBJECT_PUBLICS:
         return read_publics(&meta->publics_only, value);
-    case LINE_MACHINE:
+    case OBJECT_MACHINE:
         return read_hex(meta->machine, value, SYMCACHE_UPLOAD_MACHINE_DIGITS);
     default:
         return read_hex(meta->mac, value, DIGEST_HEX);
@@ -210,10 +210,10 @@ const char *tier_meta_read(struct tier_meta *meta, const char *lines)
         }
         seen |= 1u << line;
     }
-    if (!(seen & 1u << LINE_SHA256) || !(seen & 1u << LINE_SIZE)) {
+    if (!(seen & 1u << OBJECT_SHA256) || !(seen & 1u << OBJECT_SIZE)) {
         return "no sha256 or no size";
     }
-    return !(seen & 1u << LINE_SOURCE) != !(seen & 1u << LINE_PUBLICS)
+    return !(seen & 1u << OBJECT_SOURCE) != !(seen & 1u << OBJECT_PUBLICS)
                ? "source or quality alone"
                : NULL;
 }

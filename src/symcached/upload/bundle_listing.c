@@ -30,7 +30,7 @@
 #define TURN 100
 
 /* The thread's own. */
-struct work {
+struct bundle_listing_work {
     struct bundle_listing *listing;
     char root[PATH_MAX];
     char sum[ARTIFACTS_SUM + 1];
@@ -260,7 +260,7 @@ static void share_list(struct bundle_listing *listing)
 
 static void run_listing(void *arg)
 {
-    struct work *work = arg;
+    struct bundle_listing_work *work = arg;
 
     work->errnum = artifacts_note(work->root, work->sum, work->lists);
     if (work->errnum == 0 && work->release != NULL) {
@@ -272,7 +272,7 @@ static void run_listing(void *arg)
 
 static void drop_listing(void *arg)
 {
-    struct work *work = arg;
+    struct bundle_listing_work *work = arg;
 
     free(work->lists);
     free(work->release);
@@ -282,7 +282,7 @@ static void drop_listing(void *arg)
 
 static void on_noted(void *arg, bool late)
 {
-    const struct work *work = arg;
+    const struct bundle_listing_work *work = arg;
     struct bundle_listing *listing = work->listing;
 
     listing->task = NULL;
@@ -299,7 +299,7 @@ static struct task *start_listing(struct bundle_listing *listing,
 {
     static const struct task_calls calls = {run_listing, on_noted,
                                             drop_listing};
-    struct work *work = calloc(1, sizeof(*work));
+    struct bundle_listing_work *work = calloc(1, sizeof(*work));
 
     if (work == NULL || (work->lists = strdup(listing->lists)) == NULL) {
         free(work);

@@ -45,7 +45,8 @@
 
 struct cleaner {
     struct uploads *uploads;
-    struct removing *removing; /* what the last pass has found, or NULL */
+    struct cleaner_removing
+        *removing; /* what the last pass has found, or NULL */
     struct event_base *base;
     struct scheduler *scheduler;
     struct event *timer;
@@ -76,7 +77,7 @@ struct cleaner_pass {
 };
 
 /* Removal of the files that a pass has found, one after the other. */
-struct removing {
+struct cleaner_removing {
     struct cleaner *cleaner; /* NULL: it is gone */
     unsigned max_unused_for;
     struct retention_sum sum;
@@ -259,11 +260,11 @@ static void free_found(struct retention_sum *sum)
     sum->found = NULL;
 }
 
-static void remove_next(struct removing *removing);
+static void remove_next(struct cleaner_removing *removing);
 
 static void on_removed(void *arg, int status, const char *text)
 {
-    struct removing *removing = arg;
+    struct cleaner_removing *removing = arg;
 
     if (status == 200) {
         removing->files++;
@@ -279,7 +280,7 @@ static void on_removed(void *arg, int status, const char *text)
     remove_next(removing);
 }
 
-static void end_removing(struct removing *removing)
+static void end_removing(struct cleaner_removing *removing)
 {
     struct cleaner *cleaner = removing->cleaner;
 
@@ -298,7 +299,7 @@ static void end_removing(struct removing *removing)
 
 /* Was a file sent again since the pass began, or is it just being sent?  It may
  * be kept for longer then, or for a build that the pass does not know. */
-static bool is_young(const struct removing *removing,
+static bool is_young(const struct cleaner_removing *removing,
                      const struct retention_found *found)
 {
     bool is_try = removing->next >= removing->ntry;
@@ -312,7 +313,7 @@ static bool is_young(const struct removing *removing,
            uploads_store(removing->cleaner->uploads, found->path, is_try);
 }
 
-static void remove_next(struct removing *removing)
+static void remove_next(struct cleaner_removing *removing)
 {
     struct cleaner *cleaner = removing->cleaner;
     const struct retention_found *found = removing->sum.found;
@@ -348,7 +349,7 @@ static void remove_next(struct removing *removing)
 /* Returns false if there is nothing, or no memory. */
 static bool remove_found(struct cleaner_pass *pass)
 {
-    struct removing *removing =
+    struct cleaner_removing *removing =
         pass->sum.nfound > 0 ? calloc(1, sizeof(*removing)) : NULL;
 
     if (removing == NULL) {

@@ -29,7 +29,7 @@
 /* Two uploads of one key must not both find that nothing is there. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-struct running {
+struct publication_running {
     struct publication *publication;
     void (*done)(void *arg, bool late);
     void *arg;
@@ -479,7 +479,7 @@ static int publish_files(struct publication *p)
 
 static void run_publication(void *arg)
 {
-    struct publication *p = ((struct running *)arg)->publication;
+    struct publication *p = ((struct publication_running *)arg)->publication;
 
     /* one call for a thousand files; what else waits to be written goes along,
      * but a call for each file and folder takes many times as long */
@@ -507,14 +507,14 @@ static void run_publication(void *arg)
 
 static void on_done(void *arg, bool late)
 {
-    struct running *running = arg;
+    struct publication_running *running = arg;
 
     running->done(running->arg, late);
 }
 
 static void on_drop(void *arg)
 {
-    struct running *running = arg;
+    struct publication_running *running = arg;
 
     publication_free(running->publication);
     free(running);
@@ -525,7 +525,7 @@ struct task *publication_start(struct event_base *base,
                                void (*done)(void *arg, bool late), void *arg)
 {
     static const struct task_calls calls = {run_publication, on_done, on_drop};
-    struct running *running = calloc(1, sizeof(*running));
+    struct publication_running *running = calloc(1, sizeof(*running));
 
     if (running == NULL) {
         publication_free(publication);

@@ -46,7 +46,7 @@ struct asm_call {
 };
 
 /* What a request names; absent texts have no data. */
-struct requested {
+struct asm_requested {
     struct symc_string name;
     struct symc_string code_id;
     struct symc_string debug_name;
@@ -176,7 +176,7 @@ static enum api_next asm_step(struct api_call *base, struct api_reply *reply)
 
 /* Completes a debug id by what a code id says: a UUID of Apple's is one, and
  * of a build id one is made, as of ELF files. */
-static bool derive_key(const struct requested *names,
+static bool derive_key(const struct asm_requested *names,
                        struct api_module *module)
 {
     char text[SYMCACHE_ID_TEXT_MAX + 1];
@@ -201,7 +201,8 @@ static bool derive_key(const struct requested *names,
 }
 
 /* Adds the code id, and the name that the program has with it. */
-static bool add_hints(const struct requested *names, struct api_module *module)
+static bool add_hints(const struct asm_requested *names,
+                      struct api_module *module)
 {
     char hints[SYMCACHE_HINTS_MAX + 1] = "", text[SYMCACHE_ID_TEXT_MAX + 1];
     bool is_pe = names->code_id.size <= PE_DIGITS;
@@ -223,7 +224,7 @@ static bool add_hints(const struct requested *names, struct api_module *module)
 /* Has a file of the module looked for by its debug id, if that is known.
  * Returns false without memory. */
 static bool want_by_debug_id(struct asm_call *call,
-                             const struct requested *names,
+                             const struct asm_requested *names,
                              symcache_kind_e kind)
 {
     struct api_module *module = &call->modules[call->base.first.nmodules];
@@ -247,7 +248,8 @@ static bool want_by_debug_id(struct asm_call *call,
 }
 
 /* The same of an image of Windows, by its code id. */
-static void want_image(struct asm_call *call, const struct requested *names)
+static void want_image(struct asm_call *call,
+                       const struct asm_requested *names)
 {
     struct api_module *module = &call->modules[call->base.first.nmodules];
 
@@ -296,7 +298,7 @@ static const char *read_range(struct asm_call *call, const struct json *json)
 static const char *read_request(struct asm_call *call,
                                 const struct api_request *request)
 {
-    struct requested names;
+    struct asm_requested names;
     struct json_error error = {0};
     const char *wrong;
 

@@ -197,7 +197,7 @@ static struct symc_string fold_name(struct js_files *files,
 }
 
 /* An original file as frames name it. */
-struct original {
+struct js_original {
     const struct js_module *module; /* whose map has it; NULL: none yet */
     uint32_t number;
     bool has_module; /* the frames have members of that name */
@@ -210,12 +210,12 @@ struct original {
 struct js_place_walk {
     struct js_files *files;
     bool has_all_lines;
-    struct original originals[16]; /* those of frames before, by number */
+    struct js_original originals[16]; /* those of frames before, by number */
 };
 
 /* Fills an original whose module, number and has_module are set.  Returns false
  * if the map has no such file, or without memory. */
-static bool read_original(struct js_files *files, struct original *original)
+static bool read_original(struct js_files *files, struct js_original *original)
 {
     struct jscache_file *file = &original->file;
     size_t room;
@@ -243,12 +243,12 @@ static bool read_original(struct js_files *files, struct original *original)
 }
 
 /* The original of a place, or NULL.  Many frames are in a few files. */
-static const struct original *original_of(struct js_place_walk *walk,
-                                          const struct js_place *place,
-                                          bool has_module)
+static const struct js_original *original_of(struct js_place_walk *walk,
+                                             const struct js_place *place,
+                                             bool has_module)
 {
     uint32_t number = place->token.file;
-    struct original *original =
+    struct js_original *original =
         &walk->originals[number % (sizeof(walk->originals) /
                                    sizeof(walk->originals[0]))];
 
@@ -256,9 +256,8 @@ static const struct original *original_of(struct js_place_walk *walk,
         original->has_module == has_module) {
         return original;
     }
-    *original = (struct original){.module = place->module,
-                                  .number = number,
-                                  .has_module = has_module};
+    *original = (struct js_original){
+        .module = place->module, .number = number, .has_module = has_module};
     if (!read_original(walk->files, original)) {
         original->module = NULL;
         return NULL;
@@ -274,7 +273,7 @@ static bool take_token(struct js_place_walk *walk,
     const uint32_t *members = frame->members;
     struct js_files *files = walk->files;
     const struct js_request *request = files->request;
-    const struct original *original;
+    const struct js_original *original;
 
     place->function = fold_name(
         files, js_frame_function(

@@ -26,7 +26,7 @@
 static const symcache_version_t symcache_oldest = {3, 0, 1};
 
 /* the lookup's state: what the headers of its request say */
-struct question {
+struct symcache_question {
     struct header_config headers[7];
     size_t nheaders;
     char via[VIA_MAX];
@@ -153,7 +153,7 @@ static void symcache_received(struct lookup *lookup,
 static void symcache_loop(struct lookup *lookup,
                           const struct fetch_response *response)
 {
-    const struct question *question = lookup->state;
+    const struct symcache_question *question = lookup->state;
     char detail[96];
 
     lookup->symcache->is_loop = strlen(question->via) > VIA_ID;
@@ -251,7 +251,8 @@ static char *symcache_url(const struct lookup *lookup)
                : url;
 }
 
-static void write_headers(struct question *question, struct lookup *lookup)
+static void write_headers(struct symcache_question *question,
+                          struct lookup *lookup)
 {
     const struct lookup_symcache *ask = lookup->symcache;
     struct header_config *header = question->headers;
@@ -289,7 +290,8 @@ static void write_headers(struct question *question, struct lookup *lookup)
 static void begin_symcache(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
-    struct question *question = lookup_type_state(lookup, sizeof(*question));
+    struct symcache_question *question =
+        lookup_type_state(lookup, sizeof(*question));
     struct fetch_request request = {0};
     struct fetch *fetch;
     char *url;
