@@ -47,17 +47,18 @@ struct breakpad_convert {
     struct failure *failure;
 };
 
-static int wrong_record(struct breakpad_convert *c, const char *record,
+static int wrong_record(struct breakpad_convert *breakpad, const char *record,
                         const char *what)
 {
-    return failure_set(c->failure, FAILURE_DAMAGED,
+    return failure_set(breakpad->failure, FAILURE_DAMAGED,
                        "is damaged: line %llu: bad %s record (%s)",
-                       (unsigned long long)c->lines.number, record, what);
+                       (unsigned long long)breakpad->lines.number, record,
+                       what);
 }
 
-static int no_memory(struct breakpad_convert *c)
+static int no_memory(struct breakpad_convert *breakpad)
 {
-    return failure_memory(c->failure);
+    return failure_memory(breakpad->failure);
 }
 
 /* Skips the optional flag "m", which says that the same code has other names,
@@ -80,8 +81,8 @@ static uint32_t lookup_number(const struct table *table, uint64_t number)
 
 /* Defines what a number stands for.  A later record for the same number
  * replaces this one. */
-static int define_number(struct breakpad_convert *c, struct table *table,
-                         uint64_t number, size_t index)
+static int define_number(struct breakpad_convert *breakpad,
+                         struct table *table, uint64_t number, size_t index)
 {
     uint64_t hash = table_hash_number(table, number);
     uint32_t old = lookup_number(table, number);
@@ -89,7 +90,7 @@ static int define_number(struct breakpad_convert *c, struct table *table,
     if (old != 0) {
         table_remove(table, hash, old);
     }
-    return table_add(table, hash, index) == 0 ? 0 : no_memory(c);
+    return table_add(table, hash, index) == 0 ? 0 : no_memory(breakpad);
 }
 
 static struct symc_name name_of(const struct fields *f)
@@ -106,16 +107,18 @@ static struct symc_name name_of(const struct fields *f)
 
 /* files and origins ------------------------------------------------------- */
 
-static int add_source(struct breakpad_convert *c, const struct span *path)
+static int add_source(struct breakpad_convert *breakpad,
+                      const struct span *path)
 {
     struct symc_source *s;
 
-    if (c->num_sources >= SYMC_NONE ||
-        array_need(&c->sources, &c->source_room, c->num_sources + 1,
-                   sizeof(*c->sources)) != 0) {
-        return no_memory(c);
+    if (breakpad->num_sources >= SYMC_NONE ||
+        array_need(&breakpad->sources, &breakpad->source_room,
+                   breakpad->num_sources + 1,
+                   sizeof(*breakpad->sources)) != 0) {
+        return no_memory(breakpad);
     }
-    s = &c->sources[c->num_sources++];
+    s = &breakpad->sources[breakpad->num_sources++];
     memset(s, 0, sizeof(*s));
     s->comp_dir.data = "";
     source_path_split(path->data, (uint32_t)path->size, &s->directory,
@@ -125,7 +128,7 @@ static int add_source(struct breakpad_convert *c, const struct span *path)
 }
 
 /* Reads a FILE record.  A bad one is skipped. */
-static int take_file(struct breakpad_convert *c, struct span *line)
+static int take_file(struct breakpad_convert *breakpad, struct span *line)
 {
     uint64_t number;
     struct fields f;
@@ -139,21 +142,22 @@ static int take_file(struct breakpad_convert *c, struct span *line)
         return 0;
     }
     path = fields_rest(&f);
-    return define_number(c, &c->files, number, c->num_sources) != 0
+    return define_number(breakpad, &breakpad->files, number,
+                         breakpad->num_sources) != 0
                ? -1
-               : add_source(c, &path);
+               : add_source(breakpad, &path);
 }
 
-static int add_name(struct breakpad_convert *c, const struct span *span)
+static int add_name(struct breakpad_convert *breakpad, const struct span *span)
 {
     struct inlinee_name *name;
 
-    if (c->num_names >= SYMC_NONE ||
-        array_need(&c->names, &c->name_room, c->num_names + 1,
-                   sizeof(*c->names)) != 0) {
-        return no_memory(c);
+    if (breakpad->num_names >= SYMC_NONE ||
+        array_need(&breakpad->names, &breakpad->name_room,
+                   breakpad->num_names + 1, sizeof(*breakpad->names)) != 0) {
+        return no_memory(breakpad);
     }
-    name = &c->names[c->num_names++];
+    name = &breakpad->names[breakpad->num_names++];
     memset(name, 0, sizeof(*name));
     name->name.data = span->data;
     name->name.size = (uint32_t)span->size;
@@ -162,61 +166,63 @@ static int add_name(struct breakpad_convert *c, const struct span *span)
 
 /* Reads an INLINE_ORIGIN record.  A number may be defined again; calls read
  * before that keep the old name. */
-static int take_origin(struct breakpad_convert *c, struct span *line)
+static int take_origin(struct breakpad_convert *breakpad, struct span *line)
 {
     uint64_t number;
     struct fields f;
     struct span name;
 
     if (!fields_begin_trimmed(&f, line, sizeof("INLINE_ORIGIN") - 1)) {
-        return wrong_record(c, "INLINE_ORIGIN", "not UTF-8");
+        return wrong_record(breakpad, "INLINE_ORIGIN", "not UTF-8");
     }
     number = fields_decimal(&f, "number");
     name = fields_rest(&f);
     if (f.wrong != NULL || name.size == 0) {
-        return wrong_record(c, "INLINE_ORIGIN",
+        return wrong_record(breakpad, "INLINE_ORIGIN",
                             f.wrong != NULL ? f.wrong : "name");
     }
-    return define_number(c, &c->origins, number, c->num_names) != 0
+    return define_number(breakpad, &breakpad->origins, number,
+                         breakpad->num_names) != 0
                ? -1
-               : add_name(c, &name);
+               : add_name(breakpad, &name);
 }
 
 /* functions --------------------------------------------------------------- */
 
-static int end_function(struct breakpad_convert *c)
+static int end_function(struct breakpad_convert *breakpad)
 {
-    if (!c->is_in_function) {
+    if (!breakpad->is_in_function) {
         return 0;
     }
-    c->is_in_function = false;
-    return function_builder_end(&c->builder, &c->writer, c->names, c->sources,
-                                c->failure);
+    breakpad->is_in_function = false;
+    return function_builder_end(&breakpad->builder, &breakpad->writer,
+                                breakpad->names, breakpad->sources,
+                                breakpad->failure);
 }
 
-static int take_function(struct breakpad_convert *c, struct span *line)
+static int take_function(struct breakpad_convert *breakpad, struct span *line)
 {
     uint64_t address, size;
     struct fields f;
     struct symc_name name;
 
     if (!fields_begin_trimmed(&f, line, sizeof("FUNC") - 1)) {
-        return wrong_record(c, "FUNC", "not UTF-8");
+        return wrong_record(breakpad, "FUNC", "not UTF-8");
     }
     take_multiple(&f);
     address = fields_hex(&f, "address");
     size = fields_hex(&f, "size");
     (void)fields_hex(&f, "size of parameters");
     if (f.wrong != NULL) {
-        return wrong_record(c, "FUNC", f.wrong);
+        return wrong_record(breakpad, "FUNC", f.wrong);
     }
     name = name_of(&f);
-    function_builder_begin(&c->builder, address, size, &name);
-    c->is_in_function = true;
+    function_builder_begin(&breakpad->builder, address, size, &name);
+    breakpad->is_in_function = true;
     return 0;
 }
 
-static int take_inline(struct breakpad_convert *c, struct span *line)
+static int take_inline(struct breakpad_convert *breakpad, struct span *line)
 {
     struct fields f;
     struct inlined_range inlinee;
@@ -225,24 +231,25 @@ static int take_inline(struct breakpad_convert *c, struct span *line)
     fields_begin(&f, line, sizeof("INLINE") - 1);
     inlinee.depth = (uint32_t)fields_decimal(&f, "depth");
     inlinee.line = (uint32_t)fields_decimal(&f, "line of the call");
-    inlinee.source =
-        lookup_number(&c->files, fields_decimal(&f, "file of the call"));
-    inlinee.name =
-        lookup_number(&c->origins, fields_decimal(&f, "number of its origin"));
+    inlinee.source = lookup_number(&breakpad->files,
+                                   fields_decimal(&f, "file of the call"));
+    inlinee.name = lookup_number(&breakpad->origins,
+                                 fields_decimal(&f, "number of its origin"));
     do {
         inlinee.address = fields_hex(&f, "address");
         inlinee.size = fields_hex(&f, "size");
         if (f.wrong != NULL) {
-            return wrong_record(c, "INLINE", f.wrong);
+            return wrong_record(breakpad, "INLINE", f.wrong);
         }
-        if (function_builder_inlined_range(&c->builder, &inlinee) != 0) {
-            return no_memory(c);
+        if (function_builder_inlined_range(&breakpad->builder, &inlinee) !=
+            0) {
+            return no_memory(breakpad);
         }
     } while (!fields_are_done(&f));
     return 0;
 }
 
-static int take_line(struct breakpad_convert *c, struct span *span)
+static int take_line(struct breakpad_convert *breakpad, struct span *span)
 {
     bool is_negative;
     uint64_t number, file;
@@ -260,7 +267,8 @@ static int take_line(struct breakpad_convert *c, struct span *span)
     number = fields_decimal(&f, "number of the line");
     file = fields_decimal(&f, "number of the file");
     if (f.wrong != NULL || !fields_are_done(&f)) {
-        return wrong_record(c, "line", f.wrong != NULL ? f.wrong : "end");
+        return wrong_record(breakpad, "line",
+                            f.wrong != NULL ? f.wrong : "end");
     }
     if (line.size == 0) {
         return 0;
@@ -268,26 +276,30 @@ static int take_line(struct breakpad_convert *c, struct span *span)
     if (line.size == SYMC_NO_SIZE) {
         line.size--; /* this value is reserved; the end stays out of reach */
     }
-    line.source = lookup_number(&c->files, file);
+    line.source = lookup_number(&breakpad->files, file);
     line.line = is_negative ? 0 : (uint32_t)number;
-    return function_builder_line(&c->builder, &line) == 0 ? 0 : no_memory(c);
+    return function_builder_line(&breakpad->builder, &line) == 0
+               ? 0
+               : no_memory(breakpad);
 }
 
 /* publics ----------------------------------------------------------------- */
 
-static int note_public(struct breakpad_convert *c, const struct span *line)
+static int note_public(struct breakpad_convert *breakpad,
+                       const struct span *line)
 {
-    if (array_need(&c->publics, &c->public_room, c->num_publics + 1,
-                   sizeof(*c->publics)) != 0) {
-        return no_memory(c);
+    if (array_need(&breakpad->publics, &breakpad->public_room,
+                   breakpad->num_publics + 1,
+                   sizeof(*breakpad->publics)) != 0) {
+        return no_memory(breakpad);
     }
-    c->publics[c->num_publics++] = line->data;
+    breakpad->publics[breakpad->num_publics++] = line->data;
     return 0;
 }
 
 /* Adds the public symbols, which the writer takes after all functions.  A bad
  * record is skipped. */
-static int take_publics(struct breakpad_convert *c)
+static int take_publics(struct breakpad_convert *breakpad)
 {
     size_t i;
     uint64_t address;
@@ -296,9 +308,9 @@ static int take_publics(struct breakpad_convert *c)
     struct symc_name name;
     enum symc_status status;
 
-    for (i = 0; i < c->num_publics; i++) {
-        c->lines.at = c->publics[i];
-        if (!lines_next(&c->lines, &line) ||
+    for (i = 0; i < breakpad->num_publics; i++) {
+        breakpad->lines.at = breakpad->publics[i];
+        if (!lines_next(&breakpad->lines, &line) ||
             !fields_begin_trimmed(&f, &line, sizeof("PUBLIC") - 1)) {
             continue;
         }
@@ -309,9 +321,9 @@ static int take_publics(struct breakpad_convert *c)
             continue;
         }
         name = name_of(&f);
-        status = symc_writer_symbol(&c->writer, address, 0, &name);
+        status = symc_writer_symbol(&breakpad->writer, address, 0, &name);
         if (status != SYMC_OK) {
-            return failure_writer(c->failure, status);
+            return failure_writer(breakpad->failure, status);
         }
     }
     return 0;
@@ -320,73 +332,76 @@ static int take_publics(struct breakpad_convert *c)
 /* the file ---------------------------------------------------------------- */
 
 /* Reads a record outside of functions.  Unknown ones are skipped. */
-static int take_outside(struct breakpad_convert *c, struct span *line)
+static int take_outside(struct breakpad_convert *breakpad, struct span *line)
 {
     if (span_begins(line, "FILE ")) {
-        return c->files_are_over ? 0 : take_file(c, line);
+        return breakpad->files_are_over ? 0 : take_file(breakpad, line);
     }
-    c->files_are_over |=
+    breakpad->files_are_over |=
         !span_begins(line, "INFO ") && !span_begins(line, "MODULE ");
-    return span_begins(line, "INLINE_ORIGIN ") ? take_origin(c, line) : 0;
+    return span_begins(line, "INLINE_ORIGIN ") ? take_origin(breakpad, line)
+                                               : 0;
 }
 
-static int take_inside(struct breakpad_convert *c, struct span *line)
+static int take_inside(struct breakpad_convert *breakpad, struct span *line)
 {
     if (span_begins(line, "INLINE ")) {
-        return take_inline(c, line);
+        return take_inline(breakpad, line);
     }
-    return span_begins(line, "INLINE_ORIGIN ") ? take_origin(c, line)
-                                               : take_line(c, line);
+    return span_begins(line, "INLINE_ORIGIN ") ? take_origin(breakpad, line)
+                                               : take_line(breakpad, line);
 }
 
-static int take_records(struct breakpad_convert *c)
+static int take_records(struct breakpad_convert *breakpad)
 {
     int rc = 0;
     struct span line;
 
-    while (rc == 0 && lines_next(&c->lines, &line)) {
+    while (rc == 0 && lines_next(&breakpad->lines, &line)) {
         if (span_begins(&line, "STACK ")) {
             break;
         }
         if (span_begins(&line, "FUNC ")) {
-            c->files_are_over = true;
-            rc = end_function(c) != 0 ? -1 : take_function(c, &line);
+            breakpad->files_are_over = true;
+            rc = end_function(breakpad) != 0 ? -1
+                                             : take_function(breakpad, &line);
         } else if (span_begins(&line, "PUBLIC ")) {
-            c->files_are_over = true;
-            rc = end_function(c) != 0 ? -1 : note_public(c, &line);
-        } else if (c->is_in_function) {
-            rc = take_inside(c, &line);
+            breakpad->files_are_over = true;
+            rc = end_function(breakpad) != 0 ? -1
+                                             : note_public(breakpad, &line);
+        } else if (breakpad->is_in_function) {
+            rc = take_inside(breakpad, &line);
         } else {
-            rc = take_outside(c, &line);
+            rc = take_outside(breakpad, &line);
         }
     }
-    return rc != 0 ? -1 : end_function(c);
+    return rc != 0 ? -1 : end_function(breakpad);
 }
 
-static int read_all(struct breakpad_convert *c, const uint8_t *data,
+static int read_all(struct breakpad_convert *breakpad, const uint8_t *data,
                     size_t size)
 {
     static const struct span none = {"", 0};
 
-    c->lines.at = (const char *)data;
-    c->lines.end = c->lines.at + size;
-    c->builder.work = WORK_BASE + (uint64_t)size;
+    breakpad->lines.at = (const char *)data;
+    breakpad->lines.end = breakpad->lines.at + size;
+    breakpad->builder.work = WORK_BASE + (uint64_t)size;
     /* the entries at index 0, which unknown numbers refer to */
-    if (add_source(c, &none) != 0 || add_name(c, &none) != 0) {
+    if (add_source(breakpad, &none) != 0 || add_name(breakpad, &none) != 0) {
         return -1;
     }
-    return take_records(c) != 0 ? -1 : take_publics(c);
+    return take_records(breakpad) != 0 ? -1 : take_publics(breakpad);
 }
 
 /* Frees what only reading needs, before the writer needs memory to sort. */
-static void free_readers(struct breakpad_convert *c)
+static void free_readers(struct breakpad_convert *breakpad)
 {
-    table_free(&c->files);
-    table_free(&c->origins);
-    function_builder_free(&c->builder);
-    free(c->sources);
-    free(c->names);
-    free(c->publics);
+    table_free(&breakpad->files);
+    table_free(&breakpad->origins);
+    function_builder_free(&breakpad->builder);
+    free(breakpad->sources);
+    free(breakpad->names);
+    free(breakpad->publics);
 }
 
 static int convert(const uint8_t *data, size_t size,
@@ -395,29 +410,30 @@ static int convert(const uint8_t *data, size_t size,
 {
     int rc;
     char text[256];
-    struct breakpad_convert *c;
+    struct breakpad_convert *breakpad;
     struct breakpad_identity module;
     struct symc_identity identity;
 
     if (breakpad_identity_read(data, size, &module, text, sizeof(text)) != 0) {
         return failure_set(failure, FAILURE_DAMAGED, "%s", text);
     }
-    c = calloc(1, sizeof(*c));
-    if (c == NULL) {
+    breakpad = calloc(1, sizeof(*breakpad));
+    if (breakpad == NULL) {
         return failure_memory(failure);
     }
-    c->failure = failure;
-    supplement_begin_writer(&c->writer);
-    rc = read_all(c, data, size);
-    free_readers(c);
+    breakpad->failure = failure;
+    supplement_begin_writer(&breakpad->writer);
+    rc = read_all(breakpad, data, size);
+    free_readers(breakpad);
     if (rc == 0) {
         memcpy(identity.guid, module.guid, sizeof(identity.guid));
         identity.age = module.age;
         identity.arch = module.arch;
-        rc = format_finish(&c->writer, &identity, sink, result, failure);
+        rc =
+            format_finish(&breakpad->writer, &identity, sink, result, failure);
     }
-    symc_writer_free(&c->writer);
-    free(c);
+    symc_writer_free(&breakpad->writer);
+    free(breakpad);
     return rc;
 }
 

@@ -52,27 +52,28 @@ struct symbfile_convert {
     struct failure *failure;
 };
 
-static int no_memory(struct symbfile_convert *c)
+static int no_memory(struct symbfile_convert *symbfile)
 {
-    return failure_memory(c->failure);
+    return failure_memory(symbfile->failure);
 }
 
 /* sources and names ------------------------------------------------------- */
 
-static int add_source(struct symbfile_convert *c,
+static int add_source(struct symbfile_convert *symbfile,
                       const struct symc_string *path)
 {
     struct symc_source *s;
-    size_t n = c->num_sources + 1;
+    size_t n = symbfile->num_sources + 1;
 
     if (n >= SYMC_NONE ||
-        array_need(&c->sources, &c->source_room, n, sizeof(*c->sources)) !=
-            0 ||
-        array_need(&c->paths, &c->path_room, n, sizeof(*c->paths)) != 0) {
-        return no_memory(c);
+        array_need(&symbfile->sources, &symbfile->source_room, n,
+                   sizeof(*symbfile->sources)) != 0 ||
+        array_need(&symbfile->paths, &symbfile->path_room, n,
+                   sizeof(*symbfile->paths)) != 0) {
+        return no_memory(symbfile);
     }
-    c->paths[c->num_sources] = *path;
-    s = &c->sources[c->num_sources++];
+    symbfile->paths[symbfile->num_sources] = *path;
+    s = &symbfile->sources[symbfile->num_sources++];
     memset(s, 0, sizeof(*s));
     s->comp_dir.data = "";
     source_path_split(path->data, (uint32_t)path->size, &s->directory,
@@ -82,8 +83,8 @@ static int add_source(struct symbfile_convert *c,
 }
 
 /* Finds or adds the source of a path; an absent one is "". */
-static int find_source(struct symbfile_convert *c, struct symc_string path,
-                       uint32_t *index)
+static int find_source(struct symbfile_convert *symbfile,
+                       struct symc_string path, uint32_t *index)
 {
     size_t at = 0;
     uint64_t hash;
@@ -91,20 +92,22 @@ static int find_source(struct symbfile_convert *c, struct symc_string path,
     const struct symc_string *other;
 
     path.data = path.data == NULL ? "" : path.data;
-    hash = table_hash((uintptr_t)c, path.data, path.size);
-    while ((value = table_next(&c->files, hash, &at)) != 0) {
-        other = &c->paths[value - 1];
+    hash = table_hash((uintptr_t)symbfile, path.data, path.size);
+    while ((value = table_next(&symbfile->files, hash, &at)) != 0) {
+        other = &symbfile->paths[value - 1];
         if (other->size == path.size &&
             memcmp(other->data, path.data, path.size) == 0) {
             *index = (uint32_t)(value - 1);
             return 0;
         }
     }
-    *index = (uint32_t)c->num_sources;
-    if (add_source(c, &path) != 0) {
+    *index = (uint32_t)symbfile->num_sources;
+    if (add_source(symbfile, &path) != 0) {
         return -1;
     }
-    return table_add(&c->files, hash, c->num_sources) == 0 ? 0 : no_memory(c);
+    return table_add(&symbfile->files, hash, symbfile->num_sources) == 0
+               ? 0
+               : no_memory(symbfile);
 }
 
 static struct symc_name name_of(const struct symc_string *text)
@@ -114,62 +117,65 @@ static struct symc_name name_of(const struct symc_string *text)
     return name;
 }
 
-static int add_inlinee(struct symbfile_convert *c,
+static int add_inlinee(struct symbfile_convert *symbfile,
                        const struct symc_string *func,
                        struct inlined_range *inlinee)
 {
     struct inlinee_name *name;
 
-    if (c->num_names >= SYMC_NONE ||
-        array_need(&c->names, &c->name_room, c->num_names + 1,
-                   sizeof(*c->names)) != 0) {
-        return no_memory(c);
+    if (symbfile->num_names >= SYMC_NONE ||
+        array_need(&symbfile->names, &symbfile->name_room,
+                   symbfile->num_names + 1, sizeof(*symbfile->names)) != 0) {
+        return no_memory(symbfile);
     }
-    inlinee->name = (uint32_t)c->num_names;
-    name = &c->names[c->num_names++];
+    inlinee->name = (uint32_t)symbfile->num_names;
+    name = &symbfile->names[symbfile->num_names++];
     memset(name, 0, sizeof(*name));
     name->name = name_of(func);
-    return function_builder_inlined_range(&c->builder, inlinee) == 0
+    return function_builder_inlined_range(&symbfile->builder, inlinee) == 0
                ? 0
-               : no_memory(c);
+               : no_memory(symbfile);
 }
 
-static void begin_function(struct symbfile_convert *c, uint64_t begin,
+static void begin_function(struct symbfile_convert *symbfile, uint64_t begin,
                            uint64_t end, const struct symc_string *func)
 {
     struct symc_name name = name_of(func);
 
-    c->num_names = 0;
-    function_builder_begin(&c->builder, begin, end - begin, &name);
+    symbfile->num_names = 0;
+    function_builder_begin(&symbfile->builder, begin, end - begin, &name);
 }
 
-static int end_function(struct symbfile_convert *c)
+static int end_function(struct symbfile_convert *symbfile)
 {
-    return function_builder_end(&c->builder, &c->writer, c->names, c->sources,
-                                c->failure);
+    return function_builder_end(&symbfile->builder, &symbfile->writer,
+                                symbfile->names, symbfile->sources,
+                                symbfile->failure);
 }
 
 /* lines ------------------------------------------------------------------- */
 
-static int add_line(struct symbfile_convert *c, uint64_t from, uint64_t to,
-                    uint32_t source, uint32_t number)
+static int add_line(struct symbfile_convert *symbfile, uint64_t from,
+                    uint64_t to, uint32_t source, uint32_t number)
 {
     struct symc_line line = {
         .address = from, .line = number, .source = source, .size = to - from};
 
-    return function_builder_line(&c->builder, &line) == 0 ? 0 : no_memory(c);
+    return function_builder_line(&symbfile->builder, &line) == 0
+               ? 0
+               : no_memory(symbfile);
 }
 
 /* Adds the lines that a range has from c->at to an address. */
-static int add_lines(struct symbfile_convert *c, struct open_range *o,
+static int add_lines(struct symbfile_convert *symbfile, struct open_range *o,
                      uint64_t to)
 {
     uint64_t next;
     const struct symbfile_record *r = o->record;
 
-    while (c->at < to) {
+    while (symbfile->at < to) {
         while (o->next_line < r->num_lines &&
-               r->lines[o->next_line].offset <= c->at - r->address) {
+               r->lines[o->next_line].offset <= symbfile->at - r->address) {
             o->next_line++;
         }
         next = to;
@@ -177,34 +183,34 @@ static int add_lines(struct symbfile_convert *c, struct open_range *o,
             r->lines[o->next_line].offset < to - r->address) {
             next = r->address + r->lines[o->next_line].offset;
         }
-        if (add_line(c, c->at, next, o->source,
-                     o->next_line > 0 ? r->lines[o->next_line - 1].line
-                                      : 0) != 0) {
+        if (add_line(symbfile, symbfile->at, next, o->source,
+                     o->next_line > 0 ? r->lines[o->next_line - 1].line : 0) !=
+            0) {
             return -1;
         }
-        c->at = next;
+        symbfile->at = next;
     }
     return 0;
 }
 
 /* Goes on to an address: adds the lines of the deepest ranges up to there. */
-static int advance_ranges(struct symbfile_convert *c, uint64_t to)
+static int advance_ranges(struct symbfile_convert *symbfile, uint64_t to)
 {
     struct open_range *o;
 
-    while (c->num_open > 0) {
-        o = &c->open[c->num_open - 1];
-        if (o->end > c->at) {
-            if (c->at >= to) {
+    while (symbfile->num_open > 0) {
+        o = &symbfile->open[symbfile->num_open - 1];
+        if (o->end > symbfile->at) {
+            if (symbfile->at >= to) {
                 break;
             }
-            if (add_lines(c, o, o->end < to ? o->end : to) != 0) {
+            if (add_lines(symbfile, o, o->end < to ? o->end : to) != 0) {
                 return -1;
             }
         }
-        c->num_open -= o->end <= c->at;
+        symbfile->num_open -= o->end <= symbfile->at;
     }
-    c->at = to;
+    symbfile->at = to;
     return 0;
 }
 
@@ -212,34 +218,34 @@ static int advance_ranges(struct symbfile_convert *c, uint64_t to)
 
 /* Opens a range below those of its depth and deeper that are still open: the
  * one that began first counts, as for the function builder. */
-static int open_range(struct symbfile_convert *c,
+static int open_range(struct symbfile_convert *symbfile,
                       const struct symbfile_record *r, uint64_t end,
                       struct open_range **opened)
 {
-    size_t at = c->num_open;
+    size_t at = symbfile->num_open;
 
-    while (at > 0 && c->open[at - 1].record->depth >= r->depth) {
+    while (at > 0 && symbfile->open[at - 1].record->depth >= r->depth) {
         at--;
     }
-    if (c->num_open == OPEN_MAX) {
-        return failure_set(c->failure, FAILURE_LIMIT,
+    if (symbfile->num_open == OPEN_MAX) {
+        return failure_set(symbfile->failure, FAILURE_LIMIT,
                            "has too many functions at one address (offset "
                            "%llu)",
                            (unsigned long long)r->offset);
     }
-    memmove(c->open + at + 1, c->open + at,
-            (c->num_open - at) * sizeof(*c->open));
-    c->num_open++;
-    *opened = &c->open[at];
+    memmove(symbfile->open + at + 1, symbfile->open + at,
+            (symbfile->num_open - at) * sizeof(*symbfile->open));
+    symbfile->num_open++;
+    *opened = &symbfile->open[at];
     (*opened)->record = r;
     (*opened)->end = end;
     (*opened)->next_line = 0;
-    return find_source(c, r->file, &(*opened)->source);
+    return find_source(symbfile, r->file, &(*opened)->source);
 }
 
 /* Adds a range of a group that ends at end.  Without the file of its call that
  * is the file of its caller. */
-static int add_range(struct symbfile_convert *c,
+static int add_range(struct symbfile_convert *symbfile,
                      const struct symbfile_entry *entry, uint32_t depth,
                      uint64_t end)
 {
@@ -248,8 +254,9 @@ static int add_range(struct symbfile_convert *c,
     struct inlined_range inlinee = {.address = r->address,
                                     .line = r->call_line};
 
-    if (advance_ranges(c, r->address) != 0 ||
-        open_range(c, r, entry->end < end ? entry->end : end, &o) != 0) {
+    if (advance_ranges(symbfile, r->address) != 0 ||
+        open_range(symbfile, r, entry->end < end ? entry->end : end, &o) !=
+            0) {
         return -1;
     }
     if (r->depth == depth) {
@@ -258,13 +265,13 @@ static int add_range(struct symbfile_convert *c,
     inlinee.depth = r->depth - depth - 1;
     inlinee.size = o->end - r->address;
     if (r->call_file.data != NULL) {
-        if (find_source(c, r->call_file, &inlinee.source) != 0) {
+        if (find_source(symbfile, r->call_file, &inlinee.source) != 0) {
             return -1;
         }
-    } else if (o > c->open) {
+    } else if (o > symbfile->open) {
         inlinee.source = o[-1].source;
     }
-    return add_inlinee(c, &r->func, &inlinee);
+    return add_inlinee(symbfile, &r->func, &inlinee);
 }
 
 static bool is_same(const struct symc_string *a, const struct symc_string *b)
@@ -274,14 +281,14 @@ static bool is_same(const struct symc_string *a, const struct symc_string *b)
 
 /* Adds the function that begins with an entry.  Returns the index of the first
  * entry that does not belong to it, or 0 with failure set. */
-static size_t add_group(struct symbfile_convert *c, size_t first)
+static size_t add_group(struct symbfile_convert *symbfile, size_t first)
 {
     size_t i, last;
-    const struct symbfile_entry *entries = c->search.entries;
+    const struct symbfile_entry *entries = symbfile->search.entries;
     const struct symbfile_record *r, *root = &entries[first].record;
     uint64_t end = entries[first].end;
 
-    for (last = first + 1; last < c->search.num_entries; last++) {
+    for (last = first + 1; last < symbfile->search.num_entries; last++) {
         r = &entries[last].record;
         if (r->depth == root->depth && r->address == end &&
             is_same(&r->func, &root->func)) {
@@ -291,23 +298,26 @@ static size_t add_group(struct symbfile_convert *c, size_t first)
             break;
         }
     }
-    begin_function(c, root->address, end, &root->func);
-    c->num_open = 0;
-    c->at = root->address;
+    begin_function(symbfile, root->address, end, &root->func);
+    symbfile->num_open = 0;
+    symbfile->at = root->address;
     for (i = first; i < last; i++) {
         /* of several at the same address, the first one counts */
         if (i > first && entries[i].record.depth == root->depth &&
             entries[i].record.address == root->address) {
             continue;
         }
-        if (add_range(c, &entries[i], root->depth, end) != 0) {
+        if (add_range(symbfile, &entries[i], root->depth, end) != 0) {
             return 0;
         }
     }
-    return advance_ranges(c, end) == 0 && end_function(c) == 0 ? last : 0;
+    return advance_ranges(symbfile, end) == 0 && end_function(symbfile) == 0
+               ? last
+               : 0;
 }
 
-static int add_pad(struct symbfile_convert *c, const struct symbfile_record *r)
+static int add_pad(struct symbfile_convert *symbfile,
+                   const struct symbfile_record *r)
 {
     size_t i;
     uint32_t source;
@@ -317,22 +327,22 @@ static int add_pad(struct symbfile_convert *c, const struct symbfile_record *r)
     if (r->num_frames == 0) {
         return 0;
     }
-    begin_function(c, r->address, r->address + 1, &r->frames[0].func);
+    begin_function(symbfile, r->address, r->address + 1, &r->frames[0].func);
     for (i = 0; i < r->num_frames; i++) {
         frame = &r->frames[i];
-        if (find_source(c, frame->file, &source) != 0) {
+        if (find_source(symbfile, frame->file, &source) != 0) {
             return -1;
         }
         if (i + 1 == r->num_frames) {
-            return add_line(c, r->address, r->address + 1, source,
+            return add_line(symbfile, r->address, r->address + 1, source,
                             frame->line) != 0
                        ? -1
-                       : end_function(c);
+                       : end_function(symbfile);
         }
         inlinee.depth = (uint32_t)i;
         inlinee.source = source;
         inlinee.line = frame->line;
-        if (add_inlinee(c, &frame[1].func, &inlinee) != 0) {
+        if (add_inlinee(symbfile, &frame[1].func, &inlinee) != 0) {
             return -1;
         }
     }
@@ -342,50 +352,53 @@ static int add_pad(struct symbfile_convert *c, const struct symbfile_record *r)
 /* the file ---------------------------------------------------------------- */
 
 /* Removes what says nothing: empty ranges, and pads next to ranges. */
-static int select_entries(struct symbfile_convert *c)
+static int select_entries(struct symbfile_convert *symbfile)
 {
     size_t i, n = 0;
     bool has_ranges = false;
-    struct symbfile_entry *entries = c->search.entries;
+    struct symbfile_entry *entries = symbfile->search.entries;
 
-    for (i = 0; i < c->search.num_entries; i++) {
+    for (i = 0; i < symbfile->search.num_entries; i++) {
         has_ranges |= !entries[i].record.is_pad;
         if (entries[i].end > (uint64_t)UINT32_MAX + 1) {
-            return failure_set(c->failure, FAILURE_LIMIT,
+            return failure_set(symbfile->failure, FAILURE_LIMIT,
                                "has an address of more than 32 bits, which a "
                                "SymCache cannot have (offset %llu)",
                                (unsigned long long)entries[i].record.offset);
         }
     }
-    for (i = 0; i < c->search.num_entries; i++) {
+    for (i = 0; i < symbfile->search.num_entries; i++) {
         if (entries[i].record.is_pad != has_ranges &&
             entries[i].end > entries[i].record.address) {
             entries[n++] = entries[i];
         }
     }
-    c->search.num_entries = n;
+    symbfile->search.num_entries = n;
     return 0;
 }
 
-static int read_all(struct symbfile_convert *c, const uint8_t *data,
+static int read_all(struct symbfile_convert *symbfile, const uint8_t *data,
                     size_t size)
 {
     size_t i = 0;
     uint32_t unknown;
     static const struct symc_string none = {NULL, 0};
 
-    c->builder.work = WORK_BASE + (uint64_t)size;
-    if (symbfile_search_open(&c->search, data, size, c->failure) != 0 ||
-        select_entries(c) != 0 || find_source(c, none, &unknown) != 0) {
+    symbfile->builder.work = WORK_BASE + (uint64_t)size;
+    if (symbfile_search_open(&symbfile->search, data, size,
+                             symbfile->failure) != 0 ||
+        select_entries(symbfile) != 0 ||
+        find_source(symbfile, none, &unknown) != 0) {
         return -1;
     }
-    while (i < c->search.num_entries) {
-        if (c->search.entries[i].record.is_pad) {
-            if (add_pad(c, &c->search.entries[i++].record) != 0) {
+    while (i < symbfile->search.num_entries) {
+        if (symbfile->search.entries[i].record.is_pad) {
+            if (add_pad(symbfile, &symbfile->search.entries[i++].record) !=
+                0) {
                 return -1;
             }
         } else {
-            i = add_group(c, i);
+            i = add_group(symbfile, i);
             if (i == 0) {
                 return -1;
             }
@@ -394,14 +407,14 @@ static int read_all(struct symbfile_convert *c, const uint8_t *data,
     return 0;
 }
 
-static void free_readers(struct symbfile_convert *c)
+static void free_readers(struct symbfile_convert *symbfile)
 {
-    symbfile_search_free(&c->search);
-    table_free(&c->files);
-    function_builder_free(&c->builder);
-    free(c->paths);
-    free(c->sources);
-    free(c->names);
+    symbfile_search_free(&symbfile->search);
+    table_free(&symbfile->files);
+    function_builder_free(&symbfile->builder);
+    free(symbfile->paths);
+    free(symbfile->sources);
+    free(symbfile->names);
 }
 
 static int convert(const uint8_t *data, size_t size,
@@ -410,21 +423,22 @@ static int convert(const uint8_t *data, size_t size,
 {
     int rc;
     struct symc_identity identity;
-    struct symbfile_convert *c = calloc(1, sizeof(*c));
+    struct symbfile_convert *symbfile = calloc(1, sizeof(*symbfile));
 
     memset(&identity, 0, sizeof(identity));
-    if (c == NULL) {
+    if (symbfile == NULL) {
         return failure_memory(failure);
     }
-    c->failure = failure;
-    symc_writer_init(&c->writer);
-    rc = read_all(c, data, size);
-    free_readers(c);
+    symbfile->failure = failure;
+    symc_writer_init(&symbfile->writer);
+    rc = read_all(symbfile, data, size);
+    free_readers(symbfile);
     if (rc == 0) {
-        rc = format_finish(&c->writer, &identity, sink, result, failure);
+        rc =
+            format_finish(&symbfile->writer, &identity, sink, result, failure);
     }
-    symc_writer_free(&c->writer);
-    free(c);
+    symc_writer_free(&symbfile->writer);
+    free(symbfile);
     return rc;
 }
 

@@ -19,20 +19,22 @@ struct choice {
     struct symc_string text;
 };
 
-static int wrong_symbfile(struct symbfile_reader *r, uint64_t offset,
+static int wrong_symbfile(struct symbfile_reader *symbfile, uint64_t offset,
                           const char *what)
 {
-    if (r->error[0] == '\0') {
-        snprintf(r->error, sizeof(r->error), "is damaged: offset %llu: %s",
-                 (unsigned long long)offset, what);
+    if (symbfile->error[0] == '\0') {
+        snprintf(symbfile->error, sizeof(symbfile->error),
+                 "is damaged: offset %llu: %s", (unsigned long long)offset,
+                 what);
     }
     return -1;
 }
 
-static int no_memory(struct symbfile_reader *r)
+static int no_memory(struct symbfile_reader *symbfile)
 {
-    r->is_out_of_memory = true;
-    snprintf(r->error, sizeof(r->error), "needs more memory than there is");
+    symbfile->is_out_of_memory = true;
+    snprintf(symbfile->error, sizeof(symbfile->error),
+             "needs more memory than there is");
     return -1;
 }
 
@@ -42,65 +44,66 @@ bool symbfile_sniff(const uint8_t *data, size_t size)
            memcmp(data, SYMBFILE_MAGIC, SYMBFILE_MAGIC_SIZE) == 0;
 }
 
-void symbfile_reader_init(struct symbfile_reader *r, const uint8_t *data,
-                          size_t size)
+void symbfile_reader_init(struct symbfile_reader *symbfile,
+                          const uint8_t *data, size_t size)
 {
-    memset(r, 0, sizeof(*r));
-    r->data = data;
-    r->size = size;
+    memset(symbfile, 0, sizeof(*symbfile));
+    symbfile->data = data;
+    symbfile->size = size;
 }
 
-void symbfile_reader_joined(struct symbfile_reader *r, const uint8_t *data,
-                            size_t size)
+void symbfile_reader_joined(struct symbfile_reader *symbfile,
+                            const uint8_t *data, size_t size)
 {
-    symbfile_reader_init(r, data, size);
-    r->is_joined = true;
+    symbfile_reader_init(symbfile, data, size);
+    symbfile->is_joined = true;
 }
 
-void symbfile_reader_free(struct symbfile_reader *r)
+void symbfile_reader_free(struct symbfile_reader *symbfile)
 {
     size_t i;
 
     for (i = 0; i < 3; i++) {
-        free(r->columns[i].list);
+        free(symbfile->columns[i].list);
     }
-    free(r->strings);
-    free(r->lines);
-    free(r->frames);
+    free(symbfile->strings);
+    free(symbfile->lines);
+    free(symbfile->frames);
 }
 
 /* fields ------------------------------------------------------------------ */
 
-static uint64_t offset_of(const struct symbfile_reader *r, const uint8_t *p)
+static uint64_t offset_of(const struct symbfile_reader *symbfile,
+                          const uint8_t *p)
 {
-    return (uint64_t)(p - r->data);
+    return (uint64_t)(p - symbfile->data);
 }
 
 /* Gets the next field of a message.  Returns 1, 0 or -1. */
-static int next_field(struct symbfile_reader *r, struct protobuf *message,
-                      struct protobuf_field *f)
+static int next_field(struct symbfile_reader *symbfile,
+                      struct protobuf *message, struct protobuf_field *f)
 {
     bool is_read = protobuf_next(message, f);
 
     return !message->is_damaged && (!is_read || f->number != 0)
                ? is_read
-               : wrong_symbfile(r, offset_of(r, f->begin),
+               : wrong_symbfile(symbfile, offset_of(symbfile, f->begin),
                                 "bad field, or one that is cut");
 }
 
-static int take_text(struct symbfile_reader *r,
+static int take_text(struct symbfile_reader *symbfile,
                      const struct protobuf_field *f, struct symc_string *text)
 {
     text->data = (const char *)f->bytes.at;
     text->size = f->value;
     return f->is_bytes && utf8_valid(f->bytes.at, text->size) == text->size
                ? 0
-               : wrong_symbfile(r, offset_of(r, f->bytes.at),
+               : wrong_symbfile(symbfile, offset_of(symbfile, f->bytes.at),
                                 "a string is not UTF-8");
 }
 
 /* Appends to a column, packed or not. */
-static int take_numbers(struct symbfile_reader *r,
+static int take_numbers(struct symbfile_reader *symbfile,
                         const struct protobuf_field *f,
                         struct symbfile_numbers *to)
 {
@@ -110,16 +113,17 @@ static int take_numbers(struct symbfile_reader *r,
     while (!f->is_bytes || protobuf_number(&packed, &value)) {
         if (array_need(&to->list, &to->room, to->count + 1,
                        sizeof(*to->list)) != 0) {
-            return no_memory(r);
+            return no_memory(symbfile);
         }
         to->list[to->count++] = (uint32_t)value;
         if (!f->is_bytes) {
             break;
         }
     }
-    return packed.is_damaged ? wrong_symbfile(r, offset_of(r, f->bytes.at),
-                                              "bad packed numbers")
-                             : 0;
+    return packed.is_damaged
+               ? wrong_symbfile(symbfile, offset_of(symbfile, f->bytes.at),
+                                "bad packed numbers")
+               : 0;
 }
 
 static void choose_field(struct choice *c, int kind, uint64_t number)
@@ -128,49 +132,50 @@ static void choose_field(struct choice *c, int kind, uint64_t number)
     c->number = number;
 }
 
-static int take_choice(struct symbfile_reader *r,
+static int take_choice(struct symbfile_reader *symbfile,
                        const struct protobuf_field *f, struct choice *c)
 {
     choose_field(c, CHOICE_VALUE, 0);
-    return take_text(r, f, &c->text);
+    return take_text(symbfile, f, &c->text);
 }
 
 /* Resolves an index into the current table. */
-static int find_string(struct symbfile_reader *r, uint64_t offset,
+static int find_string(struct symbfile_reader *symbfile, uint64_t offset,
                        uint64_t index, struct symc_string *text)
 {
-    if ((uint32_t)index >= r->num_strings) {
-        return wrong_symbfile(r, offset,
+    if ((uint32_t)index >= symbfile->num_strings) {
+        return wrong_symbfile(symbfile, offset,
                               "an index beyond the table of strings");
     }
-    *text = r->strings[(uint32_t)index];
+    *text = symbfile->strings[(uint32_t)index];
     return 0;
 }
 
-static int text_of(struct symbfile_reader *r, uint64_t offset,
+static int text_of(struct symbfile_reader *symbfile, uint64_t offset,
                    const struct choice *c, struct symc_string *text)
 {
     if (c->kind == CHOICE_REF) {
-        return find_string(r, offset, c->number, text);
+        return find_string(symbfile, offset, c->number, text);
     }
     *text = c->text;
     return 0;
 }
 
 /* Sets the address of a record, which the next one may be relative to. */
-static int take_address(struct symbfile_reader *r, const struct choice *c,
-                        struct symbfile_record *record)
+static int take_address(struct symbfile_reader *symbfile,
+                        const struct choice *c, struct symbfile_record *record)
 {
     if (c->kind == CHOICE_NONE) {
-        return wrong_symbfile(r, record->offset, "no address");
+        return wrong_symbfile(symbfile, record->offset, "no address");
     }
-    if (c->kind == CHOICE_REF && !r->has_address) {
-        return wrong_symbfile(r, record->offset,
+    if (c->kind == CHOICE_REF && !symbfile->has_address) {
+        return wrong_symbfile(symbfile, record->offset,
                               "an address relative to none");
     }
-    r->address = c->kind == CHOICE_VALUE ? c->number : r->address + c->number;
-    r->has_address = true;
-    record->address = r->address;
+    symbfile->address =
+        c->kind == CHOICE_VALUE ? c->number : symbfile->address + c->number;
+    symbfile->has_address = true;
+    record->address = symbfile->address;
     return 0;
 }
 
@@ -181,21 +186,24 @@ static uint64_t zigzag(uint64_t value)
 
 /* messages ---------------------------------------------------------------- */
 
-static int read_strings(struct symbfile_reader *r, struct protobuf message)
+static int read_strings(struct symbfile_reader *symbfile,
+                        struct protobuf message)
 {
     int rc;
     struct protobuf_field f;
 
-    r->num_strings = 0;
-    while ((rc = next_field(r, &message, &f)) > 0) {
+    symbfile->num_strings = 0;
+    while ((rc = next_field(symbfile, &message, &f)) > 0) {
         if (f.number != SYMBFILE_STRINGS_STRING) {
             continue;
         }
-        if (array_need(&r->strings, &r->string_room, r->num_strings + 1,
-                       sizeof(*r->strings)) != 0) {
-            return no_memory(r);
+        if (array_need(&symbfile->strings, &symbfile->string_room,
+                       symbfile->num_strings + 1,
+                       sizeof(*symbfile->strings)) != 0) {
+            return no_memory(symbfile);
         }
-        if (take_text(r, &f, &r->strings[r->num_strings++]) != 0) {
+        if (take_text(symbfile, &f,
+                      &symbfile->strings[symbfile->num_strings++]) != 0) {
             return -1;
         }
     }
@@ -203,7 +211,7 @@ static int read_strings(struct symbfile_reader *r, struct protobuf message)
 }
 
 /* Reads columns of offsets and lines; a second table goes on with the first. */
-static int read_columns(struct symbfile_reader *r,
+static int read_columns(struct symbfile_reader *symbfile,
                         const struct protobuf_field *table)
 {
     int rc;
@@ -211,40 +219,42 @@ static int read_columns(struct symbfile_reader *r,
     struct protobuf message = table->bytes;
 
     if (!table->is_bytes) {
-        return wrong_symbfile(r, offset_of(r, table->bytes.at),
+        return wrong_symbfile(symbfile, offset_of(symbfile, table->bytes.at),
                               "a line table is none");
     }
-    while ((rc = next_field(r, &message, &f)) > 0) {
+    while ((rc = next_field(symbfile, &message, &f)) > 0) {
         if (f.number != SYMBFILE_LINES_OFFSET &&
             f.number != SYMBFILE_LINES_LINE) {
             continue;
         }
-        if (take_numbers(r, &f, &r->columns[f.number - 1]) != 0) {
+        if (take_numbers(symbfile, &f, &symbfile->columns[f.number - 1]) !=
+            0) {
             return -1;
         }
     }
     return rc;
 }
 
-static int make_lines(struct symbfile_reader *r,
+static int make_lines(struct symbfile_reader *symbfile,
                       struct symbfile_record *record)
 {
-    size_t i, n = r->columns[0].count;
+    size_t i, n = symbfile->columns[0].count;
     uint64_t offset = 0;
 
-    if (n != r->columns[1].count) {
-        return wrong_symbfile(r, record->offset,
+    if (n != symbfile->columns[1].count) {
+        return wrong_symbfile(symbfile, record->offset,
                               "columns of a line table that differ in length");
     }
-    if (array_need(&r->lines, &r->line_room, n, sizeof(*r->lines)) != 0) {
-        return no_memory(r);
+    if (array_need(&symbfile->lines, &symbfile->line_room, n,
+                   sizeof(*symbfile->lines)) != 0) {
+        return no_memory(symbfile);
     }
     for (i = 0; i < n; i++) {
-        offset += r->columns[0].list[i];
-        r->lines[i].offset = offset;
-        r->lines[i].line = r->columns[1].list[i];
+        offset += symbfile->columns[0].list[i];
+        symbfile->lines[i].offset = offset;
+        symbfile->lines[i].line = symbfile->columns[1].list[i];
     }
-    record->lines = r->lines;
+    record->lines = symbfile->lines;
     record->num_lines = n;
     return 0;
 }
@@ -288,106 +298,111 @@ static void take_range_number(const struct protobuf_field *f,
     }
 }
 
-static int take_range_field(struct symbfile_reader *r,
+static int take_range_field(struct symbfile_reader *symbfile,
                             const struct protobuf_field *f,
                             struct range_choices *c,
                             struct symbfile_record *record)
 {
     switch (f->number) {
     case SYMBFILE_RANGE_FUNC:
-        return take_choice(r, f, &c->func);
+        return take_choice(symbfile, f, &c->func);
     case SYMBFILE_RANGE_FILE:
-        return take_choice(r, f, &c->file);
+        return take_choice(symbfile, f, &c->file);
     case SYMBFILE_RANGE_CALL_FILE:
-        return take_choice(r, f, &c->call_file);
+        return take_choice(symbfile, f, &c->call_file);
     case SYMBFILE_RANGE_LINES:
-        return read_columns(r, f);
+        return read_columns(symbfile, f);
     default:
         break;
     }
     if (f->is_bytes && f->number <= SYMBFILE_RANGE_ADDRESS) {
-        return wrong_symbfile(r, offset_of(r, f->bytes.at),
+        return wrong_symbfile(symbfile, offset_of(symbfile, f->bytes.at),
                               "a number is none");
     }
     take_range_number(f, c, record);
     return 0;
 }
 
-static int read_range(struct symbfile_reader *r, struct protobuf message,
-                      struct symbfile_record *record)
+static int read_range(struct symbfile_reader *symbfile,
+                      struct protobuf message, struct symbfile_record *record)
 {
     int rc;
     struct protobuf_field f;
     struct range_choices c;
 
     memset(&c, 0, sizeof(c));
-    while ((rc = next_field(r, &message, &f)) > 0) {
-        if (take_range_field(r, &f, &c, record) != 0) {
+    while ((rc = next_field(symbfile, &message, &f)) > 0) {
+        if (take_range_field(symbfile, &f, &c, record) != 0) {
             return -1;
         }
     }
-    if (rc < 0 || take_address(r, &c.address, record) != 0) {
+    if (rc < 0 || take_address(symbfile, &c.address, record) != 0) {
         return -1;
     }
     if (c.func.kind == CHOICE_NONE) {
-        return wrong_symbfile(r, record->offset, "a range without a function");
+        return wrong_symbfile(symbfile, record->offset,
+                              "a range without a function");
     }
-    return text_of(r, record->offset, &c.func, &record->func) != 0 ||
-                   text_of(r, record->offset, &c.file, &record->file) != 0 ||
-                   text_of(r, record->offset, &c.call_file,
+    return text_of(symbfile, record->offset, &c.func, &record->func) != 0 ||
+                   text_of(symbfile, record->offset, &c.file, &record->file) !=
+                       0 ||
+                   text_of(symbfile, record->offset, &c.call_file,
                            &record->call_file) != 0
                ? -1
-               : make_lines(r, record);
+               : make_lines(symbfile, record);
 }
 
-static int make_frames(struct symbfile_reader *r,
+static int make_frames(struct symbfile_reader *symbfile,
                        struct symbfile_record *record)
 {
-    size_t i, n = r->columns[0].count;
+    size_t i, n = symbfile->columns[0].count;
     struct symbfile_frame *frame;
 
-    if (n != r->columns[1].count || n != r->columns[2].count) {
-        return wrong_symbfile(r, record->offset,
+    if (n != symbfile->columns[1].count || n != symbfile->columns[2].count) {
+        return wrong_symbfile(symbfile, record->offset,
                               "columns of a return pad that differ in length");
     }
-    if (array_need(&r->frames, &r->frame_room, n, sizeof(*r->frames)) != 0) {
-        return no_memory(r);
+    if (array_need(&symbfile->frames, &symbfile->frame_room, n,
+                   sizeof(*symbfile->frames)) != 0) {
+        return no_memory(symbfile);
     }
     for (i = 0; i < n; i++) {
-        frame = &r->frames[i];
-        frame->line = r->columns[2].list[i];
-        if (find_string(r, record->offset, r->columns[0].list[i],
+        frame = &symbfile->frames[i];
+        frame->line = symbfile->columns[2].list[i];
+        if (find_string(symbfile, record->offset, symbfile->columns[0].list[i],
                         &frame->func) != 0 ||
-            find_string(r, record->offset, r->columns[1].list[i],
+            find_string(symbfile, record->offset, symbfile->columns[1].list[i],
                         &frame->file) != 0) {
             return -1;
         }
     }
-    record->frames = r->frames;
+    record->frames = symbfile->frames;
     record->num_frames = n;
     return 0;
 }
 
-static int read_pad(struct symbfile_reader *r, struct protobuf message,
+static int read_pad(struct symbfile_reader *symbfile, struct protobuf message,
                     struct symbfile_record *record)
 {
     int rc;
     struct protobuf_field f;
     struct choice address = {CHOICE_NONE, 0, {NULL, 0}};
 
-    while ((rc = next_field(r, &message, &f)) > 0) {
+    while ((rc = next_field(symbfile, &message, &f)) > 0) {
         switch (f.number) {
         case SYMBFILE_PAD_FUNC:
         case SYMBFILE_PAD_FILE:
         case SYMBFILE_PAD_LINE:
-            if (take_numbers(r, &f, &r->columns[f.number - 2]) != 0) {
+            if (take_numbers(symbfile, &f, &symbfile->columns[f.number - 2]) !=
+                0) {
                 return -1;
             }
             break;
         case SYMBFILE_PAD_DELTA:
         case SYMBFILE_PAD_ADDRESS:
             if (f.is_bytes) {
-                return wrong_symbfile(r, offset_of(r, f.bytes.at),
+                return wrong_symbfile(symbfile,
+                                      offset_of(symbfile, f.bytes.at),
                                       "a number is none");
             }
             choose_field(
@@ -400,20 +415,21 @@ static int read_pad(struct symbfile_reader *r, struct protobuf message,
         }
     }
     record->is_pad = true;
-    return rc < 0 || take_address(r, &address, record) != 0
+    return rc < 0 || take_address(symbfile, &address, record) != 0
                ? -1
-               : make_frames(r, record);
+               : make_frames(symbfile, record);
 }
 
 /* the container ----------------------------------------------------------- */
 
 /* Reads the prefixes of a record, whose message follows. */
-static int next_payload(struct symbfile_reader *r, uint64_t *type,
+static int next_payload(struct symbfile_reader *symbfile, uint64_t *type,
                         struct protobuf *message)
 {
     uint64_t length;
     const char *what = NULL;
-    struct protobuf rest = protobuf_of(r->data + r->at, r->size - r->at);
+    struct protobuf rest = protobuf_of(symbfile->data + symbfile->at,
+                                       symbfile->size - symbfile->at);
 
     if (!protobuf_number(&rest, &length) || !protobuf_number(&rest, type)) {
         what = "the length or type of a record is cut, or no number";
@@ -421,78 +437,84 @@ static int next_payload(struct symbfile_reader *r, uint64_t *type,
         what = "a record of more than 16 MiB";
     } else if (*type == SYMBFILE_TYPE_INVALID || *type > INT32_MAX) {
         what = "a record of an invalid type";
-    } else if (!r->has_header && *type != SYMBFILE_TYPE_HEADER) {
+    } else if (!symbfile->has_header && *type != SYMBFILE_TYPE_HEADER) {
         what = "the first record is not a header";
-    } else if (r->has_header && *type == SYMBFILE_TYPE_HEADER) {
+    } else if (symbfile->has_header && *type == SYMBFILE_TYPE_HEADER) {
         what = "a second header";
     } else if (length > (uint64_t)(rest.end - rest.at)) {
         what = "a record is cut";
     }
     if (what != NULL) {
-        return wrong_symbfile(r, r->at, what);
+        return wrong_symbfile(symbfile, symbfile->at, what);
     }
     *message = protobuf_of(rest.at, (size_t)length);
-    r->at = (size_t)(message->end - r->data);
-    if (!r->has_header) {
-        r->has_header = true;
-        r->records = r->at;
+    symbfile->at = (size_t)(message->end - symbfile->data);
+    if (!symbfile->has_header) {
+        symbfile->has_header = true;
+        symbfile->records = symbfile->at;
     }
     return 0;
 }
 
-static int begin_file(struct symbfile_reader *r)
+static int begin_file(struct symbfile_reader *symbfile)
 {
-    if (!symbfile_sniff(r->data + r->at, r->size - r->at)) {
-        return wrong_symbfile(r, r->at, "it does not begin with \"symbfile\"");
+    if (!symbfile_sniff(symbfile->data + symbfile->at,
+                        symbfile->size - symbfile->at)) {
+        return wrong_symbfile(symbfile, symbfile->at,
+                              "it does not begin with \"symbfile\"");
     }
-    r->file_at = r->at;
-    r->at += SYMBFILE_MAGIC_SIZE;
-    r->has_header = r->has_address = false;
-    r->num_strings = 0;
-    return r->at < r->size ? 0
-                           : wrong_symbfile(r, r->at, "there is no header");
+    symbfile->file_at = symbfile->at;
+    symbfile->at += SYMBFILE_MAGIC_SIZE;
+    symbfile->has_header = symbfile->has_address = false;
+    symbfile->num_strings = 0;
+    return symbfile->at < symbfile->size
+               ? 0
+               : wrong_symbfile(symbfile, symbfile->at, "there is no header");
 }
 
 /* Between records, the magic would be a record of the unknown type 0x79. */
-static bool is_next_file(const struct symbfile_reader *r)
+static bool is_next_file(const struct symbfile_reader *symbfile)
 {
-    return r->is_joined &&
-           symbfile_sniff(r->data + r->at, r->size - r->at);
+    return symbfile->is_joined &&
+           symbfile_sniff(symbfile->data + symbfile->at,
+                          symbfile->size - symbfile->at);
 }
 
-int symbfile_reader_next(struct symbfile_reader *r,
+int symbfile_reader_next(struct symbfile_reader *symbfile,
                          struct symbfile_record *record)
 {
     size_t i;
     uint64_t type = 0;
     struct protobuf message;
 
-    if (r->error[0] != '\0' || (r->at == 0 && begin_file(r) != 0)) {
+    if (symbfile->error[0] != '\0' ||
+        (symbfile->at == 0 && begin_file(symbfile) != 0)) {
         return -1;
     }
-    while (r->at < r->size) {
-        if (is_next_file(r) && !r->has_header) {
-            return wrong_symbfile(r, r->at, "there is no header");
+    while (symbfile->at < symbfile->size) {
+        if (is_next_file(symbfile) && !symbfile->has_header) {
+            return wrong_symbfile(symbfile, symbfile->at,
+                                  "there is no header");
         }
-        if (is_next_file(r)) {
-            return begin_file(r) != 0 ? -1 : 2;
+        if (is_next_file(symbfile)) {
+            return begin_file(symbfile) != 0 ? -1 : 2;
         }
         memset(record, 0, sizeof(*record));
-        record->offset = r->at;
+        record->offset = symbfile->at;
         for (i = 0; i < 3; i++) {
-            r->columns[i].count = 0;
+            symbfile->columns[i].count = 0;
         }
-        if (next_payload(r, &type, &message) != 0) {
+        if (next_payload(symbfile, &type, &message) != 0) {
             return -1;
         }
         if (type == SYMBFILE_TYPE_RANGE) {
-            return read_range(r, message, record) == 0 ? 1 : -1;
+            return read_range(symbfile, message, record) == 0 ? 1 : -1;
         }
         if (type == SYMBFILE_TYPE_PAD) {
-            return read_pad(r, message, record) == 0 ? 1 : -1;
+            return read_pad(symbfile, message, record) == 0 ? 1 : -1;
         }
         if (type == SYMBFILE_TYPE_STRINGS &&
-            read_strings(r, message) != 0) {
+            read_strings(symbfile, message) != 0) {
             return -1;
         }
     }

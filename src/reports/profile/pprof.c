@@ -60,20 +60,20 @@ struct pprof_document {
     bool is_without_memory;
 };
 
-static void free_document(struct pprof_document *d)
+static void free_document(struct pprof_document *pprof)
 {
-    free(d->strings);
-    free(d->attributes);
-    profile_mappings_free(&d->mappings);
-    table_free(&d->ids);
-    free(d->has_names);
+    free(pprof->strings);
+    free(pprof->attributes);
+    profile_mappings_free(&pprof->mappings);
+    table_free(&pprof->ids);
+    free(pprof->has_names);
 }
 
-static struct symc_string string_at(const struct pprof_document *d,
+static struct symc_string string_at(const struct pprof_document *pprof,
                                     uint64_t place)
 {
-    return place < d->nstrings ? d->strings[place]
-                               : (struct symc_string){"", 0};
+    return place < pprof->nstrings ? pprof->strings[place]
+                                   : (struct symc_string){"", 0};
 }
 
 static struct symc_string text_of(const struct protobuf *bytes)
@@ -86,46 +86,47 @@ static struct symc_string text_of(const struct protobuf *bytes)
 
 /* pprof has fields that OTLP has not; which field is OTLP's dictionary. */
 static bool find_tables(const struct profile *profile,
-                        struct pprof_document *d, enum profile_format *format)
+                        struct pprof_document *pprof,
+                        enum profile_format *format)
 {
     struct protobuf message = protobuf_of(profile->data, profile->size);
     struct protobuf_field f;
 
     *format = PROFILE_OTLP;
-    d->tables = protobuf_of(profile->data, 0);
+    pprof->tables = protobuf_of(profile->data, 0);
     while (protobuf_next(&message, &f)) {
         if (f.number > 2 || !f.is_bytes) {
             *format = PROFILE_PPROF;
         }
         if (f.number == 2) {
-            d->tables = f.bytes;
+            pprof->tables = f.bytes;
         }
     }
     if (*format == PROFILE_PPROF) {
-        d->tables = protobuf_of(profile->data, profile->size);
+        pprof->tables = protobuf_of(profile->data, profile->size);
     }
-    d->layout = &layouts[*format];
+    pprof->layout = &layouts[*format];
     return !message.is_damaged;
 }
 
-static void add_string(struct pprof_document *d, struct symc_string string)
+static void add_string(struct pprof_document *pprof, struct symc_string string)
 {
-    if (array_need(&d->strings, &d->strings_room, d->nstrings + 1,
-                   sizeof(d->strings[0])) != 0) {
-        d->is_without_memory = true;
+    if (array_need(&pprof->strings, &pprof->strings_room, pprof->nstrings + 1,
+                   sizeof(pprof->strings[0])) != 0) {
+        pprof->is_without_memory = true;
         return;
     }
-    d->strings[d->nstrings++] = string;
+    pprof->strings[pprof->nstrings++] = string;
 }
 
-static void read_strings(struct pprof_document *d)
+static void read_strings(struct pprof_document *pprof)
 {
-    struct protobuf message = d->tables;
+    struct protobuf message = pprof->tables;
     struct protobuf_field f;
 
     while (protobuf_next(&message, &f)) {
-        if (f.number == d->layout->strings && f.is_bytes) {
-            add_string(d, text_of(&f.bytes));
+        if (f.number == pprof->layout->strings && f.is_bytes) {
+            add_string(pprof, text_of(&f.bytes));
         }
     }
 }
@@ -151,7 +152,7 @@ static enum key key_of(struct symc_string name)
 }
 
 /* KeyValueAndUnit, whose value is an AnyValue with a string. */
-static struct attribute read_attribute(const struct pprof_document *d,
+static struct attribute read_attribute(const struct pprof_document *pprof,
                                        struct protobuf message)
 {
     struct attribute attribute = {KEY_OTHER, {"", 0}};
@@ -159,7 +160,7 @@ static struct attribute read_attribute(const struct pprof_document *d,
 
     while (protobuf_next(&message, &f)) {
         if (f.number == 1 && !f.is_bytes) {
-            attribute.key = key_of(string_at(d, f.value));
+            attribute.key = key_of(string_at(pprof, f.value));
         } else if (f.number == 2 && f.is_bytes) {
             while (protobuf_next(&f.bytes, &value)) {
                 if (value.number == 1 && value.is_bytes) {
@@ -171,36 +172,38 @@ static struct attribute read_attribute(const struct pprof_document *d,
     return attribute;
 }
 
-static void read_attributes(struct pprof_document *d)
+static void read_attributes(struct pprof_document *pprof)
 {
-    struct protobuf message = d->tables;
+    struct protobuf message = pprof->tables;
     struct protobuf_field f;
 
-    while (d->layout->attributes != 0 && protobuf_next(&message, &f)) {
-        if (f.number != d->layout->attributes || !f.is_bytes) {
+    while (pprof->layout->attributes != 0 && protobuf_next(&message, &f)) {
+        if (f.number != pprof->layout->attributes || !f.is_bytes) {
             continue;
         }
-        if (array_need(&d->attributes, &d->attributes_room, d->nattributes + 1,
-                       sizeof(d->attributes[0])) != 0) {
-            d->is_without_memory = true;
+        if (array_need(&pprof->attributes, &pprof->attributes_room,
+                       pprof->nattributes + 1,
+                       sizeof(pprof->attributes[0])) != 0) {
+            pprof->is_without_memory = true;
             return;
         }
-        d->attributes[d->nattributes++] = read_attribute(d, f.bytes);
+        pprof->attributes[pprof->nattributes++] =
+            read_attribute(pprof, f.bytes);
     }
 }
 
 /* The id of a mapping by one of its attributes: the build id is better known
  * than the profiler's hash. */
-static void read_mapping_attribute(const struct pprof_document *d,
+static void read_mapping_attribute(const struct pprof_document *pprof,
                                    uint64_t place, struct symc_string *build,
                                    struct symc_string *hash)
 {
     const struct attribute *attribute;
 
-    if (place >= d->nattributes) {
+    if (place >= pprof->nattributes) {
         return;
     }
-    attribute = &d->attributes[place];
+    attribute = &pprof->attributes[place];
     if (attribute->key == KEY_GNU) {
         *build = attribute->value;
     } else if (attribute->key == KEY_HASH) {
@@ -208,21 +211,21 @@ static void read_mapping_attribute(const struct pprof_document *d,
     }
 }
 
-static void read_mapping_field(const struct pprof_document *d,
+static void read_mapping_field(const struct pprof_document *pprof,
                                struct protobuf_field *f,
                                struct profile_mapping *mapping, uint64_t *id,
                                struct symc_string *build,
                                struct symc_string *hash)
 {
-    const struct pprof_layout *l = d->layout;
+    const struct pprof_layout *l = pprof->layout;
     uint64_t place;
 
     if (f->number == l->mapping.attributes && f->is_bytes) {
         while (protobuf_number(&f->bytes, &place)) {
-            read_mapping_attribute(d, place, build, hash);
+            read_mapping_attribute(pprof, place, build, hash);
         }
     } else if (f->number == l->mapping.attributes) {
-        read_mapping_attribute(d, f->value, build, hash);
+        read_mapping_attribute(pprof, f->value, build, hash);
     } else if (f->number == l->mapping.id) {
         *id = f->value;
     } else if (f->number == l->mapping.start) {
@@ -232,35 +235,35 @@ static void read_mapping_field(const struct pprof_document *d,
     } else if (f->number == l->mapping.offset) {
         mapping->offset = f->value;
     } else if (f->number == l->mapping.path) {
-        mapping->path = string_at(d, f->value);
+        mapping->path = string_at(pprof, f->value);
     } else if (f->number == l->mapping.build && l->mapping.build != 0) {
-        *build = string_at(d, f->value);
+        *build = string_at(pprof, f->value);
     }
 }
 
 /* Of mappings with the same id, the first one counts. */
-static size_t find_mapping(const struct pprof_document *d, uint64_t id)
+static size_t find_mapping(const struct pprof_document *pprof, uint64_t id)
 {
     uintptr_t place;
     size_t at = 0;
 
-    if (d->layout->mapping.id == 0) {
-        return id < d->mappings.n ? (size_t)id : SIZE_MAX;
+    if (pprof->layout->mapping.id == 0) {
+        return id < pprof->mappings.n ? (size_t)id : SIZE_MAX;
     }
-    place = table_next(&d->ids, table_hash_number(&d->ids, id), &at);
+    place = table_next(&pprof->ids, table_hash_number(&pprof->ids, id), &at);
     return place != 0 ? (size_t)place - 1 : SIZE_MAX;
 }
 
-static void read_mapping(struct profile *profile, struct pprof_document *d,
+static void read_mapping(struct profile *profile, struct pprof_document *pprof,
                          struct protobuf message)
 {
     struct profile_mapping mapping = {.module = PROFILE_NONE};
     struct symc_string build = {"", 0}, hash = {"", 0};
-    uint64_t id = d->mappings.n;
+    uint64_t id = pprof->mappings.n;
     struct protobuf_field f;
 
     while (protobuf_next(&message, &f)) {
-        read_mapping_field(d, &f, &mapping, &id, &build, &hash);
+        read_mapping_field(pprof, &f, &mapping, &id, &build, &hash);
     }
     if (profile_is_hex(&build, 2, 64)) {
         mapping.module =
@@ -269,37 +272,39 @@ static void read_mapping(struct profile *profile, struct pprof_document *d,
         mapping.module =
             profile_add_module(profile, "hash-", &hash, NULL, NULL);
     }
-    if (array_need(&d->has_names, &d->names_room, d->mappings.n + 1,
-                   sizeof(d->has_names[0])) != 0 ||
-        profile_mappings_add(&d->mappings, &mapping) != 0) {
-        d->is_without_memory = true;
+    if (array_need(&pprof->has_names, &pprof->names_room,
+                   pprof->mappings.n + 1, sizeof(pprof->has_names[0])) != 0 ||
+        profile_mappings_add(&pprof->mappings, &mapping) != 0) {
+        pprof->is_without_memory = true;
         return;
     }
-    d->has_names[d->mappings.n - 1] = false;
-    if (d->layout->mapping.id != 0 && find_mapping(d, id) == SIZE_MAX &&
-        table_add(&d->ids, table_hash_number(&d->ids, id), d->mappings.n) !=
-            0) {
-        d->is_without_memory = true;
+    pprof->has_names[pprof->mappings.n - 1] = false;
+    if (pprof->layout->mapping.id != 0 &&
+        find_mapping(pprof, id) == SIZE_MAX &&
+        table_add(&pprof->ids, table_hash_number(&pprof->ids, id),
+                  pprof->mappings.n) != 0) {
+        pprof->is_without_memory = true;
     }
 }
 
-static void read_mappings(struct profile *profile, struct pprof_document *d)
+static void read_mappings(struct profile *profile,
+                          struct pprof_document *pprof)
 {
-    struct protobuf message = d->tables;
+    struct protobuf message = pprof->tables;
     struct protobuf_field f;
 
     while (protobuf_next(&message, &f)) {
-        if (f.number == d->layout->mappings && f.is_bytes) {
-            read_mapping(profile, d, f.bytes);
+        if (f.number == pprof->layout->mappings && f.is_bytes) {
+            read_mapping(profile, pprof, f.bytes);
         }
     }
 }
 
 /* Returns the mapping of a location that wants names, or SIZE_MAX. */
-static size_t read_location(const struct pprof_document *d,
+static size_t read_location(const struct pprof_document *pprof,
                             struct protobuf message, uint64_t *address)
 {
-    const struct pprof_layout *l = d->layout;
+    const struct pprof_layout *l = pprof->layout;
     bool has_lines = false;
     struct protobuf_field f;
     size_t mapping = l->mapping.id == 0 ? 0 : SIZE_MAX;
@@ -307,79 +312,82 @@ static size_t read_location(const struct pprof_document *d,
     *address = 0;
     while (protobuf_next(&message, &f)) {
         if (f.number == l->location.mapping) {
-            mapping = find_mapping(d, f.value);
+            mapping = find_mapping(pprof, f.value);
         } else if (f.number == l->location.address) {
             *address = f.value;
         } else if (f.number == l->location.lines) {
             has_lines = true;
         }
     }
-    return has_lines || *address == 0 || mapping >= d->mappings.n ||
-                   d->mappings.list[mapping].module == PROFILE_NONE
+    return has_lines || *address == 0 || mapping >= pprof->mappings.n ||
+                   pprof->mappings.list[mapping].module == PROFILE_NONE
                ? SIZE_MAX
                : mapping;
 }
 
 /* Addresses that are not where the module is mapped are in its file. */
-static uint64_t relative_of(const struct pprof_document *d, size_t mapping,
+static uint64_t relative_of(const struct pprof_document *pprof, size_t mapping,
                             uint64_t address, uint64_t *reach)
 {
-    const struct profile_mapping *m = &d->mappings.list[mapping];
+    const struct profile_mapping *m = &pprof->mappings.list[mapping];
 
     *reach = PROFILE_REACHES;
     return address >= m->start && m->limit > m->start && address < m->limit
-               ? profile_relative(&d->mappings, m, address, reach)
+               ? profile_relative(&pprof->mappings, m, address, reach)
                : address;
 }
 
-static void read_locations(struct profile *profile, struct pprof_document *d)
+static void read_locations(struct profile *profile,
+                           struct pprof_document *pprof)
 {
-    struct protobuf message = d->tables;
+    struct protobuf message = pprof->tables;
     struct protobuf_field f;
     uint64_t address;
     size_t mapping;
     uint64_t reach;
 
     while (protobuf_next(&message, &f)) {
-        if (f.number != d->layout->locations || !f.is_bytes) {
+        if (f.number != pprof->layout->locations || !f.is_bytes) {
             continue;
         }
-        mapping = read_location(d, f.bytes, &address);
+        mapping = read_location(pprof, f.bytes, &address);
         if (mapping != SIZE_MAX) {
-            address = relative_of(d, mapping, address, &reach);
-            profile_add_place(profile, d->mappings.list[mapping].module,
+            address = relative_of(pprof, mapping, address, &reach);
+            profile_add_place(profile, pprof->mappings.list[mapping].module,
                               address, reach);
         }
     }
 }
 
 /* Returns false if it is damaged. */
-static bool open_document(struct profile *profile, struct pprof_document *d)
+static bool open_document(struct profile *profile,
+                          struct pprof_document *pprof)
 {
     struct protobuf message;
     struct protobuf_field f;
 
-    if (!find_tables(profile, d, &profile->format)) {
+    if (!find_tables(profile, pprof, &profile->format)) {
         return false;
     }
-    for (message = d->tables; protobuf_next(&message, &f);) {
+    for (message = pprof->tables; protobuf_next(&message, &f);) {
     }
-    read_strings(d);
-    read_attributes(d);
-    read_mappings(profile, d);
-    profile->is_without_memory |= d->is_without_memory;
-    return !message.is_damaged && d->nstrings > 0 && d->strings[0].size == 0;
+    read_strings(pprof);
+    read_attributes(pprof);
+    read_mappings(profile, pprof);
+    profile->is_without_memory |= pprof->is_without_memory;
+    return !message.is_damaged && pprof->nstrings > 0 &&
+           pprof->strings[0].size == 0;
 }
 
 bool pprof_read(struct profile *profile, char error[PROFILE_ERROR])
 {
-    struct pprof_document d = {0};
-    bool is_read = open_document(profile, &d);
+    struct pprof_document pprof = {0};
+    bool is_read = open_document(profile, &pprof);
 
     if (is_read) {
-        read_locations(profile, &d);
+        read_locations(profile, &pprof);
     }
-    free_document(&d);
+    free_document(&pprof);
     return is_read ||
            profile_fail(error,
                         "this is not a profile of pprof, OTLP, perf script "
@@ -451,17 +459,17 @@ static uint64_t add_function(struct additions *a, uint32_t name, uint32_t file)
 }
 
 /* The first id, or place in the table, that no function has. */
-static uint64_t free_function(const struct pprof_document *d)
+static uint64_t free_function(const struct pprof_document *pprof)
 {
-    struct protobuf message = d->tables;
-    uint64_t id, next = d->layout->function.id != 0;
+    struct protobuf message = pprof->tables;
+    uint64_t id, next = pprof->layout->function.id != 0;
     struct protobuf_field f, part;
 
     while (protobuf_next(&message, &f)) {
-        if (f.number != d->layout->functions || !f.is_bytes) {
+        if (f.number != pprof->layout->functions || !f.is_bytes) {
             continue;
         }
-        if (d->layout->function.id == 0) {
+        if (pprof->layout->function.id == 0) {
             next++;
             continue;
         }
@@ -474,8 +482,9 @@ static uint64_t free_function(const struct pprof_document *d)
 }
 
 /* The innermost function comes first in both formats. */
-static void put_lines(const struct profile *profile, struct pprof_document *d,
-                      struct additions *a, const struct profile_place *place,
+static void put_lines(const struct profile *profile,
+                      struct pprof_document *pprof, struct additions *a,
+                      const struct profile_place *place,
                       struct profile_output *out)
 {
     struct profile_output line = {0};
@@ -487,14 +496,14 @@ static void put_lines(const struct profile *profile, struct pprof_document *d,
         line.size = 0;
         put_number(&line, 1, add_function(a, number[0], number[1]));
         put_number(&line, 2, number[2]);
-        put_bytes(out, d->layout->location.lines, line.data, line.size);
+        put_bytes(out, pprof->layout->location.lines, line.data, line.size);
     }
     out->has_failed |= line.has_failed;
     free(line.data);
 }
 
 static void put_location(const struct profile *profile,
-                         struct pprof_document *d, struct additions *a,
+                         struct pprof_document *pprof, struct additions *a,
                          const struct profile_place *place,
                          struct protobuf message, struct profile_output *out)
 {
@@ -502,14 +511,14 @@ static void put_location(const struct profile *profile,
     struct symc_string text = text_of(&message);
 
     profile_put(&whole, text.data, text.size);
-    put_lines(profile, d, a, place, &whole);
-    put_bytes(out, d->layout->locations, whole.data, whole.size);
+    put_lines(profile, pprof, a, place, &whole);
+    put_bytes(out, pprof->layout->locations, whole.data, whole.size);
     out->has_failed |= whole.has_failed;
     free(whole.data);
 }
 
 /* The last value of a field counts. */
-static void put_mapping(const struct pprof_document *d,
+static void put_mapping(const struct pprof_document *pprof,
                         struct protobuf message, struct profile_output *out)
 {
     struct profile_output whole = {0};
@@ -518,41 +527,42 @@ static void put_mapping(const struct pprof_document *d,
 
     profile_put(&whole, text.data, text.size);
     for (i = 0; i < FLAGS; i++) {
-        put_number(&whole, d->layout->mapping.flags + i, 1);
+        put_number(&whole, pprof->layout->mapping.flags + i, 1);
     }
-    put_bytes(out, d->layout->mappings, whole.data, whole.size);
+    put_bytes(out, pprof->layout->mappings, whole.data, whole.size);
     out->has_failed |= whole.has_failed;
     free(whole.data);
 }
 
 /* Which mappings have names now? */
-static void note_names(const struct profile *profile, struct pprof_document *d)
+static void note_names(const struct profile *profile,
+                       struct pprof_document *pprof)
 {
-    struct protobuf message = d->tables;
+    struct protobuf message = pprof->tables;
     struct protobuf_field f;
     uint64_t address;
     size_t mapping, place = 0;
 
     while (protobuf_next(&message, &f)) {
-        if (f.number != d->layout->locations || !f.is_bytes) {
+        if (f.number != pprof->layout->locations || !f.is_bytes) {
             continue;
         }
-        mapping = read_location(d, f.bytes, &address);
+        mapping = read_location(pprof, f.bytes, &address);
         if (mapping != SIZE_MAX && profile->places[place++].count > 0) {
-            d->has_names[mapping] = true;
+            pprof->has_names[mapping] = true;
         }
     }
 }
 
 static void put_additions(const struct profile *profile,
-                          const struct pprof_document *d,
+                          const struct pprof_document *pprof,
                           const struct additions *a,
                           struct profile_output *out)
 {
     struct profile_output function = {0};
-    const struct pprof_layout *l = d->layout;
+    const struct pprof_layout *l = pprof->layout;
     struct symc_string name;
-    uint64_t text = d->nstrings - 1; /* before that of name 1 */
+    uint64_t text = pprof->nstrings - 1; /* before that of name 1 */
     size_t i;
 
     for (i = 0; i < a->n; i++) {
@@ -578,44 +588,46 @@ static void put_additions(const struct profile *profile,
     free(function.data);
 }
 
-static void put_tables(const struct profile *profile, struct pprof_document *d,
+static void put_tables(const struct profile *profile,
+                       struct pprof_document *pprof,
                        struct profile_output *out)
 {
-    struct additions a = {.id = free_function(d)};
-    struct protobuf message = d->tables;
+    struct additions a = {.id = free_function(pprof)};
+    struct protobuf message = pprof->tables;
     const struct profile_place *place = profile->places;
     size_t mapping = 0;
     struct protobuf_field f;
     uint64_t address;
 
     while (protobuf_next(&message, &f)) {
-        if (f.number == d->layout->locations && f.is_bytes &&
-            read_location(d, f.bytes, &address) != SIZE_MAX &&
+        if (f.number == pprof->layout->locations && f.is_bytes &&
+            read_location(pprof, f.bytes, &address) != SIZE_MAX &&
             place++->count > 0) {
-            put_location(profile, d, &a, place - 1, f.bytes, out);
-        } else if (f.number == d->layout->mappings && f.is_bytes &&
-                   d->has_names[mapping++] && d->layout->mapping.flags != 0) {
-            put_mapping(d, f.bytes, out);
+            put_location(profile, pprof, &a, place - 1, f.bytes, out);
+        } else if (f.number == pprof->layout->mappings && f.is_bytes &&
+                   pprof->has_names[mapping++] &&
+                   pprof->layout->mapping.flags != 0) {
+            put_mapping(pprof, f.bytes, out);
         } else {
             profile_put(out, f.begin, (size_t)(message.at - f.begin));
         }
     }
-    put_additions(profile, d, &a, out);
+    put_additions(profile, pprof, &a, out);
     free(a.functions);
     table_free(&a.table);
 }
 
-static void put_otlp(const struct profile *profile, struct pprof_document *d,
-                     struct profile_output *out)
+static void put_otlp(const struct profile *profile,
+                     struct pprof_document *pprof, struct profile_output *out)
 {
     struct protobuf message = protobuf_of(profile->data, profile->size);
     struct profile_output tables = {0};
     struct protobuf_field f;
 
     while (protobuf_next(&message, &f)) {
-        if (f.number == 2 && f.bytes.at == d->tables.at &&
+        if (f.number == 2 && f.bytes.at == pprof->tables.at &&
             profile->nframes > 0) {
-            put_tables(profile, d, &tables);
+            put_tables(profile, pprof, &tables);
             put_bytes(out, 2, tables.data, tables.size);
         } else {
             profile_put(out, f.begin, (size_t)(message.at - f.begin));
@@ -628,17 +640,17 @@ static void put_otlp(const struct profile *profile, struct pprof_document *d,
 void pprof_write(const struct profile *profile, struct profile_output *out)
 {
     struct profile again = {.data = profile->data, .size = profile->size};
-    struct pprof_document d = {0};
+    struct pprof_document pprof = {0};
 
-    open_document(&again, &d);
-    note_names(profile, &d);
+    open_document(&again, &pprof);
+    note_names(profile, &pprof);
     if (again.is_without_memory) {
         out->has_failed = true;
     } else if (profile->format == PROFILE_OTLP) {
-        put_otlp(profile, &d, out);
+        put_otlp(profile, &pprof, out);
     } else {
-        put_tables(profile, &d, out);
+        put_tables(profile, &pprof, out);
     }
     profile_free(&again);
-    free_document(&d);
+    free_document(&pprof);
 }
