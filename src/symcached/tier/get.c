@@ -32,7 +32,7 @@
 #include "symcached/transcode/transcode.h"
 #include "call.h"
 #include "sha256_task.h"
-#include "stored_time.h"
+#include "tier_attribute.h"
 
 #define GETS 16 /* at a time, with their checks */
 
@@ -156,7 +156,7 @@ static void object_hit(struct tier_get *get)
                         0);
     }
     if (get->call.stored != 0) {
-        stored_time_write(get->file, get->call.stored);
+        tier_attribute_write(get->file, get->call.stored);
     }
     end(get, TIER_HIT, "%s", "found");
 }

@@ -32,7 +32,7 @@
 #include "call.h"
 #include "sha256_task.h"
 #include "outdated_objects.h"
-#include "stored_time.h"
+#include "tier_attribute.h"
 
 #define PUTS 4            /* at a time */
 #define PUTS_WAITING 1000 /* the oldest of more are dropped */
@@ -164,9 +164,9 @@ static bool is_same(const struct tier_put *put)
 static void note_stored_time(const struct tier_put *put)
 {
     if (is_same(put)) {
-        stored_time_write(put->path, put->call.stored != 0
-                                         ? put->call.stored
-                                         : (int64_t)time(NULL));
+        tier_attribute_write(put->path, put->call.stored != 0
+                                            ? put->call.stored
+                                            : (int64_t)time(NULL));
     }
 }
 
@@ -690,7 +690,7 @@ void tiers_used(struct tiers *tiers, const struct store_config *store,
         return;
     }
     store_path(path, store->root, key, version, SYMCACHE_FILE_PLAIN);
-    stored = stored_time_read(path);
+    stored = tier_attribute_read(path);
     if (stored == 0) {
         want(tiers, store, workdir, key, version, false, PUT_STORE);
     } else if (config->lifetime > 0 &&

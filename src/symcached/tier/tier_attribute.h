@@ -4,18 +4,18 @@
  * When the object of a file of the store was stored.  This is kept in an
  * extended attribute of the file, so that another file in its place is not
  * taken for it.  Where the file system has no such attributes, nothing is
- * known, and each hour in which the file is used is a reason to store it, if it
- * is not there.
+ * known, and each hour in which the file is used is a reason to store it, if
+ * it is not there.
  */
-#ifndef SYMCACHED_TIER_STORED_TIME_H
-#define SYMCACHED_TIER_STORED_TIME_H
+#ifndef SYMCACHED_TIER_TIER_ATTRIBUTE_H
+#define SYMCACHED_TIER_TIER_ATTRIBUTE_H
 
 #include <stdint.h>
 
 /* stored is in seconds since 1970. */
-void stored_time_write(const char *file, int64_t stored);
+void tier_attribute_write(const char *file, int64_t stored);
 
 /* Returns 0 if nothing is known. */
-int64_t stored_time_read(const char *file);
+int64_t tier_attribute_read(const char *file);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "stored_time.h"
+#include "tier_attribute.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define ATTRIBUTE "user.symcached.tier"
 #define NOTE_MAX 32
 
-void stored_time_write(const char *file, int64_t stored)
+void tier_attribute_write(const char *file, int64_t stored)
 {
     char text[NOTE_MAX];
     int n = snprintf(text, sizeof(text), "%" PRId64, stored);
@@ -24,7 +24,7 @@ void stored_time_write(const char *file, int64_t stored)
     }
 }
 
-int64_t stored_time_read(const char *file)
+int64_t tier_attribute_read(const char *file)
 {
     char text[NOTE_MAX];
     ssize_t n = lgetxattr(file, ATTRIBUTE, text, sizeof(text) - 1);
