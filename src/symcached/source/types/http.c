@@ -57,8 +57,8 @@ static void received_pointer(struct lookup *lookup,
     lookup_file_ptr(lookup, lookup->part_fd);
 }
 
-/* Is the body that was received, if there is any, text and not a page? */
-static bool is_text(const struct lookup *lookup, const char *type)
+/* Is the index2.txt that was received, if any, text and not a page? */
+static bool index_is_text(const struct lookup *lookup, const char *type)
 {
     char text[FILE_PTR_MAX];
     ssize_t n = pread(lookup->part_fd, text, sizeof(text), 0), i;
@@ -89,7 +89,7 @@ static bool index_is_plain(const struct lookup *lookup,
            (response->status == 200 && response->framed &&
             response->length <= FILE_PTR_MAX &&
             response->bytes <= FILE_PTR_MAX &&
-            is_text(lookup, response->type));
+            index_is_text(lookup, response->type));
 }
 
 /*
