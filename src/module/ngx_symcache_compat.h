@@ -24,14 +24,30 @@
 #endif
 
 
+/* freenginx has nginx's numbers, and other changes; it defines NGINX_NAME. */
+
+#ifdef NGINX_NAME
+#define NGX_SYMCACHE_FREENGINX  1
+#endif
+
+
 /* From 1.27.2, trailers of a chunked body can be kept, which is not wanted. */
 
-#if (nginx_version >= 1027002)
+#if (nginx_version >= 1027002 && !NGX_SYMCACHE_FREENGINX)
 #define ngx_symcache_parse_chunked(r, b, chunked)                             \
     ngx_http_parse_chunked(r, b, chunked, 0)
 #else
 #define ngx_symcache_parse_chunked(r, b, chunked)                             \
     ngx_http_parse_chunked(r, b, chunked)
+#endif
+
+
+/* In freenginx from 1.27.0, discard_body stays set when a body is discarded. */
+
+#if (nginx_version >= 1027000 && NGX_SYMCACHE_FREENGINX)
+#define ngx_symcache_discarding(r)  (r)->discarding_body
+#else
+#define ngx_symcache_discarding(r)  (r)->discard_body
 #endif
 
 

@@ -25,7 +25,7 @@ ngx_symcache_suspend(ngx_http_request_t *r)
     r->read_event_handler = ngx_symcache_suspend_reading;
     r->write_event_handler = ngx_http_request_empty_handler;
 
-    if (r->discard_body) {
+    if (ngx_symcache_discarding(r)) {
         r->write_event_handler = ngx_symcache_suspend_returned;
 
         if (ngx_http_post_request(r, NULL) != NGX_OK) {
@@ -73,7 +73,7 @@ ngx_symcache_suspend_reading(ngx_http_request_t *r)
 
     r->main->count++;
 
-    if (!r->discard_body) {
+    if (!ngx_symcache_discarding(r)) {
         ngx_http_test_reading(r);
 
     } else {
@@ -81,7 +81,7 @@ ngx_symcache_suspend_reading(ngx_http_request_t *r)
 
         /* nginx has a write handler of its own when it ends the request */
 
-        if (!r->discard_body
+        if (!ngx_symcache_discarding(r)
             && r->write_event_handler == ngx_http_request_empty_handler)
         {
             /* the body has ended, and the client may have gone with it */
