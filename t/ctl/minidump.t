@@ -153,6 +153,35 @@ for ([100, 100], [-1, 0]) {
     is $object->{process_uptime}, $uptime, "socorro: a dump of $later seconds after the start";
 }
 
+# modules that were unloaded, and are told of frames outside of all others: a
+# dump with a list of such, whose program counter is in some of them
+{
+    my $bytes = slurp("$data/test_app.dmp");
+    my ($count, $at) = unpack 'x8 V2', $bytes;
+    my @streams = map { [unpack 'V3', substr $bytes, $at + 12 * $_, 12] } 0 .. $count - 1;
+    my ($exception) = map { $_->[2] } grep { $_->[0] == 6 } @streams;
+    my $context = unpack 'V', substr $bytes, $exception + 164, 4;
+    substr $bytes, $context + 0xb8, 4, pack 'V', 0x60012345;
+    my @unloaded;
+    for ([0x60000000, 'b.dll'], [0x60010000, 'b.dll'], [0x60010000, 'a.dll'],
+        [0x60010000, 'a.dll'], [0x60012346, 'later.dll'], [0x50000000, 'before.dll']) {
+        my ($base, $name) = @$_;
+        push @unloaded, pack 'Q< V4', $base, 0x20000, 0, 1, length $bytes;
+        $bytes .= pack 'V/a*', pack 'v*', map { ord } split //, $name;
+    }
+    push @streams, [14, 12 + 24 * @unloaded, length $bytes];
+    $bytes .= pack('V3', 12, 24, scalar @unloaded) . join '', @unloaded;
+    substr $bytes, 8, 8, pack 'V2', scalar @streams, length $bytes;
+    $bytes .= join '', map { pack 'V3', @$_ } @streams;
+    ($object) = $ctl->json($ctl->run('minidump', '--schema', 'socorro',
+        $t->write_file('unloaded.dmp', $bytes)));
+    # as minidump-stackwalk 0.27.0 writes it
+    is_deeply [map { $_->{unloaded_modules} } @{ $object->{crashing_thread}{frames} }[0, 1]],
+        [[{ module => 'a.dll', offsets => ['0x00002345'] },
+            { module => 'b.dll', offsets => ['0x00002345', '0x00012345'] }], undef],
+        'socorro: unloaded modules of a frame';
+}
+
 # the last error of a thread, as minidump-stackwalk 0.26.1 says
 SKIP: {
     skip 'no zstd', 4 if system('zstd --version >/dev/null 2>&1') != 0;

@@ -21,6 +21,8 @@
 #include "symcachectl/command.h"
 #include "symcachectl/store/store_reader.h"
 
+#define UNLOADED_MAX 16 /* modules of one frame that are told */
+
 /* What was found of a module in the store. */
 struct dump_symbols {
     bool is_known; /* it was looked for */
@@ -116,6 +118,62 @@ static void mark_exact(cJSON *frame)
     }
 }
 
+/* Finds the modules that were at an address before, by name and offset. */
+static size_t
+find_unloaded(const struct minidump *dump, uint64_t address,
+              const struct minidump_unloaded *found[UNLOADED_MAX])
+{
+    const struct minidump_unloaded *u;
+    size_t i, at, n = 0;
+    int order;
+
+    for (i = 0; i < dump->num_unloaded && n < UNLOADED_MAX; i++) {
+        u = &dump->unloaded[i];
+        if (address < u->base || address - u->base >= u->size) {
+            continue;
+        }
+        for (at = n; at > 0; at--) {
+            order = strcmp(found[at - 1]->code_file, u->code_file);
+            if (order < 0 ||
+                (order == 0 && found[at - 1]->base >= u->base)) {
+                break;
+            }
+            found[at] = found[at - 1];
+        }
+        found[at] = u;
+        n++;
+    }
+    return n;
+}
+
+/* As minidump-stackwalk tells of them. */
+static cJSON *describe_unloaded(const struct minidump *dump, uint64_t address)
+{
+    const struct minidump_unloaded *found[UNLOADED_MAX];
+    size_t i, n = find_unloaded(dump, address, found);
+    cJSON *list = n > 0 ? cJSON_CreateArray() : cJSON_CreateNull();
+    cJSON *object, *offsets = NULL;
+    char text[24];
+
+    for (i = 0; i < n; i++) {
+        if (i == 0 ||
+            strcmp(found[i - 1]->code_file, found[i]->code_file) != 0) {
+            object = cJSON_CreateObject();
+            offsets = cJSON_CreateArray();
+            add_text(object, "module", found[i]->code_file);
+            cjson_add(object, "offsets", offsets);
+            cjson_append(list, object);
+        } else if (found[i - 1]->base == found[i]->base) {
+            continue;
+        }
+        snprintf(text, sizeof(text), "0x%0*llx",
+                 2 * (int)stackwalk_cpus[dump->cpu].word,
+                 (unsigned long long)(address - found[i]->base));
+        cjson_append(offsets, cJSON_CreateString(text));
+    }
+    return list;
+}
+
 static void on_frame(void *context, const struct stackwalk_frame *frame)
 {
     static const char *const trusts[] = {"context", "cfi", "fp", "scan"};
@@ -134,6 +192,9 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
     if (frame->module != STACKWALK_NO_MODULE) {
         add_text(object, "package", w->dump.modules[frame->module].code_file);
         cjson_add_number(object, "module", (double)frame->module);
+    } else {
+        cjson_add(object, "unloaded",
+                  describe_unloaded(&w->dump, frame->lookup));
     }
     cjson_append(w->frames, object);
     if (frame->is_interrupted) {

@@ -125,7 +125,7 @@ static cJSON *describe_frame(const struct socorro_report *r,
         add_text(object, "function_offset", NULL);
     }
     cjson_add(object, "missing_symbols", cJSON_CreateBool(!has_name));
-    cjson_add(object, "unloaded_modules", cJSON_CreateNull());
+    add_copy(object, "unloaded_modules", cjson_get(frame, "unloaded"));
     add_text(object, "trust",
              strcmp(trust, "fp") == 0 ? "frame_pointer" : trust);
     return object;
