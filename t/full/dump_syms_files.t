@@ -122,6 +122,9 @@ sub differences {
         $at == 0 ? $class->{'a function at address 0'}++
             : (grep { $_->[2] && inside($at, $_) } @folded)
             ? $class->{'functions inside a folded one'}++
+            : $ours->{lines}{$at}
+                && name($theirs->{public}{$at} // '') eq name($ours->{functions}{$at}[1])
+            ? $class->{'functions with lines, but without an entry in DWARF, are PUBLIC there'}++
             : push @faults, sprintf 'FUNC %x only here', $_;
     }
     for my $at (keys %{ $theirs->{public} }) {
