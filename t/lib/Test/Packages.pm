@@ -22,8 +22,9 @@ our @EXPORT = qw(ok_sh);
 my $top = $Test::Symcache::top;
 
 # The daemons as their units start them, for scripts in a root, which has no
-# systemd: start NAME.
+# systemd: start NAME.  A script that fails has the last lines of their logs.
 our $daemons = <<'SH';
+trap '[ $? = 0 ] || tail -n 20 /tmp/sym*.log' EXIT
 start() {
     setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs \
         env -i PATH=/usr/bin:/bin "/usr/sbin/$1" >/tmp/$1.log 2>&1 & echo $! >/tmp/$1.pid
@@ -31,7 +32,6 @@ start() {
         ! grep -q ' listens on ' /tmp/$1.log || return 0
         sleep 0.1
     done
-    cat /tmp/$1.log
     return 1
 }
 SH
