@@ -10,6 +10,7 @@ use lib "$FindBin::Bin/../lib";
 use Test::More;
 use Test::Soak::Guests;
 use Test::Soak::Judge;
+use Test::Soak::Upstream;
 use Test::Soak;
 use Test::Symcache;
 
@@ -57,6 +58,24 @@ is silent(1031), 'web', 'that is too old';
 is silent(998), 'web', 'they say so only later';
 is silent(1031, 30), '', 'and is remembered again when the clock is set back';
 is silent(1031, 3600), 'web', 'to a time when it was so, not to any other';
+
+# --- a file that drips: seed 102300001 had one whose last bytes were others
+
+{
+    package Drips;
+    sub roll { $_[0]{part} - 1 }
+    sub note { }
+    sub calm { 0 }
+    sub send { $_[0]{sent} .= $_[1] }
+    sub wait_for_peer { 0 }
+    sub close { }
+}
+for my $part (1, 70, 99) {
+    my $u = bless { part => $part }, 'Drips';
+    Test::Soak::Faults::drip($u, $u, { host => 'web', truth => { body => 'p' x 100 } }, 'drip');
+    my ($length, $body) = $u->{sent} =~ /^Content-Length: (\d+).*?\r\n\r\n(.*)/ms;
+    cmp_ok length $body, '<', $length, "of $part bytes: never the whole length";
+}
 
 # --- whose clock was set back
 
