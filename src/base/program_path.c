@@ -3,7 +3,6 @@
  */
 #include "program_path.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

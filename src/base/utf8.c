@@ -3,7 +3,6 @@
  */
 #include "utf8.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define REPLACEMENT 0xFFFD

@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "reaper.h"
 #include "base/event.h"
 #include "base/fd_close.h"
 #include "base/log.h"

@@ -8,11 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "layout.h"
-#include "name_pattern.h"
 #include "source_fingerprint.h"
 #include "sympath_folders.h"
-#include "transport.h"
 #include "base/origin.h"
 
 static int set_origin(struct config_reader *r, const cJSON *item,

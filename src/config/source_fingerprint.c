@@ -3,7 +3,6 @@
  */
 
 #include "source_fingerprint.h"
-#include "config.h"
 
 #include <stdlib.h>
 #include <string.h>

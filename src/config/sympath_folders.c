@@ -2,7 +2,6 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "sympath_folders.h"
-#include "config.h"
 
 #include <errno.h>
 #include <stdio.h>

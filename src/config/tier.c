@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "secret_field.h"
-#include "transport.h"
 
 #define PARTS 6
 

@@ -2,7 +2,6 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "tokens.h"
-#include "config.h"
 
 #include <errno.h>
 #include <stdlib.h>

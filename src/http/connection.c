@@ -9,9 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "chunked.h"
 #include "input_buffer.h"
-#include "output.h"
 #include "reply_head.h"
 
 /* The size of the server's input: most requests fit into it as a whole. */

@@ -4,7 +4,6 @@
 #include "reader.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hex.h"
 #include "base/utf8.h"

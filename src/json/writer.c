@@ -4,7 +4,6 @@
 #include "writer.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/utf8.h"
 #include "escape_scan.h"

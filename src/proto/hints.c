@@ -6,7 +6,6 @@
 #include "hints.h"
 
 #include <string.h>
-#include "key.h"
 
 static int symcache_hint_is_url(const char *value, size_t len);
 static int symcache_hint_is_since(const char *value, size_t len);

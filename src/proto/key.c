@@ -5,7 +5,6 @@
 
 #include "key.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "vector.h"

@@ -4,7 +4,6 @@
 
 #include "address.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 
 #include "class_size.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 
 #include "leaf.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "leaf_bytes.h"

@@ -12,7 +12,6 @@
 #include "base/le.h"
 #include "base/array.h"
 #include "base/sort.h"
-#include "derived/symcache/symcache.h"
 
 #define SECTION_HEADER 12
 #define BLOCK_HEADER 12

@@ -4,8 +4,6 @@
 
 #include "member.h"
 
-#include <stdbool.h>
-
 enum { LF_FIELDLIST = 0x1203, LF_METHODLIST = 0x1206, LF_INDEX = 0x1404 };
 
 /*

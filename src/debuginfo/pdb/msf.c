@@ -4,12 +4,9 @@
 
 #include "msf.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/le.h"
 
 #define SUPERBLOCK_SIZE 56
 #define MAP_OFFSET 52

@@ -10,7 +10,6 @@
 
 #include "base/array.h"
 #include "debuginfo/source_path_split.h"
-#include "derived/symcache/symcache.h"
 
 #define OVERLAP 4 /* how many paths may share a byte of /names, on average */
 

@@ -11,14 +11,12 @@
 
 #include "srcsrv.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/array.h"
 #include "base/utf8.h"
-#include "derived/symcache/symcache.h"
 
 struct srcsrv_entry {
     const char *line; /* begins with the path */

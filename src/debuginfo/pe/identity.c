@@ -4,7 +4,6 @@
 
 #include "identity.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "manifest.h"
-#include "proto/key.h"
 
 bool sourcebundle_sniff(const uint8_t *data, size_t size)
 {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "json/json.h"
 #include "internal.h"
 
 #define VALUES_MAX ((size_t)1 << 24) /* of JSON: names, sources, sections */

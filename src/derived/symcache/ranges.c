@@ -4,7 +4,6 @@
 
 #include "ranges.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/array.h"

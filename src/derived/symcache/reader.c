@@ -4,7 +4,6 @@
 
 #include "reader.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 
 #include "string_table.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/array.h"

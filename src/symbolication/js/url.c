@@ -3,8 +3,6 @@
  */
 #include "url.h"
 
-#include <string.h>
-
 #include "output.h"
 
 static bool is(struct symc_string text, const char *other)

@@ -5,7 +5,6 @@
 #include "addresses.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
  */
 #include "report_names.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -19,13 +19,11 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "fetcher.h"
-#include "host.h"
 #include "metrics/metrics.h"
 #include "base/event.h"
 #include "base/origin.h"
 #include "body_file.h"
 #include "base/async_unlink.h"
-#include "spnego.h"
 #include "transport.h"
 #include "classify.h"
 

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 #include <event2/event.h>
-#include <sys/queue.h>
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config.h"
-
 #define TRANSPORT_AGENT "Microsoft-Symbol-Server/10.0.0.0 (symcached)"
 
 /* Bytes that are read at a time.  With its own 16 KB libcurl asks the kernel

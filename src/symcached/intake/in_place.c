@@ -4,7 +4,6 @@
 #include "in_place.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>

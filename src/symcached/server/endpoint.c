@@ -10,7 +10,6 @@
 #include <event2/listener.h>
 #include "base/event.h"
 #include "base/log.h"
-#include "http/http.h"
 #include "proto/header.h"
 #include "url_path.h"
 

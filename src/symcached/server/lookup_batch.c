@@ -11,7 +11,6 @@
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "proto/header.h"
-#include "url_path.h"
 
 struct lookup_batch;
 

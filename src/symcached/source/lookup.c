@@ -13,7 +13,6 @@
 
 #include "early_attempts.h"
 #include "child/child.h"
-#include "symcached/fetch/fetch.h"
 #include "lookup_ids.h"
 #include "lookup_steps.h"
 #include "metrics/metrics.h"

@@ -4,7 +4,6 @@
 #include "sentry_list.h"
 
 #include <cjson/cJSON.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,7 +20,6 @@
 #include "evict_for_space.h"
 #include "evict_unit.h"
 #include "newer_release_name.h"
-#include "base/uptime.h"
 #include "store.h"
 #include "proto/path.h"
 

@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cjson/cJSON.h>
 #include <event2/event.h>
 #include "base/clock.h"
 #include "base/fd_close.h"

@@ -16,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child/child.h"
 #include "base/clock.h"
 #include "base/fd_close.h"
 #include "base/log.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/xattr.h>
 #include "base/digest_attribute.h"
-#include "proto/provenance.h"
 
 static const char *const words[] = {"full", "publics", "program"};
 

@@ -21,7 +21,6 @@
 #include "base/scarce.h"
 #include "metrics/metrics.h"
 #include "base/workdir.h"
-#include "proto/path.h"
 
 /* A cleaner may remove a folder between mkdir() and rename(), but not again
  * and again. */

@@ -17,7 +17,6 @@
 #include <time.h>
 #include "base/percent.h"
 #include "base/task.h"
-#include "call.h"
 #include "bucket_page.h"
 #include "presign.h"
 #include "s3_headers.h"

@@ -30,13 +30,10 @@
 #include "base/fd_close.h"
 #include "base/fd_readable.h"
 #include "child/child.h"
-#include "command_line.h"
 #include "confine.h"
 #include "exit_status.h"
 #include "output_folder.h"
-#include "converter_check.h"
 #include "symcached/space/space.h"
-#include "validate.h"
 #include "pdb_name.h"
 
 #define USAGE_MS 250    /* pause between two looks at what a run has written */

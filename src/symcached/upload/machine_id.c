@@ -6,7 +6,6 @@
 #include <sys/random.h>
 #include <sys/xattr.h>
 #include "base/hex.h"
-#include "proto/upload.h"
 
 static bool read_id(char id[SYMCACHE_UPLOAD_MACHINE_DIGITS + 1],
                     const char *root)

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 #include "base/fd_close.h"
 #include "base/fd_write.h"
 #include "base/workdir.h"
-#include "config/config.h"
 
 /* Entries of a folder that are looked at: the newest ones.  There is space for
  * as many again, so that the others are not sorted out one by one. */

@@ -11,7 +11,6 @@
 
 #include "absence_reason.h"
 #include "frame_source.h"
-#include "js_modules.h"
 
 /*
  * Lines of source code around places of scripts and of their originals.

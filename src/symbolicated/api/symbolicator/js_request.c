@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "proto/key.h"
 #include "schema.h"
 
 #define VALUES_MAX ((size_t)4 << 20) /* of a request */
