@@ -9,8 +9,6 @@
 #ifndef BASE_WORKDIR_H
 #define BASE_WORKDIR_H
 
-#include <stddef.h>
-
 /* root (1024) + "/.tmp/run-XXXXXX/" + number + a PDB name */
 #define WORKDIR_PATH_MAX 1400
 

@@ -9,7 +9,6 @@
 #define BASE_ZEROED_H
 
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  */
 
 #include "json_file.h"
-#include "config.h"
 
 #include <errno.h>
 #include <stdio.h>

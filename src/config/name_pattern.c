@@ -5,7 +5,6 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 
 #include "name_pattern.h"
-#include "config.h"
 
 #include <pcre2.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "secret_field.h"
-#include "config.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "sympath.h"
-#include "config.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -2,7 +2,6 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "systemd_unit.h"
-#include "config.h"
 
 #include <errno.h>
 #include <limits.h>

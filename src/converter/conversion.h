@@ -12,7 +12,6 @@
 #include "output_check.h"
 #include "debuginfo/format.h"
 #include "slice_choice.h"
-#include "input_format.h"
 
 struct conversion {
     const char *program; /* for messages */

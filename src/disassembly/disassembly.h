@@ -9,8 +9,6 @@
 #define DISASSEMBLY_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "derived/codecache/codecache.h"
 #include "derived/symcache/symcache.h"

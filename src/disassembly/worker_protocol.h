@@ -12,7 +12,6 @@
 #define DISASSEMBLY_WORKER_PROTOCOL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define DISASSEMBLY_WORK 48 /* the kind of such a body */

@@ -9,15 +9,11 @@
  * Pure functions on (pointer, length): no I/O, no allocation, no globals.
  */
 
-
 #ifndef _SYMCACHE_ANSWER_H_INCLUDED_
 #define _SYMCACHE_ANSWER_H_INCLUDED_
 
-
 #include <stddef.h>
-#include <stdint.h>
 #include "version.h"
-
 
 typedef struct {
     symcache_version_t   version;      /* the client asked for */
@@ -26,7 +22,6 @@ typedef struct {
     unsigned             has_exceeds:1;
     unsigned             reads_file:1; /* itself, and does not send it */
 } symcache_ask_t;
-
 
 typedef enum {
     SYMCACHE_ANSWER_HIT = 0,     /* send the best file */
@@ -38,7 +33,6 @@ typedef enum {
                                     here makes a version that this client
                                     reads */
 } symcache_answer_e;
-
 
 /*
  * Reads the version of If-Version-Exceeds, or of exceeds= to the helper.
@@ -55,6 +49,5 @@ int symcache_answer_exceeds(const char *p, size_t len, symcache_ask_t *ask);
  */
 symcache_answer_e symcache_answer(const symcache_ask_t *ask,
     const symcache_version_t *best, const symcache_version_t *made);
-
 
 #endif /* _SYMCACHE_ANSWER_H_INCLUDED_ */

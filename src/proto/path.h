@@ -31,16 +31,12 @@
  * Pure functions on (pointer, length): no I/O, no allocation, no globals.
  */
 
-
 #ifndef _SYMCACHE_PATH_H_INCLUDED_
 #define _SYMCACHE_PATH_H_INCLUDED_
 
-
 #include <stddef.h>
-#include <stdint.h>
 #include "key.h"
 #include "version.h"
-
 
 #define SYMCACHE_TMP_DIR           ".tmp"
 
@@ -72,13 +68,11 @@
                                     + SYMCACHE_ID_TEXT_MAX                    \
                                     + SYMCACHE_PATH_END_MAX)
 
-
 typedef enum {
     SYMCACHE_FILE_PLAIN = 0,
     SYMCACHE_FILE_GZIP,
     SYMCACHE_FILE_ABSENT
 } symcache_file_e;
-
 
 /*
  * Each writes its path and a NUL into buf, which has room for
@@ -147,6 +141,5 @@ int symcache_path_original_parse(const char *p, size_t len,
  */
 int symcache_path_file_parse(const char *p, size_t len, symcache_key_t *key,
     symcache_version_t *version, symcache_file_e *file);
-
 
 #endif /* _SYMCACHE_PATH_H_INCLUDED_ */

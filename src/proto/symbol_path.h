@@ -30,15 +30,11 @@
  * Pure functions on (pointer, length): no I/O, no allocation, no globals.
  */
 
-
 #ifndef _SYMCACHE_SYMBOL_PATH_H_INCLUDED_
 #define _SYMCACHE_SYMBOL_PATH_H_INCLUDED_
 
-
 #include <stddef.h>
-#include <stdint.h>
 #include "request.h"
-
 
 typedef enum {
     SYMCACHE_SYMBOL_NONE = 0,    /* file.ptr, index2.txt, or nothing that is
@@ -50,7 +46,6 @@ typedef enum {
     SYMCACHE_SYMBOL_MSFZ         /* a compressed PDB, and no other form of it;
                                     the key is that of the PDB */
 } symcache_symbol_e;
-
 
 /*
  * Reads a decoded path that follows the location, with any number of slashes
@@ -89,6 +84,5 @@ int symcache_symbol_unescape(char *buf, const symcache_key_t *key);
  * if the name of the key is not as it is written here.
  */
 int symcache_symbol_file(char *name, char *id, const symcache_key_t *key);
-
 
 #endif /* _SYMCACHE_SYMBOL_PATH_H_INCLUDED_ */

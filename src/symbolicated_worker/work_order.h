@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "reports/crash/crash.h"
 #include "worker_pool/worker_pool.h"
 
 /* Texts are NULL if their lines are absent; they are the order's own. */

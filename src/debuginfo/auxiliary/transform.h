@@ -8,7 +8,6 @@
 #define DEBUGINFO_AUXILIARY_TRANSFORM_H
 
 #include "debuginfo/supplement.h"
-#include "derived/symcache/symcache.h"
 
 /*
  * Reads the symbol map and the line mapping of a conversion, and sets its

@@ -8,7 +8,6 @@
 
 #include "base/arena.h"
 #include "debuginfo/failure.h"
-#include "reader.h"
 
 #define INLINE_CHAIN_MAX 1024
 

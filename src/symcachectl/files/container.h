@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "proto/key.h"
-
 enum container_kind { CONTAINER_NONE, CONTAINER_ZIP, CONTAINER_FAT };
 
 /* By the first bytes only. */

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "symcachectl/files/identity.h"
 #include "symcachectl/settings.h"
 
 /* /v1/<page>/<store>/<name>/<id>?version=...&wait=..., escaped */

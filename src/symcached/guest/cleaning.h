@@ -7,7 +7,6 @@
 #ifndef SYMCACHED_GUEST_CLEANING_H
 #define SYMCACHED_GUEST_CLEANING_H
 
-#include <stdbool.h>
 #include "config/config.h"
 #include "symcached/space/space.h"
 

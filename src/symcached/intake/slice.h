@@ -9,7 +9,6 @@
 #define SYMCACHED_INTAKE_SLICE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include "proto/key.h"
 #include "symcached/space/space.h"

@@ -22,7 +22,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "child/child.h"
 #include "debuginfo/identity/identity.h"
 
 /* Files that one process can write, and the descriptors that it has. */

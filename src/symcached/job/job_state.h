@@ -37,7 +37,6 @@
 #ifndef SYMCACHED_JOB_JOB_STATE_H
 #define SYMCACHED_JOB_JOB_STATE_H
 
-#include <limits.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
 #include "base/clock.h"

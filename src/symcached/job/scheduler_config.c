@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "symcached/space/space.h"
 #include "symcached/store/store.h"
-#include "symcached/intake/intake.h"
 
 static struct scheduler_root *find_root(const struct scheduler *scheduler,
                                         const char *root)

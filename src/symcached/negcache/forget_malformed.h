@@ -8,7 +8,6 @@
 #ifndef SYMCACHED_NEGCACHE_FORGET_MALFORMED_H
 #define SYMCACHED_NEGCACHE_FORGET_MALFORMED_H
 
-#include <stdbool.h>
 #include <time.h>
 
 struct event_base;

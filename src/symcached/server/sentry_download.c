@@ -22,7 +22,6 @@
 #include "config/config.h"
 #include "http/http.h"
 #include "symcached/upload_index/upload_index.h"
-#include "symcached/upload/upload.h"
 #include "pages.h"
 
 #define FILES_MAX 20

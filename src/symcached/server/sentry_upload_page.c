@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/control.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "http/http.h"

@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/workdir.h"
 #include "evict_pass.h"
-#include "evict_process.h"
 #include "evict_report.h"
 
 #define BAR 30 /* columns */

@@ -6,7 +6,6 @@
 #ifndef SYMCACHED_STORE_EVICT_PROCESS_H
 #define SYMCACHED_STORE_EVICT_PROCESS_H
 
-#include <sys/types.h>
 #include "child/child.h"
 #include "config/config.h"
 #include "symcached/space/space.h"

@@ -13,7 +13,6 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <sys/types.h>
 #include "proto/key.h"
 #include "proto/path.h"
 #include "proto/version.h"

@@ -7,7 +7,6 @@
 #ifndef SYMCACHED_TIER_CALL_H
 #define SYMCACHED_TIER_CALL_H
 
-#include <limits.h>
 #include <sys/queue.h>
 #include "base/breaker.h"
 #include "symcached/fetch/fetch.h"

@@ -28,7 +28,6 @@
 #define SYMCACHED_TIER_OBJECT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include "base/digest.h"
 #include "proto/key.h"

@@ -8,7 +8,6 @@
 #define SYMCACHED_TIER_PRESIGN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <time.h>
 
 /* nginx reads it in one buffer with the rest of a header. */

@@ -7,7 +7,6 @@
 #ifndef SYMCACHED_TIER_SHA256_TASK_H
 #define SYMCACHED_TIER_SHA256_TASK_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "base/digest.h"
 

@@ -3,7 +3,6 @@
  */
 #include "validate.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 #include "base/fd_close.h"

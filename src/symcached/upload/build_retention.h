@@ -8,7 +8,6 @@
 #ifndef SYMCACHED_UPLOAD_BUILD_RETENTION_H
 #define SYMCACHED_UPLOAD_BUILD_RETENTION_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 

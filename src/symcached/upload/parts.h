@@ -9,7 +9,6 @@
 #ifndef SYMCACHED_UPLOAD_PARTS_H
 #define SYMCACHED_UPLOAD_PARTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -18,7 +18,6 @@
 #include "child/child.h"
 #include "config/config.h"
 #include "publication.h"
-#include "symcached/intake/form.h"
 #include "symcached/space/space.h"
 #include "upload_state.h"
 

@@ -6,9 +6,7 @@
 #ifndef SYMCACHED_UPLOAD_STATE_H
 #define SYMCACHED_UPLOAD_STATE_H
 
-#include <limits.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/queue.h>
 #include "base/workdir.h"
 #include "unpacking.h"

@@ -8,7 +8,6 @@
 
 #include "json/json.h"
 #include "symbolicated/api/api.h"
-#include "symbolication/symbolication.h"
 #include "jvm_request.h"
 
 /* Why a module could not be used. */
