@@ -111,7 +111,7 @@ struct cJSON *sentry_read_body(const struct config *config,
  * The pages by which Sentry's clients upload, below /v1/sentry, for which
  * nginx has /api/0 of their server:
  *
- *   GET  <nothing>, auth                       see sentry_token.h
+ *   GET  <nothing>, auth                       whose token it is
  *   GET  organizations/<org>/chunk-upload      how they are to send
  *   POST organizations/<org>/chunk-upload      chunks of files, as a form
  *   POST projects/<org>/<project>/files/difs/assemble

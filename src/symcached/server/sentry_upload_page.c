@@ -16,7 +16,6 @@
 #include "sentry_assembly_page.h"
 #include "sentry_download.h"
 #include "sentry_releases.h"
-#include "sentry_token.h"
 #include "upload_labels.h"
 #include "upload_page.h"
 #include "url_path.h"
@@ -44,6 +43,35 @@ void sentry_reply_error(struct evhttp_request *req, int status,
     cJSON_AddStringToObject(object, "detail", detail);
     upload_add_retry(req, status);
     reply_object(req, status, object);
+}
+
+static cJSON *user_object(const char *user)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "id", user);
+    cJSON_AddStringToObject(object, "email", user);
+    return object;
+}
+
+/* Whether a token is valid, and whose it is, for "info" of sentry-cli.  The
+ * scope is that of tokens which Sentry makes for builds. */
+static void answer_token(const char *user, struct evhttp_request *req)
+{
+    static const char *const scopes[] = {"org:ci"};
+    cJSON *object = cJSON_CreateObject();
+    cJSON *auth = cJSON_AddObjectToObject(object, "auth");
+
+    cJSON_AddStringToObject(object, "version", "0");
+    cJSON_AddItemToObject(auth, "scopes", cJSON_CreateStringArray(scopes, 1));
+    cJSON_AddItemToObject(object, "user", user_object(user));
+    reply_object(req, 200, object);
+}
+
+/* The same for "info" and "auth whoami" of the client in TypeScript. */
+static void answer_user(const char *user, struct evhttp_request *req)
+{
+    reply_object(req, 200, user_object(user));
 }
 
 /* bodies ----------------------------------------------------------------- */
@@ -366,10 +394,10 @@ void sentry_page(struct uploads *uploads, const struct config *config,
     }
     switch (page) {
     case PAGE_TOKEN:
-        sentry_token(user, req);
+        answer_token(user, req);
         break;
     case PAGE_USER:
-        sentry_user(user, req);
+        answer_user(user, req);
         break;
     case PAGE_OPTIONS:
         answer_options(config, path->segments[3], req);
