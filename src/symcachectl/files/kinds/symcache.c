@@ -3,7 +3,7 @@
  */
 #include "kinds.h"
 
-#include "symcachectl/files/print_frames.h"
+#include "symbolication/symbolication.h"
 
 /* The most frames that are printed for one range.  A hostile file could
  * have as many chains as bytes, each as long as the file. */
@@ -158,6 +158,92 @@ static void print_functions(struct symcache_print *d)
     }
 }
 
+static const struct symc_string unknown = {"?", 1};
+
+static const struct symc_string *name_of(const struct symc_frame *frame)
+{
+    return frame->function.name.data == NULL ? &unknown
+                                             : &frame->function.name;
+}
+
+/*
+ * Prints at most max frames, one in each line: "function at file:line", with
+ * "(inlined)" unless it is the outermost one.  All lines but the first begin
+ * with the indent.  "?" stands for what is unknown.  Returns 0, or -1 without
+ * memory.
+ */
+static int print_frames(struct output *output, struct symc_frames *frames,
+                        struct source_path *path, const char *indent,
+                        uint32_t max)
+{
+    uint32_t n;
+    struct symc_frame frame;
+    const struct symc_string *file;
+
+    for (n = 0; symc_reader_next(frames, &frame); n++) {
+        if (n > 0) {
+            output_text(output, indent);
+        }
+        if (n == max) {
+            output_text(output, "... and its callers\n");
+            break;
+        }
+        file = source_path(path, frames->reader, frame.location.file);
+        if (file == NULL) {
+            return -1;
+        }
+        output_string(output, name_of(&frame));
+        output_text(output, " at ");
+        output_string(output, file->size == 0 ? &unknown : file);
+        output_text(output, ":");
+        output_decimal(output, frame.location.line);
+        output_text(output, frame.is_inlined ? " (inlined)\n" : "\n");
+    }
+    return 0;
+}
+
+/* Prints all frames as a JSON array.  Returns 0, or -1 without memory. */
+static int print_frames_json(struct output *output, struct symc_frames *frames,
+                             struct source_path *path)
+{
+    int is_first;
+    struct symc_frame frame;
+    const struct symc_string *file;
+
+    output_text(output, "[");
+    for (is_first = 1; symc_reader_next(frames, &frame); is_first = 0) {
+        file = source_path(path, frames->reader, frame.location.file);
+        if (file == NULL) {
+            return -1;
+        }
+        output_text(output,
+                    is_first ? "{\"function\": " : ", {\"function\": ");
+        output_json(output, name_of(&frame));
+        output_text(output, ", \"entry\": ");
+        if (frame.function.entry == SYMC_NONE) {
+            output_text(output, "null");
+        } else {
+            output_text(output, "\"");
+            output_hex(output, frame.function.entry, 1);
+            output_text(output, "\"");
+        }
+        output_text(output, ", \"language\": \"");
+        output_text(output, symc_language_name(frame.function.language));
+        output_text(output, "\", \"file\": ");
+        if (file->size == 0) {
+            output_text(output, "null");
+        } else {
+            output_json(output, file);
+        }
+        output_text(output, ", \"line\": ");
+        output_decimal(output, frame.location.line);
+        output_text(output, frame.is_inlined ? ", \"inlined\": true}"
+                                             : ", \"inlined\": false}");
+    }
+    output_text(output, "]");
+    return 0;
+}
+
 static int print_ranges(struct symcache_print *d)
 {
     uint32_t i;
@@ -172,7 +258,7 @@ static int print_ranges(struct symcache_print *d)
                            &frames);
         if (frames.next == SYMC_NONE) {
             output_text(d->output, "-\n");
-        } else if (frames_print(d->output, &frames, d->path, "             ",
+        } else if (print_frames(d->output, &frames, d->path, "             ",
                                 MAX_FRAMES) != 0) {
             return -1;
         }
@@ -209,14 +295,14 @@ static int symcache_lookup(struct output *output,
         output_text(output, "{\"address\": \"");
         output_hex(output, address, 1);
         output_text(output, "\", \"frames\": ");
-        rc = frames_print_json(output, &frames, &path);
+        rc = print_frames_json(output, &frames, &path);
         output_text(output, "}\n");
         return rc == 0 ? is_found : -1;
     }
     output_hex(output, address, 1);
     output_text(output, is_found ? "\n    " : "\n    not found\n");
     if (is_found) {
-        rc = frames_print(output, &frames, &path, "    ", UINT32_MAX);
+        rc = print_frames(output, &frames, &path, "    ", UINT32_MAX);
     }
     return rc == 0 ? is_found : -1;
 }
