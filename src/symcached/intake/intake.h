@@ -40,7 +40,7 @@ struct unpack;
 struct unpack_request {
     const symcache_key_t *key;
     unsigned formats; /* what is looked for: a bit for each format */
-    const char *checksum; /* see portable_pdb_checksum.h; or NULL */
+    const char *checksum; /* see original_check.c; or NULL */
     bool coded; /* in: with a Content-Encoding, which is undone */
     uint64_t max;     /* bytes */
     const struct cache_config *cache; /* whose total_size counts */

@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include "config/config.h"
 #include "proto/key.h"
-#include "portable_pdb_checksum.h"
 
 /*
  * Looks at a whole file of the format, in memory.  Returns a letter of

@@ -48,7 +48,7 @@ struct unpack_job {
     unsigned formats;       /* that are wanted */
     bool is_packed;         /* wanted as it lies, */
     enum body_kind packing; /* packed so */
-    const char *checksum;   /* see portable_pdb_checksum.h; or NULL */
+    const char *checksum;   /* see original_check.c; or NULL */
     uint64_t max;
     struct limited_writer writer; /* to the output, as it begins */
     const uint8_t *in;  /* a received body, mapped; it may be the PDB */
