@@ -17,8 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "reaper.h"
-#include "sandbox_program.h"
 
 struct event_base;
 struct child;
@@ -101,5 +99,38 @@ void child_cancel(struct child *child);
  * those that do not end within so many milliseconds.
  */
 void child_settle(unsigned ms);
+
+/*
+ * The program that the helper starts for work in a sandbox.  It is not the
+ * helper itself, because loading the helper's libraries would take most of the
+ * time of such a process, which uses none of them.
+ */
+
+#define SANDBOX_PROGRAM "symcached-sandboxed"
+
+/*
+ * Opens the program, which lies next to the running one or in ../libexec from
+ * there.  To be called once, at the start: a helper that goes on while another
+ * version is installed keeps the program that speaks its language.  Returns 0,
+ * or -1 with a sentence in error.
+ */
+int sandbox_program_open(char *error, size_t size);
+
+/* The descriptor of the program, which can only be executed. */
+int sandbox_program_fd(void);
+
+/*
+ * A process that kills the process groups that the helper has started when the
+ * helper ends, also when that was killed itself.
+ */
+
+/* Starts the process.  To be called early, as it is a copy of the helper by
+ * fork().  Returns 0, or -1 with errno. */
+int reaper_start(void);
+
+/* Adds a group to those to kill, in its first process before anything runs in
+ * it, and removes one that has ended. */
+void reaper_add(pid_t group);
+void reaper_drop(pid_t group);
 
 #endif

@@ -5,7 +5,7 @@
  * writes its number, and the helper the negative number when it ends.  When
  * the pipe closes, the helper is gone.
  */
-#include "reaper.h"
+#include "child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "sandbox_program.h"
+#include "child.h"
 
 #include <errno.h>
 #include <fcntl.h>

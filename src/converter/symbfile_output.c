@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "symbfile_output.h"
+#include "converter.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "worker_protocol.h"
+#include "disassembly.h"
 
 #include <inttypes.h>
 #include <stdio.h>

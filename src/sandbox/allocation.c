@@ -7,7 +7,7 @@
  * where each reader would go on without a part of the file, or call the file
  * damaged.
  */
-#include "allocation.h"
+#include "sandbox.h"
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
  * calls that such a program needs are not known.  Files, the network and other
  * processes are kept from it by namespaces; this is a second layer.
  */
-#include "bwrap_filter.h"
+#include "sandbox.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -5,7 +5,7 @@
  * with ENOSYS, because a filter cannot see its flags; the C library then uses
  * clone(), which is allowed with the flags of a thread only.
  */
-#include "daemon_sandbox.h"
+#include "sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

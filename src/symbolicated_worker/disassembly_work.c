@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A worker disassembles: disassembly/worker_protocol.h.
+ * A worker disassembles: disassembly/disassembly.h.
  */
 #include "work_kinds.h"
 

@@ -16,7 +16,6 @@
 #include "altlink.h"
 #include "file.h"
 #include "identity.h"
-#include "instructions.h"
 #include "split_files.h"
 
 /*

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "instructions.h"
+#include "elf.h"
 
 #include <string.h>
 

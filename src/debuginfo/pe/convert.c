@@ -10,7 +10,6 @@
 #include "exports.h"
 #include "identity.h"
 #include "image.h"
-#include "instructions.h"
 #include "sections.h"
 #include "derived/symcache/symcache.h"
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "instructions.h"
+#include "pe.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "script_check.h"
+#include "sourcebundle.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * A file begins with an absolute address and with no strings, so its records
  * mean the same after those of another one.
  */
-#include "join_parts.h"
+#include "symbfile.h"
 
 #include <stdio.h>
 

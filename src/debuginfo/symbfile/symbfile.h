@@ -7,9 +7,11 @@
 #ifndef DEBUGINFO_SYMBFILE_H
 #define DEBUGINFO_SYMBFILE_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include "debuginfo/format.h"
+#include "derived/symcache/symcache.h"
 
-#include "join_parts.h"
 #include "from_symcache.h"
 #include "reader.h"
 #include "search.h"
@@ -17,5 +19,15 @@
 /* Converts a symbfile in memory to a SymCache.  Its addresses are those of the
  * symbfile, and must have 32 bits; it has no id, as a symbfile has none. */
 extern const struct debuginfo_format symbfile_format;
+
+/*
+ * Writes the records of one symbfile, or of several in a row, as one: symbfiles
+ * are sent in parts, slices of one file, or files of their own.  All of them
+ * are read before.  Returns 0; -1 with what is wrong in error, as the
+ * rest of a sentence; or -2 if the sink failed.
+ */
+int symbfile_join_parts(const uint8_t *data, size_t size,
+                        const struct symc_sink *sink, char *error,
+                        size_t error_size);
 
 #endif

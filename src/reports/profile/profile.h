@@ -22,7 +22,6 @@
 #include "base/hash_table.h"
 #include "derived/symcache/symcache.h"
 #include "symbolication/symbolication.h"
-#include "worker_protocol.h"
 
 #define PROFILE_ERROR 160
 
@@ -114,5 +113,24 @@ void profile_write(const struct profile *profile,
 void profile_put(struct profile_output *out, const void *data, size_t size);
 
 void profile_free(struct profile *profile);
+
+/*
+ * What symbolicated and its workers agree on about profiles.
+ *
+ * The order's text has lines as that of a crash report
+ * (reports/crash/crash.h), of which "coding" and "unpacked" count, and
+ * "answer N": a result of more bytes is refused, unless it is packed by gzip.
+ * A worker asks once, with
+ *
+ *   {"modules": [{"id": ID, "name": NAME, "code": BUILD ID}, ...]}
+ *
+ * where name and code may be absent, and is given SymCaches by the indexes of
+ * modules.  Its result is the profile with names, packed as it was.
+ */
+
+#define PROFILE_WORK 16 /* the kind of such a body */
+
+/* Why there is no result; the text is a sentence. */
+enum profile_refusal { PROFILE_BAD = 1, PROFILE_LARGE, PROFILE_CODING };
 
 #endif

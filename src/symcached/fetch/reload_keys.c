@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "reload_keys.h"
+#include "fetch.h"
 
 #include <stdlib.h>
 #include <string.h>

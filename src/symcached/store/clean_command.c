@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "clean_command.h"
+#include "store.h"
 
 #include <getopt.h>
 #include <inttypes.h>

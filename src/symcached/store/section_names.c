@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "section_names.h"
+#include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>

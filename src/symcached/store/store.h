@@ -13,18 +13,16 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include "proto/key.h"
 #include "proto/path.h"
 #include "proto/version.h"
-#include "clean_command.h"
 #include "evict_schedule.h"
 #include "evict_process.h"
 #include "file_digest.h"
 #include "gzip_file.h"
 #include "provenance.h"
 #include "publish.h"
-#include "section_names.h"
-#include "transcoder_versions.h"
 
 /* Versions of one key that are looked at; no real store has more. */
 #define STORE_VERSIONS_MAX 64
@@ -99,5 +97,47 @@ int store_clone(const char *from, const char *to);
 
 /* rename() that makes the folders of `to`, and again if they vanish. */
 int store_rename(const char *from, const char *to);
+
+struct source_type;
+
+/* main() of "symcached --clean [--unknown] [--dry-run] [--json] [-c FILE]": one
+ * pass of cleaning. */
+int clean_command(int argc, char **argv,
+                  const struct source_type *const *types,
+                  const char *default_config);
+
+/*
+ * The names of the sections that lie among the downloads of a store.  Each
+ * section of an ELF file is in a folder of its own, among the folders of all
+ * other files: listing these to find them would block the event loop.  But
+ * there are only some tens of names, which are kept in a file of their root.
+ */
+
+/* Before a section gets its place below the root.  Returns 0, or -1 with
+ * errno. */
+int section_names_add(const char *root, const symcache_key_t *key);
+
+/* Removes the sections of files of a build id. */
+void section_names_discard(const char *root, const symcache_key_t *id);
+
+/*
+ * <root>/.transcoders, the versions that symcached makes: nginx reads them
+ * from there.
+ */
+
+/*
+ * For a .transcoders that cannot be written: removes the former one if it
+ * names other versions, because nginx had better know nothing.
+ */
+void transcoder_versions_remove_outdated(const char *root,
+                                         const symcache_version_t *versions,
+                                         size_t n);
+
+/* Writes <root>/.transcoders durably; tmp is the path of an unused file. */
+int transcoder_versions_write(const char *root, const char *tmp,
+                              const symcache_version_t *versions, size_t n);
+
+/* Is it there?  A folder that does not answer counts as if it were. */
+bool transcoder_versions_exist(const char *root);
 
 #endif

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "transcoder_versions.h"
+#include "store.h"
 
 #include <errno.h>
 #include <limits.h>

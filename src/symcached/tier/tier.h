@@ -24,7 +24,7 @@
  *   store_original.c    uploaded files, which are stored while somebody waits
  *   call.h              what a type does: s3.c, filesystem.c, symcache_peer.c
  *   object.h            names, metadata and MAC of objects
- *   tier_command.h      "symcached --tier", which lists and cleans; list.h
+ *   tier_command.c      "symcached --tier", which lists and cleans; list.h
  */
 #ifndef SYMCACHED_TIER_H
 #define SYMCACHED_TIER_H
@@ -36,7 +36,6 @@
 #include "config/config.h"
 #include "proto/key.h"
 #include "proto/version.h"
-#include "tier_command.h"
 
 struct event_base;
 struct tiers;
@@ -251,5 +250,10 @@ cJSON *tiers_json(const struct tiers *tiers);
 
 /* Appends the gauges of tiers. */
 void tiers_print(const struct tiers *tiers, struct evbuffer *buf);
+
+/* "symcached --tier", for an operator: it has the secrets that a tier needs.
+ * Returns the exit code. */
+int tier_command(int argc, char **argv, const struct source_type *const *types,
+                 const char *default_config);
 
 #endif

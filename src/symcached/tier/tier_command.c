@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "tier_command.h"
+#include "tier.h"
 
 #include <cjson/cJSON.h>
 #include <event2/event.h>

@@ -18,7 +18,6 @@
 #include "good_pdb.h"
 #include "converter_check.h"
 #include "proto/key.h"
-#include "transcoders_command.h"
 #include "transcoder_health.h"
 #include "validate.h"
 
@@ -77,5 +76,21 @@ void transcode_describe(const struct transcode_result *result, char *buf,
 
 /* Kills the process group; no callback comes afterwards. */
 void transcode_cancel(struct transcode *transcode);
+
+struct source_type;
+
+/*
+ * "symcached --transcoders": runs the transcoders of a configuration once, as
+ * symcached would, and tells what each gave and took.  The command line:
+ * --transcoders [--init] [-c FILE] [NAME].  NAME is the program of a transcoder
+ * without its folder; none means all.  With --init, the program is run with
+ * this one argument and the transcoder's environment, so that it makes what it
+ * needs.  As root, both are done as the owner of the store's root.  Returns an
+ * exit code: 0; 1 if the configuration is wrong or one failed; 2 for a wrong
+ * command line.
+ */
+int transcoders_command(int argc, char **argv,
+                        const struct source_type *const *types,
+                        const char *default_config);
 
 #endif

@@ -4,7 +4,6 @@
  * Each transcoder is tried in a process of its own: so the kernel counts what
  * it takes, and the process may become another user.
  */
-#include "transcoders_command.h"
 
 #include <errno.h>
 #include <event2/event.h>

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "refusal.h"
+#include "upload.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "stored_digest.h"
+#include "upload.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,10 +19,8 @@
 #include "symcached/upload_index/upload_index.h"
 #include "assembly.h"
 #include "nginx_body_file.h"
-#include "stored_digest.h"
 #include "peers.h"
 #include "publication.h"
-#include "refusal.h"
 #include "removal.h"
 
 struct config;
@@ -150,5 +148,38 @@ bool uploads_are_stopped(const struct uploads *uploads);
 
 /* NULL is allowed. */
 void uploads_free(struct uploads *uploads);
+
+/* digest: as in proto/digest.h; NULL: there is no such file, or the disk does
+ * not give it. */
+typedef void (*stored_digest_done_fn)(void *arg, const char *digest,
+                                      uint64_t size);
+
+/*
+ * Reports the digest of the file stored under a path, so that a client need not
+ * send it again.  Reads it in a thread, unless its digest is noted; that counts
+ * as a use of it.  done is called once, never from inside this function, and
+ * arg is freed behind it.  Returns 0, or an errno, when arg stays the caller's:
+ * EBUSY where enough files are read.
+ */
+int stored_digest_start(struct event_base *base, const char *path,
+                        stored_digest_done_fn done, void *arg);
+
+/* What an operator sees of uploads that are not taken. */
+
+struct upload;
+
+/* Prints that something is larger than an upload can be. */
+void refusal_print_size(char *text, size_t size, const struct config *config,
+                        const char *what);
+
+/* Logs that there is no room for one, if it was not said just before.  A thread
+ * looks at the disk, which may hang. */
+void refusal_log_space(const struct upload *u);
+
+/* Counts one that is refused with this status. */
+void refusal_count(int status);
+
+/* All that were counted, without those that are only to come again. */
+uint64_t refusals_counted(void);
 
 #endif

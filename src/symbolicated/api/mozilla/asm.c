@@ -9,7 +9,7 @@
  *    "continueUntilFunctionEnd": true}
  *
  * Of names and ids those that lead to the program are enough.  A worker
- * disassembles (disassembly/worker_protocol.h).  Refusals are {"error":
+ * disassembles (disassembly/disassembly.h).  Refusals are {"error":
  * "..."}, with status 200 where the request is right and there is no such
  * code.
  */
