@@ -372,8 +372,8 @@ void attempt_logs_free(struct attempt_logs *attempt_logs)
     free(attempt_logs);
 }
 
-static struct attempt_log *find_log(const struct attempt_logs *attempt_logs,
-                                    const char *id)
+struct attempt_log *attempt_logs_find(const struct attempt_logs *attempt_logs,
+                                      const char *id)
 {
     uint64_t hash = hash_of(attempt_logs, id);
     struct attempt_log *found;
@@ -389,7 +389,8 @@ static struct attempt_log *find_log(const struct attempt_logs *attempt_logs,
 void attempt_logs_keep(struct attempt_logs *attempt_logs,
                        struct attempt_log *attempt_log)
 {
-    struct attempt_log *former = find_log(attempt_logs, attempt_log->id);
+    struct attempt_log *former =
+        attempt_logs_find(attempt_logs, attempt_log->id);
 
     if (former != NULL) {
         drop_log(attempt_logs, former);
@@ -405,10 +406,4 @@ void attempt_logs_keep(struct attempt_logs *attempt_logs,
     }
     TAILQ_INSERT_TAIL(&attempt_logs->by_age, attempt_log, age);
     attempt_logs->n++;
-}
-
-const struct attempt_log *
-attempt_logs_find(const struct attempt_logs *attempt_logs, const char *id)
-{
-    return find_log(attempt_logs, id);
 }

@@ -65,7 +65,7 @@ void attempt_logs_keep(struct attempt_logs *attempt_logs,
                        struct attempt_log *attempt_log);
 
 /* NULL if no job of this id is remembered. */
-const struct attempt_log *
-attempt_logs_find(const struct attempt_logs *attempt_logs, const char *id);
+struct attempt_log *attempt_logs_find(const struct attempt_logs *attempt_logs,
+                                      const char *id);
 
 #endif
