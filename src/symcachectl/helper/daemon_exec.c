@@ -11,6 +11,8 @@
 #include "base/program_path.h"
 #include "symcachectl/command.h"
 
+#define ARGS_MAX 16
+
 /* Where "make" and "make install" put it, relative to this program. */
 static const char *const places[] = {"", "../sbin/"};
 
@@ -32,4 +34,23 @@ int daemon_exec(const char *const *args)
     try_beside((char *const *)args);
     execvp(args[0], (char *const *)args);
     return command_fail(COMMAND_IO, args[0], strerror(errno));
+}
+
+int daemon_exec_command(const char *command, const struct option_spec *specs,
+                        size_t count, int argc, char **argv)
+{
+    const char *args[ARGS_MAX] = {"symcached", command};
+    size_t i, n = 2;
+
+    for (i = 0; i < count; i++) {
+        if (specs[i].flag != NULL ? *specs[i].flag : *specs[i].text != NULL) {
+            args[n++] = specs[i].name;
+            if (specs[i].text != NULL) {
+                args[n++] = *specs[i].text;
+            }
+        }
+    }
+    args[n++] = "--";
+    memcpy(args + n, argv, (size_t)argc * sizeof(*args));
+    return daemon_exec(args);
 }

@@ -6,11 +6,18 @@
 #ifndef SYMCACHECTL_HELPER_DAEMON_EXEC_H
 #define SYMCACHECTL_HELPER_DAEMON_EXEC_H
 
+#include "symcachectl/options.h"
+
 /*
  * Becomes the daemon that the first of these arguments names, which end with
  * NULL: the one beside this program, in ../sbin, or in PATH.  Returns
  * COMMAND_IO after printing why there is none.
  */
 int daemon_exec(const char *const *args);
+
+/* Becomes symcached, for a command of its own: with those of the options that
+ * were given, and the operands. */
+int daemon_exec_command(const char *command, const struct option_spec *specs,
+                        size_t count, int argc, char **argv);
 
 #endif

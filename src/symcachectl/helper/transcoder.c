@@ -4,22 +4,19 @@
  * symcachectl transcoder: runs "symcached --transcoders", as symcached knows
  * how its transcoders are run.
  */
-#include <stdbool.h>
 #include <string.h>
 
 #include "symcachectl/command.h"
 #include "daemon_exec.h"
 #include "symcachectl/settings.h"
 
-#define ARGS_MAX 8
-
 int transcoder_command(int argc, char **argv)
 {
     struct settings settings = {0};
-    const char *args[ARGS_MAX] = {"symcached", "--transcoders"};
-    const struct option_spec specs[] = {{"-c", NULL, &settings.config}};
-    int n = 2;
-    bool is_init;
+    int is_init = 0;
+    const struct option_spec specs[] = {
+        {"-c", NULL, &settings.config},
+        {"--init", &is_init, NULL}}; /* this is symcached's alone */
 
     argc = options_parse("transcoder", specs, 1, argc, argv);
     if (argc < 0) {
@@ -35,16 +32,6 @@ int transcoder_command(int argc, char **argv)
         return command_usage("transcoder", "one NAME",
                              argc > 2 ? argv[2] : NULL);
     }
-    if (is_init) {
-        args[n++] = "--init";
-    }
-    if (settings.config != NULL) {
-        args[n++] = "-c";
-        args[n++] = settings.config;
-    }
-    if (argc == 2) {
-        args[n++] = "--";
-        args[n++] = argv[1];
-    }
-    return daemon_exec(args);
+    return daemon_exec_command("--transcoders", specs, COUNT(specs), argc - 1,
+                               argv + 1);
 }
