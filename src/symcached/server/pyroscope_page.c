@@ -20,12 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/queue.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "http/http.h"
+#include "open_uploads.h"
 #include "upload_labels.h"
 #include "pyroscope_message.h"
 #include "symcached/upload_index/upload_index.h"
@@ -35,25 +35,20 @@
 
 #define BODY_MAX 65536
 
-/* Uploads that one user has begun, and for how long one may take. */
+/* Uploads that one user has begun. */
 #define ENTRIES_MAX 1000
-#define ENTRY_MS (3600 * 1000)
 
 enum entry_state { ENTRY_BEGUN, ENTRY_RUNS, ENTRY_STORED };
 
 struct pyroscope_entry {
-    TAILQ_ENTRY(pyroscope_entry) next;
-    struct pyroscope *pyroscope;
-    struct evhttp_request *req; /* of ENTRY_RUNS */
+    struct open_upload open;
     enum entry_state state;
-    uint64_t begun; /* clock_ms() */
-    char user[UPLOAD_USER_SIZE];
     struct pyroscope_file file;
 };
 
 struct pyroscope {
     struct uploads *uploads;
-    TAILQ_HEAD(entries, pyroscope_entry) entries; /* the oldest first */
+    struct open_uploads open;
 };
 
 /* A call, and who makes it. */
@@ -150,52 +145,23 @@ static bool check_token(const struct config *config,
 
 /* uploads that are begun -------------------------------------------------- */
 
-static void forget_upload(struct pyroscope_entry *entry)
-{
-    TAILQ_REMOVE(&entry->pyroscope->entries, entry, next);
-    free(entry);
-}
-
 static struct pyroscope_entry *find_upload(struct pyroscope *pyroscope,
                                            const struct pyroscope_call *call,
                                            const char *build_id)
 {
-    struct pyroscope_entry *entry, *next;
+    struct open_upload *open;
+    struct pyroscope_entry *entry;
 
-    for (entry = TAILQ_FIRST(&pyroscope->entries); entry != NULL;
-         entry = next) {
-        next = TAILQ_NEXT(entry, next);
-        if (entry->state != ENTRY_RUNS &&
-            clock_ms() - entry->begun > ENTRY_MS) {
-            forget_upload(entry);
-        } else if (strcmp(entry->user, call->user) == 0 &&
-                   strcmp(entry->file.build_id, build_id) == 0) {
+    open_uploads_expire(&pyroscope->open);
+    TAILQ_FOREACH(open, &pyroscope->open.all, next)
+    {
+        entry = (struct pyroscope_entry *)open;
+        if (strcmp(open->user, call->user) == 0 &&
+            strcmp(entry->file.build_id, build_id) == 0) {
             return entry;
         }
     }
     return NULL;
-}
-
-/* Makes room for one more upload of a user, whose oldest one goes if there are
- * as many as may be: a client that was killed does not finish its own. */
-static bool has_place(struct pyroscope *pyroscope, const char *user)
-{
-    struct pyroscope_entry *entry, *oldest = NULL;
-    size_t n = 0;
-
-    TAILQ_FOREACH(entry, &pyroscope->entries, next)
-    {
-        if (strcmp(entry->user, user) == 0) {
-            n++;
-            oldest = oldest == NULL && entry->state != ENTRY_RUNS ? entry
-                                                                  : oldest;
-        }
-    }
-    if (n >= ENTRIES_MAX && oldest != NULL) {
-        forget_upload(oldest);
-        n--;
-    }
-    return n < ENTRIES_MAX;
 }
 
 /* Returns NULL if the user is sending as many as may be. */
@@ -207,16 +173,12 @@ static struct pyroscope_entry *begin_file(struct pyroscope *pyroscope,
         find_upload(pyroscope, call, file->build_id);
 
     if (entry == NULL) {
-        entry = has_place(pyroscope, call->user) ? calloc(1, sizeof(*entry))
-                                                 : NULL;
+        entry = open_uploads_add(&pyroscope->open, call->user, sizeof(*entry));
         if (entry == NULL) {
             return NULL;
         }
-        entry->pyroscope = pyroscope;
-        TAILQ_INSERT_TAIL(&pyroscope->entries, entry, next);
     }
-    snprintf(entry->user, sizeof(entry->user), "%s", call->user);
-    entry->begun = clock_ms();
+    entry->open.used = clock_ms();
     entry->state = ENTRY_BEGUN;
     entry->file = *file;
     return entry;
@@ -285,13 +247,13 @@ static void should_initiate(struct pyroscope *pyroscope,
 static void on_done(void *arg, const struct upload_result *result)
 {
     struct pyroscope_entry *entry = arg;
-    struct evhttp_request *req = entry->req;
+    struct evhttp_request *req = entry->open.req;
     const char *id;
 
-    entry->req = NULL;
+    entry->open.req = NULL;
     entry->state = ENTRY_BEGUN; /* it may be sent again */
     if (result->status >= 300) {
-        log_info(0, "upload user=%s status=%d file=%s %s", entry->user,
+        log_info(0, "upload user=%s status=%d file=%s %s", entry->open.user,
                  result->status, entry->file.build_id, result->text);
         answer_refusal(req, result->status, result->text);
         return;
@@ -340,7 +302,7 @@ static void take_upload(struct pyroscope *pyroscope,
         request.name =
             entry->file.name[0] != '\0' ? entry->file.name : build_id;
         entry->state = ENTRY_RUNS;
-        entry->req = call->req;
+        entry->open.req = call->req;
         uploads_take(pyroscope->uploads, &request, on_done, entry);
     }
 }
@@ -359,7 +321,7 @@ static void finish_file(struct pyroscope *pyroscope,
         answer_error(call->req, 400, "failed_precondition",
                      "the file has not come");
     } else {
-        forget_upload(entry);
+        open_upload_forget(&entry->open);
         answer_empty(call);
     }
 }
@@ -458,20 +420,16 @@ struct pyroscope *pyroscope_new(struct uploads *uploads)
 
     if (pyroscope != NULL) {
         pyroscope->uploads = uploads;
-        TAILQ_INIT(&pyroscope->entries);
+        TAILQ_INIT(&pyroscope->open.all);
+        pyroscope->open.most = ENTRIES_MAX;
     }
     return pyroscope;
 }
 
 void pyroscope_free(struct pyroscope *pyroscope)
 {
-    struct pyroscope_entry *entry;
-
-    if (pyroscope == NULL) {
-        return;
+    if (pyroscope != NULL) {
+        open_uploads_forget_all(&pyroscope->open);
+        free(pyroscope);
     }
-    while ((entry = TAILQ_FIRST(&pyroscope->entries)) != NULL) {
-        forget_upload(entry);
-    }
-    free(pyroscope);
 }

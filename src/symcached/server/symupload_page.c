@@ -22,24 +22,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
-#include <sys/random.h>
-#include "base/clock.h"
-#include "base/hex.h"
 #include "base/log.h"
-#include "base/secret.h"
 #include "config/config.h"
 #include "http/http.h"
 #include "symcached/upload/upload.h"
+#include "open_uploads.h"
 #include "upload_labels.h"
 #include "upload_page.h"
 #include "url_path.h"
 
-/* Uploads that one user has begun, and for how long one may take. */
+/* Uploads that one user has begun. */
 #define ENTRIES_MAX 100
-#define ENTRY_MS (3600 * 1000)
-
-#define KEY_SIZE 32 /* hex digits */
 
 /* The name of what comes: which module it is of, the text says. */
 #define FILE_NAME "upload.sym"
@@ -47,19 +40,14 @@
 enum entry_state { ENTRY_BEGUN, ENTRY_RUNS, ENTRY_STORED, ENTRY_SAME };
 
 struct symupload_entry {
-    TAILQ_ENTRY(symupload_entry) next;
-    struct symuploads *symuploads;
-    struct evhttp_request *req; /* of ENTRY_RUNS */
+    struct open_upload open;
     enum entry_state state;
-    uint64_t begun; /* clock_ms() */
     bool only_try;
-    char user[UPLOAD_USER_SIZE];
-    char key[KEY_SIZE + 1];
 };
 
 struct symuploads {
     struct uploads *uploads;
-    TAILQ_HEAD(entries, symupload_entry) entries; /* the oldest first */
+    struct open_uploads open;
 };
 
 /* answers ------------------------------------------------------------------ */
@@ -115,108 +103,39 @@ static int check_token(const struct config *config,
 
 /* uploads that are begun --------------------------------------------------- */
 
-static void forget_symupload(struct symupload_entry *entry)
-{
-    TAILQ_REMOVE(&entry->symuploads->entries, entry, next);
-    free(entry);
-}
-
-/* Drops uploads that no client has completed. */
-static void forget_old(struct symuploads *symuploads)
-{
-    struct symupload_entry *entry, *next;
-
-    for (entry = TAILQ_FIRST(&symuploads->entries); entry != NULL;
-         entry = next) {
-        next = TAILQ_NEXT(entry, next);
-        if (entry->state != ENTRY_RUNS &&
-            clock_ms() - entry->begun > ENTRY_MS) {
-            forget_symupload(entry);
-        }
-    }
-}
-
-/* Is there a place for one more upload of a user?  Nobody takes one of others:
- * the user's oldest one that is not being sent goes for it. */
-static bool has_place(struct symuploads *symuploads, const char *user)
-{
-    struct symupload_entry *entry, *oldest = NULL;
-    size_t n = 0;
-
-    TAILQ_FOREACH(entry, &symuploads->entries, next)
-    {
-        if (strcmp(entry->user, user) == 0) {
-            n++;
-            if (oldest == NULL && entry->state != ENTRY_RUNS) {
-                oldest = entry;
-            }
-        }
-    }
-    if (n < ENTRIES_MAX) {
-        return true;
-    }
-    if (oldest != NULL) {
-        forget_symupload(oldest);
-    }
-    return oldest != NULL;
-}
-
-/* Every client that knows the key may upload: it is as good as a token. */
-static struct symupload_entry *
-find_symupload(const struct symuploads *symuploads, const char *key)
-{
-    struct symupload_entry *entry, *found = NULL;
-
-    TAILQ_FOREACH(entry, &symuploads->entries, next)
-    {
-        if (secret_is_equal(key, entry->key)) {
-            found = entry;
-        }
-    }
-    return found;
-}
-
 static void create_symupload(struct symuploads *symuploads, const char *user,
                              bool only_try, struct evhttp_request *req)
 {
     const char *url = request_header(req, UPLOAD_HEADER_URL);
-    uint8_t bytes[KEY_SIZE / 2];
     struct symupload_entry *entry;
 
-    forget_old(symuploads);
+    open_uploads_expire(&symuploads->open);
     if (url == NULL || strpbrk(url, "\"\\") != NULL) {
         answer_error(
             req, 500,
             "nginx does not say where the server is, by " UPLOAD_HEADER_URL);
         return;
     }
-    entry = has_place(symuploads, user) ? calloc(1, sizeof(*entry)) : NULL;
-    if (entry == NULL ||
-        getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
-        free(entry);
+    entry = open_uploads_add(&symuploads->open, user, sizeof(*entry));
+    if (entry == NULL) {
         answer_error(req, 503, "too many uploads are begun");
         return;
     }
-    hex_print(entry->key, bytes, sizeof(bytes), HEX_LOWER);
-    entry->symuploads = symuploads;
-    entry->begun = clock_ms();
     entry->only_try = only_try;
-    snprintf(entry->user, sizeof(entry->user), "%s", user);
-    TAILQ_INSERT_TAIL(&symuploads->entries, entry, next);
     answer_json(req,
                 "{ \"uploadUrl\": \"%s/symupload/v1/uploads/%s:send\", "
                 "\"uploadKey\": \"%s\" }\n",
-                url, entry->key, entry->key);
+                url, entry->open.key, entry->open.key);
 }
 
 static void on_done(void *arg, const struct upload_result *result)
 {
     struct symupload_entry *entry = arg;
-    struct evhttp_request *req = entry->req;
+    struct evhttp_request *req = entry->open.req;
 
-    entry->req = NULL;
+    entry->open.req = NULL;
     if (result->status >= 300) {
-        log_info(0, "upload user=%s status=%d %s", entry->user,
+        log_info(0, "upload user=%s status=%d %s", entry->open.user,
                  result->status, result->text);
         entry->state = ENTRY_BEGUN; /* it may be sent again */
         answer_error(req, result->status, result->text);
@@ -240,7 +159,7 @@ static void take_symupload(struct symuploads *symuploads,
         .is_object = true,
         .only_try = entry->only_try,
         .replace = config->uploads.replace,
-        .user = entry->user,
+        .user = entry->open.user,
         .body = request_header(req, UPLOAD_HEADER_BODY)};
     const char *wrong = upload_labels_read(req, &request.labels);
 
@@ -248,13 +167,13 @@ static void take_symupload(struct symuploads *symuploads,
         answer_error(req, 400, wrong);
     } else if (request.body == NULL) {
         answer_error(req, 400, "the request has no body");
-    } else if (!upload_user_check(config, entry->user, entry->only_try)) {
+    } else if (!upload_user_check(config, entry->open.user, entry->only_try)) {
         answer_error(req, 403, "the key is not valid any more");
     } else if (entry->state == ENTRY_RUNS) {
         answer_error(req, 409, "it is being sent already");
     } else {
         entry->state = ENTRY_RUNS;
-        entry->req = req;
+        entry->open.req = req;
         uploads_take(symuploads->uploads, &request, on_done, entry);
     }
 }
@@ -263,7 +182,7 @@ static void take_symupload(struct symuploads *symuploads,
 static void complete_symupload(struct symupload_entry *entry, const char *user,
                                struct evhttp_request *req)
 {
-    if (strcmp(entry->user, user) != 0) {
+    if (strcmp(entry->open.user, user) != 0) {
         answer_error(req, 404, "no such page");
         return;
     }
@@ -273,7 +192,7 @@ static void complete_symupload(struct symupload_entry *entry, const char *user,
     }
     answer_json(req, "{ \"result\": \"%s\" }\n",
                 entry->state == ENTRY_SAME ? "DUPLICATE_DATA" : "OK");
-    forget_symupload(entry);
+    open_upload_forget(&entry->open);
 }
 
 /* -------------------------------------------------------------------------- */
@@ -358,7 +277,7 @@ void symupload_page(struct symuploads *symuploads, const struct config *config,
     is_create = path->n == 3 && method == EVHTTP_REQ_POST && is_uploads &&
                 strcmp(verb, "create") == 0;
     if (path->n == 4 && is_uploads) {
-        entry = find_symupload(symuploads, path->segments[3]);
+        entry = open_uploads_find(&symuploads->open, path->segments[3]);
     }
     if (config->uploads.root != NULL &&
         (is_check || is_create ||
@@ -388,20 +307,16 @@ struct symuploads *symuploads_new(struct uploads *uploads)
 
     if (symuploads != NULL) {
         symuploads->uploads = uploads;
-        TAILQ_INIT(&symuploads->entries);
+        TAILQ_INIT(&symuploads->open.all);
+        symuploads->open.most = ENTRIES_MAX;
     }
     return symuploads;
 }
 
 void symuploads_free(struct symuploads *symuploads)
 {
-    struct symupload_entry *entry;
-
-    if (symuploads == NULL) {
-        return;
+    if (symuploads != NULL) {
+        open_uploads_forget_all(&symuploads->open);
+        free(symuploads);
     }
-    while ((entry = TAILQ_FIRST(&symuploads->entries)) != NULL) {
-        forget_symupload(entry);
-    }
-    free(symuploads);
 }

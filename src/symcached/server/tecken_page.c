@@ -130,7 +130,7 @@ static bool is_text(const char *path)
 static cJSON *make_tecken_action(const struct tecken_upload *upload,
                                  const struct tecken_file *file)
 {
-    char url[sizeof(upload->url) + TECKEN_KEY_SIZE + 32];
+    char url[sizeof(upload->url) + OPEN_UPLOAD_KEY + 32];
     struct tecken_session *session;
     cJSON *action;
 
@@ -151,7 +151,8 @@ static cJSON *make_tecken_action(const struct tecken_upload *upload,
     session->only_try = upload->only_try;
     session->labels = upload->labels;
     action = new_tecken_action("upload");
-    snprintf(url, sizeof(url), "%s/upload/v2/%s", upload->url, session->key);
+    snprintf(url, sizeof(url), "%s/upload/v2/%s", upload->url,
+             session->open.key);
     cJSON_AddStringToObject(action, "url", url);
     if (is_text(file->path)) {
         cJSON_AddStringToObject(action, "content_encoding", "gzip");
@@ -175,7 +176,7 @@ static void on_looked(void *arg, bool late)
         tecken_reply_error(upload->req, 503, "the disk does not answer");
         return;
     }
-    tecken_sessions_expire(upload->tecken);
+    open_uploads_expire(&upload->tecken->open);
     object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "id", (double)time(NULL));
     cJSON_AddNumberToObject(object, "created_at", (double)time(NULL));
@@ -275,12 +276,12 @@ void tecken_page(struct tecken *tecken, const struct config *config,
     reply_header(req, "Connection", "close");
     if (path->n == 4) {
         session = config->uploads.root != NULL
-                      ? tecken_session_find(tecken, path->segments[3])
+                      ? open_uploads_find(&tecken->open, path->segments[3])
                       : NULL;
         if (session == NULL ||
             evhttp_request_get_command(req) != EVHTTP_REQ_PUT) {
             tecken_reply_error(req, 404, "no such upload is begun");
-        } else if (!upload_user_check(config, session->user,
+        } else if (!upload_user_check(config, session->open.user,
                                       session->only_try)) {
             tecken_reply_error(req, 403, "the token is not valid any more");
         } else {

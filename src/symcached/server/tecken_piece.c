@@ -180,7 +180,7 @@ static void refuse_piece(const struct tecken_piece *piece, bool late,
     log_error(0,
               "upload user=%s file=%s bytes=%" PRIu64 "-%" PRIu64
               ": %s; the client can send it again",
-              session->user, session->path, piece->at,
+              session->open.user, session->path, piece->at,
               piece->at + piece->size - 1, text);
     if (late) {
         tecken_session_drop_file(session);
@@ -192,11 +192,11 @@ static void on_copied(void *arg, bool late)
 {
     const struct tecken_piece *piece = arg;
     struct tecken_session *session = piece->session;
-    struct evhttp_request *req = session->req;
+    struct evhttp_request *req = session->open.req;
     char range[48];
 
     session->task = NULL;
-    session->req = NULL;
+    session->open.req = NULL;
     if (late || piece->errnum != 0) {
         refuse_piece(piece, late, req);
         return;
@@ -210,14 +210,14 @@ static void on_copied(void *arg, bool late)
 static void on_done(void *arg, const struct upload_result *result)
 {
     struct tecken_session *session = arg;
-    struct evhttp_request *req = session->req;
+    struct evhttp_request *req = session->open.req;
     cJSON *object;
     char size[24];
 
-    session->req = NULL;
+    session->open.req = NULL;
     session->is_refused = result->status >= 300;
     if (session->is_refused) {
-        log_info(0, "upload user=%s status=%d file=%s %s", session->user,
+        log_info(0, "upload user=%s status=%d file=%s %s", session->open.user,
                  result->status, session->path, result->text);
         tecken_reply_error(req, result->status, result->text);
         return; /* it may be sent again */
@@ -228,7 +228,7 @@ static void on_done(void *arg, const struct upload_result *result)
     cJSON_AddStringToObject(object, "size", size);
     cJSON_AddStringToObject(object, "md5Hash", "");
     reply_object(req, 200, object);
-    tecken_session_forget(session);
+    open_upload_forget(&session->open);
 }
 
 /* All of the file is in the body, or in the session's file. */
@@ -244,10 +244,10 @@ static void take_file(struct tecken_session *session,
         .body_fd = body == NULL ? session->fd : -1,
         .replace = config->uploads.replace,
         .only_try = session->only_try,
-        .user = session->user,
+        .user = session->open.user,
         .labels = session->labels};
 
-    session->req = req;
+    session->open.req = req;
     uploads_take(session->tecken->uploads, &request, on_done, session);
 }
 
@@ -256,7 +256,7 @@ static void on_last(void *arg, bool late)
 {
     const struct tecken_piece *piece = arg;
     struct tecken_session *session = piece->session;
-    struct evhttp_request *req = session->req;
+    struct evhttp_request *req = session->open.req;
 
     session->task = NULL;
     if (late || piece->errnum != 0) {
@@ -297,13 +297,13 @@ static void take_piece(struct tecken_session *session,
     piece->in = in;
     piece->at = range->first;
     piece->size = range->size;
-    session->req = req;
+    session->open.req = req;
     session->task = task_start(
         evhttp_connection_get_base(evhttp_request_get_connection(req)),
         PIECE_SECONDS, &calls[range->first + range->size == range->total],
         piece);
     if (session->task == NULL) {
-        session->req = NULL;
+        session->open.req = NULL;
         tecken_reply_error(req, 503, "no thread to store the piece");
     }
 }
@@ -318,8 +318,8 @@ void tecken_piece_take(struct tecken_session *session,
         read_range(request_header(req, "Content-Range"), &range);
     char text[120];
 
-    session->used = clock_ms();
-    if (session->req != NULL) {
+    session->open.used = clock_ms();
+    if (session->open.req != NULL) {
         tecken_reply_error(req, 409, "it is being sent already");
     } else if (wrong != NULL) {
         tecken_reply_error(req, 400, wrong);

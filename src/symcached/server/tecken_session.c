@@ -5,23 +5,17 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/event.h"
-#include "base/hex.h"
-#include "base/secret.h"
 #include "base/task.h"
 #include "base/unnamed_file.h"
 #include "config/config.h"
 
-/* Sessions of one user, and for how long one may take after its last piece. */
+/* Sessions of one user. */
 #define SESSIONS_MAX 4096
-#define SESSION_MS (3600 * 1000)
 
 /* Files of all users of which a piece has come and others have not. */
 #define PARTIAL_MAX 64
@@ -40,27 +34,14 @@ void tecken_session_drop_file(struct tecken_session *session)
     session->is_refused = false;
 }
 
-void tecken_session_forget(struct tecken_session *session)
+static void drop_session(struct open_upload *open)
 {
-    TAILQ_REMOVE(&session->tecken->sessions, session, next);
+    struct tecken_session *session = (struct tecken_session *)open;
+
     task_cancel(session->task);
     tecken_session_drop_file(session);
     free(session->path);
     free(session->parts[0]);
-    free(session);
-}
-
-void tecken_sessions_expire(struct tecken *tecken)
-{
-    struct tecken_session *session, *next;
-
-    for (session = TAILQ_FIRST(&tecken->sessions); session != NULL;
-         session = next) {
-        next = TAILQ_NEXT(session, next);
-        if (session->req == NULL && clock_ms() - session->used > SESSION_MS) {
-            tecken_session_forget(session);
-        }
-    }
 }
 
 static void expect_expiry(struct tecken *tecken)
@@ -74,74 +55,31 @@ static void expect_expiry(struct tecken *tecken)
 
 static void on_expiry(evutil_socket_t fd, short what, void *arg)
 {
-    tecken_sessions_expire(arg);
+    open_uploads_expire(&((struct tecken *)arg)->open);
     expect_expiry(arg);
-}
-
-/* Makes room for one more session of a user, whose oldest one goes if there
- * are as many as may be. */
-static bool has_place(struct tecken *tecken, const char *user)
-{
-    struct tecken_session *session, *oldest = NULL;
-    size_t n = 0;
-
-    TAILQ_FOREACH(session, &tecken->sessions, next)
-    {
-        if (strcmp(session->user, user) == 0) {
-            n++;
-            oldest = oldest == NULL && session->req == NULL ? session : oldest;
-        }
-    }
-    if (n >= SESSIONS_MAX && oldest != NULL) {
-        tecken_session_forget(oldest);
-        n--;
-    }
-    return n < SESSIONS_MAX;
-}
-
-struct tecken_session *tecken_session_find(const struct tecken *tecken,
-                                           const char *key)
-{
-    struct tecken_session *session, *found = NULL;
-
-    TAILQ_FOREACH(session, &tecken->sessions, next)
-    {
-        if (secret_is_equal(key, session->key)) {
-            found = session;
-        }
-    }
-    return found;
 }
 
 struct tecken_session *tecken_session_begin(struct tecken *tecken,
                                             const char *user, const char *path)
 {
     struct tecken_session *session =
-        has_place(tecken, user) ? calloc(1, sizeof(*session)) : NULL;
-    uint8_t bytes[TECKEN_KEY_SIZE / 2];
+        open_uploads_add(&tecken->open, user, sizeof(*session));
     char *at;
 
     if (session == NULL) {
         return NULL;
     }
+    session->tecken = tecken;
+    session->fd = -1;
     session->path = strdup(path);
     session->parts[0] = at = strdup(path);
-    if (session->path == NULL || at == NULL ||
-        getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
-        free(session->path);
-        free(at);
-        free(session);
+    if (session->path == NULL || at == NULL) {
+        open_upload_forget(&session->open);
         return NULL;
     }
     (void)strsep(&at, "/");
     session->parts[1] = strsep(&at, "/");
     session->parts[2] = at;
-    hex_print(session->key, bytes, sizeof(bytes), HEX_LOWER);
-    session->tecken = tecken;
-    session->fd = -1;
-    session->used = clock_ms();
-    snprintf(session->user, sizeof(session->user), "%s", user);
-    TAILQ_INSERT_TAIL(&tecken->sessions, session, next);
     return session;
 }
 
@@ -149,11 +87,13 @@ struct tecken_session *tecken_session_begin(struct tecken *tecken,
  * others.  Returns whether there was one. */
 static bool drop_refused_file(const struct tecken *tecken)
 {
+    struct open_upload *open;
     struct tecken_session *session;
 
-    TAILQ_FOREACH(session, &tecken->sessions, next)
+    TAILQ_FOREACH(open, &tecken->open.all, next)
     {
-        if (session->is_refused && session->fd >= 0 && session->req == NULL) {
+        session = (struct tecken_session *)open;
+        if (session->is_refused && session->fd >= 0 && open->req == NULL) {
             tecken_session_drop_file(session);
             return true;
         }
@@ -187,21 +127,19 @@ struct tecken *tecken_new(struct event_base *base, struct uploads *uploads)
     if (tecken != NULL) {
         tecken->uploads = uploads;
         tecken->expiry = event_new(base, -1, 0, on_expiry, tecken);
-        TAILQ_INIT(&tecken->sessions);
+        TAILQ_INIT(&tecken->open.all);
+        tecken->open.most = SESSIONS_MAX;
+        tecken->open.drop = drop_session;
     }
     return tecken;
 }
 
 void tecken_free(struct tecken *tecken)
 {
-    struct tecken_session *session;
-
     if (tecken == NULL) {
         return;
     }
-    while ((session = TAILQ_FIRST(&tecken->sessions)) != NULL) {
-        tecken_session_forget(session);
-    }
+    open_uploads_forget_all(&tecken->open);
     event_drop(tecken->expiry);
     free(tecken);
 }

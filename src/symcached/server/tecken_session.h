@@ -10,28 +10,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/queue.h>
 
 #include "base/build_list.h"
-#include "upload_page.h"
+#include "open_uploads.h"
 
 struct config;
 struct event_base;
-struct evhttp_request;
 struct uploads;
 
-#define TECKEN_KEY_SIZE 32 /* hex digits */
-
 struct tecken_session {
-    TAILQ_ENTRY(tecken_session) next;
+    struct open_upload open; /* its request is a piece */
     struct tecken *tecken;
-    struct evhttp_request *req; /* while a piece is worked on, or NULL */
     struct task *task;
-    uint64_t used; /* clock_ms() */
     bool only_try;
     struct build_labels labels;
-    char user[UPLOAD_USER_SIZE];
-    char key[TECKEN_KEY_SIZE + 1];
     char *path;     /* <name>/<id>/<file>, */
     char *parts[3]; /* and copies of its parts */
     int fd;         /* what has come, or -1 */
@@ -43,7 +35,7 @@ struct tecken_session {
 struct tecken {
     struct uploads *uploads;
     struct event *expiry; /* while a file is incomplete */
-    TAILQ_HEAD(sessions, tecken_session) sessions; /* the oldest first */
+    struct open_uploads open;
     size_t partial;
 };
 
@@ -55,16 +47,6 @@ void tecken_free(struct tecken *tecken); /* NULL is allowed */
 struct tecken_session *tecken_session_begin(struct tecken *tecken,
                                             const char *user,
                                             const char *path);
-
-/* Every client that knows the key may upload: it is as good as a token.
- * Returns NULL if there is none. */
-struct tecken_session *tecken_session_find(const struct tecken *tecken,
-                                           const char *key);
-
-void tecken_session_forget(struct tecken_session *session);
-
-/* Drops those that no client goes on with. */
-void tecken_sessions_expire(struct tecken *tecken);
 
 /* Opens the file of a session, which has no name, unless it is open.  Returns
  * 0, or an errno; EBUSY: there are too many. */
