@@ -244,6 +244,15 @@ for my $file (grep { m{^src/(?!module/).*\.c$} } @c) {
 is_deeply \@wrong, [], 'the own header comes first';
 
 @wrong = ();
+for my $file (grep { m{^src/.*\.c$} } @c) {
+    my %own = map { $_ => 1 }
+        ($text{ $file =~ s/c$/h/r } // '') =~ /^#include (\S+)/mg;
+    push @wrong, map { "$file: $_" } grep { $own{$_} }
+        $text{$file} =~ /^#include (\S+)/mg;
+}
+is_deeply \@wrong, [], 'what the own header includes is not included again';
+
+@wrong = ();
 for my $file (grep { m{^src/(?!module/|proto/)} } @c) {
     push @wrong, map { "$file: $_" } code($text{$file})
         =~ /^(?:static )?int ((?:is|are|has|can|may|same)_\w+)\(/mg;

@@ -20,7 +20,6 @@
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
