@@ -13,7 +13,6 @@
 #include "image.h"
 #include "sections.h"
 #include "symbols.h"
-#include "validate.h"
 
 #define TRAMPOLINE "_sigtramp" /* without the underscore of C */
 

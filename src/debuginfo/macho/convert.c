@@ -3,7 +3,7 @@
  */
 #include "macho.h"
 
-#include "validate.h"
+#include "image.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "identity.h"
 #include "sections.h"

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "debuginfo/failure.h"
 
 enum macho_file_type {
     MACHO_OBJECT = 1,
@@ -66,5 +67,12 @@ bool macho_image_uuid(const struct macho_image *image, uint8_t uuid[16]);
 /* Returns the number that SymCaches have for an architecture, or 0 for one
  * that they do not have. */
 uint32_t macho_arch(uint32_t cpu_type, uint32_t cpu_subtype);
+
+/* The same with what the reference refuses about an image as a whole, before it
+ * looks at its symbols.  Returns 0, or -1 with failure set if it is none, if a
+ * load command cannot be used or refers to what is outside of the file, or if
+ * many segments claim the same sections. */
+int macho_open_valid(struct macho_image *image, const uint8_t *data,
+                     size_t size, struct failure *failure);
 
 #endif

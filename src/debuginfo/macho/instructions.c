@@ -10,7 +10,6 @@
 #include "debuginfo/machine_code.h"
 #include "image.h"
 #include "sections.h"
-#include "validate.h"
 
 /* Flags of sections with instructions (mach-o/loader.h). */
 #define PURE_INSTRUCTIONS 0x80000000u

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "validate.h"
+#include "image.h"
 
 #include <string.h>
 

@@ -18,7 +18,6 @@
 #include "identity.h"
 #include "sequence_points.h"
 #include "derived/ppdbcache/ppdbcache.h"
-#include "source_links.h"
 #include "sources.h"
 
 #define WORK_BASE 1000

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "source_links.h"
+#include "sources.h"
 
 #include "custom.h"
 

@@ -13,7 +13,6 @@
 #include "documents.h"
 #include "embedded_sources.h"
 #include "identity.h"
-#include "source_links.h"
 
 #define WORK_BASE 1000
 #define NAME_WORK 16 /* bytes of names for each byte of a file */

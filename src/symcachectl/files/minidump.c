@@ -16,7 +16,6 @@
 #include "report_names.h"
 #include "report_print.h"
 #include "reports/minidump/minidump.h"
-#include "socorro.h"
 #include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/helper/client.h"

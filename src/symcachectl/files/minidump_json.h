@@ -24,4 +24,8 @@
 cJSON *minidump_json(const char *file, const char *root, bool stays,
                      int *code);
 
+/* Makes the JSON of minidump-stackwalk 0.26, which Socorro reads, of such
+ * contents and Symbolicator's answer with the names.  The caller frees it. */
+cJSON *socorro_report(const cJSON *walked, const cJSON *answer);
+
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "socorro.h"
+#include "minidump_json.h"
 
 #include <stdbool.h>
 #include <stdint.h>

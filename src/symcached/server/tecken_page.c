@@ -29,7 +29,6 @@
 #include "upload_labels.h"
 #include "symcached/upload/upload.h"
 #include "tecken_file_list.h"
-#include "tecken_piece.h"
 #include "tecken_session.h"
 #include "upload_page.h"
 #include "url_path.h"

@@ -1,7 +1,6 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "tecken_piece.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -56,4 +56,10 @@ int tecken_session_open_file(struct tecken_session *session,
 /* The session begins anew. */
 void tecken_session_drop_file(struct tecken_session *session);
 
+/* Takes a piece of a session's file, and answers; with the last one the file is
+ * uploaded first. */
+void tecken_piece_take(struct tecken_session *session,
+                       const struct config *config,
+                       struct evhttp_request *req);
+
 #endif

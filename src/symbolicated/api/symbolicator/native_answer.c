@@ -9,7 +9,6 @@
 #include "symbolicated/api/written_strings.h"
 #include "frame_source.h"
 #include "module_answer.h"
-#include "report_head.h"
 
 #define METHOD_DEF 0x06 /* the first byte of a method's token */
 #define BLOCK 32        /* frames that are looked up before they are written */

@@ -48,4 +48,10 @@ bool symbolicator_answer(const struct symbolication_config *config,
                          const struct symbolicator_result *results,
                          struct source_links *links, struct json_writer *w);
 
+/* Writes what a crash report tells besides its threads and modules, at the head
+ * of the answer; nothing, if the request is no crash report. */
+void report_head_write(struct json_writer *w,
+                       const struct symbolicator_request *request,
+                       const struct symbolicator_result *results);
+
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "report_head.h"
+#include "native_answer.h"
 
 /* The first processor that a module is known to be for. */
 static const char *find_arch(const struct symbolicator_request *request,
