@@ -78,7 +78,7 @@ char *tier_page_url(const struct tier_config *tier, const char *prefix,
 
 static void refuse_page(struct bucket_page_reading *reading, const char *what)
 {
-    snprintf(reading->error, reading->error_size, "the list of objects: %s",
+    snprintf(reading->error, reading->error_size, "the list of objects %s",
              what);
     XML_StopParser(reading->parser, XML_FALSE);
 }
@@ -86,7 +86,7 @@ static void refuse_page(struct bucket_page_reading *reading, const char *what)
 static void on_doctype(void *arg, const XML_Char *name, const XML_Char *system,
                        const XML_Char *public, int has_subset)
 {
-    refuse_page(arg, "it has a document type");
+    refuse_page(arg, "has a document type");
 }
 
 static void on_start(void *arg, const XML_Char *name, const XML_Char **atts)
@@ -94,9 +94,10 @@ static void on_start(void *arg, const XML_Char *name, const XML_Char **atts)
     struct bucket_page_reading *reading = arg;
 
     reading->len = 0;
-    if (++reading->depth > DEPTH_MAX ||
-        (reading->depth == 1 && strcmp(name, "ListBucketResult") != 0)) {
-        refuse_page(reading, "it is none");
+    if (++reading->depth > DEPTH_MAX) {
+        refuse_page(reading, "is nested too deeply");
+    } else if (reading->depth == 1 && strcmp(name, "ListBucketResult") != 0) {
+        refuse_page(reading, "is not a ListBucketResult of S3");
     } else if (reading->depth == 2 && strcmp(name, "Contents") == 0) {
         reading->in_object = true;
         reading->key[0] = '\0';
@@ -110,7 +111,7 @@ static void on_text(void *arg, const XML_Char *text, int len)
     struct bucket_page_reading *reading = arg;
 
     if (reading->len + (size_t)len >= sizeof(reading->text)) {
-        refuse_page(reading, "it has an endless text");
+        refuse_page(reading, "has an endless text");
         return;
     }
     memcpy(reading->text + reading->len, text, (size_t)len);
@@ -126,7 +127,7 @@ static void deliver_key(struct bucket_page_reading *reading, const char *key,
     struct tier_listed listed = {key + n, reading->size, reading->stored};
 
     if (strncmp(key, reading->prefix, n) != 0) {
-        refuse_page(reading, "it has others than asked for");
+        refuse_page(reading, "has objects that were not asked for");
     } else if (key[n] != '\0' && strlen(key) == len) {
         reading->fn(reading->arg, &listed);
     }
@@ -149,7 +150,7 @@ static void object_ends(struct bucket_page_reading *reading)
     }
     key = evhttp_uridecode(reading->key, 1, &len);
     if (key == NULL) {
-        refuse_page(reading, "out of memory");
+        refuse_page(reading, "needs more memory");
         return;
     }
     deliver_key(reading, key, len);
@@ -213,9 +214,13 @@ static int parse_page(struct bucket_page_reading *reading, int fd)
         n = read(fd, buf, sizeof(buf));
         status = XML_Parse(reading->parser, buf, n > 0 ? (int)n : 0, n <= 0);
     } while (status == XML_STATUS_OK && n > 0);
-    if (status != XML_STATUS_OK && reading->error[0] == '\0')
-        refuse_page(reading,
-                    XML_ErrorString(XML_GetErrorCode(reading->parser)));
+    if (status != XML_STATUS_OK && reading->error[0] == '\0') {
+        snprintf(buf, sizeof(buf), "is damaged: %s at line %lu column %lu",
+                 XML_ErrorString(XML_GetErrorCode(reading->parser)),
+                 XML_GetCurrentLineNumber(reading->parser),
+                 XML_GetCurrentColumnNumber(reading->parser) + 1);
+        refuse_page(reading, buf);
+    }
     XML_ParserFree(reading->parser);
     return reading->error[0] == '\0' ? 0 : -1;
 }
