@@ -112,6 +112,15 @@ for ([$id => 1], ["other.js=${\('0' x 32)},/js/x.js=$id" => 1], ["y.js=$id" => 0
 }
 like qx(@by_id 'x.js=' '$shown' 2>&1), qr/--debug-id is \[NAME=\]ID, with commas between: x\.js=/,
     '--debug-id without an id';
+
+# A private method has one hash in a trace.
+my $private = 'ecabd945-b6dc-5376-ae84-ab686148470e';
+my ($guard) = grep { ($_->[5] // '') =~ /##guard/ } @{ $json->decode(
+    slurp("$shop/esbuild.positions.json"))->{peer} };
+is $u->send_bundle(bundle('esbuild', $private))->{state}, 'ok', 'a bundle with a private method';
+my $hashed = $t->write_file('private', sprintf "Error: x\n    at f (%s:%d:%d)\n",
+    $page, $guard->[0] + 1, $guard->[1] + 1);
+like qx(@by_id '$private' '$hashed' 2>&1), qr/at Cart\._Cart\.#guard /, 'its name has one hash';
 is file_of(request(release => 'web@1')), '- scraping_disabled',
     'not by a release that it is not of';
 

@@ -533,10 +533,15 @@ static struct symc_string text_of(const cJSON *object, const char *key)
 static void take_frame(const cJSON *frame, struct trace_line *line)
 {
     const cJSON *data = cJSON_GetObjectItemCaseSensitive(frame, "data");
+    char *function = cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(frame, "function"));
 
     line->is_found =
         cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(data, "symbolicated"));
-    line->function = text_of(frame, "function");
+    line->function = (struct symc_string){function, 0};
+    if (function != NULL) {
+        line->function.size = drop_second_hash(function, strlen(function));
+    }
     line->file = text_of(frame, "filename");
     line->line = (uint64_t)printable_number(frame, "lineno");
     line->column = (uint64_t)printable_number(frame, "colno");
