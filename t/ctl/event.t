@@ -70,10 +70,11 @@ unshift @{ $odd->{exception}{values}[0]{raw_stacktrace}{frames} },
 my ($first) = $told =~ /(#1.*\n)/;
 my $more = $told =~ s/\Q$first\E/$first . $first =~ s{#1}{#2}r/er;
 $ctl->is($ctl->run_with($json->encode($odd), 'symbolicate', @root, '-'), 0,
-    qr/\A\Q$more\E\n?\z/, undef, 'addresses that are none');
+    qr/\A\Q$more\E\n?\z/, qr/^symcachectl: -: images of the event without a valid "image_addr": 5; frames/,
+    'addresses that are none');
 $odd->{exception}{values}[0]{thread_id} = 2**63;
 $ctl->is($ctl->run_with($json->encode($odd), 'symbolicate', @root, '-'), 0,
-    qr/EXCEPTION_ACCESS_VIOLATION.*\n#0   0x402913 in main/, undef,
+    qr/EXCEPTION_ACCESS_VIOLATION.*\n#0   0x402913 in main/, qr/image_addr/,
     'a thread id that no double has');
 
 my ($answer) = $ctl->json($ctl->run('symbolicate', '--json', @root, $file));
@@ -114,6 +115,12 @@ $ctl->is($ctl->run('symbolicate', @root, $t->write_file('other.json', event(
 $ctl->is($ctl->run('symbolicate', '-c', $t->write_file('none.json', '{}'), $file), 2,
     qr/module missing: C:/, qr/symbolicated is not reached: frames have no names but/,
     'no symbols at all');
+my %placeless = %image;
+delete $placeless{image_addr};
+$ctl->is($ctl->run('symbolicate', @root, $t->write_file('placeless.json', event(
+    debug_meta => { images => [\%placeless] }))), 2, qr/#0   0x402913\n/,
+    qr/placeless\.json: images of the event without a valid "image_addr": 1;/,
+    'the only image has no address, which is said');
 for ([{ platform => 'python', exception => { values => [{ stacktrace => { frames => [
         { function => 'f', lineno => 1 }] } }] }, threads => undef }, 'no frame of the event has an address'],
      [{ debug_meta => { images => [] } }, 'has no images']) {

@@ -111,14 +111,32 @@ static cJSON *read_image(const cJSON *image)
     return module;
 }
 
-static cJSON *read_images(const cJSON *event)
+/* Is this an image whose frames are found by its address only? */
+static bool wants_address(const cJSON *image)
+{
+    static const char *const types[] = {"elf", "macho", "pe", "apple",
+                                        "symbolic"};
+    const char *type = printable_field(image, "type");
+    size_t i = 0;
+
+    while (i < COUNT(types) && strcmp(type, types[i]) != 0) {
+        i++;
+    }
+    return i < COUNT(types) && !is_address(cjson_get(image, "image_addr"));
+}
+
+/* *placeless is how many have no address that they need. */
+static cJSON *read_images(const cJSON *event, size_t *placeless)
 {
     cJSON *modules = cJSON_CreateArray();
     const cJSON *image;
 
+    *placeless = 0;
+
     cJSON_ArrayForEach(image,
                        cjson_get(cjson_get(event, "debug_meta"), "images"))
     {
+        *placeless += wants_address(image);
         if (is_address(cjson_get(image, "image_addr")) ||
             (printable_field(image, "image_addr")[0] == '\0' &&
              printable_field(image, "debug_id")[0] != '\0')) {
@@ -274,10 +292,17 @@ static void print_answer(const cJSON *answer)
 static char *make_request(const char *file, const char *text)
 {
     cJSON *event = cJSON_Parse(text), *root = cJSON_CreateObject();
-    char *request = NULL;
+    char *request = NULL, reason[128];
+    size_t placeless;
 
     cjson_add(root, "stacktraces", read_stacks(event));
-    cjson_add(root, "modules", read_images(event));
+    cjson_add(root, "modules", read_images(event, &placeless));
+    if (placeless > 0) {
+        snprintf(reason, sizeof(reason),
+                 "images of the event without a valid \"image_addr\": %zu; "
+                 "frames in them have no module", placeless);
+        (void)command_fail(COMMAND_OK, file, reason);
+    }
     if (cJSON_GetArraySize(cjson_get(root, "stacktraces")) == 0) {
         (void)command_fail(COMMAND_FOREIGN, file,
                            "no frame of the event has an address: it is not "
