@@ -350,9 +350,11 @@ for my $far (2 ** 32, 2 ** 32 + 1) {
 
 # --- what is none
 
-for (['', 'empty'], ["\0\1\2", 'not a profile'], ["\x0a\5\xff", 'not a profile'],
+for (['', 'empty'], ["\0\1\2", 'not a profile'], ["\x0a\5\xff", 'not a profile.* at byte 0$'],
+     ["\x32\0\x22\x02\x08\1\x22\5\xff", 'not a profile.* or is damaged: no whole field of a message begins at byte 6$'],
      ["PERFILE2\150\0", 'of perf record: give the text'], ["text\n", 'no frames'],
-     ["FUNC 10 2 0 run(void (*)(int))\nint f (void) {\n", 'no frames'], ['{"a": 1}', 'no "libs"'], ['{"a": ', 'damaged'],
+     ["FUNC 10 2 0 run(void (*)(int))\nint f (void) {\n", 'no frames'], ['{"a": 1}', 'no "libs"'], ['{"a": ', 'damaged: .* at line 1 column 7'],
+     ["{}\n{}", 'ends at byte 3, but the file goes on'],
      ["\x1f\x8b\x08damaged", 'damaged']) {
     $r = ask($_->[0]);
     ok $r->{status} == 400 && $json->decode($r->{body})->{error} =~ /$_->[1]/,

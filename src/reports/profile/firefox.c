@@ -223,12 +223,13 @@ static void take_all(struct firefox_document *d, frame_fn *fn, void *arg,
     }
 }
 
-/* Returns false if it is no JSON, or there is no memory. */
+/* Returns false with the error, or without memory. */
 static bool open_document(struct firefox_document *d,
-                          const struct profile *profile)
+                          const struct profile *profile,
+                          char error[PROFILE_ERROR])
 {
-    struct json_error error = {0};
-    bool is_read;
+    struct json_error wrong = {0};
+    size_t n;
 
     d->text = malloc(profile->size + 1);
     if (d->text == NULL) {
@@ -236,10 +237,18 @@ static bool open_document(struct firefox_document *d,
         return false;
     }
     memcpy(d->text, profile->data, profile->size);
-    is_read = json_read(&d->json, d->text, profile->size, profile->size,
-                        &error) == profile->size;
-    d->is_without_memory = error.out_of_memory;
-    return is_read && d->json.values[0].type == JSON_OBJECT;
+    n = json_read(&d->json, d->text, profile->size, profile->size, &wrong);
+    d->is_without_memory = wrong.out_of_memory;
+    if (n == 0) {
+        return profile_fail(error,
+                            "the JSON of the profile is damaged: %s at line "
+                            "%u column %zu",
+                            wrong.reason, wrong.line, wrong.column);
+    }
+    return n == profile->size ||
+           profile_fail(error,
+                        "the JSON of the profile ends at byte %zu, but the "
+                        "file goes on", n);
 }
 
 static void close_document(struct firefox_document *d)
@@ -308,7 +317,7 @@ static bool find_modules(struct firefox_document *d)
 bool firefox_read(struct profile *profile, char error[PROFILE_ERROR])
 {
     struct firefox_document d = {.profile = profile};
-    bool is_read = open_document(&d, profile);
+    bool is_read = open_document(&d, profile, error);
 
     if (is_read && !find_modules(&d)) {
         d.is_without_memory = true;
@@ -317,13 +326,11 @@ bool firefox_read(struct profile *profile, char error[PROFILE_ERROR])
     }
     profile->is_without_memory |= d.is_without_memory;
     close_document(&d);
-    if (!is_read) {
-        return profile_fail(error, "the JSON of the profile is damaged");
-    }
-    return d.has_tables ||
-           profile_fail(error, "this JSON has no \"libs\" and no tables of "
-                               "frames, as processed profiles of the Firefox "
-                               "Profiler have");
+    return is_read &&
+           (d.has_tables ||
+            profile_fail(error, "this JSON has no \"libs\" and no tables of "
+                                "frames, as processed profiles of the Firefox "
+                                "Profiler have"));
 }
 
 /* writing ------------------------------------------------------------------ */
@@ -605,9 +612,10 @@ void firefox_write(const struct profile *profile, struct profile_output *out)
 {
     struct firefox_writer w = {.profile = profile,
                                .nstrings = profile->resolver->names.count + 1};
+    char error[PROFILE_ERROR]; /* it was read before */
 
     w.strings = calloc(w.nstrings, 3 * sizeof(w.strings[0]));
-    if (w.strings != NULL && open_document(&w.d, profile)) {
+    if (w.strings != NULL && open_document(&w.d, profile, error)) {
         w.rows = w.strings + w.nstrings;
         w.files = w.rows + w.nstrings;
         w.sources = find_sources(&w.d);

@@ -34,6 +34,8 @@ static const struct pprof_layout layouts[] = {
         {1, 2, 3, 5, 6, {0, 1, 2, 3, 4, 0, 5, 0}, {0, 1, 2, 3}, {0, 1, 2, 3}},
 };
 
+#define NOT_A_PROFILE                                                         \
+    "this is not a profile of pprof, OTLP, perf script or the Firefox Profiler"
 #define FLAGS 4 /* has_functions and the three after it */
 
 /* The value of an OTLP attribute, by its key. */
@@ -46,6 +48,7 @@ struct attribute {
 
 struct pprof_document {
     const struct pprof_layout *layout;
+    const uint8_t *damage; /* the first field that is none, or NULL */
     struct protobuf tables; /* the message that has them */
     struct symc_string *strings;
     size_t nstrings;
@@ -84,7 +87,8 @@ static struct symc_string text_of(const struct protobuf *bytes)
 
 /* reading ------------------------------------------------------------------ */
 
-/* pprof has fields that OTLP has not; which field is OTLP's dictionary. */
+/* pprof has fields that OTLP has not; which field is OTLP's dictionary.
+ * Returns false if the message is damaged. */
 static bool find_tables(const struct profile *profile,
                         struct pprof_document *pprof,
                         enum profile_format *format)
@@ -106,6 +110,7 @@ static bool find_tables(const struct profile *profile,
         pprof->tables = protobuf_of(profile->data, profile->size);
     }
     pprof->layout = &layouts[*format];
+    pprof->damage = message.is_damaged ? f.begin : NULL;
     return !message.is_damaged;
 }
 
@@ -371,6 +376,7 @@ static bool open_document(struct profile *profile,
     }
     for (message = pprof->tables; protobuf_next(&message, &f);) {
     }
+    pprof->damage = message.is_damaged ? f.begin : NULL;
     read_strings(pprof);
     read_attributes(pprof);
     read_mappings(profile, pprof);
@@ -388,10 +394,13 @@ bool pprof_read(struct profile *profile, char error[PROFILE_ERROR])
         read_locations(profile, &pprof);
     }
     free_document(&pprof);
-    return is_read ||
-           profile_fail(error,
-                        "this is not a profile of pprof, OTLP, perf script "
-                        "or the Firefox Profiler");
+    if (pprof.damage != NULL) {
+        return profile_fail(error,
+                            NOT_A_PROFILE ", or is damaged: no whole field of "
+                                          "a message begins at byte %zu",
+                            (size_t)(pprof.damage - profile->data));
+    }
+    return is_read || profile_fail(error, NOT_A_PROFILE);
 }
 
 /* writing ------------------------------------------------------------------ */
