@@ -201,6 +201,11 @@ put('bad/crash.pdb', slurp("$data/pdb/crash.pdb"));
 $ctl->is($ctl->run('sort', '-o', "$dir/some", "$dir/bad"), 1, qr/^32.*crash\.pdb\t/,
     qr/crash\.sym: is a Breakpad.*cut\.pdb: .*plain\.wasm: has no id.*4 files read, 1 sorted, .* 3 left out/s,
     'the rest is sorted');
+put('split/app.dwo', fixture('split/clang++-5.dwo'));
+put("split/$_.pdb", slurp("$data/pdb/crash.pdb")) for 1 .. 3;
+$ctl->is($ctl->run('sort', '-o', "$dir/splits", "$dir/split"), 0, qr/1\.pdb/,
+    qr/4 files read, 1 sorted, .* 0 left out, 2 there already, 1 \.dwo or \.dwp without an id of their own: "symcachectl upload" sends/,
+    'copies and split DWARF are counted');
 $ctl->is($ctl->run('sort', '-o', "$dir/some", "$dir/in/notes.txt"), 1, undef,
     qr/ 0 sorted, .* 0 left out: no file is of a format of this layout$/, 'nothing to sort');
 $ctl->is($ctl->run('sort', "$dir/in"), 2, undef, qr/no -o/, 'no -o');

@@ -37,7 +37,7 @@ struct sort {
     const char *file; /* that is taken now */
     bool is_inside;   /* a part of an archive */
     struct stat output;
-    size_t looked, written, bundles, refused, unread;
+    size_t looked, written, bundles, doubles, splits, refused, unread;
     int rc; /* of what ends it */
 };
 
@@ -106,6 +106,7 @@ static void put_sorted(struct sort *s, int fd, const char *name,
         s->rc = command_fail(COMMAND_IO, s->file, strerror(errno));
         break;
     case UNIFIED_KNOWN:
+        s->doubles++;
         break;
     }
 }
@@ -165,6 +166,15 @@ static void take_part(void *arg, const struct container_part *part)
     fclose(part->content);
 }
 
+/* Is this a part of a program's debug information, which only that names? */
+static bool is_split(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot != NULL &&
+           (strcmp(dot, ".dwo") == 0 || strcmp(dot, ".dwp") == 0);
+}
+
 /* Takes a file, or each of its parts: archives may have fat files in them. */
 static void take_sorted(struct sort *s, int fd, const char *name,
                         const char *part)
@@ -187,7 +197,9 @@ static void take_sorted(struct sort *s, int fd, const char *name,
     rc = examine_unified(fd, name, &path, error, sizeof(error));
     if (rc < 0) {
         refuse_file(s, s->file, part, error);
-    } else if (rc > 0) {
+    } else if (rc == 0) {
+        s->splits += is_split(name);
+    } else {
         put_sorted(s, fd, name, part, false, &path);
         if (s->rc == COMMAND_OK) {
             put_sources(s, fd, name, part, &path);
@@ -278,11 +290,21 @@ static int finish_sort(struct sort *s)
             "symcachectl " NAME ": %zu files read, %zu sorted, %zu bundles of "
             "sources made, %zu left out",
             s->looked, s->written, s->bundles, s->refused);
+    if (s->doubles > 0) {
+        fprintf(stderr, ", %zu there already", s->doubles);
+    }
+    if (s->splits > 0) {
+        fprintf(stderr,
+                ", %zu .dwo or .dwp without an id of their own: \"symcachectl "
+                "upload\" sends a .dwp with its program",
+                s->splits);
+    }
     if (s->unread > 0) {
         fprintf(stderr, ", %zu could not be read", s->unread);
         rc = rc == COMMAND_OK ? COMMAND_IO : rc;
     }
-    if (s->looked > 0 && s->written + s->refused + s->unread == 0) {
+    if (s->looked > 0 &&
+        s->written + s->doubles + s->refused + s->unread == 0) {
         fputs(": no file is of a format of this layout", stderr);
     }
     fputc('\n', stderr);
