@@ -300,7 +300,7 @@ is_deeply [map { [@$_{qw(id symbolType)}] } @{ listed("debug_id=$uuid") }],
 is $u->request('GET', "$files?debug_id=$debug_id", '')->{status}, 401,
     'not without a token';
 # what nginx rewrites for labels is an internal request to it
-is $u->request('GET', "$_/$path", '')->{status}, 404, "nor where nginx has them for itself: $_"
+like $u->request('GET', "$_/$path", '')->{status}, qr/^40[04]$/, "nor where nginx has them for itself: $_"
     for '/.uploads', '/builds/a/b/1/.uploads', '/builds/a/b/1//%2euploads',
         '/builds/a/b/1/builds/a/b/1/.uploads', '/builds/a/b/1/x/../.uploads';
 

@@ -157,7 +157,11 @@ is_deeply list('app/main/7'), [10, 11], 'below such a URL';
 ok !-e "$root/.builds/%/%/other", 'whose labels count, and not those of a header';
 
 is $u->request('PUT', '/builds/a%0d%0aX-Symcached-Labels:%20build=x/b/c/symbols/' . path(12),
-    sym(12), @Test::Uploads::token)->{status}, 405, 'a line end in it is no label';
+    sym(12), @Test::Uploads::token)->{status}, 400, 'a line end in it is no label';
+$r = $u->request('PUT', '/builds/my%20app/main/7/symbols/' . path(12), sym(12), @Test::Uploads::token);
+is $r->{status}, 400, 'nor a blank';
+like $r->{json}{detail}, qr/letters, digits and \._~- in these three: others go into the header/,
+    '... and the answer says how';
 ok !-e "$root/app12", 'and nothing is stored';
 
 # --- what a client would skip
