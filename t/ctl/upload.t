@@ -175,7 +175,7 @@ substr $pdb, -1, 1, chr(1 ^ ord substr $pdb, -1);
 $t->write_file('build/deep/Crash.pdb', $pdb);
 $r = $ctl->run(@upload, "$dir/build/deep/Crash.pdb");
 is $r->{code}, 1, 'other bytes of the same size there: 1' or diag $r->{out};
-like $r->{err}, qr/refused: .*is there with other content \(HTTP 409\)/, 'why';
+like $r->{err}, qr/refused: .*is there with other content \(HTTP 409\), and stays: --force replaces it$/, 'why';
 
 # of another size
 $t->write_file("uploads/crash.pdb/$key/crash.pdb", 'x');
@@ -188,6 +188,15 @@ is $r->{code}, 1, 'a file that is none: 1';
 like $r->{err}, qr{main\.o: refused: is not a file whose identity}, 'why';
 $r = $ctl->run(@upload, "$dir/nothing");
 is $r->{code}, 3, 'a file that is not there: 3';
+make_path("$dir/web");
+$t->write_file('web/app.wasm', "\0asm\1\0\0\0");
+for my $web ("$dir/web/app.wasm", "$dir/web") {
+    $r = $ctl->run(@upload, $web);
+    like $r->{err}, qr{app\.wasm: (?:refused|left out): is a WebAssembly module, .*"symcachectl sort"},
+        'a module of WebAssembly has no path, but a place';
+}
+$r = $ctl->run('upload', '--url', "$nginx/my symbols", "$dir/build/basic32.dll");
+like $r->{err}, qr{failed: --url is not a valid URL; a blank in one is %20}, 'a blank in --url';
 $r = $ctl->run(@upload[0 .. 2], '--token', 'wrong', "$dir/build/basic32.dll",
                '--force');
 is $r->{code}, 1, 'a wrong token: 1';
@@ -230,7 +239,7 @@ system("cd $dir && cc -g -shared -nostdlib -Wl,--build-id=0x" . 'cd' x 20
     or BAIL_OUT('cc');
 $r = $ctl->run(@upload, "$dir/tree");
 $ctl->is($r, 1, qr/^1 stored, 0 skipped, 1 refused/,
-    qr{dist/liby\.so: refused: .* is there with other content}, 'a program and its copy');
+    qr{dist/liby\.so: refused: .* is there with other content \(HTTP 409\)\n}, 'a program and its copy');
 for my $sent (grep { /cdcd/i } split ' ', $u->stored) {
     is -s "$dir/uploads/$sent", -s "$dir/tree/obj/liby.so", '... the one with names is there';
     $ctl->run('uploads', 'rm', '-c', "$dir/symcached.json", $sent);

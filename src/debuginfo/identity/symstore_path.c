@@ -9,6 +9,7 @@
 #include "base/hex.h"
 #include "base/profiler_id.h"
 #include "base/utf8.h"
+#include "debuginfo/wasm/wasm.h"
 
 /* A file, and what is found out about it. */
 struct symstore_path_candidate {
@@ -498,6 +499,10 @@ bool symstore_path_read(const uint8_t *data, size_t size,
         snprintf(error, error_size, "%s",
                  is_utf16(data, size)
                      ? "is in UTF-16, which is not read: convert it to UTF-8"
+                 : wasm_sniff(data, size)
+                     ? "is a WebAssembly module, which has no path in a symbol "
+                       "store: lay it down with \"symcachectl sort\" in a "
+                       "folder that is a source"
                      : UNKNOWN);
         return false;
     }

@@ -165,6 +165,13 @@ static long perform(struct upload *u, char *reason, size_t size)
 
 /* one file --------------------------------------------------------------- */
 
+/* Is this a program whose debug file, or whole copy, may lie elsewhere? */
+static bool is_stripped(const struct symstore_path *place)
+{
+    return (place->features & (SYMCACHE_HAS_CODE | SYMCACHE_HAS_DEBUG)) ==
+           SYMCACHE_HAS_CODE;
+}
+
 /* Has the server these bytes there, and for ever?  If it does not say so, they
  * are sent: only that keeps for longer what is to be removed. */
 static bool is_there(struct upload *u, const struct symstore_path *place,
@@ -298,6 +305,7 @@ static enum upload_outcome put_upload(struct upload *u, const char *path,
 {
     char url[8192];
     unsigned attempt;
+    size_t len;
     long status;
 
     print_url(u, place, true, url, sizeof(url));
@@ -314,6 +322,11 @@ static enum upload_outcome put_upload(struct upload *u, const char *path,
         }
         if (status > 0) {
             short_reply_reason(&u->reply, status, reason, reason_size);
+        }
+        if (status == 409 && !u->is_forced && !is_stripped(place)) {
+            len = strlen(reason);
+            snprintf(reason + len, reason_size - len,
+                     ", and stays: --force replaces it");
         }
         if (attempt == ATTEMPTS && may_pass(status)) {
             look_for_server(u, place, reason);
@@ -426,17 +439,14 @@ static void take_content(const struct upload_file *c, FILE *file)
     const char *name = package_name(c->path, package) ? package : c->name;
     struct symstore_path place;
     int rc = examine_place(fileno(file), name, &place, error, sizeof(error));
-    bool is_stripped;
 
     if (rc != 0) {
         tell_unusable(c, rc, error);
         return;
     }
-    is_stripped = (place.features & (SYMCACHE_HAS_CODE | SYMCACHE_HAS_DEBUG)) ==
-                  SYMCACHE_HAS_CODE;
     c->found->has_symbols = true;
-    c->found->programs += is_stripped;
-    if (is_stripped == c->is_again) {
+    c->found->programs += is_stripped(&place);
+    if (is_stripped(&place) == c->is_again) {
         send_file(c->u, c->path, file, &place);
     }
 }

@@ -27,7 +27,8 @@ static bool is_named(struct upload_report *report, enum upload_outcome outcome,
     static const char *const forms[] = {"is packed", "is a mapping",
                                         "has a name", "is truncated",
                                         "is damaged", "has an id of zeros",
-                                        "is in UTF-16", IDLESS};
+                                        "is in UTF-16", "is a WebAssembly",
+                                        IDLESS};
     size_t i = 0;
 
     if (outcome != UPLOAD_NO_PLACE) {
