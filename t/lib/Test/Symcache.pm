@@ -38,6 +38,24 @@ our $static = $ENV{SYMCACHE_STATIC};    # the module is linked into it
 # is slower under a sanitizer and on a small or loaded machine.
 our $patience = 300;
 
+# A signal that ends the test ends it as exit does, so that nothing that it has
+# started lives on, for whose end prove would wait.  A forked child has none of
+# that to do.
+my $main = $$;
+$SIG{$_} = \&end_by_signal for qw(HUP INT PIPE TERM);
+
+sub end_by_signal {
+    my ($name) = @_;
+    if ($$ != $main) {
+        $SIG{$name} = 'DEFAULT';
+        kill $name, $$;
+        return;
+    }
+    $SIG{PIPE} = 'IGNORE';
+    print STDERR "# ended by SIG$name\n";
+    exit 1;
+}
+
 sub new {
     my ($class) = @_;
     my $dir = File::Temp::tempdir('sc.XXXXXX', TMPDIR => 1);
