@@ -186,6 +186,8 @@ is $r->{status}, 400, 'another type of body';
 like $r->{body}, qr/^Invalid `boundary`/, 'is no form';
 $r = $t->post($t->symbolicated_socket, '/minidump', 'x' x 100, $type);
 is $r->{status}, 400, 'a body without the boundary';
+$t->wait_until('the log says why', sub {
+    $t->symbolicated_log =~ /request protocol=minidump status=400 .* failure=Invalid `boundary`/ });
 is $t->http($t->symbolicated_socket, 'GET', '/minidump')->{status}, 405,
     'only POST';
 $r = send_form('?timeout=x', $dump);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 
 #define LINE_MAX_BYTES 1024
+#define REFUSAL_MAX 256 /* bytes of an answer */
 #define FLUSH_MS 100
 #define WHAT_MAX 64 /* of which a line is */
 
@@ -87,13 +88,29 @@ struct request_log_line {
 };
 
 /* What has no room is left out. */
+static inline void add_bytes(struct request_log_line *line, const char *bytes,
+                             size_t n)
+{
+    if (n <= LINE_MAX_BYTES - line->size) {
+        memcpy(line->text + line->size, bytes, n);
+        line->size += n;
+    }
+}
+
 static inline void add_to_line(struct request_log_line *line, const char *text)
 {
-    size_t n = strlen(text);
+    add_bytes(line, text, strlen(text));
+}
 
-    if (n <= LINE_MAX_BYTES - line->size) {
-        memcpy(line->text + line->size, text, n);
-        line->size += n;
+/* A request that is refused before it is a call has the reason in its answer
+ * only. */
+static void add_refusal(struct request_log_line *line,
+                        const struct json_writer *body)
+{
+    if (body != NULL && body->size > 0) {
+        add_to_line(line, " failure=");
+        add_bytes(line, body->data,
+                  body->size < REFUSAL_MAX ? body->size : REFUSAL_MAX);
     }
 }
 
@@ -136,6 +153,8 @@ static void print_line(struct request_log_line *line, const char *what,
     if (call != NULL && call->failure != NULL) {
         add_to_line(line, " failure=");
         add_to_line(line, call->failure);
+    } else if (reply->status >= 400) {
+        add_refusal(line, reply->body);
     }
     line->text[line->size] = '\0';
 }
