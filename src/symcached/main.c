@@ -342,6 +342,15 @@ static void warn_operator(struct symcached_daemon *d, struct config *config)
     }
 }
 
+static void tell_start(const struct config *config)
+{
+    log_info(0, "symcached " SYMCACHED_VERSION " listens on %s%s%s%s%s",
+             config->listen, config->admin_listen != NULL ? " and " : "",
+             config->admin_listen != NULL ? config->admin_listen : "",
+             config->uploads.listen != NULL ? ", for uploads on " : "",
+             config->uploads.listen != NULL ? config->uploads.listen : "");
+}
+
 static int start(struct symcached_daemon *d, struct config *config)
 {
     char error[1024] = "out of memory";
@@ -395,9 +404,7 @@ static int start(struct symcached_daemon *d, struct config *config)
     warn_operator(d, config);
     show_info();
     show_stale(false);
-    log_info(0, "symcached " SYMCACHED_VERSION " listens on %s%s%s",
-             config->listen, config->admin_listen != NULL ? " and " : "",
-             config->admin_listen != NULL ? config->admin_listen : "");
+    tell_start(config);
     service_ready();
     return 0;
 

@@ -46,6 +46,7 @@ ok -d "$dir/uploads/.try", 'the source of try builds is a folder, and empty';
 my $path = "crash.pdb/$key/crash.pdb";
 $t->wait_until('nobody has it', \&final);
 like $t->helper_log, qr{uploads: \S+/$path not found}, 'it is looked for';
+like $t->helper_log, qr{ listens on .*, for uploads on unix:\Q$dir\E/u\.sock$}m, 'the log says where';
 unlike $t->helper_log, qr{/uploads/\S+(?:pd_|file\.ptr)}, 'and for no form that is not stored';
 my $r = put($path, $pdb);
 is $r->{status}, 201, 'PUT: 201' or diag $r->{raw};
