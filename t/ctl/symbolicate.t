@@ -130,6 +130,7 @@ for (['no REQUEST'], ['no address', $key, 'xyz'], ['symbolicate', 'crash.pdb', '
      ['no such file, and not PDB/GUIDAGE', 'crash.pdb/xyz', '1'],
      ['not PDB/GUIDAGE, nor a file with a debug id', '_/buildid-93ac61ec', '1'],
      ['not a request ("stacktraces", "jobs" or', $t->write_file('x.json', '{}')],
+     ['is empty', $t->write_file('empty.json', '')],
      ['y.json: its JSON is damaged: EOF while parsing an object at line 1 column 2',
          $t->write_file('y.json', '{')],
      ['cut.json: its JSON is damaged: EOF while parsing a string at line 2 column 30',

@@ -343,6 +343,9 @@ int sort_command(int argc, char **argv)
     if (s.tree == NULL || stat(output, &s.output) != 0) {
         return command_fail(COMMAND_IO, output, strerror(errno));
     }
+    if (!S_ISDIR(s.output.st_mode)) {
+        return command_fail(COMMAND_IO, output, strerror(ENOTDIR));
+    }
     if (with_sources) {
         snprintf(s.folder, sizeof(s.folder), "/tmp/symcachectl-XXXXXX");
         if (mkdtemp(s.folder) == NULL) {

@@ -358,6 +358,9 @@ static int refuse_file(const char *file, char *text, size_t size)
     char reason[128];
     int code;
 
+    if (size == 0) {
+        return command_fail(COMMAND_USAGE, file, "is empty");
+    }
     if (text[strspn(text, " \t\r\n")] == '{' &&
         json_read(&json, text, size, size, &error) == 0 &&
         !error.out_of_memory) {
