@@ -36,6 +36,9 @@ sub put { my ($n, $query, @headers) = @_;
 sub list { my $text = eval { $t->read_file("uploads/.builds/$_[0]") } // return;
     [sort map { m{^app(\d+)/} ? $1 : $_ } split /\n/, $text] }
 sub labels { 'X-Symcached-Labels: ' . shift }
+# since Linux 6.13 files may be of a later time than the coarse clock has
+sub were_sent_before { my $sent = clock_gettime(CLOCK_REALTIME);
+    $t->wait_until('they were sent before', sub { clock_gettime(CLOCK_REALTIME_COARSE) > $sent }) }
 
 # --- labels
 
@@ -370,6 +373,7 @@ ok !has(61) && !has(62) && !-e "$root/.try/" . path(63), 'several builds';
 is ctl('builds', '--product', 'q')->{code}, 1, 'none is left';
 
 put(68, $_) for '?product=q&build=4', '';
+were_sent_before();
 is out('forget', '--product', 'q', '--build', 4, @admin),
     'kept: also sent without labels  ' . path(68) . "\nremoved  the build  q  -  4\n", 'forget says what it keeps';
 
@@ -379,10 +383,7 @@ my $listen = IO::Socket::UNIX->new(Local => "$dir/slow.sock", Listen => 5, Timeo
 sub forget_while {
     my ($meanwhile) = @_;
     put($_, '?product=s&build=1') for 65, 66;
-    # since Linux 6.13 files may be of a later time than the coarse clock has
-    my $sent = clock_gettime(CLOCK_REALTIME);
-    $t->wait_until('they were sent before', sub {
-        clock_gettime(CLOCK_REALTIME_COARSE) > $sent });
+    were_sent_before();
     my $run = $ctl->begin('', 'uploads', 'forget', '--product', 's', '--build', 1,
         '--root', $root, '--socket', "unix:$dir/slow.sock");
     my $client = $listen->accept or die $!;
