@@ -228,6 +228,17 @@ for (['413 ContentTooLarge', 413], ['400 EntityTooLarge', 413],
     is found(), 404, "$mode: it is not found" if $mode !~ /Quota/;
     is again(sub { $u->upload(Test::Zip::zip([$path, $pdb])) })->{status},
         $status, "$mode: the same of an archive" if $mode !~ /Quota/;
+    if ($mode =~ /Quota/) {
+        requests();
+        $r = $u->put("$key/crash.sym", $sym);
+        is $r->{status}, 507, "$mode: others while the tier is left alone";
+        like $r->{json}{detail}, qr/it is left alone: .*$mode/, "$mode: why";
+        $r = $u->upload(Test::Zip::zip([$path, $pdb], ["$key/crash.sym", $sym]));
+        is $r->{status}, 507, "$mode: an archive" or diag $r->{raw};
+        is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')
+            ->{status}, 503, "$mode: a removal is to be sent again";
+        is requests(), '', "$mode: it is not asked";
+    }
     $t->reload_symcached(config(\%s3));
     $s3->fail('');
     is put($path, $pdb)->{status}, 201, "$mode: later it is stored";

@@ -124,8 +124,9 @@ struct tier_way {
     struct breaker breaker;
     unsigned running; /* calls of the type */
     const struct tier_call *probe; /* of them, the one that decides, or NULL */
-    char why[256]; /* the last failure */
-    time_t at;     /* of the same */
+    char why[256]; /* the last failure, */
+    time_t at;     /* its time, */
+    int refusal;   /* and that of its call */
 };
 
 TAILQ_HEAD(tier_gets, tier_get);
@@ -182,13 +183,10 @@ struct tier *tiers_find(struct tiers *tiers, const char *name);
 bool tier_way_begins(const struct tier *tier, struct tier_way *way,
                      const struct tier_call *call, bool *probe);
 
-/*
- * A call has ended. what: the action that stops while the breaker is open, for
- * the log.
- */
+/* A call has ended. */
 void tier_way_ends(const struct tier *tier, struct tier_way *way,
-                   enum tier_reply reply, bool probe, const char *detail,
-                   const char *what);
+                   const struct tier_call *call, enum tier_reply reply,
+                   bool probe, const char *detail);
 
 /* Begins what waits and may begin, soon. */
 void tiers_pump(struct tiers *tiers);

@@ -138,7 +138,6 @@ static bool is_over(struct tier_file_write *file_write, bool late)
         tier_call_end(call, TIER_REPLY_DENIED, "its folder %.200s is missing",
                       file_write->root);
     } else if (file_write->errnum != 0) {
-        call->refusal = disk_is_full(file_write->errnum) ? 507 : 0;
         tier_call_end(
             call,
             file_write->errnum == EACCES || file_write->errnum == EROFS ||
@@ -447,6 +446,9 @@ static void on_put(void *arg, bool late)
 {
     struct tier_file_write *file_write = arg;
 
+    if (!late && disk_is_full(file_write->errnum)) {
+        file_write->call->refusal = 507;
+    }
     if (!is_over(file_write, late)) {
         tier_call_end(file_write->call,
                       file_write->exists ? TIER_REPLY_EXISTS : TIER_REPLY_DONE,

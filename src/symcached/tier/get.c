@@ -324,8 +324,7 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
     if (get->lists && reply == TIER_REPLY_DENIED) {
         reply = TIER_REPLY_FAILED; /* it may be read all the same */
     }
-    tier_way_ends(get->tier, &get->tier->get, reply, get->probe, detail,
-                  "not read");
+    tier_way_ends(get->tier, &get->tier->get, call, reply, get->probe, detail);
     if (reply == TIER_REPLY_DONE && get->lists) {
         end(get, get->names.n > 0 ? TIER_HIT : TIER_ABSENT, "%s", detail);
     } else if (reply == TIER_REPLY_DONE) {
@@ -572,8 +571,8 @@ void tiers_get_cancel(struct tier_get *get)
     }
     tier_call_cancel(&get->call);
     if (get->called) {
-        tier_way_ends(get->tier, &get->tier->get, TIER_REPLY_FAILED, get->probe,
-                      "", "");
+        tier_way_ends(get->tier, &get->tier->get, &get->call,
+                      TIER_REPLY_FAILED, get->probe, "");
     }
     child_cancel(get->child);
     task_cancel(get->task);

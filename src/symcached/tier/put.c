@@ -281,8 +281,7 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
     struct tier_put *put =
         (struct tier_put *)((char *)call - offsetof(struct tier_put, call));
 
-    tier_way_ends(put->tier, &put->tier->put, reply, put->probe, detail,
-                  "nothing is stored");
+    tier_way_ends(put->tier, &put->tier->put, call, reply, put->probe, detail);
     put_ended(put, reply, detail);
 }
 
@@ -299,8 +298,8 @@ static void put_failed(struct tier_put *put, const char *what, int errnum)
 /* There is nothing to store, which is not a failure. */
 static void skip_put(struct tier_put *put, const char *why)
 {
-    tier_way_ends(put->tier, &put->tier->put, TIER_REPLY_FAILED, put->probe, "",
-                  "");
+    tier_way_ends(put->tier, &put->tier->put, &put->call, TIER_REPLY_FAILED,
+                  put->probe, "");
     log_debug(0, "tier %s: \"%s\" is not stored: %s", put->tier->name,
               put->call.name, why);
     leave_put(put);
@@ -533,8 +532,8 @@ unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier)
 static void stop_put(struct tier_put *put)
 {
     tier_call_cancel(&put->call);
-    tier_way_ends(put->tier, &put->tier->put, TIER_REPLY_FAILED, put->probe,
-                  "", "");
+    tier_way_ends(put->tier, &put->tier->put, &put->call, TIER_REPLY_FAILED,
+                  put->probe, "");
     child_cancel(put->child);
     task_cancel(put->task);
     leave_put(put);

@@ -249,6 +249,9 @@ static void s3_refused(struct tier_call *call, enum request what,
 
     tier_s3_code(code, response);
     tier_s3_take_status(call, response, code);
+    if (what != REQUEST_PUT && what != REQUEST_COPY) {
+        call->refusal = 0;
+    }
     snprintf(detail, sizeof(detail), "%.200s%s%s", text,
              code[0] != '\0' ? " " : "", code);
     if (reply == TIER_REPLY_DENIED && renews_keys(call, what, detail, code)) {

@@ -203,19 +203,14 @@ static void call_ends(struct tier_original *original, enum tier_reply reply,
                       const char *detail)
 {
     original->called = false;
-    tier_way_ends(original->tier, &original->tier->put, reply, original->probe,
-                  detail, "nothing is stored");
+    tier_way_ends(original->tier, &original->tier->put, &original->call, reply,
+                  original->probe, detail);
     tiers_pump(original->call.tiers);
 }
 
-/* Nothing but a put has an answer that is final. */
-static enum tier_original_outcome
-failure_of(const struct tier_original *original)
+/* Of the refusal of a put, or of 0. */
+static enum tier_original_outcome failure_of(int refusal)
 {
-    int refusal = original->looks || original->removes
-                      ? 0
-                      : original->call.refusal;
-
     return refusal == 413   ? TIER_ORIGINAL_TOO_LARGE
            : refusal == 507 ? TIER_ORIGINAL_FULL
                             : TIER_ORIGINAL_FAILED;
@@ -242,7 +237,7 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
         }
         end(original, original->stored, "%s", detail);
     } else {
-        end(original, failure_of(original), "%s", detail);
+        end(original, failure_of(original->call.refusal), "%s", detail);
     }
 }
 
@@ -253,7 +248,9 @@ static void begin(struct tier_original *original,
 
     if (!tier_way_begins(original->tier, way, &original->call,
                          &original->probe)) {
-        end(original, TIER_ORIGINAL_FAILED, "it is left alone: %s", way->why);
+        end(original, original->removes ? TIER_ORIGINAL_FAILED
+                                        : failure_of(way->refusal),
+            "it is left alone: %s", way->why);
         return;
     }
     original->called = true;

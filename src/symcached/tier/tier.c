@@ -145,10 +145,11 @@ bool tier_way_begins(const struct tier *tier, struct tier_way *way,
 }
 
 void tier_way_ends(const struct tier *tier, struct tier_way *way,
-                   enum tier_reply reply, bool probe, const char *detail,
-                   const char *what)
+                   const struct tier_call *call, enum tier_reply reply,
+                   bool probe, const char *detail)
 {
     static const char unasked[] = "not asked: "; /* its host */
+    const char *what = way == &tier->get ? "not read" : "nothing is stored";
     bool is_unasked;
     enum breaker_end end = BREAKER_GOOD;
 
@@ -162,6 +163,7 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
         snprintf(way->why, sizeof(way->why), "%s",
                  detail + (is_unasked ? sizeof(unasked) - 1 : 0));
         way->at = time(NULL);
+        way->refusal = call->refusal;
     }
     if (!breaker_end(&way->breaker,
                      reply == TIER_REPLY_DENIED ? &denied_limits

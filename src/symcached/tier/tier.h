@@ -195,10 +195,11 @@ enum tier_original_outcome {
                              stays */
     TIER_ORIGINAL_ABSENT, /* there is nothing to remove */
     TIER_ORIGINAL_USED,   /* it was used too recently to be removed */
-    TIER_ORIGINAL_FAILED, /* nobody knows */
-    TIER_ORIGINAL_TOO_LARGE, /* for the store, or a proxy before it; only where
-                                it was to be stored, as is */
-    TIER_ORIGINAL_FULL       /* the store is full, or a quota is used up */
+    TIER_ORIGINAL_FAILED, /* nobody knows; the same where it was to be stored,
+                             or might be: */
+    TIER_ORIGINAL_TOO_LARGE, /* for the store, or a proxy before it */
+    TIER_ORIGINAL_FULL       /* the store is full, or a quota is used up, and if
+                                others are left alone for that, so is this */
 };
 
 enum tier_original_mode {

@@ -115,7 +115,7 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
         log_info(0, "upload file=%s removed, as the tier has %s", below,
                  recovery->files->removes ? "none" : "another one");
     }
-    if (outcome == TIER_ORIGINAL_FAILED) {
+    if (outcome >= TIER_ORIGINAL_FAILED) {
         recovery->next = recovery->files->nfiles; /* the others, too */
     }
     (void)compare_digests(recovery);

@@ -366,7 +366,7 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
         end_well(removal, "");
         return;
     }
-    if (outcome == TIER_ORIGINAL_FAILED && is_there) {
+    if (outcome >= TIER_ORIGINAL_FAILED && is_there) {
         compare_failed(removal, detail);
         return;
     }
