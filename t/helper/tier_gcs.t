@@ -157,7 +157,7 @@ is $gcs->load($object), undef, 'from the bucket';
 # --- a store that refuses, fails, and answers again
 
 delete @$fleet{qw(sources more)};
-for my $mode ('401 AuthenticationRequired', '403 AccessDenied',
+for my $mode ('401 AuthenticationRequired',
               '403 RequestTimeTooSkewed', '400 ExpiredToken',
               '404 NoSuchBucket') {
     $gcs->fail($mode);

@@ -216,7 +216,7 @@ sub denied {
 
 denied('wrong secret', '403 SignatureDoesNotMatch', secret_key => 'wrong');
 denied('unknown key', '403 InvalidAccessKeyId', access_key => 'unknown');
-for my $mode ('404 XAdminUserNotFound', '404 NoSuchBucket', '403 AccessDenied',
+for my $mode ('404 XAdminUserNotFound', '404 NoSuchBucket',
               '403 RequestTimeTooSkewed', '301 PermanentRedirect',
               '400 AuthorizationHeaderMalformed') {
     $s3->fail($mode);
@@ -243,6 +243,9 @@ $s3->fail('busy');
 failing('busy');
 $s3->fail('silent');
 failing('silent');
+$s3->fail('403 AccessDenied');
+failing('403 AccessDenied');
+$fleet->wait_log(qr/nothing is stored for 30 s: 403 AccessDenied/);
 $s3->fail('page');
 failing('page');
 $fleet->wait_log(qr/nothing is stored for 30 s: 200 with a page of HTML, which is not the store's/);
@@ -255,6 +258,21 @@ $t->reload_symcached($fleet->config);
 $fleet->wait_metric('puts_total{result="stored"}', 1);
 ok -e $s3->file($path), 'what waited is stored when it works again';
 is $fleet->metric('breaker{tier="fleet",way="put"}'), 0, 'its breaker is closed';
+
+# --- one that denies a name: others are read
+
+for my $mode ('403 AccessDenied', '403 InvalidObjectState') {
+    my $n = $mode =~ /Access/ ? 1 : 4;
+    is ask_until(sub {
+        $fleet->machine;
+        $s3->fail($mode);
+        is $fleet->ask($fleet->absent), 404, "$mode: of another name" for 1 .. $n;
+        $s3->fail('');
+    }, $key, sub { $fleet->metric('gets_total{result="failed"}') == $n }), 200,
+        "$mode: a file";
+    is $fleet->metric('gets_total{result="hit"}'), 1, "$mode: is read";
+    is $fleet->runs, 0, "$mode: and not made";
+}
 
 # --- no descriptors for sockets, which is not the store's doing
 

@@ -97,7 +97,8 @@ char *tier_s3_url(const struct tier_call *call)
 struct s3_renewal {
     struct tier_call *call;
     enum request what;
-    char detail[300]; /* the answer that led to it */
+    enum tier_reply reply; /* the answer that led to it */
+    char detail[300];
     struct task *task;
 };
 
@@ -115,10 +116,10 @@ static void on_renewed(void *arg, const char *error)
     struct tier_call *call = renewal->call;
 
     if (error != NULL) {
-        tier_call_end(call, TIER_REPLY_DENIED, "%s, and the keys: %s",
+        tier_call_end(call, renewal->reply, "%s, and the keys: %s",
                       renewal->detail, error);
     } else if (call->config->transport.renewals == call->renewals) {
-        tier_call_end(call, TIER_REPLY_DENIED,
+        tier_call_end(call, renewal->reply,
                       "%s, and the configuration has no other keys",
                       renewal->detail);
     } else {
@@ -133,7 +134,8 @@ static void on_renewed(void *arg, const char *error)
 /* Are the keys refused, so that they are read again?  Then the call goes on
  * when that is done. */
 static bool renews_keys(struct tier_call *call, enum request what,
-                        const char *detail, const char *code)
+                        enum tier_reply reply, const char *detail,
+                        const char *code)
 {
     struct s3_renewal *renewal;
 
@@ -146,6 +148,7 @@ static bool renews_keys(struct tier_call *call, enum request what,
     }
     renewal->call = call;
     renewal->what = what;
+    renewal->reply = reply;
     snprintf(renewal->detail, sizeof(renewal->detail), "%s", detail);
     renewal->task = reload_keys_start(
         call->tiers->base, &call->config->transport, on_renewed, renewal);
@@ -240,6 +243,26 @@ enum tier_reply tier_s3_judge(const struct fetch_response *response,
     }
 }
 
+/*
+ * The same of a read.  A store that may not say that an object is absent, or
+ * whose rules are about a part of the names, denies one and gives the next:
+ * only several in a row are about the keys.
+ */
+static enum tier_reply judge_read(const struct fetch_response *response,
+                                  const char *code)
+{
+    enum tier_reply reply = tier_s3_judge(response, code);
+
+    if (response->status != 403 || reply != TIER_REPLY_DENIED) {
+        return reply;
+    }
+    return strcmp(code, "InvalidObjectState") == 0 /* it is in an archive */
+               ? TIER_REPLY_FAILED
+           : code[0] == '\0' || strcmp(code, "AccessDenied") == 0
+               ? TIER_REPLY_FAULT
+               : reply;
+}
+
 /* Ends the call after a failed answer, or has the keys read again. */
 static void s3_refused(struct tier_call *call, enum request what,
                        enum tier_reply reply, const char *text,
@@ -254,7 +277,7 @@ static void s3_refused(struct tier_call *call, enum request what,
     }
     snprintf(detail, sizeof(detail), "%.200s%s%s", text,
              code[0] != '\0' ? " " : "", code);
-    if (reply == TIER_REPLY_DENIED && renews_keys(call, what, detail, code)) {
+    if (renews_keys(call, what, reply, detail, code)) {
         return;
     }
     tier_call_end(call, reply, "%s%s", detail,
@@ -291,7 +314,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
                            result->outcome == SOURCE_FAILED_HERE ||
                            (response->status == 200 && !is_page(response))
                        ? TIER_REPLY_FAILED
-                       : tier_s3_judge(response, code),
+                       : judge_read(response, code),
                    result->detail, response);
         return;
     }
@@ -388,7 +411,7 @@ static bool head_fails(struct tier_call *call, enum request what,
         return false;
     }
     s3_refused(call, what,
-               is_page ? TIER_REPLY_FAULT : tier_s3_judge(response, ""),
+               is_page ? TIER_REPLY_FAULT : judge_read(response, ""),
                result->detail, response);
     return true;
 }

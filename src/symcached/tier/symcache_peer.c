@@ -66,7 +66,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
         tier_call_end(call, TIER_REPLY_FAILED, "%s", result->detail);
     } else if (response->status == 404 && !response->again) {
         tier_call_end(call, TIER_REPLY_ABSENT, "%ld", response->status);
-    } else if (response->status == 401 || response->status == 403) {
+    } else if (response->status == 401) {
         tier_call_end(call, TIER_REPLY_DENIED, "%s", result->detail);
     } else {
         tier_call_end(call, TIER_REPLY_FAULT, "%s", result->detail);
