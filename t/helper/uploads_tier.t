@@ -448,8 +448,11 @@ $s3->save($object, @last[0, 1]);
 $s3->fail('');
 is $u->read($r, 'PUT')->{status}, 201, 'taken';
 $t->wait_until('it goes, too', sub { stored() eq '' });
-for ([0, 'busy-files'], [1, 'busy-files'], [0, 'page-files']) {
+sub lines { scalar(() = $t->helper_log =~ /\Q$path\E.*$_[0]/g) }
+for ([0, 'busy-files'], [0, 'page-files'], [1, 'busy-files']) {
     my ($restart, $mode) = @$_;
+    my ($lines, $others, $ends) = map { lines($_) } 'the tier is asked whose it is',
+        'is not stored', 'is not asked any more';
     requests();
     $s3->fail('held-entries');
     $r = $u->begin('PUT', "/symbols/$path?force=1", $pdb, @Test::Uploads::token);
@@ -468,7 +471,29 @@ for ([0, 'busy-files'], [1, 'busy-files'], [0, 'page-files']) {
     $t->start_symcached(config(\%s3)) if $restart;
     $t->wait_until('it goes when the tier says so', sub { stored() eq '' });
     $t->wait_until('... for good', sub { !glob "$dir/uploads$n/.changing/*" });
+    is lines('the tier is asked whose it is') - $lines, 1, 'one line tells of it';
+    is lines('is not stored'), $others, '... and no other';
+    $t->wait_until('... until its end',
+        sub { lines('is not asked any more') == $ends + !$restart });
 }
+
+# A reload to another tier, which does not have it.
+machine(\%s3);
+$s3->save($object, @mine[0, 1]);
+is put($path, $pdb)->{status}, 200, 'sent to another machine';
+$s3->fail('held-entries');
+requests();
+$r = $u->begin('PUT', "/symbols/$path?force=1", other(), @Test::Uploads::token);
+$t->wait_until('it is stored', sub { is_in_tier(other()) });
+is $u->admin('POST', $changed, 'Content-Length: 0')->{status}, 200,
+    'another machine replaces it meanwhile, and then the tier cannot be asked';
+$s3->fail('busy-files');
+is $u->read($r, 'PUT')->{status}, 201, 'taken';
+$t->wait_until('the tier is asked', sub { requests() =~ /HEAD/ });
+$t->reload_symcached(config(\%folder));
+$t->wait_until('the next one is asked', sub { stored() eq '' });
+$s3->fail('');
+$t->reload_symcached(config(\%s3));
 $s3->save($object, @mine[0, 1]);
 is put($path, $pdb)->{status}, 200, 'sent here again';
 $s3->fail('silent');

@@ -72,7 +72,8 @@ end(struct tier_original *original, enum tier_original_outcome outcome,
     vsnprintf(detail, sizeof(detail), format, args);
     va_end(args);
     metrics_add(METRIC_TIER_PUT_MS, clock_since(original->began));
-    if (outcome >= TIER_ORIGINAL_FAILED) {
+    if (outcome >= TIER_ORIGINAL_FAILED &&
+        (original->removes || original->mode != TIER_ORIGINAL_COMPARE)) {
         metrics_add(METRIC_TIER_PUT_FAILED, 1);
         original->tier->not_stored++;
         log_warn(0, "tier %s: \"%s\" is not %s: %s", original->tier->name,
@@ -109,7 +110,7 @@ static void change_original(struct tier_original *original)
 
 static void store(struct tier_original *original)
 {
-    if (original->mode == TIER_ORIGINAL_LOOK) {
+    if (original->mode <= TIER_ORIGINAL_LOOK) {
         end(original, TIER_ORIGINAL_DONE, "it may be stored");
         return;
     }
@@ -127,11 +128,11 @@ static void same_is_there(struct tier_original *original,
                            : TIER_ORIGINAL_SAME;
     if (original->meta.machine[0] == '\0' ||
         strcmp(there->machine, original->meta.machine) == 0) {
-        metrics_add(METRIC_TIER_EXISTS, original->mode != TIER_ORIGINAL_LOOK);
+        metrics_add(METRIC_TIER_EXISTS, original->mode > TIER_ORIGINAL_LOOK);
         end(original, original->stored, "the same is there");
         return;
     }
-    if (original->mode == TIER_ORIGINAL_LOOK) {
+    if (original->mode <= TIER_ORIGINAL_LOOK) {
         end(original, TIER_ORIGINAL_OTHER, "it belongs to another machine");
         return;
     }

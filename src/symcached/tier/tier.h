@@ -203,6 +203,7 @@ enum tier_original_outcome {
 };
 
 enum tier_original_mode {
+    TIER_ORIGINAL_COMPARE, /* is the same there?  The caller reports failures */
     TIER_ORIGINAL_LOOK,   /* nothing is stored yet: may it be? */
     TIER_ORIGINAL_KEEP,   /* another one that is there stays */
     TIER_ORIGINAL_REPLACE /* or is replaced */
@@ -219,8 +220,8 @@ struct tier_original;
  * Stores the file that fd is open for as an original in the tier of
  * config->uploads, which must have one; path is as above.  When done says so,
  * it is durable there.  machine is this one, to which the object belongs then,
- * also if the same was there; or "".  A mere look calls the same one of another
- * machine TIER_ORIGINAL_OTHER.
+ * also if the same was there; or "".  A mere look, or comparison, calls the same
+ * one of another machine TIER_ORIGINAL_OTHER.
  * config must live until the end.  done is called once, never from inside this
  * function, and the handle is then invalid.  Returns NULL with errno.
  */

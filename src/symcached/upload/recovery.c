@@ -116,6 +116,8 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
                  recovery->files->removes ? "none" : "another one");
     }
     if (outcome >= TIER_ORIGINAL_FAILED) {
+        log_warn(0, "upload file=%s stays, as it cannot be compared with the "
+                    "tier's: %s", below, detail);
         recovery->next = recovery->files->nfiles; /* the others, too */
     }
     (void)compare_digests(recovery);
@@ -139,7 +141,8 @@ static bool compare_digests(struct recovery *recovery)
         }
         recovery->original =
             tiers_store_original(tiers, recovery->config, below, fd,
-                                 TIER_ORIGINAL_LOOK, "", on_compared, recovery);
+                                 TIER_ORIGINAL_COMPARE, "", on_compared,
+                                 recovery);
         close(fd);
         if (recovery->original != NULL) {
             return true;

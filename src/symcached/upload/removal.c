@@ -36,6 +36,8 @@
 
 #define RETRY_SECONDS 5
 
+static const char no_uploads[] = "the configuration has no \"uploads\"";
+
 struct upload_removal {
     LIST_ENTRY(upload_removal) entry;
     struct removals *removals;
@@ -49,7 +51,8 @@ struct upload_removal {
     bool is_late; /* what was told may be long ago, */
     char from[REMOVAL_FROM_SIZE]; /* and who is telling */
     bool is_repeated; /* it was told once more meanwhile */
-    struct event *retry; /* while the tier cannot be asked, or NULL */
+    struct event *retry; /* while the tier cannot be asked, or NULL, */
+    char why[256];       /* and the reason that was logged, or "" */
     bool gives_way;
     bool keeps;   /* the file stays here */
     ino_t inode;  /* of what is compared with the tier's */
@@ -86,6 +89,10 @@ static void end_removal(struct upload_removal *removal, int status,
         removal->is_repeated = false;
         work_on_told(removal);
         return;
+    }
+    if (status == 200 && removal->why[0] != '\0') {
+        log_info(0, "upload file=%s: the tier is not asked any more whose it "
+                    "is", removal->path);
     }
     if (status != 200) {
         snprintf(failure, sizeof(failure), "%s: %s", removal->path, text);
@@ -315,16 +322,28 @@ static void on_retry(evutil_socket_t fd, short events, void *arg)
 {
     struct upload_removal *removal = arg;
 
-    if (!compare_with_tier(removal)) {
+    config_unref(removal->config); /* there may be another one */
+    removal->config = config_ref(
+        (struct config *)scheduler_config(removal->removals->scheduler));
+    if (removal->config->uploads.root == NULL) {
+        end_removal(removal, 404, no_uploads);
+    } else if (!compare_with_tier(removal)) {
         take_note(removal, removal->keeps);
     }
 }
 
-/* The next process does it, if this one ends before the tier answers. */
-static void compare_later(struct upload_removal *removal)
+/* The next process does it, if this one ends before the tier answers.  While
+ * the tier is left alone, the reason has that before it. */
+static void compare_later(struct upload_removal *removal, const char *why)
 {
     static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
 
+    if (removal->why[0] == '\0' || (strstr(why, removal->why) == NULL &&
+                                    strstr(removal->why, why) == NULL)) {
+        log_warn(0, "upload file=%s: the tier is asked whose it is until it "
+                    "answers: %s", removal->path, why);
+        snprintf(removal->why, sizeof(removal->why), "%s", why);
+    }
     if (removal->retry == NULL) {
         (void)note_intent(removal);
         removal->retry =
@@ -340,7 +359,7 @@ static void compare_later(struct upload_removal *removal)
 static void compare_failed(struct upload_removal *removal, const char *why)
 {
     if (removal->gives_way) {
-        compare_later(removal);
+        compare_later(removal, why);
     } else {
         end_removal(removal, 503, why); /* it is told again */
     }
@@ -400,7 +419,7 @@ static bool compare_with_tier(struct upload_removal *removal)
         }
         removal->original = tiers_store_original(
             scheduler_get_tiers(removal->removals->scheduler),
-            removal->config, removal->path, fd, TIER_ORIGINAL_LOOK, machine,
+            removal->config, removal->path, fd, TIER_ORIGINAL_COMPARE, machine,
             on_compared, removal);
         fails = removal->original == NULL;
     }
@@ -581,7 +600,7 @@ void removals_start(struct removals *removals,
         config_ref((struct config *)scheduler_config(removals->scheduler));
     LIST_INSERT_HEAD(&removals->running, removal, entry);
     if (removal->config->uploads.root == NULL) {
-        end_removal(removal, 404, "the configuration has no \"uploads\"");
+        end_removal(removal, 404, no_uploads);
         return;
     }
     if (request->is_told) {
