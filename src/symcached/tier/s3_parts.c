@@ -123,12 +123,14 @@ static bool is_done(struct s3_parts *parts, const struct send_result *result)
     } else if (reply == TIER_REPLY_ABSENT) {
         reply = TIER_REPLY_DENIED; /* a PUT needs no object */
     }
-    if (reply == TIER_REPLY_DENIED || parts->id[0] == '\0') {
+    tier_s3_take_status(call, response, code);
+    if ((reply == TIER_REPLY_DENIED && call->refusal == 0) ||
+        parts->id[0] == '\0') {
+        /* keys that are refused cannot remove parts either */
         parts_free(parts);
         tier_s3_refuse(call, reply, result->detail, response);
         return false;
     }
-    tier_s3_take_status(call, response, code);
     snprintf(detail, sizeof(detail), "%.200s%s%s",
              reply == TIER_REPLY_EXISTS ? "is there" : result->detail,
              code[0] != '\0' ? " " : "", code);

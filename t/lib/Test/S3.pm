@@ -70,9 +70,10 @@ sub load {
 # "pause", "busy", "page" (of a proxy, for everything), "busy-files" and
 # "page-files" (all but those for the index), "expired" (keys without the token
 # "fresh"),
-# "no-delete" (keys that may not), "part N" (of an upload in parts), or a status
-# and a code, with "put" before them for writes only.  In one step: a request
-# that came between two modes would find none.
+# "no-delete" (keys that may not), "part N" (of an upload in parts), with a
+# status and a code or without, or these two alone.  With "put" before them they
+# are for writes only, with a size behind them for bodies that are as large.  In
+# one step: a request that came between two modes would find none.
 sub fail {
     my ($self, $mode) = @_;
     my $t = $self->{t};
@@ -132,6 +133,8 @@ sub parts_file { "$_[0]{objects}.parts/" . unpack('H*', $_[1]) . ".$_[2]" }
 # The uploads that are neither completed nor aborted.
 sub unfinished { scalar(() = glob "$_[0]{objects}.parts/*.head") }
 
+sub forget_unfinished { unlink glob "$_[0]{objects}.parts/*" }
+
 sub begin_parts {
     my ($self, $c, $path, $h) = @_;
     my $id = "up/$plus=" . unpack 'H*', pack 'd', Time::HiRes::time();
@@ -152,8 +155,8 @@ sub put_part {
     return refuse($c, 400, 'XAmzContentSHA256Mismatch')
         if sha256_hex($body) ne ($h->{'x-amz-content-sha256'} // sha256_hex($body));
     my $mode = $self->{t}->read_file('mode') // '';
-    return refuse($c, 500, 'InternalError')
-        if $mode eq "part $q->{partNumber}";
+    return refuse($c, $1 // 500, $2 // 'InternalError')
+        if $mode =~ /^part $q->{partNumber}(?: (\d+) (\w+))?$/;
     $self->{t}->write_file(parts_file($self, $q->{uploadId}, $q->{partNumber}),
         $body);
     return $c->reply(200, { ETag => '"' . sha256_hex($body) . '"' }, '');
@@ -256,7 +259,8 @@ sub answer {
         $method eq 'HEAD' ? '' : '<html>') if $mode eq 'page'
         || $mode eq 'page-files' && $req->{path} !~ m{/\.index/};
     return refuse($c, split / /, $mode) if $mode =~ /^\d+ \w+$/;
-    return refuse($c, $1, $2) if $method eq 'PUT' && $mode =~ /^put (\d+) (\w+)$/;
+    return refuse($c, $1, $2) if $method eq 'PUT'
+        && $mode =~ /^put (\d+) (\w+)(?: (\d+))?$/ && length $body >= ($3 // 0);
     my $vendor = $self->{check}{vendor};
     my $wrong = $self->{check}{wrong} ? $self->{check}{wrong}->($req)
         : exists $req->{query}{'X-Amz-Signature'}
