@@ -85,6 +85,12 @@ is piece($url, $pdb, 0, length $pdb)->{status}, 404, 'a session ends with its fi
 $r = order([spec($key, $pdb), spec($text, $sym), spec($key, "$pdb ")]);
 is_deeply [map { action($r, $_)->{type} } 0 .. 2], ['skip', 'skip', 'upload'],
     'files that are there with the same bytes are skipped';
+sub bytes_read { ($t->read_file("/proc/$t->{helper}/io") =~ /^rchar: (\d+)/m)[0] }
+my $before = bytes_read();
+$r = order([(spec($key, $pdb)) x 1000, spec($key, "$pdb ")]);
+is join(' ', map { action($r, $_)->{type} } 0 .. 1000), 'skip ' x 1000 . 'upload',
+    'one that is named many times';
+cmp_ok bytes_read() - $before, '<', 2 * length $pdb, 'is read once';
 
 # --- in pieces
 

@@ -193,9 +193,25 @@ static bool has_md5(int fd, const uint8_t md5[16], char *buffer)
     return len == 16 && memcmp(sum, md5, 16) == 0;
 }
 
+/* Returns the file that the list has first at the place of this one, which may
+ * be the same, or NULL if that cannot be there. */
+static const struct tecken_file *first_there(const struct tecken_files *files,
+                                             const struct tecken_file *file)
+{
+    const struct tecken_file *first = files->list;
+
+    while (first < file && (first->there == NULL || file->there == NULL ||
+                            strcmp(first->there, file->there) != 0)) {
+        first++;
+    }
+    return file->there != NULL ? first : NULL;
+}
+
+/* Each place is read once, however often the list names it. */
 void tecken_files_compare(struct tecken_files *files)
 {
     char *buffer = malloc(BUFFER);
+    const struct tecken_file *first;
     struct tecken_file *file;
     struct stat st;
     size_t i;
@@ -203,10 +219,14 @@ void tecken_files_compare(struct tecken_files *files)
 
     for (i = 0; i < files->n && buffer != NULL; i++) {
         file = &files->list[i];
-        fd = file->there != NULL ? open(file->there, O_RDONLY | O_NOFOLLOW |
-                                                         O_NONBLOCK |
-                                                         O_CLOEXEC)
-                                 : -1;
+        first = first_there(files, file);
+        if (first != file) {
+            file->is_there = first != NULL && first->is_there &&
+                             first->size == file->size &&
+                             memcmp(first->md5, file->md5, 16) == 0;
+            continue;
+        }
+        fd = open(file->there, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0) {
             continue;
         }
