@@ -238,10 +238,27 @@ for (['413 ContentTooLarge', 413], ['400 EntityTooLarge', 413],
         is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')
             ->{status}, 503, "$mode: a removal is to be sent again";
         is requests(), '', "$mode: it is not asked";
+        $r = $t->helper('GET', '/readyz');
+        is_deeply [$r->{status}, JSON::PP::decode_json($r->{body})],
+            [200, { status => 'ok', uploads => 'no-tier' }],
+            "$mode: lookups are to come here all the same";
+        is $t->helper_json('/v1/status')->{uploads_not_ready}, 'no-tier',
+            "$mode: as the status says";
+        is $t->metric('symcached_uploads_ready'), 0, "$mode: and the metric";
     }
+    $t->reload_symcached(config(\%s3));
+    $s3->fail("put $mode 10000");
+    $r = again(sub { $u->upload(Test::Zip::zip(["$key/crash.sym", $sym],
+                                               [$path, $pdb])) });
+    is $r->{status}, $status, "$mode: of a member of an archive" or diag $r->{raw};
+    like $r->{json}{error}, qr/does not take $path: .*$mode/, "$mode: which is named";
+    is stored(), '', "$mode: no member is stored";
+    ok $s3->load("/sym/p/uploads/$key/crash.sym"), "$mode: the tier has the other";
+    unlink $s3->file("/sym/p/uploads/$key/crash.sym") or die;
     $t->reload_symcached(config(\%s3));
     $s3->fail('');
     is put($path, $pdb)->{status}, 201, "$mode: later it is stored";
+    is $t->metric('symcached_uploads_ready'), 1, "$mode: uploads are taken";
     is found(), 200, "$mode: and found";
     $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0');
 }

@@ -127,6 +127,9 @@ void scheduler_free(struct scheduler *scheduler); /* after scheduler_stop() */
 /* What scheduler_new() got. */
 struct tiers *scheduler_get_tiers(const struct scheduler *scheduler);
 
+/* Of tiers_refuse_files(), about the tier of uploads, if there is one. */
+bool scheduler_tier_refuses_uploads(const struct scheduler *scheduler);
+
 /* The configuration that is in use. */
 const struct config *scheduler_config(const struct scheduler *scheduler);
 

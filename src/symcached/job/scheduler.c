@@ -555,6 +555,14 @@ struct tiers *scheduler_get_tiers(const struct scheduler *scheduler)
     return scheduler->tiers;
 }
 
+bool scheduler_tier_refuses_uploads(const struct scheduler *scheduler)
+{
+    const struct tier_config *tier = scheduler->config->uploads.tier;
+
+    return tier != NULL && !tier->read_only &&
+           tiers_refuse_files(scheduler->tiers, tier);
+}
+
 /* life ------------------------------------------------------------------ */
 
 struct scheduler *scheduler_new(struct event_base *base,

@@ -49,7 +49,7 @@ void metrics_page(const struct scheduler *scheduler,
                         "Does /readyz say that requests may be sent here?",
                         ready_why_not(ready) == NULL);
     metrics_print_gauge(buf, "symcached_uploads_ready",
-                        "Does the disk of uploads take files?",
+                        "Do the disk of uploads and their tier take files?",
                         ready_why_no_uploads(ready) == NULL);
     metrics_print_gauge(buf, "symcached_uploads_untold",
                         "Messages that other machines have not had yet.",

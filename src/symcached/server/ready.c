@@ -284,7 +284,11 @@ const char *ready_why_not(const struct ready *ready)
 
 const char *ready_why_no_uploads(const struct ready *ready)
 {
-    return group_why_not(&ready->uploads);
+    const char *why = group_why_not(&ready->uploads);
+
+    return why == NULL && scheduler_tier_refuses_uploads(ready->scheduler)
+               ? "no-tier"
+               : why;
 }
 
 cJSON *ready_disks(const struct ready *ready, const struct evict *evict)

@@ -126,7 +126,7 @@ struct tier_way {
     const struct tier_call *probe; /* of them, the one that decides, or NULL */
     char why[256]; /* the last failure, */
     time_t at;     /* its time, */
-    int refusal;   /* and that of its call */
+    int refusal;   /* and that of its call, until a file is stored */
 };
 
 TAILQ_HEAD(tier_gets, tier_get);

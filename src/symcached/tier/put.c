@@ -252,6 +252,7 @@ static void put_ended(struct tier_put *put, enum tier_reply reply,
         metrics_add(METRIC_TIER_SENT,
                     put->what == PUT_STORE ? put->call.size : 0);
         put->tier->stored += put->what == PUT_STORE;
+        put->tier->put.refusal = 0;
         note_stored_time(put);
         note_replaced(put);
         break;

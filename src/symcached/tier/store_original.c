@@ -234,6 +234,7 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
         if (!original->removes) {
             metrics_add(METRIC_TIER_STORED, 1);
             original->tier->stored++;
+            original->tier->put.refusal = 0;
             metrics_add(METRIC_TIER_SENT, call->size);
         }
         end(original, original->stored, "%s", detail);

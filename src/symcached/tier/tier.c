@@ -306,6 +306,7 @@ void tiers_configure(struct tiers *tiers, struct config *config)
     LIST_FOREACH(tier, &tiers->all, all)
     {
         tier->get.breaker = tier->put.breaker = closed;
+        tier->put.refusal = 0;
         if (config_tier(config, tier->name) == NULL) {
             tier_puts_stop(tiers, tier);
         }
@@ -408,9 +409,31 @@ static void add_results(cJSON *object, const struct tier *tier)
     cJSON_AddStringToObject(object, "failure", last->why);
 }
 
-cJSON *tiers_json(const struct tiers *tiers)
+/* The tier, or an unused one before its first call. */
+static const struct tier *look_up(const struct tiers *tiers, const char *name)
 {
     static const struct tier unused;
+    const struct tier *tier;
+
+    LIST_FOREACH(tier, &tiers->all, all)
+    {
+        if (strcmp(tier->name, name) == 0) {
+            return tier;
+        }
+    }
+    return &unused;
+}
+
+bool tiers_refuse_files(const struct tiers *tiers,
+                        const struct tier_config *config)
+{
+    const struct tier_way *way = &look_up(tiers, config->name)->put;
+
+    return way->breaker.state != BREAKER_CLOSED || way->refusal != 0;
+}
+
+cJSON *tiers_json(const struct tiers *tiers)
+{
     cJSON *array = cJSON_CreateArray(), *item;
     const struct tier_config *config = tiers->config->tiers;
     const struct tier *tier;
@@ -418,18 +441,12 @@ cJSON *tiers_json(const struct tiers *tiers)
     for (; config < tiers->config->tiers + tiers->config->ntiers &&
            cJSON_GetArraySize(array) < TIERS_SHOWN;
          config++) {
-        LIST_FOREACH(tier, &tiers->all, all)
-        {
-            if (strcmp(tier->name, config->name) == 0) {
-                break;
-            }
-        }
+        tier = look_up(tiers, config->name);
         item = cJSON_CreateObject();
         cJSON_AddStringToObject(item, "name", config->name);
         cJSON_AddStringToObject(item, "type", config_tier_kind(config->kind));
         cJSON_AddStringToObject(
             item, "place", config->url != NULL ? config->url : config->path);
-        tier = tier != NULL ? tier : &unused;
         cJSON_AddNumberToObject(item, "queue", tier->nputs);
         add_results(item, tier);
         add_way(item, "get", &tier->get);

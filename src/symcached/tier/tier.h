@@ -220,8 +220,8 @@ struct tier_original;
  * Stores the file that fd is open for as an original in the tier of
  * config->uploads, which must have one; path is as above.  When done says so,
  * it is durable there.  machine is this one, to which the object belongs then,
- * also if the same was there; or "".  A mere look, or comparison, calls the same
- * one of another machine TIER_ORIGINAL_OTHER.
+ * also if the same was there; or "".  A mere look, or comparison, calls the
+ * same one of another machine TIER_ORIGINAL_OTHER.
  * config must live until the end.  done is called once, never from inside this
  * function, and the handle is then invalid.  Returns NULL with errno.
  */
@@ -246,6 +246,10 @@ struct tier_original *tiers_remove_original(struct tiers *tiers,
 
 /* done is not called any more.  What was sent may have happened. */
 void tiers_original_cancel(struct tier_original *original);
+
+/* Has the tier failed to store files, and none since? */
+bool tiers_refuse_files(const struct tiers *tiers,
+                        const struct tier_config *config);
 
 /* The state of all tiers as an array; NULL when out of memory. */
 cJSON *tiers_json(const struct tiers *tiers);
