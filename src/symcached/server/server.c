@@ -432,6 +432,12 @@ static void page_uploads(struct server *s, struct url_path *t,
     upload_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
 }
 
+static void page_unread(struct server *s, struct url_path *t,
+                        const char *query, struct evhttp_request *req)
+{
+    unread_page(req);
+}
+
 static void page_symbfile(struct server *s, struct url_path *t,
                           const char *query, struct evhttp_request *req)
 {
@@ -518,6 +524,7 @@ static const struct page {
     {2, "status", RIGHT_READ, GET, false, false, page_status},
     {2, "symbolicated", RIGHT_READ, POST, false, false, page_report},
     {2, "uploads", RIGHT_UPLOAD, POST | PUT, true, true, page_uploads},
+    {2, "unread", RIGHT_UPLOAD, GET, false, false, page_unread},
     {2, "symbols-ranges", RIGHT_UPLOAD, POST, false, false, page_symbfile},
     {2, "symbols-returnpads", RIGHT_UPLOAD, POST, false, false, page_symbfile},
     {2, "symbfiles", RIGHT_UPLOAD, GET, false, true, page_symbfiles},

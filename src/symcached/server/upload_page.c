@@ -21,6 +21,7 @@
 #include "base/control.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/log_pause.h"
 #include "config/config.h"
 #include "debuginfo/identity/identity.h"
 #include "http/http.h"
@@ -520,6 +521,20 @@ static void on_removed(void *arg, int status, const char *text)
     cJSON_AddNumberToObject(object, "removed", 1);
     add_untold(object, text);
     reply_json(req, object);
+}
+
+void unread_page(struct evhttp_request *req)
+{
+    static struct log_pause pause;
+    unsigned n = log_pause_end(&pause);
+
+    if (n > 0) {
+        log_error(0, "upload: nginx could not write the body of one to "
+                     "\"uploads.spool\"; its error log has the reason (%u "
+                     "such uploads since this was last said)", n);
+    }
+    refusal_count(500);
+    reply_error(req, 500, "upload-failed", "the body could not be stored");
 }
 
 void discard_page(struct uploads *uploads, const struct config *config,

@@ -53,6 +53,9 @@ bool upload_place_spell(struct symstore_path *place,
 bool upload_boundary_read(struct evhttp_request *req,
                           char boundary[UPLOAD_BOUNDARY_SIZE]);
 
+/* GET /v1/unread: nginx could not write the body of an upload. */
+void unread_page(struct evhttp_request *req);
+
 /* POST /v1/discard/<name>/<id>/<file>[?try=1]: removes an uploaded file, for an
  * operator. */
 void discard_page(struct uploads *uploads, const struct config *config,
