@@ -105,6 +105,11 @@ SKIP: {
     is found(1), 1, '... and a pinned bundle is there';
     $ctl->run('uploads', 'unpin', @on, $paths[1]);
 }
+my $build = $t->write_file('uploads/.builds/p/%/1', "$paths[1]\n");
+like $ctl->run(@forget, 'web@1.0')->{out},
+    qr{^kept: a build has it  \Q$paths[1]\E  release web\@1\.0}m, 'forget: a bundle of a build';
+is found(1), 1, '... stays';
+unlink $build or die;
 my $r = $ctl->run(@forget, 'web@1.0');
 is $r->{code}, 0, 'forget' or diag explain $r;
 like $r->{out}, qr{^removed  \Q$paths[1]\E  release web\@1\.0  1 debug id$}m, '... says what it removes';

@@ -363,7 +363,7 @@ is ctl('pin', '--build', 1, 'a/b/c')->{code}, 2, 'pin by labels: 2';
 $ctl->is(ctl('forget', '--product', 'none'), 1, undef, qr/: no such build\n/,
          'none to forget: 1, and said so');
 my @admin = ('--socket', "unix:$dir/a.sock");
-like out('forget', '--product', 'q', '--build', 1, @admin), qr{^removed  \S*app60\.sym\nremoved  the build  q  main  1$},
+like out('forget', '--product', 'q', '--build', 1, @admin), qr{^removed  \S*app60\.sym\nkept: in other builds  1 file\nremoved  the build  q  main  1$},
     'forget says what it removes';
 ok !has(60), 'a file of that build alone';
 ok has(61) && has(62), 'and none of others';
@@ -399,7 +399,8 @@ sub forget_while {
 is forget_while(sub { put(66, '?product=s&build=2') })->{code}, 0,
     'a file that is sent for another build meanwhile stays'; # nobody answers a second request
 ok !-e "$root/.builds/s/%/1", 'and the build has gone';
-$ctl->is(forget_while(sub { put($_, '?product=s&build=1') for 66, 67 }), 3, qr{^removed  \S+app65\.sym$},
+$ctl->is(forget_while(sub { put($_, '?product=s&build=1') for 66, 67 }), 3,
+    qr{^removed  \S+app65\.sym\nkept: in other builds  1 file$},
     qr{\.builds/s/%/1: the build has been sent meanwhile\n}, 'a build that is sent meanwhile stays');
 is_deeply list('s/%/1'), [65, 66, 67], 'and has its files';
 
@@ -421,7 +422,7 @@ SKIP: {
         ? [qw(setpriv --bounding-set=-dac_override)] : undef;
     skip 'no setpriv, or no capability to drop', 3
         if $ctl->{wrapper} && $ctl->run('--version')->{code} != 0;
-    $ctl->is(ctl('forget', '--product', 'r', '--build', 1, @admin), 3, undef,
+    $ctl->is(ctl('forget', '--product', 'r', '--build', 1, @admin), 3, qr{^kept: in},
         qr{\.builds/r/main/1: Permission denied\n}, 'no right to forget');
 }
 chmod 0755, "$root/.builds/r/main";

@@ -30,8 +30,8 @@ struct upload_paths {
     size_t n;
 };
 
-/* Adds a path.  Returns false if it is there already. */
-static bool upload_paths_add(struct upload_paths *paths, const char *path)
+static bool upload_paths_have(const struct upload_paths *paths,
+                              const char *path)
 {
     uint64_t hash = table_hash_text(&paths->table, path);
     const char *other;
@@ -40,10 +40,20 @@ static bool upload_paths_add(struct upload_paths *paths, const char *path)
     while ((other = (const char *)table_next(&paths->table, hash, &at)) !=
            NULL) {
         if (strcmp(other, path) == 0) {
-            return false;
+            return true;
         }
     }
-    if (table_add(&paths->table, hash, (uintptr_t)path) != 0) {
+    return false;
+}
+
+/* Adds a path.  Returns false if it is there already. */
+static bool upload_paths_add(struct upload_paths *paths, const char *path)
+{
+    if (upload_paths_have(paths, path)) {
+        return false;
+    }
+    if (table_add(&paths->table, table_hash_text(&paths->table, path),
+                  (uintptr_t)path) != 0) {
         command_no_memory();
     }
     return true;
@@ -319,10 +329,31 @@ static void tell_removed(const struct settings *settings,
     print_labels(labels);
 }
 
-/* Removes the files of a build, and then its list.  handled has the files that
- * stay, and then those that were removed as well; begun is when the first list
- * was read. */
+/* They can be most of a build, so they are only counted. */
+static void tell_shared(const struct settings *settings, size_t n)
+{
+    cJSON *object;
+
+    if (n == 0) {
+        return;
+    }
+    if (settings->is_json) {
+        object = cJSON_CreateObject();
+        cJSON_AddNumberToObject(object, "removed", 0);
+        cJSON_AddStringToObject(object, "kept", "in other builds");
+        cJSON_AddNumberToObject(object, "files", (double)n);
+        printable_json(stdout, object);
+        cJSON_Delete(object);
+        return;
+    }
+    printf("kept: in other builds  %zu file%s\n", n, n == 1 ? "" : "s");
+}
+
+/* Removes the files of a build, and then its list.  kept has those of builds
+ * that stay, handled those that were removed before; begun is when the first
+ * list was read. */
 static int forget(const struct settings *settings,
+                  const struct upload_paths *kept,
                   struct upload_paths *handled, const char *tree,
                   const char *prefix, const struct build_labels *labels,
                   const struct timespec *begun,
@@ -332,7 +363,7 @@ static int forget(const struct settings *settings,
     const char *list, *path, *why;
     int code = COMMAND_OK, one;
     char text[PATH_MAX];
-    size_t size, at = 0;
+    size_t size, at = 0, shared = 0;
 
     list = upload_paths_read_list(handled, tree, labels, &size);
     if (list == NULL) {
@@ -340,6 +371,10 @@ static int forget(const struct settings *settings,
     }
     while ((path = build_list_next(list, size, &at)) != NULL) {
         if (!upload_paths_add(handled, path)) {
+            continue;
+        }
+        if (upload_paths_have(kept, path)) {
+            shared++;
             continue;
         }
         snprintf(text, sizeof(text), "%s%.2000s", prefix, path);
@@ -353,6 +388,7 @@ static int forget(const struct settings *settings,
         one = remove(settings, text);
         code = one > code ? one : code;
     }
+    tell_shared(settings, shared);
     if (code == COMMAND_OK) {
         code = remove_list(tree, labels, begun);
         if (code == COMMAND_OK) {
@@ -375,7 +411,7 @@ int upload_builds_forget(const struct settings *settings, const char *root,
 
     clock_gettime(CLOCK_REALTIME_COARSE, &begun); /* which files have */
     for (i = 0; i < TREES; i++) {
-        struct upload_paths paths = {.n = 0};
+        struct upload_paths kept = {.n = 0}, handled = {.n = 0};
 
         one = read_tree(tree, root, i, &lists);
         if (one != COMMAND_OK) {
@@ -383,11 +419,11 @@ int upload_builds_forget(const struct settings *settings, const char *root,
         }
         for (j = 0; j < lists.n && one == COMMAND_OK; j++) {
             if (!build_pattern_matches(pattern, &lists.builds[j].labels)) {
-                one = keep_path(&paths, tree, &lists.builds[j].labels);
+                one = keep_path(&kept, tree, &lists.builds[j].labels);
             }
         }
         if (one != COMMAND_OK) { /* it could have any of the files */
-            upload_paths_free(&paths);
+            upload_paths_free(&kept);
             build_lists_clear(&lists);
             return one;
         }
@@ -396,12 +432,13 @@ int upload_builds_forget(const struct settings *settings, const char *root,
                 continue;
             }
             n++;
-            one = forget(settings, &paths, tree,
+            one = forget(settings, &kept, &handled, tree,
                          trees[i][0] != '\0' ? ".try/" : "",
                          &lists.builds[j].labels, &begun, remove);
             code = one > code ? one : code;
         }
-        upload_paths_free(&paths);
+        upload_paths_free(&kept);
+        upload_paths_free(&handled);
         build_lists_clear(&lists);
     }
     return code == COMMAND_OK && n == 0

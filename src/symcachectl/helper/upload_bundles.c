@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "upload_bundles.h"
+#include "upload_builds.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -288,11 +289,25 @@ static bool is_gone(const char *root, const struct bundle_entry *entry)
     return lstat(path, &st) != 0 && errno == ENOENT;
 }
 
+struct sought {
+    const char *path;
+    bool found;
+};
+
+static void compare_path(void *arg, const char *path)
+{
+    struct sought *sought = arg;
+
+    sought->found |= strcmp(sought->path, path) == 0;
+}
+
 /* Why a bundle stays which has releases that the pattern matches, or NULL. */
 static const char *why_kept(const char *root, const struct bundle_entry *entry,
                             size_t n, const char *pattern)
 {
+    static const struct build_pattern all;
     char path[PATH_MAX];
+    struct sought sought = {.path = path};
     size_t i;
 
     for (i = 0; i < n; i++) {
@@ -301,6 +316,12 @@ static const char *why_kept(const char *root, const struct bundle_entry *entry,
         }
     }
     snprintf(path, sizeof(path), "%.2000s/%s", root, entry->path);
+    if (upload_builds_files(root, &all, compare_path, &sought) == COMMAND_IO) {
+        return "a list of builds cannot be read";
+    }
+    if (sought.found) {
+        return "a build has it";
+    }
     return lgetxattr(path, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0
                ? "pinned"
            : errno == ENODATA || errno == ENOTSUP

@@ -53,8 +53,8 @@ void bundle_tell_kept(const struct settings *settings,
                       const char *why);
 
 /* Calls remove for each bundle that has a release which the pattern matches,
- * and no other one, and that is not pinned; says of the others that they are
- * kept.  Returns an exit code. */
+ * and no other one, that no build has, and that is not pinned; says of the
+ * others that they are kept.  Returns an exit code. */
 int bundles_forget(const struct settings *settings, const char *root,
                    const char *pattern, bundle_remove_fn remove);
 
