@@ -224,7 +224,7 @@ void workdir_remove_stale(const char *root)
     closedir(dir);
 }
 
-static int make_own(struct workdir *w, const char *tmp)
+static int make_own(struct workdir *workdir, const char *tmp)
 {
     int tries, errnum;
 
@@ -232,23 +232,23 @@ static int make_own(struct workdir *w, const char *tmp)
         return -1;
     }
     for (tries = 0; tries < 10; tries++) {
-        snprintf(w->path, sizeof(w->path), "%.1100s/" RUN_PREFIX "XXXXXX",
-                 tmp);
-        if (mkdtemp(w->path) == NULL) {
+        snprintf(workdir->path, sizeof(workdir->path),
+                 "%.1100s/" RUN_PREFIX "XXXXXX", tmp);
+        if (mkdtemp(workdir->path) == NULL) {
             return -1;
         }
         /* mkdtemp() makes it 0700, but transcoders may run as another user */
-        (void)chmod(w->path, 0755);
+        (void)chmod(workdir->path, 0755);
 
-        w->lock = lock_directory(w->path);
-        if (w->lock != -1 && access(w->path, F_OK) == 0) {
+        workdir->lock = lock_directory(workdir->path);
+        if (workdir->lock != -1 && access(workdir->path, F_OK) == 0) {
             return 0;
         }
-        if (w->lock != -1) {
-            close(w->lock);
+        if (workdir->lock != -1) {
+            close(workdir->lock);
         } else if (errno != EWOULDBLOCK && errno != ENOENT) {
             errnum = errno; /* a file system without locks, for example */
-            (void)rmdir(w->path);
+            (void)rmdir(workdir->path);
             errno = errnum;
             return -1;
         }
@@ -258,32 +258,32 @@ static int make_own(struct workdir *w, const char *tmp)
 
 /* Only chooses a name; workdir_file() makes the directory when there is room.
  * The name is random, because other helpers may use the same root. */
-static void name_own(struct workdir *w, const char *tmp)
+static void name_own(struct workdir *workdir, const char *tmp)
 {
-    snprintf(w->path, sizeof(w->path), "%.1100s/" RUN_PREFIX "%llx", tmp,
-             random_number());
-    w->lock = -1;
+    snprintf(workdir->path, sizeof(workdir->path),
+             "%.1100s/" RUN_PREFIX "%llx", tmp, random_number());
+    workdir->lock = -1;
 }
 
 struct workdir *workdir_open(const char *root)
 {
     char tmp[WORKDIR_PATH_MAX];
-    struct workdir *w;
+    struct workdir *workdir;
 
     snprintf(tmp, sizeof(tmp), "%.1024s/" SYMCACHE_TMP_DIR, root);
-    w = calloc(1, sizeof(*w));
-    if (w == NULL) {
+    workdir = calloc(1, sizeof(*workdir));
+    if (workdir == NULL) {
         return NULL;
     }
-    if (make_own(w, tmp) != 0) {
+    if (make_own(workdir, tmp) != 0) {
         if (!disk_is_full(errno)) {
-            free(w);
+            free(workdir);
             return NULL;
         }
         log_warn(errno, "\"%s\" has no room for a work folder", root);
-        name_own(w, tmp);
+        name_own(workdir, tmp);
     }
-    return w;
+    return workdir;
 }
 
 void workdir_close(struct workdir *workdir)

@@ -249,17 +249,18 @@ static const struct config_field transcoder_fields[] = {
  * says otherwise.
  */
 static int choose_profile(struct config_reader *r, const cJSON *item,
-                          struct transcoder_config *t)
+                          struct transcoder_config *transcoder)
 {
-    const char *name = strrchr(t->command[0], '/');
+    const char *name = strrchr(transcoder->command[0], '/');
 
-    if (t->profile == PROFILE_DEFAULT) {
-        name = name != NULL ? name + 1 : t->command[0];
-        t->profile = strcmp(name, "pdb2symcache") == 0 ? PROFILE_NONE
-                                                       : PROFILE_STRICT;
+    if (transcoder->profile == PROFILE_DEFAULT) {
+        name = name != NULL ? name + 1 : transcoder->command[0];
+        transcoder->profile =
+            strcmp(name, "pdb2symcache") == 0 ? PROFILE_NONE : PROFILE_STRICT;
     }
-    return t->profile != PROFILE_NONE ||
-                   (!t->network && t->read == NULL && t->user == NULL)
+    return transcoder->profile != PROFILE_NONE ||
+                   (!transcoder->network && transcoder->read == NULL &&
+                    transcoder->user == NULL)
                ? 0
                : field_error(r, item,
                              "\"network\", \"read\" and \"user\" are for "
@@ -269,42 +270,44 @@ static int choose_profile(struct config_reader *r, const cJSON *item,
 /* Chooses the inputs where none are named, and refuses those of which nothing
  * of the kind can be made. */
 static int check_inputs(struct config_reader *r, const cJSON *item,
-                        struct transcoder_config *t)
+                        struct transcoder_config *transcoder)
 {
     char names[CONFIG_FORMATS_TEXT];
     unsigned wrong;
 
-    if (t->inputs == 0) {
-        t->inputs = t->makes == SYMCACHE_KIND_SYMCACHE
-                        ? 1u << FORMAT_PDB
-                        : config_format_inputs(t->makes);
+    if (transcoder->inputs == 0) {
+        transcoder->inputs = transcoder->makes == SYMCACHE_KIND_SYMCACHE
+                                 ? 1u << FORMAT_PDB
+                                 : config_format_inputs(transcoder->makes);
     }
-    wrong = t->inputs & ~config_format_inputs(t->makes);
+    wrong = transcoder->inputs & ~config_format_inputs(transcoder->makes);
     config_formats_print(names, wrong, "\" or \"");
-    return wrong == 0 ? 0
-                      : field_error(r, item, "no %s is made of \"%s\"",
-                                    symcache_kind_text(t->makes), names);
+    return wrong == 0
+               ? 0
+               : field_error(r, item, "no %s is made of \"%s\"",
+                             symcache_kind_text(transcoder->makes), names);
 }
 
 /* Refuses a transcoder with the same kind, major version and an input of
  * another one, as it would not be clear which of the two to run. */
 static int check_unique(struct config_reader *r, const cJSON *item,
                         const struct store_config *store,
-                        const struct transcoder_config *t)
+                        const struct transcoder_config *transcoder)
 {
     const struct transcoder_config *other;
     unsigned i;
 
-    for (other = store->transcoders; other < t; other++) {
+    for (other = store->transcoders; other < transcoder; other++) {
         for (i = 0; i < FORMATS; i++) {
-            if (other->version.major == t->version.major &&
-                other->makes == t->makes &&
-                (other->inputs & t->inputs & 1u << i)) {
+            if (other->version.major == transcoder->version.major &&
+                other->makes == transcoder->makes &&
+                (other->inputs & transcoder->inputs & 1u << i)) {
                 return field_error(
                     r, item,
                     "a second transcoder for major version %u and input "
                     "\"%s\"",
-                    (unsigned)t->version.major, config_format_name(i));
+                    (unsigned)transcoder->version.major,
+                    config_format_name(i));
             }
         }
     }
@@ -371,35 +374,36 @@ static int add_implied(struct config_reader *r, const cJSON *item,
                        struct store_config *store)
 {
     size_t i, named = store->ntranscoders;
-    struct transcoder_config *t, *of = NULL;
+    struct transcoder_config *transcoder, *of = NULL;
     int kind;
 
     for (i = 0; i < named; i++) {
-        t = &store->transcoders[i];
-        if (t->is_implied && strcmp(t->command[0], "pdb2symcache") == 0) {
-            t->inputs |= 1u << FORMAT_SYMBFILE;
-            of = t;
+        transcoder = &store->transcoders[i];
+        if (transcoder->is_implied &&
+            strcmp(transcoder->command[0], "pdb2symcache") == 0) {
+            transcoder->inputs |= 1u << FORMAT_SYMBFILE;
+            of = transcoder;
         }
-        t->is_implied = false;
+        transcoder->is_implied = false;
     }
     for (kind = 0; of != NULL && kind < SYMCACHE_KINDS; kind++) {
         if (config_format_inputs((symcache_kind_e)kind) == 0 ||
             has_kind(store, (symcache_kind_e)kind)) {
             continue;
         }
-        t = &store->transcoders[store->ntranscoders++];
-        t->is_implied = true;
-        t->makes = (symcache_kind_e)kind;
-        t->version = (symcache_version_t){
-            kind == SYMCACHE_KIND_JSCACHE ? 2 : 1, 0, 0};
-        t->inputs = config_format_inputs(t->makes);
-        t->profile = of->profile;
-        t->time = of->time;
-        t->memory = of->memory;
-        t->disk = of->disk;
-        t->parallel = of->parallel;
-        t->command = command_for(of->command, t->makes);
-        if (t->command == NULL) {
+        transcoder = &store->transcoders[store->ntranscoders++];
+        transcoder->is_implied = true;
+        transcoder->makes = (symcache_kind_e)kind;
+        transcoder->version =
+            (symcache_version_t){kind == SYMCACHE_KIND_JSCACHE ? 2 : 1, 0, 0};
+        transcoder->inputs = config_format_inputs(transcoder->makes);
+        transcoder->profile = of->profile;
+        transcoder->time = of->time;
+        transcoder->memory = of->memory;
+        transcoder->disk = of->disk;
+        transcoder->parallel = of->parallel;
+        transcoder->command = command_for(of->command, transcoder->makes);
+        if (transcoder->command == NULL) {
             return field_error(r, item, "out of memory");
         }
     }
@@ -410,7 +414,7 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
     struct store_config *store = at;
-    struct transcoder_config *t;
+    struct transcoder_config *transcoder;
     const cJSON *child;
 
     if (r->types == NULL) {
@@ -428,17 +432,17 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
     }
 
     for (child = item->child; child != NULL; child = child->next) {
-        t = &store->transcoders[store->ntranscoders++];
-        t->makes = SYMCACHE_KIND_SYMCACHE;
-        t->is_implied = cJSON_GetObjectItem(child, "makes") == NULL;
-        t->time = r->config->limits.transcode_time;
-        t->memory = r->config->limits.transcode_memory;
-        t->disk = DEFAULT_DISK;
+        transcoder = &store->transcoders[store->ntranscoders++];
+        transcoder->makes = SYMCACHE_KIND_SYMCACHE;
+        transcoder->is_implied = cJSON_GetObjectItem(child, "makes") == NULL;
+        transcoder->time = r->config->limits.transcode_time;
+        transcoder->memory = r->config->limits.transcode_memory;
+        transcoder->disk = DEFAULT_DISK;
         if (field_object(r, child, transcoder_fields, COUNT(transcoder_fields),
-                         t) != 0 ||
-            check_inputs(r, child, t) != 0 ||
-            choose_profile(r, child, t) != 0 ||
-            check_unique(r, child, store, t) != 0) {
+                         transcoder) != 0 ||
+            check_inputs(r, child, transcoder) != 0 ||
+            choose_profile(r, child, transcoder) != 0 ||
+            check_unique(r, child, store, transcoder) != 0) {
             return -1;
         }
     }

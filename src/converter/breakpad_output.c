@@ -70,15 +70,15 @@ struct breakpad_output {
     size_t num_lines, line_room;
 };
 
-static void put(struct breakpad_output *s, const char *data, size_t size)
+static void put(struct breakpad_output *output, const char *data, size_t size)
 {
-    s->has_failed |= memory_output_write(&s->out, data, size) != 0;
+    output->has_failed |= memory_output_write(&output->out, data, size) != 0;
 }
 
-static void print(struct breakpad_output *s, const char *format, ...)
+static void print(struct breakpad_output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void print(struct breakpad_output *s, const char *format, ...)
+static void print(struct breakpad_output *output, const char *format, ...)
 {
     char text[LINE_MAX_TEXT];
     va_list args;
@@ -87,53 +87,54 @@ static void print(struct breakpad_output *s, const char *format, ...)
     va_start(args, format);
     n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    put(s, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+    put(output, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
 /* The rest of a line.  A line feed in it would begin another record. */
-static void put_rest(struct breakpad_output *s, const struct symc_string *text)
+static void put_rest(struct breakpad_output *output,
+                     const struct symc_string *text)
 {
-    size_t i, at = s->out.size;
+    size_t i, at = output->out.size;
 
-    put(s, text->data, text->size);
-    for (i = at; i < s->out.size; i++) {
-        if (s->out.data[i] < ' ') {
-            s->out.data[i] = ' ';
+    put(output, text->data, text->size);
+    for (i = at; i < output->out.size; i++) {
+        if (output->out.data[i] < ' ') {
+            output->out.data[i] = ' ';
         }
     }
-    put(s, "\n", 1);
+    put(output, "\n", 1);
 }
 
 /* dump_syms writes names as people read them, and readers take them so.  A
  * name that keeps libiberty busy or crashes it ends this process, as any bad
  * file may. */
-static void readable(struct breakpad_output *s,
+static void readable(struct breakpad_output *output,
                      const struct symc_function_parts *parts,
                      struct symc_string *name)
 {
     size_t size;
 
     if (linkage_sniff(&parts->name, parts->language) &&
-        linkage_demangle(&parts->name, parts->language, s->room, &size)) {
-        *name = (struct symc_string){s->room, size};
+        linkage_demangle(&parts->name, parts->language, output->room, &size)) {
+        *name = (struct symc_string){output->room, size};
         return;
     }
-    (void)demangle(&parts->name, parts->language, s->room, name);
+    (void)demangle(&parts->name, parts->language, output->room, name);
 }
 
-static void put_name(struct breakpad_output *s, uint32_t function)
+static void put_name(struct breakpad_output *output, uint32_t function)
 {
     static const struct symc_string unknown = {"<name omitted>", 14};
     struct symc_function_parts parts;
     struct symc_string name;
 
-    symc_reader_function(&s->reader, function, &parts);
+    symc_reader_function(&output->reader, function, &parts);
     if (parts.name.data == NULL || parts.name.size == 0) {
         name = unknown;
     } else {
-        readable(s, &parts, &name);
+        readable(output, &parts, &name);
     }
-    put_rest(s, &name);
+    put_rest(output, &name);
 }
 
 /* the head ---------------------------------------------------------------- */
@@ -162,68 +163,69 @@ static const char *arch_name(uint32_t arch)
     }
 }
 
-static void put_head(struct breakpad_output *s, const uint8_t *data,
+static void put_head(struct breakpad_output *output, const uint8_t *data,
                      size_t size, const char *name)
 {
     const struct symc_string module = {name, strlen(name)};
-    const uint8_t *guid = s->reader.data + SYMC_AT_GUID;
+    const uint8_t *guid = output->reader.data + SYMC_AT_GUID;
     struct elf_identity identity;
     char error[200];
     bool is_elf = elf_sniff(data, size);
     unsigned i;
 
-    print(s, "MODULE %s %s ",
+    print(output, "MODULE %s %s ",
           is_elf                    ? "Linux"
           : macho_sniff(data, size) ? "mac"
                                     : "windows",
-          arch_name(symc_load(s->reader.data + SYMC_AT_ARCH)));
+          arch_name(symc_load(output->reader.data + SYMC_AT_ARCH)));
     for (i = 0; i < 16; i++) {
-        print(s, "%02X", guid[i]);
+        print(output, "%02X", guid[i]);
     }
-    print(s, "%" PRIX32 " ", symc_load(s->reader.data + SYMC_AT_AGE));
-    put_rest(s, &module);
+    print(output, "%" PRIX32 " ",
+          symc_load(output->reader.data + SYMC_AT_AGE));
+    put_rest(output, &module);
     if (is_elf &&
         elf_identity_read(data, size, &identity, error, sizeof(error)) == 0 &&
         identity.build_id_size > 0) {
-        print(s, "INFO CODE_ID ");
+        print(output, "INFO CODE_ID ");
         for (i = 0; i < identity.build_id_size; i++) {
-            print(s, "%02X", identity.build_id[i]);
+            print(output, "%02X", identity.build_id[i]);
         }
-        print(s, "\n");
+        print(output, "\n");
     }
-    print(s, "INFO GENERATOR ngx_symcache\n");
+    print(output, "INFO GENERATOR ngx_symcache\n");
 }
 
-static int put_files(struct breakpad_output *s)
+static int put_files(struct breakpad_output *output)
 {
     const struct symc_string *path;
     uint32_t i;
 
-    for (i = 0; i < s->reader.num_files; i++) {
-        path = source_path(&s->path, &s->reader, i);
+    for (i = 0; i < output->reader.num_files; i++) {
+        path = source_path(&output->path, &output->reader, i);
         if (path == NULL) {
             return -1;
         }
-        print(s, "FILE %" PRIu32 " ", i);
-        put_rest(s, path);
+        print(output, "FILE %" PRIu32 " ", i);
+        put_rest(output, path);
     }
-    if (s->has_no_file) {
-        print(s, "FILE %" PRIu32 " ?\n", i);
+    if (output->has_no_file) {
+        print(output, "FILE %" PRIu32 " ?\n", i);
     }
     return 0;
 }
 
 /* frames ------------------------------------------------------------------ */
 
-static void read_frames(const struct breakpad_output *s, uint32_t location,
-                        struct frame_list *list)
+static void read_frames(const struct breakpad_output *output,
+                        uint32_t location, struct frame_list *list)
 {
     struct symc_location all[DEPTH_MAX];
     struct symc_frames frames;
     struct symc_frame frame;
     size_t n = 0, i;
 
-    symc_reader_frames(&s->reader, location, &frames);
+    symc_reader_frames(&output->reader, location, &frames);
     while (n < DEPTH_MAX && symc_reader_next(&frames, &frame)) {
         all[n++] = frame.location;
     }
@@ -236,31 +238,33 @@ static void read_frames(const struct breakpad_output *s, uint32_t location,
     list->n = n;
 }
 
-static void mark_inlined(struct breakpad_output *s)
+static void mark_inlined(struct breakpad_output *output)
 {
     struct frame_list list;
     uint32_t i;
     size_t k;
 
-    for (i = 0; i < s->reader.num_ranges; i++) {
-        read_frames(s, symc_reader_range_location(&s->reader, i), &list);
+    for (i = 0; i < output->reader.num_ranges; i++) {
+        read_frames(output, symc_reader_range_location(&output->reader, i),
+                    &list);
         for (k = 1; k < list.n; k++) {
-            if (list.at[k].function < s->reader.num_functions) {
-                s->is_inlined[list.at[k].function] = true;
+            if (list.at[k].function < output->reader.num_functions) {
+                output->is_inlined[list.at[k].function] = true;
             }
-            s->has_no_file |= list.at[k - 1].file >= s->reader.num_files;
+            output->has_no_file |=
+                list.at[k - 1].file >= output->reader.num_files;
         }
     }
 }
 
-static void put_origins(struct breakpad_output *s)
+static void put_origins(struct breakpad_output *output)
 {
     uint32_t i;
 
-    for (i = 0; i < s->reader.num_functions; i++) {
-        if (s->is_inlined[i]) {
-            print(s, "INLINE_ORIGIN %" PRIu32 " ", i);
-            put_name(s, i);
+    for (i = 0; i < output->reader.num_functions; i++) {
+        if (output->is_inlined[i]) {
+            print(output, "INLINE_ORIGIN %" PRIu32 " ", i);
+            put_name(output, i);
         }
     }
 }
@@ -268,14 +272,14 @@ static void put_origins(struct breakpad_output *s)
 /* functions --------------------------------------------------------------- */
 
 /* Ends the calls from a depth on. */
-static int close_inline_records(struct breakpad_output *s, uint32_t depth)
+static int close_inline_records(struct breakpad_output *output, uint32_t depth)
 {
-    while (s->num_open > depth) {
-        if (array_need(&s->calls, &s->call_room, s->num_calls + 1,
-                       sizeof(*s->calls)) != 0) {
+    while (output->num_open > depth) {
+        if (array_need(&output->calls, &output->call_room,
+                       output->num_calls + 1, sizeof(*output->calls)) != 0) {
             return -1;
         }
-        s->calls[s->num_calls++] = s->open[--s->num_open];
+        output->calls[output->num_calls++] = output->open[--output->num_open];
     }
     return 0;
 }
@@ -288,7 +292,7 @@ static bool is_same_inline_record(const struct inline_record *a,
 }
 
 /* Adds the calls of one range to those that are open. */
-static int add_inline_records(struct breakpad_output *s,
+static int add_inline_records(struct breakpad_output *output,
                               const struct frame_list *list, uint32_t start,
                               uint32_t end)
 {
@@ -302,38 +306,40 @@ static int add_inline_records(struct breakpad_output *s,
                                       list->at[i + 1].function,
                                       list->at[i].file,
                                       list->at[i].line};
-        if (i < s->num_open && is_same_inline_record(&s->open[i], &call)) {
-            s->open[i].end = end;
+        if (i < output->num_open &&
+            is_same_inline_record(&output->open[i], &call)) {
+            output->open[i].end = end;
             continue;
         }
-        if (close_inline_records(s, i) != 0) {
+        if (close_inline_records(output, i) != 0) {
             return -1;
         }
-        s->open[s->num_open++] = call;
+        output->open[output->num_open++] = call;
     }
-    return close_inline_records(s, i);
+    return close_inline_records(output, i);
 }
 
-static int add_line_record(struct breakpad_output *s,
+static int add_line_record(struct breakpad_output *output,
                            const struct symc_location *at, uint32_t start,
                            uint32_t end)
 {
     struct line_record *last;
 
-    if (at->file >= s->reader.num_files) {
+    if (at->file >= output->reader.num_files) {
         return 0;
     }
-    last = s->num_lines > 0 ? &s->lines[s->num_lines - 1] : NULL;
+    last =
+        output->num_lines > 0 ? &output->lines[output->num_lines - 1] : NULL;
     if (last != NULL && last->end == start && last->file == at->file &&
         last->line == at->line) {
         last->end = end;
         return 0;
     }
-    if (array_need(&s->lines, &s->line_room, s->num_lines + 1,
-                   sizeof(*s->lines)) != 0) {
+    if (array_need(&output->lines, &output->line_room, output->num_lines + 1,
+                   sizeof(*output->lines)) != 0) {
         return -1;
     }
-    s->lines[s->num_lines++] =
+    output->lines[output->num_lines++] =
         (struct line_record){start, end, at->file, at->line};
     return 0;
 }
@@ -348,91 +354,96 @@ static int compare_inline_records(const void *a, const void *b)
     return x->depth < y->depth ? -1 : x->depth > y->depth;
 }
 
-static int put_func_record(struct breakpad_output *s)
+static int put_func_record(struct breakpad_output *output)
 {
     const struct inline_record *call;
     const struct line_record *line;
 
-    if (s->function == SYMC_NONE) {
+    if (output->function == SYMC_NONE) {
         return 0;
     }
-    if (close_inline_records(s, 0) != 0) {
+    if (close_inline_records(output, 0) != 0) {
         return -1;
     }
-    print(s, "FUNC %" PRIx32 " %" PRIx32 " 0 ", s->start, s->end - s->start);
-    put_name(s, s->function);
-    if (s->num_calls > 0) {
-        qsort(s->calls, s->num_calls, sizeof(*s->calls),
+    print(output, "FUNC %" PRIx32 " %" PRIx32 " 0 ", output->start,
+          output->end - output->start);
+    put_name(output, output->function);
+    if (output->num_calls > 0) {
+        qsort(output->calls, output->num_calls, sizeof(*output->calls),
               compare_inline_records);
     }
-    for (call = s->calls; call != s->calls + s->num_calls; call++) {
-        print(s,
+    for (call = output->calls; call != output->calls + output->num_calls;
+         call++) {
+        print(output,
               "INLINE %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIx32
               " %" PRIx32 "\n",
               call->depth, call->line,
-              call->file < s->reader.num_files ? call->file
-                                               : s->reader.num_files,
+              call->file < output->reader.num_files ? call->file
+                                                    : output->reader.num_files,
               call->function, call->start, call->end - call->start);
     }
-    for (line = s->lines; line != s->lines + s->num_lines; line++) {
-        print(s, "%" PRIx32 " %" PRIx32 " %" PRIu32 " %" PRIu32 "\n",
+    for (line = output->lines; line != output->lines + output->num_lines;
+         line++) {
+        print(output, "%" PRIx32 " %" PRIx32 " %" PRIu32 " %" PRIu32 "\n",
               line->start, line->end - line->start, line->line, line->file);
     }
-    s->num_calls = s->num_lines = 0;
-    s->function = SYMC_NONE;
+    output->num_calls = output->num_lines = 0;
+    output->function = SYMC_NONE;
     return 0;
 }
 
-static int put_range_records(struct breakpad_output *s, uint32_t i)
+static int put_range_records(struct breakpad_output *output, uint32_t i)
 {
-    uint32_t start = symc_reader_range(&s->reader, i), function, end;
+    uint32_t start = symc_reader_range(&output->reader, i), function, end;
     struct symc_function_parts parts;
     struct frame_list list;
 
-    end = i + 1 < s->reader.num_ranges ? symc_reader_range(&s->reader, i + 1)
-                                       : start + 1;
-    read_frames(s, symc_reader_range_location(&s->reader, i), &list);
+    end = i + 1 < output->reader.num_ranges
+              ? symc_reader_range(&output->reader, i + 1)
+              : start + 1;
+    read_frames(output, symc_reader_range_location(&output->reader, i), &list);
     function = list.n > 0 ? list.at[0].function : SYMC_NONE;
     if (list.n == 0 ||
-        symc_reader_function(&s->reader, function, &parts) != 0) {
-        return put_func_record(s);
+        symc_reader_function(&output->reader, function, &parts) != 0) {
+        return put_func_record(output);
     }
     if (parts.language == SYMC_NONE) {
-        if (put_func_record(s) != 0) {
+        if (put_func_record(output) != 0) {
             return -1;
         }
-        if (s->last_public != function) {
-            print(s, "PUBLIC %" PRIx32 " 0 ", start);
-            put_name(s, function);
-            s->last_public = function;
+        if (output->last_public != function) {
+            print(output, "PUBLIC %" PRIx32 " 0 ", start);
+            put_name(output, function);
+            output->last_public = function;
         }
         return 0;
     }
-    if (s->function != function || s->end != start) {
-        if (put_func_record(s) != 0) {
+    if (output->function != function || output->end != start) {
+        if (put_func_record(output) != 0) {
             return -1;
         }
-        s->function = function;
-        s->start = start;
+        output->function = function;
+        output->start = start;
     }
-    s->end = end;
-    return add_inline_records(s, &list, start, end) != 0 ||
-                   add_line_record(s, &list.at[list.n - 1], start, end) != 0
+    output->end = end;
+    return add_inline_records(output, &list, start, end) != 0 ||
+                   add_line_record(output, &list.at[list.n - 1], start, end) !=
+                       0
                ? -1
                : 0;
 }
 
-static int put_func_records(struct breakpad_output *s)
+static int put_func_records(struct breakpad_output *output)
 {
     uint32_t i;
 
-    s->function = s->last_public = SYMC_NONE;
-    for (i = 0; i < s->reader.num_ranges; i++) {
-        if (put_range_records(s, i) != 0) {
+    output->function = output->last_public = SYMC_NONE;
+    for (i = 0; i < output->reader.num_ranges; i++) {
+        if (put_range_records(output, i) != 0) {
             return -1;
         }
     }
-    return put_func_record(s);
+    return put_func_record(output);
 }
 
 /* all of it --------------------------------------------------------------- */
@@ -455,7 +466,7 @@ static bool is_image_of(const struct supplement *beside,
 
 /* Writes the STACK records of a file, if it has any.  If they cannot be read,
  * none are written, but the names are kept. */
-static int put_records(struct breakpad_output *s, const uint8_t *data,
+static int put_records(struct breakpad_output *output, const uint8_t *data,
                        size_t size, bool *has_any)
 {
     const symcache_kind_e wanted = SYMCACHE_KIND_CFICACHE;
@@ -471,28 +482,28 @@ static int put_records(struct breakpad_output *s, const uint8_t *data,
                            &failure) == 0 &&
                memory.size > 0;
     if (*has_any) {
-        put(s, (const char *)memory.data, memory.size);
+        put(output, (const char *)memory.data, memory.size);
     }
     free(memory.data);
     return failure.code == FAILURE_LIMIT ? -1 : 0;
 }
 
 /* Windows unwinds all processors but x86 by tables that are in the image. */
-static int put_frames(struct breakpad_output *s, const uint8_t *data,
+static int put_frames(struct breakpad_output *output, const uint8_t *data,
                       size_t size, struct debuginfo_result *result)
 {
     const struct supplement *beside = supplement_get();
     bool has_any;
 
-    if (put_records(s, data, size, &has_any) != 0) {
+    if (put_records(output, data, size, &has_any) != 0) {
         return -1;
     }
     if (has_any || !result->is_pdb ||
-        symc_load(s->reader.data + SYMC_AT_ARCH) / 100 == ARCH_X86) {
+        symc_load(output->reader.data + SYMC_AT_ARCH) / 100 == ARCH_X86) {
         return 0;
     }
     if (is_image_of(beside, result)) {
-        return put_records(s, beside->image.data, beside->image.size,
+        return put_records(output, beside->image.data, beside->image.size,
                            &has_any);
     }
     if (result->note[0] == '\0') {
@@ -504,27 +515,27 @@ static int put_frames(struct breakpad_output *s, const uint8_t *data,
     return 0;
 }
 
-static int write_text(struct breakpad_output *s, const uint8_t *data,
+static int write_text(struct breakpad_output *output, const uint8_t *data,
                       size_t size, const char *name,
                       const struct symc_sink *sink,
                       struct debuginfo_result *result, struct failure *failure)
 {
-    s->is_inlined = calloc((size_t)s->reader.num_functions + 1, 1);
-    s->room = malloc(DEMANGLE_ROOM);
-    if (s->is_inlined == NULL || s->room == NULL) {
+    output->is_inlined = calloc((size_t)output->reader.num_functions + 1, 1);
+    output->room = malloc(DEMANGLE_ROOM);
+    if (output->is_inlined == NULL || output->room == NULL) {
         return failure_memory(failure);
     }
-    put_head(s, data, size, name);
-    mark_inlined(s);
-    if (put_files(s) != 0) {
+    put_head(output, data, size, name);
+    mark_inlined(output);
+    if (put_files(output) != 0) {
         return failure_memory(failure);
     }
-    put_origins(s);
-    if (put_func_records(s) != 0 || put_frames(s, data, size, result) != 0 ||
-        s->has_failed) {
+    put_origins(output);
+    if (put_func_records(output) != 0 ||
+        put_frames(output, data, size, result) != 0 || output->has_failed) {
         return failure_memory(failure);
     }
-    return sink->write(sink->context, s->out.data, s->out.size) == 0
+    return sink->write(sink->context, output->out.data, output->out.size) == 0
                ? 0
                : failure_writer(failure, SYMC_NO_WRITE);
 }
@@ -537,32 +548,32 @@ int sym_output(const uint8_t *data, size_t size, const char *name,
     const struct debuginfo_maker *maker = input_maker(data, size, &wanted);
     struct memory_output memory = {NULL, 0, 0};
     const struct symc_sink to_memory = {memory_output_write, &memory};
-    struct breakpad_output *s = calloc(1, sizeof(*s));
+    struct breakpad_output *output = calloc(1, sizeof(*output));
     char error[512];
     int rc = -1;
 
-    if (s == NULL) {
+    if (output == NULL) {
         return failure_memory(failure);
     }
     if (maker == NULL) {
         failure_set(failure, FAILURE_PORTABLE,
                     "is a PDB of .NET, for which Breakpad has no text");
     } else if (maker->convert(data, size, &to_memory, result, failure) == 0) {
-        rc =
-            symc_reader_open(&s->reader, memory.data, memory.size, error,
-                             sizeof(error)) == SYMC_OPENED &&
-                    symc_verify(&s->reader, error, sizeof(error)) == SYMC_SOUND
-                ? write_text(s, data, size, name, sink, result, failure)
-                : failure_set(failure, FAILURE_DAMAGED, "is damaged: %s",
-                              error);
+        rc = symc_reader_open(&output->reader, memory.data, memory.size, error,
+                              sizeof(error)) == SYMC_OPENED &&
+                     symc_verify(&output->reader, error, sizeof(error)) ==
+                         SYMC_SOUND
+                 ? write_text(output, data, size, name, sink, result, failure)
+                 : failure_set(failure, FAILURE_DAMAGED, "is damaged: %s",
+                               error);
     }
-    source_path_free(&s->path);
-    free(s->is_inlined);
-    free(s->room);
-    free(s->calls);
-    free(s->lines);
-    free(s->out.data);
+    source_path_free(&output->path);
+    free(output->is_inlined);
+    free(output->room);
+    free(output->calls);
+    free(output->lines);
+    free(output->out.data);
     free(memory.data);
-    free(s);
+    free(output);
     return rc;
 }

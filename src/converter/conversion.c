@@ -22,16 +22,17 @@ bool conversion_output(const char *name, symcache_kind_e *output)
            derived_is_made(*output);
 }
 
-bool conversion_has_files(const struct conversion *c)
+bool conversion_has_files(const struct conversion *conversion)
 {
-    const char *const paths[] = {c->image, c->dwp, c->symbol_map,
-                                 c->line_mapping};
+    const char *const paths[] = {conversion->image, conversion->dwp,
+                                 conversion->symbol_map,
+                                 conversion->line_mapping};
     size_t i;
 
     for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         if (paths[i] != NULL && access(paths[i], R_OK) != 0) {
-            fprintf(stderr, "%s: %s: cannot be opened: %s\n", c->program,
-                    paths[i], strerror(errno));
+            fprintf(stderr, "%s: %s: cannot be opened: %s\n",
+                    conversion->program, paths[i], strerror(errno));
             return false;
         }
     }
@@ -39,14 +40,17 @@ bool conversion_has_files(const struct conversion *c)
 }
 
 /* A name of the output that was not given ends as no input does. */
-static int check_output(const struct conversion *c, struct failure *failure)
+static int check_output(const struct conversion *conversion,
+                        struct failure *failure)
 {
-    const char *const inputs[] = {c->input, c->map, c->altlink, c->image,
-                                  c->dwp, c->symbol_map, c->line_mapping};
+    const char *const inputs[] = {
+        conversion->input,       conversion->map, conversion->altlink,
+        conversion->image,       conversion->dwp, conversion->symbol_map,
+        conversion->line_mapping};
 
-    return c->output == NULL || strcmp(c->output, "-") == 0
+    return conversion->output == NULL || strcmp(conversion->output, "-") == 0
                ? 0
-               : output_file_check(c->output, inputs,
+               : output_file_check(conversion->output, inputs,
                                    sizeof(inputs) / sizeof(inputs[0]),
                                    failure);
 }
@@ -75,24 +79,25 @@ static int make_folder(const struct debuginfo_result *r, const char *name,
 }
 
 /* Makes the path of the output that was not named. */
-static int make_path(const struct conversion *c,
+static int make_path(const struct conversion *conversion,
                      const struct debuginfo_result *r, char *path, size_t size,
                      struct failure *failure)
 {
     size_t n;
     char version[SYMCACHE_VERSION_TEXT_MAX + 1];
-    const char *name = basename(c->input);
+    const char *name = basename(conversion->input);
 
-    n = (size_t)snprintf(path, size, "%s%s", c->folder,
-                         c->makes_tree ? "" : "/");
+    n = (size_t)snprintf(path, size, "%s%s", conversion->folder,
+                         conversion->makes_tree ? "" : "/");
     if (n >= size) {
         return failure_set(failure, FAILURE_IO, "output: name too long");
     }
-    if (c->makes_tree && make_folder(r, name, path, size, failure) != 0) {
+    if (conversion->makes_tree &&
+        make_folder(r, name, path, size, failure) != 0) {
         return -1;
     }
     n = strlen(path);
-    if (c->is_text) {
+    if (conversion->is_text) {
         return (size_t)snprintf(path + n, size - n, "%s.cfi", name) >= size - n
                    ? failure_set(failure, FAILURE_IO, "output: name too long")
                    : 0;
@@ -107,7 +112,7 @@ static int make_path(const struct conversion *c,
 
 /* Runs the parser, and once more if it has said that .dwo files are missing.
  * A transcoder's input lies alone. */
-static int parse_in_process(const struct conversion *c,
+static int parse_in_process(const struct conversion *conversion,
                             struct parser_process_job *job,
                             const volatile sig_atomic_t *stop,
                             struct debuginfo_result *result,
@@ -116,7 +121,7 @@ static int parse_in_process(const struct conversion *c,
     if (parser_process_run(job, stop, result, failure) != 0) {
         return -1;
     }
-    if (!result->lacks_split || !c->is_durable) {
+    if (!result->lacks_split || !conversion->is_durable) {
         return 0;
     }
     if (ftruncate(job->output_fd, 0) != 0 ||
@@ -127,50 +132,51 @@ static int parse_in_process(const struct conversion *c,
     return parser_process_run(job, stop, result, failure);
 }
 
-static int convert_checked(const struct conversion *c,
+static int convert_checked(const struct conversion *conversion,
                            struct output_file *output,
                            struct parser_process_job *job,
                            const volatile sig_atomic_t *stop,
                            struct failure *failure)
 {
     char made[PATH_MAX];
-    const char *path = c->output;
+    const char *path = conversion->output;
     struct debuginfo_result result;
 
-    if (check_output(c, failure) != 0 ||
-        output_file_open(output, path, c->folder, failure) != 0) {
+    if (check_output(conversion, failure) != 0 ||
+        output_file_open(output, path, conversion->folder, failure) != 0) {
         return -1;
     }
     job->output_fd = output->fd;
-    if (parse_in_process(c, job, stop, &result, failure) != 0) {
+    if (parse_in_process(conversion, job, stop, &result, failure) != 0) {
         return -1;
     }
     if (result.note[0] != '\0') {
-        fprintf(stderr, "%s: %s: note: %s\n", c->program, conversion_shown(c),
-                result.note);
+        fprintf(stderr, "%s: %s: note: %s\n", conversion->program,
+                conversion_shown(conversion), result.note);
     }
     if (path == NULL) {
         path = made;
-        if (make_path(c, &result, made, sizeof(made), failure) != 0) {
+        if (make_path(conversion, &result, made, sizeof(made), failure) != 0) {
             return -1;
         }
     }
-    if (output_file_publish(output, path, c->is_durable, failure) != 0) {
+    if (output_file_publish(output, path, conversion->is_durable, failure) !=
+        0) {
         return -1;
     }
-    if (c->check != NULL) {
-        output_check_run(c->check, output->fd, &result);
+    if (conversion->check != NULL) {
+        output_check_run(conversion->check, output->fd, &result);
     }
     return 0;
 }
 
-enum failure_code conversion_make(const struct conversion *c, int input,
-                                  int map, int output,
+enum failure_code conversion_make(const struct conversion *conversion,
+                                  int input, int map, int output,
                                   const volatile sig_atomic_t *stop,
                                   struct failure *failure)
 {
     struct debuginfo_result result;
-    const struct parser_process_job job = {.conversion = c,
+    const struct parser_process_job job = {.conversion = conversion,
                                            .input_fd = input,
                                            .map_fd = map,
                                            .output_fd = output};
@@ -181,8 +187,8 @@ enum failure_code conversion_make(const struct conversion *c, int input,
         return failure->code;
     }
     if (result.note[0] != '\0') {
-        fprintf(stderr, "%s: %s: note: %s\n", c->program, conversion_shown(c),
-                result.note);
+        fprintf(stderr, "%s: %s: note: %s\n", conversion->program,
+                conversion_shown(conversion), result.note);
     }
     return FAILURE_NONE;
 }
@@ -200,26 +206,26 @@ static int open_input(const char *path, const char *what,
     return fd;
 }
 
-enum failure_code conversion_run(const struct conversion *c,
+enum failure_code conversion_run(const struct conversion *conversion,
                                  const volatile sig_atomic_t *stop)
 {
     struct output_file output = {-1, 0, ""};
-    struct parser_process_job job = {.conversion = c, .map_fd = -1};
+    struct parser_process_job job = {.conversion = conversion, .map_fd = -1};
     struct failure failure = {FAILURE_NONE, ""};
 
-    job.input_fd = open_input(c->input, "", &failure);
-    if (job.input_fd >= 0 && c->map != NULL) {
-        job.map_fd = open_input(c->map, c->map, &failure);
+    job.input_fd = open_input(conversion->input, "", &failure);
+    if (job.input_fd >= 0 && conversion->map != NULL) {
+        job.map_fd = open_input(conversion->map, conversion->map, &failure);
     }
     if (failure.code == FAILURE_NONE) {
-        convert_checked(c, &output, &job, stop, &failure);
+        convert_checked(conversion, &output, &job, stop, &failure);
     }
     fd_close(job.map_fd);
     fd_close(job.input_fd);
     output_file_close(&output);
     if (*stop == 0 && failure.text[0] != '\0') {
-        fprintf(stderr, "%s: %s: %s\n", c->program, conversion_shown(c),
-                failure.text);
+        fprintf(stderr, "%s: %s: %s\n", conversion->program,
+                conversion_shown(conversion), failure.text);
     }
     return failure.code;
 }

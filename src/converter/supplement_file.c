@@ -123,7 +123,7 @@ static bool ask_link(const struct conversion *c, const uint8_t *data,
            memchr(link->path, '\0', sizeof(link->path)) != NULL;
 }
 
-static bool map_file(const char *path, struct supplement_file *s)
+static bool map_file(const char *path, struct supplement_file *supplement)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
@@ -137,8 +137,8 @@ static bool map_file(const char *path, struct supplement_file *s)
     if (p == MAP_FAILED) {
         return false;
     }
-    s->data = p;
-    s->size = (size_t)st.st_size;
+    supplement->data = p;
+    supplement->size = (size_t)st.st_size;
     return true;
 }
 
@@ -161,7 +161,7 @@ static void print_id_path(char *path, size_t size, const uint8_t *id, size_t n)
  */
 static void find_supplement(const struct conversion *c,
                             const struct elf_altlink *link,
-                            struct supplement_file *s)
+                            struct supplement_file *supplement)
 {
     static const char folder[] = SYSTEM ".dwz/";
     const char *slash = strrchr(c->input, '/');
@@ -172,24 +172,26 @@ static void find_supplement(const struct conversion *c,
     name = name != NULL ? name + 1 : link->path;
     if (name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
         snprintf(path, sizeof(path), "%.*s%s", dir, c->input, name);
-        if (map_file(path, s)) {
+        if (map_file(path, supplement)) {
             return;
         }
         snprintf(path, sizeof(path), "%.*s.dwz/%s", dir, c->input, name);
-        if (map_file(path, s)) {
+        if (map_file(path, supplement)) {
             return;
         }
     }
     if (strncmp(link->path, folder, sizeof(folder) - 1) == 0 &&
-        strstr(link->path, "/../") == NULL && map_file(link->path, s)) {
+        strstr(link->path, "/../") == NULL &&
+        map_file(link->path, supplement)) {
         return;
     }
     print_id_path(path, sizeof(path), link->id, link->id_size);
-    (void)map_file(path, s);
+    (void)map_file(path, supplement);
 }
 
 /* The image of crash.pdb is crash.dll, crash.exe or crash.sys. */
-static void find_image(const struct conversion *c, struct supplement *s)
+static void find_image(const struct conversion *c,
+                       struct supplement *supplement)
 {
     static const char *const ends[] = {".dll", ".exe", ".sys"};
     size_t i, stem = strlen(c->input);
@@ -202,7 +204,7 @@ static void find_image(const struct conversion *c, struct supplement *s)
     for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         if ((size_t)snprintf(path, sizeof(path), "%.*s%s", (int)stem, c->input,
                              ends[i]) < sizeof(path) &&
-            map_file(path, &s->image)) {
+            map_file(path, &supplement->image)) {
             return;
         }
     }
@@ -224,7 +226,7 @@ static bool is_folder(const char *path)
 /* Maps the package of a program: PROGRAM.dwp, or of PROGRAM.debug that, too.
  */
 static void find_package(const struct conversion *c, const uint8_t *data,
-                         size_t size, struct supplement *s)
+                         size_t size, struct supplement *supplement)
 {
     static const char end[] = ".debug";
     size_t n = strlen(c->input);
@@ -243,8 +245,8 @@ static void find_package(const struct conversion *c, const uint8_t *data,
             is_found = map_file(path, &split[0]);
         }
     }
-    s->split = split;
-    s->num_split = is_found;
+    supplement->split = split;
+    supplement->num_split = is_found;
 }
 
 /*
@@ -253,7 +255,7 @@ static void find_package(const struct conversion *c, const uint8_t *data,
  * machine, and a tree of builds may have been moved.
  */
 static bool find_below(const struct conversion *c, const char *wanted,
-                       struct supplement_file *s)
+                       struct supplement_file *supplement)
 {
     const char *slash = strrchr(c->input, '/'), *up;
     int dir = slash != NULL ? (int)(slash - c->input) + 1 : 0;
@@ -272,7 +274,7 @@ static bool find_below(const struct conversion *c, const char *wanted,
         } else {
             snprintf(path, sizeof(path), "%.*s%s", dir, c->input, wanted);
         }
-        if (map_file(path, s)) {
+        if (map_file(path, supplement)) {
             return true;
         }
     }
@@ -280,18 +282,18 @@ static bool find_below(const struct conversion *c, const char *wanted,
 }
 
 void supplement_map(const struct conversion *c, const uint8_t *data,
-                    size_t size, struct supplement *s)
+                    size_t size, struct supplement *supplement)
 {
     struct elf_altlink link;
 
     if (c->uuid_map != NULL) {
-        (void)map_file(c->uuid_map, &s->uuid_map);
+        (void)map_file(c->uuid_map, &supplement->uuid_map);
     }
     if (c->symbol_map != NULL) {
-        (void)map_file(c->symbol_map, &s->symbol_map);
+        (void)map_file(c->symbol_map, &supplement->symbol_map);
     }
     if (c->line_mapping != NULL) {
-        (void)map_file(c->line_mapping, &s->line_mapping);
+        (void)map_file(c->line_mapping, &supplement->line_mapping);
     }
     if (c->is_like_symbolic) {
         return;
@@ -299,36 +301,36 @@ void supplement_map(const struct conversion *c, const uint8_t *data,
     if (c->has_wanted && c->wanted == SYMCACHE_KIND_BREAKPAD &&
         !elf_sniff(data, size)) {
         if (c->image == NULL) {
-            find_image(c, s);
+            find_image(c, supplement);
         } else {
-            (void)map_file(c->image, &s->image);
+            (void)map_file(c->image, &supplement->image);
         }
     } else if (c->altlink != NULL) {
-        (void)map_file(c->altlink, &s->altlink);
+        (void)map_file(c->altlink, &supplement->altlink);
     } else if (may_have(data, size) && ask_link(c, data, size, &link)) {
-        find_supplement(c, &link, &s->altlink);
+        find_supplement(c, &link, &supplement->altlink);
     }
-    find_package(c, data, size, s);
+    find_package(c, data, size, supplement);
 }
 
 void supplement_map_dwo(const struct conversion *c, const uint8_t *data,
-                        size_t size, struct supplement *s)
+                        size_t size, struct supplement *supplement)
 {
     static char paths[PATHS];
     size_t n, at, used;
 
-    if (s->num_split > 0) {
+    if (supplement->num_split > 0) {
         return;
     }
     n = ask_child(c, data, size, elf_split_paths, paths, sizeof(paths));
-    for (at = 0; at < n && s->num_split < FILES_MAX; at += used + 1) {
+    for (at = 0; at < n && supplement->num_split < FILES_MAX; at += used + 1) {
         used = strnlen(paths + at, n - at);
         if (at + used == n) {
             break; /* without its end */
         }
-        if (find_below(c, paths + at, &split[s->num_split])) {
-            s->num_split++;
+        if (find_below(c, paths + at, &split[supplement->num_split])) {
+            supplement->num_split++;
         }
     }
-    s->split = split;
+    supplement->split = split;
 }

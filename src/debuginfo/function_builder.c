@@ -46,22 +46,23 @@ static void sift_up(struct inlined_range *heap, size_t at)
 }
 
 /* Makes a heap of all items, as pushing one after another would. */
-static int make_heap(struct function_builder *b)
+static int make_heap(struct function_builder *builder)
 {
     size_t i;
 
-    if (b->has_taken) {
-        if (array_need(&b->heap.list, &b->heap.room, b->num_inlinees,
-                       sizeof(*b->inlinees)) != 0) {
+    if (builder->has_taken) {
+        if (array_need(&builder->heap.list, &builder->heap.room,
+                       builder->num_inlinees,
+                       sizeof(*builder->inlinees)) != 0) {
             return -1;
         }
-        memcpy(b->heap.list, b->inlinees,
-               b->num_inlinees * sizeof(*b->inlinees));
-        b->heap.count = b->num_inlinees;
+        memcpy(builder->heap.list, builder->inlinees,
+               builder->num_inlinees * sizeof(*builder->inlinees));
+        builder->heap.count = builder->num_inlinees;
     }
-    b->is_heap = true;
-    for (i = 1; i < b->heap.count; i++) {
-        sift_up(b->heap.list, i);
+    builder->is_heap = true;
+    for (i = 1; i < builder->heap.count; i++) {
+        sift_up(builder->heap.list, i);
     }
     return 0;
 }
@@ -96,20 +97,20 @@ static struct inlined_range pop_inlinee(struct inlined_ranges *heap)
 
 /* Puts the part of an item from an address on back into the heap, which will
  * return it in order.  Returns 1 if there is none. */
-static int push_rest(struct function_builder *b,
+static int push_rest(struct function_builder *builder,
                      const struct inlined_range *item, uint64_t address)
 {
     struct inlined_range rest = *item;
 
-    if (!b->is_heap) {
+    if (!builder->is_heap) {
         return 1;
     }
     rest.address = address;
     rest.size = item->address + item->size - address;
-    if (append_inlinee(&b->heap, &rest) != 0) {
+    if (append_inlinee(&builder->heap, &rest) != 0) {
         return -1;
     }
-    sift_up(b->heap.list, b->heap.count - 1);
+    sift_up(builder->heap.list, builder->heap.count - 1);
     return 0;
 }
 
@@ -119,23 +120,24 @@ static int push_rest(struct function_builder *b,
  * the end of its parent is looked at again, since it may be in the next one.
  * Returns 0, 1 if that needs the heap, or -1 if memory runs out.
  */
-static int nest_inlinee(struct function_builder *b, struct inlined_range *item)
+static int nest_inlinee(struct function_builder *builder,
+                        struct inlined_range *item)
 {
     int rc;
     uint64_t end = item->address + item->size, parent_end;
-    struct open_function *open = b->open;
+    struct open_function *open = builder->open;
 
-    if (end < item->address || b->num_open < item->depth) {
+    if (end < item->address || builder->num_open < item->depth) {
         return 0;
     }
-    if (item->depth < b->num_open) {
+    if (item->depth < builder->num_open) {
         if (end <= open[item->depth].end) {
             return 0;
         }
         if (item->address < open[item->depth].end) {
-            return push_rest(b, item, open[item->depth].end);
+            return push_rest(builder, item, open[item->depth].end);
         }
-        b->num_open = item->depth;
+        builder->num_open = item->depth;
     }
     if (item->depth > 0) {
         parent_end = open[item->depth - 1].end;
@@ -143,7 +145,7 @@ static int nest_inlinee(struct function_builder *b, struct inlined_range *item)
             return 0;
         }
         if (end > parent_end) {
-            rc = push_rest(b, item, parent_end);
+            rc = push_rest(builder, item, parent_end);
             if (rc != 0) {
                 return rc;
             }
@@ -151,38 +153,39 @@ static int nest_inlinee(struct function_builder *b, struct inlined_range *item)
             item->size = end - item->address;
         }
     }
-    if (append_inlinee(&b->nested, item) != 0 ||
-        array_need(&b->open, &b->open_room, b->num_open + 1,
-                   sizeof(*b->open)) != 0) {
+    if (append_inlinee(&builder->nested, item) != 0 ||
+        array_need(&builder->open, &builder->open_room, builder->num_open + 1,
+                   sizeof(*builder->open)) != 0) {
         return -1;
     }
-    b->open[b->num_open++].end = end;
+    builder->open[builder->num_open++].end = end;
     return 0;
 }
 
 /* Puts the numbers of the items, in the low halves of b->keys, in order.
  * Returns 1, 0 if items are equal or too far away, or -1 if memory runs out.
  */
-static int sort_items(struct function_builder *b)
+static int sort_items(struct function_builder *builder)
 {
-    size_t i, n = b->num_inlinees;
+    size_t i, n = builder->num_inlinees;
     uint64_t distance;
-    const struct inlined_range *list = b->inlinees;
+    const struct inlined_range *list = builder->inlinees;
 
-    if (array_need(&b->keys, &b->key_room, 2 * n, sizeof(*b->keys)) != 0) {
+    if (array_need(&builder->keys, &builder->key_room, 2 * n,
+                   sizeof(*builder->keys)) != 0) {
         return -1;
     }
     for (i = 0; i < n; i++) {
-        distance = list[i].address - b->root.address;
+        distance = list[i].address - builder->root.address;
         if (distance > UINT32_MAX || i > UINT32_MAX) {
             return 0;
         }
-        b->keys[i] = distance << 32 | i;
+        builder->keys[i] = distance << 32 | i;
     }
-    sort_keys(b->keys, b->keys + n, n);
+    sort_keys(builder->keys, builder->keys + n, n);
     for (i = 1; i < n; i++) {
-        if (!is_before(&list[(uint32_t)b->keys[i - 1]],
-                       &list[(uint32_t)b->keys[i]])) {
+        if (!is_before(&list[(uint32_t)builder->keys[i - 1]],
+                       &list[(uint32_t)builder->keys[i]])) {
             return 0;
         }
     }
@@ -191,50 +194,50 @@ static int sort_items(struct function_builder *b)
 
 /* Nests all items without a heap.  Returns 0, 1 if that cannot be, or -1 if
  * memory runs out. */
-static int nest_sorted(struct function_builder *b)
+static int nest_sorted(struct function_builder *builder)
 {
     int rc;
     size_t i;
     struct inlined_range item;
 
-    rc = sort_items(b);
+    rc = sort_items(builder);
     if (rc <= 0) {
         return rc < 0 ? -1 : 1;
     }
-    for (i = 0, rc = 0; rc == 0 && i < b->num_inlinees; i++) {
-        item = b->inlinees[(uint32_t)b->keys[i]];
-        rc = nest_inlinee(b, &item);
+    for (i = 0, rc = 0; rc == 0 && i < builder->num_inlinees; i++) {
+        item = builder->inlinees[(uint32_t)builder->keys[i]];
+        rc = nest_inlinee(builder, &item);
     }
     return rc;
 }
 
 /* Takes items in order: a heap is only needed where they are equal, or come
  * back in parts. */
-static int nest_all(struct function_builder *b, struct failure *failure)
+static int nest_all(struct function_builder *builder, struct failure *failure)
 {
     int rc;
     struct inlined_range item;
 
-    if (b->num_inlinees == 0) {
+    if (builder->num_inlinees == 0) {
         return 0;
     }
-    b->num_open = 0;
-    b->is_heap = false;
-    rc = nest_sorted(b);
+    builder->num_open = 0;
+    builder->is_heap = false;
+    rc = nest_sorted(builder);
     if (rc <= 0) {
         return rc < 0 ? failure_memory(failure) : 0;
     }
-    b->num_open = b->nested.count = 0;
-    if (make_heap(b) != 0) {
+    builder->num_open = builder->nested.count = 0;
+    if (make_heap(builder) != 0) {
         return failure_memory(failure);
     }
-    while (b->heap.count > 0) {
-        if (b->work-- == 0) {
-            b->work = 0;
+    while (builder->heap.count > 0) {
+        if (builder->work-- == 0) {
+            builder->work = 0;
             return failure_work(failure);
         }
-        item = pop_inlinee(&b->heap);
-        if (nest_inlinee(b, &item) != 0) {
+        item = pop_inlinee(&builder->heap);
+        if (nest_inlinee(builder, &item) != 0) {
             return failure_memory(failure);
         }
     }
@@ -268,26 +271,29 @@ static int compare_lines(const void *left, const void *right)
 
 /* Sorts lines by address; those at the same address stay in their order, for
  * which each is a piece with its number for a while. */
-static int sort_lines(struct function_builder *b)
+static int sort_lines(struct function_builder *builder)
 {
-    size_t i = 1, n = b->num_lines;
+    size_t i = 1, n = builder->num_lines;
 
-    while (i < n && b->lines[i].address >= b->lines[i - 1].address) {
+    while (i < n &&
+           builder->lines[i].address >= builder->lines[i - 1].address) {
         i++;
     }
     if (i >= n) {
         return 0;
     }
     for (i = 0; i < n; i++) {
-        if (add_piece(&b->pieces, &b->lines[i], (uint32_t)i) != 0) {
+        if (add_piece(&builder->pieces, &builder->lines[i], (uint32_t)i) !=
+            0) {
             return -1;
         }
     }
-    qsort(b->pieces.list, n, sizeof(*b->pieces.list), compare_lines);
+    qsort(builder->pieces.list, n, sizeof(*builder->pieces.list),
+          compare_lines);
     for (i = 0; i < n; i++) {
-        b->lines[i] = b->pieces.list[i].line;
+        builder->lines[i] = builder->pieces.list[i].line;
     }
-    b->pieces.count = 0;
+    builder->pieces.count = 0;
     return 0;
 }
 
@@ -296,51 +302,54 @@ static uint64_t end_of(uint64_t address, uint64_t size)
     return size > UINT64_MAX - address ? UINT64_MAX : address + size;
 }
 
-static int open_node(struct function_builder *b, const struct symc_function *f)
+static int open_node(struct function_builder *builder,
+                     const struct symc_function *f)
 {
-    if (b->num_nodes >= SYMC_NONE ||
-        array_need(&b->nodes, &b->node_room, b->num_nodes + 1,
-                   sizeof(*b->nodes)) != 0 ||
-        array_need(&b->open, &b->open_room, b->num_open + 1,
-                   sizeof(*b->open)) != 0) {
+    if (builder->num_nodes >= SYMC_NONE ||
+        array_need(&builder->nodes, &builder->node_room,
+                   builder->num_nodes + 1, sizeof(*builder->nodes)) != 0 ||
+        array_need(&builder->open, &builder->open_room, builder->num_open + 1,
+                   sizeof(*builder->open)) != 0) {
         return -1;
     }
-    b->nodes[b->num_nodes] = *f;
-    b->open[b->num_open].end = end_of(f->address, f->size);
-    b->open[b->num_open++].node = (uint32_t)b->num_nodes++;
+    builder->nodes[builder->num_nodes] = *f;
+    builder->open[builder->num_open].end = end_of(f->address, f->size);
+    builder->open[builder->num_open++].node = (uint32_t)builder->num_nodes++;
     return 0;
 }
 
 /* Closes the innermost function and makes it a child of its parent. */
-static void close_node(struct function_builder *b)
+static void close_node(struct function_builder *builder)
 {
-    uint32_t child = b->open[--b->num_open].node;
-    struct symc_function *parent = &b->nodes[b->open[b->num_open - 1].node];
+    uint32_t child = builder->open[--builder->num_open].node;
+    struct symc_function *parent =
+        &builder->nodes[builder->open[builder->num_open - 1].node];
 
     if (parent->first_child == SYMC_NONE) {
         parent->first_child = child;
     } else {
-        b->nodes[parent->last_child].next = child;
+        builder->nodes[parent->last_child].next = child;
     }
     parent->last_child = child;
 }
 
 /* Closes functions that have ended at an address, and then those that are
  * nested deeper than depth.  The root stays open. */
-static void close_nodes(struct function_builder *b, uint64_t address,
+static void close_nodes(struct function_builder *builder, uint64_t address,
                         uint32_t depth)
 {
-    while (b->num_open > 1 && b->open[b->num_open - 1].end <= address) {
-        close_node(b);
+    while (builder->num_open > 1 &&
+           builder->open[builder->num_open - 1].end <= address) {
+        close_node(builder);
     }
-    while (b->num_open > 1 && b->num_open - 1 > depth) {
-        close_node(b);
+    while (builder->num_open > 1 && builder->num_open - 1 > depth) {
+        close_node(builder);
     }
 }
 
 /* Opens an inlined function.  Its code is also a line of its caller: the one
  * of the call. */
-static int open_inlinee(struct function_builder *b,
+static int open_inlinee(struct function_builder *builder,
                         const struct inlined_range *item,
                         struct inlinee_name *names)
 {
@@ -356,8 +365,9 @@ static int open_inlinee(struct function_builder *b,
     struct symc_line call = {item->address, item->line, item->source,
                              item->size};
 
-    return add_piece(&b->pieces, &call, b->open[b->num_open - 1].node) != 0 ||
-                   open_node(b, &f) != 0
+    return add_piece(&builder->pieces, &call,
+                     builder->open[builder->num_open - 1].node) != 0 ||
+                   open_node(builder, &f) != 0
                ? -1
                : 0;
 }
@@ -367,15 +377,15 @@ static int open_inlinee(struct function_builder *b,
  * the next inlined one begins.  Returns 1 if something of the line is left,
  * which *line then becomes, 0 if not, or -1 if memory runs out.
  */
-static int cut_line(struct function_builder *b, struct symc_line *line,
+static int cut_line(struct function_builder *builder, struct symc_line *line,
                     const struct inlined_range *next)
 {
-    const struct open_function *open = &b->open[b->num_open - 1];
+    const struct open_function *open = &builder->open[builder->num_open - 1];
     struct symc_line piece = *line;
     uint64_t end, cut = open->end;
 
     if (line->size == SYMC_NO_SIZE) {
-        return add_piece(&b->pieces, &piece, open->node);
+        return add_piece(&builder->pieces, &piece, open->node);
     }
     if (next != NULL && next->address < cut) {
         cut = next->address;
@@ -386,86 +396,89 @@ static int cut_line(struct function_builder *b, struct symc_line *line,
         line->address = cut;
         line->size = end - cut;
     }
-    return add_piece(&b->pieces, &piece, open->node) != 0 ? -1 : cut < end;
+    return add_piece(&builder->pieces, &piece, open->node) != 0 ? -1
+                                                                : cut < end;
 }
 
 /* Builds the tree by going through inlined ranges and lines together, in
  * address order. */
-static int build_function(struct function_builder *b,
+static int build_function(struct function_builder *builder,
                           struct inlinee_name *names)
 {
     int rc;
     size_t i = 0, l = 0;
-    uint64_t end = b->root.address + b->root.size; /* may wrap, to no lines */
+    uint64_t end =
+        builder->root.address + builder->root.size; /* may wrap, to no lines */
     const struct inlined_range *next;
     struct symc_line *line;
 
-    b->num_open = b->num_nodes = 0;
-    rc = open_node(b, &b->root);
-    while (rc >= 0 && (i < b->nested.count || l < b->num_lines)) {
-        next = i < b->nested.count ? &b->nested.list[i] : NULL;
-        line = l < b->num_lines ? &b->lines[l] : NULL;
+    builder->num_open = builder->num_nodes = 0;
+    rc = open_node(builder, &builder->root);
+    while (rc >= 0 && (i < builder->nested.count || l < builder->num_lines)) {
+        next = i < builder->nested.count ? &builder->nested.list[i] : NULL;
+        line = l < builder->num_lines ? &builder->lines[l] : NULL;
         if (next != NULL && (line == NULL || next->address <= line->address)) {
-            close_nodes(b, next->address, next->depth);
+            close_nodes(builder, next->address, next->depth);
             if (next->address >= end) {
                 break;
             }
-            rc = open_inlinee(b, next, names);
+            rc = open_inlinee(builder, next, names);
             i++;
         } else {
-            close_nodes(b, line->address, UINT32_MAX);
+            close_nodes(builder, line->address, UINT32_MAX);
             if (line->address >= end) {
                 break;
             }
-            rc = cut_line(b, line, next);
+            rc = cut_line(builder, line, next);
             l += rc == 0;
         }
     }
-    close_nodes(b, 0, 0);
+    close_nodes(builder, 0, 0);
     return rc < 0 ? -1 : 0;
 }
 
 /* Groups the pieces by node; within a node they stay in their order. */
-static int sort_pieces(struct function_builder *b)
+static int sort_pieces(struct function_builder *builder)
 {
     size_t i;
     uint32_t n = 0;
     struct symc_function *node;
 
-    if (array_need(&b->sorted, &b->sorted_room, b->pieces.count,
-                   sizeof(*b->sorted)) != 0) {
+    if (array_need(&builder->sorted, &builder->sorted_room,
+                   builder->pieces.count, sizeof(*builder->sorted)) != 0) {
         return -1;
     }
-    for (i = 0; i < b->pieces.count; i++) {
-        b->nodes[b->pieces.list[i].owner].num_lines++;
+    for (i = 0; i < builder->pieces.count; i++) {
+        builder->nodes[builder->pieces.list[i].owner].num_lines++;
     }
-    for (i = 0; i < b->num_nodes; i++) {
-        b->nodes[i].first_line = n;
-        n += b->nodes[i].num_lines;
-        b->nodes[i].num_lines = 0;
+    for (i = 0; i < builder->num_nodes; i++) {
+        builder->nodes[i].first_line = n;
+        n += builder->nodes[i].num_lines;
+        builder->nodes[i].num_lines = 0;
     }
-    for (i = 0; i < b->pieces.count; i++) {
-        node = &b->nodes[b->pieces.list[i].owner];
-        b->sorted[node->first_line + node->num_lines++] =
-            b->pieces.list[i].line;
+    for (i = 0; i < builder->pieces.count; i++) {
+        node = &builder->nodes[builder->pieces.list[i].owner];
+        builder->sorted[node->first_line + node->num_lines++] =
+            builder->pieces.list[i].line;
     }
     return 0;
 }
 
 /* Does what build_function() and sort_pieces() do, for a function without
  * calls that are inlined, whose lines stay where they are. */
-static int build_plain(struct function_builder *b)
+static int build_plain(struct function_builder *builder)
 {
     size_t i;
-    uint64_t end = b->root.address + b->root.size; /* may wrap, to no lines */
+    uint64_t end =
+        builder->root.address + builder->root.size; /* may wrap, to no lines */
     struct symc_line *line;
 
-    b->num_open = b->num_nodes = 0;
-    if (open_node(b, &b->root) != 0) {
+    builder->num_open = builder->num_nodes = 0;
+    if (open_node(builder, &builder->root) != 0) {
         return -1;
     }
-    for (i = 0; i < b->num_lines; i++) {
-        line = &b->lines[i];
+    for (i = 0; i < builder->num_lines; i++) {
+        line = &builder->lines[i];
         if (line->address >= end) {
             break;
         }
@@ -475,106 +488,108 @@ static int build_plain(struct function_builder *b)
             break;
         }
     }
-    b->nodes[0].first_line = 0;
-    b->nodes[0].num_lines = (uint32_t)i;
+    builder->nodes[0].first_line = 0;
+    builder->nodes[0].num_lines = (uint32_t)i;
     return 0;
 }
 
-static int build_tree(struct function_builder *b, struct inlinee_name *names)
+static int build_tree(struct function_builder *builder,
+                      struct inlinee_name *names)
 {
-    if (b->nested.count == 0) {
-        return build_plain(b);
+    if (builder->nested.count == 0) {
+        return build_plain(builder);
     }
-    return build_function(b, names) != 0 ? -1 : sort_pieces(b);
+    return build_function(builder, names) != 0 ? -1 : sort_pieces(builder);
 }
 
 /* the builder ------------------------------------------------------------- */
 
-void function_builder_begin(struct function_builder *b, uint64_t address,
+void function_builder_begin(struct function_builder *builder, uint64_t address,
                             uint64_t size, const struct symc_name *name)
 {
-    memset(&b->root, 0, sizeof(b->root));
-    b->root.address = address;
-    b->root.size = size;
-    b->root.name = *name;
-    b->root.first_child = b->root.last_child = b->root.next = SYMC_NONE;
-    b->has_taken = false;
-    b->heap.count = b->nested.count = 0;
-    b->added.count = b->pieces.count = 0;
+    memset(&builder->root, 0, sizeof(builder->root));
+    builder->root.address = address;
+    builder->root.size = size;
+    builder->root.name = *name;
+    builder->root.first_child = builder->root.last_child = builder->root.next =
+        SYMC_NONE;
+    builder->has_taken = false;
+    builder->heap.count = builder->nested.count = 0;
+    builder->added.count = builder->pieces.count = 0;
 }
 
-int function_builder_inlined_range(struct function_builder *b,
+int function_builder_inlined_range(struct function_builder *builder,
                                    const struct inlined_range *inlinee)
 {
-    return inlinee->address < b->root.address
+    return inlinee->address < builder->root.address
                ? 0
-               : append_inlinee(&b->heap, inlinee);
+               : append_inlinee(&builder->heap, inlinee);
 }
 
-int function_builder_line(struct function_builder *b,
+int function_builder_line(struct function_builder *builder,
                           const struct symc_line *line)
 {
-    if (line->address < b->root.address) {
+    if (line->address < builder->root.address) {
         return 0;
     }
-    if (b->added.count >= SYMC_NONE ||
-        array_need(&b->added.list, &b->added.room, b->added.count + 1,
-                   sizeof(*line)) != 0) {
+    if (builder->added.count >= SYMC_NONE ||
+        array_need(&builder->added.list, &builder->added.room,
+                   builder->added.count + 1, sizeof(*line)) != 0) {
         return -1;
     }
-    b->added.list[b->added.count++] = *line;
+    builder->added.list[builder->added.count++] = *line;
     return 0;
 }
 
-void function_builder_take(struct function_builder *b,
+void function_builder_take(struct function_builder *builder,
                            const struct inlined_range *inlinees,
                            size_t num_inlinees, struct symc_line *lines,
                            size_t num_lines)
 {
-    b->has_taken = true;
-    b->inlinees = inlinees;
-    b->num_inlinees = num_inlinees;
-    b->lines = lines;
-    b->num_lines = num_lines;
+    builder->has_taken = true;
+    builder->inlinees = inlinees;
+    builder->num_inlinees = num_inlinees;
+    builder->lines = lines;
+    builder->num_lines = num_lines;
 }
 
-int function_builder_end(struct function_builder *b,
+int function_builder_end(struct function_builder *builder,
                          struct symc_writer *writer,
                          struct inlinee_name *names,
                          struct symc_source *sources, struct failure *failure)
 {
     struct symc_tree tree;
 
-    if (b->root.size == 0 || b->root.address > UINT32_MAX) {
+    if (builder->root.size == 0 || builder->root.address > UINT32_MAX) {
         return 0; /* the writer would leave it out */
     }
-    if (!b->has_taken) {
-        b->inlinees = b->heap.list;
-        b->num_inlinees = b->heap.count;
-        b->lines = b->added.list;
-        b->num_lines = b->added.count;
+    if (!builder->has_taken) {
+        builder->inlinees = builder->heap.list;
+        builder->num_inlinees = builder->heap.count;
+        builder->lines = builder->added.list;
+        builder->num_lines = builder->added.count;
     }
-    if (nest_all(b, failure) != 0) {
+    if (nest_all(builder, failure) != 0) {
         return -1;
     }
-    if (sort_lines(b) != 0 || build_tree(b, names) != 0) {
+    if (sort_lines(builder) != 0 || build_tree(builder, names) != 0) {
         return failure_memory(failure);
     }
-    tree.nodes = b->nodes;
-    tree.lines = b->nested.count == 0 ? b->lines : b->sorted;
+    tree.nodes = builder->nodes;
+    tree.lines = builder->nested.count == 0 ? builder->lines : builder->sorted;
     tree.sources = sources;
     return failure_writer(failure, symc_writer_function(writer, &tree, 0));
 }
 
-void function_builder_free(struct function_builder *b)
+void function_builder_free(struct function_builder *builder)
 {
-    free(b->heap.list);
-    free(b->keys);
-    free(b->nested.list);
-    free(b->added.list);
-    free(b->pieces.list);
-    free(b->open);
-    free(b->nodes);
-    free(b->sorted);
-    memset(b, 0, sizeof(*b));
+    free(builder->heap.list);
+    free(builder->keys);
+    free(builder->nested.list);
+    free(builder->added.list);
+    free(builder->pieces.list);
+    free(builder->open);
+    free(builder->nodes);
+    free(builder->sorted);
+    memset(builder, 0, sizeof(*builder));
 }

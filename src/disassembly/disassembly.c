@@ -52,40 +52,47 @@ struct disassembly_run {
 
 /* Finds the function at an address.  Those of Thumb code may have an odd one
  * as their first. */
-static bool find_function(struct disassembly_run *r, uint64_t address)
+static bool find_function(struct disassembly_run *disassembly,
+                          uint64_t address)
 {
-    struct symc_lookup lookup = {.reader = r->d->names, .address = address};
+    struct symc_lookup lookup = {.reader = disassembly->d->names,
+                                 .address = address};
 
-    if (r->d->names == NULL) {
+    if (disassembly->d->names == NULL) {
         return false;
     }
-    if (r->is_arm && r->mode == CODECACHE_THUMB) {
+    if (disassembly->is_arm && disassembly->mode == CODECACHE_THUMB) {
         lookup.address |= 1;
     }
     symc_reader_lookup_all(&lookup, 1);
-    chain_at(r->d->names, lookup.location, &r->chain);
-    return r->chain.count > 0 && chain_entry(&r->chain) != SYMC_NONE;
+    chain_at(disassembly->d->names, lookup.location, &disassembly->chain);
+    return disassembly->chain.count > 0 &&
+           chain_entry(&disassembly->chain) != SYMC_NONE;
 }
 
 /* Writes " <FUNCTION+0x10>" into text. */
-static void name_target(struct disassembly_run *r, uint64_t target, char *text,
-                        size_t text_size)
+static void name_target(struct disassembly_run *disassembly, uint64_t target,
+                        char *text, size_t text_size)
 {
     const struct symc_string *name;
     struct symc_string readable;
     uint32_t entry;
 
     text[0] = '\0';
-    if (target > UINT32_MAX || !find_function(r, target)) {
+    if (target > UINT32_MAX || !find_function(disassembly, target)) {
         return;
     }
-    name = &r->chain.frames[r->chain.count - 1].function.name;
+    name =
+        &disassembly->chain.frames[disassembly->chain.count - 1].function.name;
     if (name->data == NULL) {
         return;
     }
-    (void)demangle(name, r->chain.frames[r->chain.count - 1].function.language,
-                   r->room, &readable);
-    entry = chain_entry(&r->chain) & (r->is_arm ? ~1u : ~0u);
+    (void)demangle(name,
+                   disassembly->chain.frames[disassembly->chain.count - 1]
+                       .function.language,
+                   disassembly->room, &readable);
+    entry =
+        chain_entry(&disassembly->chain) & (disassembly->is_arm ? ~1u : ~0u);
     if (entry < target) {
         snprintf(text, text_size, " <%.*s+0x%llx>", (int)readable.size,
                  readable.data, (unsigned long long)(target - entry));
@@ -99,17 +106,21 @@ static void name_target(struct disassembly_run *r, uint64_t target, char *text,
 
 /* Does the instruction go to an address that stands in it?  It is the last
  * operand of all processors. */
-static bool find_target(const struct disassembly_run *r, uint64_t *target)
+static bool find_target(const struct disassembly_run *disassembly,
+                        uint64_t *target)
 {
-    const cs_detail *detail = r->insn->detail;
+    const cs_detail *detail = disassembly->insn->detail;
     unsigned n;
 
-    if (!cs_insn_group(r->disassembler, r->insn, CS_GRP_JUMP) &&
-        !cs_insn_group(r->disassembler, r->insn, CS_GRP_CALL) &&
-        !cs_insn_group(r->disassembler, r->insn, CS_GRP_BRANCH_RELATIVE)) {
+    if (!cs_insn_group(disassembly->disassembler, disassembly->insn,
+                       CS_GRP_JUMP) &&
+        !cs_insn_group(disassembly->disassembler, disassembly->insn,
+                       CS_GRP_CALL) &&
+        !cs_insn_group(disassembly->disassembler, disassembly->insn,
+                       CS_GRP_BRANCH_RELATIVE)) {
         return false;
     }
-    switch (r->processor->arch) {
+    switch (disassembly->processor->arch) {
     case CS_ARCH_X86:
         n = detail->x86.op_count;
         if (n == 0 || detail->x86.operands[n - 1].type != X86_OP_IMM) {
@@ -134,32 +145,35 @@ static bool find_target(const struct disassembly_run *r, uint64_t *target)
     }
 }
 
-static void write_text(struct disassembly_run *r, uint32_t offset,
+static void write_text(struct disassembly_run *disassembly, uint32_t offset,
                        const char *text)
 {
-    json_write_open(r->w, '[');
-    json_write_number(r->w, offset);
-    json_write_text(r->w, text);
-    json_write_close(r->w, ']');
+    json_write_open(disassembly->w, '[');
+    json_write_number(disassembly->w, offset);
+    json_write_text(disassembly->w, text);
+    json_write_close(disassembly->w, ']');
 }
 
-static void write_instruction(struct disassembly_run *r, uint32_t offset)
+static void write_instruction(struct disassembly_run *disassembly,
+                              uint32_t offset)
 {
     char name[LINKAGE_READABLE_MAX + 64] = "";
-    char text[sizeof(name) + sizeof(r->insn->mnemonic) +
-              sizeof(r->insn->op_str) + 2];
+    char text[sizeof(name) + sizeof(disassembly->insn->mnemonic) +
+              sizeof(disassembly->insn->op_str) + 2];
     uint64_t target;
 
-    if (find_target(r, &target)) {
-        name_target(r, target, name, sizeof(name));
+    if (find_target(disassembly, &target)) {
+        name_target(disassembly, target, name, sizeof(name));
     }
-    snprintf(text, sizeof(text), "%s%s%s%s", r->insn->mnemonic,
-             r->insn->op_str[0] != '\0' ? " " : "", r->insn->op_str, name);
-    write_text(r, offset, text);
+    snprintf(text, sizeof(text), "%s%s%s%s", disassembly->insn->mnemonic,
+             disassembly->insn->op_str[0] != '\0' ? " " : "",
+             disassembly->insn->op_str, name);
+    write_text(disassembly, offset, text);
 }
 
 /* Writes bytes that are no instruction. */
-static void write_bytes(struct disassembly_run *r, uint32_t offset, uint32_t n)
+static void write_bytes(struct disassembly_run *disassembly, uint32_t offset,
+                        uint32_t n)
 {
     char text[64] = ".byte";
     size_t size = strlen(text);
@@ -167,84 +181,89 @@ static void write_bytes(struct disassembly_run *r, uint32_t offset, uint32_t n)
 
     for (i = 0; i < n; i++) {
         size += (size_t)snprintf(text + size, sizeof(text) - size, "%s0x%02x",
-                                 i == 0 ? " " : ", ", r->bytes[offset + i]);
+                                 i == 0 ? " " : ", ",
+                                 disassembly->bytes[offset + i]);
     }
-    write_text(r, offset, text);
+    write_text(disassembly, offset, text);
 }
 
 /*
  * Sets how the code at an address is read.  Where nothing is known it is
  * Thumb, which all but old programs of 32-bit ARM have; so samply takes it.
  */
-static bool set_mode(struct disassembly_run *r, uint32_t address)
+static bool set_mode(struct disassembly_run *disassembly, uint32_t address)
 {
     int mode;
 
-    if (!r->is_arm || address < r->mode_end) {
+    if (!disassembly->is_arm || address < disassembly->mode_end) {
         return true;
     }
-    r->mode = codecache_reader_mode(r->d->code, address, &r->mode_end);
-    if (r->mode == CODECACHE_MODES || (address == r->start && r->is_odd)) {
-        r->mode = CODECACHE_THUMB;
+    disassembly->mode = codecache_reader_mode(disassembly->d->code, address,
+                                              &disassembly->mode_end);
+    if (disassembly->mode == CODECACHE_MODES ||
+        (address == disassembly->start && disassembly->is_odd)) {
+        disassembly->mode = CODECACHE_THUMB;
     }
-    mode = r->mode == CODECACHE_ARM ? CS_MODE_ARM : CS_MODE_THUMB;
-    return cs_option(r->disassembler, CS_OPT_MODE,
-                     (size_t)mode |
-                         (r->d->code->is_big ? (size_t)CS_MODE_BIG_ENDIAN
-                                             : 0)) == CS_ERR_OK;
+    mode = disassembly->mode == CODECACHE_ARM ? CS_MODE_ARM : CS_MODE_THUMB;
+    return cs_option(disassembly->disassembler, CS_OPT_MODE,
+                     (size_t)mode | (disassembly->d->code->is_big
+                                         ? (size_t)CS_MODE_BIG_ENDIAN
+                                         : 0)) == CS_ERR_OK;
 }
 
 /* Writes what is at an offset.  Returns its bytes; 0: the code ends in it. */
-static uint32_t write_next(struct disassembly_run *r, uint32_t offset)
+static uint32_t write_next(struct disassembly_run *disassembly,
+                           uint32_t offset)
 {
-    const uint8_t *at = r->bytes + offset;
-    uint64_t address = (uint64_t)r->start + offset;
-    size_t left = r->size - offset;
-    uint32_t n = r->processor->step;
+    const uint8_t *at = disassembly->bytes + offset;
+    uint64_t address = (uint64_t)disassembly->start + offset;
+    size_t left = disassembly->size - offset;
+    uint32_t n = disassembly->processor->step;
 
-    if (r->is_arm && r->mode == CODECACHE_ARM) {
+    if (disassembly->is_arm && disassembly->mode == CODECACHE_ARM) {
         n = 4;
     }
-    if (r->is_arm && r->mode != CODECACHE_DATA &&
-        r->mode_end - address < left) {
-        left = (size_t)(r->mode_end - address);
+    if (disassembly->is_arm && disassembly->mode != CODECACHE_DATA &&
+        disassembly->mode_end - address < left) {
+        left = (size_t)(disassembly->mode_end - address);
     }
     if (left < n) {
         n = (uint32_t)left;
     }
-    if ((!r->is_arm || r->mode != CODECACHE_DATA) &&
-        cs_disasm_iter(r->disassembler, &at, &left, &address, r->insn)) {
-        write_instruction(r, offset);
-        return r->insn->size;
+    if ((!disassembly->is_arm || disassembly->mode != CODECACHE_DATA) &&
+        cs_disasm_iter(disassembly->disassembler, &at, &left, &address,
+                       disassembly->insn)) {
+        write_instruction(disassembly, offset);
+        return disassembly->insn->size;
     }
-    write_bytes(r, offset, n);
+    write_bytes(disassembly, offset, n);
     return n;
 }
 
-static void write_all(struct disassembly_run *r)
+static void write_all(struct disassembly_run *disassembly)
 {
     size_t size_at;
     uint32_t offset = 0, n = 1;
-    struct json_writer *w = r->w;
+    struct json_writer *w = disassembly->w;
     char size[16];
 
     json_write_open(w, '{');
     json_put_open(w, "instructions", '[');
     size_at = w->size;
-    while (offset < r->length && offset < r->size && n > 0 &&
-           w->size - size_at < r->d->order.answer &&
-           set_mode(r, r->start + offset)) {
-        n = write_next(r, offset);
+    while (offset < disassembly->length && offset < disassembly->size &&
+           n > 0 && w->size - size_at < disassembly->d->order.answer &&
+           set_mode(disassembly, disassembly->start + offset)) {
+        n = write_next(disassembly, offset);
         offset += n;
     }
     json_write_close(w, ']');
-    snprintf(size, sizeof(size), "0x%x", r->start);
+    snprintf(size, sizeof(size), "0x%x", disassembly->start);
     json_put_text(w, "startAddress", size);
     snprintf(size, sizeof(size), "0x%x", offset);
     json_put_text(w, "size", size);
-    json_put_text(w, "arch", r->processor->name);
+    json_put_text(w, "arch", disassembly->processor->name);
     json_put_open(w, "syntax", '[');
-    json_write_text(w, r->processor->syntax);
+    json_write_text(w, disassembly->processor->syntax);
     json_write_close(w, ']');
     json_write_close(w, '}');
 }
@@ -252,45 +271,51 @@ static void write_all(struct disassembly_run *r)
 /* the range --------------------------------------------------------------- */
 
 /* Finds how far to go.  The function's end counts if it is behind the size. */
-static uint32_t length_of(struct disassembly_run *r)
+static uint32_t length_of(struct disassembly_run *disassembly)
 {
-    const struct disassembly_order *order = &r->d->order;
+    const struct disassembly_order *order = &disassembly->d->order;
     uint64_t end, length = order->size;
     uint32_t size;
 
-    if (order->has_whole_function && find_function(r, r->start)) {
-        size = chain_function_size(&r->chain);
+    if (order->has_whole_function &&
+        find_function(disassembly, disassembly->start)) {
+        size = chain_function_size(&disassembly->chain);
         /* the address of a Thumb function is odd */
-        end = (uint64_t)(chain_entry(&r->chain) & ~(r->processor->step - 1)) +
+        end = (uint64_t)(chain_entry(&disassembly->chain) &
+                         ~(disassembly->processor->step - 1)) +
               size;
-        if (size > 0 && end > r->start && end - r->start > length) {
-            length = end - r->start;
+        if (size > 0 && end > disassembly->start &&
+            end - disassembly->start > length) {
+            length = end - disassembly->start;
         }
     }
     return length < order->most ? (uint32_t)length : order->most;
 }
 
-static bool find_code(struct disassembly_run *r, char error[DISASSEMBLY_ERROR])
+static bool find_code(struct disassembly_run *disassembly,
+                      char error[DISASSEMBLY_ERROR])
 {
-    uint32_t family = symc_arch_number(r->d->code->arch) / 100;
+    uint32_t family = symc_arch_number(disassembly->d->code->arch) / 100;
     size_t i;
 
     for (i = 0; i < sizeof(processors) / sizeof(processors[0]); i++) {
         if (processors[i].family == family) {
-            r->processor = &processors[i];
+            disassembly->processor = &processors[i];
         }
     }
-    if (r->processor == NULL) {
+    if (disassembly->processor == NULL) {
         snprintf(error, DISASSEMBLY_ERROR,
                  "the module is for a processor whose code is not "
                  "disassembled here");
         return false;
     }
-    r->is_arm = r->processor->arch == CS_ARCH_ARM;
-    r->is_odd = (r->d->order.start & 1) != 0;
-    r->start = r->d->order.start & ~(r->processor->step - 1);
-    r->bytes = codecache_reader_at(r->d->code, r->start, &r->size);
-    if (r->bytes == NULL) {
+    disassembly->is_arm = disassembly->processor->arch == CS_ARCH_ARM;
+    disassembly->is_odd = (disassembly->d->order.start & 1) != 0;
+    disassembly->start =
+        disassembly->d->order.start & ~(disassembly->processor->step - 1);
+    disassembly->bytes = codecache_reader_at(
+        disassembly->d->code, disassembly->start, &disassembly->size);
+    if (disassembly->bytes == NULL) {
         snprintf(error, DISASSEMBLY_ERROR,
                  "the module has no machine code at this address");
         return false;
@@ -301,34 +326,35 @@ static bool find_code(struct disassembly_run *r, char error[DISASSEMBLY_ERROR])
 bool disassemble(const struct disassembly *d, struct json_writer *w,
                  char error[DISASSEMBLY_ERROR])
 {
-    struct disassembly_run *r = calloc(1, sizeof(*r));
+    struct disassembly_run *disassembly = calloc(1, sizeof(*disassembly));
     bool is_done = false;
 
-    if (r == NULL) {
+    if (disassembly == NULL) {
         snprintf(error, DISASSEMBLY_ERROR, "out of memory");
         return false;
     }
-    r->d = d;
-    r->w = w;
-    if (find_code(r, error)) {
+    disassembly->d = d;
+    disassembly->w = w;
+    if (find_code(disassembly, error)) {
         snprintf(error, DISASSEMBLY_ERROR, "the disassembler cannot begin");
-        if (cs_open(r->processor->arch, (cs_mode)r->processor->mode,
-                    &r->disassembler) == CS_ERR_OK &&
-            cs_option(r->disassembler, CS_OPT_DETAIL, CS_OPT_ON) ==
+        if (cs_open(disassembly->processor->arch,
+                    (cs_mode)disassembly->processor->mode,
+                    &disassembly->disassembler) == CS_ERR_OK &&
+            cs_option(disassembly->disassembler, CS_OPT_DETAIL, CS_OPT_ON) ==
                 CS_ERR_OK &&
-            set_mode(r, r->start)) {
-            r->insn = cs_malloc(r->disassembler);
+            set_mode(disassembly, disassembly->start)) {
+            disassembly->insn = cs_malloc(disassembly->disassembler);
         }
-        if (r->insn != NULL) {
-            r->length = length_of(r);
-            write_all(r);
-            cs_free(r->insn, 1);
+        if (disassembly->insn != NULL) {
+            disassembly->length = length_of(disassembly);
+            write_all(disassembly);
+            cs_free(disassembly->insn, 1);
             is_done = true;
         }
-        if (r->disassembler != 0) {
-            cs_close(&r->disassembler);
+        if (disassembly->disassembler != 0) {
+            cs_close(&disassembly->disassembler);
         }
     }
-    free(r);
+    free(disassembly);
     return is_done;
 }

@@ -25,15 +25,15 @@ enum state {
     MALFORMED
 };
 
-static enum state read_size(struct http_chunked *c, char byte)
+static enum state read_size(struct http_chunked *chunked, char byte)
 {
     int digit = hex_digit(byte);
 
     if (digit >= 0) {
-        c->left = c->left << 4 | (unsigned)digit;
-        return ++c->digits <= DIGITS_MAX ? SIZE : MALFORMED;
+        chunked->left = chunked->left << 4 | (unsigned)digit;
+        return ++chunked->digits <= DIGITS_MAX ? SIZE : MALFORMED;
     }
-    if (c->digits == 0) {
+    if (chunked->digits == 0) {
         return MALFORMED;
     }
     if (byte == '\r') {
@@ -43,7 +43,7 @@ static enum state read_size(struct http_chunked *c, char byte)
 }
 
 /* Skips unused text: up to CR, without other control characters. */
-static enum state pass_over(struct http_chunked *c, char byte,
+static enum state pass_over(struct http_chunked *chunked, char byte,
                             enum state state, enum state behind)
 {
     unsigned char u = (unsigned char)byte;
@@ -51,7 +51,7 @@ static enum state pass_over(struct http_chunked *c, char byte,
     if (u == '\r') {
         return behind;
     }
-    return (u >= ' ' || u == '\t') && u != 0x7F && ++c->over <= OVER_MAX
+    return (u >= ' ' || u == '\t') && u != 0x7F && ++chunked->over <= OVER_MAX
                ? state
                : MALFORMED;
 }
@@ -62,24 +62,24 @@ static enum state need_byte(char byte, char wanted, enum state next)
 }
 
 /* A byte that is none of the body. */
-static enum state step_of_chunk(struct http_chunked *c, char byte)
+static enum state step_of_chunk(struct http_chunked *chunked, char byte)
 {
-    switch ((enum state)c->state) {
+    switch ((enum state)chunked->state) {
     case SIZE:
-        return read_size(c, byte);
+        return read_size(chunked, byte);
     case EXTENSION:
-        return pass_over(c, byte, EXTENSION, SIZE_LF);
+        return pass_over(chunked, byte, EXTENSION, SIZE_LF);
     case SIZE_LF:
-        c->digits = 0;
-        return need_byte(byte, '\n', c->left > 0 ? DATA : TRAILER);
+        chunked->digits = 0;
+        return need_byte(byte, '\n', chunked->left > 0 ? DATA : TRAILER);
     case DATA_CR:
         return need_byte(byte, '\r', DATA_LF);
     case DATA_LF:
         return need_byte(byte, '\n', SIZE);
     case TRAILER:
-        return pass_over(c, byte, FIELD, END_LF);
+        return pass_over(chunked, byte, FIELD, END_LF);
     case FIELD:
-        return pass_over(c, byte, FIELD, FIELD_LF);
+        return pass_over(chunked, byte, FIELD, FIELD_LF);
     case FIELD_LF:
         return need_byte(byte, '\n', TRAILER);
     case END_LF:

@@ -24,77 +24,78 @@ struct json_reader {
     uint32_t open[JSON_DEPTH_MAX];
 };
 
-static bool fail_json(struct json_reader *r, const char *reason)
+static bool fail_json(struct json_reader *reader, const char *reason)
 {
-    r->reason = reason;
+    reader->reason = reason;
     return false;
 }
 
-static void skip_some(struct json_reader *r)
+static void skip_some(struct json_reader *reader)
 {
-    for (; r->p < r->end; r->p++) {
-        if (*r->p == '\n') {
-            r->line++;
-            r->line_begin = r->p + 1;
-        } else if (*r->p != ' ' && *r->p != '\t' && *r->p != '\r') {
+    for (; reader->p < reader->end; reader->p++) {
+        if (*reader->p == '\n') {
+            reader->line++;
+            reader->line_begin = reader->p + 1;
+        } else if (*reader->p != ' ' && *reader->p != '\t' &&
+                   *reader->p != '\r') {
             return;
         }
     }
 }
 
 /* Most values have one blank before them, or none. */
-static inline void skip_blanks(struct json_reader *r)
+static inline void skip_blanks(struct json_reader *reader)
 {
-    if (r->p < r->end && *r->p == ' ') {
-        r->p++;
+    if (reader->p < reader->end && *reader->p == ' ') {
+        reader->p++;
     }
-    if (r->p < r->end && (unsigned char)*r->p <= ' ') {
-        skip_some(r);
+    if (reader->p < reader->end && (unsigned char)*reader->p <= ' ') {
+        skip_some(reader);
     }
 }
 
-static int peek_character(const struct json_reader *r)
+static int peek_character(const struct json_reader *reader)
 {
-    return r->p < r->end ? (unsigned char)*r->p : -1;
+    return reader->p < reader->end ? (unsigned char)*reader->p : -1;
 }
 
 /* Room for one more value at least. */
-static __attribute__((noinline, cold)) bool grow(struct json_reader *r)
+static __attribute__((noinline, cold)) bool grow(struct json_reader *reader)
 {
     size_t room;
     struct json *json;
     struct json_value *values;
 
-    json = r->json;
-    if (json->count >= r->most) {
-        return fail_json(r, "too many values");
+    json = reader->json;
+    if (json->count >= reader->most) {
+        return fail_json(reader, "too many values");
     }
     /* at first as much as a thread's own cache of malloc() has */
     room = json->room == 0 ? 64 : 2 * json->room;
-    room = room < r->most ? room : r->most;
+    room = room < reader->most ? room : reader->most;
     values = realloc(json->values, room * sizeof(*values));
     if (values == NULL) {
-        r->out_of_memory = true;
-        return fail_json(r, "out of memory");
+        reader->out_of_memory = true;
+        return fail_json(reader, "out of memory");
     }
     json->values = values;
     json->room = room;
     return true;
 }
 
-static inline struct json_value *add_value(struct json_reader *r,
+static inline struct json_value *add_value(struct json_reader *reader,
                                            enum json_type type, const char *at,
                                            size_t size)
 {
     struct json *json;
     struct json_value *value;
 
-    json = r->json;
-    if (json->count == json->room && !grow(r)) {
+    json = reader->json;
+    if (json->count == json->room && !grow(reader)) {
         return NULL;
     }
     value = &json->values[json->count++];
-    value->at = (uint32_t)(at - r->begin);
+    value->at = (uint32_t)(at - reader->begin);
     value->size = (uint32_t)size;
     value->end = (uint32_t)json->count;
     value->type = type;
@@ -120,310 +121,319 @@ static int hex4(const char *p, const char *end)
 }
 
 /* The escape at r->p, which is a backslash; NULL when it is none. */
-static char *escape(struct json_reader *r, char *out)
+static char *escape(struct json_reader *reader, char *out)
 {
     int c, low;
     const char *found;
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 
-    if (r->end - r->p >= 2 && r->p[1] != '\0' &&
-        (found = strchr(from, r->p[1])) != NULL) {
+    if (reader->end - reader->p >= 2 && reader->p[1] != '\0' &&
+        (found = strchr(from, reader->p[1])) != NULL) {
         *out++ = to[found - from];
-        r->p += 2;
+        reader->p += 2;
         return out;
     }
-    c = r->end - r->p >= 2 && r->p[1] == 'u' ? hex4(r->p + 2, r->end) : -1;
+    c = reader->end - reader->p >= 2 && reader->p[1] == 'u'
+            ? hex4(reader->p + 2, reader->end)
+            : -1;
     if (c < 0) {
-        fail_json(r, "invalid escape");
+        fail_json(reader, "invalid escape");
         return NULL;
     }
     if (c >= 0xD800 && c < 0xE000) {
-        low = r->end - r->p >= 12 && r->p[6] == '\\' && r->p[7] == 'u'
-                  ? hex4(r->p + 8, r->end)
+        low = reader->end - reader->p >= 12 && reader->p[6] == '\\' &&
+                      reader->p[7] == 'u'
+                  ? hex4(reader->p + 8, reader->end)
                   : 0;
         c = (int)utf16_pair((uint32_t)c, (uint32_t)low);
         if (c == 0) {
-            fail_json(r, "lone surrogate in hex escape");
+            fail_json(reader, "lone surrogate in hex escape");
             return NULL;
         }
-        r->p += 6;
+        reader->p += 6;
     }
-    r->p += 6;
+    reader->p += 6;
     return out + utf8_encode(out, (uint32_t)c);
 }
 
 /* The length of the character at r->p; 0: there is none. */
-static size_t character(struct json_reader *r)
+static size_t character(struct json_reader *reader)
 {
     int n;
     uint32_t c;
 
-    if (*r->p >= 0x20 && *r->p < 0x7F) {
+    if (*reader->p >= 0x20 && *reader->p < 0x7F) {
         return 1;
     }
-    n = utf8_decode(r->p, (size_t)(r->end - r->p), &c);
+    n = utf8_decode(reader->p, (size_t)(reader->end - reader->p), &c);
     if (n < 0) {
-        fail_json(r, "invalid unicode code point");
+        fail_json(reader, "invalid unicode code point");
     } else if (c < 0x20) {
         n = -1;
-        fail_json(r, "control character (\\u0000-\\u001F) found while "
-                     "parsing a string");
+        fail_json(reader, "control character (\\u0000-\\u001F) found while "
+                          "parsing a string");
     }
     return n < 0 ? 0 : (size_t)n;
 }
 
-static bool string(struct json_reader *r)
+static bool string(struct json_reader *reader)
 {
     size_t n;
     char *begin, *out;
 
-    begin = ++r->p;
+    begin = ++reader->p;
     n = JSON_PLAIN_STEP;
-    for (; n == JSON_PLAIN_STEP && r->end - r->p >= JSON_PLAIN_STEP;
-         r->p += n) {
-        n = json_plain((const unsigned char *)r->p);
+    for (; n == JSON_PLAIN_STEP && reader->end - reader->p >= JSON_PLAIN_STEP;
+         reader->p += n) {
+        n = json_plain((const unsigned char *)reader->p);
     }
-    for (out = r->p; r->p < r->end && *r->p != '"';) {
-        if (*r->p == '\\') {
-            out = escape(r, out);
+    for (out = reader->p; reader->p < reader->end && *reader->p != '"';) {
+        if (*reader->p == '\\') {
+            out = escape(reader, out);
             if (out == NULL) {
                 return false;
             }
             continue;
         }
-        n = character(r);
+        n = character(reader);
         if (n == 0) {
             return false;
         }
-        memmove(out, r->p, n);
+        memmove(out, reader->p, n);
         out += n;
-        r->p += n;
+        reader->p += n;
     }
-    if (r->p == r->end) {
-        return fail_json(r, "EOF while parsing a string");
+    if (reader->p == reader->end) {
+        return fail_json(reader, "EOF while parsing a string");
     }
-    r->p++;
-    return add_value(r, JSON_STRING, begin, (size_t)(out - begin)) != NULL;
+    reader->p++;
+    return add_value(reader, JSON_STRING, begin, (size_t)(out - begin)) !=
+           NULL;
 }
 
-static bool is_digit(const struct json_reader *r)
+static bool is_digit(const struct json_reader *reader)
 {
-    return r->p < r->end && *r->p >= '0' && *r->p <= '9';
+    return reader->p < reader->end && *reader->p >= '0' && *reader->p <= '9';
 }
 
-static bool digits(struct json_reader *r)
+static bool digits(struct json_reader *reader)
 {
     char *p;
 
-    for (p = r->p; p < r->end && *p >= '0' && *p <= '9'; p++) {
+    for (p = reader->p; p < reader->end && *p >= '0' && *p <= '9'; p++) {
     }
-    if (p == r->p) {
-        return fail_json(r, "invalid number");
+    if (p == reader->p) {
+        return fail_json(reader, "invalid number");
     }
-    r->p = p;
+    reader->p = p;
     return true;
 }
 
-static bool number(struct json_reader *r)
+static bool number(struct json_reader *reader)
 {
     const char *begin;
 
-    begin = r->p;
-    r->p += *r->p == '-';
-    if (peek_character(r) == '0') {
-        r->p++;
-        if (is_digit(r)) {
-            return fail_json(r, "invalid number");
+    begin = reader->p;
+    reader->p += *reader->p == '-';
+    if (peek_character(reader) == '0') {
+        reader->p++;
+        if (is_digit(reader)) {
+            return fail_json(reader, "invalid number");
         }
-    } else if (!digits(r)) {
+    } else if (!digits(reader)) {
         return false;
     }
-    if (peek_character(r) == '.') {
-        r->p++;
-        if (!digits(r)) {
+    if (peek_character(reader) == '.') {
+        reader->p++;
+        if (!digits(reader)) {
             return false;
         }
     }
-    if (peek_character(r) == 'e' || peek_character(r) == 'E') {
-        r->p++;
-        r->p += peek_character(r) == '+' || peek_character(r) == '-';
-        if (!digits(r)) {
+    if (peek_character(reader) == 'e' || peek_character(reader) == 'E') {
+        reader->p++;
+        reader->p +=
+            peek_character(reader) == '+' || peek_character(reader) == '-';
+        if (!digits(reader)) {
             return false;
         }
     }
-    return add_value(r, JSON_NUMBER, begin, (size_t)(r->p - begin)) != NULL;
+    return add_value(reader, JSON_NUMBER, begin,
+                     (size_t)(reader->p - begin)) != NULL;
 }
 
-static bool word(struct json_reader *r, const char *text, enum json_type type)
+static bool word(struct json_reader *reader, const char *text,
+                 enum json_type type)
 {
     size_t n;
 
     n = strlen(text);
-    if ((size_t)(r->end - r->p) < n || memcmp(r->p, text, n) != 0) {
-        return fail_json(r, "expected ident");
+    if ((size_t)(reader->end - reader->p) < n ||
+        memcmp(reader->p, text, n) != 0) {
+        return fail_json(reader, "expected ident");
     }
-    r->p += n;
-    return add_value(r, type, r->p - n, 0) != NULL;
+    reader->p += n;
+    return add_value(reader, type, reader->p - n, 0) != NULL;
 }
 
 /* The size of a number of Python that is none of JSON's, or 0. */
-static size_t nan_size(const struct json_reader *r)
+static size_t nan_size(const struct json_reader *reader)
 {
     static const char *const texts[] = {"NaN", "Infinity", "-Infinity"};
     size_t i, n;
 
-    for (i = 0; r->json->takes_nan && i < 3; i++) {
+    for (i = 0; reader->json->takes_nan && i < 3; i++) {
         n = strlen(texts[i]);
-        if ((size_t)(r->end - r->p) >= n && memcmp(r->p, texts[i], n) == 0) {
+        if ((size_t)(reader->end - reader->p) >= n &&
+            memcmp(reader->p, texts[i], n) == 0) {
             return n;
         }
     }
     return 0;
 }
 
-static bool nan_or_number(struct json_reader *r)
+static bool nan_or_number(struct json_reader *reader)
 {
-    size_t n = nan_size(r);
+    size_t n = nan_size(reader);
 
     if (n == 0) {
-        return number(r);
+        return number(reader);
     }
-    r->p += n;
-    return add_value(r, JSON_NUMBER, r->p - n, n) != NULL;
+    reader->p += n;
+    return add_value(reader, JSON_NUMBER, reader->p - n, n) != NULL;
 }
 
-static bool opened(struct json_reader *r, enum json_type type)
+static bool opened(struct json_reader *reader, enum json_type type)
 {
-    if (r->depth == JSON_DEPTH_MAX) {
-        return fail_json(r, "recursion limit exceeded");
+    if (reader->depth == JSON_DEPTH_MAX) {
+        return fail_json(reader, "recursion limit exceeded");
     }
-    r->open[r->depth++] = (uint32_t)r->json->count;
-    return add_value(r, type, r->p++, 0) != NULL;
+    reader->open[reader->depth++] = (uint32_t)reader->json->count;
+    return add_value(reader, type, reader->p++, 0) != NULL;
 }
 
 /* The value at r->p; of an array or object only its beginning. */
-static bool value(struct json_reader *r)
+static bool value(struct json_reader *reader)
 {
-    switch (peek_character(r)) {
+    switch (peek_character(reader)) {
     case '"':
-        return string(r);
+        return string(reader);
     case '{':
-        return opened(r, JSON_OBJECT);
+        return opened(reader, JSON_OBJECT);
     case '[':
-        return opened(r, JSON_ARRAY);
+        return opened(reader, JSON_ARRAY);
     case 't':
-        return word(r, "true", JSON_TRUE);
+        return word(reader, "true", JSON_TRUE);
     case 'f':
-        return word(r, "false", JSON_FALSE);
+        return word(reader, "false", JSON_FALSE);
     case 'n':
-        return word(r, "null", JSON_NULL);
+        return word(reader, "null", JSON_NULL);
     case '-':
-        return nan_or_number(r);
+        return nan_or_number(reader);
     case -1:
-        return fail_json(r, "EOF while parsing a value");
+        return fail_json(reader, "EOF while parsing a value");
     default:
-        if (is_digit(r)) {
-            return number(r);
+        if (is_digit(reader)) {
+            return number(reader);
         }
-        return nan_size(r) > 0 ? nan_or_number(r)
-                               : fail_json(r, "expected value");
+        return nan_size(reader) > 0 ? nan_or_number(reader)
+                                    : fail_json(reader, "expected value");
     }
 }
 
 /* The name of a member, and the colon after it. */
-static bool member(struct json_reader *r)
+static bool member(struct json_reader *reader)
 {
-    if (peek_character(r) != '"') {
-        return fail_json(r, "key must be a string");
+    if (peek_character(reader) != '"') {
+        return fail_json(reader, "key must be a string");
     }
-    if (!string(r)) {
+    if (!string(reader)) {
         return false;
     }
-    skip_blanks(r);
-    if (peek_character(r) != ':') {
-        return fail_json(r, "expected `:`");
+    skip_blanks(reader);
+    if (peek_character(reader) != ':') {
+        return fail_json(reader, "expected `:`");
     }
-    r->p++;
-    skip_blanks(r);
+    reader->p++;
+    skip_blanks(reader);
     return true;
 }
 
 /* Reads the part after a value or an opening bracket, up to the next value, or
  * to the end of the text, where the depth is 0. */
-static bool proceed(struct json_reader *r, bool is_first)
+static bool proceed(struct json_reader *reader, bool is_first)
 {
     bool is_object;
     struct json_value *open;
 
-    while (r->depth > 0) {
-        skip_blanks(r);
-        open = &r->json->values[r->open[r->depth - 1]];
+    while (reader->depth > 0) {
+        skip_blanks(reader);
+        open = &reader->json->values[reader->open[reader->depth - 1]];
         is_object = open->type == JSON_OBJECT;
-        if (peek_character(r) == (is_object ? '}' : ']')) {
-            r->p++;
-            r->depth--;
-            open->end = (uint32_t)r->json->count;
+        if (peek_character(reader) == (is_object ? '}' : ']')) {
+            reader->p++;
+            reader->depth--;
+            open->end = (uint32_t)reader->json->count;
             is_first = false;
             continue;
         }
-        if (peek_character(r) == -1) {
-            return fail_json(r, is_object ? "EOF while parsing an object"
-                                          : "EOF while parsing a list");
+        if (peek_character(reader) == -1) {
+            return fail_json(reader, is_object ? "EOF while parsing an object"
+                                               : "EOF while parsing a list");
         }
         if (!is_first) {
-            if (peek_character(r) != ',') {
-                return fail_json(r, is_object ? "expected `,` or `}`"
-                                              : "expected `,` or `]`");
+            if (peek_character(reader) != ',') {
+                return fail_json(reader, is_object ? "expected `,` or `}`"
+                                                   : "expected `,` or `]`");
             }
-            r->p++;
-            skip_blanks(r);
+            reader->p++;
+            skip_blanks(reader);
         }
         open->size++;
-        return !is_object || member(r);
+        return !is_object || member(reader);
     }
     return true;
 }
 
-static bool read_all(struct json_reader *r)
+static bool read_all(struct json_reader *reader)
 {
     unsigned depth;
 
-    skip_blanks(r);
+    skip_blanks(reader);
     do {
-        depth = r->depth;
-        if (!value(r) || !proceed(r, r->depth > depth)) {
+        depth = reader->depth;
+        if (!value(reader) || !proceed(reader, reader->depth > depth)) {
             return false;
         }
-    } while (r->depth > 0);
-    skip_blanks(r);
+    } while (reader->depth > 0);
+    skip_blanks(reader);
     return true;
 }
 
 size_t json_read(struct json *json, char *text, size_t size, size_t most,
                  struct json_error *error)
 {
-    struct json_reader r;
+    struct json_reader reader;
 
-    json->text = r.begin = r.p = r.line_begin = text;
+    json->text = reader.begin = reader.p = reader.line_begin = text;
     json->count = 0;
-    r.json = json;
-    r.end = size > 0 ? text + size : text; /* NULL + 0 is undefined */
-    r.line = 1;
-    r.most = most < UINT32_MAX ? most : UINT32_MAX;
-    if (json->room > r.most) {
-        json->room = r.most; /* of a text that might have more */
+    reader.json = json;
+    reader.end = size > 0 ? text + size : text; /* NULL + 0 is undefined */
+    reader.line = 1;
+    reader.most = most < UINT32_MAX ? most : UINT32_MAX;
+    if (json->room > reader.most) {
+        json->room = reader.most; /* of a text that might have more */
     }
-    r.depth = 0;
-    r.reason = "too large";
-    r.out_of_memory = false;
-    if (size < UINT32_MAX && read_all(&r)) {
-        return (size_t)(r.p - text);
+    reader.depth = 0;
+    reader.reason = "too large";
+    reader.out_of_memory = false;
+    if (size < UINT32_MAX && read_all(&reader)) {
+        return (size_t)(reader.p - text);
     }
-    error->reason = r.reason;
-    error->at = (size_t)(r.p - text);
-    error->line = r.line;
-    error->column = (size_t)(r.p - r.line_begin) + 1;
-    error->out_of_memory = r.out_of_memory;
+    error->reason = reader.reason;
+    error->at = (size_t)(reader.p - text);
+    error->line = reader.line;
+    error->column = (size_t)(reader.p - reader.line_begin) + 1;
+    error->out_of_memory = reader.out_of_memory;
     return 0;
 }
 

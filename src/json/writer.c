@@ -10,60 +10,60 @@
 
 /* Room for a value or a name of size bytes, after the comma that stands
  * before it; NULL without memory.  End it with put_end(). */
-static char *put_begin(struct json_writer *w, size_t size)
+static char *put_begin(struct json_writer *writer, size_t size)
 {
     char *p;
 
-    p = json_write_need(w, size + 2);
+    p = json_write_need(writer, size + 2);
     if (p == NULL) {
         return NULL;
     }
-    if (w->has_member) {
+    if (writer->has_member) {
         *p++ = ',';
-        if (w->is_python) {
+        if (writer->is_python) {
             *p++ = ' ';
         }
     }
-    w->has_member = true;
+    writer->has_member = true;
     return p;
 }
 
-static void put_end(struct json_writer *w, const char *end)
+static void put_end(struct json_writer *writer, const char *end)
 {
-    w->size = (size_t)(end - w->data);
+    writer->size = (size_t)(end - writer->data);
 }
 
-void json_write_reset(struct json_writer *w)
+void json_write_reset(struct json_writer *writer)
 {
-    w->size = 0;
-    w->has_member = w->has_failed = false;
+    writer->size = 0;
+    writer->has_member = writer->has_failed = false;
 }
 
-void json_write_forget(struct json_writer *w)
+void json_write_forget(struct json_writer *writer)
 {
-    if (w->data != NULL) {
-        explicit_bzero(w->data, w->size);
+    if (writer->data != NULL) {
+        explicit_bzero(writer->data, writer->size);
     }
-    free(w->data);
+    free(writer->data);
 }
 
-void json_write_open(struct json_writer *w, char bracket)
+void json_write_open(struct json_writer *writer, char bracket)
 {
     char *p;
 
-    p = put_begin(w, 1);
+    p = put_begin(writer, 1);
     if (p != NULL) {
         *p++ = bracket;
-        put_end(w, p);
+        put_end(writer, p);
     }
-    w->has_member = false;
+    writer->has_member = false;
 }
 
-void json_write_close(struct json_writer *w, char bracket)
+void json_write_close(struct json_writer *writer, char bracket)
 {
-    w->has_member = false;
-    json_write_open(w, bracket);
-    w->has_member = true;
+    writer->has_member = false;
+    json_write_open(writer, bracket);
+    writer->has_member = true;
 }
 
 static const char digits[] = "0123456789abcdef";
@@ -220,7 +220,8 @@ static size_t put_plain(char *out, const unsigned char *p, size_t size)
     return json_marks(p + size - JSON_PLAIN_STEP) == 0 ? size : i;
 }
 
-void json_write_string(struct json_writer *w, const char *data, size_t size)
+void json_write_string(struct json_writer *writer, const char *data,
+                       size_t size)
 {
     char *out;
     size_t n;
@@ -228,46 +229,46 @@ void json_write_string(struct json_writer *w, const char *data, size_t size)
 
     p = (const unsigned char *)data;
     end = p + size;
-    if (size > (SIZE_MAX - w->size) / 8) {
-        w->has_failed = true;
+    if (size > (SIZE_MAX - writer->size) / 8) {
+        writer->has_failed = true;
         return;
     }
     /* a byte becomes six at most, a character of two bytes six, of four
      * twelve */
-    out = put_begin(w, 6 * size + 2 + JSON_PLAIN_STEP);
+    out = put_begin(writer, 6 * size + 2 + JSON_PLAIN_STEP);
     if (out == NULL) {
         return;
     }
     *out++ = '"';
     n = put_plain(out, p, size);
     for (p += n, out += n; p < end;) {
-        out = put_step(out, w->is_python, &p, end);
+        out = put_step(out, writer->is_python, &p, end);
     }
     *out++ = '"';
-    put_end(w, out);
+    put_end(writer, out);
 }
 
-void json_write_name(struct json_writer *w, const char *data, size_t size)
+void json_write_name(struct json_writer *writer, const char *data, size_t size)
 {
     char *p;
 
-    json_write_string(w, data, size);
-    w->has_member = false;
-    p = put_begin(w, 2);
+    json_write_string(writer, data, size);
+    writer->has_member = false;
+    p = put_begin(writer, 2);
     if (p != NULL) {
         *p++ = ':';
         *p = ' ';
-        put_end(w, p + w->is_python);
+        put_end(writer, p + writer->is_python);
     }
-    w->has_member = false;
+    writer->has_member = false;
 }
 
-void json_write_text(struct json_writer *w, const char *text)
+void json_write_text(struct json_writer *writer, const char *text)
 {
-    json_write_string(w, text, strlen(text));
+    json_write_string(writer, text, strlen(text));
 }
 
-void json_write_number(struct json_writer *w, uint64_t number)
+void json_write_number(struct json_writer *writer, uint64_t number)
 {
     char *p, text[40];
     size_t at;
@@ -278,7 +279,7 @@ void json_write_number(struct json_writer *w, uint64_t number)
         "75767778798081828384858687888990919293949596979899";
 
     /* of 20 digits at most; more is copied, which costs less than to count */
-    p = put_begin(w, 20);
+    p = put_begin(writer, 20);
     if (p == NULL) {
         return;
     }
@@ -291,7 +292,7 @@ void json_write_number(struct json_writer *w, uint64_t number)
         text[--at] = digits[number];
     }
     memcpy(p, text + at, 20);
-    put_end(w, p + 20 - at);
+    put_end(writer, p + 20 - at);
 }
 
 /* Writes the eight digits of a number. */
@@ -309,13 +310,13 @@ static inline void put_hex8(char *out, uint32_t number)
     memcpy(out, &x, 8);
 }
 
-void json_write_hex(struct json_writer *w, uint64_t number)
+void json_write_hex(struct json_writer *writer, uint64_t number)
 {
     size_t zeros;
     char *p;
 
     /* of 16 digits at most; more is written, which costs less than to count */
-    p = put_begin(w, 20);
+    p = put_begin(writer, 20);
     if (p == NULL) {
         return;
     }
@@ -328,45 +329,46 @@ void json_write_hex(struct json_writer *w, uint64_t number)
     }
     p += 3 + 16 - zeros;
     *p++ = '"';
-    put_end(w, p);
+    put_end(writer, p);
 }
 
-void json_write_raw(struct json_writer *w, const char *data, size_t size)
+void json_write_raw(struct json_writer *writer, const char *data, size_t size)
 {
     char *p;
 
-    p = put_begin(w, size);
+    p = put_begin(writer, size);
     if (p != NULL) {
         memcpy(p, data, size);
-        put_end(w, p + size);
+        put_end(writer, p + size);
     }
 }
 
-void json_write_begun(struct json_writer *w, const char *text, size_t size)
+void json_write_begun(struct json_writer *writer, const char *text,
+                      size_t size)
 {
-    json_write_raw(w, text, size);
-    w->has_member = false;
+    json_write_raw(writer, text, size);
+    writer->has_member = false;
 }
 
-void json_write_again(struct json_writer *w, size_t at, size_t size)
+void json_write_again(struct json_writer *writer, size_t at, size_t size)
 {
     char *p;
 
-    p = put_begin(w, size);
+    p = put_begin(writer, size);
     if (p != NULL) {
-        memcpy(p, w->data + at, size);
-        put_end(w, p + size);
+        memcpy(p, writer->data + at, size);
+        put_end(writer, p + size);
     }
 }
 
-void json_write_begun_again(struct json_writer *w, size_t at, size_t size)
+void json_write_begun_again(struct json_writer *writer, size_t at, size_t size)
 {
-    json_write_again(w, at, size);
-    w->has_member = false;
+    json_write_again(writer, at, size);
+    writer->has_member = false;
 }
 
 /* The recursion is as deep as the reader allows. */
-void json_write_value(struct json_writer *w, const struct json *json,
+void json_write_value(struct json_writer *writer, const struct json *json,
                       uint32_t value)
 {
     uint32_t i;
@@ -376,32 +378,32 @@ void json_write_value(struct json_writer *w, const struct json *json,
     v = &json->values[value];
     switch (v->type) {
     case JSON_NUMBER:
-        json_write_raw(w, json_text(json, value), v->size);
+        json_write_raw(writer, json_text(json, value), v->size);
         break;
     case JSON_STRING:
-        json_write_string(w, json_text(json, value), v->size);
+        json_write_string(writer, json_text(json, value), v->size);
         break;
     case JSON_ARRAY:
-        json_write_open(w, '[');
+        json_write_open(writer, '[');
         for (i = value + 1; i < v->end; i = json->values[i].end) {
-            json_write_value(w, json, i);
+            json_write_value(writer, json, i);
         }
-        json_write_close(w, ']');
+        json_write_close(writer, ']');
         break;
     case JSON_OBJECT:
-        json_write_open(w, '{');
+        json_write_open(writer, '{');
         for (i = value + 1; i < v->end; i = json->values[i + 1].end) {
-            json_write_name(w, json_text(json, i), json->values[i].size);
-            json_write_value(w, json, i + 1);
+            json_write_name(writer, json_text(json, i), json->values[i].size);
+            json_write_value(writer, json, i + 1);
         }
-        json_write_close(w, '}');
+        json_write_close(writer, '}');
         break;
     default:
-        json_write_raw(w, words[v->type], strlen(words[v->type]));
+        json_write_raw(writer, words[v->type], strlen(words[v->type]));
     }
 }
 
-void json_write_bool(struct json_writer *w, bool value)
+void json_write_bool(struct json_writer *writer, bool value)
 {
-    json_write_raw(w, value ? "true" : "false", value ? 4 : 5);
+    json_write_raw(writer, value ? "true" : "false", value ? 4 : 5);
 }

@@ -38,30 +38,31 @@ struct status_reporter {
 static void on_news(void *arg, enum symcached_client_news news,
                     struct evbuffer *body)
 {
-    struct status_reporter *r = arg;
+    struct status_reporter *reporter = arg;
 
-    symcached_client_free(r->client);
-    r->client = NULL;
+    symcached_client_free(reporter->client);
+    reporter->client = NULL;
 }
 
 /* The report as JSON, to be freed with free(); NULL without memory. */
-static char *print(const struct status_reporter *r)
+static char *print(const struct status_reporter *reporter)
 {
-    const struct stats **stats = calloc(r->workers->n, sizeof(stats[0]));
+    const struct stats **stats =
+        calloc(reporter->workers->n, sizeof(stats[0]));
     cJSON *object = cJSON_CreateObject();
     struct stats_sums sums;
     char *text = NULL;
     unsigned i;
 
     if (stats != NULL) {
-        for (i = 0; i < r->workers->n; i++) {
-            stats[i] = worker_stats(r->workers->list[i]);
+        for (i = 0; i < reporter->workers->n; i++) {
+            stats[i] = worker_stats(reporter->workers->list[i]);
         }
-        sums = stats_sums(stats, r->workers->n);
-        cJSON_AddStringToObject(object, "name", r->name);
+        sums = stats_sums(stats, reporter->workers->n);
+        cJSON_AddStringToObject(object, "name", reporter->name);
         cJSON_AddStringToObject(object, "version", SYMCACHED_VERSION);
-        cJSON_AddStringToObject(object, "listen", r->listen);
-        cJSON_AddNumberToObject(object, "started", (double)r->started);
+        cJSON_AddStringToObject(object, "listen", reporter->listen);
+        cJSON_AddNumberToObject(object, "started", (double)reporter->started);
         cJSON_AddNumberToObject(object, "requests", (double)sums.requests);
         cJSON_AddNumberToObject(object, "frames", (double)sums.frames);
         cJSON_AddNumberToObject(object, "dumps", (double)sums.dumps);
@@ -71,7 +72,7 @@ static char *print(const struct status_reporter *r)
         cJSON_AddNumberToObject(object, "mappings", (double)sums.mappings);
         cJSON_AddNumberToObject(object, "programs", (double)sums.programs);
         cJSON_AddBoolToObject(object, "config_stale",
-                              atomic_load(&r->workers->config_stale));
+                              atomic_load(&reporter->workers->config_stale));
         cJSON_AddNumberToObject(object, "valid", VALID_SECONDS);
         text = cJSON_PrintUnformatted(object);
     }
@@ -80,18 +81,19 @@ static char *print(const struct status_reporter *r)
     return text;
 }
 
-static void send_report(struct status_reporter *r)
+static void send_report(struct status_reporter *reporter)
 {
     struct evbuffer *body = evbuffer_new();
-    char *text = print(r);
+    char *text = print(reporter);
 
-    symcached_client_free(r->client);
-    r->client = NULL;
+    symcached_client_free(reporter->client);
+    reporter->client = NULL;
     if (text != NULL && body != NULL &&
         evbuffer_add(body, text, strlen(text)) == 0) {
-        r->client = symcached_client_start(r->base, &r->settings->helper,
-                                           "POST /v1/symbolicated", body,
-                                           PATIENCE_SECONDS, on_news, r);
+        reporter->client =
+            symcached_client_start(reporter->base, &reporter->settings->helper,
+                                   "POST /v1/symbolicated", body,
+                                   PATIENCE_SECONDS, on_news, reporter);
     }
     if (body != NULL) {
         evbuffer_free(body);
@@ -102,34 +104,34 @@ static void send_report(struct status_reporter *r)
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     static const struct timeval every = {.tv_sec = EVERY_SECONDS};
-    struct status_reporter *r = arg;
+    struct status_reporter *reporter = arg;
 
-    event_add(r->timer, &every);
-    send_report(r);
+    event_add(reporter->timer, &every);
+    send_report(reporter);
 }
 
 struct status_reporter *status_reporter_new(struct event_base *base,
                                             const struct workers *workers,
                                             struct settings *settings)
 {
-    struct status_reporter *r = calloc(1, sizeof(*r));
+    struct status_reporter *reporter = calloc(1, sizeof(*reporter));
 
-    if (r == NULL) {
+    if (reporter == NULL) {
         return NULL;
     }
-    r->base = base;
-    r->workers = workers;
-    r->started = time(NULL);
-    r->settings = settings_ref(settings);
-    r->listen = strdup(settings->symbolication->listen);
-    r->timer = evtimer_new(base, on_timer, r);
-    if (r->listen == NULL || r->timer == NULL ||
-        gethostname(r->name, sizeof(r->name) - 1) != 0) {
-        status_reporter_free(r);
+    reporter->base = base;
+    reporter->workers = workers;
+    reporter->started = time(NULL);
+    reporter->settings = settings_ref(settings);
+    reporter->listen = strdup(settings->symbolication->listen);
+    reporter->timer = evtimer_new(base, on_timer, reporter);
+    if (reporter->listen == NULL || reporter->timer == NULL ||
+        gethostname(reporter->name, sizeof(reporter->name) - 1) != 0) {
+        status_reporter_free(reporter);
         return NULL;
     }
-    event_active(r->timer, EV_TIMEOUT, 0);
-    return r;
+    event_active(reporter->timer, EV_TIMEOUT, 0);
+    return reporter;
 }
 
 void status_reporter_configure(struct status_reporter *status_reporter,

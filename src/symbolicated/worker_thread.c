@@ -44,19 +44,19 @@ struct worker {
 
 static void on_refused(int status, void *arg)
 {
-    struct worker *w = arg;
+    struct worker *worker = arg;
 
-    stats_add(&w->context.stats.refused, 1);
+    stats_add(&worker->context.stats.refused, 1);
     log_info(0, "request refused: status=%d, it %s", status,
              status == 408 ? "was not whole in time" : "cannot be read");
 }
 
 static void on_request(struct http_request *request, void *arg)
 {
-    struct worker *w = arg;
+    struct worker *worker = arg;
 
-    if (!daemon_page_reply(w->workers, request)) {
-        request_start(&w->context, request);
+    if (!daemon_page_reply(worker->workers, request)) {
+        request_start(&worker->context, request);
     }
 }
 
@@ -64,19 +64,19 @@ static void on_request(struct http_request *request, void *arg)
 
 static void on_trim(evutil_socket_t fd, short what, void *arg)
 {
-    struct worker *w = arg;
+    struct worker *worker = arg;
 
-    atomic_store(&w->turned, clock_ms());
-    mapped_modules_evict_stale(w->workers->mapped);
-    module_cache_trim(w->context.searcher.cache);
+    atomic_store(&worker->turned, clock_ms());
+    mapped_modules_evict_stale(worker->workers->mapped);
+    module_cache_trim(worker->context.searcher.cache);
     pending_calls_evict();
 }
 
 static void on_drained(void *arg)
 {
-    struct worker *w = arg;
+    struct worker *worker = arg;
 
-    event_base_loopbreak(w->base);
+    event_base_loopbreak(worker->base);
 }
 
 static void on_drain_timeout(evutil_socket_t fd, short what, void *arg)
@@ -87,98 +87,99 @@ static void on_drain_timeout(evutil_socket_t fd, short what, void *arg)
 /* Bodies that workers read. */
 static bool needs_spool(const char *path, void *arg)
 {
-    const struct worker *w = arg;
+    const struct worker *worker = arg;
     const struct symbolication_config *config =
-        w->context.settings->symbolication;
+        worker->context.settings->symbolication;
 
-    return w->context.pool != NULL &&
+    return worker->context.pool != NULL &&
            ((config->symbolicator.enabled &&
              symbolicator_takes_form(config, path)) ||
             profile_owns(config, path));
 }
 
-static void limit_of_thread(struct worker *w, const struct settings *settings)
+static void limit_of_thread(struct worker *worker,
+                            const struct settings *settings)
 {
     const struct symbolication_limits_config *limits =
         &settings->symbolication->limits;
 
-    http_server_limit(w->http, limits->body_size, limits->receiving_size,
+    http_server_limit(worker->http, limits->body_size, limits->receiving_size,
                       limits->answer_size);
-    http_server_spool(w->http, needs_spool, limits->crash_size);
+    http_server_spool(worker->http, needs_spool, limits->crash_size);
     spool_limit(limits->spool_size);
 }
 
 static void on_woken(evutil_socket_t fd, short what, void *arg)
 {
     static const struct timeval patience = {.tv_sec = DRAIN_SECONDS};
-    struct worker *w = arg;
-    struct settings *news = atomic_exchange(&w->news, NULL);
+    struct worker *worker = arg;
+    struct settings *news = atomic_exchange(&worker->news, NULL);
     eventfd_t n;
 
     eventfd_read(fd, &n);
-    atomic_store(&w->turned, clock_ms());
+    atomic_store(&worker->turned, clock_ms());
     if (news != NULL) {
-        settings_unref(w->context.settings);
-        w->context.settings = news;
-        limit_of_thread(w, news);
+        settings_unref(worker->context.settings);
+        worker->context.settings = news;
+        limit_of_thread(worker, news);
     }
-    if (atomic_load(&w->stopping) && !w->is_draining) {
-        w->is_draining = true;
-        event_add(w->drain, &patience);
-        http_server_stop(w->http, on_drained, w);
-        request_context_stop(&w->context);
+    if (atomic_load(&worker->stopping) && !worker->is_draining) {
+        worker->is_draining = true;
+        event_add(worker->drain, &patience);
+        http_server_stop(worker->http, on_drained, worker);
+        request_context_stop(&worker->context);
     }
 }
 
 static void *run_thread(void *arg)
 {
-    struct worker *w = arg;
+    struct worker *worker = arg;
 
-    event_base_dispatch(w->base);
+    event_base_dispatch(worker->base);
     task_cancel_all();
     return NULL;
 }
 
-void worker_join(struct worker *w)
+void worker_join(struct worker *worker)
 {
-    if (w != NULL && w->started) {
-        pthread_join(w->thread, NULL);
+    if (worker != NULL && worker->started) {
+        pthread_join(worker->thread, NULL);
     }
 }
 
-void worker_free(struct worker *w)
+void worker_free(struct worker *worker)
 {
-    if (w == NULL) {
+    if (worker == NULL) {
         return;
     }
-    http_server_free(w->http);
-    request_context_clear(&w->context);
-    settings_unref(atomic_load(&w->news));
-    event_drop(w->trim);
-    event_drop(w->drain);
-    event_drop(w->woken);
-    if (w->base != NULL) {
-        symcached_client_end(w->base);
-        event_base_free(w->base);
+    http_server_free(worker->http);
+    request_context_clear(&worker->context);
+    settings_unref(atomic_load(&worker->news));
+    event_drop(worker->trim);
+    event_drop(worker->drain);
+    event_drop(worker->woken);
+    if (worker->base != NULL) {
+        symcached_client_end(worker->base);
+        event_base_free(worker->base);
     }
-    fd_close(w->wakeup);
-    free(w);
+    fd_close(worker->wakeup);
+    free(worker);
 }
 
 /* Returns 0, or -1: out of memory or descriptors. */
-static int make_events(struct worker *w)
+static int make_events(struct worker *worker)
 {
     static const struct timeval often = {.tv_sec = TRIM_SECONDS};
 
-    w->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    w->trim = event_new(w->base, -1, EV_PERSIST, on_trim, w);
-    w->drain = evtimer_new(w->base, on_drain_timeout, w);
-    w->woken =
-        event_new(w->base, w->wakeup, EV_READ | EV_PERSIST, on_woken, w);
-    return w->wakeup != -1 && w->trim != NULL && w->drain != NULL &&
-                   w->woken != NULL &&
-                   event_add(w->woken, NULL) == 0 &&
-                   event_add(w->trim, &often) == 0
+    worker->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    worker->trim = event_new(worker->base, -1, EV_PERSIST, on_trim, worker);
+    worker->drain = evtimer_new(worker->base, on_drain_timeout, worker);
+    worker->woken = event_new(worker->base, worker->wakeup,
+                              EV_READ | EV_PERSIST, on_woken, worker);
+    return worker->wakeup != -1 && worker->trim != NULL &&
+                   worker->drain != NULL && worker->woken != NULL &&
+                   event_add(worker->woken, NULL) == 0 &&
+                   event_add(worker->trim, &often) == 0
                ? 0
                : -1;
 }
@@ -186,26 +187,26 @@ static int make_events(struct worker *w)
 struct worker *worker_new(struct workers *workers, int spawner,
                           struct settings *settings)
 {
-    struct worker *w = calloc(1, sizeof(*w));
+    struct worker *worker = calloc(1, sizeof(*worker));
 
-    if (w == NULL) {
+    if (worker == NULL) {
         return NULL;
     }
-    w->workers = workers;
-    w->wakeup = -1;
-    w->base = event_base_new();
-    if (w->base == NULL ||
-        request_context_init(&w->context, w->base, workers->mapped, spawner,
-                             settings) != 0 ||
-        make_events(w) != 0 ||
-        (w->http = http_server_new(w->base, workers->listener, on_request,
-                                   w)) == NULL) {
-        worker_free(w);
+    worker->workers = workers;
+    worker->wakeup = -1;
+    worker->base = event_base_new();
+    if (worker->base == NULL ||
+        request_context_init(&worker->context, worker->base, workers->mapped,
+                             spawner, settings) != 0 ||
+        make_events(worker) != 0 ||
+        (worker->http = http_server_new(worker->base, workers->listener,
+                                        on_request, worker)) == NULL) {
+        worker_free(worker);
         return NULL;
     }
-    http_server_watch_refused(w->http, on_refused);
-    limit_of_thread(w, settings);
-    return w;
+    http_server_watch_refused(worker->http, on_refused);
+    limit_of_thread(worker, settings);
+    return worker;
 }
 
 int worker_start(struct worker *worker)

@@ -32,20 +32,21 @@ static int fail_uuid_map(char *error, size_t size, const char *what)
     return -1;
 }
 
-static bool begins_tag(const struct uuid_map_scan *s, const char *text)
+static bool begins_tag(const struct uuid_map_scan *map, const char *text)
 {
     size_t size = strlen(text);
 
-    return (size_t)(s->end - s->at) >= size && memcmp(s->at, text, size) == 0;
+    return (size_t)(map->end - map->at) >= size &&
+           memcmp(map->at, text, size) == 0;
 }
 
 /* Goes past a text.  Returns false if it does not come. */
-static bool pass_tag(struct uuid_map_scan *s, const char *text)
+static bool pass_tag(struct uuid_map_scan *map, const char *text)
 {
     const char *found =
-        memmem(s->at, (size_t)(s->end - s->at), text, strlen(text));
+        memmem(map->at, (size_t)(map->end - map->at), text, strlen(text));
 
-    s->at = found != NULL ? found + strlen(text) : s->end;
+    map->at = found != NULL ? found + strlen(text) : map->end;
     return found != NULL;
 }
 
@@ -59,49 +60,50 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static void read_tag(struct uuid_map_scan *s, const char *tag, size_t size)
+static void read_tag(struct uuid_map_scan *map, const char *tag, size_t size)
 {
-    s->is_end = size > 0 && tag[0] == '/';
-    s->is_empty = size > 0 && tag[size - 1] == '/';
-    tag += s->is_end;
-    size -= s->is_end;
-    size -= s->is_empty && size > 0;
-    s->name = tag;
-    for (s->name_size = 0; s->name_size < size && !is_blank(tag[s->name_size]);
-         s->name_size++) {
+    map->is_end = size > 0 && tag[0] == '/';
+    map->is_empty = size > 0 && tag[size - 1] == '/';
+    tag += map->is_end;
+    size -= map->is_end;
+    size -= map->is_empty && size > 0;
+    map->name = tag;
+    for (map->name_size = 0;
+         map->name_size < size && !is_blank(tag[map->name_size]);
+         map->name_size++) {
     }
-    s->attributes = tag + s->name_size;
-    s->attributes_size = size - s->name_size;
+    map->attributes = tag + map->name_size;
+    map->attributes_size = size - map->name_size;
 }
 
 /* Reads the next tag, after comments, the declaration and the like.  Returns
  * false at the end, or where the text is no XML. */
-static bool next_tag(struct uuid_map_scan *s)
+static bool next_tag(struct uuid_map_scan *map)
 {
     const char *begin;
 
     for (;;) {
-        s->text = s->at;
-        s->at = memchr(s->at, '<', (size_t)(s->end - s->at));
-        if (s->at == NULL) {
-            s->at = s->end;
+        map->text = map->at;
+        map->at = memchr(map->at, '<', (size_t)(map->end - map->at));
+        if (map->at == NULL) {
+            map->at = map->end;
             return false;
         }
-        s->text_size = (size_t)(s->at - s->text);
-        if (begins_tag(s, "<!--")) {
-            if (!pass_tag(s, "-->")) {
+        map->text_size = (size_t)(map->at - map->text);
+        if (begins_tag(map, "<!--")) {
+            if (!pass_tag(map, "-->")) {
                 return false;
             }
-        } else if (begins_tag(s, "<?") || begins_tag(s, "<!")) {
-            if (!pass_tag(s, ">")) {
+        } else if (begins_tag(map, "<?") || begins_tag(map, "<!")) {
+            if (!pass_tag(map, ">")) {
                 return false;
             }
         } else {
-            begin = s->at + 1;
-            if (!pass_tag(s, ">")) {
+            begin = map->at + 1;
+            if (!pass_tag(map, ">")) {
                 return false;
             }
-            read_tag(s, begin, (size_t)(s->at - 1 - begin));
+            read_tag(map, begin, (size_t)(map->at - 1 - begin));
             return true;
         }
     }
@@ -140,27 +142,27 @@ bool uuid_map_sniff(const uint8_t *data, size_t size)
 }
 
 /* The text of the element after the key, whatever its type. */
-static int find_value(struct uuid_map_scan *s, uint8_t uuid[16], char *error,
+static int find_value(struct uuid_map_scan *map, uint8_t uuid[16], char *error,
                       size_t size)
 {
     unsigned depth = 1;
     bool is_key = false, is_value = false;
 
-    while (depth > 0 && next_tag(s)) {
-        if (!s->is_end) {
-            depth += !s->is_empty;
-            is_value = is_key && !s->is_empty;
+    while (depth > 0 && next_tag(map)) {
+        if (!map->is_end) {
+            depth += !map->is_empty;
+            is_value = is_key && !map->is_empty;
             is_key = false;
         } else {
             depth--;
             if (is_value) {
-                return read_uuid(s->text, s->text_size, uuid)
+                return read_uuid(map->text, map->text_size, uuid)
                            ? 0
                            : fail_uuid_map(error, size,
                                            "has a " KEY " that is no UUID");
             }
-            is_key = is_tag(s->name, s->name_size, "key") &&
-                     is_tag(s->text, s->text_size, KEY);
+            is_key = is_tag(map->name, map->name_size, "key") &&
+                     is_tag(map->text, map->text_size, KEY);
         }
         if (depth > DEPTH_MAX) {
             return fail_uuid_map(error, size,
@@ -173,23 +175,24 @@ static int find_value(struct uuid_map_scan *s, uint8_t uuid[16], char *error,
 int uuid_map_read(const uint8_t *data, size_t size, uint8_t uuid[16],
                   char *error, size_t error_size)
 {
-    struct uuid_map_scan s = {.at = (const char *)data,
-                              .end = (const char *)data + size};
+    struct uuid_map_scan map = {.at = (const char *)data,
+                                .end = (const char *)data + size};
 
     if (size > SIZE_MAX_PLIST) {
         return fail_uuid_map(error, error_size, "has more than 1 MiB");
     }
-    if (!next_tag(&s) || s.is_end || !is_tag(s.name, s.name_size, "plist") ||
-        (memmem(s.attributes, s.attributes_size, "version=\"1.0\"", 13) ==
+    if (!next_tag(&map) || map.is_end ||
+        !is_tag(map.name, map.name_size, "plist") ||
+        (memmem(map.attributes, map.attributes_size, "version=\"1.0\"", 13) ==
              NULL &&
-         memmem(s.attributes, s.attributes_size, "version='1.0'", 13) ==
+         memmem(map.attributes, map.attributes_size, "version='1.0'", 13) ==
              NULL)) {
         return fail_uuid_map(error, error_size,
                              "is no property list of version 1.0");
     }
-    if (!next_tag(&s) || s.is_end || s.is_empty ||
-        !is_tag(s.name, s.name_size, "dict")) {
+    if (!next_tag(&map) || map.is_end || map.is_empty ||
+        !is_tag(map.name, map.name_size, "dict")) {
         return fail_uuid_map(error, error_size, "has no dictionary");
     }
-    return find_value(&s, uuid, error, error_size);
+    return find_value(&map, uuid, error, error_size);
 }

@@ -404,9 +404,10 @@ static void free_readers(struct breakpad_convert *breakpad)
     free(breakpad->publics);
 }
 
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
+static int convert_breakpad(const uint8_t *data, size_t size,
+                            const struct symc_sink *sink,
+                            struct debuginfo_result *result,
+                            struct failure *failure)
 {
     int rc;
     char text[256];
@@ -438,7 +439,7 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker breakpad_makes[] = {
-    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert_breakpad},
     {.output = SYMCACHE_KIND_CFICACHE, .read_cfi = breakpad_cfi_read},
 };
 

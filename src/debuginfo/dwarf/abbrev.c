@@ -19,43 +19,45 @@
 #define STEP_EXPRLOC 0xFE
 #define STEP_FORM 0xFF
 
-void dwarf_abbrevs_free(struct dwarf_abbrevs *t)
+void dwarf_abbrevs_free(struct dwarf_abbrevs *abbrevs)
 {
-    free(t->list);
-    free(t->attributes);
-    free(t->constants);
-    free(t->steps);
-    memset(t, 0, sizeof(*t));
+    free(abbrevs->list);
+    free(abbrevs->attributes);
+    free(abbrevs->constants);
+    free(abbrevs->steps);
+    memset(abbrevs, 0, sizeof(*abbrevs));
 }
 
-void dwarf_abbrevs_forget(struct dwarf_abbrevs *t)
+void dwarf_abbrevs_forget(struct dwarf_abbrevs *abbrevs)
 {
-    t->count = t->num_attributes = t->num_constants = t->num_steps = 0;
+    abbrevs->count = abbrevs->num_attributes = abbrevs->num_constants =
+        abbrevs->num_steps = 0;
 }
 
-static int add_step(struct dwarf_abbrevs *t, uint8_t step)
+static int add_step(struct dwarf_abbrevs *abbrevs, uint8_t step)
 {
-    if (t->num_steps >= UINT32_MAX ||
-        array_need(&t->steps, &t->step_room, t->num_steps + 1, 1) != 0) {
+    if (abbrevs->num_steps >= UINT32_MAX ||
+        array_need(&abbrevs->steps, &abbrevs->step_room,
+                   abbrevs->num_steps + 1, 1) != 0) {
         return -1;
     }
-    t->steps[t->num_steps++] = step;
+    abbrevs->steps[abbrevs->num_steps++] = step;
     return 0;
 }
 
-static int add_bytes(struct dwarf_abbrevs *t, unsigned *bytes)
+static int add_bytes(struct dwarf_abbrevs *abbrevs, unsigned *bytes)
 {
     int rc = 0;
     unsigned n;
 
     for (; rc == 0 && *bytes > 0; *bytes -= n) {
         n = *bytes < STEP_MOST ? *bytes : STEP_MOST;
-        rc = add_step(t, (uint8_t)n);
+        rc = add_step(abbrevs, (uint8_t)n);
     }
     return rc;
 }
 
-static int add_form(struct dwarf_abbrevs *t, unsigned form)
+static int add_form(struct dwarf_abbrevs *abbrevs, unsigned form)
 {
     switch (form) {
     case DW_FORM_udata:
@@ -65,14 +67,14 @@ static int add_form(struct dwarf_abbrevs *t, unsigned form)
     case DW_FORM_addrx:
     case DW_FORM_loclistx:
     case DW_FORM_rnglistx:
-        return add_step(t, STEP_LEB);
+        return add_step(abbrevs, STEP_LEB);
     case DW_FORM_exprloc:
     case DW_FORM_block:
-        return add_step(t, STEP_EXPRLOC);
+        return add_step(abbrevs, STEP_EXPRLOC);
     default:
-        return add_step(t, STEP_FORM) != 0 ||
-                       add_step(t, (uint8_t)form) != 0 ||
-                       add_step(t, (uint8_t)(form >> 8)) != 0
+        return add_step(abbrevs, STEP_FORM) != 0 ||
+                       add_step(abbrevs, (uint8_t)form) != 0 ||
+                       add_step(abbrevs, (uint8_t)(form >> 8)) != 0
                    ? -1
                    : 0;
     }
@@ -80,38 +82,39 @@ static int add_form(struct dwarf_abbrevs *t, unsigned form)
 
 /* Adds the steps for an attribute.  *bytes are skipped before it, and are not
  * in the steps yet. */
-static int add_attribute(struct dwarf_abbrevs *t,
+static int add_attribute(struct dwarf_abbrevs *abbrevs,
                          const struct dwarf_attribute *a, unsigned *bytes)
 {
     if (a->size != DWARF_VARIABLE) {
         *bytes += a->size;
-        return *bytes > STEP_MOST ? add_bytes(t, bytes) : 0;
+        return *bytes > STEP_MOST ? add_bytes(abbrevs, bytes) : 0;
     }
     return a->form != DW_FORM_implicit_const &&
-                   (add_bytes(t, bytes) != 0 || add_form(t, a->form) != 0)
+                   (add_bytes(abbrevs, bytes) != 0 ||
+                    add_form(abbrevs, a->form) != 0)
                ? -1
                : 0;
 }
 
-static int end_steps(struct dwarf_abbrevs *t, struct dwarf_abbrev *a,
-                     unsigned bytes)
+static int end_steps(struct dwarf_abbrevs *abbrevs,
+                     struct dwarf_abbrev *abbrev, unsigned bytes)
 {
-    if (t->num_steps == a->steps) {
-        a->size = (uint16_t)bytes; /* which needs no steps */
+    if (abbrevs->num_steps == abbrev->steps) {
+        abbrev->size = (uint16_t)bytes; /* which needs no steps */
         return 0;
     }
-    a->size = DWARF_MANY;
-    return add_bytes(t, &bytes) != 0 ? -1 : add_step(t, STEPS_END);
+    abbrev->size = DWARF_MANY;
+    return add_bytes(abbrevs, &bytes) != 0 ? -1 : add_step(abbrevs, STEPS_END);
 }
 
-void dwarf_abbrevs_skip_steps(const struct dwarf_abbrevs *t,
-                              const struct dwarf_abbrev *a,
+void dwarf_abbrevs_skip_steps(const struct dwarf_abbrevs *abbrevs,
+                              const struct dwarf_abbrev *abbrev,
                               const struct dwarf_encoding *encoding,
                               struct cursor *c)
 {
     const uint8_t *step;
 
-    for (step = t->steps + a->steps; *step != STEPS_END; step++) {
+    for (step = abbrevs->steps + abbrev->steps; *step != STEPS_END; step++) {
         switch (*step) {
         case STEP_LEB:
             cursor_skip_leb(c);
@@ -157,42 +160,43 @@ static unsigned use_of(unsigned name)
                                              : 0;
 }
 
-static int add_constant(struct dwarf_abbrevs *t, struct cursor *c,
+static int add_constant(struct dwarf_abbrevs *abbrevs, struct cursor *c,
                         struct dwarf_attribute *a)
 {
-    if (t->num_constants >= UINT32_MAX ||
-        array_need(&t->constants, &t->constant_room, t->num_constants + 1,
-                   sizeof(*t->constants)) != 0) {
+    if (abbrevs->num_constants >= UINT32_MAX ||
+        array_need(&abbrevs->constants, &abbrevs->constant_room,
+                   abbrevs->num_constants + 1,
+                   sizeof(*abbrevs->constants)) != 0) {
         return -1;
     }
-    a->constant = (uint32_t)t->num_constants;
-    t->constants[t->num_constants++] = cursor_sleb(c);
+    a->constant = (uint32_t)abbrevs->num_constants;
+    abbrevs->constants[abbrevs->num_constants++] = cursor_sleb(c);
     return 0;
 }
 
 /* Remembers the forms of an encoding: most tables are of the same. */
-static void learn_forms(struct dwarf_abbrevs *t,
+static void learn_forms(struct dwarf_abbrevs *abbrevs,
                         const struct dwarf_encoding *encoding)
 {
     unsigned form, size;
     enum dwarf_value_kind kind;
 
-    if (memcmp(&t->encoding, encoding, sizeof(*encoding)) == 0) {
+    if (memcmp(&abbrevs->encoding, encoding, sizeof(*encoding)) == 0) {
         return;
     }
-    t->encoding = *encoding;
+    abbrevs->encoding = *encoding;
     for (form = 0; form < DWARF_FORMS; form++) {
-        t->forms[form].size =
+        abbrevs->forms[form].size =
             dwarf_form_is_fixed(encoding, 0, form, &kind, &size)
                 ? (uint8_t)size
                 : DWARF_VARIABLE;
-        t->forms[form].kind = (uint8_t)kind;
+        abbrevs->forms[form].kind = (uint8_t)kind;
     }
 }
 
 /* Finds size and kind of an attribute, of any form but
  * DW_FORM_implicit_const. */
-static inline void learn_form(const struct dwarf_abbrevs *t,
+static inline void learn_form(const struct dwarf_abbrevs *abbrevs,
                               struct dwarf_attribute *a)
 {
     unsigned size;
@@ -200,9 +204,9 @@ static inline void learn_form(const struct dwarf_abbrevs *t,
 
     if (a->form < DWARF_FORMS && a->form != DW_FORM_data4 &&
         a->form != DW_FORM_data8) {
-        a->size = t->forms[a->form].size;
-        a->kind = t->forms[a->form].kind;
-    } else if (dwarf_form_is_fixed(&t->encoding, a->name, a->form, &kind,
+        a->size = abbrevs->forms[a->form].size;
+        a->kind = abbrevs->forms[a->form].kind;
+    } else if (dwarf_form_is_fixed(&abbrevs->encoding, a->name, a->form, &kind,
                                    &size)) {
         a->size = (uint8_t)size;
         a->kind = (uint8_t)kind;
@@ -211,7 +215,7 @@ static inline void learn_form(const struct dwarf_abbrevs *t,
 
 /* Reads one attribute.  Returns 1, 0 at the end of the list, or -1 if memory
  * runs out. */
-static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
+static int read_attribute(struct dwarf_abbrevs *abbrevs, struct cursor *c,
                           bool *is_empty)
 {
     unsigned name, form, use;
@@ -230,12 +234,13 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
         }
         return 0;
     }
-    if (t->num_attributes >= UINT32_MAX ||
-        array_need(&t->attributes, &t->attribute_room, t->num_attributes + 1,
-                   sizeof(*t->attributes)) != 0) {
+    if (abbrevs->num_attributes >= UINT32_MAX ||
+        array_need(&abbrevs->attributes, &abbrevs->attribute_room,
+                   abbrevs->num_attributes + 1,
+                   sizeof(*abbrevs->attributes)) != 0) {
         return -1;
     }
-    a = &t->attributes[t->num_attributes++];
+    a = &abbrevs->attributes[abbrevs->num_attributes++];
     memset(a, 0, sizeof(*a));
     a->name = (uint16_t)name;
     a->form = (uint16_t)form;
@@ -244,9 +249,9 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
     a->unused = use == 0;
     if (form == DW_FORM_implicit_const) {
         *is_empty &= use != FOR_CODE;
-        return add_constant(t, c, a) != 0 ? -1 : 1;
+        return add_constant(abbrevs, c, a) != 0 ? -1 : 1;
     }
-    learn_form(t, a);
+    learn_form(abbrevs, a);
     if (a->size != DWARF_VARIABLE) {
         a->unused_size = a->size;
         *is_empty &= use != FOR_CODE;
@@ -260,18 +265,19 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
 /* Tells where entries can be skipped.  Those with children that are empty,
  * such as functions that were inlined everywhere, hide the calls in them from
  * the function around them. */
-static uint8_t skips_of(const struct dwarf_abbrev *a)
+static uint8_t skips_of(const struct dwarf_abbrev *abbrev)
 {
-    bool is_call = a->tag == DW_TAG_inlined_subroutine;
+    bool is_call = abbrev->tag == DW_TAG_inlined_subroutine;
 
-    if (a->tag == DW_TAG_label && !a->is_empty) {
+    if (abbrev->tag == DW_TAG_label && !abbrev->is_empty) {
         return DWARF_INSIDE;
     }
-    if (a->tag != DW_TAG_subprogram && !is_call) {
+    if (abbrev->tag != DW_TAG_subprogram && !is_call) {
         return DWARF_INSIDE | DWARF_OUTSIDE;
     }
-    return (uint8_t)((is_call || a->is_empty ? DWARF_OUTSIDE : 0) |
-                     (a->is_empty && !a->has_children ? DWARF_INSIDE : 0));
+    return (uint8_t)((is_call || abbrev->is_empty ? DWARF_OUTSIDE : 0) |
+                     (abbrev->is_empty && !abbrev->has_children ? DWARF_INSIDE
+                                                                : 0));
 }
 
 /* Lets attributes that are not used be skipped together, where entries are
@@ -291,71 +297,76 @@ static void join_unused(struct dwarf_attribute *list, size_t n)
 }
 
 /* Reads one abbreviation.  Returns as read_attribute(). */
-static int read_abbrev(struct dwarf_abbrevs *t, struct cursor *c)
+static int read_abbrev(struct dwarf_abbrevs *abbrevs, struct cursor *c)
 {
     int rc;
     uint8_t children;
     unsigned bytes = 0;
-    struct dwarf_abbrev *a;
+    struct dwarf_abbrev *abbrev;
 
-    if (array_need(&t->list, &t->room, t->count + 1, sizeof(*t->list)) != 0) {
+    if (array_need(&abbrevs->list, &abbrevs->room, abbrevs->count + 1,
+                   sizeof(*abbrevs->list)) != 0) {
         return -1;
     }
-    a = &t->list[t->count];
-    a->code = c->at < c->end ? cursor_uleb(c) : 0;
-    if (a->code == 0) {
+    abbrev = &abbrevs->list[abbrevs->count];
+    abbrev->code = c->at < c->end ? cursor_uleb(c) : 0;
+    if (abbrev->code == 0) {
         return 0;
     }
-    a->tag = dwarf_code_read(c);
+    abbrev->tag = dwarf_code_read(c);
     children = cursor_8(c);
-    if (a->tag == 0 || children > 1) {
+    if (abbrev->tag == 0 || children > 1) {
         cursor_fail(c);
         return 0;
     }
-    a->has_children = children != 0;
-    a->first_attribute = (uint32_t)t->num_attributes;
-    a->steps = (uint32_t)t->num_steps;
-    a->is_empty = true;
-    while ((rc = read_attribute(t, c, &a->is_empty)) > 0) {
-        if (add_attribute(t, &t->attributes[t->num_attributes - 1], &bytes) !=
-            0) {
+    abbrev->has_children = children != 0;
+    abbrev->first_attribute = (uint32_t)abbrevs->num_attributes;
+    abbrev->steps = (uint32_t)abbrevs->num_steps;
+    abbrev->is_empty = true;
+    while ((rc = read_attribute(abbrevs, c, &abbrev->is_empty)) > 0) {
+        if (add_attribute(abbrevs,
+                          &abbrevs->attributes[abbrevs->num_attributes - 1],
+                          &bytes) != 0) {
             return -1;
         }
     }
-    a->num_attributes = (uint32_t)t->num_attributes - a->first_attribute;
-    a->skips = skips_of(a);
-    if (rc < 0 || end_steps(t, a, bytes) != 0) {
+    abbrev->num_attributes =
+        (uint32_t)abbrevs->num_attributes - abbrev->first_attribute;
+    abbrev->skips = skips_of(abbrev);
+    if (rc < 0 || end_steps(abbrevs, abbrev, bytes) != 0) {
         return -1;
     }
-    if (a->skips != (DWARF_INSIDE | DWARF_OUTSIDE) && a->num_attributes > 0) {
-        join_unused(t->attributes + a->first_attribute, a->num_attributes);
+    if (abbrev->skips != (DWARF_INSIDE | DWARF_OUTSIDE) &&
+        abbrev->num_attributes > 0) {
+        join_unused(abbrevs->attributes + abbrev->first_attribute,
+                    abbrev->num_attributes);
     }
-    t->count++;
+    abbrevs->count++;
     return !c->failed;
 }
 
 static int compare(const void *left, const void *right)
 {
-    const struct dwarf_abbrev *a = left, *b = right;
+    const struct dwarf_abbrev *abbrev = left, *b = right;
 
-    return a->code < b->code ? -1 : a->code > b->code;
+    return abbrev->code < b->code ? -1 : abbrev->code > b->code;
 }
 
 /* Sorts the abbreviations after the dense ones.  Returns false if a code has
  * two meanings. */
-static bool sort(struct dwarf_abbrev *list, struct dwarf_abbrev_table *t)
+static bool sort(struct dwarf_abbrev *list, struct dwarf_abbrev_table *table)
 {
     size_t i;
 
-    for (i = 0; i < t->count && list[i].code == i + 1; i++) {
+    for (i = 0; i < table->count && list[i].code == i + 1; i++) {
     }
-    t->num_dense = i;
-    if (i < t->count) {
-        qsort(list + i, t->count - i, sizeof(*list), compare);
+    table->num_dense = i;
+    if (i < table->count) {
+        qsort(list + i, table->count - i, sizeof(*list), compare);
     }
-    for (; i < t->count; i++) {
-        if (list[i].code <= t->num_dense ||
-            (i > t->num_dense && list[i].code == list[i - 1].code)) {
+    for (; i < table->count; i++) {
+        if (list[i].code <= table->num_dense ||
+            (i > table->num_dense && list[i].code == list[i - 1].code)) {
             return false;
         }
     }
@@ -365,31 +376,32 @@ static bool sort(struct dwarf_abbrev *list, struct dwarf_abbrev_table *t)
 enum dwarf_abbrevs_status
 dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, struct cursor *c,
                    const struct dwarf_encoding *encoding,
-                   struct dwarf_abbrev_table *t)
+                   struct dwarf_abbrev_table *table)
 {
     int rc;
 
-    t->first = abbrevs->count;
+    table->first = abbrevs->count;
     learn_forms(abbrevs, encoding);
     while ((rc = read_abbrev(abbrevs, c)) > 0) {
     }
-    t->count = abbrevs->count - t->first;
+    table->count = abbrevs->count - table->first;
     if (rc < 0) {
         return DWARF_ABBREVS_NO_MEMORY;
     }
-    return c->failed || !sort(abbrevs->list + t->first, t)
+    return c->failed || !sort(abbrevs->list + table->first, table)
                ? DWARF_ABBREVS_DAMAGED
                : DWARF_ABBREVS_OK;
 }
 
 const struct dwarf_abbrev *
 dwarf_abbrevs_search(const struct dwarf_abbrevs *abbrevs,
-                     const struct dwarf_abbrev_table *t, uint64_t code)
+                     const struct dwarf_abbrev_table *table, uint64_t code)
 {
     struct dwarf_abbrev key = {.code = code};
 
-    return t->count == t->num_dense
+    return table->count == table->num_dense
                ? NULL
-               : bsearch(&key, abbrevs->list + t->first + t->num_dense,
-                         t->count - t->num_dense, sizeof(key), compare);
+               : bsearch(&key, abbrevs->list + table->first + table->num_dense,
+                         table->count - table->num_dense, sizeof(key),
+                         compare);
 }

@@ -216,10 +216,10 @@ bool dwarf_form_is_fixed(const struct dwarf_encoding *encoding,
 
 static struct dwarf_value constant_value(int64_t number)
 {
-    struct dwarf_value v = {number < 0 ? DWARF_OTHER : DWARF_UNSIGNED,
-                            (uint64_t)number, NULL};
+    struct dwarf_value value = {number < 0 ? DWARF_OTHER : DWARF_UNSIGNED,
+                                (uint64_t)number, NULL};
 
-    return v;
+    return value;
 }
 
 /* Reads a value of a size that is not fixed. */
@@ -228,7 +228,8 @@ static struct dwarf_value read_variable(struct cursor *c,
                                         unsigned form)
 {
     size_t size;
-    struct dwarf_value v = {(enum dwarf_value_kind)forms[form].kind, 0, NULL};
+    struct dwarf_value value = {(enum dwarf_value_kind)forms[form].kind, 0,
+                                NULL};
 
     switch (form) {
     case DW_FORM_udata:
@@ -237,17 +238,17 @@ static struct dwarf_value read_variable(struct cursor *c,
     case DW_FORM_addrx:
     case DW_FORM_rnglistx:
     case DW_FORM_loclistx:
-        v.number = cursor_uleb(c);
-        return v;
+        value.number = cursor_uleb(c);
+        return value;
     case DW_FORM_sdata:
         return constant_value(cursor_sleb(c));
     case DW_FORM_string:
-        v.text = cursor_string(c, &size);
-        v.number = size;
-        return v;
+        value.text = cursor_string(c, &size);
+        value.number = size;
+        return value;
     default:
         dwarf_value_skip(c, encoding, form);
-        return v;
+        return value;
     }
 }
 
@@ -257,7 +258,7 @@ struct dwarf_value dwarf_value_read(struct cursor *c,
                                     int64_t constant)
 {
     unsigned size;
-    struct dwarf_value v = {DWARF_OTHER, 0, NULL};
+    struct dwarf_value value = {DWARF_OTHER, 0, NULL};
 
     if (form == DW_FORM_implicit_const) {
         return constant_value(constant);
@@ -271,15 +272,15 @@ struct dwarf_value dwarf_value_read(struct cursor *c,
     form = standard_form(form);
     if (!forms[form].is_known) {
         cursor_fail(c);
-        return v;
+        return value;
     }
-    if (!dwarf_form_is_fixed(encoding, attribute, form, &v.kind, &size)) {
+    if (!dwarf_form_is_fixed(encoding, attribute, form, &value.kind, &size)) {
         return read_variable(c, encoding, form);
     }
-    if (v.kind == DWARF_OTHER) {
+    if (value.kind == DWARF_OTHER) {
         cursor_skip(c, size);
     } else {
-        v.number = cursor_number(c, size);
+        value.number = cursor_number(c, size);
     }
-    return v;
+    return value;
 }

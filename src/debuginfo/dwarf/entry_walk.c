@@ -11,39 +11,40 @@
 
 #define FEW_RANGES 8 /* looking through so many costs nothing */
 
-void dwarf_walk_free(struct dwarf_walk *w)
+void dwarf_walk_free(struct dwarf_walk *walk)
 {
-    dwarf_lines_free(&w->lines);
-    dwarf_batches_free(&w->batches);
-    symc_set_free(&w->seen);
-    free(w->ranges.list);
-    free(w->live.list);
-    free(w->covered.list);
-    free(w->inlinees);
-    free(w->open);
+    dwarf_lines_free(&walk->lines);
+    dwarf_batches_free(&walk->batches);
+    symc_set_free(&walk->seen);
+    free(walk->ranges.list);
+    free(walk->live.list);
+    free(walk->covered.list);
+    free(walk->inlinees);
+    free(walk->open);
 }
 
-static uint64_t relative(const struct dwarf_walk *w, uint64_t address)
+static uint64_t relative(const struct dwarf_walk *walk, uint64_t address)
 {
-    return address - w->reader->object->load_address;
+    return address - walk->reader->object->load_address;
 }
 
-static int damaged(struct dwarf_walk *w, uint64_t offset, const char *what)
+static int damaged(struct dwarf_walk *walk, uint64_t offset, const char *what)
 {
-    return dwarf_damaged(w->reader, DWARF_INFO, offset, what);
+    return dwarf_damaged(walk->reader, DWARF_INFO, offset, what);
 }
 
 /* ranges of an entry ------------------------------------------------------ */
 
 /* Reads an address of an entry.  Returns 1, 0 if it has none, or -1 if it is
  * of the wrong form, or missing. */
-static int read_address(const struct dwarf_walk *w,
+static int read_address(const struct dwarf_walk *walk,
                         const struct dwarf_value *value, uint64_t *address)
 {
     *address = value->number;
     if (value->kind == DWARF_ADDRESS_INDEX) {
-        return dwarf_address(w->reader, w->unit, value->number, address) ? 1
-                                                                         : -1;
+        return dwarf_address(walk->reader, walk->unit, value->number, address)
+                   ? 1
+                   : -1;
     }
     return value->kind == DWARF_ADDRESS    ? 1
            : value->kind == DWARF_NO_VALUE ? 0
@@ -57,26 +58,26 @@ static bool is_number(const struct dwarf_value *v)
 
 /* Adds the range from low_pc to high_pc, which count if there is no list, or
  * nothing is left of it.  Returns NULL, or what is wrong with them. */
-static const char *pc_range(const struct dwarf_walk *w,
-                            const struct dwarf_entry *e,
+static const char *pc_range(const struct dwarf_walk *walk,
+                            const struct dwarf_entry *entry,
                             struct dwarf_range *range)
 {
     int has_low, has_high = 1;
     uint64_t low, high = 0;
 
     range->begin = range->end = 0;
-    has_low = read_address(w, &e->low_pc, &low);
-    if (e->high_pc.kind == DWARF_UNSIGNED) {
-        high = low + e->high_pc.number;
+    has_low = read_address(walk, &entry->low_pc, &low);
+    if (entry->high_pc.kind == DWARF_UNSIGNED) {
+        high = low + entry->high_pc.number;
     } else {
-        has_high = read_address(w, &e->high_pc, &high);
+        has_high = read_address(walk, &entry->high_pc, &high);
     }
     if (has_low < 0 || has_high < 0) {
         return "an entry has an address of an unknown form";
     }
     /* linkers mark code that they removed by 0 or the highest numbers */
     if (has_low == 0 || has_high == 0 || low == high ||
-        (low == 0 && !w->reader->object->is_relocatable) ||
+        (low == 0 && !walk->reader->object->is_relocatable) ||
         low >= UINT64_MAX - 1) {
         return NULL;
     }
@@ -86,63 +87,67 @@ static const char *pc_range(const struct dwarf_walk *w,
 }
 
 /* Reads the attributes of an entry, and its ranges. */
-static int read_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
-                      struct cursor *c, uint64_t offset, struct dwarf_entry *e)
+static int read_entry(struct dwarf_walk *walk,
+                      const struct dwarf_abbrev *abbrev, struct cursor *c,
+                      uint64_t offset, struct dwarf_entry *entry)
 {
     const char *wrong;
     struct dwarf_range range;
 
-    w->ranges.count = 0;
-    if (dwarf_entry_read(w->reader, w->unit, abbrev, c, e, &w->ranges) != 0) {
+    walk->ranges.count = 0;
+    if (dwarf_entry_read(walk->reader, walk->unit, abbrev, c, entry,
+                         &walk->ranges) != 0) {
         return -1;
     }
     if (c->failed) {
-        return damaged(w, offset, "an entry cannot be read");
+        return damaged(walk, offset, "an entry cannot be read");
     }
-    if (!is_number(&e->call_file) || !is_number(&e->call_line)) {
-        return damaged(w, offset, "a call is of an unknown form");
+    if (!is_number(&entry->call_file) || !is_number(&entry->call_line)) {
+        return damaged(walk, offset, "a call is of an unknown form");
     }
-    wrong = pc_range(w, e, &range);
-    if (wrong != NULL && (w->ranges.count == 0 || range.begin == range.end)) {
-        return damaged(w, offset, wrong);
+    wrong = pc_range(walk, entry, &range);
+    if (wrong != NULL &&
+        (walk->ranges.count == 0 || range.begin == range.end)) {
+        return damaged(walk, offset, wrong);
     }
-    return w->ranges.count > 0 || range.begin == range.end
+    return walk->ranges.count > 0 || range.begin == range.end
                ? 0
-               : dwarf_ranges_add(w->reader, &w->ranges, range.begin,
+               : dwarf_ranges_add(walk->reader, &walk->ranges, range.begin,
                                   range.end);
 }
 
 /* open entries ------------------------------------------------------------ */
 
-static struct dwarf_open_entry *open_entry(struct dwarf_walk *w, int64_t depth)
+static struct dwarf_open_entry *open_entry(struct dwarf_walk *walk,
+                                           int64_t depth)
 {
     struct dwarf_open_entry *o;
 
-    if (array_need(&w->open, &w->open_room, w->num_open + 1,
-                   sizeof(*w->open)) != 0) {
-        failure_memory(w->reader->failure);
+    if (array_need(&walk->open, &walk->open_room, walk->num_open + 1,
+                   sizeof(*walk->open)) != 0) {
+        failure_memory(walk->reader->failure);
         return NULL;
     }
-    o = &w->open[w->num_open++];
+    o = &walk->open[walk->num_open++];
     memset(o, 0, sizeof(*o));
     o->depth = depth;
     return o;
 }
 
-static bool is_in_function(const struct dwarf_walk *w)
+static bool is_in_function(const struct dwarf_walk *walk)
 {
-    return w->num_open > 0 && !w->open[w->num_open - 1].is_dead;
+    return walk->num_open > 0 && !walk->open[walk->num_open - 1].is_dead;
 }
 
 /* Nothing is to be remembered of an entry that is in no function anyway. */
-static int open_dead(struct dwarf_walk *w, int64_t depth)
+static int open_dead(struct dwarf_walk *walk, int64_t depth)
 {
     struct dwarf_open_entry *o;
 
-    if (!is_in_function(w)) {
+    if (!is_in_function(walk)) {
         return 0;
     }
-    o = open_entry(w, depth);
+    o = open_entry(walk, depth);
     if (o == NULL) {
         return -1;
     }
@@ -168,10 +173,10 @@ static size_t first_symbol(const struct dwarf_object *object, uint64_t address)
 
 /* Looks up an address in the symbol table.  Returns NULL if there is none, or
  * one without a name. */
-static const struct debuginfo_symbol *symbol_at(const struct dwarf_walk *w,
+static const struct debuginfo_symbol *symbol_at(const struct dwarf_walk *walk,
                                                 uint64_t address)
 {
-    const struct dwarf_object *object = w->reader->object;
+    const struct dwarf_object *object = walk->reader->object;
     size_t low = first_symbol(object, address);
     const struct debuginfo_symbol *symbol;
 
@@ -183,10 +188,10 @@ static const struct debuginfo_symbol *symbol_at(const struct dwarf_walk *w,
     return symbol->name != NULL ? symbol : NULL;
 }
 
-static bool symbol_name(const struct dwarf_walk *w, uint64_t address,
+static bool symbol_name(const struct dwarf_walk *walk, uint64_t address,
                         struct symc_name *name)
 {
-    const struct debuginfo_symbol *symbol = symbol_at(w, address);
+    const struct debuginfo_symbol *symbol = symbol_at(walk, address);
 
     if (symbol == NULL) {
         return false;
@@ -220,18 +225,20 @@ static bool is_cold(const struct symc_name *name)
  * first of its ranges begins; but that may be a part that runs rarely, and
  * then the whole function has the name of another one.
  */
-static bool function_symbol(const struct dwarf_walk *w, uint64_t first,
+static bool function_symbol(const struct dwarf_walk *walk, uint64_t first,
                             struct symc_name *name)
 {
-    bool is_found = symbol_name(w, relative(w, first), name);
+    bool is_found = symbol_name(walk, relative(walk, first), name);
     struct symc_name other = {0};
     size_t i;
 
-    if (!is_found || w->reader->object->is_like_symbolic || !is_cold(name)) {
+    if (!is_found || walk->reader->object->is_like_symbolic ||
+        !is_cold(name)) {
         return is_found;
     }
-    for (i = 0; i < w->ranges.count; i++) {
-        if (symbol_name(w, relative(w, w->ranges.list[i].begin), &other) &&
+    for (i = 0; i < walk->ranges.count; i++) {
+        if (symbol_name(walk, relative(walk, walk->ranges.list[i].begin),
+                        &other) &&
             !is_cold(&other)) {
             *name = other;
             return true;
@@ -243,7 +250,8 @@ static bool function_symbol(const struct dwarf_walk *w, uint64_t first,
 }
 
 /* Finds the name of a function: its symbol's, or its own. */
-static int function_name(struct dwarf_walk *w, const struct dwarf_entry *e,
+static int function_name(struct dwarf_walk *walk,
+                         const struct dwarf_entry *entry,
                          struct symc_name *name)
 {
     int rc;
@@ -252,14 +260,15 @@ static int function_name(struct dwarf_walk *w, const struct dwarf_entry *e,
     const char *text;
 
     name->data = "";
-    for (i = 0; i < w->ranges.count; i++) {
-        first =
-            w->ranges.list[i].begin < first ? w->ranges.list[i].begin : first;
+    for (i = 0; i < walk->ranges.count; i++) {
+        first = walk->ranges.list[i].begin < first ? walk->ranges.list[i].begin
+                                                   : first;
     }
-    if (!w->root.prefers_dwarf_names && function_symbol(w, first, name)) {
+    if (!walk->root.prefers_dwarf_names &&
+        function_symbol(walk, first, name)) {
         return 0;
     }
-    rc = dwarf_entry_name(w->reader, w->unit, e, &text, &size);
+    rc = dwarf_entry_name(walk->reader, walk->unit, entry, &text, &size);
     if (rc > 0 && size > 0 && size <= UINT32_MAX) {
         name->data = text;
         name->size = (uint32_t)size;
@@ -269,150 +278,156 @@ static int function_name(struct dwarf_walk *w, const struct dwarf_entry *e,
 
 /* Drops the ranges of functions that have been there before: linkers fold
  * equal code of several units. */
-static int drop_seen(struct dwarf_walk *w)
+static int drop_seen(struct dwarf_walk *walk)
 {
     size_t i, before, out = 0;
     uint64_t address, size;
     uint32_t index;
-    const struct dwarf_range *r = w->ranges.list;
+    const struct dwarf_range *r = walk->ranges.list;
 
-    for (i = 0; i < w->ranges.count; i++) {
-        before = w->seen.count;
-        address = relative(w, r[i].begin);
+    for (i = 0; i < walk->ranges.count; i++) {
+        before = walk->seen.count;
+        address = relative(walk, r[i].begin);
         size = r[i].end - r[i].begin;
         if (symc_set_insert(
-                &w->seen,
+                &walk->seen,
                 (uint32_t[]){(uint32_t)address, (uint32_t)(address >> 32),
                              (uint32_t)size, (uint32_t)(size >> 32)},
                 &index) != 0) {
-            return failure_memory(w->reader->failure);
+            return failure_memory(walk->reader->failure);
         }
-        if (w->seen.count > before) {
-            w->ranges.list[out++] = r[i];
+        if (walk->seen.count > before) {
+            walk->ranges.list[out++] = r[i];
         }
     }
-    w->ranges.count = out;
+    walk->ranges.count = out;
     return 0;
 }
 
 /* Adds those of the entry to a list. */
-static int add_ranges(struct dwarf_walk *w, struct dwarf_ranges *to)
+static int add_ranges(struct dwarf_walk *walk, struct dwarf_ranges *to)
 {
     size_t i;
-    const struct dwarf_range *r = w->ranges.list;
+    const struct dwarf_range *r = walk->ranges.list;
 
-    for (i = 0; i < w->ranges.count; i++) {
-        if (dwarf_ranges_add(w->reader, to, r[i].begin, r[i].end) != 0) {
+    for (i = 0; i < walk->ranges.count; i++) {
+        if (dwarf_ranges_add(walk->reader, to, r[i].begin, r[i].end) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-static int open_function(struct dwarf_walk *w, int64_t depth,
-                         const struct dwarf_entry *e)
+static int open_function(struct dwarf_walk *walk, int64_t depth,
+                         const struct dwarf_entry *entry)
 {
     struct dwarf_open_entry *o;
 
-    if (drop_seen(w) != 0) {
+    if (drop_seen(walk) != 0) {
         return -1;
     }
-    if (w->ranges.count == 0) {
-        return open_dead(w, depth);
+    if (walk->ranges.count == 0) {
+        return open_dead(walk, depth);
     }
-    o = open_entry(w, depth);
+    o = open_entry(walk, depth);
     if (o == NULL) {
         return -1;
     }
     o->is_function = true;
-    o->function = w->num_open - 1;
-    o->language = w->unit->language;
-    o->first_range = w->live.count;
-    o->num_ranges = w->ranges.count;
-    o->first_inlinee = w->num_inlinees;
-    if (dwarf_entry_language(w->reader, w->unit, e, &o->language) < 0 ||
-        function_name(w, e, &o->name) != 0) {
+    o->function = walk->num_open - 1;
+    o->language = walk->unit->language;
+    o->first_range = walk->live.count;
+    o->num_ranges = walk->ranges.count;
+    o->first_inlinee = walk->num_inlinees;
+    if (dwarf_entry_language(walk->reader, walk->unit, entry, &o->language) <
+            0 ||
+        function_name(walk, entry, &o->name) != 0) {
         return -1;
     }
-    return add_ranges(w, &w->live) != 0 || add_ranges(w, &w->covered) != 0 ? -1
-                                                                         : 0;
+    return add_ranges(walk, &walk->live) != 0 ||
+                   add_ranges(walk, &walk->covered) != 0
+               ? -1
+               : 0;
 }
 
 /* inlined calls ----------------------------------------------------------- */
 
 /* Adds an inlined range to the function's range in which it begins.  Outside
  * of all of them it is dropped. */
-static int add_inlinee(struct dwarf_walk *w, size_t function,
+static int add_inlinee(struct dwarf_walk *walk, size_t function,
                        const struct dwarf_range *range,
                        const struct inlined_range *call)
 {
-    size_t i, n = w->open[function].num_ranges;
+    size_t i, n = walk->open[function].num_ranges;
     struct dwarf_inlinee *added;
-    const struct dwarf_range *r = w->live.list + w->open[function].first_range;
+    const struct dwarf_range *r =
+        walk->live.list + walk->open[function].first_range;
 
     for (i = 0; i < n; i++) {
         if (range->begin >= r[i].begin && range->begin < r[i].end) {
             break;
         }
     }
-    if (i >= FEW_RANGES && dwarf_charge(w->reader, i) != 0) {
+    if (i >= FEW_RANGES && dwarf_charge(walk->reader, i) != 0) {
         return -1;
     }
     if (i == n) {
         return 0;
     }
-    if (array_need(&w->inlinees, &w->inlinee_room, w->num_inlinees + 1,
-                   sizeof(*w->inlinees)) != 0) {
-        return failure_memory(w->reader->failure);
+    if (array_need(&walk->inlinees, &walk->inlinee_room,
+                   walk->num_inlinees + 1, sizeof(*walk->inlinees)) != 0) {
+        return failure_memory(walk->reader->failure);
     }
-    added = &w->inlinees[w->num_inlinees++];
+    added = &walk->inlinees[walk->num_inlinees++];
     added->inlinee = *call;
-    added->inlinee.address = relative(w, range->begin);
+    added->inlinee.address = relative(walk, range->begin);
     added->inlinee.size = range->end - range->begin;
     added->range = i;
     return 0;
 }
 
-static inline int find_source(struct dwarf_walk *w, uint64_t file,
+static inline int find_source(struct dwarf_walk *walk, uint64_t file,
                               uint32_t *source)
 {
-    return dwarf_sources_find(&dwarf_batch(&w->batches)->files, w->line_reader,
-                              w->line_unit, &w->root, &w->lines, file,
-                              source) == 0
+    return dwarf_sources_find(&dwarf_batch(&walk->batches)->files,
+                              walk->line_reader, walk->line_unit, &walk->root,
+                              &walk->lines, file, source) == 0
                ? 0
-               : failure_memory(w->reader->failure);
+               : failure_memory(walk->reader->failure);
 }
 
-static int open_inlinee(struct dwarf_walk *w, int64_t depth,
-                        const struct dwarf_entry *e)
+static int open_inlinee(struct dwarf_walk *walk, int64_t depth,
+                        const struct dwarf_entry *entry)
 {
     size_t i;
     struct inlined_range call = {
-        .source = (uint32_t)dwarf_batch(&w->batches)->files.first};
+        .source = (uint32_t)dwarf_batch(&walk->batches)->files.first};
     struct dwarf_open_entry *o;
     const struct dwarf_open_entry *parent;
 
-    if (w->ranges.count == 0) {
-        return open_dead(w, depth);
+    if (walk->ranges.count == 0) {
+        return open_dead(walk, depth);
     }
-    o = open_entry(w, depth);
+    o = open_entry(walk, depth);
     if (o == NULL) {
         return -1;
     }
     parent = o - 1;
-    if (dwarf_names_find(&dwarf_batch(&w->batches)->names, w->reader, w->unit,
-                         e, parent->language, &call.name) != 0 ||
-        (e->call_file.kind == DWARF_UNSIGNED &&
-         find_source(w, e->call_file.number, &call.source) != 0)) {
+    if (dwarf_names_find(&dwarf_batch(&walk->batches)->names, walk->reader,
+                         walk->unit, entry, parent->language,
+                         &call.name) != 0 ||
+        (entry->call_file.kind == DWARF_UNSIGNED &&
+         find_source(walk, entry->call_file.number, &call.source) != 0)) {
         return -1;
     }
     o->function = parent->function;
     o->inline_depth = parent->inline_depth + 1;
-    o->language = dwarf_batch(&w->batches)->names.list[call.name].language;
+    o->language = dwarf_batch(&walk->batches)->names.list[call.name].language;
     call.depth = parent->inline_depth;
-    call.line = (uint32_t)e->call_line.number;
-    for (i = 0; i < w->ranges.count; i++) {
-        if (add_inlinee(w, o->function, &w->ranges.list[i], &call) != 0) {
+    call.line = (uint32_t)entry->call_line.number;
+    for (i = 0; i < walk->ranges.count; i++) {
+        if (add_inlinee(walk, o->function, &walk->ranges.list[i], &call) !=
+            0) {
             return -1;
         }
     }
@@ -423,10 +438,10 @@ static int open_inlinee(struct dwarf_walk *w, int64_t depth,
 
 /* A row goes on from one function into the next one if both have the same line
  * there.  The "symbolic" library drops it in the second. */
-static void clip_line(const struct dwarf_walk *w, struct symc_line *line,
+static void clip_line(const struct dwarf_walk *walk, struct symc_line *line,
                       uint64_t before)
 {
-    if (w->reader->object->is_like_symbolic) {
+    if (walk->reader->object->is_like_symbolic) {
         return;
     }
     line->address += before;
@@ -435,93 +450,95 @@ static void clip_line(const struct dwarf_walk *w, struct symc_line *line,
     }
 }
 
-static int add_lines(struct dwarf_walk *w, const struct dwarf_range *range)
+static int add_lines(struct dwarf_walk *walk, const struct dwarf_range *range)
 {
     size_t i, n, first;
     struct symc_line line;
-    struct dwarf_batch *batch = dwarf_batch(&w->batches);
+    struct dwarf_batch *batch = dwarf_batch(&walk->batches);
     const struct dwarf_row *row;
     const struct dwarf_sequence *s;
 
-    if (!w->has_lines || dwarf_lines_run(w->line_reader, &w->lines) != 0) {
-        return w->has_lines ? -1 : 0;
+    if (!walk->has_lines ||
+        dwarf_lines_run(walk->line_reader, &walk->lines) != 0) {
+        return walk->has_lines ? -1 : 0;
     }
-    n = dwarf_lines_find(&w->lines, range->begin, range->end, &s, &first);
+    n = dwarf_lines_find(&walk->lines, range->begin, range->end, &s, &first);
     if (dwarf_batch_expect_lines(batch, n) != 0) {
-        return failure_memory(w->reader->failure);
+        return failure_memory(walk->reader->failure);
     }
     for (i = 0; i < n; i++) {
-        row = &w->lines.rows[first + i];
-        line.address = relative(w, row->address);
+        row = &walk->lines.rows[first + i];
+        line.address = relative(walk, row->address);
         line.line = row->line;
         line.size = first + i + 1 < s->first + s->count
                         ? row[1].address - row->address
                         : s->last_size;
         if (row->address < range->begin) {
-            clip_line(w, &line, range->begin - row->address);
+            clip_line(walk, &line, range->begin - row->address);
         }
-        if (find_source(w, row->file, &line.source) != 0) {
+        if (find_source(walk, row->file, &line.source) != 0) {
             return -1;
         }
         dwarf_batch_line(batch, &line);
     }
-    return dwarf_charge(w->reader, n);
+    return dwarf_charge(walk->reader, n);
 }
 
 /* Writes the code of one range of a function. */
-static int write_range(struct dwarf_walk *w, const struct dwarf_open_entry *o,
-                       size_t number)
+static int write_range(struct dwarf_walk *walk,
+                       const struct dwarf_open_entry *o, size_t number)
 {
     size_t i;
     struct dwarf_function *f;
-    struct dwarf_batch *batch = dwarf_batch(&w->batches);
-    struct dwarf_range range = w->live.list[o->first_range + number];
-    uint64_t address = relative(w, range.begin);
+    struct dwarf_batch *batch = dwarf_batch(&walk->batches);
+    struct dwarf_range range = walk->live.list[o->first_range + number];
+    uint64_t address = relative(walk, range.begin);
 
     if (address > UINT32_MAX) {
         return 0; /* the writer would leave it out */
     }
-    if (number > 0 &&
-        dwarf_charge(w->reader, w->num_inlinees - o->first_inlinee) != 0) {
+    if (number > 0 && dwarf_charge(walk->reader, walk->num_inlinees -
+                                                     o->first_inlinee) != 0) {
         return -1;
     }
     f = dwarf_batch_function(batch, address, range.end - range.begin);
     if (f == NULL) {
-        return failure_memory(w->reader->failure);
+        return failure_memory(walk->reader->failure);
     }
     f->name = o->name;
     f->language = o->language;
-    for (i = o->first_inlinee; i < w->num_inlinees; i++) {
-        if (w->inlinees[i].range == number &&
-            dwarf_batch_inlinee(batch, &w->inlinees[i].inlinee) != 0) {
-            return failure_memory(w->reader->failure);
+    for (i = o->first_inlinee; i < walk->num_inlinees; i++) {
+        if (walk->inlinees[i].range == number &&
+            dwarf_batch_inlinee(batch, &walk->inlinees[i].inlinee) != 0) {
+            return failure_memory(walk->reader->failure);
         }
     }
-    if (add_lines(w, &range) != 0) {
+    if (add_lines(walk, &range) != 0) {
         return -1;
     }
-    return dwarf_batches_add(&w->batches, w->reader->failure);
+    return dwarf_batches_add(&walk->batches, walk->reader->failure);
 }
 
 /* Closes the entries that are at a depth or deeper.  Functions in functions
  * are written first. */
-static int close_entries(struct dwarf_walk *w, int64_t depth)
+static int close_entries(struct dwarf_walk *walk, int64_t depth)
 {
     size_t i;
     struct dwarf_open_entry o;
 
-    while (w->num_open > 0 && w->open[w->num_open - 1].depth >= depth) {
-        o = w->open[--w->num_open];
+    while (walk->num_open > 0 &&
+           walk->open[walk->num_open - 1].depth >= depth) {
+        o = walk->open[--walk->num_open];
         if (!o.is_function) {
             continue;
         }
         for (i = 0; i < o.num_ranges; i++) {
-            if (write_range(w, &o, i) != 0) {
+            if (write_range(walk, &o, i) != 0) {
                 return -1;
             }
         }
-        w->live.count = o.first_range;
-        w->num_inlinees = o.first_inlinee;
+        walk->live.count = o.first_range;
+        walk->num_inlinees = o.first_inlinee;
     }
     return 0;
 }
@@ -529,20 +546,20 @@ static int close_entries(struct dwarf_walk *w, int64_t depth)
 /* the walk ---------------------------------------------------------------- */
 
 /* Which entries can be skipped. */
-static unsigned place_of(const struct dwarf_walk *w)
+static unsigned place_of(const struct dwarf_walk *walk)
 {
-    return is_in_function(w) ? DWARF_INSIDE : DWARF_OUTSIDE;
+    return is_in_function(walk) ? DWARF_INSIDE : DWARF_OUTSIDE;
 }
 
 /* Does the last open entry end before one at this depth? */
-static bool has_ended(const struct dwarf_walk *w, int64_t depth)
+static bool has_ended(const struct dwarf_walk *walk, int64_t depth)
 {
-    return w->num_open > 0 && w->open[w->num_open - 1].depth >= depth;
+    return walk->num_open > 0 && walk->open[walk->num_open - 1].depth >= depth;
 }
 
 /* Skips the attributes of an entry.  Returns where they end, or NULL if they
  * are damaged. */
-static inline const uint8_t *skip_attributes(const struct dwarf_walk *w,
+static inline const uint8_t *skip_attributes(const struct dwarf_walk *walk,
                                              const struct dwarf_abbrev *a,
                                              const uint8_t *p,
                                              const uint8_t *end)
@@ -554,9 +571,10 @@ static inline const uint8_t *skip_attributes(const struct dwarf_walk *w,
     }
     c.at = p;
     c.end = end;
-    c.is_big = w->reader->object->is_big;
+    c.is_big = walk->reader->object->is_big;
     c.failed = false;
-    dwarf_abbrevs_skip_steps(&w->reader->abbrevs, a, &w->unit->encoding, &c);
+    dwarf_abbrevs_skip_steps(&walk->reader->abbrevs, a, &walk->unit->encoding,
+                             &c);
     return c.failed ? NULL : c.at;
 }
 
@@ -565,20 +583,22 @@ static inline const uint8_t *skip_attributes(const struct dwarf_walk *w,
  * open one ends.  Leaves the cursor at the first that is not so simple, or
  * damaged.  Returns its depth.
  */
-static int64_t skip_entries(const struct dwarf_walk *w, struct cursor *c,
+static int64_t skip_entries(const struct dwarf_walk *walk, struct cursor *c,
                             int64_t depth)
 {
     uint32_t code;
-    unsigned place = place_of(w);
+    unsigned place = place_of(walk);
     const uint8_t *p = c->at, *end = c->end, *next;
     const struct dwarf_abbrev *a;
     const struct dwarf_abbrev_table *table =
-        dwarf_unit_table(w->reader, w->unit);
+        dwarf_unit_table(walk->reader, walk->unit);
     /* a code of three bytes or more looks like a higher one here */
     uint32_t most =
         table->num_dense < 0x3fff ? (uint32_t)table->num_dense : 0x3fff;
-    const struct dwarf_abbrev *list = w->reader->abbrevs.list + table->first;
-    int64_t stop = w->num_open > 0 ? w->open[w->num_open - 1].depth : -1;
+    const struct dwarf_abbrev *list =
+        walk->reader->abbrevs.list + table->first;
+    int64_t stop =
+        walk->num_open > 0 ? walk->open[walk->num_open - 1].depth : -1;
 
     for (; depth > stop && end - p > 1; p = next) {
         code = p[0];
@@ -595,8 +615,8 @@ static int64_t skip_entries(const struct dwarf_walk *w, struct cursor *c,
             break;
         }
         a = &list[code - 1];
-        next =
-            (a->skips & place) != 0 ? skip_attributes(w, a, next, end) : NULL;
+        next = (a->skips & place) != 0 ? skip_attributes(walk, a, next, end)
+                                       : NULL;
         if (next == NULL) {
             break;
         }
@@ -608,81 +628,89 @@ static int64_t skip_entries(const struct dwarf_walk *w, struct cursor *c,
 
 /* Opens a function of which no more is known than its symbol and the entry, if
  * the symbol says where it ends. */
-static int open_symbol(struct dwarf_walk *w, int64_t depth, uint64_t address,
-                       const struct debuginfo_symbol *symbol,
-                       const struct dwarf_entry *e)
+static int open_symbol(struct dwarf_walk *walk, int64_t depth,
+                       uint64_t address, const struct debuginfo_symbol *symbol,
+                       const struct dwarf_entry *entry)
 {
-    w->ranges.count = 0;
+    walk->ranges.count = 0;
     if (symbol == NULL || symbol->name == NULL || symbol->size == 0) {
         return 0;
     }
-    return dwarf_ranges_add(w->reader, &w->ranges, address,
+    return dwarf_ranges_add(walk->reader, &walk->ranges, address,
                             address + symbol->size) != 0
                ? -1
-               : open_function(w, depth, e);
+               : open_function(walk, depth, entry);
 }
 
 /* Of a function in assembly, LLVM only tells that the unit has a label there.
  */
-static int take_label(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
-                      struct cursor *c, int64_t depth)
+static int take_label(struct dwarf_walk *walk,
+                      const struct dwarf_abbrev *abbrev, struct cursor *c,
+                      int64_t depth)
 {
     uint64_t low = 0;
-    struct dwarf_entry e;
+    struct dwarf_entry entry;
     const struct debuginfo_symbol *symbol;
 
-    if (depth > 1 || w->reader->object->is_like_symbolic) {
-        dwarf_abbrevs_skip(&w->reader->abbrevs, abbrev, &w->unit->encoding, c);
+    if (depth > 1 || walk->reader->object->is_like_symbolic) {
+        dwarf_abbrevs_skip(&walk->reader->abbrevs, abbrev,
+                           &walk->unit->encoding, c);
         return 0;
     }
-    if (dwarf_entry_read(w->reader, w->unit, abbrev, c, &e, NULL) != 0) {
+    if (dwarf_entry_read(walk->reader, walk->unit, abbrev, c, &entry, NULL) !=
+        0) {
         return -1;
     }
-    symbol = !c->failed && read_address(w, &e.low_pc, &low) > 0
-                 ? symbol_at(w, relative(w, low))
+    symbol = !c->failed && read_address(walk, &entry.low_pc, &low) > 0
+                 ? symbol_at(walk, relative(walk, low))
                  : NULL;
-    return low == 0 ? 0 : open_symbol(w, depth, low, symbol, &e);
+    return low == 0 ? 0 : open_symbol(walk, depth, low, symbol, &entry);
 }
 
 /* Reads a function or inlined call after its abbreviation code, or skips any
  * other entry. */
-static int take_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
-                      struct cursor *c, uint64_t offset, int64_t depth)
+static int take_entry(struct dwarf_walk *walk,
+                      const struct dwarf_abbrev *abbrev, struct cursor *c,
+                      uint64_t offset, int64_t depth)
 {
-    struct dwarf_entry e;
+    struct dwarf_entry entry;
 
-    if (abbrev->is_empty || (abbrev->skips & place_of(w)) != 0) {
-        dwarf_abbrevs_skip(&w->reader->abbrevs, abbrev, &w->unit->encoding, c);
-        return abbrev->is_empty && abbrev->has_children ? open_dead(w, depth)
-                                                        : 0;
+    if (abbrev->is_empty || (abbrev->skips & place_of(walk)) != 0) {
+        dwarf_abbrevs_skip(&walk->reader->abbrevs, abbrev,
+                           &walk->unit->encoding, c);
+        return abbrev->is_empty && abbrev->has_children
+                   ? open_dead(walk, depth)
+                   : 0;
     }
     if (abbrev->tag == DW_TAG_label) {
-        return take_label(w, abbrev, c, depth);
+        return take_label(walk, abbrev, c, depth);
     }
-    if (read_entry(w, abbrev, c, offset, &e) != 0) {
+    if (read_entry(walk, abbrev, c, offset, &entry) != 0) {
         return -1;
     }
-    return abbrev->tag == DW_TAG_subprogram ? open_function(w, depth, &e)
-                                            : open_inlinee(w, depth, &e);
+    return abbrev->tag == DW_TAG_subprogram
+               ? open_function(walk, depth, &entry)
+               : open_inlinee(walk, depth, &entry);
 }
 
-static int walk_entries(struct dwarf_walk *w)
+static int walk_entries(struct dwarf_walk *walk)
 {
     int64_t depth = 0, at;
     uint64_t code, offset;
     const struct dwarf_abbrev *abbrev;
     const struct dwarf_abbrev_table *table =
-        dwarf_unit_table(w->reader, w->unit);
-    const uint8_t *section = w->reader->object->sections[DWARF_INFO].data;
-    struct cursor c = dwarf_cursor(w->reader, DWARF_INFO, w->unit->entries);
+        dwarf_unit_table(walk->reader, walk->unit);
+    const uint8_t *section = walk->reader->object->sections[DWARF_INFO].data;
+    struct cursor c =
+        dwarf_cursor(walk->reader, DWARF_INFO, walk->unit->entries);
 
-    c.end = c.at + (w->unit->end - w->unit->entries);
+    c.end = c.at + (walk->unit->end - walk->unit->entries);
     while (c.at < c.end && depth >= 0) {
-        if (has_ended(w, depth) && close_entries(w, depth) != 0) {
+        if (has_ended(walk, depth) && close_entries(walk, depth) != 0) {
             return -1;
         }
-        depth = skip_entries(w, &c, depth);
-        if (c.at == c.end || depth < 0 || has_ended(w, depth)) {
+        depth = skip_entries(walk, &c, depth);
+        if (c.at == c.end || depth < 0 || has_ended(walk, depth)) {
             continue;
         }
         offset = (uint64_t)(c.at - section);
@@ -691,86 +719,92 @@ static int walk_entries(struct dwarf_walk *w)
             depth--;
             continue;
         }
-        table = dwarf_unit_table(w->reader, w->unit);
-        abbrev = dwarf_abbrevs_get(&w->reader->abbrevs, table, code);
+        table = dwarf_unit_table(walk->reader, walk->unit);
+        abbrev = dwarf_abbrevs_get(&walk->reader->abbrevs, table, code);
         if (abbrev == NULL) {
-            return damaged(w, offset, "an entry has an unknown abbreviation");
+            return damaged(walk, offset,
+                           "an entry has an unknown abbreviation");
         }
         at = depth;
         depth += abbrev->has_children;
-        if (take_entry(w, abbrev, &c, offset, at) != 0) {
+        if (take_entry(walk, abbrev, &c, offset, at) != 0) {
             return -1;
         }
         if (c.failed) {
-            return damaged(w, offset, "an entry cannot be read");
+            return damaged(walk, offset, "an entry cannot be read");
         }
     }
-    return close_entries(w, INT64_MIN);
+    return close_entries(walk, INT64_MIN);
 }
 
 /* functions without an entry ---------------------------------------------- */
 
-/* Reads the ranges of the unit into w->live, in which nothing else is. */
-static int read_unit_ranges(struct dwarf_walk *w)
+/* Reads the ranges of the unit into walk->live, in which nothing else is. */
+static int read_unit_ranges(struct dwarf_walk *walk)
 {
     uint64_t code = 0;
-    struct dwarf_entry e;
+    struct dwarf_entry entry;
     struct dwarf_range range;
     const struct dwarf_abbrev *abbrev;
-    struct cursor c = dwarf_cursor(w->reader, DWARF_INFO, w->unit->entries);
+    struct cursor c =
+        dwarf_cursor(walk->reader, DWARF_INFO, walk->unit->entries);
 
-    c.end = c.at + (w->unit->end - w->unit->entries);
+    c.end = c.at + (walk->unit->end - walk->unit->entries);
     while (code == 0 && c.at < c.end) {
         code = cursor_uleb(&c);
     }
-    abbrev = dwarf_abbrevs_get(&w->reader->abbrevs,
-                               dwarf_unit_table(w->reader, w->unit), code);
-    w->ranges.count = 0;
-    if (abbrev == NULL ||
-        dwarf_entry_read(w->reader, w->unit, abbrev, &c, &e, &w->ranges) != 0) {
+    abbrev =
+        dwarf_abbrevs_get(&walk->reader->abbrevs,
+                          dwarf_unit_table(walk->reader, walk->unit), code);
+    walk->ranges.count = 0;
+    if (abbrev == NULL || dwarf_entry_read(walk->reader, walk->unit, abbrev,
+                                           &c, &entry, &walk->ranges) != 0) {
         return abbrev == NULL ? 0 : -1;
     }
-    if (w->ranges.count == 0 && pc_range(w, &e, &range) == NULL &&
+    if (walk->ranges.count == 0 && pc_range(walk, &entry, &range) == NULL &&
         range.begin < range.end &&
-        dwarf_ranges_add(w->reader, &w->ranges, range.begin, range.end) != 0) {
+        dwarf_ranges_add(walk->reader, &walk->ranges, range.begin,
+                         range.end) != 0) {
         return -1;
     }
-    return add_ranges(w, &w->live);
+    return add_ranges(walk, &walk->live);
 }
 
 /* Does a row begin there?  The one before goes on in a function in assembly,
  * which stands between others, but is not about it. */
-static bool has_lines(const struct dwarf_walk *w, uint64_t begin, uint64_t end)
+static bool has_lines(const struct dwarf_walk *walk, uint64_t begin,
+                      uint64_t end)
 {
     const struct dwarf_sequence *s;
-    size_t first, n = dwarf_lines_find(&w->lines, begin, end, &s, &first);
+    size_t first, n = dwarf_lines_find(&walk->lines, begin, end, &s, &first);
 
-    return n > 1 || (n == 1 && w->lines.rows[first].address >= begin);
+    return n > 1 || (n == 1 && walk->lines.rows[first].address >= begin);
 }
 
 /* Takes a symbol, if it is one of a function that has lines, but no entry. */
-static int take_symbol(struct dwarf_walk *w, uint64_t begin,
+static int take_symbol(struct dwarf_walk *walk, uint64_t begin,
                        const struct debuginfo_symbol *symbol)
 {
     uint64_t end = begin + symbol->size;
     const struct dwarf_entry none = {0};
-    const size_t num_covered = w->covered.count; /* which are in order */
+    const size_t num_covered = walk->covered.count; /* which are in order */
 
-    if (dwarf_charge(w->reader, 1) != 0) {
+    if (dwarf_charge(walk->reader, 1) != 0) {
         return -1;
     }
-    if (symbol->size == 0 || dwarf_ranges_overlap(&w->covered, begin, end)) {
+    if (symbol->size == 0 ||
+        dwarf_ranges_overlap(&walk->covered, begin, end)) {
         return 0;
     }
-    if (dwarf_lines_run(w->reader, &w->lines) != 0) {
+    if (dwarf_lines_run(walk->reader, &walk->lines) != 0) {
         return -1;
     }
-    if (has_lines(w, begin, end) &&
-        (open_symbol(w, 0, begin, symbol, &none) != 0 ||
-         close_entries(w, 0) != 0)) {
+    if (has_lines(walk, begin, end) &&
+        (open_symbol(walk, 0, begin, symbol, &none) != 0 ||
+         close_entries(walk, 0) != 0)) {
         return -1;
     }
-    w->covered.count = num_covered;
+    walk->covered.count = num_covered;
     return 0;
 }
 
@@ -780,29 +814,30 @@ static int take_symbol(struct dwarf_walk *w, uint64_t begin,
  * -gline-tables-only, and those that compilers have made themselves.  Their
  * lines are in the line table.
  */
-static int take_symbols(struct dwarf_walk *w)
+static int take_symbols(struct dwarf_walk *walk)
 {
     size_t i, k, n;
     uint64_t begin;
-    const struct dwarf_object *object = w->line_reader->object;
+    const struct dwarf_object *object = walk->line_reader->object;
 
-    w->reader = w->line_reader;
-    w->unit = w->line_unit;
-    w->root.prefers_dwarf_names = false;
-    if (read_unit_ranges(w) != 0) {
+    walk->reader = walk->line_reader;
+    walk->unit = walk->line_unit;
+    walk->root.prefers_dwarf_names = false;
+    if (read_unit_ranges(walk) != 0) {
         return -1;
     }
-    dwarf_ranges_sort(&w->covered);
-    for (i = 0, n = w->live.count; i < n; i++) {
-        for (k = first_symbol(object, relative(w, w->live.list[i].begin));
+    dwarf_ranges_sort(&walk->covered);
+    for (i = 0, n = walk->live.count; i < n; i++) {
+        for (k = first_symbol(object,
+                              relative(walk, walk->live.list[i].begin));
              k < object->num_addresses; k++) {
             begin = (object->addresses[k] >> 32) + object->load_address;
-            if (begin >= w->live.list[i].end) {
+            if (begin >= walk->live.list[i].end) {
                 break;
             }
-            if (take_symbol(w, begin,
-                            &object->symbols[(uint32_t)object->addresses[k]]) !=
-                0) {
+            if (take_symbol(
+                    walk, begin,
+                    &object->symbols[(uint32_t)object->addresses[k]]) != 0) {
                 return -1;
             }
         }
@@ -823,39 +858,43 @@ static void resolve(struct dwarf_reader *d, const struct dwarf_unit *u,
     v->number = v->kind == DWARF_TEXT ? size : 0;
 }
 
-int dwarf_walk_end(struct dwarf_walk *w, struct failure *failure)
+int dwarf_walk_end(struct dwarf_walk *walk, struct failure *failure)
 {
-    return dwarf_batches_settle(&w->batches, failure);
+    return dwarf_batches_settle(&walk->batches, failure);
 }
 
-int dwarf_walk_unit(struct dwarf_walk *w)
+int dwarf_walk_unit(struct dwarf_walk *walk)
 {
     struct symc_text comp_dir = {"", 0};
     /* of split DWARF, what cannot be written is left out with its unit */
-    bool may_wait = w->reader == w->line_reader;
+    bool may_wait = walk->reader == walk->line_reader;
 
-    resolve(w->reader, w->unit, &w->root.name);
-    resolve(w->line_reader, w->line_unit, &w->root.comp_dir);
-    if (w->root.comp_dir.kind == DWARF_TEXT &&
-        w->root.comp_dir.number <= UINT32_MAX) {
-        comp_dir.data = w->root.comp_dir.text;
-        comp_dir.size = (uint32_t)w->root.comp_dir.number;
+    resolve(walk->reader, walk->unit, &walk->root.name);
+    resolve(walk->line_reader, walk->line_unit, &walk->root.comp_dir);
+    if (walk->root.comp_dir.kind == DWARF_TEXT &&
+        walk->root.comp_dir.number <= UINT32_MAX) {
+        comp_dir.data = walk->root.comp_dir.text;
+        comp_dir.size = (uint32_t)walk->root.comp_dir.number;
         if (utf8_valid(comp_dir.data, comp_dir.size) < comp_dir.size) {
             comp_dir.data = NULL;
         }
     }
-    if (dwarf_batches_begin(&w->batches, may_wait, w->reader->failure) != 0 ||
-        dwarf_sources_begin(&dwarf_batch(&w->batches)->files, w->line_reader,
-                            &comp_dir, w->has_lines ? &w->lines : NULL) != 0) {
+    if (dwarf_batches_begin(&walk->batches, may_wait, walk->reader->failure) !=
+            0 ||
+        dwarf_sources_begin(&dwarf_batch(&walk->batches)->files,
+                            walk->line_reader, &comp_dir,
+                            walk->has_lines ? &walk->lines : NULL) != 0) {
         return -1;
     }
-    if (dwarf_names_begin(&dwarf_batch(&w->batches)->names) != 0) {
-        return failure_memory(w->reader->failure);
+    if (dwarf_names_begin(&dwarf_batch(&walk->batches)->names) != 0) {
+        return failure_memory(walk->reader->failure);
     }
-    w->num_open = w->num_inlinees = w->live.count = w->covered.count = 0;
-    return walk_entries(w) != 0 ||
-                   (w->has_lines && !w->reader->object->is_like_symbolic &&
-                    take_symbols(w) != 0)
+    walk->num_open = walk->num_inlinees = walk->live.count =
+        walk->covered.count = 0;
+    return walk_entries(walk) != 0 ||
+                   (walk->has_lines &&
+                    !walk->reader->object->is_like_symbolic &&
+                    take_symbols(walk) != 0)
                ? -1
-               : dwarf_batches_end(&w->batches, w->reader->failure);
+               : dwarf_batches_end(&walk->batches, walk->reader->failure);
 }

@@ -67,7 +67,7 @@ static const struct {
     {DW_OP_lt, CFICACHE_LESS},       {DW_OP_ne, CFICACHE_NOT_EQUAL},
 };
 
-struct compiler {
+struct expression_compiler {
     struct frame_registers *registers;
     struct cficache_code *code;
     struct cursor c;
@@ -79,14 +79,14 @@ struct compiler {
 };
 
 /* Takes values whose code is followed by that of one new value. */
-static void take(struct compiler *s, unsigned count)
+static void take(struct expression_compiler *s, unsigned count)
 {
     s->needs_more |= s->depth < count;
     s->depth -= s->depth < count ? s->depth : count;
 }
 
 /* What follows makes a value.  Returns false if there are too many. */
-static bool begin_value(struct compiler *s)
+static bool begin_value(struct expression_compiler *s)
 {
     if (s->depth == CFICACHE_STACK) {
         s->code->fails = true;
@@ -96,7 +96,7 @@ static bool begin_value(struct compiler *s)
     return true;
 }
 
-static void check(struct compiler *s, enum symc_status status)
+static void check(struct expression_compiler *s, enum symc_status status)
 {
     if (status != SYMC_OK) {
         failure_writer(s->registers->cfi->failure, status);
@@ -104,7 +104,7 @@ static void check(struct compiler *s, enum symc_status status)
     }
 }
 
-static void put_operation(struct compiler *s,
+static void put_operation(struct expression_compiler *s,
                           enum cficache_operation operation)
 {
     unsigned count = operation == CFICACHE_PUSH_CFA ? 0
@@ -120,7 +120,7 @@ static void put_operation(struct compiler *s,
     check(s, cficache_code_operation(s->code, operation));
 }
 
-static void put_number(struct compiler *s, int64_t number)
+static void put_number(struct expression_compiler *s, int64_t number)
 {
     if (begin_value(s)) {
         check(s, cficache_code_number(s->code, number));
@@ -128,7 +128,7 @@ static void put_number(struct compiler *s, int64_t number)
 }
 
 /* Adds a number to the value on the stack. */
-static void put_sum(struct compiler *s, int64_t number)
+static void put_sum(struct expression_compiler *s, int64_t number)
 {
     if (number != 0) {
         put_number(s, number);
@@ -136,7 +136,7 @@ static void put_sum(struct compiler *s, int64_t number)
     }
 }
 
-static void put_register(struct compiler *s, uint64_t number)
+static void put_register(struct expression_compiler *s, uint64_t number)
 {
     int64_t offset = cursor_sleb(&s->c);
     const struct cfi_register *reg;
@@ -157,7 +157,7 @@ static void put_register(struct compiler *s, uint64_t number)
 
 /* Puts a copy of a value, of those below the last one by its number, on top of
  * the stack. */
-static void copy_value(struct compiler *s, unsigned below)
+static void copy_value(struct expression_compiler *s, unsigned below)
 {
     size_t start, size;
 
@@ -176,7 +176,7 @@ static void copy_value(struct compiler *s, unsigned below)
 }
 
 /* Moves a value to the top of the stack. */
-static void move_value(struct compiler *s, unsigned below)
+static void move_value(struct expression_compiler *s, unsigned below)
 {
     unsigned i;
     size_t start, size;
@@ -197,7 +197,7 @@ static void move_value(struct compiler *s, unsigned below)
     }
 }
 
-static void drop_value(struct compiler *s)
+static void drop_value(struct expression_compiler *s)
 {
     take(s, 1);
     if (!s->needs_more) {
@@ -206,7 +206,7 @@ static void drop_value(struct compiler *s)
 }
 
 /* Compiles an operation on the stack; returns false if it is none. */
-static bool compile_stack(struct compiler *s, uint8_t code)
+static bool compile_stack(struct expression_compiler *s, uint8_t code)
 {
     switch (code) {
     case DW_OP_dup:
@@ -242,7 +242,7 @@ static bool compile_stack(struct compiler *s, uint8_t code)
     }
 }
 
-static void compile_other(struct compiler *s, uint8_t code)
+static void compile_other(struct expression_compiler *s, uint8_t code)
 {
     size_t i;
 
@@ -257,7 +257,7 @@ static void compile_other(struct compiler *s, uint8_t code)
     }
 }
 
-static void compile_operation(struct compiler *s)
+static void compile_operation(struct expression_compiler *s)
 {
     struct cursor *c = &s->c;
     uint8_t code = cursor_8(c);
@@ -317,8 +317,8 @@ static void compile_operation(struct compiler *s)
 }
 
 /* Compiles with or without the CFA at the bottom of the stack. */
-static void compile(struct compiler *s, const struct cursor *expression,
-                    bool has_cfa)
+static void compile(struct expression_compiler *s,
+                    const struct cursor *expression, bool has_cfa)
 {
     s->c = *expression;
     s->code->size = 0;
@@ -340,7 +340,7 @@ int frame_expression_compile(struct frame_registers *registers,
                              const struct cursor *expression, bool has_cfa,
                              struct cficache_code *code)
 {
-    struct compiler s = {.registers = registers, .code = code};
+    struct expression_compiler s = {.registers = registers, .code = code};
 
     /* A program leaves nothing but its value, so the CFA is only there for an
      * expression that uses it. */

@@ -108,17 +108,17 @@ static void find_name(unsigned family, unsigned number, char *text, size_t size)
     }
 }
 
-void frame_registers_init(struct frame_registers *r, uint32_t arch,
+void frame_registers_init(struct frame_registers *registers, uint32_t arch,
                           struct cfi *cfi)
 {
-    memset(r, 0, sizeof(*r));
-    r->cfi = cfi;
-    r->family = arch / 100;
+    memset(registers, 0, sizeof(*registers));
+    registers->cfi = cfi;
+    registers->family = arch / 100;
 }
 
-uint8_t frame_registers_address_size(const struct frame_registers *r)
+uint8_t frame_registers_address_size(const struct frame_registers *registers)
 {
-    switch (r->family) {
+    switch (registers->family) {
     case FAMILY_X86:
     case FAMILY_ARM:
     case FAMILY_PPC:
@@ -131,23 +131,26 @@ uint8_t frame_registers_address_size(const struct frame_registers *r)
     }
 }
 
-bool frame_registers_needs_ra(const struct frame_registers *r)
+bool frame_registers_needs_ra(const struct frame_registers *registers)
 {
-    return r->family >= FAMILY_ARM && r->family <= FAMILY_ARM64_32;
+    return registers->family >= FAMILY_ARM &&
+           registers->family <= FAMILY_ARM64_32;
 }
 
-bool frame_registers_is_arm64(const struct frame_registers *r)
+bool frame_registers_is_arm64(const struct frame_registers *registers)
 {
-    return r->family == FAMILY_ARM64 || r->family == FAMILY_ARM64_32;
+    return registers->family == FAMILY_ARM64 ||
+           registers->family == FAMILY_ARM64_32;
 }
 
-bool frame_registers_has_corrections(const struct frame_registers *r)
+bool frame_registers_has_corrections(const struct frame_registers *registers)
 {
-    return r->family == FAMILY_X86 || r->family == FAMILY_AMD64 ||
-           r->family == FAMILY_ARM64;
+    return registers->family == FAMILY_X86 ||
+           registers->family == FAMILY_AMD64 ||
+           registers->family == FAMILY_ARM64;
 }
 
-int frame_registers_find(struct frame_registers *r, uint64_t number,
+int frame_registers_find(struct frame_registers *registers, uint64_t number,
                          const struct cfi_register **found)
 {
     char text[sizeof(cfi_cfa.text)];
@@ -156,16 +159,16 @@ int frame_registers_find(struct frame_registers *r, uint64_t number,
     if (number >= FRAME_REGISTERS) {
         return 0;
     }
-    if (!r->is_known[number]) {
-        find_name(r->family, (unsigned)number, text, sizeof(text));
-        if (text[0] != '\0' &&
-            cfi_register(r->cfi, text, &r->known[number]) != 0) {
+    if (!registers->is_known[number]) {
+        find_name(registers->family, (unsigned)number, text, sizeof(text));
+        if (text[0] != '\0' && cfi_register(registers->cfi, text,
+                                            &registers->known[number]) != 0) {
             return -1;
         }
-        r->is_known[number] = true;
+        registers->is_known[number] = true;
     }
-    if (r->known[number].size > 0) {
-        *found = &r->known[number];
+    if (registers->known[number].size > 0) {
+        *found = &registers->known[number];
     }
     return 0;
 }

@@ -37,11 +37,12 @@ struct dwarf_frames_reader {
 static bool read_address(const void *context, const struct frame_cie *cie,
                          struct cursor *c, uint64_t *address)
 {
-    const struct dwarf_frames *f = context;
+    const struct dwarf_frames *frames = context;
 
-    *address = cie->has_encoding
-                   ? frame_address_read(f, c, cie->encoding, cie->address_size)
-                   : frame_address_read_form(c, PE_ABSOLUTE, cie->address_size);
+    *address =
+        cie->has_encoding
+            ? frame_address_read(frames, c, cie->encoding, cie->address_size)
+            : frame_address_read_form(c, PE_ABSOLUTE, cie->address_size);
     return !c->failed;
 }
 
@@ -56,14 +57,15 @@ struct dwarf_frames_entry {
 enum entry_status { ENTRY, ENTRY_EMPTY, ENTRY_BROKEN };
 
 /* Reads the header of the entry at an offset. */
-static enum entry_status read_entry(const struct dwarf_frames *f,
+static enum entry_status read_entry(const struct dwarf_frames *frames,
                                     uint64_t offset,
                                     struct dwarf_frames_entry *entry)
 {
     bool is_wide;
     uint64_t length, id, here;
-    const struct dwarf_section *s = &f->found.section;
-    struct cursor c = {s->data + offset, s->data + s->size, f->is_big, false};
+    const struct dwarf_section *s = &frames->found.section;
+    struct cursor c = {s->data + offset, s->data + s->size, frames->is_big,
+                       false};
 
     length = cursor_32(&c);
     is_wide = length == UINT32_MAX;
@@ -82,10 +84,10 @@ static enum entry_status read_entry(const struct dwarf_frames *f,
         return ENTRY_EMPTY;
     }
     here = (uint64_t)(c.at - s->data);
-    is_wide = is_wide && !f->is_eh;
+    is_wide = is_wide && !frames->is_eh;
     id = is_wide ? cursor_64(&c) : cursor_32(&c);
     entry->rest = c;
-    if (f->is_eh) {
+    if (frames->is_eh) {
         entry->is_cie = id == 0;
         entry->cie = here - id;
         return c.failed || id > here ? ENTRY_BROKEN : ENTRY;
@@ -96,9 +98,9 @@ static enum entry_status read_entry(const struct dwarf_frames *f,
 }
 
 /* Reads what the letters of a CIE's augmentation stand for. */
-static bool read_augmentation(const struct dwarf_frames *f, struct cursor *c,
-                              const char *letters, size_t count,
-                              struct frame_cie *cie)
+static bool read_augmentation(const struct dwarf_frames *frames,
+                              struct cursor *c, const char *letters,
+                              size_t count, struct frame_cie *cie)
 {
     size_t i;
     uint64_t size;
@@ -127,7 +129,8 @@ static bool read_augmentation(const struct dwarf_frames *f, struct cursor *c,
                 return false;
             }
             if (letters[i] == 'P') {
-                (void)frame_address_read(f, &data, encoding, cie->address_size);
+                (void)frame_address_read(frames, &data, encoding,
+                                         cie->address_size);
             } else if (letters[i] == 'L') {
                 cie->has_lsda = true;
                 cie->lsda = encoding;
@@ -158,12 +161,12 @@ static bool read_cie(const struct dwarf_frames_reader *r,
     uint64_t ra;
     const char *letters;
     struct cursor c = entry->rest;
-    const struct dwarf_frames *f = &r->frames;
+    const struct dwarf_frames *frames = &r->frames;
 
     memset(cie, 0, sizeof(*cie));
     cie->offset = entry->offset;
     version = cursor_8(&c);
-    if (version != 1 && version != 3 && (f->is_eh || version != 4)) {
+    if (version != 1 && version != 3 && (frames->is_eh || version != 4)) {
         return false;
     }
     letters = cursor_string(&c, &count);
@@ -180,7 +183,7 @@ static bool read_cie(const struct dwarf_frames_reader *r,
     cie->ra = (uint16_t)ra;
     cie->has_augmentation = count > 0;
     if (c.failed || ra > UINT16_MAX ||
-        !read_augmentation(f, &c, letters, count, cie)) {
+        !read_augmentation(frames, &c, letters, count, cie)) {
         return false;
     }
     cie->instructions = c;
@@ -512,10 +515,10 @@ static bool read_fde(const struct dwarf_frames_reader *r, struct cursor *c,
 {
     uint64_t n;
     const struct frame_cie *cie = &r->cie;
-    const struct dwarf_frames *f = &r->frames;
+    const struct dwarf_frames *frames = &r->frames;
     struct cursor data;
 
-    if (!read_address(f, cie, c, start)) {
+    if (!read_address(frames, cie, c, start)) {
         return false;
     }
     *size = frame_address_read_form(
@@ -527,7 +530,8 @@ static bool read_fde(const struct dwarf_frames_reader *r, struct cursor *c,
         cursor_skip(c, n);
         data.end = c->at;
         if (cie->has_lsda && !c->failed) {
-            (void)frame_address_read(f, &data, cie->lsda, cie->address_size);
+            (void)frame_address_read(frames, &data, cie->lsda,
+                                     cie->address_size);
             return !data.failed;
         }
     }

@@ -86,21 +86,21 @@ struct dwarf_inflation {
 static struct dwarf_inflation *begin_inflate(const struct compressed *c,
                                              uint8_t *out, size_t room)
 {
-    struct dwarf_inflation *i = malloc(sizeof(*i) + STEP);
+    struct dwarf_inflation *inflation = malloc(sizeof(*inflation) + STEP);
 
-    if (i == NULL) {
+    if (inflation == NULL) {
         return NULL;
     }
-    isal_inflate_init(&i->state);
-    i->state.crc_flag = ISAL_ZLIB;
-    i->state.next_in = (uint8_t *)(uintptr_t)c->data;
-    i->state.avail_in = 0;
-    i->end = c->data + c->data_size;
-    i->out = out;
-    i->room = room;
-    i->size = 0;
-    i->buffer = (uint8_t *)(i + 1);
-    return i;
+    isal_inflate_init(&inflation->state);
+    inflation->state.crc_flag = ISAL_ZLIB;
+    inflation->state.next_in = (uint8_t *)(uintptr_t)c->data;
+    inflation->state.avail_in = 0;
+    inflation->end = c->data + c->data_size;
+    inflation->out = out;
+    inflation->room = room;
+    inflation->size = 0;
+    inflation->buffer = (uint8_t *)(inflation + 1);
+    return inflation;
 }
 
 /* ISA-L takes windows that are larger than zlib's format allows. */
@@ -111,25 +111,25 @@ static bool has_window(const struct compressed *c)
 
 /* Decompresses some more.  Returns 1, 0 at the end, or -1 if the data is
  * damaged, or of another size. */
-static int inflate_step(struct dwarf_inflation *i)
+static int inflate_step(struct dwarf_inflation *inflation)
 {
-    struct inflate_state *s = &i->state;
-    size_t in = (size_t)(i->end - s->next_in);
-    size_t left = i->room - i->size, n;
+    struct inflate_state *s = &inflation->state;
+    size_t in = (size_t)(inflation->end - s->next_in);
+    size_t left = inflation->room - inflation->size, n;
     const uint8_t *at = s->next_in;
     enum isal_block_state state = s->block_state;
 
     s->avail_in = in < UINT32_MAX ? (uint32_t)in : UINT32_MAX;
     s->avail_out = left < STEP ? (uint32_t)left : STEP;
-    s->next_out = i->buffer;
+    s->next_out = inflation->buffer;
     if (isal_inflate(s) != ISAL_DECOMP_OK) {
         return -1;
     }
-    n = (size_t)(s->next_out - i->buffer);
-    scratch_copy(i->out + i->size, i->buffer, n);
-    i->size += n;
+    n = (size_t)(s->next_out - inflation->buffer);
+    scratch_copy(inflation->out + inflation->size, inflation->buffer, n);
+    inflation->size += n;
     if (s->block_state == ISAL_BLOCK_FINISH) {
-        return i->size == i->room ? 0 : -1;
+        return inflation->size == inflation->room ? 0 : -1;
     }
     return s->next_in > at || n > 0 || s->block_state != state ? 1 : -1;
 }
@@ -139,15 +139,15 @@ static bool inflate_whole(const struct compressed *c, uint8_t *out,
                           uint64_t room)
 {
     int rc;
-    struct dwarf_inflation *i;
+    struct dwarf_inflation *inflation;
 
-    i = has_window(c) ? begin_inflate(c, out, (size_t)room) : NULL;
-    if (i == NULL) {
+    inflation = has_window(c) ? begin_inflate(c, out, (size_t)room) : NULL;
+    if (inflation == NULL) {
         return false;
     }
-    while ((rc = inflate_step(i)) > 0) {
+    while ((rc = inflate_step(inflation)) > 0) {
     }
-    free(i);
+    free(inflation);
     return rc == 0;
 }
 
@@ -238,40 +238,43 @@ int dwarf_inflate(struct dwarf_section *section, bool is_64, bool is_big)
 #define LEAST (256u << 10) /* compressed: a millisecond */
 
 /* Tells how much is there.  The last byte waits for the end of the stream. */
-static void publish_ready(struct dwarf_inflation *i, int rc)
+static void publish_ready(struct dwarf_inflation *inflation, int rc)
 {
-    size_t done = i->size;
+    size_t done = inflation->size;
 
-    pthread_mutex_lock(&i->lock);
+    pthread_mutex_lock(&inflation->lock);
     if (rc < 0) {
-        i->has_failed = true;
+        inflation->has_failed = true;
     } else {
-        atomic_store_explicit(&i->ready, rc > 0 && done > 0 ? done - 1 : done,
+        atomic_store_explicit(&inflation->ready,
+                              rc > 0 && done > 0 ? done - 1 : done,
                               memory_order_release);
     }
-    pthread_cond_signal(&i->changed);
-    pthread_mutex_unlock(&i->lock);
+    pthread_cond_signal(&inflation->changed);
+    pthread_mutex_unlock(&inflation->lock);
 }
 
 /* Is there time for something else?  So it is if the thread that reads is at
  * least half as far behind as the end is ahead: it does not read faster than
  * this one decompresses. */
-static bool is_far_ahead(struct dwarf_inflation *i)
+static bool is_far_ahead(struct dwarf_inflation *inflation)
 {
-    size_t wanted = atomic_load_explicit(&i->wanted, memory_order_relaxed);
+    size_t wanted =
+        atomic_load_explicit(&inflation->wanted, memory_order_relaxed);
 
-    return i->size > wanted && i->size - wanted >= (i->room - i->size) / 2;
+    return inflation->size > wanted &&
+           inflation->size - wanted >= (inflation->room - inflation->size) / 2;
 }
 
 static void run_inflate(void *arg)
 {
     int rc;
-    struct dwarf_inflation *i = arg;
+    struct dwarf_inflation *inflation = arg;
 
     do {
-        rc = inflate_step(i);
-        publish_ready(i, rc);
-        second_thread_share(is_far_ahead(i));
+        rc = inflate_step(inflation);
+        publish_ready(inflation, rc);
+        second_thread_share(is_far_ahead(inflation));
     } while (rc > 0);
 }
 
@@ -280,7 +283,7 @@ struct dwarf_inflation *dwarf_inflation_begin(struct dwarf_section *section,
 {
     uint8_t *out;
     struct compressed c;
-    struct dwarf_inflation *i;
+    struct dwarf_inflation *inflation;
 
     /* the end of an empty one would never be waited for */
     if (section->size < LEAST || !read_header(section, is_64, is_big, &c) ||
@@ -288,51 +291,52 @@ struct dwarf_inflation *dwarf_inflation_begin(struct dwarf_section *section,
         return NULL;
     }
     out = scratch_allocate((size_t)c.size);
-    i = out != NULL ? begin_inflate(&c, out, (size_t)c.size) : NULL;
-    if (i == NULL) {
+    inflation = out != NULL ? begin_inflate(&c, out, (size_t)c.size) : NULL;
+    if (inflation == NULL) {
         scratch_free(out);
         return NULL;
     }
-    pthread_mutex_init(&i->lock, NULL);
-    pthread_cond_init(&i->changed, NULL);
-    atomic_init(&i->ready, 0);
-    atomic_init(&i->wanted, 0);
-    i->has_failed = false;
-    if (!second_thread_run_long(run_inflate, i)) {
+    pthread_mutex_init(&inflation->lock, NULL);
+    pthread_cond_init(&inflation->changed, NULL);
+    atomic_init(&inflation->ready, 0);
+    atomic_init(&inflation->wanted, 0);
+    inflation->has_failed = false;
+    if (!second_thread_run_long(run_inflate, inflation)) {
         scratch_free(out);
-        free(i);
+        free(inflation);
         return NULL;
     }
     section->data = out;
-    section->size = i->room;
-    return i;
+    section->size = inflation->room;
+    return inflation;
 }
 
-bool dwarf_inflation_wait(struct dwarf_inflation *i, size_t size)
+bool dwarf_inflation_wait(struct dwarf_inflation *inflation, size_t size)
 {
     bool is_there;
 
-    atomic_store_explicit(&i->wanted, size, memory_order_relaxed);
-    if (atomic_load_explicit(&i->ready, memory_order_acquire) >= size) {
+    atomic_store_explicit(&inflation->wanted, size, memory_order_relaxed);
+    if (atomic_load_explicit(&inflation->ready, memory_order_acquire) >=
+        size) {
         return true;
     }
-    pthread_mutex_lock(&i->lock);
-    while (atomic_load(&i->ready) < size && !i->has_failed) {
-        pthread_cond_wait(&i->changed, &i->lock);
+    pthread_mutex_lock(&inflation->lock);
+    while (atomic_load(&inflation->ready) < size && !inflation->has_failed) {
+        pthread_cond_wait(&inflation->changed, &inflation->lock);
     }
-    is_there = !i->has_failed;
-    pthread_mutex_unlock(&i->lock);
+    is_there = !inflation->has_failed;
+    pthread_mutex_unlock(&inflation->lock);
     return is_there;
 }
 
-bool dwarf_inflation_end(struct dwarf_inflation *i)
+bool dwarf_inflation_end(struct dwarf_inflation *inflation)
 {
     bool is_right;
 
     second_thread_wait_long();
-    is_right = !i->has_failed;
-    pthread_cond_destroy(&i->changed);
-    pthread_mutex_destroy(&i->lock);
-    free(i);
+    is_right = !inflation->has_failed;
+    pthread_cond_destroy(&inflation->changed);
+    pthread_mutex_destroy(&inflation->lock);
+    free(inflation);
     return is_right;
 }

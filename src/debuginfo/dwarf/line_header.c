@@ -21,37 +21,39 @@ struct entry_format {
     uint16_t form[UINT8_MAX];
 };
 
-void dwarf_lines_free(struct dwarf_lines *l)
+void dwarf_lines_free(struct dwarf_lines *lines)
 {
-    free(l->directories);
-    free(l->files);
-    free(l->rows);
-    free(l->sequences);
-    table_free(&l->checked);
-    memset(l, 0, sizeof(*l));
+    free(lines->directories);
+    free(lines->files);
+    free(lines->rows);
+    free(lines->sequences);
+    table_free(&lines->checked);
+    memset(lines, 0, sizeof(*lines));
 }
 
 /* headers ----------------------------------------------------------------- */
 
-static int add_directory(struct dwarf_lines *l, const struct dwarf_value *name)
+static int add_directory(struct dwarf_lines *lines,
+                         const struct dwarf_value *name)
 {
-    if (array_need(&l->directories, &l->directory_room, l->num_directories + 1,
-                   sizeof(*l->directories)) != 0) {
+    if (array_need(&lines->directories, &lines->directory_room,
+                   lines->num_directories + 1,
+                   sizeof(*lines->directories)) != 0) {
         return -1;
     }
-    l->directories[l->num_directories++] = *name;
+    lines->directories[lines->num_directories++] = *name;
     return 0;
 }
 
-int dwarf_lines_add_file(struct dwarf_lines *l, const struct dwarf_value *name,
-                         uint64_t directory)
+int dwarf_lines_add_file(struct dwarf_lines *lines,
+                         const struct dwarf_value *name, uint64_t directory)
 {
-    if (array_need(&l->files, &l->file_room, l->num_files + 1,
-                   sizeof(*l->files)) != 0) {
+    if (array_need(&lines->files, &lines->file_room, lines->num_files + 1,
+                   sizeof(*lines->files)) != 0) {
         return -1;
     }
-    l->files[l->num_files].name = *name;
-    l->files[l->num_files++].directory = directory;
+    lines->files[lines->num_files].name = *name;
+    lines->files[lines->num_files++].directory = directory;
     return 0;
 }
 
@@ -82,18 +84,18 @@ static bool read_file_entry(struct cursor *c, struct dwarf_value *name,
 }
 
 /* Reads the lists of versions 2 to 4.  Returns 0, or -1 if memory runs out. */
-static int read_lists(struct dwarf_lines *l, struct cursor *c)
+static int read_lists(struct dwarf_lines *lines, struct cursor *c)
 {
     uint64_t directory;
     struct dwarf_value name;
 
     while (read_text(c, &name)) {
-        if (add_directory(l, &name) != 0) {
+        if (add_directory(lines, &name) != 0) {
             return -1;
         }
     }
     while (read_file_entry(c, &name, &directory)) {
-        if (dwarf_lines_add_file(l, &name, directory) != 0) {
+        if (dwarf_lines_add_file(lines, &name, directory) != 0) {
             return -1;
         }
     }
@@ -150,7 +152,8 @@ static void read_format(struct cursor *c, struct entry_format *f)
 }
 
 /* Reads a list of version 5.  Returns 0, or -1 if memory runs out. */
-static int read_list(struct dwarf_lines *l, struct cursor *c, bool is_files)
+static int read_list(struct dwarf_lines *lines, struct cursor *c,
+                     bool is_files)
 {
     int rc = 0;
     unsigned i;
@@ -166,7 +169,7 @@ static int read_list(struct dwarf_lines *l, struct cursor *c, bool is_files)
                 cursor_fail(c);
                 return 0;
             }
-            v = dwarf_value_read(c, &l->encoding, 0, f.form[i], 0);
+            v = dwarf_value_read(c, &lines->encoding, 0, f.form[i], 0);
             if (f.content[i] == DW_LNCT_path) {
                 path = v;
             } else if (f.content[i] == DW_LNCT_directory_index &&
@@ -174,14 +177,14 @@ static int read_list(struct dwarf_lines *l, struct cursor *c, bool is_files)
                 directory = v.number;
             }
         }
-        rc = is_files ? dwarf_lines_add_file(l, &path, directory)
-                      : add_directory(l, &path);
+        rc = is_files ? dwarf_lines_add_file(lines, &path, directory)
+                      : add_directory(lines, &path);
     }
     return rc;
 }
 
 /* Reads what comes before the lists.  Returns false if it is invalid. */
-static bool read_numbers(struct dwarf_lines *l, struct cursor *c)
+static bool read_numbers(struct dwarf_lines *lines, struct cursor *c)
 {
     unsigned version = cursor_16(c);
     uint64_t length;
@@ -189,48 +192,50 @@ static bool read_numbers(struct dwarf_lines *l, struct cursor *c)
     if (version < 2 || version > 5) {
         return false;
     }
-    l->encoding.version = (uint8_t)version;
+    lines->encoding.version = (uint8_t)version;
     if (version == 5) {
-        l->encoding.address_size = cursor_8(c);
+        lines->encoding.address_size = cursor_8(c);
         if (cursor_8(c) != 0 || /* size of segment selectors */
-            (l->encoding.address_size != 1 && l->encoding.address_size != 2 &&
-             l->encoding.address_size != 4 && l->encoding.address_size != 8)) {
+            (lines->encoding.address_size != 1 &&
+             lines->encoding.address_size != 2 &&
+             lines->encoding.address_size != 4 &&
+             lines->encoding.address_size != 8)) {
             return false;
         }
     }
-    length = cursor_number(c, l->encoding.offset_size);
-    l->program = *c;
-    cursor_skip(&l->program, length);
-    if (c->failed || l->program.failed) {
+    length = cursor_number(c, lines->encoding.offset_size);
+    lines->program = *c;
+    cursor_skip(&lines->program, length);
+    if (c->failed || lines->program.failed) {
         return false;
     }
-    c->end = l->program.at;
-    l->min_length = cursor_8(c);
-    l->max_operations = version >= 4 ? cursor_8(c) : 1;
+    c->end = lines->program.at;
+    lines->min_length = cursor_8(c);
+    lines->max_operations = version >= 4 ? cursor_8(c) : 1;
     (void)cursor_8(c); /* whether rows begin statements */
-    l->line_base = (int8_t)cursor_8(c);
-    l->line_range = cursor_8(c);
-    l->opcode_base = cursor_8(c);
-    if (l->min_length == 0 || l->max_operations == 0 || l->line_range == 0 ||
-        l->opcode_base == 0) {
+    lines->line_base = (int8_t)cursor_8(c);
+    lines->line_range = cursor_8(c);
+    lines->opcode_base = cursor_8(c);
+    if (lines->min_length == 0 || lines->max_operations == 0 ||
+        lines->line_range == 0 || lines->opcode_base == 0) {
         return false;
     }
-    l->opcode_lengths = c->at;
-    cursor_skip(c, l->opcode_base - 1u);
+    lines->opcode_lengths = c->at;
+    cursor_skip(c, lines->opcode_base - 1u);
     return !c->failed;
 }
 
 /* Reads the header at the cursor.  Returns 1, 0 if it is damaged, or -1 if
  * memory runs out. */
-static int read_header(struct dwarf_lines *l, struct cursor *c)
+static int read_header(struct dwarf_lines *lines, struct cursor *c)
 {
     int rc;
     uint64_t length = cursor_32(c);
 
-    l->encoding.offset_size = 4;
+    lines->encoding.offset_size = 4;
     if (length == 0xffffffff) {
         length = cursor_64(c);
-        l->encoding.offset_size = 8;
+        lines->encoding.offset_size = 8;
     } else if (length >= 0xfffffff0) {
         return 0;
     }
@@ -238,57 +243,60 @@ static int read_header(struct dwarf_lines *l, struct cursor *c)
         return 0;
     }
     c->end = c->at + length;
-    if (!read_numbers(l, c)) {
+    if (!read_numbers(lines, c)) {
         return 0;
     }
-    l->num_directories = l->num_files = 0;
-    if (l->encoding.version < 5) {
-        rc = read_lists(l, c);
+    lines->num_directories = lines->num_files = 0;
+    if (lines->encoding.version < 5) {
+        rc = read_lists(lines, c);
     } else {
-        rc = read_list(l, c, false) != 0 ? -1 : read_list(l, c, true);
+        rc = read_list(lines, c, false) != 0 ? -1 : read_list(lines, c, true);
     }
     return rc < 0 ? -1 : !c->failed;
 }
 
 int dwarf_lines_open(struct dwarf_reader *d, const struct dwarf_unit *u,
-                     uint64_t offset, bool is_unused, struct dwarf_lines *l)
+                     uint64_t offset, bool is_unused,
+                     struct dwarf_lines *lines)
 {
     int rc;
     size_t at = 0;
-    uint64_t begin, hash = table_hash_number(&l->checked, offset);
+    uint64_t begin, hash = table_hash_number(&lines->checked, offset);
     struct cursor c;
-    bool is_checked = table_next(&l->checked, hash, &at) != 0;
+    bool is_checked = table_next(&lines->checked, hash, &at) != 0;
 
-    if ((is_unused && is_checked) || (l->has_header && l->offset == offset)) {
+    if ((is_unused && is_checked) ||
+        (lines->has_header && lines->offset == offset)) {
         return 0;
     }
-    l->has_header = l->has_rows = false;
-    l->offset = offset;
-    l->encoding.address_size = u->encoding.address_size;
+    lines->has_header = lines->has_rows = false;
+    lines->offset = offset;
+    lines->encoding.address_size = u->encoding.address_size;
     c = dwarf_cursor(d, DWARF_LINE, offset);
     begin = dwarf_offset(d, DWARF_LINE, &c);
-    rc = c.failed ? 0 : read_header(l, &c);
-    if (rc < 0 || (rc > 0 && !is_checked && table_add(&l->checked, hash, 1))) {
+    rc = c.failed ? 0 : read_header(lines, &c);
+    if (rc < 0 ||
+        (rc > 0 && !is_checked && table_add(&lines->checked, hash, 1))) {
         return failure_memory(d->failure);
     }
     if (rc == 0) {
         return dwarf_damaged(d, DWARF_LINE, offset,
                              "the header of a line number program is invalid");
     }
-    l->has_header = true;
+    lines->has_header = true;
     return dwarf_charge(d, dwarf_offset(d, DWARF_LINE, &c) - begin);
 }
 
-bool dwarf_lines_file(const struct dwarf_lines *l,
+bool dwarf_lines_file(const struct dwarf_lines *lines,
                       const struct dwarf_value *unit_name,
                       const struct dwarf_value *comp_dir, uint64_t number,
                       struct dwarf_value *directory, struct dwarf_value *name)
 {
     uint64_t index;
-    bool is_old = l->encoding.version < 5; /* counts from 1 */
+    bool is_old = lines->encoding.version < 5; /* counts from 1 */
 
     directory->kind = DWARF_NO_VALUE;
-    if (!l->has_header) {
+    if (!lines->has_header) {
         return false;
     }
     if (is_old && number == 0) {
@@ -297,15 +305,15 @@ bool dwarf_lines_file(const struct dwarf_lines *l,
         return name->kind != DWARF_NO_VALUE;
     }
     index = number - is_old;
-    if (index >= l->num_files) {
+    if (index >= lines->num_files) {
         return false;
     }
-    *name = l->files[index].name;
-    index = l->files[index].directory;
+    *name = lines->files[index].name;
+    index = lines->files[index].directory;
     if (is_old && index == 0) {
         *directory = *comp_dir;
-    } else if (index - is_old < l->num_directories) {
-        *directory = l->directories[index - is_old];
+    } else if (index - is_old < lines->num_directories) {
+        *directory = lines->directories[index - is_old];
     }
     return true;
 }

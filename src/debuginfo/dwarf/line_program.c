@@ -53,75 +53,77 @@ struct line_program_machine {
     uint64_t last_size;
 };
 
-static void reset(struct line_program_machine *m)
+static void reset(struct line_program_machine *program)
 {
-    m->address = m->operation = 0;
-    m->file = m->line = 1;
-    m->is_removed = false;
+    program->address = program->operation = 0;
+    program->file = program->line = 1;
+    program->is_removed = false;
 }
 
 /* collecting rows --------------------------------------------------------- */
 
-static int end_sequence(struct line_program_machine *m, uint64_t end)
+static int end_sequence(struct line_program_machine *program, uint64_t end)
 {
-    struct dwarf_lines *l = m->lines;
+    struct dwarf_lines *lines = program->lines;
     struct dwarf_sequence *s;
 
-    if (m->first == l->num_rows) {
+    if (program->first == lines->num_rows) {
         return 0;
     }
-    if (array_need(&l->sequences, &l->sequence_room, l->num_sequences + 1,
-                   sizeof(*l->sequences)) != 0) {
+    if (array_need(&lines->sequences, &lines->sequence_room,
+                   lines->num_sequences + 1, sizeof(*lines->sequences)) != 0) {
         return -1;
     }
-    s = &l->sequences[l->num_sequences++];
-    s->start = l->rows[m->first].address;
+    s = &lines->sequences[lines->num_sequences++];
+    s->start = lines->rows[program->first].address;
     s->end = end;
-    s->highest = l->num_sequences; /* its number, until they are sorted */
-    s->first = m->first;
-    s->count = l->num_rows - m->first;
-    s->last_size = m->last_size;
-    m->first = l->num_rows;
+    s->highest = lines->num_sequences; /* its number, until they are sorted */
+    s->first = program->first;
+    s->count = lines->num_rows - program->first;
+    s->last_size = program->last_size;
+    program->first = lines->num_rows;
     return 0;
 }
 
 /* Takes the row that the registers hold.  Rows at address 0, and those that go
  * back, are ignored. */
-static int take_row(struct line_program_machine *m, bool is_end)
+static int take_row(struct line_program_machine *program, bool is_end)
 {
     int rc;
-    struct dwarf_lines *l = m->lines;
+    struct dwarf_lines *lines = program->lines;
     struct dwarf_row *row;
-    bool has_last = l->num_rows > m->first;
+    bool has_last = lines->num_rows > program->first;
 
-    if (m->address == 0) {
+    if (program->address == 0) {
         return 0;
     }
-    row = has_last ? &l->rows[l->num_rows - 1] : NULL;
-    if (has_last && m->address >= row->address) {
-        m->last_size = m->address - row->address;
+    row = has_last ? &lines->rows[lines->num_rows - 1] : NULL;
+    if (has_last && program->address >= row->address) {
+        program->last_size = program->address - row->address;
     }
     if (is_end) {
-        rc = end_sequence(m, m->address < m->previous ? m->previous + 1
-                                                      : m->address);
-        m->previous = 0;
+        rc = end_sequence(program, program->address < program->previous
+                                       ? program->previous + 1
+                                       : program->address);
+        program->previous = 0;
         return rc;
     }
-    if (m->address < m->previous) {
+    if (program->address < program->previous) {
         return 0;
     }
-    if (!has_last || row->address != m->address) {
-        if (array_need(&l->rows, &l->row_room, l->num_rows + 1,
-                       sizeof(*l->rows)) != 0) {
+    if (!has_last || row->address != program->address) {
+        if (array_need(&lines->rows, &lines->row_room, lines->num_rows + 1,
+                       sizeof(*lines->rows)) != 0) {
             return -1;
         }
-        row = &l->rows[l->num_rows++];
-        row->address = m->address;
-        m->last_size = SYMC_NO_SIZE;
+        row = &lines->rows[lines->num_rows++];
+        row->address = program->address;
+        program->last_size = SYMC_NO_SIZE;
     }
-    row->file = m->file > UINT32_MAX ? UINT32_MAX : (uint32_t)m->file;
-    row->line = (uint32_t)m->line;
-    m->previous = m->address;
+    row->file =
+        program->file > UINT32_MAX ? UINT32_MAX : (uint32_t)program->file;
+    row->line = (uint32_t)program->line;
+    program->previous = program->address;
     return 0;
 }
 
@@ -135,18 +137,19 @@ static int compare(const void *left, const void *right)
     return a->highest < b->highest ? -1 : a->highest > b->highest;
 }
 
-static void sort_sequences(struct dwarf_lines *l)
+static void sort_sequences(struct dwarf_lines *lines)
 {
     size_t i;
     uint64_t highest = 0;
 
-    if (l->num_sequences > 1) {
-        qsort(l->sequences, l->num_sequences, sizeof(*l->sequences), compare);
+    if (lines->num_sequences > 1) {
+        qsort(lines->sequences, lines->num_sequences,
+              sizeof(*lines->sequences), compare);
     }
-    for (i = 0; i < l->num_sequences; i++) {
-        highest = l->sequences[i].end > highest ? l->sequences[i].end
-                                                : highest;
-        l->sequences[i].highest = highest;
+    for (i = 0; i < lines->num_sequences; i++) {
+        highest = lines->sequences[i].end > highest ? lines->sequences[i].end
+                                                    : highest;
+        lines->sequences[i].highest = highest;
     }
 }
 
@@ -154,27 +157,28 @@ static void sort_sequences(struct dwarf_lines *l)
  * -1 if memory runs out ------------------------------------------------------
  */
 
-static int advance_address(struct line_program_machine *m, uint64_t by)
+static int advance_address(struct line_program_machine *program, uint64_t by)
 {
-    m->address += by;
-    return m->address >= by && m->address <= m->mask;
+    program->address += by;
+    return program->address >= by && program->address <= program->mask;
 }
 
-static int advance(struct line_program_machine *m, uint64_t operations)
+static int advance(struct line_program_machine *program, uint64_t operations)
 {
     uint64_t n;
 
-    if (m->is_removed) {
+    if (program->is_removed) {
         return 1;
     }
-    if (m->lines->max_operations == 1) {
-        m->operation = 0;
-        return advance_address(m, m->lines->min_length * operations);
+    if (program->lines->max_operations == 1) {
+        program->operation = 0;
+        return advance_address(program,
+                               program->lines->min_length * operations);
     }
-    n = m->operation + operations;
-    m->operation = n % m->lines->max_operations;
-    return advance_address(m, m->lines->min_length *
-                                  (n / m->lines->max_operations));
+    n = program->operation + operations;
+    program->operation = n % program->lines->max_operations;
+    return advance_address(program, program->lines->min_length *
+                                        (n / program->lines->max_operations));
 }
 
 static inline uint64_t advance_line(uint64_t line, int64_t by)
@@ -187,27 +191,28 @@ static inline uint64_t advance_line(uint64_t line, int64_t by)
     return back <= line ? line - back : 0;
 }
 
-static int append_row(struct line_program_machine *m)
+static int append_row(struct line_program_machine *program)
 {
-    return m->is_removed || take_row(m, false) == 0 ? 1 : -1;
+    return program->is_removed || take_row(program, false) == 0 ? 1 : -1;
 }
 
-static int set_address(struct line_program_machine *m, uint64_t address)
+static int set_address(struct line_program_machine *program, uint64_t address)
 {
-    m->is_removed = address < m->address || address >= m->mask - 1;
-    if (!m->is_removed) {
-        m->address = address;
-        m->operation = 0;
+    program->is_removed =
+        address < program->address || address >= program->mask - 1;
+    if (!program->is_removed) {
+        program->address = address;
+        program->operation = 0;
     }
     return 1;
 }
 
-static int define_file(struct line_program_machine *m, struct cursor *c)
+static int define_file(struct line_program_machine *program, struct cursor *c)
 {
     uint64_t directory = 0;
     struct dwarf_value name = {DWARF_TEXT, 0, ""};
 
-    if (m->lines->encoding.version > 4) {
+    if (program->lines->encoding.version > 4) {
         return 1;
     }
     name.text = cursor_string(c, &(size_t){0});
@@ -221,7 +226,8 @@ static int define_file(struct line_program_machine *m, struct cursor *c)
     if (c->failed) {
         return 0;
     }
-    return dwarf_lines_add_file(m->lines, &name, directory) == 0 ? 1 : -1;
+    return dwarf_lines_add_file(program->lines, &name, directory) == 0 ? 1
+                                                                       : -1;
 }
 
 /*
@@ -230,41 +236,43 @@ static int define_file(struct line_program_machine *m, struct cursor *c)
  * and then functions between both have no lines. gcc sets the address
  * repeatedly in a sequence, also for functions that the linker has removed.
  */
-static int end_removed(struct line_program_machine *m)
+static int end_removed(struct line_program_machine *program)
 {
     int rc;
 
-    if (m->is_like_symbolic) {
+    if (program->is_like_symbolic) {
         return 0;
     }
-    rc = end_sequence(m, m->previous + 1);
-    m->previous = 0;
+    rc = end_sequence(program, program->previous + 1);
+    program->previous = 0;
     return rc;
 }
 
-static int run_extended(struct line_program_machine *m)
+static int run_extended(struct line_program_machine *program)
 {
     int rc = 1;
-    uint64_t length = cursor_uleb(&m->c), address;
-    struct cursor c = m->c;
+    uint64_t length = cursor_uleb(&program->c), address;
+    struct cursor c = program->c;
 
-    cursor_skip(&m->c, length);
-    if (m->c.failed) {
+    cursor_skip(&program->c, length);
+    if (program->c.failed) {
         return 0;
     }
-    c.end = m->c.at;
+    c.end = program->c.at;
     switch (cursor_8(&c)) {
     case DW_LNE_end_sequence:
-        rc =
-            (m->is_removed ? end_removed(m) : take_row(m, true)) == 0 ? 1 : -1;
-        reset(m);
+        rc = (program->is_removed ? end_removed(program)
+                                  : take_row(program, true)) == 0
+                 ? 1
+                 : -1;
+        reset(program);
         break;
     case DW_LNE_set_address:
-        address = cursor_number(&c, m->lines->encoding.address_size);
-        rc = c.failed ? 0 : set_address(m, address);
+        address = cursor_number(&c, program->lines->encoding.address_size);
+        rc = c.failed ? 0 : set_address(program, address);
         break;
     case DW_LNE_define_file:
-        rc = define_file(m, &c);
+        rc = define_file(program, &c);
         break;
     case DW_LNE_set_discriminator:
         (void)cursor_uleb(&c);
@@ -275,44 +283,44 @@ static int run_extended(struct line_program_machine *m)
     return c.failed && rc > 0 ? 0 : rc;
 }
 
-static void skip_unknown(struct line_program_machine *m, unsigned opcode)
+static void skip_unknown(struct line_program_machine *program, unsigned opcode)
 {
     unsigned n;
 
-    for (n = m->lines->opcode_lengths[opcode - 1]; n > 0; n--) {
-        (void)cursor_uleb(&m->c);
+    for (n = program->lines->opcode_lengths[opcode - 1]; n > 0; n--) {
+        (void)cursor_uleb(&program->c);
     }
 }
 
-static int run_standard(struct line_program_machine *m, unsigned opcode)
+static int run_standard(struct line_program_machine *program, unsigned opcode)
 {
     uint64_t by;
 
     switch (opcode) {
     case 0:
-        return run_extended(m);
+        return run_extended(program);
     case DW_LNS_copy:
-        return append_row(m);
+        return append_row(program);
     case DW_LNS_advance_pc:
-        by = cursor_uleb(&m->c);
-        return m->c.failed ? 0 : advance(m, by);
+        by = cursor_uleb(&program->c);
+        return program->c.failed ? 0 : advance(program, by);
     case DW_LNS_advance_line:
-        m->line = advance_line(m->line, cursor_sleb(&m->c));
+        program->line = advance_line(program->line, cursor_sleb(&program->c));
         break;
     case DW_LNS_set_file:
-        m->file = cursor_uleb(&m->c);
+        program->file = cursor_uleb(&program->c);
         break;
     case DW_LNS_set_column:
     case DW_LNS_set_isa:
-        (void)cursor_uleb(&m->c);
+        (void)cursor_uleb(&program->c);
         break;
     case DW_LNS_const_add_pc:
-        return advance(m, m->lines->special[255].operations);
+        return advance(program, program->lines->special[255].operations);
     case DW_LNS_fixed_advance_pc:
-        by = cursor_16(&m->c);
-        if (!m->c.failed && !m->is_removed) {
-            m->operation = 0;
-            return advance_address(m, by);
+        by = cursor_16(&program->c);
+        if (!program->c.failed && !program->is_removed) {
+            program->operation = 0;
+            return advance_address(program, by);
         }
         break;
     case DW_LNS_negate_stmt:
@@ -321,9 +329,9 @@ static int run_standard(struct line_program_machine *m, unsigned opcode)
     case DW_LNS_set_epilogue_begin:
         break;
     default:
-        skip_unknown(m, opcode);
+        skip_unknown(program, opcode);
     }
-    return !m->c.failed;
+    return !program->c.failed;
 }
 
 /* the instructions that nearly all programs consist of -------------------- */
@@ -361,14 +369,15 @@ static inline bool append_usual(struct usual *u, uint64_t address)
 }
 
 /* Runs a special opcode.  Returns false if it is for advance(). */
-static inline bool run_special(const struct line_program_machine *m,
+static inline bool run_special(const struct line_program_machine *program,
                                struct usual *u, unsigned opcode)
 {
-    const struct dwarf_special_opcode *special = &m->lines->special[opcode];
+    const struct dwarf_special_opcode *special =
+        &program->lines->special[opcode];
     uint64_t line = u->line;
-    uint64_t by = (uint64_t)special->operations * m->lines->min_length;
+    uint64_t by = (uint64_t)special->operations * program->lines->min_length;
 
-    if (by > m->mask - u->address) {
+    if (by > program->mask - u->address) {
         return false;
     }
     u->line = advance_line(line, special->lines);
@@ -438,51 +447,54 @@ static inline bool run_short(struct usual *u, unsigned opcode)
 }
 
 /* Runs instructions up to one that is not usual.  There must be a row. */
-static void run_usual(struct line_program_machine *m)
+static void run_usual(struct line_program_machine *program)
 {
-    struct dwarf_lines *l = m->lines;
-    unsigned base = l->opcode_base;
-    struct usual u = {m->c.at,
-                      m->address,
-                      m->line,
-                      m->file > UINT32_MAX ? UINT32_MAX : (uint32_t)m->file,
-                      l->rows + l->num_rows - 1,
-                      l->rows + l->row_room - 1,
-                      m->last_size};
+    struct dwarf_lines *lines = program->lines;
+    unsigned base = lines->opcode_base;
+    struct usual u = {program->c.at,
+                      program->address,
+                      program->line,
+                      program->file > UINT32_MAX ? UINT32_MAX
+                                                 : (uint32_t)program->file,
+                      lines->rows + lines->num_rows - 1,
+                      lines->rows + lines->row_room - 1,
+                      program->last_size};
 
-    while (m->c.end - u.p >= USUAL_MOST &&
-           (*u.p >= base ? run_special(m, &u, *u.p) : run_short(&u, *u.p))) {
+    while (program->c.end - u.p >= USUAL_MOST &&
+           (*u.p >= base ? run_special(program, &u, *u.p)
+                         : run_short(&u, *u.p))) {
     }
-    m->c.at = u.p;
-    m->address = u.address;
-    m->line = u.line;
-    m->file = u.file;
-    m->previous = u.row->address;
-    m->last_size = u.last_size;
-    l->num_rows = (size_t)(u.row - l->rows) + 1;
+    program->c.at = u.p;
+    program->address = u.address;
+    program->line = u.line;
+    program->file = u.file;
+    program->previous = u.row->address;
+    program->last_size = u.last_size;
+    lines->num_rows = (size_t)(u.row - lines->rows) + 1;
 }
 
-static int run(struct line_program_machine *m)
+static int run(struct line_program_machine *program)
 {
     int rc = 1;
     unsigned opcode;
-    const struct dwarf_lines *l = m->lines;
+    const struct dwarf_lines *lines = program->lines;
 
-    while (rc > 0 && m->c.at < m->c.end) {
-        if (!m->is_removed && l->max_operations == 1 &&
-            l->num_rows > m->first) {
-            run_usual(m);
+    while (rc > 0 && program->c.at < program->c.end) {
+        if (!program->is_removed && lines->max_operations == 1 &&
+            lines->num_rows > program->first) {
+            run_usual(program);
         }
-        if (m->c.at == m->c.end) {
+        if (program->c.at == program->c.end) {
             break;
         }
-        opcode = *m->c.at++;
-        if (opcode < l->opcode_base) {
-            rc = run_standard(m, opcode);
+        opcode = *program->c.at++;
+        if (opcode < lines->opcode_base) {
+            rc = run_standard(program, opcode);
         } else {
-            m->line = advance_line(m->line, l->special[opcode].lines);
-            rc = advance(m, l->special[opcode].operations);
-            rc = rc > 0 ? append_row(m) : rc;
+            program->line =
+                advance_line(program->line, lines->special[opcode].lines);
+            rc = advance(program, lines->special[opcode].operations);
+            rc = rc > 0 ? append_row(program) : rc;
         }
     }
     return rc;
@@ -490,46 +502,47 @@ static int run(struct line_program_machine *m)
 
 /* Finds what special opcodes advance.  Most units of a file have the same ones,
  * and many have few lines. */
-static void learn_special(struct dwarf_lines *l)
+static void learn_special(struct dwarf_lines *lines)
 {
     unsigned i, n;
-    uint32_t of = (uint32_t)(uint8_t)l->line_base << 16 |
-                  (uint32_t)l->line_range << 8 | l->opcode_base;
+    uint32_t of = (uint32_t)(uint8_t)lines->line_base << 16 |
+                  (uint32_t)lines->line_range << 8 | lines->opcode_base;
 
-    if (l->special_of == of) {
+    if (lines->special_of == of) {
         return;
     }
-    l->special_of = of;
-    for (i = l->opcode_base; i < 256; i++) {
-        n = i - l->opcode_base;
-        l->special[i].operations = (uint8_t)(n / l->line_range);
-        l->special[i].lines =
-            (int16_t)(l->line_base + (int)(n % l->line_range));
+    lines->special_of = of;
+    for (i = lines->opcode_base; i < 256; i++) {
+        n = i - lines->opcode_base;
+        lines->special[i].operations = (uint8_t)(n / lines->line_range);
+        lines->special[i].lines =
+            (int16_t)(lines->line_base + (int)(n % lines->line_range));
     }
 }
 
-int dwarf_lines_run(struct dwarf_reader *d, struct dwarf_lines *l)
+int dwarf_lines_run(struct dwarf_reader *d, struct dwarf_lines *lines)
 {
-    struct line_program_machine m = {
-        .lines = l, .is_like_symbolic = d->object->is_like_symbolic};
+    struct line_program_machine program = {
+        .lines = lines, .is_like_symbolic = d->object->is_like_symbolic};
 
-    if (l->has_rows) {
+    if (lines->has_rows) {
         return 0;
     }
-    m.c = l->program;
-    m.mask = UINT64_MAX >> (64 - 8 * l->encoding.address_size);
-    m.last_size = SYMC_NO_SIZE;
-    learn_special(l);
-    reset(&m);
-    l->num_rows = l->num_sequences = 0;
-    if (dwarf_charge(d, (uint64_t)(m.c.end - m.c.at)) != 0) {
+    program.c = lines->program;
+    program.mask = UINT64_MAX >> (64 - 8 * lines->encoding.address_size);
+    program.last_size = SYMC_NO_SIZE;
+    learn_special(lines);
+    reset(&program);
+    lines->num_rows = lines->num_sequences = 0;
+    if (dwarf_charge(d, (uint64_t)(program.c.end - program.c.at)) != 0) {
         return -1;
     }
-    if (run(&m) < 0 || end_sequence(&m, m.previous + 1) != 0) {
+    if (run(&program) < 0 ||
+        end_sequence(&program, program.previous + 1) != 0) {
         return failure_memory(d->failure);
     }
-    sort_sequences(l);
-    l->has_rows = true;
+    sort_sequences(lines);
+    lines->has_rows = true;
     return 0;
 }
 
@@ -550,27 +563,27 @@ static size_t rows_before(const struct dwarf_row *rows, size_t n,
     return low;
 }
 
-size_t dwarf_lines_find(const struct dwarf_lines *l, uint64_t begin,
+size_t dwarf_lines_find(const struct dwarf_lines *lines, uint64_t begin,
                         uint64_t end, const struct dwarf_sequence **sequence,
                         size_t *first)
 {
-    size_t low = 0, high = l->num_sequences, middle;
+    size_t low = 0, high = lines->num_sequences, middle;
     const struct dwarf_sequence *s;
     const struct dwarf_row *rows;
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        if (l->sequences[middle].highest > begin) {
+        if (lines->sequences[middle].highest > begin) {
             high = middle;
         } else {
             low = middle + 1;
         }
     }
-    if (low == l->num_sequences || l->sequences[low].start >= end) {
+    if (low == lines->num_sequences || lines->sequences[low].start >= end) {
         return 0;
     }
-    *sequence = s = &l->sequences[low];
-    rows = l->rows + s->first;
+    *sequence = s = &lines->sequences[low];
+    rows = lines->rows + s->first;
     low = rows_before(rows, s->count, begin);
     low -= low > 0 && (low == s->count || rows[low].address != begin);
     *first = s->first + low;

@@ -41,103 +41,105 @@ int dwarf_ranges_add(struct dwarf_reader *d, struct dwarf_ranges *r,
 }
 
 /* The two highest addresses stand for code that is not there. */
-static bool is_tombstone(const struct range_list *l, uint64_t address)
+static bool is_tombstone(const struct range_list *ranges, uint64_t address)
 {
-    return address >= l->mask - 1;
+    return address >= ranges->mask - 1;
 }
 
-static int add(struct range_list *l, uint64_t begin, uint64_t end)
+static int add(struct range_list *ranges, uint64_t begin, uint64_t end)
 {
-    if (is_tombstone(l, begin) || begin >= end ||
-        (begin == 0 && !l->reader->object->is_relocatable)) {
+    if (is_tombstone(ranges, begin) || begin >= end ||
+        (begin == 0 && !ranges->reader->object->is_relocatable)) {
         return 0;
     }
-    return dwarf_ranges_add(l->reader, l->ranges, begin, end);
+    return dwarf_ranges_add(ranges->reader, ranges->ranges, begin, end);
 }
 
-static int add_offsets(struct range_list *l, uint64_t begin, uint64_t end)
+static int add_offsets(struct range_list *ranges, uint64_t begin, uint64_t end)
 {
-    return is_tombstone(l, l->base)
+    return is_tombstone(ranges, ranges->base)
                ? 0
-               : add(l, (l->base + begin) & l->mask,
-                     (l->base + end) & l->mask);
+               : add(ranges, (ranges->base + begin) & ranges->mask,
+                     (ranges->base + end) & ranges->mask);
 }
 
-static uint64_t address(struct range_list *l)
+static uint64_t address(struct range_list *ranges)
 {
-    return cursor_number(&l->c, l->unit->encoding.address_size);
+    return cursor_number(&ranges->c, ranges->unit->encoding.address_size);
 }
 
-static uint64_t indexed_address(struct range_list *l)
+static uint64_t indexed_address(struct range_list *ranges)
 {
     uint64_t value = 0;
 
-    if (!dwarf_address(l->reader, l->unit, cursor_uleb(&l->c), &value)) {
-        cursor_fail(&l->c);
+    if (!dwarf_address(ranges->reader, ranges->unit, cursor_uleb(&ranges->c),
+                       &value)) {
+        cursor_fail(&ranges->c);
     }
     return value;
 }
 
 /* Reads an entry of DWARF 5.  Returns 1, 0 at the end of the list, or -1 with
  * failure set; the cursor may have failed, too. */
-static int read_entry(struct range_list *l)
+static int read_entry(struct range_list *ranges)
 {
     uint64_t begin, end;
 
-    switch (cursor_8(&l->c)) {
+    switch (cursor_8(&ranges->c)) {
     case DW_RLE_end_of_list:
         return 0;
     case DW_RLE_base_addressx:
-        l->base = indexed_address(l);
+        ranges->base = indexed_address(ranges);
         return 1;
     case DW_RLE_base_address:
-        l->base = address(l);
+        ranges->base = address(ranges);
         return 1;
     case DW_RLE_offset_pair:
-        begin = cursor_uleb(&l->c);
-        end = cursor_uleb(&l->c);
-        return !l->c.failed && add_offsets(l, begin, end) != 0 ? -1 : 1;
+        begin = cursor_uleb(&ranges->c);
+        end = cursor_uleb(&ranges->c);
+        return !ranges->c.failed && add_offsets(ranges, begin, end) != 0 ? -1
+                                                                         : 1;
     case DW_RLE_startx_endx:
-        begin = indexed_address(l);
-        end = indexed_address(l);
+        begin = indexed_address(ranges);
+        end = indexed_address(ranges);
         break;
     case DW_RLE_startx_length:
-        begin = indexed_address(l);
-        end = (begin + cursor_uleb(&l->c)) & l->mask;
+        begin = indexed_address(ranges);
+        end = (begin + cursor_uleb(&ranges->c)) & ranges->mask;
         break;
     case DW_RLE_start_end:
-        begin = address(l);
-        end = address(l);
+        begin = address(ranges);
+        end = address(ranges);
         break;
     case DW_RLE_start_length:
-        begin = address(l);
-        end = (begin + cursor_uleb(&l->c)) & l->mask;
+        begin = address(ranges);
+        end = (begin + cursor_uleb(&ranges->c)) & ranges->mask;
         break;
     default:
-        cursor_fail(&l->c);
+        cursor_fail(&ranges->c);
         return 1;
     }
-    return !l->c.failed && add(l, begin, end) != 0 ? -1 : 1;
+    return !ranges->c.failed && add(ranges, begin, end) != 0 ? -1 : 1;
 }
 
 /* The same for a pair of addresses, which are all that older versions have. */
-static int read_pair(struct range_list *l)
+static int read_pair(struct range_list *ranges)
 {
     uint64_t begin, end;
 
-    begin = address(l);
-    end = address(l);
-    if (l->c.failed) {
+    begin = address(ranges);
+    end = address(ranges);
+    if (ranges->c.failed) {
         return 1;
     }
     if (begin == 0 && end == 0) {
         return 0;
     }
-    if (begin == l->mask) {
-        l->base = end;
+    if (begin == ranges->mask) {
+        ranges->base = end;
         return 1;
     }
-    return add_offsets(l, begin, end) != 0 ? -1 : 1;
+    return add_offsets(ranges, begin, end) != 0 ? -1 : 1;
 }
 
 /* Finds where a list begins.  Returns false if its number is wrong. */
@@ -167,22 +169,23 @@ int dwarf_ranges_read(struct dwarf_reader *d, const struct dwarf_unit *u,
     uint64_t offset;
     enum dwarf_section_name section =
         u->encoding.version < 5 ? DWARF_RANGES : DWARF_RNGLISTS;
-    struct range_list l = {.reader = d, .unit = u, .ranges = r};
+    struct range_list ranges = {.reader = d, .unit = u, .ranges = r};
 
-    l.base = u->low_pc;
-    l.mask = UINT64_MAX >> (64 - 8 * u->encoding.address_size);
+    ranges.base = u->low_pc;
+    ranges.mask = UINT64_MAX >> (64 - 8 * u->encoding.address_size);
     if (!find_list(d, u, value, &offset)) {
         return dwarf_damaged(d, DWARF_RNGLISTS, u->rnglists_base,
                              "the offset of a range list is missing");
     }
-    l.c = dwarf_cursor(d, section, offset);
-    while (rc > 0 && !l.c.failed && l.c.at < l.c.end) {
+    ranges.c = dwarf_cursor(d, section, offset);
+    while (rc > 0 && !ranges.c.failed && ranges.c.at < ranges.c.end) {
         if (dwarf_charge(d, 1) != 0) {
             return -1;
         }
-        rc = u->encoding.version < 5 ? read_pair(&l) : read_entry(&l);
+        rc =
+            u->encoding.version < 5 ? read_pair(&ranges) : read_entry(&ranges);
     }
-    if (l.c.failed) {
+    if (ranges.c.failed) {
         return dwarf_damaged(d, section, offset, "bad range list");
     }
     return rc < 0 ? -1 : 0;

@@ -28,63 +28,63 @@ const char *dwarf_section_title(enum dwarf_section_name name)
     return titles[name];
 }
 
-void dwarf_reader_init(struct dwarf_reader *d,
+void dwarf_reader_init(struct dwarf_reader *reader,
                        const struct dwarf_object *object,
                        struct failure *failure)
 {
     size_t i;
 
-    d->object = object;
-    d->failure = failure;
-    d->work = WORK_BASE;
+    reader->object = object;
+    reader->failure = failure;
+    reader->work = WORK_BASE;
     for (i = 0; i < DWARF_SECTIONS; i++) {
-        d->work += WORK_PER_BYTE * (uint64_t)object->sections[i].size;
+        reader->work += WORK_PER_BYTE * (uint64_t)object->sections[i].size;
     }
 }
 
-void dwarf_reader_free(struct dwarf_reader *d)
+void dwarf_reader_free(struct dwarf_reader *reader)
 {
-    dwarf_abbrevs_free(&d->abbrevs);
-    table_free(&d->tables_at);
-    free(d->tables);
-    free(d->units);
-    arena_free(&d->unit_memory);
+    dwarf_abbrevs_free(&reader->abbrevs);
+    table_free(&reader->tables_at);
+    free(reader->tables);
+    free(reader->units);
+    arena_free(&reader->unit_memory);
 }
 
-int dwarf_damaged(struct dwarf_reader *d, enum dwarf_section_name section,
+int dwarf_damaged(struct dwarf_reader *reader, enum dwarf_section_name section,
                   uint64_t offset, const char *what)
 {
-    return failure_set(d->failure, FAILURE_DAMAGED,
+    return failure_set(reader->failure, FAILURE_DAMAGED,
                        "is damaged: %s (%s, offset 0x%llx)", what,
                        titles[section], (unsigned long long)offset);
 }
 
-int dwarf_charge(struct dwarf_reader *d, uint64_t steps)
+int dwarf_charge(struct dwarf_reader *reader, uint64_t steps)
 {
-    if (steps > d->work) {
-        d->work = 0;
-        return failure_work(d->failure);
+    if (steps > reader->work) {
+        reader->work = 0;
+        return failure_work(reader->failure);
     }
-    d->work -= steps;
+    reader->work -= steps;
     return 0;
 }
 
-struct cursor dwarf_cursor(const struct dwarf_reader *d,
+struct cursor dwarf_cursor(const struct dwarf_reader *reader,
                            enum dwarf_section_name name, uint64_t offset)
 {
-    const struct dwarf_section *s = &d->object->sections[name];
+    const struct dwarf_section *s = &reader->object->sections[name];
     static const uint8_t nothing[1];
     const uint8_t *data = s->data == NULL ? nothing : s->data;
-    struct cursor c = {data, data + s->size, d->object->is_big, false};
+    struct cursor c = {data, data + s->size, reader->object->is_big, false};
 
     cursor_skip(&c, offset);
     return c;
 }
 
-uint64_t dwarf_offset(const struct dwarf_reader *d,
+uint64_t dwarf_offset(const struct dwarf_reader *reader,
                       enum dwarf_section_name name, const struct cursor *c)
 {
-    const uint8_t *data = d->object->sections[name].data;
+    const uint8_t *data = reader->object->sections[name].data;
 
     return data == NULL ? 0 : (uint64_t)(c->at - data);
 }
@@ -99,7 +99,7 @@ static void skip_entries(struct cursor *c, uint64_t index, unsigned size)
     }
 }
 
-bool dwarf_string(struct dwarf_reader *d, const struct dwarf_unit *u,
+bool dwarf_string(struct dwarf_reader *reader, const struct dwarf_unit *u,
                   const struct dwarf_value *value, const char **text,
                   size_t *size)
 {
@@ -115,16 +115,16 @@ bool dwarf_string(struct dwarf_reader *d, const struct dwarf_unit *u,
     case DWARF_STR_REF:
         break;
     case DWARF_SUP_STR_REF:
-        if (d->supplementary == NULL) {
+        if (reader->supplementary == NULL) {
             return false;
         }
-        d = d->supplementary;
+        reader = reader->supplementary;
         break;
     case DWARF_LINE_STR_REF:
         section = DWARF_LINE_STR;
         break;
     case DWARF_STR_INDEX:
-        c = dwarf_cursor(d, DWARF_STR_OFFSETS, u->str_offsets_base);
+        c = dwarf_cursor(reader, DWARF_STR_OFFSETS, u->str_offsets_base);
         skip_entries(&c, offset, u->encoding.offset_size);
         offset = cursor_number(&c, u->encoding.offset_size);
         if (c.failed) {
@@ -134,15 +134,16 @@ bool dwarf_string(struct dwarf_reader *d, const struct dwarf_unit *u,
     default:
         return false;
     }
-    c = dwarf_cursor(d, section, offset);
+    c = dwarf_cursor(reader, section, offset);
     *text = cursor_string(&c, size);
-    return !c.failed && dwarf_charge(d, *size) == 0;
+    return !c.failed && dwarf_charge(reader, *size) == 0;
 }
 
-bool dwarf_address(const struct dwarf_reader *d, const struct dwarf_unit *u,
-                   uint64_t index, uint64_t *address)
+bool dwarf_address(const struct dwarf_reader *reader,
+                   const struct dwarf_unit *u, uint64_t index,
+                   uint64_t *address)
 {
-    struct cursor c = dwarf_cursor(d, DWARF_ADDR, u->addr_base);
+    struct cursor c = dwarf_cursor(reader, DWARF_ADDR, u->addr_base);
 
     skip_entries(&c, index, u->encoding.address_size);
     *address = cursor_number(&c, u->encoding.address_size);

@@ -37,23 +37,23 @@ static enum dwarf_section_name section_of(uint32_t number)
 
 /* Adds the place of a unit, unless there is one with this id.  Returns 0, or
  * -1 if memory runs out. */
-static int add_place(struct dwarf_splits *s, uint64_t id, size_t file,
+static int add_place(struct dwarf_splits *splits, uint64_t id, size_t file,
                      uint64_t number)
 {
     size_t at = 0;
-    uint64_t hash = table_hash_number(&s->ids, id);
+    uint64_t hash = table_hash_number(&splits->ids, id);
 
-    if (table_next(&s->ids, hash, &at) != 0) {
+    if (table_next(&splits->ids, hash, &at) != 0) {
         return 0;
     }
     if (number > UINT32_MAX || file > UINT32_MAX ||
-        array_need(&s->places, &s->place_room, s->num_places + 1,
-                   sizeof(*s->places)) != 0) {
+        array_need(&splits->places, &splits->place_room,
+                   splits->num_places + 1, sizeof(*splits->places)) != 0) {
         return -1;
     }
-    s->places[s->num_places].file = (uint32_t)file;
-    s->places[s->num_places++].number = (uint32_t)number;
-    return table_add(&s->ids, hash, s->num_places);
+    splits->places[splits->num_places].file = (uint32_t)file;
+    splits->places[splits->num_places++].number = (uint32_t)number;
+    return table_add(&splits->ids, hash, splits->num_places);
 }
 
 /* Reads the numbers at the beginning of an index, and its columns.  Returns
@@ -89,12 +89,12 @@ static uint32_t read_index(struct dwarf_split_file *f, struct cursor *c,
 
 /* Adds the units of a package: an open hash table of ids, and the same number
  * of rows from 1 on, 0 for a free slot. */
-static int add_package(struct dwarf_splits *s, size_t file,
+static int add_package(struct dwarf_splits *splits, size_t file,
                        const struct dwarf_section *index)
 {
     uint32_t i, n, row;
     uint64_t id;
-    struct dwarf_split_file *f = &s->files[file];
+    struct dwarf_split_file *f = &splits->files[file];
     struct cursor ids, numbers,
         c = {index->data, index->data + index->size, f->object.is_big, false};
 
@@ -109,7 +109,7 @@ static int add_package(struct dwarf_splits *s, size_t file,
         id = cursor_64(&ids);
         row = cursor_32(&numbers);
         if (row > 0 && row <= f->num_rows &&
-            add_place(s, id, file, row) != 0) {
+            add_place(splits, id, file, row) != 0) {
             return -1;
         }
     }
@@ -117,30 +117,30 @@ static int add_package(struct dwarf_splits *s, size_t file,
 }
 
 /* Adds the units of a .dwo file, which is one as a rule. */
-static int add_units(struct dwarf_splits *s, size_t file)
+static int add_units(struct dwarf_splits *splits, size_t file)
 {
     size_t i;
     struct dwarf_unit *u;
     struct dwarf_root root;
-    struct dwarf_reader *d = &s->files[file].reader;
+    struct dwarf_reader *d = &splits->files[file].reader;
 
     for (i = 0; (u = dwarf_unit_get(d, i)) != NULL; i++) {
         if (u->encoding.version < 5 && dwarf_unit_load(d, u, &root) != 0) {
             break;
         }
-        if (u->has_dwo_id && add_place(s, u->dwo_id, file, i) != 0) {
+        if (u->has_dwo_id && add_place(splits, u->dwo_id, file, i) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-static int open_file(struct dwarf_splits *s, const struct dwarf_object *object,
-                     size_t number)
+static int open_file(struct dwarf_splits *splits,
+                     const struct dwarf_object *object, size_t number)
 {
     size_t i;
     const struct dwarf_split *split = &object->split[number];
-    struct dwarf_split_file *f = &s->files[number];
+    struct dwarf_split_file *f = &splits->files[number];
 
     f->object = *object;
     f->object.inflation = NULL;
@@ -149,48 +149,48 @@ static int open_file(struct dwarf_splits *s, const struct dwarf_object *object,
     for (i = 0; i < COUNT(own); i++) {
         f->object.sections[own[i]] = split->sections[own[i]];
     }
-    dwarf_reader_init(&f->reader, &f->object, &s->failure);
-    return split->index.size > 0 ? add_package(s, number, &split->index)
-                                 : add_units(s, number);
+    dwarf_reader_init(&f->reader, &f->object, &splits->failure);
+    return split->index.size > 0 ? add_package(splits, number, &split->index)
+                                 : add_units(splits, number);
 }
 
-int dwarf_splits_open(struct dwarf_splits *s,
+int dwarf_splits_open(struct dwarf_splits *splits,
                       const struct dwarf_object *object,
                       struct failure *failure)
 {
     size_t i;
 
-    memset(s, 0, sizeof(*s));
+    memset(splits, 0, sizeof(*splits));
     if (object->num_split == 0) {
         return 0;
     }
-    s->files = calloc(object->num_split, sizeof(*s->files));
-    if (s->files == NULL) {
+    splits->files = calloc(object->num_split, sizeof(*splits->files));
+    if (splits->files == NULL) {
         return failure_memory(failure);
     }
     for (i = 0; i < object->num_split; i++) {
-        s->num_files = i + 1;
-        if (open_file(s, object, i) != 0) {
+        splits->num_files = i + 1;
+        if (open_file(splits, object, i) != 0) {
             return failure_memory(failure);
         }
-        if (dwarf_splits_end(s, failure) < 0) {
+        if (dwarf_splits_end(splits, failure) < 0) {
             return -1;
         }
     }
     return 0;
 }
 
-void dwarf_splits_free(struct dwarf_splits *s)
+void dwarf_splits_free(struct dwarf_splits *splits)
 {
     size_t i;
 
-    for (i = 0; i < s->num_files; i++) {
-        dwarf_reader_free(&s->files[i].reader);
+    for (i = 0; i < splits->num_files; i++) {
+        dwarf_reader_free(&splits->files[i].reader);
     }
-    free(s->files);
-    free(s->places);
-    table_free(&s->ids);
-    memset(s, 0, sizeof(*s));
+    free(splits->files);
+    free(splits->places);
+    table_free(&splits->ids);
+    memset(splits, 0, sizeof(*splits));
 }
 
 /* finding ----------------------------------------------------------------- */
@@ -225,7 +225,7 @@ static void set_bases(const struct dwarf_split_file *f, uint32_t row,
     u->addr_base = skeleton->addr_base;
 }
 
-struct dwarf_unit *dwarf_splits_find(struct dwarf_splits *s,
+struct dwarf_unit *dwarf_splits_find(struct dwarf_splits *splits,
                                      const struct dwarf_unit *skeleton,
                                      struct dwarf_reader **reader,
                                      struct dwarf_root *root)
@@ -233,7 +233,8 @@ struct dwarf_unit *dwarf_splits_find(struct dwarf_splits *s,
     size_t at = 0;
     uintptr_t found =
         skeleton->has_dwo_id
-            ? table_next(&s->ids, table_hash_number(&s->ids, skeleton->dwo_id),
+            ? table_next(&splits->ids,
+                         table_hash_number(&splits->ids, skeleton->dwo_id),
                          &at)
             : 0;
     const struct dwarf_split_place *place;
@@ -243,8 +244,8 @@ struct dwarf_unit *dwarf_splits_find(struct dwarf_splits *s,
     if (found == 0) {
         return NULL;
     }
-    place = &s->places[found - 1];
-    f = &s->files[place->file];
+    place = &splits->places[found - 1];
+    f = &splits->files[place->file];
     *reader = &f->reader;
     dwarf_units_forget(*reader);
     u = f->rows == NULL
@@ -266,15 +267,15 @@ struct dwarf_unit *dwarf_splits_find(struct dwarf_splits *s,
     return u;
 }
 
-int dwarf_splits_end(struct dwarf_splits *s, struct failure *failure)
+int dwarf_splits_end(struct dwarf_splits *splits, struct failure *failure)
 {
-    int rc = s->failure.code == FAILURE_NONE ? 0 : 1;
+    int rc = splits->failure.code == FAILURE_NONE ? 0 : 1;
 
-    if (rc > 0 && s->failure.code != FAILURE_DAMAGED) {
-        *failure = s->failure;
+    if (rc > 0 && splits->failure.code != FAILURE_DAMAGED) {
+        *failure = splits->failure;
         rc = -1;
     }
-    memset(&s->failure, 0, sizeof(s->failure));
+    memset(&splits->failure, 0, sizeof(splits->failure));
     return rc;
 }
 

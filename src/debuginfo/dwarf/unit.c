@@ -60,10 +60,10 @@ static bool is_address_size(unsigned size)
 }
 
 /* Reads a header after the length.  Returns NULL, or what is wrong. */
-static const char *read_header(struct cursor *c, struct dwarf_unit *u)
+static const char *read_header(struct cursor *c, struct dwarf_unit *unit)
 {
     unsigned version, type = DW_UT_compile;
-    struct dwarf_encoding *e = &u->encoding;
+    struct dwarf_encoding *e = &unit->encoding;
 
     version = cursor_16(c);
     if (version < 2 || version > 5) {
@@ -73,9 +73,9 @@ static const char *read_header(struct cursor *c, struct dwarf_unit *u)
     if (version == 5) {
         type = cursor_8(c);
         e->address_size = cursor_8(c);
-        u->abbrev_offset = cursor_number(c, e->offset_size);
+        unit->abbrev_offset = cursor_number(c, e->offset_size);
     } else {
-        u->abbrev_offset = cursor_number(c, e->offset_size);
+        unit->abbrev_offset = cursor_number(c, e->offset_size);
         e->address_size = cursor_8(c);
     }
     if (!is_address_size(e->address_size)) {
@@ -87,8 +87,8 @@ static const char *read_header(struct cursor *c, struct dwarf_unit *u)
         break;
     case DW_UT_skeleton:
     case DW_UT_split_compile:
-        u->dwo_id = cursor_64(c);
-        u->has_dwo_id = true;
+        unit->dwo_id = cursor_64(c);
+        unit->has_dwo_id = true;
         break;
     case DW_UT_type:
     case DW_UT_split_type:
@@ -120,22 +120,22 @@ static int wait_for_units(struct dwarf_reader *d, uint64_t offset)
                                "it cannot be decompressed");
 }
 
-static int add_unit(struct dwarf_reader *d, const struct dwarf_unit *u)
+static int add_unit(struct dwarf_reader *d, const struct dwarf_unit *unit)
 {
-    struct dwarf_unit *unit;
+    struct dwarf_unit *added;
 
     if (array_need(&d->units, &d->unit_room, d->num_units + 1,
                    sizeof(*d->units)) != 0) {
         return failure_memory(d->failure);
     }
-    unit = arena_take(&d->unit_memory, sizeof(*unit));
-    if (unit == NULL) {
+    added = arena_take(&d->unit_memory, sizeof(*added));
+    if (added == NULL) {
         return failure_memory(d->failure);
     }
-    *unit = *u;
-    d->units[d->num_units].start = u->start;
-    d->units[d->num_units++].unit = unit;
-    d->units_end = u->end;
+    *added = *unit;
+    d->units[d->num_units].start = unit->start;
+    d->units[d->num_units++].unit = added;
+    d->units_end = unit->end;
     return 0;
 }
 
@@ -214,16 +214,16 @@ static struct dwarf_unit *locate(struct dwarf_reader *d, uint64_t offset)
 
 struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *d, uint64_t offset)
 {
-    struct dwarf_unit *u = locate(d, offset);
+    struct dwarf_unit *unit = locate(d, offset);
 
-    return u != NULL && offset >= u->entries ? u : NULL;
+    return unit != NULL && offset >= unit->entries ? unit : NULL;
 }
 
 struct dwarf_unit *dwarf_unit_at(struct dwarf_reader *d, uint64_t offset)
 {
-    struct dwarf_unit *u = locate(d, offset);
+    struct dwarf_unit *unit = locate(d, offset);
 
-    return u != NULL && offset == u->start ? u : NULL;
+    return unit != NULL && offset == unit->start ? unit : NULL;
 }
 
 /* tables of abbreviations ------------------------------------------------- */
@@ -238,17 +238,17 @@ void dwarf_units_forget(struct dwarf_reader *d)
 
 /* Reads the table of a unit, which is the one of that index.  Returns 1, 0 if
  * it is damaged, or -1 with failure set if memory or work runs out. */
-static int read_table(struct dwarf_reader *d, const struct dwarf_unit *u,
+static int read_table(struct dwarf_reader *d, const struct dwarf_unit *unit,
                       size_t index)
 {
     enum dwarf_abbrevs_status status;
-    struct cursor c = dwarf_cursor(d, DWARF_ABBREV, u->abbrev_offset);
+    struct cursor c = dwarf_cursor(d, DWARF_ABBREV, unit->abbrev_offset);
     const uint8_t *begin = c.at;
 
     if (c.failed) {
         return 0;
     }
-    status = dwarf_abbrevs_read(&d->abbrevs, &c, &u->encoding,
+    status = dwarf_abbrevs_read(&d->abbrevs, &c, &unit->encoding,
                                 &d->tables[index]);
     if (status == DWARF_ABBREVS_NO_MEMORY) {
         return failure_memory(d->failure);
@@ -263,42 +263,42 @@ static int read_table(struct dwarf_reader *d, const struct dwarf_unit *u,
 /* Reads the table of a unit again if it was forgotten.  Where units share
  * tables, or refer to others, more of them are kept from then on, so that this
  * happens a few times in all.  Returns as read_table(). */
-static int restore_table(struct dwarf_reader *d, const struct dwarf_unit *u)
+static int restore_table(struct dwarf_reader *d, const struct dwarf_unit *unit)
 {
-    if (d->tables[u->table].age == d->age) {
+    if (d->tables[unit->table].age == d->age) {
         return 1;
     }
     d->kept++;
-    return read_table(d, u, u->table);
+    return read_table(d, unit, unit->table);
 }
 
 /* Finds or reads the table of a unit.  Returns as read_table(). */
-static int find_table(struct dwarf_reader *d, struct dwarf_unit *u)
+static int find_table(struct dwarf_reader *d, struct dwarf_unit *unit)
 {
     int rc;
     size_t at = 0;
-    uint64_t key = u->abbrev_offset << 5, hash;
+    uint64_t key = unit->abbrev_offset << 5, hash;
     uintptr_t found;
-    const struct dwarf_encoding *e = &u->encoding;
+    const struct dwarf_encoding *e = &unit->encoding;
 
     key |= (e->address_size & 15u) | (e->offset_size == 8 ? 16u : 0);
     key = key * 2 + (e->version == 2);
     hash = table_hash_number(&d->tables_at, key);
     found = table_next(&d->tables_at, hash, &at);
     if (found != 0) {
-        u->table = (uint32_t)(found - 1);
-        return restore_table(d, u);
+        unit->table = (uint32_t)(found - 1);
+        return restore_table(d, unit);
     }
     if (d->num_tables >= UINT32_MAX ||
         array_need(&d->tables, &d->table_room, d->num_tables + 1,
                    sizeof(*d->tables)) != 0) {
         return failure_memory(d->failure);
     }
-    rc = read_table(d, u, d->num_tables);
+    rc = read_table(d, unit, d->num_tables);
     if (rc <= 0) {
         return rc;
     }
-    u->table = (uint32_t)d->num_tables++;
+    unit->table = (uint32_t)d->num_tables++;
     return table_add(&d->tables_at, hash, d->num_tables) == 0
                ? 1
                : failure_memory(d->failure);
@@ -329,7 +329,7 @@ static void take_offset(uint64_t *to, const struct dwarf_value *v)
     }
 }
 
-static void take_value(struct dwarf_unit *u, struct unit_root_values *r,
+static void take_value(struct dwarf_unit *unit, struct unit_root_values *r,
                        unsigned name, const struct dwarf_value *v)
 {
     switch (name) {
@@ -357,15 +357,15 @@ static void take_value(struct dwarf_unit *u, struct unit_root_values *r,
         take_first(&r->producer, v);
         break;
     case DW_AT_str_offsets_base:
-        take_offset(&u->str_offsets_base, v);
+        take_offset(&unit->str_offsets_base, v);
         break;
     case DW_AT_addr_base:
     case DW_AT_GNU_addr_base:
-        take_offset(&u->addr_base, v);
+        take_offset(&unit->addr_base, v);
         break;
     case DW_AT_rnglists_base:
     case DW_AT_GNU_ranges_base:
-        take_offset(&u->rnglists_base, v);
+        take_offset(&unit->rnglists_base, v);
         break;
     case DW_AT_dwo_name:
     case DW_AT_GNU_dwo_name:
@@ -373,8 +373,8 @@ static void take_value(struct dwarf_unit *u, struct unit_root_values *r,
         break;
     case DW_AT_GNU_dwo_id:
         if (v->kind == DWARF_UNSIGNED) {
-            u->has_dwo_id = true;
-            u->dwo_id = v->number;
+            unit->has_dwo_id = true;
+            unit->dwo_id = v->number;
         }
         break;
     default:
@@ -382,105 +382,107 @@ static void take_value(struct dwarf_unit *u, struct unit_root_values *r,
     }
 }
 
-static bool is_dart(struct dwarf_reader *d, const struct dwarf_unit *u,
+static bool is_dart(struct dwarf_reader *d, const struct dwarf_unit *unit,
                     const struct dwarf_value *producer)
 {
     size_t size;
     const char *text;
 
     return (producer->kind == DWARF_TEXT || producer->kind == DWARF_STR_REF) &&
-           dwarf_string(d, u, producer, &text, &size) &&
+           dwarf_string(d, unit, producer, &text, &size) &&
            size == sizeof(DART) - 1 && memcmp(text, DART, size) == 0;
 }
 
 /* Reads the first entry that is not a null entry.  Returns 1, 0 if there is
  * none, or -1 if it is damaged or, with failure set, work runs out. */
-static int read_root(struct dwarf_reader *d, struct dwarf_unit *u,
+static int read_root(struct dwarf_reader *d, struct dwarf_unit *unit,
                      struct unit_root_values *r)
 {
     size_t i;
     uint64_t code = 0;
     struct dwarf_value v;
-    struct cursor c = dwarf_cursor(d, DWARF_INFO, u->entries);
+    struct cursor c = dwarf_cursor(d, DWARF_INFO, unit->entries);
     const struct dwarf_abbrev *abbrev;
     const struct dwarf_attribute *a;
 
-    c.end = c.at + (u->end - u->entries);
+    c.end = c.at + (unit->end - unit->entries);
     while (code == 0 && c.at < c.end) {
         code = cursor_uleb(&c);
     }
     if (code == 0) {
         return c.failed ? -1 : 0;
     }
-    abbrev = dwarf_abbrevs_get(&d->abbrevs, dwarf_unit_table(d, u), code);
+    abbrev = dwarf_abbrevs_get(&d->abbrevs, dwarf_unit_table(d, unit), code);
     if (abbrev == NULL || dwarf_charge(d, abbrev->num_attributes) != 0) {
         return -1;
     }
     for (i = 0; i < abbrev->num_attributes; i++) {
         a = &d->abbrevs.attributes[abbrev->first_attribute + i];
-        v = dwarf_attribute_read(&d->abbrevs, a, &u->encoding, &c);
-        take_value(u, r, a->name, &v);
+        v = dwarf_attribute_read(&d->abbrevs, a, &unit->encoding, &c);
+        take_value(unit, r, a->name, &v);
     }
     return c.failed ? -1 : 1;
 }
 
 /* Returns 1, 0 if there is no entry, or -1 with *wrong set. */
-static int load(struct dwarf_reader *d, struct dwarf_unit *u,
+static int load(struct dwarf_reader *d, struct dwarf_unit *unit,
                 struct unit_root_values *r, const char **wrong)
 {
     int rc;
 
-    rc = read_root(d, u, r);
+    rc = read_root(d, unit, r);
     if (rc <= 0) {
         *wrong = "the first entry of a unit cannot be read";
         return rc;
     }
-    u->low_pc = 0;
+    unit->low_pc = 0;
     if (r->low_pc.kind == DWARF_ADDRESS) {
-        u->low_pc = r->low_pc.number;
+        unit->low_pc = r->low_pc.number;
     } else if (r->low_pc.kind == DWARF_ADDRESS_INDEX &&
-               !dwarf_address(d, u, r->low_pc.number, &u->low_pc)) {
+               !dwarf_address(d, unit, r->low_pc.number, &unit->low_pc)) {
         *wrong = "the address of a unit is missing";
         return -1;
     }
-    u->has_language = r->language.kind == DWARF_UNSIGNED &&
-                      r->language.number <= UINT16_MAX;
-    u->language = u->has_language ? language_number(r->language.number) : 0;
+    unit->has_language =
+        r->language.kind == DWARF_UNSIGNED && r->language.number <= UINT16_MAX;
+    unit->language =
+        unit->has_language ? language_number(r->language.number) : 0;
     /* symbols of Go's assembly say which calling convention they have */
     r->root.prefers_dwarf_names =
-        is_dart(d, u, &r->producer) ||
-        (r->language.number == DW_LANG_GO && u->has_language &&
+        is_dart(d, unit, &r->producer) ||
+        (r->language.number == DW_LANG_GO && unit->has_language &&
          !d->object->is_like_symbolic);
     return 1;
 }
 
-int dwarf_unit_load(struct dwarf_reader *d, struct dwarf_unit *u,
+int dwarf_unit_load(struct dwarf_reader *d, struct dwarf_unit *unit,
                     struct dwarf_root *root)
 {
     int rc;
     const char *wrong = "the abbreviations of a unit are damaged";
     struct unit_root_values r;
 
-    if (u->state != DWARF_UNIT_UNREAD && root == NULL) {
-        return u->state == DWARF_UNIT_READY && restore_table(d, u) < 0 ? -1
-                                                                       : 0;
+    if (unit->state != DWARF_UNIT_UNREAD && root == NULL) {
+        return unit->state == DWARF_UNIT_READY && restore_table(d, unit) < 0
+                   ? -1
+                   : 0;
     }
     memset(&r, 0, sizeof(r));
-    rc = find_table(d, u);
+    rc = find_table(d, unit);
     if (rc < 0) {
         return -1;
     }
-    rc = rc == 0 ? -1 : load(d, u, &r, &wrong);
+    rc = rc == 0 ? -1 : load(d, unit, &r, &wrong);
     if (d->failure->code != FAILURE_NONE) {
         return -1;
     }
-    u->state = rc > 0    ? DWARF_UNIT_READY
-               : rc == 0 ? DWARF_UNIT_EMPTY
-                         : DWARF_UNIT_BAD;
+    unit->state = rc > 0    ? DWARF_UNIT_READY
+                  : rc == 0 ? DWARF_UNIT_EMPTY
+                            : DWARF_UNIT_BAD;
     if (root != NULL) {
         *root = r.root;
         if (rc < 0) {
-            return dwarf_damaged(d, DWARF_INFO, u->start, wrong);
+            return dwarf_damaged(d, DWARF_INFO, unit->start, wrong);
         }
     }
     return 0;

@@ -101,7 +101,7 @@ static int open_minidebug(const struct elf_file *f, struct elf_file *mini,
 #define PF_W 2
 #define BUILD_ID_NOTED 32 /* bytes; longer ones are not told */
 
-struct conversion {
+struct elf_convert {
     struct elf_file file;
     struct failure *failure;
     struct dwarf_object object;
@@ -115,10 +115,11 @@ struct conversion {
 
 /* Where code begins.  A symbol of Thumb code is odd (ELF for the Arm
  * Architecture, 5.5.3), and the reference takes it as it is. */
-static uint64_t start_of(const struct conversion *c,
+static uint64_t start_of(const struct elf_convert *convert,
                          const struct elf_symbol *s)
 {
-    return c->file.machine == ELF_EM_ARM && !c->object.is_like_symbolic
+    return convert->file.machine == ELF_EM_ARM &&
+                   !convert->object.is_like_symbolic
                ? s->address & ~(uint64_t)1
                : s->address;
 }
@@ -128,12 +129,13 @@ static uint64_t start_of(const struct conversion *c,
  * next symbol, but not beyond its section: the last one would have all data,
  * and every pointer to data on a stack would be a return address into it.
  */
-static uint32_t size_of(const struct conversion *c, const struct elf_symbol *s,
+static uint32_t size_of(const struct elf_convert *convert,
+                        const struct elf_symbol *s,
                         const struct elf_section *section)
 {
-    uint64_t offset = start_of(c, s) - section->address;
+    uint64_t offset = start_of(convert, s) - section->address;
 
-    return s->size != 0 || c->object.is_like_symbolic ||
+    return s->size != 0 || convert->object.is_like_symbolic ||
                    offset >= section->size ||
                    section->size - offset > UINT32_MAX
                ? (uint32_t)s->size
@@ -141,7 +143,8 @@ static uint32_t size_of(const struct conversion *c, const struct elf_symbol *s,
 }
 
 /* Adds the functions of a table of a file. */
-static int add_symbols(struct conversion *c, const struct elf_file *file,
+static int add_symbols(struct elf_convert *convert,
+                       const struct elf_file *file,
                        const struct elf_symbols *table)
 {
     size_t size;
@@ -154,9 +157,9 @@ static int add_symbols(struct conversion *c, const struct elf_file *file,
     bool is_code = false;
     struct elf_section section = {0};
 
-    for (i = 0; i < table->count && c->symbols.work > 0; i++) {
+    for (i = 0; i < table->count && convert->symbols.work > 0; i++) {
         s = elf_file_symbol(file, table, i);
-        if (s.type != STT_FUNC || s.address < c->load_address ||
+        if (s.type != STT_FUNC || s.address < convert->load_address ||
             s.section == 0 || s.section >= file->num_sections) {
             continue;
         }
@@ -173,13 +176,14 @@ static int add_symbols(struct conversion *c, const struct elf_file *file,
         size = 0;
         if (elf_strings_get(&table->names, s.name, &name, &size)) {
             name_size = (uint32_t)size;
-            symbol_list_work(&c->symbols, size);
+            symbol_list_work(&convert->symbols, size);
         }
         if (size > UINT32_MAX ||
-            symbol_list_add(&c->symbols, start_of(c, &s) - c->load_address,
-                            size_of(c, &s, &section), name, name_size,
-                            c->failure) != 0) {
-            return failure_memory(c->failure);
+            symbol_list_add(&convert->symbols,
+                            start_of(convert, &s) - convert->load_address,
+                            size_of(convert, &s, &section), name, name_size,
+                            convert->failure) != 0) {
+            return failure_memory(convert->failure);
         }
     }
     return 0;
@@ -187,18 +191,18 @@ static int add_symbols(struct conversion *c, const struct elf_file *file,
 
 /* Adds the functions of .gnu_debugdata, which counts where a file is stripped
  * of better ones. */
-static int add_packed_symbols(struct conversion *c)
+static int add_packed_symbols(struct elf_convert *convert)
 {
     int rc;
     struct elf_file mini;
 
-    if (supplement_get()->is_like_symbolic || c->file.symtab.count > 0 ||
-        c->object.sections[DWARF_INFO].size > 0) {
+    if (supplement_get()->is_like_symbolic || convert->file.symtab.count > 0 ||
+        convert->object.sections[DWARF_INFO].size > 0) {
         return 0;
     }
-    rc = open_minidebug(&c->file, &mini, &c->packed);
-    return rc < 0   ? failure_memory(c->failure)
-           : rc > 0 ? add_symbols(c, &mini, &mini.symtab)
+    rc = open_minidebug(&convert->file, &mini, &convert->packed);
+    return rc < 0   ? failure_memory(convert->failure)
+           : rc > 0 ? add_symbols(convert, &mini, &mini.symtab)
                     : 0;
 }
 
@@ -207,19 +211,20 @@ static int add_packed_symbols(struct conversion *c)
  * Of a debug file, segments are empty: then it is at the next place that can be
  * mapped to the address, as linkers put one segment after the other.
  */
-static void find_code(struct conversion *c)
+static void find_code(struct elf_convert *convert)
 {
-    struct symc_segments *found = &c->symbols.segments;
+    struct symc_segments *found = &convert->symbols.segments;
     uint64_t end = 0, address, size;
     struct elf_segment s;
     uint32_t i;
 
-    for (i = 0; i < c->file.num_segments && found->n < SYMC_SEGMENTS; i++) {
-        s = elf_file_segment(&c->file, i);
-        if (s.type != PT_LOAD || s.address < c->load_address) {
+    for (i = 0; i < convert->file.num_segments && found->n < SYMC_SEGMENTS;
+         i++) {
+        s = elf_file_segment(&convert->file, i);
+        if (s.type != PT_LOAD || s.address < convert->load_address) {
             continue;
         }
-        address = s.address - c->load_address;
+        address = s.address - convert->load_address;
         size = s.file_size;
         if (size == 0 && s.align > 0) {
             s.offset = end + (s.address - end) % s.align;
@@ -236,17 +241,18 @@ static void find_code(struct conversion *c)
     }
 }
 
-static int read_symbols(struct conversion *c)
+static int read_symbols(struct elf_convert *convert)
 {
-    symbol_list_init(&c->symbols, &c->object, c->file.size);
-    if (!c->object.is_like_symbolic) {
-        find_code(c);
+    symbol_list_init(&convert->symbols, &convert->object, convert->file.size);
+    if (!convert->object.is_like_symbolic) {
+        find_code(convert);
     }
-    return add_symbols(c, &c->file, &c->file.symtab) != 0 ||
-                   add_packed_symbols(c) != 0 ||
-                   add_symbols(c, &c->file, &c->file.dynsym) != 0
+    return add_symbols(convert, &convert->file, &convert->file.symtab) != 0 ||
+                   add_packed_symbols(convert) != 0 ||
+                   add_symbols(convert, &convert->file,
+                               &convert->file.dynsym) != 0
                ? -1
-               : symbol_list_end(&c->symbols, c->failure);
+               : symbol_list_end(&convert->symbols, convert->failure);
 }
 
 /* the file ---------------------------------------------------------------- */
@@ -266,16 +272,16 @@ static struct dwarf_found find_section(const void *file, const char *name)
     return elf_file_find(file, name);
 }
 
-static int take_sections(struct conversion *c)
+static int take_sections(struct elf_convert *convert)
 {
-    c->object.is_big = c->file.is_big;
-    c->object.is_64 = c->file.is_64;
-    c->object.is_relocatable = c->file.type == ELF_REL;
-    c->object.load_address = c->load_address;
-    return !supplement_get()->is_like_symbolic && is_unlinked(&c->file)
+    convert->object.is_big = convert->file.is_big;
+    convert->object.is_64 = convert->file.is_64;
+    convert->object.is_relocatable = convert->file.type == ELF_REL;
+    convert->object.load_address = convert->load_address;
+    return !supplement_get()->is_like_symbolic && is_unlinked(&convert->file)
                ? 0
-               : dwarf_sections_find(&c->object, find_section, &c->file,
-                                     c->failure);
+               : dwarf_sections_find(&convert->object, find_section,
+                                     &convert->file, convert->failure);
 }
 
 static bool is_linked(const struct elf_altlink *link,
@@ -299,16 +305,16 @@ static bool is_linked(const struct elf_altlink *link,
 }
 
 /* Opens the file that dwz has made, if it is there and the right one. */
-static int take_supplement(struct conversion *c, struct conversion *s,
+static int take_supplement(struct elf_convert *convert, struct elf_convert *s,
                            struct debuginfo_result *result)
 {
     const struct supplement *given = supplement_get();
     char id[2 * ELF_ALTLINK_ID + 1];
     struct elf_altlink link;
 
-    c->object.is_like_symbolic = given->is_like_symbolic;
+    convert->object.is_like_symbolic = given->is_like_symbolic;
     if (given->is_like_symbolic ||
-        !elf_altlink_read(c->file.data, c->file.size, &link)) {
+        !elf_altlink_read(convert->file.data, convert->file.size, &link)) {
         return 0;
     }
     if (!is_linked(&link, given, &s->file)) {
@@ -317,99 +323,100 @@ static int take_supplement(struct conversion *c, struct conversion *s,
                  id);
         return 0;
     }
-    s->failure = c->failure;
-    c->object.supplementary = &s->object;
+    s->failure = convert->failure;
+    convert->object.supplementary = &s->object;
     return take_sections(s);
 }
 
 /* Opens the files of split DWARF that are there. */
-static int take_split(struct conversion *c, struct elf_split *split)
+static int take_split(struct elf_convert *convert, struct elf_split *split)
 {
     const struct supplement *given = supplement_get();
 
     if (given->is_like_symbolic) {
         return 0;
     }
-    c->object.missing = &c->missing;
-    if (elf_split_open(split, &c->file, given, c->failure) != 0) {
+    convert->object.missing = &convert->missing;
+    if (elf_split_open(split, &convert->file, given, convert->failure) != 0) {
         return -1;
     }
-    c->object.split = split->list;
-    c->object.num_split = split->count;
+    convert->object.split = split->list;
+    convert->object.num_split = split->count;
     return 0;
 }
 
-static void note_missing(const struct conversion *c,
+static void note_missing(const struct elf_convert *convert,
                          struct debuginfo_result *result)
 {
-    const struct elf_bytes id = elf_file_build_id(&c->file);
+    const struct elf_bytes id = elf_file_build_id(&convert->file);
     char of[sizeof(SPLIT_OF_NOTE) + 2 * BUILD_ID_NOTED] = "";
     size_t n = strlen(result->note);
 
-    if (c->missing.units == 0) {
+    if (convert->missing.units == 0) {
         return;
     }
     if (id.data != NULL && id.size > 0 && id.size <= BUILD_ID_NOTED) {
         hex_print(stpcpy(of, SPLIT_OF_NOTE), id.data, id.size, HEX_LOWER);
     }
-    snprintf(result->note + n, sizeof(result->note) - n,
-             "%s" SPLIT_NOTE
-             "%s, of which the file \"%s\" is the first of %zu",
-             n > 0 ? "; " : "", of, c->missing.name, c->missing.units);
+    snprintf(
+        result->note + n, sizeof(result->note) - n,
+        "%s" SPLIT_NOTE "%s, of which the file \"%s\" is the first of %zu",
+        n > 0 ? "; " : "", of, convert->missing.name, convert->missing.units);
     result->lacks_split = 1;
 }
 
 /* Converts an open file.  Returns 0, -1 with failure set, or 1 if a section
  * that was read while it was decompressed is damaged: then nothing was
  * written. */
-static int convert_file(struct conversion *c,
+static int convert_file(struct elf_convert *convert,
                         const struct symc_identity *identity,
                         const struct symc_sink *sink,
                         struct debuginfo_result *result)
 {
-    struct conversion supplementary = {0};
+    struct elf_convert supplementary = {0};
     struct elf_split split = {0};
     int rc;
 
-    rc = take_sections(c) != 0 ||
-                 take_supplement(c, &supplementary, result) != 0 ||
-                 take_split(c, &split) != 0 || read_symbols(c) != 0
+    rc = take_sections(convert) != 0 ||
+                 take_supplement(convert, &supplementary, result) != 0 ||
+                 take_split(convert, &split) != 0 || read_symbols(convert) != 0
              ? -1
-             : symbol_list_convert(&c->symbols, &c->object, identity, sink,
-                                   result, c->failure);
-    symbol_list_free(&c->symbols);
-    note_missing(c, result);
+             : symbol_list_convert(&convert->symbols, &convert->object,
+                                   identity, sink, result, convert->failure);
+    symbol_list_free(&convert->symbols);
+    note_missing(convert, result);
     elf_split_free(&split);
-    free(c->packed);
+    free(convert->packed);
     (void)dwarf_sections_free(&supplementary.object);
-    return dwarf_sections_free(&c->object) ? rc : 1;
+    return dwarf_sections_free(&convert->object) ? rc : 1;
 }
 
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
+static int convert_elf(const uint8_t *data, size_t size,
+                       const struct symc_sink *sink,
+                       struct debuginfo_result *result,
+                       struct failure *failure)
 {
     int rc;
     char error[200];
     struct elf_identity identity;
     struct symc_identity written;
-    struct conversion c, again;
+    struct elf_convert convert, again;
 
     if (elf_identity_read(data, size, &identity, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_DAMAGED, "%s", error);
     }
-    memset(&c, 0, sizeof(c));
-    c.failure = failure;
-    (void)elf_file_open(&c.file, data, size);
-    if (!result->has_file_addresses || !elf_file_is_low(&c.file)) {
-        c.load_address = elf_file_load_address(&c.file);
+    memset(&convert, 0, sizeof(convert));
+    convert.failure = failure;
+    (void)elf_file_open(&convert.file, data, size);
+    if (!result->has_file_addresses || !elf_file_is_low(&convert.file)) {
+        convert.load_address = elf_file_load_address(&convert.file);
     }
     memcpy(written.guid, identity.guid, sizeof(written.guid));
     written.age = 0;
     written.arch = identity.arch;
-    again = c;
-    c.object.reads_ahead = true;
-    rc = convert_file(&c, &written, sink, result);
+    again = convert;
+    convert.object.reads_ahead = true;
+    rc = convert_file(&convert, &written, sink, result);
     if (rc > 0) {
         memset(failure, 0, sizeof(*failure));
         result->note[0] = '\0';
@@ -419,7 +426,7 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker elf_makes[] = {
-    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert_elf},
     {.output = SYMCACHE_KIND_CFICACHE, .read_cfi = elf_cfi_read},
     {.output = SYMCACHE_KIND_CODECACHE, .convert = elf_code_convert},
 };

@@ -72,45 +72,45 @@ static bool to_offset(const struct elf_file *f, uint64_t address,
     return false;
 }
 
-static void take_entry(const struct elf_file *f, struct dynamic *d,
+static void take_entry(const struct elf_file *f, struct dynamic *dynamic,
                        uint64_t tag, uint64_t value)
 {
     switch (tag) {
     case DT_PLTRELSZ:
-        d->plt.size = value;
+        dynamic->plt.size = value;
         break;
     case DT_HASH:
-        d->has_hash = to_offset(f, value, &d->hash);
+        dynamic->has_hash = to_offset(f, value, &dynamic->hash);
         break;
     case DT_STRTAB:
-        (void)to_offset(f, value, &d->strings);
+        (void)to_offset(f, value, &dynamic->strings);
         break;
     case DT_SYMTAB:
-        (void)to_offset(f, value, &d->symbols);
+        (void)to_offset(f, value, &dynamic->symbols);
         break;
     case DT_RELA:
-        (void)to_offset(f, value, &d->rela.offset);
+        (void)to_offset(f, value, &dynamic->rela.offset);
         break;
     case DT_RELASZ:
-        d->rela.size = value;
+        dynamic->rela.size = value;
         break;
     case DT_STRSZ:
-        d->strings_size = value;
+        dynamic->strings_size = value;
         break;
     case DT_REL:
-        (void)to_offset(f, value, &d->rel.offset);
+        (void)to_offset(f, value, &dynamic->rel.offset);
         break;
     case DT_RELSZ:
-        d->rel.size = value;
+        dynamic->rel.size = value;
         break;
     case DT_PLTREL:
-        d->plt_form = value;
+        dynamic->plt_form = value;
         break;
     case DT_JMPREL:
-        (void)to_offset(f, value, &d->plt.offset);
+        (void)to_offset(f, value, &dynamic->plt.offset);
         break;
     case DT_GNU_HASH:
-        d->has_gnu_hash = to_offset(f, value, &d->gnu_hash);
+        dynamic->has_gnu_hash = to_offset(f, value, &dynamic->gnu_hash);
         break;
     default:
         break;
@@ -211,24 +211,27 @@ static bool count_relocations(const struct elf_file *f,
     return true;
 }
 
-static bool take_symbols(struct elf_file *f, const struct dynamic *d)
+static bool take_symbols(struct elf_file *f, const struct dynamic *dynamic)
 {
     uint64_t count = 0, needed = 0;
 
-    if (!elf_file_strings(f, d->strings, d->strings_size, &f->dynsym.names)) {
+    if (!elf_file_strings(f, dynamic->strings, dynamic->strings_size,
+                          &f->dynsym.names)) {
         return false;
     }
-    if (!count_relocations(f, &d->rela, true, &needed) ||
-        !count_relocations(f, &d->rel, false, &needed) ||
-        !count_relocations(f, &d->plt, d->plt_form == DT_RELA, &needed)) {
+    if (!count_relocations(f, &dynamic->rela, true, &needed) ||
+        !count_relocations(f, &dynamic->rel, false, &needed) ||
+        !count_relocations(f, &dynamic->plt, dynamic->plt_form == DT_RELA,
+                           &needed)) {
         return false;
     }
-    if (d->has_gnu_hash ? !count_gnu_hash(f, d->gnu_hash, &count)
-                        : d->has_hash && !count_hash(f, d->hash, &count)) {
+    if (dynamic->has_gnu_hash
+            ? !count_gnu_hash(f, dynamic->gnu_hash, &count)
+            : dynamic->has_hash && !count_hash(f, dynamic->hash, &count)) {
         return false;
     }
-    return elf_file_symbols(f, d->symbols, count > needed ? count : needed,
-                            &f->dynsym);
+    return elf_file_symbols(f, dynamic->symbols,
+                            count > needed ? count : needed, &f->dynsym);
 }
 
 bool elf_dynamic_open(struct elf_file *f)
@@ -237,7 +240,7 @@ bool elf_dynamic_open(struct elf_file *f)
     uint64_t at, end, tag;
     size_t w = f->is_64 ? 8 : 4;
     struct elf_segment s;
-    struct dynamic d = {.strings = 0};
+    struct dynamic dynamic = {.strings = 0};
 
     for (i = 0; i < f->num_segments; i++) {
         s = elf_file_segment(f, i);
@@ -257,7 +260,7 @@ bool elf_dynamic_open(struct elf_file *f)
         if (tag == DT_NULL) {
             break;
         }
-        take_entry(f, &d, tag, read_word(f, at + w));
+        take_entry(f, &dynamic, tag, read_word(f, at + w));
     }
-    return take_symbols(f, &d);
+    return take_symbols(f, &dynamic);
 }

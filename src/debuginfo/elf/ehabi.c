@@ -17,7 +17,7 @@
 #define PC 15
 
 /* Bytes of instructions.  They lie in words, the highest byte first. */
-struct code {
+struct ehabi_code {
     const uint8_t *words;
     uint32_t at;
     uint32_t end;
@@ -31,7 +31,7 @@ struct ehabi_slot {
 };
 
 /* The effect of the instructions so far. */
-struct state {
+struct ehabi_state {
     struct ehabi_slot sp;
     struct ehabi_slot saved[REGISTERS];
     uint16_t is_saved; /* a bit each */
@@ -53,7 +53,7 @@ static uint32_t follow_offset(uint32_t word, uint32_t address)
 
 /* instructions ------------------------------------------------------------ */
 
-static bool next_byte(struct code *code, uint32_t *byte)
+static bool next_byte(struct ehabi_code *code, uint32_t *byte)
 {
     uint32_t in_word = code->at % 4;
 
@@ -66,7 +66,7 @@ static bool next_byte(struct code *code, uint32_t *byte)
     return true;
 }
 
-static bool next_uleb128(struct code *code, uint32_t *number)
+static bool next_uleb128(struct ehabi_code *code, uint32_t *number)
 {
     uint32_t byte = 0x80;
     unsigned shift;
@@ -81,123 +81,129 @@ static bool next_uleb128(struct code *code, uint32_t *number)
     return true;
 }
 
-static bool is_saved(const struct state *s, unsigned i)
+static bool is_saved(const struct ehabi_state *state, unsigned i)
 {
-    return (s->is_saved >> i & 1) != 0;
+    return (state->is_saved >> i & 1) != 0;
 }
 
 /* Takes registers from the stack, the lowest one first.  The stack pointer is
  * among them where a signal handler returns to; after it there are no more, as
  * they would be relative to a word of the stack. */
-static bool pop_registers(struct state *s, uint32_t mask)
+static bool pop_registers(struct ehabi_state *state, uint32_t mask)
 {
     unsigned i;
     uint32_t last = mask >> SP;
 
-    if (is_saved(s, SP) || ((last & 1) != 0 && last != 7)) {
+    if (is_saved(state, SP) || ((last & 1) != 0 && last != 7)) {
         return false;
     }
     for (i = 0; i < REGISTERS; i++) {
         if ((mask >> i & 1) != 0) {
-            s->saved[i] = s->sp;
-            s->sp.offset += 4;
+            state->saved[i] = state->sp;
+            state->sp.offset += 4;
         }
     }
-    s->is_saved |= (uint16_t)mask;
+    state->is_saved |= (uint16_t)mask;
     return true;
 }
 
-static bool move_stack(struct state *s, uint32_t size)
+static bool move_stack(struct ehabi_state *state, uint32_t size)
 {
-    s->sp.offset += size;
-    return !is_saved(s, SP);
+    state->sp.offset += size;
+    return !is_saved(state, SP);
 }
 
 /* The stack pointer becomes another register.  One that was taken from the
  * stack before has no rule, as above. */
-static bool set_sp(struct state *s, uint32_t from)
+static bool set_sp(struct ehabi_state *state, uint32_t from)
 {
-    s->sp.base = (uint8_t)from;
-    s->sp.offset = 0;
-    return from != SP && from != PC && !is_saved(s, from) && !is_saved(s, SP);
+    state->sp.base = (uint8_t)from;
+    state->sp.offset = 0;
+    return from != SP && from != PC && !is_saved(state, from) &&
+           !is_saved(state, SP);
 }
 
 /* Executes an instruction 1011....  Registers of coprocessors matter by their
  * size only: callers are found without them. */
-static bool execute_1011(struct state *s, struct code *code, uint32_t op)
+static bool execute_1011(struct ehabi_state *state, struct ehabi_code *code,
+                         uint32_t op)
 {
     uint32_t byte;
 
     switch (op) {
     case 0xb1:
         return next_byte(code, &byte) && byte > 0 && byte < 16 &&
-               pop_registers(s, byte);
+               pop_registers(state, byte);
     case 0xb2:
-        return next_uleb128(code, &byte) && move_stack(s, 0x204 + (byte << 2));
+        return next_uleb128(code, &byte) &&
+               move_stack(state, 0x204 + (byte << 2));
     case 0xb3: /* as FSTMX stores them, which adds a word */
         return next_byte(code, &byte) &&
-               move_stack(s, ((byte & 15) + 1) * 8 + 4);
+               move_stack(state, ((byte & 15) + 1) * 8 + 4);
     case 0xb4: /* the authentication code of a return address */
-        return move_stack(s, 4);
+        return move_stack(state, 4);
     case 0xb5: /* the stack pointer here was part of that code */
         return true;
     default:
-        return op >= 0xb8 && move_stack(s, ((op & 7) + 1) * 8 + 4);
+        return op >= 0xb8 && move_stack(state, ((op & 7) + 1) * 8 + 4);
     }
 }
 
 /* Executes an instruction 11...... */
-static bool execute_11(struct state *s, struct code *code, uint32_t op)
+static bool execute_11(struct ehabi_state *state, struct ehabi_code *code,
+                       uint32_t op)
 {
     uint32_t byte;
 
     if (op < 0xc6 || (op >= 0xd0 && op < 0xd8)) {
-        return move_stack(s, ((op & 7) + 1) * 8);
+        return move_stack(state, ((op & 7) + 1) * 8);
     }
     if (op > 0xc9 || !next_byte(code, &byte)) {
         return false;
     }
     if (op != 0xc7) {
-        return move_stack(s, ((byte & 15) + 1) * 8);
+        return move_stack(state, ((byte & 15) + 1) * 8);
     }
     return byte > 0 && byte < 16 &&
-           move_stack(s, ((byte & 1) + (byte >> 1 & 1) + (byte >> 2 & 1) +
-                          (byte >> 3)) *
-                             4);
+           move_stack(state, ((byte & 1) + (byte >> 1 & 1) + (byte >> 2 & 1) +
+                              (byte >> 3)) *
+                                 4);
 }
 
 /* Executes an instruction.  Returns false if it is none, or has no rule. */
-static bool execute_code(struct state *s, struct code *code, uint32_t op)
+static bool execute_code(struct ehabi_state *state, struct ehabi_code *code,
+                         uint32_t op)
 {
     uint32_t byte;
 
     switch (op >> 4) {
     case 0x8: /* without registers, unwinding is refused */
         return next_byte(code, &byte) && (op & 15) + byte > 0 &&
-               pop_registers(s, (op & 15) << 12 | byte << 4);
+               pop_registers(state, (op & 15) << 12 | byte << 4);
     case 0x9:
-        return set_sp(s, op & 15);
+        return set_sp(state, op & 15);
     case 0xa:
-        return pop_registers(s, ((2u << (op & 7)) - 1) << 4 | (op & 8)
-                                                                  << (LR - 3));
+        return pop_registers(state, ((2u << (op & 7)) - 1) << 4 |
+                                        (op & 8) << (LR - 3));
     case 0xb:
-        return execute_1011(s, code, op);
+        return execute_1011(state, code, op);
     default:
         if (op >= 0xc0) {
-            return execute_11(s, code, op);
+            return execute_11(state, code, op);
         }
-        return move_stack(s, op < 0x40 ? op * 4 + 4 : -((op & 63) * 4 + 4));
+        return move_stack(state,
+                          op < 0x40 ? op * 4 + 4 : -((op & 63) * 4 + 4));
     }
 }
 
-static bool run_code(struct state *s, struct code *code)
+static bool run_code(struct ehabi_state *state, struct ehabi_code *code)
 {
     uint32_t op;
 
-    memset(s, 0, sizeof(*s));
-    s->sp.base = SP;
+    memset(state, 0, sizeof(*state));
+    state->sp.base = SP;
     while (next_byte(code, &op) && op != 0xb0) {
-        if (!execute_code(s, code, op)) {
+        if (!execute_code(state, code, op)) {
             return false;
         }
     }
@@ -208,17 +214,17 @@ static bool run_code(struct state *s, struct code *code)
 
 /* Finds the instructions at an address of .ARM.extab.  After a personality
  * routine they are as compilers of C++ place them. */
-static bool find_in_table(const struct ehabi_reader *r, uint32_t address,
-                          struct code *code)
+static bool find_in_table(const struct ehabi_reader *ehabi, uint32_t address,
+                          struct ehabi_code *code)
 {
-    const struct dwarf_section *table = &r->table.section;
-    uint32_t word, more, size, at = address - (uint32_t)r->table.address;
+    const struct dwarf_section *table = &ehabi->table.section;
+    uint32_t word, more, size, at = address - (uint32_t)ehabi->table.address;
 
     if (at % 4 != 0 || at >= table->size || table->size - at < 4) {
         return false;
     }
     code->words = table->data + at;
-    word = byte_order_32(code->words, r->file->is_big);
+    word = byte_order_32(code->words, ehabi->file->is_big);
     more = word >> 16 & 0xff;
     code->at = 2;
     if ((word & COMPACT) == 0) {
@@ -227,7 +233,7 @@ static bool find_in_table(const struct ehabi_reader *r, uint32_t address,
         }
         at += 4;
         code->words += 4;
-        more = code->words[r->file->is_big ? 0 : 3];
+        more = code->words[ehabi->file->is_big ? 0 : 3];
         code->at = 1;
     } else if (word >> 24 == 0x80) {
         more = 0;
@@ -241,17 +247,17 @@ static bool find_in_table(const struct ehabi_reader *r, uint32_t address,
 }
 
 /* Finds the instructions of an entry of .ARM.exidx. */
-static bool find_code(const struct ehabi_reader *r, const uint8_t *entry,
-                      uint32_t address, struct code *code)
+static bool find_code(const struct ehabi_reader *ehabi, const uint8_t *entry,
+                      uint32_t address, struct ehabi_code *code)
 {
-    uint32_t word = byte_order_32(entry + 4, r->file->is_big);
+    uint32_t word = byte_order_32(entry + 4, ehabi->file->is_big);
 
-    code->is_big = r->file->is_big;
+    code->is_big = ehabi->file->is_big;
     if (word == CANNOT_UNWIND) {
         return false;
     }
     if ((word & COMPACT) == 0) {
-        return find_in_table(r, follow_offset(word, address + 4), code);
+        return find_in_table(ehabi, follow_offset(word, address + 4), code);
     }
     code->words = entry + 4;
     code->at = 1;
@@ -261,48 +267,51 @@ static bool find_code(const struct ehabi_reader *r, const uint8_t *entry,
 
 /* records ----------------------------------------------------------------- */
 
-static int write_slot(const struct ehabi_reader *r,
+static int write_slot(const struct ehabi_reader *ehabi,
                       const struct cfi_register *reg, struct ehabi_slot slot,
                       bool is_at)
 {
-    return cfi_rule(r->cfi, reg, &r->registers[slot.base],
+    return cfi_rule(ehabi->cfi, reg, &ehabi->registers[slot.base],
                     (int32_t)slot.offset, CFI_PLUS, is_at);
 }
 
 /* Adds what is known of a frame that a signal interrupted. */
-static int write_interrupted(const struct ehabi_reader *r,
-                             const struct state *s)
+static int write_interrupted(const struct ehabi_reader *ehabi,
+                             const struct ehabi_state *state)
 {
     struct cfi_register mark;
 
-    return cfi_register(r->cfi, CFICACHE_SIGNAL, &mark) != 0 ||
-                   write_slot(r, &r->registers[LR], s->saved[LR], true) != 0
+    return cfi_register(ehabi->cfi, CFICACHE_SIGNAL, &mark) != 0 ||
+                   write_slot(ehabi, &ehabi->registers[LR], state->saved[LR],
+                              true) != 0
                ? -1
-               : cfi_rule(r->cfi, &mark, &cfi_cfa, 0, CFI_BARE, false);
+               : cfi_rule(ehabi->cfi, &mark, &cfi_cfa, 0, CFI_BARE, false);
 }
 
-static int write_state(const struct ehabi_reader *r, const struct state *s)
+static int write_state(const struct ehabi_reader *ehabi,
+                       const struct ehabi_state *state)
 {
-    unsigned i, link = is_saved(s, PC) ? PC : LR;
+    unsigned i, link = is_saved(state, PC) ? PC : LR;
     struct ehabi_slot lr = {LR, 0};
-    bool is_signal = is_saved(s, SP);
+    bool is_signal = is_saved(state, SP);
 
-    if (write_slot(r, &cfi_cfa, is_signal ? s->saved[SP] : s->sp,
+    if (write_slot(ehabi, &cfi_cfa, is_signal ? state->saved[SP] : state->sp,
                    is_signal) != 0 ||
-        write_slot(r, &cfi_ra, is_saved(s, link) ? s->saved[link] : lr,
-                   is_saved(s, link)) != 0) {
+        write_slot(ehabi, &cfi_ra,
+                   is_saved(state, link) ? state->saved[link] : lr,
+                   is_saved(state, link)) != 0) {
         return -1;
     }
     for (i = 0; i < SP; i++) {
-        if (is_saved(s, i) &&
-            write_slot(r, &r->registers[i], s->saved[i], true) != 0) {
+        if (is_saved(state, i) && write_slot(ehabi, &ehabi->registers[i],
+                                             state->saved[i], true) != 0) {
             return -1;
         }
     }
-    return is_signal ? write_interrupted(r, s) : 0;
+    return is_signal ? write_interrupted(ehabi, state) : 0;
 }
 
-static int open_registers(struct ehabi_reader *r)
+static int open_registers(struct ehabi_reader *ehabi)
 {
     unsigned i;
     char text[16];
@@ -310,8 +319,8 @@ static int open_registers(struct ehabi_reader *r)
 
     for (i = 0; i < REGISTERS; i++) {
         snprintf(text, sizeof(text), "r%u", i);
-        if (cfi_register(r->cfi, i < SP ? text : names[i - SP],
-                         &r->registers[i]) != 0) {
+        if (cfi_register(ehabi->cfi, i < SP ? text : names[i - SP],
+                         &ehabi->registers[i]) != 0) {
             return -1;
         }
     }
@@ -344,17 +353,16 @@ int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi)
     uint64_t load = elf_file_load_address(file);
     uint32_t start, end;
     const struct dwarf_found index = elf_file_find(file, "ARM.exidx");
-    struct ehabi_reader r = {.file = file,
-                             .cfi = cfi,
-                             .table = elf_file_find(file, "ARM.extab")};
-    struct state state;
-    struct code code;
+    struct ehabi_reader ehabi = {
+        .file = file, .cfi = cfi, .table = elf_file_find(file, "ARM.extab")};
+    struct ehabi_state state;
+    struct ehabi_code code;
 
     if (file->machine != ELF_EM_ARM || file->is_64 || file->type == ELF_REL ||
         index.section.data == NULL) {
         return 0;
     }
-    if (open_registers(&r) != 0) {
+    if (open_registers(&ehabi) != 0) {
         return -1;
     }
     if (cfi->writer != NULL) {
@@ -368,13 +376,13 @@ int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi)
         start &= ~1u; /* says that the function is in Thumb code */
         end &= ~1u;
         if (start < load || end <= start ||
-            !find_code(&r, index.section.data + at,
+            !find_code(&ehabi, index.section.data + at,
                        (uint32_t)(index.address + at), &code) ||
             !run_code(&state, &code)) {
             continue;
         }
         if (cfi_correction(cfi, start - load, end - start) != 0 ||
-            write_state(&r, &state) != 0) {
+            write_state(&ehabi, &state) != 0) {
             return -1;
         }
     }

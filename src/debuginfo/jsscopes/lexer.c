@@ -30,22 +30,23 @@ static unsigned kind_of_character(char c)
                                                                 : 0;
 }
 
-static char character_at(const struct lexer *l, uint32_t i)
+static char character_at(const struct lexer *lexer, uint32_t i)
 {
-    return i < l->size ? l->text[i] : '\0';
+    return i < lexer->size ? lexer->text[i] : '\0';
 }
 
 /* The size of a blank beyond ASCII at a place, or 0; a line end sets *is_line.
  */
-static unsigned wide_blank(const struct lexer *l, uint32_t i, bool *is_line)
+static unsigned wide_blank(const struct lexer *lexer, uint32_t i,
+                           bool *is_line)
 {
     uint32_t c;
     int n;
 
-    if (i >= l->size || (l->text[i] & 0x80) == 0) {
+    if (i >= lexer->size || (lexer->text[i] & 0x80) == 0) {
         return 0;
     }
-    n = utf8_decode(l->text + i, l->size - i, &c);
+    n = utf8_decode(lexer->text + i, lexer->size - i, &c);
     if (n < 0 ||
         (c != 0xA0 && c != 0xFEFF && c != 0x1680 && c != 0x202F &&
          c != 0x205F && c != 0x3000 && !(c >= 0x2000 && c <= 0x200A) &&
@@ -57,78 +58,82 @@ static unsigned wide_blank(const struct lexer *l, uint32_t i, bool *is_line)
 }
 
 /* Skips a comment up to the end of the line, but not that end. */
-static void skip_line(struct lexer *l)
+static void skip_line(struct lexer *lexer)
 {
     bool is_line = false;
 
-    while (l->at < l->size && l->text[l->at] != '\n' &&
-           l->text[l->at] != '\r') {
-        if ((l->text[l->at] & 0x80) != 0 &&
-            wide_blank(l, l->at, &is_line) > 0 && is_line) {
+    while (lexer->at < lexer->size && lexer->text[lexer->at] != '\n' &&
+           lexer->text[lexer->at] != '\r') {
+        if ((lexer->text[lexer->at] & 0x80) != 0 &&
+            wide_blank(lexer, lexer->at, &is_line) > 0 && is_line) {
             return;
         }
-        l->at++;
+        lexer->at++;
     }
 }
 
 /* Skips a comment up to its end; returns false if it has none. */
-static bool skip_comment(struct lexer *l, bool *is_line)
+static bool skip_comment(struct lexer *lexer, bool *is_line)
 {
-    for (l->at += 2; l->at < l->size; l->at++) {
-        if (l->text[l->at] == '*' && character_at(l, l->at + 1) == '/') {
-            l->at += 2;
+    for (lexer->at += 2; lexer->at < lexer->size; lexer->at++) {
+        if (lexer->text[lexer->at] == '*' &&
+            character_at(lexer, lexer->at + 1) == '/') {
+            lexer->at += 2;
             return true;
         }
-        if (l->text[l->at] == '\n' || l->text[l->at] == '\r') {
+        if (lexer->text[lexer->at] == '\n' || lexer->text[lexer->at] == '\r') {
             *is_line = true;
         } else {
-            (void)wide_blank(l, l->at, is_line);
+            (void)wide_blank(lexer, lexer->at, is_line);
         }
     }
     return false;
 }
 
-static bool is_at(const struct lexer *l, const char *sign, uint32_t size)
+static bool is_at(const struct lexer *lexer, const char *sign, uint32_t size)
 {
-    return l->size - l->at >= size && memcmp(l->text + l->at, sign, size) == 0;
+    return lexer->size - lexer->at >= size &&
+           memcmp(lexer->text + lexer->at, sign, size) == 0;
 }
 
 /* Is this a comment as HTML has them?  "<!--" is one up to the end of its
  * line, and so is "-->", which begins a line or the script (ECMA-262, B.1.1).
  * In modules they are signs, which no tool writes without a blank in between.
  */
-static bool is_html_comment(const struct lexer *l, char c, bool begins_line)
+static bool is_html_comment(const struct lexer *lexer, char c,
+                            bool begins_line)
 {
-    return c == '<' ? is_at(l, "<!--", 4)
-                    : c == '-' && begins_line && is_at(l, "-->", 3);
+    return c == '<' ? is_at(lexer, "<!--", 4)
+                    : c == '-' && begins_line && is_at(lexer, "-->", 3);
 }
 
 /* Skips blanks and comments; returns false if a comment has no end. */
-static bool skip_blanks(struct lexer *l, bool *is_line)
+static bool skip_blanks(struct lexer *lexer, bool *is_line)
 {
-    bool is_first = l->at == 0;
+    bool is_first = lexer->at == 0;
     char c;
     unsigned n;
 
     for (;;) {
-        c = character_at(l, l->at);
+        c = character_at(lexer, lexer->at);
         if (c == '\n' || c == '\r') {
             *is_line = true;
-            l->at++;
+            lexer->at++;
         } else if (kind_of_character(c) == KIND_BLANK) {
-            l->at++;
-        } else if (c == '/' && character_at(l, l->at + 1) == '/') {
-            skip_line(l);
-        } else if (c == '/' && character_at(l, l->at + 1) == '*') {
-            if (!skip_comment(l, is_line)) {
+            lexer->at++;
+        } else if (c == '/' && character_at(lexer, lexer->at + 1) == '/') {
+            skip_line(lexer);
+        } else if (c == '/' && character_at(lexer, lexer->at + 1) == '*') {
+            if (!skip_comment(lexer, is_line)) {
                 return false;
             }
-        } else if (is_html_comment(l, c, is_first || *is_line)) {
-            skip_line(l);
-        } else if (c == '#' && l->at == 0 && character_at(l, 1) == '!') {
-            skip_line(l);
-        } else if ((n = wide_blank(l, l->at, is_line)) > 0) {
-            l->at += n;
+        } else if (is_html_comment(lexer, c, is_first || *is_line)) {
+            skip_line(lexer);
+        } else if (c == '#' && lexer->at == 0 &&
+                   character_at(lexer, 1) == '!') {
+            skip_line(lexer);
+        } else if ((n = wide_blank(lexer, lexer->at, is_line)) > 0) {
+            lexer->at += n;
         } else {
             return true;
         }
@@ -235,103 +240,105 @@ static bool is_symbol(uint32_t c)
 }
 
 /* Skips a character of a name; returns false if it cannot be in one. */
-static bool skip_character(struct lexer *l)
+static bool skip_character(struct lexer *lexer)
 {
     int n = 1;
     uint32_t c;
 
-    if (l->text[l->at] == '\\') { /* \u0041 or \u{41} */
-        l->at++;
-        if (character_at(l, l->at) != 'u') {
+    if (lexer->text[lexer->at] == '\\') { /* \u0041 or \u{41} */
+        lexer->at++;
+        if (character_at(lexer, lexer->at) != 'u') {
             return false;
         }
-        if (character_at(l, l->at + 1) == '{') {
-            while (l->at < l->size && l->text[l->at] != '}') {
-                l->at++;
+        if (character_at(lexer, lexer->at + 1) == '{') {
+            while (lexer->at < lexer->size && lexer->text[lexer->at] != '}') {
+                lexer->at++;
             }
-            if (l->at == l->size) {
+            if (lexer->at == lexer->size) {
                 return false;
             }
         }
-    } else if ((l->text[l->at] & 0x80) != 0) {
-        n = utf8_decode(l->text + l->at, l->size - l->at, &c);
+    } else if ((lexer->text[lexer->at] & 0x80) != 0) {
+        n = utf8_decode(lexer->text + lexer->at, lexer->size - lexer->at, &c);
         if (n < 0 || is_symbol(c)) {
             return false;
         }
     }
-    l->at += (uint32_t)n;
+    lexer->at += (uint32_t)n;
     return true;
 }
 
 /* Reads a name from here on; returns false if there is none. */
-static bool read_name(struct lexer *l)
+static bool read_name(struct lexer *lexer)
 {
-    uint32_t start = l->at;
+    uint32_t start = lexer->at;
 
-    while (l->at < l->size &&
-           (kind_of_character(l->text[l->at]) & (KIND_NAME | KIND_DIGIT)) !=
-               0 &&
-           skip_character(l)) {
+    while (lexer->at < lexer->size &&
+           (kind_of_character(lexer->text[lexer->at]) &
+            (KIND_NAME | KIND_DIGIT)) != 0 &&
+           skip_character(lexer)) {
     }
-    return l->at > start;
+    return lexer->at > start;
 }
 
-static void skip_digits(struct lexer *l, bool is_decimal)
+static void skip_digits(struct lexer *lexer, bool is_decimal)
 {
-    while (character_at(l, l->at) == '_' ||
-           (is_decimal
-                ? kind_of_character(character_at(l, l->at)) == KIND_DIGIT
-                : hex_digit(character_at(l, l->at)) >= 0)) {
-        l->at++;
+    while (character_at(lexer, lexer->at) == '_' ||
+           (is_decimal ? kind_of_character(character_at(lexer, lexer->at)) ==
+                             KIND_DIGIT
+                       : hex_digit(character_at(lexer, lexer->at)) >= 0)) {
+        lexer->at++;
     }
 }
 
-static enum token_type read_number(struct lexer *l)
+static enum token_type read_number(struct lexer *lexer)
 {
     enum token_type type = TOKEN_NUMBER;
 
-    if (character_at(l, l->at) == '0' && character_at(l, l->at + 1) != '\0' &&
-        strchr("xXoObB", character_at(l, l->at + 1)) != NULL) {
-        l->at += 2;
-        skip_digits(l, false);
+    if (character_at(lexer, lexer->at) == '0' &&
+        character_at(lexer, lexer->at + 1) != '\0' &&
+        strchr("xXoObB", character_at(lexer, lexer->at + 1)) != NULL) {
+        lexer->at += 2;
+        skip_digits(lexer, false);
     } else {
-        skip_digits(l, true);
-        if (character_at(l, l->at) == '.') {
-            l->at++;
-            skip_digits(l, true);
+        skip_digits(lexer, true);
+        if (character_at(lexer, lexer->at) == '.') {
+            lexer->at++;
+            skip_digits(lexer, true);
         }
-        if ((character_at(l, l->at) | 0x20) == 'e') {
-            l->at++;
-            l->at +=
-                character_at(l, l->at) == '+' || character_at(l, l->at) == '-';
-            skip_digits(l, true);
+        if ((character_at(lexer, lexer->at) | 0x20) == 'e') {
+            lexer->at++;
+            lexer->at += character_at(lexer, lexer->at) == '+' ||
+                         character_at(lexer, lexer->at) == '-';
+            skip_digits(lexer, true);
         }
     }
-    if (character_at(l, l->at) == 'n') {
-        l->at++;
+    if (character_at(lexer, lexer->at) == 'n') {
+        lexer->at++;
         type = TOKEN_BIGINT;
     }
-    return (kind_of_character(character_at(l, l->at)) &
+    return (kind_of_character(character_at(lexer, lexer->at)) &
             (KIND_NAME | KIND_DIGIT)) != 0
                ? TOKEN_BAD
                : type;
 }
 
-static enum token_type read_string(struct lexer *l)
+static enum token_type read_string(struct lexer *lexer)
 {
-    char quote = l->text[l->at++];
+    char quote = lexer->text[lexer->at++];
 
-    for (; l->at < l->size && l->text[l->at] != '\n' && l->text[l->at] != '\r';
-         l->at++) {
-        if (l->text[l->at] == quote) {
-            l->at++;
+    for (; lexer->at < lexer->size && lexer->text[lexer->at] != '\n' &&
+           lexer->text[lexer->at] != '\r';
+         lexer->at++) {
+        if (lexer->text[lexer->at] == quote) {
+            lexer->at++;
             return TOKEN_STRING;
         }
-        if (l->text[l->at] == '\\') {
-            l->at++;
-            if (character_at(l, l->at) == '\r' &&
-                character_at(l, l->at + 1) == '\n') {
-                l->at++;
+        if (lexer->text[lexer->at] == '\\') {
+            lexer->at++;
+            if (character_at(lexer, lexer->at) == '\r' &&
+                character_at(lexer, lexer->at + 1) == '\n') {
+                lexer->at++;
             }
         }
     }
@@ -339,11 +346,11 @@ static enum token_type read_string(struct lexer *l)
 }
 
 /* Signs of more than one byte, the longest first. */
-static uint32_t read_sign(struct lexer *l)
+static uint32_t read_sign(struct lexer *lexer)
 {
     size_t i, n;
     uint32_t sign = 0;
-    const char *p = l->text + l->at;
+    const char *p = lexer->text + lexer->at;
     static const char *const signs[] = {
         ">>>=", "...",  "===", "!==", "**=", "<<=", ">>=", ">>>", "&&=",
         "||=",  "?\?=", "=>",  "==",  "!=",  "<=",  ">=",  "&&",  "||",
@@ -353,23 +360,23 @@ static uint32_t read_sign(struct lexer *l)
     if (strchr("(){}[];,:~@#", *p) == NULL) {
         for (i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
             n = strlen(signs[i]);
-            if (l->size - l->at >= n && memcmp(p, signs[i], n) == 0 &&
+            if (lexer->size - lexer->at >= n && memcmp(p, signs[i], n) == 0 &&
                 (memcmp(p, "?.", 2) != 0 ||
-                 kind_of_character(character_at(l, l->at + 2)) !=
+                 kind_of_character(character_at(lexer, lexer->at + 2)) !=
                      KIND_DIGIT)) {
                 for (i = 0; i < n; i++) {
                     sign = sign << 8 | (unsigned char)p[i];
                 }
-                l->at += (uint32_t)n;
+                lexer->at += (uint32_t)n;
                 return sign;
             }
         }
     }
-    l->at++;
+    lexer->at++;
     return (unsigned char)*p;
 }
 
-void lexer_next(struct lexer *l, struct token *token)
+void lexer_next(struct lexer *lexer, struct token *token)
 {
     char c;
 
@@ -377,77 +384,78 @@ void lexer_next(struct lexer *l, struct token *token)
     token->word = WORD_NONE;
     token->sign = 0;
     token->type =
-        skip_blanks(l, &token->is_on_new_line) ? TOKEN_SIGN : TOKEN_BAD;
-    token->start = l->at;
-    c = character_at(l, l->at);
+        skip_blanks(lexer, &token->is_on_new_line) ? TOKEN_SIGN : TOKEN_BAD;
+    token->start = lexer->at;
+    c = character_at(lexer, lexer->at);
     if (token->type == TOKEN_BAD) {
         /* as it is */
-    } else if (l->at >= l->size) {
+    } else if (lexer->at >= lexer->size) {
         token->type = TOKEN_END;
     } else if (kind_of_character(c) == KIND_NAME) {
-        token->type = read_name(l) ? TOKEN_NAME : TOKEN_BAD;
-        token->word = find_word(l->text + token->start, l->at - token->start);
+        token->type = read_name(lexer) ? TOKEN_NAME : TOKEN_BAD;
+        token->word =
+            find_word(lexer->text + token->start, lexer->at - token->start);
     } else if (kind_of_character(c) == KIND_DIGIT ||
-               (c == '.' &&
-                kind_of_character(character_at(l, l->at + 1)) == KIND_DIGIT)) {
-        token->type = read_number(l);
+               (c == '.' && kind_of_character(character_at(
+                                lexer, lexer->at + 1)) == KIND_DIGIT)) {
+        token->type = read_number(lexer);
     } else if (c == '"' || c == '\'') {
-        token->type = read_string(l);
+        token->type = read_string(lexer);
     } else if (c == '`') {
-        l->at++;
+        lexer->at++;
         token->type = TOKEN_TEMPLATE;
     } else if (c == '#') {
-        l->at++;
-        token->type = read_name(l) ? TOKEN_PRIVATE : TOKEN_BAD;
+        lexer->at++;
+        token->type = read_name(lexer) ? TOKEN_PRIVATE : TOKEN_BAD;
     } else if (c == '\0') {
         token->type = TOKEN_BAD;
     } else {
-        token->sign = read_sign(l);
+        token->sign = read_sign(lexer);
     }
-    token->end = l->at;
+    token->end = lexer->at;
 }
 
-bool lexer_regex(struct lexer *l, struct token *token)
+bool lexer_regex(struct lexer *lexer, struct token *token)
 {
     char c;
     bool is_in_class = false;
 
-    for (l->at = token->start + 1; l->at < l->size; l->at++) {
-        c = l->text[l->at];
+    for (lexer->at = token->start + 1; lexer->at < lexer->size; lexer->at++) {
+        c = lexer->text[lexer->at];
         if (c == '\n' || c == '\r') {
             return false;
         }
         if (c == '\\') {
-            l->at++;
+            lexer->at++;
         } else if (c == '[') {
             is_in_class = true;
         } else if (c == ']') {
             is_in_class = false;
         } else if (c == '/' && !is_in_class) {
-            l->at++;
-            (void)read_name(l);
+            lexer->at++;
+            (void)read_name(lexer);
             token->type = TOKEN_REGEX;
             token->sign = 0;
-            token->end = l->at;
+            token->end = lexer->at;
             return true;
         }
     }
     return false;
 }
 
-int lexer_template(struct lexer *l)
+int lexer_template(struct lexer *lexer)
 {
-    for (; l->at < l->size; l->at++) {
-        switch (l->text[l->at]) {
+    for (; lexer->at < lexer->size; lexer->at++) {
+        switch (lexer->text[lexer->at]) {
         case '\\':
-            l->at++;
+            lexer->at++;
             break;
         case '`':
-            l->at++;
+            lexer->at++;
             return 0;
         case '$':
-            if (character_at(l, l->at + 1) == '{') {
-                l->at += 2;
+            if (character_at(lexer, lexer->at + 1) == '{') {
+                lexer->at += 2;
                 return 1;
             }
             break;

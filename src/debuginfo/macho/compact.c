@@ -40,58 +40,62 @@ struct compact_unwind_reader {
                                       ARM64 x19 to x28 and d8 to d15 */
 };
 
-static int damaged_unwind_info(struct compact_unwind_reader *r,
+static int damaged_unwind_info(struct compact_unwind_reader *compact,
                                uint64_t offset, const char *what)
 {
-    return failure_set(r->cfi->failure, FAILURE_DAMAGED,
+    return failure_set(compact->cfi->failure, FAILURE_DAMAGED,
                        "is damaged: %s (__unwind_info, offset %llu)", what,
                        (unsigned long long)offset);
 }
 
-static const uint8_t *bytes_at(const struct compact_unwind_reader *r,
+static const uint8_t *bytes_at(const struct compact_unwind_reader *compact,
                                uint64_t offset, uint64_t size)
 {
-    const struct dwarf_section *s = &r->compact->section;
+    const struct dwarf_section *s = &compact->compact->section;
 
     return offset > s->size || size > s->size - offset ? NULL
                                                        : s->data + offset;
 }
 
-static uint32_t u16(const struct compact_unwind_reader *r, const uint8_t *p)
+static uint32_t u16(const struct compact_unwind_reader *compact,
+                    const uint8_t *p)
 {
-    return byte_order_16(p, r->compact->is_big);
+    return byte_order_16(p, compact->compact->is_big);
 }
 
-static uint32_t u32(const struct compact_unwind_reader *r, const uint8_t *p)
+static uint32_t u32(const struct compact_unwind_reader *compact,
+                    const uint8_t *p)
 {
-    return byte_order_32(p, r->compact->is_big);
+    return byte_order_32(p, compact->compact->is_big);
 }
 
 /* rules ------------------------------------------------------------------- */
 
 /* Says that a register is saved so many words from the CFA. */
-static int rule_saved(struct compact_unwind_reader *r,
+static int rule_saved(struct compact_unwind_reader *compact,
                       const struct cfi_register *reg, int64_t words)
 {
-    return cfi_rule(r->cfi, reg, &cfi_cfa, words * (int)r->word, CFI_PLUS,
-                    true);
+    return cfi_rule(compact->cfi, reg, &cfi_cfa, words * (int)compact->word,
+                    CFI_PLUS, true);
 }
 
 /* x86 with a frame pointer: which registers lie below it. */
-static int write_frame(struct compact_unwind_reader *r, uint32_t encoding)
+static int write_frame(struct compact_unwind_reader *compact,
+                       uint32_t encoding)
 {
     unsigned i, reg, offset = encoding >> 16 & 0xff;
 
-    if (cfi_rule(r->cfi, &cfi_cfa, &r->fp, 2 * (int)r->word, CFI_PLUS, false) !=
-            0 ||
-        rule_saved(r, &r->fp, -2) != 0 || rule_saved(r, &cfi_ra, -1) != 0) {
+    if (cfi_rule(compact->cfi, &cfi_cfa, &compact->fp, 2 * (int)compact->word,
+                 CFI_PLUS, false) != 0 ||
+        rule_saved(compact, &compact->fp, -2) != 0 ||
+        rule_saved(compact, &cfi_ra, -1) != 0) {
         return -1;
     }
     for (i = 0; i < 5; i++) {
         reg = encoding >> (3 * i) & 7;
         if (reg >= 1 && reg <= SAVED &&
-            rule_saved(r, &r->saved[reg - 1], -(int64_t)(offset + 2 - i)) !=
-                0) {
+            rule_saved(compact, &compact->saved[reg - 1],
+                       -(int64_t)(offset + 2 - i)) != 0) {
             return -1;
         }
     }
@@ -136,14 +140,15 @@ static bool unpack_registers(unsigned count, uint32_t permutation,
 }
 
 /* x86 without a frame pointer. */
-static int write_frameless(struct compact_unwind_reader *r, uint32_t encoding)
+static int write_frameless(struct compact_unwind_reader *compact,
+                           uint32_t encoding)
 {
     unsigned i, count = encoding >> 10 & 7, registers[SAVED];
 
-    if (cfi_rule(r->cfi, &cfi_cfa, &r->sp,
-                 (int64_t)(encoding >> 16 & 0xff) * r->word, CFI_PLUS,
+    if (cfi_rule(compact->cfi, &cfi_cfa, &compact->sp,
+                 (int64_t)(encoding >> 16 & 0xff) * compact->word, CFI_PLUS,
                  false) != 0 ||
-        rule_saved(r, &cfi_ra, -1) != 0) {
+        rule_saved(compact, &cfi_ra, -1) != 0) {
         return -1;
     }
     if (count > SAVED ||
@@ -151,7 +156,7 @@ static int write_frameless(struct compact_unwind_reader *r, uint32_t encoding)
         return 0;
     }
     for (i = 0; i < count; i++) {
-        if (rule_saved(r, &r->saved[registers[count - 1 - i] - 1],
+        if (rule_saved(compact, &compact->saved[registers[count - 1 - i] - 1],
                        -2 - (int64_t)i) != 0) {
             return -1;
         }
@@ -159,22 +164,25 @@ static int write_frameless(struct compact_unwind_reader *r, uint32_t encoding)
     return 0;
 }
 
-static int write_arm64_frame(struct compact_unwind_reader *r,
+static int write_arm64_frame(struct compact_unwind_reader *compact,
                              uint32_t encoding)
 {
     unsigned i;
     int64_t at_word = -3;
 
-    if (cfi_rule(r->cfi, &cfi_cfa, &r->fp, 16, CFI_PLUS, false) != 0 ||
-        rule_saved(r, &r->fp, -2) != 0 || rule_saved(r, &cfi_ra, -1) != 0) {
+    if (cfi_rule(compact->cfi, &cfi_cfa, &compact->fp, 16, CFI_PLUS, false) !=
+            0 ||
+        rule_saved(compact, &compact->fp, -2) != 0 ||
+        rule_saved(compact, &cfi_ra, -1) != 0) {
         return -1;
     }
     for (i = 0; i < 9; i++) {
         if ((encoding >> i & 1) == 0) {
             continue;
         }
-        if (rule_saved(r, &r->saved[2 * i], at_word) != 0 ||
-            rule_saved(r, &r->saved[2 * i + 1], at_word - 1) != 0) {
+        if (rule_saved(compact, &compact->saved[2 * i], at_word) != 0 ||
+            rule_saved(compact, &compact->saved[2 * i + 1], at_word - 1) !=
+                0) {
             return -1;
         }
         at_word -= 2;
@@ -183,43 +191,48 @@ static int write_arm64_frame(struct compact_unwind_reader *r,
 }
 
 /* Writes the rules of functions without an encoding: nothing is saved. */
-static int write_leaf(struct compact_unwind_reader *r)
+static int write_leaf(struct compact_unwind_reader *compact)
 {
-    if (r->family == FAMILY_ARM64) {
-        return cfi_rule(r->cfi, &cfi_cfa, &r->sp, 0, CFI_BARE, false) != 0
+    if (compact->family == FAMILY_ARM64) {
+        return cfi_rule(compact->cfi, &cfi_cfa, &compact->sp, 0, CFI_BARE,
+                        false) != 0
                    ? -1
-                   : cfi_rule(r->cfi, &cfi_ra, &r->lr, 0, CFI_BARE, false);
+                   : cfi_rule(compact->cfi, &cfi_ra, &compact->lr, 0, CFI_BARE,
+                              false);
     }
-    return cfi_rule(r->cfi, &cfi_cfa, &r->sp, 8, CFI_PLUS, false) != 0
+    return cfi_rule(compact->cfi, &cfi_cfa, &compact->sp, 8, CFI_PLUS,
+                    false) != 0
                ? -1
-               : rule_saved(r, &cfi_ra, -1);
+               : rule_saved(compact, &cfi_ra, -1);
 }
 
-static int write_rules(struct compact_unwind_reader *r, uint32_t encoding)
+static int write_rules(struct compact_unwind_reader *compact,
+                       uint32_t encoding)
 {
     unsigned mode = encoding >> 24 & 15;
 
-    if (r->family == FAMILY_ARM64) {
+    if (compact->family == FAMILY_ARM64) {
         if (mode == 4) {
-            return write_arm64_frame(r, encoding);
+            return write_arm64_frame(compact, encoding);
         }
         if (mode != 2) {
-            return write_leaf(r);
+            return write_leaf(compact);
         }
-        return cfi_rule(r->cfi, &cfi_cfa, &r->sp,
+        return cfi_rule(compact->cfi, &cfi_cfa, &compact->sp,
                         (int64_t)(encoding >> 12 & 0xfff) * 16, CFI_PLUS,
                         false) != 0
                    ? -1
-                   : cfi_rule(r->cfi, &cfi_ra, &r->lr, 0, CFI_PLUS, false);
+                   : cfi_rule(compact->cfi, &cfi_ra, &compact->lr, 0, CFI_PLUS,
+                              false);
     }
-    return mode == 1   ? write_frame(r, encoding)
-           : mode == 2 ? write_frameless(r, encoding)
-                       : write_leaf(r);
+    return mode == 1   ? write_frame(compact, encoding)
+           : mode == 2 ? write_frameless(compact, encoding)
+                       : write_leaf(compact);
 }
 
 /* Signal handlers return to _sigtramp, which has the registers of the
  * interrupted function in a structure that rbx leads to. */
-static int write_trampoline(struct compact_unwind_reader *r)
+static int write_trampoline(struct compact_unwind_reader *compact)
 {
     static const char rules[] =
         "$rbx: $rbx 48 + ^ 24 + ^ $rbp: $rbx 48 + ^ 64 + ^ "
@@ -227,36 +240,36 @@ static int write_trampoline(struct compact_unwind_reader *r)
         "$r14: $rbx 48 + ^ 128 + ^ $r15: $rbx 48 + ^ 136 + ^ "
         ".cfa: $rbx 48 + ^ 72 + ^ .ra: $rbx 48 + ^ 144 + ^";
 
-    return cfi_rules(r->cfi, rules, sizeof(rules) - 1);
+    return cfi_rules(compact->cfi, rules, sizeof(rules) - 1);
 }
 
-static int write_entry(struct compact_unwind_reader *r,
+static int write_entry(struct compact_unwind_reader *compact,
                        const struct compact_unwind_entry *entry, uint64_t size)
 {
     unsigned mode = entry->encoding >> 24 & 15;
-    bool is_arm64 = r->family == FAMILY_ARM64;
+    bool is_arm64 = compact->family == FAMILY_ARM64;
 
     if (size == 0) {
         return 0;
     }
-    if (r->family == FAMILY_AMD64 && r->compact->trampoline != 0 &&
-        entry->address == r->compact->trampoline) {
-        return cfi_range(r->cfi, entry->address, size) != 0
+    if (compact->family == FAMILY_AMD64 && compact->compact->trampoline != 0 &&
+        entry->address == compact->compact->trampoline) {
+        return cfi_range(compact->cfi, entry->address, size) != 0
                    ? -1
-                   : write_trampoline(r);
+                   : write_trampoline(compact);
     }
     if (mode == (is_arm64 ? MODE_DWARF_ARM64 : MODE_DWARF_X86)) {
-        return r->compact->frames == NULL
+        return compact->compact->frames == NULL
                    ? 0
-                   : dwarf_frames_read_at(r->compact->frames,
+                   : dwarf_frames_read_at(compact->compact->frames,
                                           entry->encoding & 0xffffff);
     }
-    if (r->family == FAMILY_X86 && mode != 1 && mode != 2) {
+    if (compact->family == FAMILY_X86 && mode != 1 && mode != 2) {
         return 0;
     }
-    return cfi_range(r->cfi, entry->address, size) != 0
+    return cfi_range(compact->cfi, entry->address, size) != 0
                ? -1
-               : write_rules(r, entry->encoding);
+               : write_rules(compact, entry->encoding);
 }
 
 /* pages ------------------------------------------------------------------- */
@@ -276,16 +289,17 @@ struct pages {
     bool is_at_end; /* the mark after the last page was read */
 };
 
-static int open_page(struct compact_unwind_reader *r, struct pages *pages)
+static int open_page(struct compact_unwind_reader *compact,
+                     struct pages *pages)
 {
     uint64_t offset;
-    const uint8_t *p = bytes_at(r, pages->next, PAGE);
+    const uint8_t *p = bytes_at(compact, pages->next, PAGE);
 
     if (p == NULL) {
-        return damaged_unwind_info(r, pages->next, "bad list of pages");
+        return damaged_unwind_info(compact, pages->next, "bad list of pages");
     }
-    pages->base = u32(r, p);
-    pages->page = u32(r, p + 4);
+    pages->base = u32(compact, p);
+    pages->page = u32(compact, p + 4);
     pages->next += PAGE;
     pages->left--;
     pages->index = pages->count = 0;
@@ -293,26 +307,26 @@ static int open_page(struct compact_unwind_reader *r, struct pages *pages)
         pages->is_at_end = true;
         return 0;
     }
-    p = bytes_at(r, pages->page, 8);
-    pages->kind = p == NULL ? 0 : u32(r, p);
+    p = bytes_at(compact, pages->page, 8);
+    pages->kind = p == NULL ? 0 : u32(compact, p);
     if (pages->kind != REGULAR && pages->kind != COMPRESSED) {
-        return damaged_unwind_info(r, pages->page, "bad page");
+        return damaged_unwind_info(compact, pages->page, "bad page");
     }
-    pages->entries = pages->page + u16(r, p + 4);
-    pages->count = u16(r, p + 6);
+    pages->entries = pages->page + u16(compact, p + 4);
+    pages->count = u16(compact, p + 6);
     if (pages->kind == COMPRESSED) {
         offset = pages->page;
-        p = bytes_at(r, offset, 12);
+        p = bytes_at(compact, offset, 12);
         if (p == NULL) {
-            return damaged_unwind_info(r, offset, "bad page");
+            return damaged_unwind_info(compact, offset, "bad page");
         }
-        pages->encodings = offset + u16(r, p + 8);
-        pages->num_encodings = u16(r, p + 10);
+        pages->encodings = offset + u16(compact, p + 8);
+        pages->num_encodings = u16(compact, p + 10);
     }
     return 0;
 }
 
-static int read_compressed(struct compact_unwind_reader *r,
+static int read_compressed(struct compact_unwind_reader *compact,
                            const struct pages *pages, uint32_t word,
                            struct compact_unwind_entry *entry)
 {
@@ -321,24 +335,25 @@ static int read_compressed(struct compact_unwind_reader *r,
     const uint8_t *p;
 
     entry->address = pages->base + (word & 0xffffff);
-    if (index < r->num_common) {
-        offset = r->common + (uint64_t)index * 4;
-    } else if (index - r->num_common < pages->num_encodings) {
-        offset = pages->encodings + (uint64_t)(index - r->num_common) * 4;
+    if (index < compact->num_common) {
+        offset = compact->common + (uint64_t)index * 4;
+    } else if (index - compact->num_common < pages->num_encodings) {
+        offset =
+            pages->encodings + (uint64_t)(index - compact->num_common) * 4;
     } else {
-        return damaged_unwind_info(r, pages->page, "bad encoding");
+        return damaged_unwind_info(compact, pages->page, "bad encoding");
     }
-    p = bytes_at(r, offset, 4);
+    p = bytes_at(compact, offset, 4);
     if (p == NULL) {
-        return damaged_unwind_info(r, offset, "bad encoding");
+        return damaged_unwind_info(compact, offset, "bad encoding");
     }
-    entry->encoding = u32(r, p);
+    entry->encoding = u32(compact, p);
     return 0;
 }
 
 /* Reads the next entry.  Returns 1, 0 at the end, or -1. */
-static int next_entry(struct compact_unwind_reader *r, struct pages *pages,
-                      struct compact_unwind_entry *entry)
+static int next_entry(struct compact_unwind_reader *compact,
+                      struct pages *pages, struct compact_unwind_entry *entry)
 {
     uint32_t size;
     const uint8_t *p;
@@ -347,7 +362,7 @@ static int next_entry(struct compact_unwind_reader *r, struct pages *pages,
         if (pages->is_at_end || pages->left == 0) {
             return 0;
         }
-        if (open_page(r, pages) != 0) {
+        if (open_page(compact, pages) != 0) {
             return -1;
         }
         if (pages->is_at_end) {
@@ -357,44 +372,47 @@ static int next_entry(struct compact_unwind_reader *r, struct pages *pages,
         }
     }
     size = pages->kind == REGULAR ? 8 : 4;
-    p = bytes_at(r, pages->entries + (uint64_t)pages->index * size, size);
+    p = bytes_at(compact, pages->entries + (uint64_t)pages->index * size,
+                 size);
     if (p == NULL) {
-        return damaged_unwind_info(r, pages->entries, "bad entry");
+        return damaged_unwind_info(compact, pages->entries, "bad entry");
     }
     pages->index++;
     if (pages->kind == COMPRESSED) {
-        return read_compressed(r, pages, u32(r, p), entry) != 0 ? -1 : 1;
+        return read_compressed(compact, pages, u32(compact, p), entry) != 0
+                   ? -1
+                   : 1;
     }
-    entry->address = u32(r, p);
-    entry->encoding = u32(r, p + 4);
+    entry->address = u32(compact, p);
+    entry->encoding = u32(compact, p + 4);
     return 1;
 }
 
-static int read_pages(struct compact_unwind_reader *r)
+static int read_pages(struct compact_unwind_reader *compact)
 {
     int rc;
     struct pages pages = {0};
     struct compact_unwind_entry entry, next;
-    const uint8_t *p = bytes_at(r, 0, HEADER);
+    const uint8_t *p = bytes_at(compact, 0, HEADER);
 
-    if (p == NULL || u32(r, p) != 1) {
-        return damaged_unwind_info(r, 0, "not of version 1");
+    if (p == NULL || u32(compact, p) != 1) {
+        return damaged_unwind_info(compact, 0, "not of version 1");
     }
-    r->common = u32(r, p + 4);
-    r->num_common = u32(r, p + 8);
-    pages.next = u32(r, p + 20);
-    pages.left = u32(r, p + 24);
-    rc = next_entry(r, &pages, &entry);
+    compact->common = u32(compact, p + 4);
+    compact->num_common = u32(compact, p + 8);
+    pages.next = u32(compact, p + 20);
+    pages.left = u32(compact, p + 24);
+    rc = next_entry(compact, &pages, &entry);
     while (rc > 0) {
-        rc = next_entry(r, &pages, &next);
+        rc = next_entry(compact, &pages, &next);
         if (rc <= 0) {
             break; /* the last one has no end */
         }
         if (next.address < entry.address) {
-            return damaged_unwind_info(r, pages.page,
+            return damaged_unwind_info(compact, pages.page,
                                        "addresses that descend");
         }
-        if (write_entry(r, &entry, next.address - entry.address) != 0) {
+        if (write_entry(compact, &entry, next.address - entry.address) != 0) {
             return -1;
         }
         entry = next;
@@ -402,7 +420,7 @@ static int read_pages(struct compact_unwind_reader *r)
     return rc;
 }
 
-static int open_registers(struct compact_unwind_reader *r)
+static int open_registers(struct compact_unwind_reader *compact)
 {
     unsigned i;
     const char *const *names;
@@ -413,16 +431,17 @@ static int open_registers(struct compact_unwind_reader *r)
     static const char *const arm64[] = {
         "x29", "sp",  "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26",
         "x27", "x28", "d8",  "d9",  "d10", "d11", "d12", "d13", "d14", "d15"};
-    bool is_arm64 = r->family == FAMILY_ARM64;
+    bool is_arm64 = compact->family == FAMILY_ARM64;
 
-    names = is_arm64 ? arm64 : r->family == FAMILY_X86 ? x86 : amd64;
-    if (cfi_register(r->cfi, names[0], &r->fp) != 0 ||
-        cfi_register(r->cfi, names[1], &r->sp) != 0 ||
-        (is_arm64 && cfi_register(r->cfi, "x30", &r->lr) != 0)) {
+    names = is_arm64 ? arm64 : compact->family == FAMILY_X86 ? x86 : amd64;
+    if (cfi_register(compact->cfi, names[0], &compact->fp) != 0 ||
+        cfi_register(compact->cfi, names[1], &compact->sp) != 0 ||
+        (is_arm64 && cfi_register(compact->cfi, "x30", &compact->lr) != 0)) {
         return -1;
     }
     for (i = 0; i < (is_arm64 ? 18 : SAVED); i++) {
-        if (cfi_register(r->cfi, names[2 + i], &r->saved[i]) != 0) {
+        if (cfi_register(compact->cfi, names[2 + i], &compact->saved[i]) !=
+            0) {
             return -1;
         }
     }

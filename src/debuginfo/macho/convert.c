@@ -15,9 +15,10 @@ static struct dwarf_found find_section(const void *image, const char *name)
     return macho_section_find(image, name);
 }
 
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
+static int convert_macho(const uint8_t *data, size_t size,
+                         const struct symc_sink *sink,
+                         struct debuginfo_result *result,
+                         struct failure *failure)
 {
     int rc;
     struct macho_image image;
@@ -48,7 +49,7 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker macho_makes[] = {
-    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert_macho},
     {.output = SYMCACHE_KIND_CFICACHE, .read_cfi = macho_cfi_read},
     {.output = SYMCACHE_KIND_CODECACHE, .convert = macho_code_convert},
 };

@@ -130,7 +130,7 @@ uint64_t msfz_bound(const uint8_t *data, size_t size)
            filled * (bound < 1u << 30 ? 4096 : 32768);
 }
 
-static enum msfz_status read_chunks(struct msfz_container *c,
+static enum msfz_status read_chunks(struct msfz_container *container,
                                     const struct msfz_io *io,
                                     const struct msfz_header *h, char *error,
                                     size_t size)
@@ -146,33 +146,38 @@ static enum msfz_status read_chunks(struct msfz_container *c,
                          TRUNCATED "the table of chunks would be at %llu",
                          (unsigned long long)at);
     }
-    c->chunks = calloc((size_t)h->num_chunks + 1, sizeof(*c->chunks));
-    if (c->chunks == NULL) {
+    container->chunks =
+        calloc((size_t)h->num_chunks + 1, sizeof(*container->chunks));
+    if (container->chunks == NULL) {
         return no_memory(error, size);
     }
-    for (; c->num_chunks < h->num_chunks; c->num_chunks++, at += CHUNK_SIZE) {
+    for (; container->num_chunks < h->num_chunks;
+         container->num_chunks++, at += CHUNK_SIZE) {
         status = read_at(io, at, row, sizeof(row), error, size);
         if (status != MSFZ_OK) {
             return status;
         }
-        chunk = &c->chunks[c->num_chunks];
+        chunk = &container->chunks[container->num_chunks];
         *chunk = (struct msfz_chunk){le64(row), begin, le32(row + 12),
                                      le32(row + 16), le32(row + 8)};
         if (chunk->size == 0 || chunk->size > MSFZ_CHUNK_MAX ||
             chunk->packed == 0 || chunk->packed > MSFZ_CHUNK_MAX) {
             return msfz_fail(MSFZ_DAMAGED, error, size,
                              DAMAGED "chunk %u of %u bytes, packed %u",
-                             c->num_chunks, chunk->size, chunk->packed);
+                             container->num_chunks, chunk->size,
+                             chunk->packed);
         }
         if (chunk->offset > io->size ||
             chunk->packed > io->size - chunk->offset) {
             return msfz_fail(MSFZ_TRUNCATED, error, size,
                              TRUNCATED "chunk %u would be at %llu",
-                             c->num_chunks, (unsigned long long)chunk->offset);
+                             container->num_chunks,
+                             (unsigned long long)chunk->offset);
         }
         begin += chunk->size;
     }
-    c->chunks[c->num_chunks].begin = begin; /* the end of all */
+    container->chunks[container->num_chunks].begin =
+        begin; /* the end of all */
     return MSFZ_OK;
 }
 
@@ -264,7 +269,7 @@ static enum msfz_status read_directory(const struct msfz_io *io,
 }
 
 /* Where a fragment is, which must be inside the file or the chunks. */
-static bool place_fragment(const struct msfz_container *c,
+static bool place_fragment(const struct msfz_container *container,
                            const struct msfz_io *io, uint64_t location,
                            struct msfz_fragment *f)
 {
@@ -273,12 +278,12 @@ static bool place_fragment(const struct msfz_container *c,
 
     f->at = location;
     if (location & PACKED) {
-        if (chunk >= c->num_chunks ||
-            (uint32_t)location >= c->chunks[chunk].size) {
+        if (chunk >= container->num_chunks ||
+            (uint32_t)location >= container->chunks[chunk].size) {
             return false;
         }
-        f->at = c->chunks[chunk].begin + (uint32_t)location;
-        end = c->chunks[c->num_chunks].begin;
+        f->at = container->chunks[chunk].begin + (uint32_t)location;
+        end = container->chunks[container->num_chunks].begin;
     } else if (location > PLACE_MAX) {
         return false;
     }
@@ -289,11 +294,13 @@ struct fragments {
     size_t plain_room, packed_room;
 };
 
-static int add_fragment(struct msfz_container *c, struct fragments *room,
-                        const struct msfz_fragment *f, bool is_packed)
+static int add_fragment(struct msfz_container *container,
+                        struct fragments *room, const struct msfz_fragment *f,
+                        bool is_packed)
 {
-    struct msfz_fragment **list = is_packed ? &c->packed : &c->plain;
-    size_t *n = is_packed ? &c->num_packed : &c->num_plain;
+    struct msfz_fragment **list =
+        is_packed ? &container->packed : &container->plain;
+    size_t *n = is_packed ? &container->num_packed : &container->num_plain;
 
     if (array_need(list, is_packed ? &room->packed_room : &room->plain_room,
                    *n + 1, sizeof(**list)) != 0) {
@@ -303,7 +310,7 @@ static int add_fragment(struct msfz_container *c, struct fragments *room,
     return 0;
 }
 
-static enum msfz_status read_streams(struct msfz_container *c,
+static enum msfz_status read_streams(struct msfz_container *container,
                                      const struct msfz_io *io,
                                      const struct msfz_header *h,
                                      const uint8_t *p, char *error,
@@ -314,22 +321,23 @@ static enum msfz_status read_streams(struct msfz_container *c,
     struct fragments room = {0};
     uint64_t location;
 
-    c->sizes = calloc(h->num_streams, sizeof(*c->sizes));
-    if (c->sizes == NULL) {
+    container->sizes = calloc(h->num_streams, sizeof(*container->sizes));
+    if (container->sizes == NULL) {
         return no_memory(error, size);
     }
     for (f.stream = 0; f.stream < h->num_streams; f.stream++) {
         f.in_stream = 0;
         while (end - p >= 4 && (f.size = le32(p)) != 0 && f.size != MSFZ_NIL) {
             location = end - p >= 12 ? le64(p + 4) : UINT64_MAX;
-            if (!place_fragment(c, io, location, &f) ||
+            if (!place_fragment(container, io, location, &f) ||
                 f.in_stream + f.size >= MSFZ_NIL) {
                 return msfz_fail(MSFZ_DAMAGED, error, size,
                                  DAMAGED "stream %u has a part of %u bytes "
                                          "that is nowhere",
                                  f.stream, f.size);
             }
-            if (add_fragment(c, &room, &f, (location & PACKED) != 0) != 0) {
+            if (add_fragment(container, &room, &f, (location & PACKED) != 0) !=
+                0) {
                 return no_memory(error, size);
             }
             f.in_stream += f.size;
@@ -340,9 +348,9 @@ static enum msfz_status read_streams(struct msfz_container *c,
                              DAMAGED "the directory ends in stream %u",
                              f.stream);
         }
-        c->sizes[f.stream] =
+        container->sizes[f.stream] =
             f.size == MSFZ_NIL ? MSFZ_NIL : (uint32_t)f.in_stream;
-        c->num_streams++;
+        container->num_streams++;
         p += 4;
     }
     return MSFZ_OK;
@@ -371,7 +379,7 @@ static bool is_disjoint(struct msfz_fragment *list, size_t n)
     return true;
 }
 
-enum msfz_status msfz_container_read(struct msfz_container *c,
+enum msfz_status msfz_container_read(struct msfz_container *container,
                                      const struct msfz_io *io, char *error,
                                      size_t error_size)
 {
@@ -379,34 +387,35 @@ enum msfz_status msfz_container_read(struct msfz_container *c,
     enum msfz_status status;
     struct msfz_header h;
 
-    memset(c, 0, sizeof(*c));
+    memset(container, 0, sizeof(*container));
     status = read_at(io, 0, head, sizeof(head), error, error_size);
     if (status == MSFZ_OK) {
         status = parse_header(head, &h, error, error_size);
     }
     if (status == MSFZ_OK) {
-        status = read_chunks(c, io, &h, error, error_size);
+        status = read_chunks(container, io, &h, error, error_size);
     }
     if (status == MSFZ_OK) {
         status = read_directory(io, &h, &directory, error, error_size);
     }
     if (status == MSFZ_OK) {
-        status = read_streams(c, io, &h, directory, error, error_size);
+        status = read_streams(container, io, &h, directory, error, error_size);
     }
     free(directory);
-    if (status == MSFZ_OK && (!is_disjoint(c->plain, c->num_plain) ||
-                              !is_disjoint(c->packed, c->num_packed))) {
+    if (status == MSFZ_OK &&
+        (!is_disjoint(container->plain, container->num_plain) ||
+         !is_disjoint(container->packed, container->num_packed))) {
         status = msfz_fail(MSFZ_DAMAGED, error, error_size,
                            DAMAGED "parts of streams overlap");
     }
     return status;
 }
 
-void msfz_container_free(struct msfz_container *c)
+void msfz_container_free(struct msfz_container *container)
 {
-    free(c->chunks);
-    free(c->sizes);
-    free(c->plain);
-    free(c->packed);
-    memset(c, 0, sizeof(*c));
+    free(container->chunks);
+    free(container->sizes);
+    free(container->plain);
+    free(container->packed);
+    memset(container, 0, sizeof(*container));
 }

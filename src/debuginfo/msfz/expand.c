@@ -83,25 +83,25 @@ static void lay_out(const struct msfz_container *c, struct msfz_layout *l,
     l->end = at;
 }
 
-static enum msfz_status plan_expansion(struct msfz_expansion *e)
+static enum msfz_status plan_expansion(struct msfz_expansion *expansion)
 {
-    const struct msfz_container *c = &e->container;
-    struct msfz_layout *l = &e->layout;
+    const struct msfz_container *c = &expansion->container;
+    struct msfz_layout *l = &expansion->layout;
     uint32_t block_size = BLOCK_SIZE, i;
     uint64_t total = 0, size;
 
     for (i = 0; i < c->num_streams; i++) {
         total += c->sizes[i] == MSFZ_NIL ? 0 : c->sizes[i];
     }
-    if (total > MSFZ_RATIO_FREE + MSFZ_RATIO_MAX * e->io->size) {
-        return msfz_fail(MSFZ_LIMIT, e->error, e->error_size,
+    if (total > MSFZ_RATIO_FREE + MSFZ_RATIO_MAX * expansion->io->size) {
+        return msfz_fail(MSFZ_LIMIT, expansion->error, expansion->error_size,
                          "a compressed PDB (MSFZ) that becomes more than %d "
                          "times as large",
                          MSFZ_RATIO_MAX);
     }
     l->first = calloc(c->num_streams, sizeof(*l->first));
     if (l->first == NULL) {
-        return msfz_fail(MSFZ_FAILED, e->error, e->error_size,
+        return msfz_fail(MSFZ_FAILED, expansion->error, expansion->error_size,
                          "out of memory");
     }
     for (;; block_size *= 2) {
@@ -111,9 +111,9 @@ static enum msfz_status plan_expansion(struct msfz_expansion *e)
             break;
         }
     }
-    if (size > e->io->max || size / block_size > UINT32_MAX ||
+    if (size > expansion->io->max || size / block_size > UINT32_MAX ||
         MAP_OFFSET + 4 * (l->end - l->map) > block_size) {
-        return msfz_fail(MSFZ_LIMIT, e->error, e->error_size,
+        return msfz_fail(MSFZ_LIMIT, expansion->error, expansion->error_size,
                          "a compressed PDB (MSFZ) that becomes larger than is "
                          "allowed: %llu bytes",
                          (unsigned long long)size);
@@ -122,22 +122,22 @@ static enum msfz_status plan_expansion(struct msfz_expansion *e)
     return MSFZ_OK;
 }
 
-static enum msfz_status write_at(const struct msfz_expansion *e,
+static enum msfz_status write_at(const struct msfz_expansion *expansion,
                                  uint64_t offset, const void *data, size_t len)
 {
-    return e->io->write(e->io->context, offset, data, len) == 0
+    return expansion->io->write(expansion->io->context, offset, data, len) == 0
                ? MSFZ_OK
-               : msfz_fail(MSFZ_FAILED, e->error, e->error_size,
-                           "%s", strerror(errno));
+               : msfz_fail(MSFZ_FAILED, expansion->error,
+                           expansion->error_size, "%s", strerror(errno));
 }
 
 /* Writes what begins at a block with this ordinal number, at an offset from
  * there.  Free page maps between are left out. */
-static enum msfz_status write_from(const struct msfz_expansion *e,
+static enum msfz_status write_from(const struct msfz_expansion *expansion,
                                    uint64_t first, uint64_t offset,
                                    const uint8_t *data, uint64_t len)
 {
-    const struct msfz_layout *l = &e->layout;
+    const struct msfz_layout *l = &expansion->layout;
     enum msfz_status status = MSFZ_OK;
     uint64_t ordinal, in_block, run, straight;
 
@@ -149,7 +149,8 @@ static enum msfz_status write_from(const struct msfz_expansion *e,
         straight = straight == 0 ? 1 : l->block_size - 2 - straight + 1;
         run = straight * l->block_size - in_block;
         run = run < len ? run : len;
-        status = write_at(e, block_of(l, ordinal) * l->block_size + in_block,
+        status = write_at(expansion,
+                          block_of(l, ordinal) * l->block_size + in_block,
                           data, (size_t)run);
         data += run;
         offset += run;
@@ -158,31 +159,32 @@ static enum msfz_status write_from(const struct msfz_expansion *e,
     return status;
 }
 
-static enum msfz_status write_part(const struct msfz_expansion *e,
+static enum msfz_status write_part(const struct msfz_expansion *expansion,
                                    const struct msfz_fragment *f,
                                    uint64_t offset, const uint8_t *data,
                                    size_t len)
 {
-    return write_from(e, e->layout.first[f->stream], f->in_stream + offset,
-                      data, len);
+    return write_from(expansion, expansion->layout.first[f->stream],
+                      f->in_stream + offset, data, len);
 }
 
-static uint8_t *unpack_chunk(const struct msfz_expansion *e,
+static uint8_t *unpack_chunk(const struct msfz_expansion *expansion,
                              const struct msfz_chunk *chunk,
                              enum msfz_status *status)
 {
     uint8_t *packed = malloc(chunk->packed), *data = malloc(chunk->size);
 
     if (packed == NULL || data == NULL) {
-        *status = msfz_fail(MSFZ_FAILED, e->error, e->error_size,
-                            "out of memory");
-    } else if (e->io->read(e->io->context, chunk->offset, packed,
-                           chunk->packed) != 0) {
-        *status = msfz_fail(MSFZ_FAILED, e->error, e->error_size,
-                            "%s", strerror(errno));
+        *status = msfz_fail(MSFZ_FAILED, expansion->error,
+                            expansion->error_size, "out of memory");
+    } else if (expansion->io->read(expansion->io->context, chunk->offset,
+                                   packed, chunk->packed) != 0) {
+        *status = msfz_fail(MSFZ_FAILED, expansion->error,
+                            expansion->error_size, "%s", strerror(errno));
     } else {
-        *status = msfz_unpack(chunk->compression, packed, chunk->packed, data,
-                              chunk->size, e->error, e->error_size);
+        *status =
+            msfz_unpack(chunk->compression, packed, chunk->packed, data,
+                        chunk->size, expansion->error, expansion->error_size);
     }
     free(packed);
     if (*status != MSFZ_OK) {
@@ -193,9 +195,9 @@ static uint8_t *unpack_chunk(const struct msfz_expansion *e,
 }
 
 /* Unpacks each chunk that is used once, and writes its part of fragments. */
-static enum msfz_status write_packed(const struct msfz_expansion *e)
+static enum msfz_status write_packed(const struct msfz_expansion *expansion)
 {
-    const struct msfz_container *c = &e->container;
+    const struct msfz_container *c = &expansion->container;
     const struct msfz_chunk *chunk;
     const struct msfz_fragment *f;
     enum msfz_status status = MSFZ_OK;
@@ -208,7 +210,7 @@ static enum msfz_status write_packed(const struct msfz_expansion *e)
         if (i == c->num_packed || c->packed[i].at >= stop) {
             continue;
         }
-        data = unpack_chunk(e, chunk, &status);
+        data = unpack_chunk(expansion, chunk, &status);
         for (k = i; data != NULL && k < c->num_packed && status == MSFZ_OK;
              k++) {
             f = &c->packed[k];
@@ -217,7 +219,7 @@ static enum msfz_status write_packed(const struct msfz_expansion *e)
             if (begin >= stop) {
                 break;
             }
-            status = write_part(e, f, begin - f->at,
+            status = write_part(expansion, f, begin - f->at,
                                 data + (begin - chunk->begin),
                                 (size_t)(end - begin));
             i = f->at + f->size <= stop ? k + 1 : k;
@@ -230,9 +232,9 @@ static enum msfz_status write_packed(const struct msfz_expansion *e)
     return MSFZ_OK;
 }
 
-static enum msfz_status write_plain(const struct msfz_expansion *e)
+static enum msfz_status write_plain(const struct msfz_expansion *expansion)
 {
-    const struct msfz_container *c = &e->container;
+    const struct msfz_container *c = &expansion->container;
     const struct msfz_fragment *f;
     enum msfz_status status = MSFZ_OK;
     uint8_t data[65536];
@@ -244,11 +246,12 @@ static enum msfz_status write_plain(const struct msfz_expansion *e)
         for (done = 0; done < f->size && status == MSFZ_OK; done += len) {
             len = f->size - done < sizeof(data) ? f->size - done
                                                 : (uint32_t)sizeof(data);
-            if (e->io->read(e->io->context, f->at + done, data, len) != 0) {
-                return msfz_fail(MSFZ_FAILED, e->error, e->error_size,
-                                 "%s", strerror(errno));
+            if (expansion->io->read(expansion->io->context, f->at + done, data,
+                                    len) != 0) {
+                return msfz_fail(MSFZ_FAILED, expansion->error,
+                                 expansion->error_size, "%s", strerror(errno));
             }
-            status = write_part(e, f, done, data, len);
+            status = write_part(expansion, f, done, data, len);
         }
     }
     return status;
@@ -264,10 +267,10 @@ static uint8_t *put_blocks(const struct msfz_layout *l, uint8_t *p,
     return p;
 }
 
-static enum msfz_status write_directory(const struct msfz_expansion *e)
+static enum msfz_status write_directory(const struct msfz_expansion *expansion)
 {
-    const struct msfz_container *c = &e->container;
-    const struct msfz_layout *l = &e->layout;
+    const struct msfz_container *c = &expansion->container;
+    const struct msfz_layout *l = &expansion->layout;
     uint64_t blocks = l->map - l->directory;
     size_t room = (size_t)l->directory_size > 4 * (size_t)blocks
                       ? (size_t)l->directory_size
@@ -277,7 +280,7 @@ static enum msfz_status write_directory(const struct msfz_expansion *e)
     uint32_t i;
 
     if (directory == NULL) {
-        return msfz_fail(MSFZ_FAILED, e->error, e->error_size,
+        return msfz_fail(MSFZ_FAILED, expansion->error, expansion->error_size,
                          "out of memory");
     }
     put32(p, c->num_streams);
@@ -290,10 +293,11 @@ static enum msfz_status write_directory(const struct msfz_expansion *e)
             p = put_blocks(l, p, l->first[i], blocks_for(l, c->sizes[i]));
         }
     }
-    status = write_from(e, l->directory, 0, directory, l->directory_size);
+    status =
+        write_from(expansion, l->directory, 0, directory, l->directory_size);
     if (status == MSFZ_OK) {
         put_blocks(l, directory, l->directory, blocks);
-        status = write_from(e, l->map, 0, directory, 4 * blocks);
+        status = write_from(expansion, l->map, 0, directory, 4 * blocks);
     }
     free(directory);
     return status;
@@ -301,16 +305,16 @@ static enum msfz_status write_directory(const struct msfz_expansion *e)
 
 /* The map in use has a bit for each block, which is set for a free one, as
  * all are after the end; the other map is all free. */
-static enum msfz_status write_maps(const struct msfz_expansion *e)
+static enum msfz_status write_maps(const struct msfz_expansion *expansion)
 {
-    const struct msfz_layout *l = &e->layout;
+    const struct msfz_layout *l = &expansion->layout;
     uint64_t at, first, bit;
     enum msfz_status status = MSFZ_OK;
     uint8_t *map = malloc(l->block_size);
     uint32_t i;
 
     if (map == NULL) {
-        return msfz_fail(MSFZ_FAILED, e->error, e->error_size,
+        return msfz_fail(MSFZ_FAILED, expansion->error, expansion->error_size,
                          "out of memory");
     }
     for (at = 0; at < l->num_blocks && status == MSFZ_OK;
@@ -323,10 +327,11 @@ static enum msfz_status write_maps(const struct msfz_expansion *e)
                          ? 0xFF
                          : (uint8_t)(0xFF << (l->num_blocks - bit));
         }
-        status = write_at(e, (at + 1) * l->block_size, map, l->block_size);
+        status =
+            write_at(expansion, (at + 1) * l->block_size, map, l->block_size);
         if (status == MSFZ_OK) {
             memset(map, 0xFF, l->block_size);
-            status = write_at(e, (at + 2) * l->block_size, map,
+            status = write_at(expansion, (at + 2) * l->block_size, map,
                               l->block_size);
         }
     }
@@ -334,9 +339,10 @@ static enum msfz_status write_maps(const struct msfz_expansion *e)
     return status;
 }
 
-static enum msfz_status write_superblock(const struct msfz_expansion *e)
+static enum msfz_status
+write_superblock(const struct msfz_expansion *expansion)
 {
-    const struct msfz_layout *l = &e->layout;
+    const struct msfz_layout *l = &expansion->layout;
     uint8_t block[BLOCK_SIZE_MAX] = {0};
 
     memcpy(block, magic, sizeof(magic));
@@ -346,38 +352,38 @@ static enum msfz_status write_superblock(const struct msfz_expansion *e)
     put32(block + 44, (uint32_t)l->directory_size);
     put_blocks(l, block + MAP_OFFSET, l->map,
                blocks_for(l, 4 * (l->map - l->directory)));
-    return write_at(e, 0, block, l->block_size);
+    return write_at(expansion, 0, block, l->block_size);
 }
 
 enum msfz_status msfz_expand(const struct msfz_io *io, uint64_t *size,
                              char *error, size_t error_size)
 {
     static enum msfz_status (*const steps[])(
-        const struct msfz_expansion *e) = {write_superblock, write_maps,
-                                           write_plain, write_packed,
-                                           write_directory};
-    struct msfz_expansion e = {
+        const struct msfz_expansion *expansion) = {
+        write_superblock, write_maps, write_plain, write_packed,
+        write_directory};
+    struct msfz_expansion expansion = {
         .io = io, .error = error, .error_size = error_size};
-    const struct msfz_layout *l = &e.layout;
+    const struct msfz_layout *l = &expansion.layout;
     static const uint8_t zero[1];
     enum msfz_status status;
     size_t i;
 
-    status = msfz_container_read(&e.container, io, error, error_size);
+    status = msfz_container_read(&expansion.container, io, error, error_size);
     if (status == MSFZ_OK) {
-        status = plan_expansion(&e);
+        status = plan_expansion(&expansion);
     }
     for (i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == MSFZ_OK;
          i++) {
-        status = steps[i](&e);
+        status = steps[i](&expansion);
     }
     if (status == MSFZ_OK) {
         *size = (uint64_t)l->num_blocks * l->block_size;
         /* the last byte, 0 even where a block number fills the block */
-        status = write_at(&e, *size - 1, zero, sizeof(zero));
+        status = write_at(&expansion, *size - 1, zero, sizeof(zero));
     }
-    free(e.layout.first);
-    msfz_container_free(&e.container);
+    free(expansion.layout.first);
+    msfz_container_free(&expansion.container);
     return status;
 }
 

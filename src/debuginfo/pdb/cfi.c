@@ -96,21 +96,21 @@ struct records {
     const uint8_t *end;
 };
 
-static int open_records(struct pdb_cfi_reader *r, unsigned slot,
+static int open_records(struct pdb_cfi_reader *cfi, unsigned slot,
                         uint32_t record_size, struct msf_buffer *buffer,
                         struct records *records)
 {
-    uint32_t size, stream = r->dbi.slots[slot];
+    uint32_t size, stream = cfi->dbi.slots[slot];
 
     records->at = records->end = NULL;
     if (stream == MSF_NO_STREAM) {
         return 0;
     }
-    size = msf_stream_size(&r->msf, stream);
-    records->at = msf_view(&r->msf, stream, 0, size, buffer);
-    if (!msf_stream_exists(&r->msf, stream) || records->at == NULL ||
+    size = msf_stream_size(&cfi->msf, stream);
+    records->at = msf_view(&cfi->msf, stream, 0, size, buffer);
+    if (!msf_stream_exists(&cfi->msf, stream) || records->at == NULL ||
         size % record_size != 0) {
-        return failure_at(r->failure, stream, size, "frame data");
+        return failure_at(cfi->failure, stream, size, "frame data");
     }
     records->end = records->at + size;
     return 0;
@@ -138,16 +138,16 @@ static bool next_frame(struct records *old, struct records *new,
 }
 
 /* Gets the program of a record, without blanks around it. */
-static int find_program(struct pdb_cfi_reader *r, const struct frame *f,
+static int find_program(struct pdb_cfi_reader *cfi, const struct frame *f,
                         const char **text, uint32_t *size)
 {
     *text = "";
     *size = 0;
-    if (!f->win.has_program || !r->info.has_table) {
+    if (!f->win.has_program || !cfi->info.has_table) {
         return 0;
     }
-    if (info_stream_text(&r->info, f->program, text, size) != 0) {
-        return failure_set(r->failure, FAILURE_DAMAGED,
+    if (info_stream_text(&cfi->info, f->program, text, size) != 0) {
+        return failure_set(cfi->failure, FAILURE_DAMAGED,
                            "is damaged: frame data with a program outside of "
                            "/names (0x%lx)",
                            (unsigned long)f->program);
@@ -162,7 +162,7 @@ static int find_program(struct pdb_cfi_reader *r, const struct frame *f,
     return 0;
 }
 
-static int write_frame(struct pdb_cfi_reader *r, const struct frame *f,
+static int write_frame(struct pdb_cfi_reader *cfi, const struct frame *f,
                        uint32_t start, uint32_t size, uint32_t prolog)
 {
     uint32_t program_size;
@@ -170,9 +170,9 @@ static int write_frame(struct pdb_cfi_reader *r, const struct frame *f,
     struct cficache_win win = f->win;
 
     win.prolog = prolog;
-    return find_program(r, f, &program, &program_size) != 0
+    return find_program(cfi, f, &program, &program_size) != 0
                ? -1
-               : cfi_win(r->cfi, f->type, start, size, &win, program,
+               : cfi_win(cfi->cfi, f->type, start, size, &win, program,
                          program_size);
 }
 
@@ -190,15 +190,15 @@ static int compare_frames(const void *a, const void *b)
 }
 
 /* Finds the parts of a range.  Those that touch are one. */
-static int find_parts(struct pdb_cfi_reader *r, uint32_t start, uint32_t end,
+static int find_parts(struct pdb_cfi_reader *cfi, uint32_t start, uint32_t end,
                       struct pdb_cfi_parts *parts)
 {
     struct address_range part;
 
     parts->count = 0;
-    while (address_part(&r->addresses, &start, end, &part)) {
-        if (r->work-- == 0) {
-            return failure_work(r->failure);
+    while (address_part(&cfi->addresses, &start, end, &part)) {
+        if (cfi->work-- == 0) {
+            return failure_work(cfi->failure);
         }
         if (parts->count > 0 &&
             parts->data[parts->count - 1].end == part.start) {
@@ -207,7 +207,7 @@ static int find_parts(struct pdb_cfi_reader *r, uint32_t start, uint32_t end,
         }
         if (array_need(&parts->data, &parts->room, parts->count + 1,
                        sizeof(part)) != 0) {
-            return failure_memory(r->failure);
+            return failure_memory(cfi->failure);
         }
         parts->data[parts->count++] = part;
     }
@@ -217,7 +217,7 @@ static int find_parts(struct pdb_cfi_reader *r, uint32_t start, uint32_t end,
     return 0;
 }
 
-static int write_parts(struct pdb_cfi_reader *r, const struct frame *f,
+static int write_parts(struct pdb_cfi_reader *cfi, const struct frame *f,
                        const struct pdb_cfi_parts *parts, bool is_prolog)
 {
     size_t i;
@@ -226,59 +226,60 @@ static int write_parts(struct pdb_cfi_reader *r, const struct frame *f,
 
     for (i = 0; i < parts->count && rc == 0; i++) {
         size = parts->data[i].end - parts->data[i].start;
-        rc = write_frame(r, f, parts->data[i].start, size,
+        rc = write_frame(cfi, f, parts->data[i].start, size,
                          is_prolog ? size : 0);
     }
     return rc;
 }
 
-static int take_frame(struct pdb_cfi_reader *r, const struct frame *f)
+static int take_frame(struct pdb_cfi_reader *cfi, const struct frame *f)
 {
     uint32_t start = f->start, middle = start + f->prolog;
     uint32_t end = start + f->size;
-    struct pdb_cfi_parts *prolog = &r->prolog, *code = &r->code;
+    struct pdb_cfi_parts *prolog = &cfi->prolog, *code = &cfi->code;
 
-    if (f->size > SIZE_MAX_USED || (r->has_last && is_like(f, &r->last))) {
+    if (f->size > SIZE_MAX_USED || (cfi->has_last && is_like(f, &cfi->last))) {
         return 0;
     }
-    if (find_parts(r, start, middle, prolog) != 0 ||
-        find_parts(r, middle, end, code) != 0) {
+    if (find_parts(cfi, start, middle, prolog) != 0 ||
+        find_parts(cfi, middle, end, code) != 0) {
         return -1;
     }
-    r->has_last = r->has_last || prolog->count + code->count > 0;
+    cfi->has_last = cfi->has_last || prolog->count + code->count > 0;
     if (prolog->count + code->count > 0) {
-        r->last = *f;
+        cfi->last = *f;
     }
     if (prolog->count == 1 && code->count == 1 &&
         prolog->data[0].end == code->data[0].start) {
         start = prolog->data[0].start;
-        return write_frame(r, f, start, code->data[0].end - start,
+        return write_frame(cfi, f, start, code->data[0].end - start,
                            prolog->data[0].end - start);
     }
-    return write_parts(r, f, prolog, true) != 0
+    return write_parts(cfi, f, prolog, true) != 0
                ? -1
-               : write_parts(r, f, code, false);
+               : write_parts(cfi, f, code, false);
 }
 
-static int read_frames(struct pdb_cfi_reader *r)
+static int read_frames(struct pdb_cfi_reader *cfi)
 {
     int rc = 0;
     struct frame f;
     struct records old, new;
 
-    if (info_stream_read(&r->info, &r->msf, r->failure) != 0 ||
-        dbi_read(&r->dbi, &r->msf, r->failure) != 0 ||
-        address_read(&r->addresses, &r->msf, &r->dbi, r->failure) != 0 ||
-        open_records(r, DBI_FPO, FPO_SIZE, &r->buffers[0], &old) != 0 ||
-        open_records(r, DBI_FRAME_DATA, FRAME_SIZE, &r->buffers[1], &new) !=
-            0) {
+    if (info_stream_read(&cfi->info, &cfi->msf, cfi->failure) != 0 ||
+        dbi_read(&cfi->dbi, &cfi->msf, cfi->failure) != 0 ||
+        address_read(&cfi->addresses, &cfi->msf, &cfi->dbi, cfi->failure) !=
+            0 ||
+        open_records(cfi, DBI_FPO, FPO_SIZE, &cfi->buffers[0], &old) != 0 ||
+        open_records(cfi, DBI_FRAME_DATA, FRAME_SIZE, &cfi->buffers[1],
+                     &new) != 0) {
         return -1;
     }
-    memcpy(r->cfi->identity.guid, r->info.guid, sizeof(r->info.guid));
-    r->cfi->identity.age = r->dbi.age != 0 ? r->dbi.age : r->info.age;
-    r->cfi->identity.arch = pdb_arch(r->dbi.machine);
+    memcpy(cfi->cfi->identity.guid, cfi->info.guid, sizeof(cfi->info.guid));
+    cfi->cfi->identity.age = cfi->dbi.age != 0 ? cfi->dbi.age : cfi->info.age;
+    cfi->cfi->identity.arch = pdb_arch(cfi->dbi.machine);
     while (rc == 0 && next_frame(&old, &new, &f)) {
-        rc = take_frame(r, &f);
+        rc = take_frame(cfi, &f);
     }
     return rc;
 }

@@ -53,63 +53,70 @@ struct pdb_convert {
     uint64_t module_bytes; /* read so far */
 };
 
-static int prepare_streams(struct pdb_convert *c, struct failure *failure)
+static int prepare_streams(struct pdb_convert *convert,
+                           struct failure *failure)
 {
     struct type_names *s;
 
-    if (info_stream_read(&c->info, &c->msf, failure) != 0 ||
-        dbi_read(&c->dbi, &c->msf, failure) != 0 ||
-        address_read(&c->addresses, &c->msf, &c->dbi, failure) != 0) {
+    if (info_stream_read(&convert->info, &convert->msf, failure) != 0 ||
+        dbi_read(&convert->dbi, &convert->msf, failure) != 0 ||
+        address_read(&convert->addresses, &convert->msf, &convert->dbi,
+                     failure) != 0) {
         return -1;
     }
-    if (!msf_stream_exists(&c->msf, c->dbi.symbol_stream)) {
-        return failure_at(failure, c->dbi.symbol_stream, 0,
+    if (!msf_stream_exists(&convert->msf, convert->dbi.symbol_stream)) {
+        return failure_at(failure, convert->dbi.symbol_stream, 0,
                           "no stream of symbol records");
     }
-    s = &c->names;
-    if (types_open(&s->types, &c->msf, TPI_STREAM, failure) != 0 ||
-        types_open(&s->ids, &c->msf, IPI_STREAM, failure) != 0) {
+    s = &convert->names;
+    if (types_open(&s->types, &convert->msf, TPI_STREAM, failure) != 0 ||
+        types_open(&s->ids, &convert->msf, IPI_STREAM, failure) != 0) {
         return -1;
     }
-    if (srcsrv_read(&c->srcsrv, &c->msf, &c->info, true) != 0) {
+    if (srcsrv_read(&convert->srcsrv, &convert->msf, &convert->info, true) !=
+        0) {
         return failure_memory(failure);
     }
-    s->crossref.msf = &c->msf;
-    s->crossref.dbi = &c->dbi;
-    s->crossref.info = &c->info;
+    s->crossref.msf = &convert->msf;
+    s->crossref.dbi = &convert->dbi;
+    s->crossref.info = &convert->info;
     s->forward.types = &s->types;
-    s->pointer_size = pdb_pointer_size(c->dbi.machine);
-    c->sources.info = &c->info;
-    c->sources.srcsrv = &c->srcsrv;
-    c->lines.addresses = &c->addresses;
-    c->lines.sources = &c->sources;
-    c->symbols.addresses = &c->addresses;
-    c->symbols.names = s;
-    c->symbols.lines = &c->lines;
-    c->symbols.writer = &c->writer;
-    c->symbols.work_limit = WORK_BASE + WORK_PER_BYTE * (uint64_t)c->msf.size;
+    s->pointer_size = pdb_pointer_size(convert->dbi.machine);
+    convert->sources.info = &convert->info;
+    convert->sources.srcsrv = &convert->srcsrv;
+    convert->lines.addresses = &convert->addresses;
+    convert->lines.sources = &convert->sources;
+    convert->symbols.addresses = &convert->addresses;
+    convert->symbols.names = s;
+    convert->symbols.lines = &convert->lines;
+    convert->symbols.writer = &convert->writer;
+    convert->symbols.work_limit =
+        WORK_BASE + WORK_PER_BYTE * (uint64_t)convert->msf.size;
     return 0;
 }
 
 /* Allocates the table of inlined functions by id.  A record has at least four
  * bytes, so the size of the stream limits their number. */
-static int prepare_id_functions(struct pdb_convert *c, struct failure *failure)
+static int prepare_id_functions(struct pdb_convert *convert,
+                                struct failure *failure)
 {
     size_t n;
     const struct types *ids;
 
-    ids = &c->names.ids;
+    ids = &convert->names.ids;
     n = ids->end - ids->first;
     n = n < ids->size / 4 ? n : ids->size / 4;
-    c->symbols.id_functions = calloc(n + 1, sizeof(*c->symbols.id_functions));
-    if (c->symbols.id_functions == NULL) {
+    convert->symbols.id_functions =
+        calloc(n + 1, sizeof(*convert->symbols.id_functions));
+    if (convert->symbols.id_functions == NULL) {
         return failure_memory(failure);
     }
-    c->symbols.num_id_functions = n;
+    convert->symbols.num_id_functions = n;
     return 0;
 }
 
-static int read_module(struct pdb_convert *c, const struct dbi_module *module,
+static int read_module(struct pdb_convert *convert,
+                       const struct dbi_module *module,
                        struct failure *failure)
 {
     uint64_t size;
@@ -119,8 +126,8 @@ static int read_module(struct pdb_convert *c, const struct dbi_module *module,
         return 0;
     }
     size = (uint64_t)module->symbol_bytes + module->c13_bytes;
-    if (!msf_stream_exists(&c->msf, module->stream) ||
-        size > msf_stream_size(&c->msf, module->stream)) {
+    if (!msf_stream_exists(&convert->msf, module->stream) ||
+        size > msf_stream_size(&convert->msf, module->stream)) {
         return failure_at(failure, module->stream, size,
                           "module is shorter than the DBI stream says");
     }
@@ -130,28 +137,30 @@ static int read_module(struct pdb_convert *c, const struct dbi_module *module,
     }
     /* a linker gives each module its own stream, so all of them together are
      * smaller than the file */
-    c->module_bytes += size;
-    if (c->module_bytes > 2 * c->msf.size) {
+    convert->module_bytes += size;
+    if (convert->module_bytes > 2 * convert->msf.size) {
         return failure_set(failure, FAILURE_LIMIT,
                            "has modules that share their streams");
     }
-    data = msf_view(&c->msf, module->stream, 0, (uint32_t)size, &c->module);
+    data = msf_view(&convert->msf, module->stream, 0, (uint32_t)size,
+                    &convert->module);
     if (data == NULL) {
         return failure_at(failure, module->stream, 0,
                           "module outside of the file, or no memory");
     }
-    if (lines_open(&c->lines, data + module->symbol_bytes,
+    if (lines_open(&convert->lines, data + module->symbol_bytes,
                    module->c13_bytes) != 0) {
         return failure_at(failure, module->stream, module->symbol_bytes,
                           "line information (C13)");
     }
-    c->symbols.stream = module->stream;
-    return pdb_symbols_read(&c->symbols, data, module->symbol_bytes, failure);
+    convert->symbols.stream = module->stream;
+    return pdb_symbols_read(&convert->symbols, data, module->symbol_bytes,
+                            failure);
 }
 
 /* Prefetches what is read first of a module: where its symbols and its line
  * information begin. */
-static void expect_module(const struct pdb_convert *c,
+static void expect_module(const struct pdb_convert *convert,
                           const struct dbi_module *module)
 {
     size_t i;
@@ -160,7 +169,7 @@ static void expect_module(const struct pdb_convert *c,
     const uint32_t places[] = {0, module->symbol_bytes};
 
     for (i = 0; i < COUNT(places); i++) {
-        p = msf_piece(&c->msf, module->stream, places[i], &size);
+        p = msf_piece(&convert->msf, module->stream, places[i], &size);
         if (p != NULL) {
             prefetch(p, 0);
             prefetch(p, 64);
@@ -168,57 +177,59 @@ static void expect_module(const struct pdb_convert *c,
     }
 }
 
-static int read_all(struct pdb_convert *c, struct failure *failure)
+static int read_all(struct pdb_convert *convert, struct failure *failure)
 {
     size_t i;
 
-    if (prepare_streams(c, failure) != 0 ||
-        prepare_id_functions(c, failure) != 0) {
+    if (prepare_streams(convert, failure) != 0 ||
+        prepare_id_functions(convert, failure) != 0) {
         return -1;
     }
-    supplement_undecorate(&c->writer, pdb_arch(c->dbi.machine));
-    c->writer.has_calls_without_lines = !supplement_get()->is_like_symbolic;
-    for (i = 0; i < c->dbi.num_modules; i++) {
-        if (i + 1 < c->dbi.num_modules) {
-            expect_module(c, &c->dbi.modules[i + 1]);
+    supplement_undecorate(&convert->writer, pdb_arch(convert->dbi.machine));
+    convert->writer.has_calls_without_lines =
+        !supplement_get()->is_like_symbolic;
+    for (i = 0; i < convert->dbi.num_modules; i++) {
+        if (i + 1 < convert->dbi.num_modules) {
+            expect_module(convert, &convert->dbi.modules[i + 1]);
         }
-        if (read_module(c, &c->dbi.modules[i], failure) != 0) {
+        if (read_module(convert, &convert->dbi.modules[i], failure) != 0) {
             return -1;
         }
     }
-    return publics_read(&c->msf, c->dbi.symbol_stream, &c->addresses,
-                        &c->writer, failure);
+    return publics_read(&convert->msf, convert->dbi.symbol_stream,
+                        &convert->addresses, &convert->writer, failure);
 }
 
 /* Frees what only reading needs, before the writer needs memory to sort. */
-static void free_readers(struct pdb_convert *c)
+static void free_readers(struct pdb_convert *convert)
 {
-    pdb_symbols_free(&c->symbols);
-    function_name_free(&c->names);
-    lines_free(&c->lines);
-    source_files_free(&c->sources);
-    srcsrv_free(&c->srcsrv);
-    address_free(&c->addresses);
-    msf_buffer_free(&c->module);
+    pdb_symbols_free(&convert->symbols);
+    function_name_free(&convert->names);
+    lines_free(&convert->lines);
+    source_files_free(&convert->sources);
+    srcsrv_free(&convert->srcsrv);
+    address_free(&convert->addresses);
+    msf_buffer_free(&convert->module);
 }
 
-static int write_all(struct pdb_convert *c, const struct symc_sink *sink,
+static int write_all(struct pdb_convert *convert, const struct symc_sink *sink,
                      struct debuginfo_result *result, struct failure *failure)
 {
     struct symc_identity identity;
 
-    memcpy(identity.guid, c->info.guid, sizeof(identity.guid));
-    identity.age = c->dbi.age != 0 ? c->dbi.age : c->info.age;
-    identity.arch = pdb_arch(c->dbi.machine);
-    if (c->info.is_fastlink) {
+    memcpy(identity.guid, convert->info.guid, sizeof(identity.guid));
+    identity.age =
+        convert->dbi.age != 0 ? convert->dbi.age : convert->info.age;
+    identity.arch = pdb_arch(convert->dbi.machine);
+    if (convert->info.is_fastlink) {
         snprintf(result->note, sizeof(result->note),
                  "a partial PDB (/DEBUG:FASTLINK): lines and private symbols "
                  "are in the object files");
     }
-    result->is_pdb = c->info.version >= INFO_FIRST_GUID;
-    result->publics_only = (c->dbi.flags & DBI_STRIPPED) != 0;
-    result->has_links = info_stream_has_links(&c->msf);
-    return format_finish(&c->writer, &identity, sink, result, failure);
+    result->is_pdb = convert->info.version >= INFO_FIRST_GUID;
+    result->publics_only = (convert->dbi.flags & DBI_STRIPPED) != 0;
+    result->has_links = info_stream_has_links(&convert->msf);
+    return format_finish(&convert->writer, &identity, sink, result, failure);
 }
 
 /*
@@ -232,43 +243,44 @@ static void keep_memory(void)
     mallopt(M_TOP_PAD, 4 * SYMC_ARRAY_LARGE);
 }
 
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
+static int convert_pdb(const uint8_t *data, size_t size,
+                       const struct symc_sink *sink,
+                       struct debuginfo_result *result,
+                       struct failure *failure)
 {
     int rc;
     char text[256];
-    struct pdb_convert *c;
+    struct pdb_convert *convert;
     enum msf_status status;
 
     if (size <= SMALL_FILE) {
         keep_memory();
     }
-    c = calloc(1, sizeof(*c));
-    if (c == NULL) {
+    convert = calloc(1, sizeof(*convert));
+    if (convert == NULL) {
         return failure_memory(failure);
     }
-    supplement_begin_writer(&c->writer);
-    status = msf_open(&c->msf, data, size, text, sizeof(text));
+    supplement_begin_writer(&convert->writer);
+    status = msf_open(&convert->msf, data, size, text, sizeof(text));
     if (status != MSF_OK) {
         rc = pdb_open_failed(status, text, failure);
     } else {
-        rc = read_all(c, failure);
+        rc = read_all(convert, failure);
     }
-    free_readers(c);
+    free_readers(convert);
     if (rc == 0) {
-        rc = write_all(c, sink, result, failure);
+        rc = write_all(convert, sink, result, failure);
     }
-    symc_writer_free(&c->writer);
-    dbi_free(&c->dbi);
-    info_stream_free(&c->info);
-    msf_close(&c->msf);
-    free(c);
+    symc_writer_free(&convert->writer);
+    dbi_free(&convert->dbi);
+    info_stream_free(&convert->info);
+    msf_close(&convert->msf);
+    free(convert);
     return rc;
 }
 
 static const struct debuginfo_maker pdb_makes[] = {
-    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert_pdb},
     {.output = SYMCACHE_KIND_CFICACHE, .read_cfi = pdb_cfi_read},
     {.output = SYMCACHE_KIND_SOURCECACHE, .convert = pdb_convert_sources},
 };

@@ -24,20 +24,21 @@ struct crossref_exports {
     uint8_t *pairs; /* local, global */
 };
 
-void crossref_free(struct crossref *c)
+void crossref_free(struct crossref *crossref)
 {
     size_t i;
 
-    for (i = 0; c->exports != NULL && i < c->dbi->num_modules; i++) {
-        free(c->exports[i].pairs);
+    for (i = 0; crossref->exports != NULL && i < crossref->dbi->num_modules;
+         i++) {
+        free(crossref->exports[i].pairs);
     }
-    free(c->exports);
-    free(c->list);
-    table_free(&c->by_name);
-    memset(c, 0, sizeof(*c));
+    free(crossref->exports);
+    free(crossref->list);
+    table_free(&crossref->by_name);
+    memset(crossref, 0, sizeof(*crossref));
 }
 
-static uint64_t hash_name(const struct crossref *c, const char *name,
+static uint64_t hash_name(const struct crossref *crossref, const char *name,
                           uint32_t size)
 {
     char lower[64];
@@ -45,7 +46,7 @@ static uint64_t hash_name(const struct crossref *c, const char *name,
     uint32_t i, n;
     uint64_t h;
 
-    h = (uintptr_t)c;
+    h = (uintptr_t)crossref;
     for (; size > 0; size -= n, name += n) {
         n = size < sizeof(lower) ? size : (uint32_t)sizeof(lower);
         /* as tolower(), a call of which takes longer than 16 bytes do here */
@@ -59,14 +60,14 @@ static uint64_t hash_name(const struct crossref *c, const char *name,
 }
 
 /* Finds a module by its name.  Returns its number + 1, or 0. */
-static uint32_t find_name(const struct crossref *c, const char *name,
+static uint32_t find_name(const struct crossref *crossref, const char *name,
                           uint32_t size, uint64_t hash)
 {
     size_t found, at = 0;
     const struct dbi_module *module;
 
-    while ((found = table_next(&c->by_name, hash, &at)) != 0) {
-        module = &c->dbi->modules[found - 1];
+    while ((found = table_next(&crossref->by_name, hash, &at)) != 0) {
+        module = &crossref->dbi->modules[found - 1];
         if (module->name_size == size &&
             strncasecmp(module->name, name, size) == 0) {
             break;
@@ -75,97 +76,98 @@ static uint32_t find_name(const struct crossref *c, const char *name,
     return (uint32_t)found;
 }
 
-static int index_modules(struct crossref *c)
+static int index_modules(struct crossref *crossref)
 {
     size_t i;
     uint64_t hash;
     const struct dbi_module *module;
 
     /* if several modules have the same name, the last one is used */
-    for (i = c->dbi->num_modules; i > 0; i--) {
-        module = &c->dbi->modules[i - 1];
-        hash = hash_name(c, module->name, module->name_size);
-        if (find_name(c, module->name, module->name_size, hash) == 0 &&
-            table_add(&c->by_name, hash, i) != 0) {
+    for (i = crossref->dbi->num_modules; i > 0; i--) {
+        module = &crossref->dbi->modules[i - 1];
+        hash = hash_name(crossref, module->name, module->name_size);
+        if (find_name(crossref, module->name, module->name_size, hash) == 0 &&
+            table_add(&crossref->by_name, hash, i) != 0) {
             return -1;
         }
     }
-    c->exports = calloc(c->dbi->num_modules + 1, sizeof(*c->exports));
-    return c->exports != NULL ? 0 : -1;
+    crossref->exports =
+        calloc(crossref->dbi->num_modules + 1, sizeof(*crossref->exports));
+    return crossref->exports != NULL ? 0 : -1;
 }
 
-void crossref_module(struct crossref *c,
+void crossref_module(struct crossref *crossref,
                      const struct crossref_imports *imports)
 {
-    c->imports = *imports;
-    c->is_listed = 0;
+    crossref->imports = *imports;
+    crossref->is_listed = 0;
 }
 
 /* Lists the imports of this module, up to the first damaged one. */
-static int list_imports(struct crossref *c)
+static int list_imports(struct crossref *crossref)
 {
     uint32_t at, count, size;
     const uint8_t *p;
 
-    if (c->list == NULL) {
-        c->list = malloc(CROSSREF_IMPORTS * sizeof(*c->list));
-        if (c->list == NULL) {
+    if (crossref->list == NULL) {
+        crossref->list = malloc(CROSSREF_IMPORTS * sizeof(*crossref->list));
+        if (crossref->list == NULL) {
             return -1;
         }
     }
-    c->count = 0;
-    p = c->imports.data;
-    size = p == NULL ? 0 : c->imports.size;
-    for (at = 0; c->count < CROSSREF_IMPORTS && size - at >= 8;
+    crossref->count = 0;
+    p = crossref->imports.data;
+    size = p == NULL ? 0 : crossref->imports.size;
+    for (at = 0; crossref->count < CROSSREF_IMPORTS && size - at >= 8;
          at += 8 + 4 * count) {
         count = le32(p + at + 4);
         if (count > (size - at - 8) / 4) {
             break;
         }
-        c->list[c->count].at = at;
-        c->list[c->count++].module = UNKNOWN_MODULE;
+        crossref->list[crossref->count].at = at;
+        crossref->list[crossref->count++].module = UNKNOWN_MODULE;
     }
-    c->is_listed = 1;
+    crossref->is_listed = 1;
     return 0;
 }
 
-static uint32_t find_module(struct crossref *c, uint32_t name)
+static uint32_t find_module(struct crossref *crossref, uint32_t name)
 {
     uint32_t size, found;
     const char *text;
 
-    if (info_stream_text(c->info, name, &text, &size) != 0 ||
+    if (info_stream_text(crossref->info, name, &text, &size) != 0 ||
         size > MAX_NAME) {
         return NO_MODULE;
     }
-    c->work += size / NAME_PER_WORK;
-    found = find_name(c, text, size, hash_name(c, text, size));
+    crossref->work += size / NAME_PER_WORK;
+    found = find_name(crossref, text, size, hash_name(crossref, text, size));
     return found == 0 ? NO_MODULE : found - 1;
 }
 
 /* Finds the module that a reference refers to, and the local index there. */
-static int find_import(struct crossref *c, uint32_t reference,
+static int find_import(struct crossref *crossref, uint32_t reference,
                        uint32_t *module, uint32_t *local)
 {
     uint32_t slot, number;
     const uint8_t *p;
 
-    if (!c->is_listed && list_imports(c) != 0) {
+    if (!crossref->is_listed && list_imports(crossref) != 0) {
         return -1;
     }
     slot = (reference >> 20) & (CROSSREF_IMPORTS - 1);
     number = reference & 0xFFFFF;
-    if (slot >= c->count) {
+    if (slot >= crossref->count) {
         return -1;
     }
-    p = c->imports.data + c->list[slot].at;
+    p = crossref->imports.data + crossref->list[slot].at;
     if (number >= le32(p + 4)) {
         return -1;
     }
-    if (c->list[slot].module == UNKNOWN_MODULE) {
-        c->list[slot].module = find_module(c, le32(p));
+    if (crossref->list[slot].module == UNKNOWN_MODULE) {
+        crossref->list[slot].module = find_module(crossref, le32(p));
     }
-    *module = c->list[slot].module;
+    *module = crossref->list[slot].module;
     *local = le32(p + 8 + 4 * (size_t)number);
     return *module == NO_MODULE ? -1 : 0;
 }
@@ -185,7 +187,7 @@ static int keep_exports(struct crossref_exports *exports,
     return 0;
 }
 
-static void read_exports(struct crossref *c, uint32_t module,
+static void read_exports(struct crossref *crossref, uint32_t module,
                          struct crossref_exports *exports)
 {
     int rc;
@@ -196,7 +198,7 @@ static void read_exports(struct crossref *c, uint32_t module,
     struct msf_buffer buffer = {NULL, 0};
 
     exports->state = EXPORTS_BROKEN;
-    m = &c->dbi->modules[module];
+    m = &crossref->dbi->modules[module];
     if (m->stream == MSF_NO_STREAM) {
         return;
     }
@@ -205,11 +207,12 @@ static void read_exports(struct crossref *c, uint32_t module,
         return;
     }
     /* in the output of a linker, modules do not share their streams */
-    c->export_bytes += m->c13_bytes;
-    if (c->export_bytes > 2 * c->msf->size) {
+    crossref->export_bytes += m->c13_bytes;
+    if (crossref->export_bytes > 2 * crossref->msf->size) {
         return;
     }
-    data = msf_view(c->msf, m->stream, m->symbol_bytes, m->c13_bytes, &buffer);
+    data = msf_view(crossref->msf, m->stream, m->symbol_bytes, m->c13_bytes,
+                    &buffer);
     if (data == NULL) {
         return;
     }
@@ -245,20 +248,22 @@ static int find_export(const struct crossref_exports *exports, uint32_t local,
     return 0;
 }
 
-int crossref_resolve(struct crossref *c, uint32_t reference, uint32_t *index)
+int crossref_resolve(struct crossref *crossref, uint32_t reference,
+                     uint32_t *index)
 {
     uint32_t local, module;
 
-    c->work++;
-    if (!c->info->has_table || (c->exports == NULL && index_modules(c) != 0) ||
-        find_import(c, reference, &module, &local) != 0) {
+    crossref->work++;
+    if (!crossref->info->has_table ||
+        (crossref->exports == NULL && index_modules(crossref) != 0) ||
+        find_import(crossref, reference, &module, &local) != 0) {
         return -1;
     }
-    if (c->exports[module].state == EXPORTS_UNREAD) {
-        read_exports(c, module, &c->exports[module]);
+    if (crossref->exports[module].state == EXPORTS_UNREAD) {
+        read_exports(crossref, module, &crossref->exports[module]);
     }
-    if (c->exports[module].state != EXPORTS_READ) {
+    if (crossref->exports[module].state != EXPORTS_READ) {
         return -1;
     }
-    return find_export(&c->exports[module], local, index);
+    return find_export(&crossref->exports[module], local, index);
 }

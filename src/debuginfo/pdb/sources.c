@@ -33,9 +33,9 @@ struct sources {
     struct failure *failure;
 };
 
-static int check_status(struct sources *s, enum symc_status status)
+static int check_status(struct sources *sources, enum symc_status status)
 {
-    return failure_writer(s->failure, status);
+    return failure_writer(sources->failure, status);
 }
 
 /* Source Link ------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static void strip_text(const uint8_t **text, uint32_t *size)
     }
 }
 
-static void read_links(struct sources *s)
+static void read_links(struct sources *sources)
 {
     struct failure failure = {FAILURE_NONE, ""};
     struct msf_buffer buffer = {NULL, 0};
@@ -60,19 +60,20 @@ static void read_links(struct sources *s)
     uint32_t size;
     unsigned i;
 
-    for (i = 0; i < s->info.num_sourcelinks; i++) {
-        size = msf_stream_size(&s->msf, s->info.sourcelinks[i]);
-        text = msf_view(&s->msf, s->info.sourcelinks[i], 0, size, &buffer);
+    for (i = 0; i < sources->info.num_sourcelinks; i++) {
+        size = msf_stream_size(&sources->msf, sources->info.sourcelinks[i]);
+        text = msf_view(&sources->msf, sources->info.sourcelinks[i], 0, size,
+                        &buffer);
         if (text != NULL) {
             strip_text(&text, &size);
-            (void)source_links_add(&s->links, text, size, &failure);
+            (void)source_links_add(&sources->links, text, size, &failure);
         }
     }
     msf_buffer_free(&buffer);
 }
 
 /* Of equal patterns, those of later texts stay: the writer keeps the last. */
-static int add_links(struct sources *s)
+static int add_links(struct sources *sources)
 {
     char *pattern = NULL;
     struct symc_text text;
@@ -80,24 +81,24 @@ static int add_links(struct sources *s)
     size_t i, k;
     int rc = 0;
 
-    if (s->links.count > SOURCECACHE_LINKS_MAX) {
-        return failure_set(s->failure, FAILURE_LIMIT,
+    if (sources->links.count > SOURCECACHE_LINKS_MAX) {
+        return failure_set(sources->failure, FAILURE_LIMIT,
                            "has more than %d source links",
                            SOURCECACHE_LINKS_MAX);
     }
-    for (i = 0; i < s->links.count && rc == 0; i++) {
-        link = &s->links.links[i];
+    for (i = 0; i < sources->links.count && rc == 0; i++) {
+        link = &sources->links.links[i];
         text = link->pattern;
         pattern = malloc(text.size + 1);
         if (pattern == NULL) {
-            return failure_memory(s->failure);
+            return failure_memory(sources->failure);
         }
         for (k = 0; k < text.size; k++) {
             pattern[k] = text.data[k] == '\\' ? '/' : text.data[k];
         }
         text.data = pattern;
-        rc = check_status(
-            s, sourcecache_writer_link(&s->writer, &text, &link->url));
+        rc = check_status(sources, sourcecache_writer_link(&sources->writer,
+                                                           &text, &link->url));
         free(pattern);
     }
     return rc;
@@ -105,66 +106,71 @@ static int add_links(struct sources *s)
 
 /* the source server ------------------------------------------------------- */
 
-static int add_file(struct sources *s, size_t entry, uint32_t *files)
+static int add_file(struct sources *sources, size_t entry, uint32_t *files)
 {
     struct sourcecache_file file = {.type = SOURCECACHE_SOURCE};
     char url[SRCSRV_URL_MAX];
 
-    if (!srcsrv_part(&s->srcsrv, entry, 1, &file.path) ||
-        !srcsrv_url(&s->urls, entry, url, &file.url.size)) {
+    if (!srcsrv_part(&sources->srcsrv, entry, 1, &file.path) ||
+        !srcsrv_url(&sources->urls, entry, url, &file.url.size)) {
         return 0;
     }
     if (*files == FILES_MAX) {
-        return failure_set(s->failure, FAILURE_LIMIT,
+        return failure_set(sources->failure, FAILURE_LIMIT,
                            "has more than %d files on a source server",
                            FILES_MAX);
     }
     file.url.data = url;
-    if (check_status(s, sourcecache_writer_file(&s->writer, &file)) != 0) {
+    if (check_status(sources,
+                     sourcecache_writer_file(&sources->writer, &file)) != 0) {
         return -1;
     }
-    sourcecache_writer_status(&s->writer, (*files)++, SOURCECACHE_LINKED);
+    sourcecache_writer_status(&sources->writer, (*files)++,
+                              SOURCECACHE_LINKED);
     return 0;
 }
 
 /* Of entries with one path the last counts, here and with the writer. */
-static int add_files(struct sources *s)
+static int add_files(struct sources *sources)
 {
     uint32_t files = 0;
     size_t i;
 
-    if (srcsrv_read(&s->srcsrv, &s->msf, &s->info, false) != 0) {
-        return failure_memory(s->failure);
+    if (srcsrv_read(&sources->srcsrv, &sources->msf, &sources->info, false) !=
+        0) {
+        return failure_memory(sources->failure);
     }
-    srcsrv_urls_begin(&s->urls, &s->srcsrv);
-    for (i = 0; i < s->srcsrv.count; i++) {
-        if (add_file(s, i, &files) != 0) {
+    srcsrv_urls_begin(&sources->urls, &sources->srcsrv);
+    for (i = 0; i < sources->srcsrv.count; i++) {
+        if (add_file(sources, i, &files) != 0) {
             return -1;
         }
-        if (s->urls.work == 0) {
-            return failure_work(s->failure);
+        if (sources->urls.work == 0) {
+            return failure_work(sources->failure);
         }
     }
     return 0;
 }
 
-static int write_all(struct sources *s, const struct pdb_identity *id,
+static int write_all(struct sources *sources, const struct pdb_identity *id,
                      const struct symc_sink *sink)
 {
     struct sourcecache_identity identity = {{0}, id->age};
 
     memcpy(identity.guid, id->guid, sizeof(identity.guid));
-    if (info_stream_read(&s->info, &s->msf, s->failure) != 0 ||
-        check_status(s, sourcecache_writer_begin(
-                            &s->writer, &identity,
-                            SOURCECACHE_SLASHES | SOURCECACHE_FOLDS, sink)) !=
-            0) {
+    if (info_stream_read(&sources->info, &sources->msf, sources->failure) !=
+            0 ||
+        check_status(sources, sourcecache_writer_begin(
+                                  &sources->writer, &identity,
+                                  SOURCECACHE_SLASHES | SOURCECACHE_FOLDS,
+                                  sink)) != 0) {
         return -1;
     }
-    read_links(s);
-    return add_links(s) != 0 || add_files(s) != 0
+    read_links(sources);
+    return add_links(sources) != 0 || add_files(sources) != 0
                ? -1
-               : check_status(s, sourcecache_writer_finish(&s->writer));
+               : check_status(sources,
+                              sourcecache_writer_finish(&sources->writer));
 }
 
 int pdb_convert_sources(const uint8_t *data, size_t size,
@@ -172,18 +178,18 @@ int pdb_convert_sources(const uint8_t *data, size_t size,
                         struct debuginfo_result *result,
                         struct failure *failure)
 {
-    struct sources s = {.failure = failure};
+    struct sources sources = {.failure = failure};
     struct pdb_identity identity;
     char text[256];
     enum msf_status status;
     int rc;
 
-    status = msf_open(&s.msf, data, size, text, sizeof(text));
+    status = msf_open(&sources.msf, data, size, text, sizeof(text));
     if (status != MSF_OK) {
         return pdb_open_failed(status, text, failure);
     }
     rc = pdb_identity_read(data, size, &identity, text, sizeof(text)) == 0
-             ? write_all(&s, &identity, sink)
+             ? write_all(&sources, &identity, sink)
              : failure_set(failure, FAILURE_DAMAGED, "%s", text);
     if (rc == 0) {
         memcpy(result->guid, identity.guid, sizeof(result->guid));
@@ -192,10 +198,10 @@ int pdb_convert_sources(const uint8_t *data, size_t size,
         result->publics_only = identity.stripped != 0;
         result->has_links = identity.has_links != 0;
     }
-    sourcecache_writer_free(&s.writer);
-    source_links_free(&s.links);
-    srcsrv_free(&s.srcsrv);
-    info_stream_free(&s.info);
-    msf_close(&s.msf);
+    sourcecache_writer_free(&sources.writer);
+    source_links_free(&sources.links);
+    srcsrv_free(&sources.srcsrv);
+    info_stream_free(&sources.info);
+    msf_close(&sources.msf);
     return rc;
 }

@@ -32,11 +32,11 @@ struct lines {
     size_t size;
 };
 
-void srcsrv_free(struct srcsrv *s)
+void srcsrv_free(struct srcsrv *srcsrv)
 {
-    free(s->entries);
-    msf_buffer_free(&s->buffer);
-    memset(s, 0, sizeof(*s));
+    free(srcsrv->entries);
+    msf_buffer_free(&srcsrv->buffer);
+    memset(srcsrv, 0, sizeof(*srcsrv));
 }
 
 static bool next_line(struct lines *l)
@@ -110,15 +110,15 @@ static bool read_ini(struct lines *l, bool of_perforce)
            line_starts(l, "SRCSRV: variables --");
 }
 
-static bool read_variables(struct srcsrv *s, struct lines *l)
+static bool read_variables(struct srcsrv *srcsrv, struct lines *l)
 {
     bool has_target = false;
     size_t size;
 
-    s->variables = l->p;
+    srcsrv->variables = l->p;
     while (next_setting(l)) {
         has_target |= value_of(l, "SRCSRVTRG", &size) != NULL;
-        s->variables_size = (size_t)(l->p - s->variables);
+        srcsrv->variables_size = (size_t)(l->p - srcsrv->variables);
     }
     return has_target && line_starts(l, "SRCSRV: source files --");
 }
@@ -141,67 +141,69 @@ static int compare_entries(const void *left, const void *right)
     return rc != 0 ? rc : (a->number > b->number) - (a->number < b->number);
 }
 
-static int read_files(struct srcsrv *s, struct lines *l)
+static int read_files(struct srcsrv *srcsrv, struct lines *l)
 {
     size_t room;
     const char *star;
-    struct srcsrv_entry *e;
+    struct srcsrv_entry *entry;
 
     room = 0;
     while (next_line(l) && !line_starts(l, "SRCSRV:")) {
-        if (array_need(&s->entries, &room, s->count + 1,
-                       sizeof(*s->entries)) != 0) {
+        if (array_need(&srcsrv->entries, &room, srcsrv->count + 1,
+                       sizeof(*srcsrv->entries)) != 0) {
             return -1;
         }
         star = memchr(l->line, '*', l->size);
-        e = &s->entries[s->count];
-        e->line = l->line;
-        e->size = (uint32_t)l->size;
-        e->path_size = star == NULL ? e->size : (uint32_t)(star - l->line);
-        e->number = (uint32_t)s->count++;
+        entry = &srcsrv->entries[srcsrv->count];
+        entry->line = l->line;
+        entry->size = (uint32_t)l->size;
+        entry->path_size =
+            star == NULL ? entry->size : (uint32_t)(star - l->line);
+        entry->number = (uint32_t)srcsrv->count++;
     }
     if (!line_starts(l, "SRCSRV: end --")) {
-        s->count = 0;
+        srcsrv->count = 0;
     }
-    if (s->count > 0) {
-        qsort(s->entries, s->count, sizeof(*s->entries), compare_entries);
+    if (srcsrv->count > 0) {
+        qsort(srcsrv->entries, srcsrv->count, sizeof(*srcsrv->entries),
+              compare_entries);
     }
     return 0;
 }
 
-int srcsrv_read(struct srcsrv *s, const struct msf *msf,
+int srcsrv_read(struct srcsrv *srcsrv, const struct msf *msf,
                 const struct info_stream *info, bool of_perforce)
 {
     uint32_t size;
     struct lines l = {NULL, NULL, NULL, 0};
 
-    memset(s, 0, sizeof(*s));
+    memset(srcsrv, 0, sizeof(*srcsrv));
     size = msf_stream_size(msf, info->srcsrv_stream);
     if (size == 0) {
         return 0;
     }
-    l.p =
-        (const char *)msf_view(msf, info->srcsrv_stream, 0, size, &s->buffer);
+    l.p = (const char *)msf_view(msf, info->srcsrv_stream, 0, size,
+                                 &srcsrv->buffer);
     if (l.p == NULL || utf8_valid(l.p, size) != size) {
         return 0;
     }
     l.end = l.p + size;
-    s->size = size;
-    if (!read_ini(&l, of_perforce) || !read_variables(s, &l)) {
+    srcsrv->size = size;
+    if (!read_ini(&l, of_perforce) || !read_variables(srcsrv, &l)) {
         return 0;
     }
-    return read_files(s, &l);
+    return read_files(srcsrv, &l);
 }
 
 /* Returns part n of a line, counted from 1.  The tenth part is all of the
  * rest. */
-static const char *entry_part(const struct srcsrv_entry *e, unsigned n,
+static const char *entry_part(const struct srcsrv_entry *entry, unsigned n,
                               uint32_t *size)
 {
     const char *p, *end, *star;
 
-    p = e->line;
-    end = e->line + e->size;
+    p = entry->line;
+    end = entry->line + entry->size;
     for (; n > 1; n--) {
         p = memchr(p, '*', (size_t)(end - p));
         if (p == NULL) {
@@ -214,27 +216,27 @@ static const char *entry_part(const struct srcsrv_entry *e, unsigned n,
     return p;
 }
 
-bool srcsrv_part(const struct srcsrv *s, size_t entry, unsigned number,
+bool srcsrv_part(const struct srcsrv *srcsrv, size_t entry, unsigned number,
                  struct symc_text *text)
 {
     text->size = 0;
-    text->data = entry_part(&s->entries[entry], number, &text->size);
+    text->data = entry_part(&srcsrv->entries[entry], number, &text->size);
     return text->data != NULL;
 }
 
-bool srcsrv_variable(const struct srcsrv *s, size_t *at,
+bool srcsrv_variable(const struct srcsrv *srcsrv, size_t *at,
                      struct symc_text *name, struct symc_text *value)
 {
-    struct lines l = {s->variables, NULL, NULL, 0};
+    struct lines l = {srcsrv->variables, NULL, NULL, 0};
     const char *equals;
 
-    if (*at >= s->variables_size) {
+    if (*at >= srcsrv->variables_size) {
         return false;
     }
     l.p += *at;
-    l.end = s->variables + s->variables_size;
+    l.end = srcsrv->variables + srcsrv->variables_size;
     (void)next_line(&l);
-    *at = (size_t)(l.p - s->variables);
+    *at = (size_t)(l.p - srcsrv->variables);
     equals = memchr(l.line, '=', l.size);
     name->data = l.line;
     name->size = (uint32_t)(equals - l.line);
@@ -243,18 +245,18 @@ bool srcsrv_variable(const struct srcsrv *s, size_t *at,
     return true;
 }
 
-bool srcsrv_find(const struct srcsrv *s, const char *path, uint32_t size,
+bool srcsrv_find(const struct srcsrv *srcsrv, const char *path, uint32_t size,
                  struct srcsrv_info *info)
 {
     size_t low, high, mid;
-    const struct srcsrv_entry *e;
+    const struct srcsrv_entry *entry;
 
     low = 0;
-    high = s->count;
+    high = srcsrv->count;
     while (low < high) {
         mid = low + (high - low) / 2;
-        e = &s->entries[mid];
-        if (compare_path(e->line, e->path_size, path, size) <= 0) {
+        entry = &srcsrv->entries[mid];
+        if (compare_path(entry->line, entry->path_size, path, size) <= 0) {
             low = mid + 1;
         } else {
             high = mid;
@@ -263,11 +265,11 @@ bool srcsrv_find(const struct srcsrv *s, const char *path, uint32_t size,
     if (low == 0) {
         return false;
     }
-    e = &s->entries[low - 1];
-    if (compare_path(e->line, e->path_size, path, size) != 0) {
+    entry = &srcsrv->entries[low - 1];
+    if (compare_path(entry->line, entry->path_size, path, size) != 0) {
         return false;
     }
-    info->path = entry_part(e, 3, &info->path_size);
+    info->path = entry_part(entry, 3, &info->path_size);
     if (info->path == NULL) {
         return false;
     }
@@ -275,7 +277,7 @@ bool srcsrv_find(const struct srcsrv *s, const char *path, uint32_t size,
         info->path += 2;
         info->path_size -= 2;
     }
-    info->revision = entry_part(e, 4, &info->revision_size);
+    info->revision = entry_part(entry, 4, &info->revision_size);
     if (info->revision != NULL && info->revision_size == 0) {
         info->revision = NULL;
     }

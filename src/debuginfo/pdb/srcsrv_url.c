@@ -28,39 +28,40 @@ struct out {
     uint32_t size;
 };
 
-static bool expand_variables(struct srcsrv_url_target *t,
+static bool expand_variables(struct srcsrv_url_target *target,
                              struct symc_text text, unsigned depth,
                              struct out *out);
 
-void srcsrv_urls_begin(struct srcsrv_urls *u, const struct srcsrv *srcsrv)
+void srcsrv_urls_begin(struct srcsrv_urls *urls, const struct srcsrv *srcsrv)
 {
     struct symc_text name, value;
     size_t at = 0;
 
-    u->srcsrv = srcsrv;
-    u->count = 0;
-    u->work = WORK_BASE + WORK_PER_BYTE * (uint64_t)srcsrv->size;
-    while (u->count < SRCSRV_VARIABLES &&
+    urls->srcsrv = srcsrv;
+    urls->count = 0;
+    urls->work = WORK_BASE + WORK_PER_BYTE * (uint64_t)srcsrv->size;
+    while (urls->count < SRCSRV_VARIABLES &&
            srcsrv_variable(srcsrv, &at, &name, &value)) {
-        u->variables[u->count].name = name;
-        u->variables[u->count++].value = value;
+        urls->variables[urls->count].name = name;
+        urls->variables[urls->count++].value = value;
     }
 }
 
-static bool spend_work(struct srcsrv_urls *u, uint64_t work)
+static bool spend_work(struct srcsrv_urls *urls, uint64_t work)
 {
-    if (u->work < work) {
-        u->work = 0;
+    if (urls->work < work) {
+        urls->work = 0;
         return false;
     }
-    u->work -= work;
+    urls->work -= work;
     return true;
 }
 
-static bool put_data(struct srcsrv_url_target *t, struct out *out,
+static bool put_data(struct srcsrv_url_target *target, struct out *out,
                      const char *data, uint32_t size)
 {
-    if (size > SRCSRV_URL_MAX - out->size || !spend_work(t->urls, size + 1)) {
+    if (size > SRCSRV_URL_MAX - out->size ||
+        !spend_work(target->urls, size + 1)) {
         return false;
     }
     memcpy(out->data + out->size, data, size);
@@ -94,24 +95,24 @@ static unsigned part_number(struct symc_text name)
 }
 
 /* Gets the value of a variable.  Returns false if it is unknown. */
-static bool find_variable(struct srcsrv_url_target *t, struct symc_text name,
-                          struct symc_text *value)
+static bool find_variable(struct srcsrv_url_target *target,
+                          struct symc_text name, struct symc_text *value)
 {
-    const struct srcsrv_urls *u = t->urls;
+    const struct srcsrv_urls *urls = target->urls;
     unsigned number = part_number(name);
     size_t i;
 
     if (number > 0) {
-        return srcsrv_part(u->srcsrv, t->entry, number, value);
+        return srcsrv_part(urls->srcsrv, target->entry, number, value);
     }
-    if (!spend_work(t->urls, u->count + 1)) {
+    if (!spend_work(target->urls, urls->count + 1)) {
         return false;
     }
-    for (i = 0; i < u->count; i++) {
-        if (u->variables[i].name.size == name.size &&
-            strncasecmp(u->variables[i].name.data, name.data, name.size) ==
+    for (i = 0; i < urls->count; i++) {
+        if (urls->variables[i].name.size == name.size &&
+            strncasecmp(urls->variables[i].name.data, name.data, name.size) ==
                 0) {
-            *value = u->variables[i].value;
+            *value = urls->variables[i].value;
             return true;
         }
     }
@@ -138,7 +139,7 @@ static bool function_argument(struct symc_text text, struct symc_text *inside)
     return false;
 }
 
-static bool call_function(struct srcsrv_url_target *t,
+static bool call_function(struct srcsrv_url_target *target,
                           struct symc_text function, struct symc_text text,
                           unsigned depth, struct out *out)
 {
@@ -147,14 +148,14 @@ static bool call_function(struct srcsrv_url_target *t,
     struct symc_text value;
     uint32_t i, from = 0;
 
-    if (!expand_variables(t, text, depth, &made)) {
+    if (!expand_variables(target, text, depth, &made)) {
         return false;
     }
     if (is_variable(function, "fnvar")) {
         text.data = data;
         text.size = made.size;
-        return find_variable(t, text, &value) &&
-               expand_variables(t, value, depth, out);
+        return find_variable(target, text, &value) &&
+               expand_variables(target, value, depth, out);
     }
     for (i = 0; i < made.size; i++) {
         if (is_variable(function, "fnbksl")) {
@@ -163,7 +164,7 @@ static bool call_function(struct srcsrv_url_target *t,
             from = i + 1;
         }
     }
-    return put_data(t, out, data + from, made.size - from);
+    return put_data(target, out, data + from, made.size - from);
 }
 
 static bool is_function(struct symc_text name)
@@ -175,8 +176,9 @@ static bool is_function(struct symc_text name)
 /* Writes the value of the name after a "%", up to the end of the name or its
  * argument, and moves the text past it.  A "%" of an escape in a URL, such as
  * "%20", stays. */
-static bool expand_name(struct srcsrv_url_target *t, struct symc_text *text,
-                        unsigned depth, struct out *out)
+static bool expand_name(struct srcsrv_url_target *target,
+                        struct symc_text *text, unsigned depth,
+                        struct out *out)
 {
     struct symc_text name = {text->data, 0}, value, inside;
     const char *end = memchr(text->data, '%', text->size);
@@ -188,19 +190,19 @@ static bool expand_name(struct srcsrv_url_target *t, struct symc_text *text,
         if (is_function(name) && function_argument(value, &inside)) {
             text->data = inside.data + inside.size + 1;
             text->size = value.size - inside.size - 2;
-            return call_function(t, name, inside, depth, out);
+            return call_function(target, name, inside, depth, out);
         }
-        if (find_variable(t, name, &inside)) {
+        if (find_variable(target, name, &inside)) {
             *text = value;
-            return expand_variables(t, inside, depth, out);
+            return expand_variables(target, inside, depth, out);
         }
     }
     return text->size >= 2 && hex_digit(text->data[0]) >= 0 &&
-           hex_digit(text->data[1]) >= 0 && put_data(t, out, "%", 1);
+           hex_digit(text->data[1]) >= 0 && put_data(target, out, "%", 1);
 }
 
 /* Writes a text with the values of its variables. */
-static bool expand_variables(struct srcsrv_url_target *t,
+static bool expand_variables(struct srcsrv_url_target *target,
                              struct symc_text text, unsigned depth,
                              struct out *out)
 {
@@ -213,7 +215,7 @@ static bool expand_variables(struct srcsrv_url_target *t,
     while (text.size > 0) {
         percent = memchr(text.data, '%', text.size);
         n = percent == NULL ? text.size : (uint32_t)(percent - text.data);
-        if (!put_data(t, out, text.data, n)) {
+        if (!put_data(target, out, text.data, n)) {
             return false;
         }
         text.data += n;
@@ -221,7 +223,7 @@ static bool expand_variables(struct srcsrv_url_target *t,
         if (percent != NULL) {
             text.data++;
             text.size--;
-            if (!expand_name(t, &text, depth - 1, out)) {
+            if (!expand_name(target, &text, depth - 1, out)) {
                 return false;
             }
         }
@@ -229,17 +231,17 @@ static bool expand_variables(struct srcsrv_url_target *t,
     return true;
 }
 
-bool srcsrv_url(struct srcsrv_urls *u, size_t entry, char url[SRCSRV_URL_MAX],
-                uint32_t *size)
+bool srcsrv_url(struct srcsrv_urls *urls, size_t entry,
+                char url[SRCSRV_URL_MAX], uint32_t *size)
 {
     static const struct symc_text name = {"SRCSRVTRG", 9};
-    struct srcsrv_url_target t = {u, entry};
+    struct srcsrv_url_target target = {urls, entry};
     struct out out = {url, 0};
     struct symc_text value;
     uint32_t i;
 
-    if (!find_variable(&t, name, &value) ||
-        !expand_variables(&t, value, DEPTH, &out) ||
+    if (!find_variable(&target, name, &value) ||
+        !expand_variables(&target, value, DEPTH, &out) ||
         !((out.size > 7 && strncasecmp(url, "http://", 7) == 0) ||
           (out.size > 8 && strncasecmp(url, "https://", 8) == 0))) {
         return false;

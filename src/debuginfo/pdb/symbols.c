@@ -71,16 +71,16 @@ struct pdb_symbol_walk {
     struct procedure last;
 };
 
-void pdb_symbols_free(struct pdb_symbols *s)
+void pdb_symbols_free(struct pdb_symbols *symbols)
 {
-    inlinees_free(&s->inlinees);
-    lines_list_free(&s->list);
-    arena_free(&s->info);
-    free(s->id_functions);
-    free(s->nodes);
-    free(s->open);
-    free(s->procedures);
-    memset(s, 0, sizeof(*s));
+    inlinees_free(&symbols->inlinees);
+    lines_list_free(&symbols->list);
+    arena_free(&symbols->info);
+    free(symbols->id_functions);
+    free(symbols->nodes);
+    free(symbols->open);
+    free(symbols->procedures);
+    memset(symbols, 0, sizeof(*symbols));
 }
 
 /* The effect of a record; most kinds have none. */
@@ -141,29 +141,30 @@ static unsigned deeds_of(uint32_t kind)
 
 /* trees ------------------------------------------------------------------- */
 
-static void add_child(struct pdb_symbols *s, uint32_t parent, uint32_t child)
+static void add_child(struct pdb_symbols *symbols, uint32_t parent,
+                      uint32_t child)
 {
     struct symc_function *p;
 
-    p = &s->nodes[parent];
+    p = &symbols->nodes[parent];
     if (p->first_child == SYMC_NONE) {
         p->first_child = child;
     } else {
-        s->nodes[p->last_child].next = child;
+        symbols->nodes[p->last_child].next = child;
     }
     p->last_child = child;
 }
 
-static int deliver_function(struct pdb_symbols *s, uint32_t node,
+static int deliver_function(struct pdb_symbols *symbols, uint32_t node,
                             struct failure *failure)
 {
     struct symc_tree tree;
 
-    tree.nodes = s->nodes;
-    tree.lines = s->list.data;
-    tree.sources = s->lines->sources->list;
+    tree.nodes = symbols->nodes;
+    tree.lines = symbols->list.data;
+    tree.sources = symbols->lines->sources->list;
     return failure_writer(failure,
-                          symc_writer_function(s->writer, &tree, node));
+                          symc_writer_function(symbols->writer, &tree, node));
 }
 
 /*
@@ -171,85 +172,86 @@ static int deliver_function(struct pdb_symbols *s, uint32_t node,
  * An inlined function becomes a child of the one around it, even if that stays
  * open.  Any other function is complete and goes to the writer.
  */
-static int close_functions(struct pdb_symbols *s, long depth,
+static int close_functions(struct pdb_symbols *symbols, long depth,
                            struct failure *failure)
 {
     long at;
     uint32_t node, child;
 
     child = SYMC_NONE;
-    while (s->num_open > 0) {
-        node = s->open[s->num_open - 1].node;
-        at = s->open[s->num_open - 1].depth;
+    while (symbols->num_open > 0) {
+        node = symbols->open[symbols->num_open - 1].node;
+        at = symbols->open[symbols->num_open - 1].depth;
         if (child != SYMC_NONE) {
-            add_child(s, node, child);
+            add_child(symbols, node, child);
             child = SYMC_NONE;
         }
         if (at < depth) {
             return 0;
         }
-        s->num_open--;
-        if (s->nodes[node].is_inline) {
+        symbols->num_open--;
+        if (symbols->nodes[node].is_inline) {
             child = node;
-        } else if (deliver_function(s, node, failure) != 0) {
+        } else if (deliver_function(symbols, node, failure) != 0) {
             return -1;
         }
     }
-    s->num_nodes = 0;
-    s->list.count = 0;
-    s->last_memo = NULL;
-    arena_reset(&s->info);
+    symbols->num_nodes = 0;
+    symbols->list.count = 0;
+    symbols->last_memo = NULL;
+    arena_reset(&symbols->info);
     return 0;
 }
 
 /* Returns the place of the next function, all zero, or NULL if memory runs
  * out.  It is filled there: a copy would wait for its parts. */
-static struct symc_function *next_node(struct pdb_symbols *s)
+static struct symc_function *next_node(struct pdb_symbols *symbols)
 {
-    if (s->num_nodes >= SYMC_NONE ||
-        array_need(&s->nodes, &s->node_room, s->num_nodes + 1,
-                   sizeof(*s->nodes)) != 0) {
+    if (symbols->num_nodes >= SYMC_NONE ||
+        array_need(&symbols->nodes, &symbols->node_room,
+                   symbols->num_nodes + 1, sizeof(*symbols->nodes)) != 0) {
         return NULL;
     }
-    return memset(&s->nodes[s->num_nodes], 0, sizeof(*s->nodes));
+    return memset(&symbols->nodes[symbols->num_nodes], 0,
+                  sizeof(*symbols->nodes));
 }
 
 /* Opens the function in the place of the next one. */
-static int open_function(struct pdb_symbols *s, long depth, size_t first_line,
-                         struct failure *failure)
+static int open_function(struct pdb_symbols *symbols, long depth,
+                         size_t first_line, struct failure *failure)
 {
-    struct symc_function *f = &s->nodes[s->num_nodes];
+    struct symc_function *f = &symbols->nodes[symbols->num_nodes];
 
-    lines_clip(&s->list, first_line, f->address, f->size);
+    lines_clip(&symbols->list, first_line, f->address, f->size);
     f->first_line = (uint32_t)first_line;
-    f->num_lines = (uint32_t)(s->list.count - first_line);
+    f->num_lines = (uint32_t)(symbols->list.count - first_line);
     f->first_child = f->last_child = f->next = SYMC_NONE;
-    if (s->list.count >= SYMC_NONE ||
-        array_need(&s->open, &s->open_room, s->num_open + 1,
-                   sizeof(*s->open)) != 0) {
+    if (symbols->list.count >= SYMC_NONE ||
+        array_need(&symbols->open, &symbols->open_room, symbols->num_open + 1,
+                   sizeof(*symbols->open)) != 0) {
         return failure_memory(failure);
     }
-    s->open[s->num_open].depth = depth;
-    s->open[s->num_open].node = (uint32_t)s->num_nodes;
-    s->num_nodes++;
-    s->num_open++;
+    symbols->open[symbols->num_open].depth = depth;
+    symbols->open[symbols->num_open].node = (uint32_t)symbols->num_nodes;
+    symbols->num_nodes++;
+    symbols->num_open++;
     return 0;
 }
 
-static int keep_text(struct pdb_symbols *s, struct symc_name *to)
+static int keep_text(struct pdb_symbols *symbols, struct symc_name *to)
 {
     char *p;
     const struct text *text;
 
-    text = &s->names->text;
-    p = arena_take(&s->info, text->size + 1);
+    text = &symbols->names->text;
+    p = arena_take(&symbols->info, text->size + 1);
     if (p == NULL) {
         return -1;
     }
     memcpy(p, text->data == NULL ? "" : text->data, text->size);
     to->data = p;
     to->size = (uint32_t)text->size;
-    symc_writer_expect(s->writer, to);
+    symc_writer_expect(symbols->writer, to);
     return 0;
 }
 
@@ -277,24 +279,24 @@ static int read_name(uint32_t kind, const uint8_t *p, uint32_t size,
     return 0;
 }
 
-static int parse_procedure(const struct pdb_symbol_record *r,
+static int parse_procedure(const struct pdb_symbol_record *symbol,
                            struct procedure *procedure)
 {
-    if (r->size < 35 ||
-        read_name(r->kind, r->data + 35, r->size - 35, procedure) != 0) {
+    if (symbol->size < 35 || read_name(symbol->kind, symbol->data + 35,
+                                       symbol->size - 35, procedure) != 0) {
         return -1;
     }
-    procedure->length = le32(r->data + 12);
-    procedure->type = le32(r->data + 24);
-    procedure->offset = le32(r->data + 28);
-    procedure->section = le16(r->data + 32);
+    procedure->length = le32(symbol->data + 12);
+    procedure->type = le32(symbol->data + 24);
+    procedure->offset = le32(symbol->data + 28);
+    procedure->section = le16(symbol->data + 32);
     return 0;
 }
 
 /* Opens the function of a procedure, or of a separated part of one; section,
  * offset and length are those of the part then.  Returns 1, 0 if it has no
  * address, or -1 on failure. */
-static int add_procedure(struct pdb_symbols *s,
+static int add_procedure(struct pdb_symbols *symbols,
                          const struct procedure *procedure, uint32_t section,
                          uint32_t offset, uint32_t length, long depth,
                          struct failure *failure)
@@ -303,10 +305,10 @@ static int add_procedure(struct pdb_symbols *s,
     uint32_t address;
     struct symc_function *f;
 
-    if (!address_find(s->addresses, section, offset, &address)) {
+    if (!address_find(symbols->addresses, section, offset, &address)) {
         return 0;
     }
-    f = next_node(s);
+    f = next_node(symbols);
     if (f == NULL) {
         return failure_memory(failure);
     }
@@ -314,29 +316,32 @@ static int add_procedure(struct pdb_symbols *s,
     f->size = length;
     f->name.data = procedure->name;
     f->name.size = procedure->name_size;
-    if (function_name_function(s->names, procedure->name, procedure->name_size,
+    if (function_name_function(symbols->names, procedure->name,
+                               procedure->name_size,
                                procedure->type) == TYPE_TEXT_OK &&
-        keep_text(s, &f->name) != 0) {
+        keep_text(symbols, &f->name) != 0) {
         return failure_memory(failure);
     }
-    first = s->list.count;
-    if (lines_of_procedure(s->lines, section, offset, &s->list) != 0 ||
-        lines_tidy(&s->list, first) != 0) {
-        return failure_at(failure, s->stream, 0, "lines of a procedure");
+    first = symbols->list.count;
+    if (lines_of_procedure(symbols->lines, section, offset, &symbols->list) !=
+            0 ||
+        lines_tidy(&symbols->list, first) != 0) {
+        return failure_at(failure, symbols->stream, 0, "lines of a procedure");
     }
-    return open_function(s, depth, first, failure) != 0 ? -1 : 1;
+    return open_function(symbols, depth, first, failure) != 0 ? -1 : 1;
 }
 
-static int push_enclosing_procedure(struct pdb_symbols *s, long depth,
+static int push_enclosing_procedure(struct pdb_symbols *symbols, long depth,
                                     const struct procedure *procedure)
 {
     struct enclosing_procedure *enclosing;
 
-    if (array_need(&s->procedures, &s->procedure_room, s->num_procedures + 1,
-                   sizeof(*s->procedures)) != 0) {
+    if (array_need(&symbols->procedures, &symbols->procedure_room,
+                   symbols->num_procedures + 1,
+                   sizeof(*symbols->procedures)) != 0) {
         return -1;
     }
-    enclosing = &s->procedures[s->num_procedures++];
+    enclosing = &symbols->procedures[symbols->num_procedures++];
     enclosing->depth = depth;
     enclosing->section = procedure->section;
     enclosing->offset = procedure->offset;
@@ -348,18 +353,18 @@ static int push_enclosing_procedure(struct pdb_symbols *s, long depth,
 
 /* Gets the name of an inlined function.  Most are needed many times, so the
  * results are kept. */
-static int name_inlinee(struct pdb_symbols *s, uint32_t id,
+static int name_inlinee(struct pdb_symbols *symbols, uint32_t id,
                         struct symc_function *f)
 {
     uint32_t index, number, *memo;
 
     memo = NULL;
-    if (function_name_resolve(s->names, id, &index) != 0) {
+    if (function_name_resolve(symbols->names, id, &index) != 0) {
         return -1;
     }
-    number = index - s->names->ids.first;
-    if (s->names->ids.first != 0 && number < s->num_id_functions) {
-        memo = &s->id_functions[number];
+    number = index - symbols->names->ids.first;
+    if (symbols->names->ids.first != 0 && number < symbols->num_id_functions) {
+        memo = &symbols->id_functions[number];
         if (*memo == NAME_FAILED) {
             return -1;
         }
@@ -368,34 +373,34 @@ static int name_inlinee(struct pdb_symbols *s, uint32_t id,
             return 0;
         }
     }
-    if (memo != NULL && s->last_memo == memo) {
+    if (memo != NULL && symbols->last_memo == memo) {
         f->memo = memo;
-        f->name = s->last_name;
+        f->name = symbols->last_name;
         return 0;
     }
-    if (function_name_id(s->names, index) != TYPE_TEXT_OK) {
+    if (function_name_id(symbols->names, index) != TYPE_TEXT_OK) {
         /* remember this, unless the types are damaged: then a later attempt
          * may find the name (see reach() in types.c) */
-        if (memo != NULL && !s->names->is_local &&
-            s->names->ids.num_damages == 0 &&
-            s->names->types.num_damages == 0) {
+        if (memo != NULL && !symbols->names->is_local &&
+            symbols->names->ids.num_damages == 0 &&
+            symbols->names->types.num_damages == 0) {
             *memo = NAME_FAILED;
         }
         return -1;
     }
-    f->memo = s->names->is_local ? NULL : memo;
-    if (keep_text(s, &f->name) != 0) {
+    f->memo = symbols->names->is_local ? NULL : memo;
+    if (keep_text(symbols, &f->name) != 0) {
         return -1;
     }
-    s->last_memo = f->memo;
-    s->last_name = f->name;
+    symbols->last_memo = f->memo;
+    symbols->last_name = f->name;
     return 0;
 }
 
 /* As add_procedure(), for an inlined call.  Returns 0 also if the call is
  * damaged or has no code. */
-static int add_inlinee(struct pdb_symbols *s,
-                       const struct pdb_symbol_record *r, long depth,
+static int add_inlinee(struct pdb_symbols *symbols,
+                       const struct pdb_symbol_record *symbol, long depth,
                        struct failure *failure)
 {
     size_t first;
@@ -406,35 +411,36 @@ static int add_inlinee(struct pdb_symbols *s,
     const struct symc_line *last;
     struct symc_function *f;
 
-    if (s->num_procedures == 0) {
-        return failure_at(failure, s->stream, 0,
+    if (symbols->num_procedures == 0) {
+        return failure_at(failure, symbols->stream, 0,
                           "an inlined call outside of procedures");
     }
-    enclosing = &s->procedures[s->num_procedures - 1];
-    skip = r->kind == S_INLINESITE2 ? 16 : 12;
-    id = le32(r->data + 8);
-    entry = inlinees_find(&s->inlinees, id);
+    enclosing = &symbols->procedures[symbols->num_procedures - 1];
+    skip = symbol->kind == S_INLINESITE2 ? 16 : 12;
+    id = le32(symbol->data + 8);
+    entry = inlinees_find(&symbols->inlinees, id);
     if (entry == NULL) {
         return 0;
     }
-    f = next_node(s);
+    f = next_node(symbols);
     if (f == NULL) {
         return failure_memory(failure);
     }
-    first = s->list.count;
-    if (inlinees_lines(s->lines, entry, r->data + skip, r->size - skip,
-                       enclosing->section, enclosing->offset, &s->list) != 0 ||
-        lines_tidy(&s->list, first) != 0 || s->list.count == first ||
-        name_inlinee(s, id, f) != 0) {
-        s->list.count = first;
+    first = symbols->list.count;
+    if (inlinees_lines(symbols->lines, entry, symbol->data + skip,
+                       symbol->size - skip, enclosing->section,
+                       enclosing->offset, &symbols->list) != 0 ||
+        lines_tidy(&symbols->list, first) != 0 ||
+        symbols->list.count == first || name_inlinee(symbols, id, f) != 0) {
+        symbols->list.count = first;
         return 0;
     }
-    last = &s->list.data[s->list.count - 1];
+    last = &symbols->list.data[symbols->list.count - 1];
     end = last->address + (last->size == SYMC_NO_SIZE ? 1 : last->size);
     f->is_inline = 1;
-    f->address = s->list.data[first].address;
+    f->address = symbols->list.data[first].address;
     f->size = end - f->address;
-    return open_function(s, depth, first, failure) != 0 ? -1 : 1;
+    return open_function(symbols, depth, first, failure) != 0 ? -1 : 1;
 }
 
 /* the walk
@@ -442,123 +448,129 @@ static int add_inlinee(struct pdb_symbols *s,
 
 /* Reads one record.  Returns 1 if it opened a function or is not one, 0 if
  * what is nested in it must be skipped, or -1 on failure. */
-static int take_record(struct pdb_symbols *s, struct pdb_symbol_walk *w,
-                       const struct pdb_symbol_record *r,
+static int take_record(struct pdb_symbols *symbols,
+                       struct pdb_symbol_walk *walk,
+                       const struct pdb_symbol_record *symbol,
                        struct failure *failure)
 {
     const uint8_t *p;
     struct procedure procedure;
 
-    p = r->data;
-    if ((deeds_of(r->kind) & PROCEDURE) != 0) {
-        if (parse_procedure(r, &procedure) != 0) {
+    p = symbol->data;
+    if ((deeds_of(symbol->kind) & PROCEDURE) != 0) {
+        if (parse_procedure(symbol, &procedure) != 0) {
             return 1;
         }
-        if (push_enclosing_procedure(s, w->depth, &procedure) != 0) {
+        if (push_enclosing_procedure(symbols, walk->depth, &procedure) != 0) {
             return failure_memory(failure);
         }
-        w->last = procedure;
-        w->has_last = 1;
-        return add_procedure(s, &procedure, procedure.section,
-                             procedure.offset, procedure.length, w->depth,
+        walk->last = procedure;
+        walk->has_last = 1;
+        return add_procedure(symbols, &procedure, procedure.section,
+                             procedure.offset, procedure.length, walk->depth,
                              failure);
     }
-    if (r->kind == S_SEPCODE) {
-        if (r->size < 28 || !w->has_last || le32(p + 20) != w->last.offset ||
-            le16(p + 26) != w->last.section) {
+    if (symbol->kind == S_SEPCODE) {
+        if (symbol->size < 28 || !walk->has_last ||
+            le32(p + 20) != walk->last.offset ||
+            le16(p + 26) != walk->last.section) {
             return 1;
         }
-        return add_procedure(s, &w->last, le16(p + 24), le32(p + 16),
-                             le32(p + 8), w->depth, failure);
+        return add_procedure(symbols, &walk->last, le16(p + 24), le32(p + 16),
+                             le32(p + 8), walk->depth, failure);
     }
-    if ((r->kind == S_INLINESITE && r->size >= 12) ||
-        (r->kind == S_INLINESITE2 && r->size >= 16)) {
-        return add_inlinee(s, r, w->depth, failure);
+    if ((symbol->kind == S_INLINESITE && symbol->size >= 12) ||
+        (symbol->kind == S_INLINESITE2 && symbol->size >= 16)) {
+        return add_inlinee(symbols, symbol, walk->depth, failure);
     }
     return 1;
 }
 
-static int walk_record(struct pdb_symbols *s, struct pdb_symbol_walk *w,
-                       const struct pdb_symbol_record *r,
+static int walk_record(struct pdb_symbols *symbols,
+                       struct pdb_symbol_walk *walk,
+                       const struct pdb_symbol_record *symbol,
                        struct failure *failure)
 {
     int rc, closes;
     unsigned does;
 
-    does = deeds_of(r->kind);
-    w->depth += w->opens;
-    w->opens = (does & OPENS) != 0;
+    does = deeds_of(symbol->kind);
+    walk->depth += walk->opens;
+    walk->opens = (does & OPENS) != 0;
     closes = (does & CLOSES) != 0;
     if (closes) {
-        w->depth--;
-        if (s->num_procedures > 0 &&
-            s->procedures[s->num_procedures - 1].depth >= w->depth) {
-            s->num_procedures--;
+        walk->depth--;
+        if (symbols->num_procedures > 0 &&
+            symbols->procedures[symbols->num_procedures - 1].depth >=
+                walk->depth) {
+            symbols->num_procedures--;
         }
     }
-    if (w->is_skipping && w->depth > w->skipped) {
+    if (walk->is_skipping && walk->depth > walk->skipped) {
         return 0;
     }
-    w->is_skipping = 0;
+    walk->is_skipping = 0;
     if (closes) {
-        return close_functions(s, w->depth, failure);
+        return close_functions(symbols, walk->depth, failure);
     }
-    rc = take_record(s, w, r, failure);
+    rc = take_record(symbols, walk, symbol, failure);
     if (rc == 0) {
-        w->is_skipping = 1;
-        w->skipped = w->depth;
+        walk->is_skipping = 1;
+        walk->skipped = walk->depth;
     }
     return rc < 0 ? -1 : 0;
 }
 
-static int walk_records(struct pdb_symbols *s, const uint8_t *data,
+static int walk_records(struct pdb_symbols *symbols, const uint8_t *data,
                         uint32_t size, struct failure *failure)
 {
     uint32_t at, length;
-    struct pdb_symbol_walk w;
-    struct pdb_symbol_record r;
+    struct pdb_symbol_walk walk;
+    struct pdb_symbol_record symbol;
 
-    memset(&w, 0, sizeof(w));
+    memset(&walk, 0, sizeof(walk));
     for (at = 4; at < size; at += 2 + length) {
         length = size - at < 4 ? 0 : le16(data + at);
         prefetch(data + at, PREFETCH_AHEAD);
         if (length < 2 || length > size - at - 2) {
-            return failure_at(failure, s->stream, at, "symbol record");
+            return failure_at(failure, symbols->stream, at, "symbol record");
         }
-        r.kind = le16(data + at + 2);
-        r.data = data + at + 4;
-        r.size = length - 2;
+        symbol.kind = le16(data + at + 2);
+        symbol.data = data + at + 4;
+        symbol.size = length - 2;
         /* most records neither open nor close a scope, nor have code */
-        if (deeds_of(r.kind) == 0) {
+        if (deeds_of(symbol.kind) == 0) {
             continue;
         }
-        if (walk_record(s, &w, &r, failure) != 0) {
+        if (walk_record(symbols, &walk, &symbol, failure) != 0) {
             return -1;
         }
-        if (s->lines->count + s->names->work + s->names->crossref.work >
-            s->work_limit) {
+        if (symbols->lines->count + symbols->names->work +
+                symbols->names->crossref.work >
+            symbols->work_limit) {
             return failure_work(failure);
         }
     }
     return 0;
 }
 
-int pdb_symbols_read(struct pdb_symbols *s, const uint8_t *data, uint32_t size,
-                     struct failure *failure)
+int pdb_symbols_read(struct pdb_symbols *symbols, const uint8_t *data,
+                     uint32_t size, struct failure *failure)
 {
     int rc;
 
-    s->num_nodes = s->num_open = s->num_procedures = s->list.count = 0;
-    s->last_memo = NULL;
-    arena_reset(&s->info);
+    symbols->num_nodes = symbols->num_open = symbols->num_procedures =
+        symbols->list.count = 0;
+    symbols->last_memo = NULL;
+    arena_reset(&symbols->info);
     if (size > 0 && (size < 4 || le32(data) != FUNCTION_NAME_C13)) {
-        return failure_at(failure, s->stream, 0,
+        return failure_at(failure, symbols->stream, 0,
                           "symbols of an unknown format");
     }
-    if (inlinees_open(&s->inlinees, s->lines) != 0) {
-        return failure_at(failure, s->stream, 0, "table of inlinees");
+    if (inlinees_open(&symbols->inlinees, symbols->lines) != 0) {
+        return failure_at(failure, symbols->stream, 0, "table of inlinees");
     }
-    crossref_module(&s->names->crossref, &s->lines->imports);
-    rc = walk_records(s, data, size, failure);
-    return rc != 0 ? rc : close_functions(s, 0, failure);
+    crossref_module(&symbols->names->crossref, &symbols->lines->imports);
+    rc = walk_records(symbols, data, size, failure);
+    return rc != 0 ? rc : close_functions(symbols, 0, failure);
 }

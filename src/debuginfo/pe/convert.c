@@ -32,9 +32,9 @@ static struct dwarf_found find_section(const void *image, const char *name)
     return pe_section_find(image, name);
 }
 
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
+static int convert_pe(const uint8_t *data, size_t size,
+                      const struct symc_sink *sink,
+                      struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
     struct pe_image image;
@@ -70,7 +70,7 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker pe_makes[] = {
-    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert_pe},
     {.output = SYMCACHE_KIND_CFICACHE, .read_cfi = pe_cfi_read},
     {.output = SYMCACHE_KIND_CODECACHE, .convert = pe_code_convert},
 };

@@ -22,44 +22,45 @@ struct exports {
     uint32_t num_addresses;
 };
 
-static uint64_t offset_of(struct exports *e, uint32_t address)
+static uint64_t offset_of(struct exports *exports, uint32_t address)
 {
     struct pe_part part;
 
-    if (address < e->part.begin || address >= e->part.end) {
-        symbol_list_work(e->symbols, e->image->num_sections);
-        if (!pe_image_part(e->image, address, &part)) {
+    if (address < exports->part.begin || address >= exports->part.end) {
+        symbol_list_work(exports->symbols, exports->image->num_sections);
+        if (!pe_image_part(exports->image, address, &part)) {
             return PE_NO_OFFSET;
         }
-        e->part = part;
+        exports->part = part;
     }
-    return e->part.offset + (address - e->part.begin);
+    return exports->part.offset + (address - exports->part.begin);
 }
 
 /* Returns the text at an address, or NULL. */
-static const char *text_at(struct exports *e, uint32_t address,
+static const char *text_at(struct exports *exports, uint32_t address,
                            uint32_t *size)
 {
-    return symbol_list_text(e->symbols, e->image->data, e->image->size,
-                            offset_of(e, address), size);
+    return symbol_list_text(exports->symbols, exports->image->data,
+                            exports->image->size, offset_of(exports, address),
+                            size);
 }
 
 /* Returns bytes of entry i of a table, or NULL. */
-static const uint8_t *table_entry(const struct exports *e, uint64_t table,
-                                  uint64_t i, unsigned size)
+static const uint8_t *table_entry(const struct exports *exports,
+                                  uint64_t table, uint64_t i, unsigned size)
 {
     return table != PE_NO_OFFSET
-               ? pe_image_at(e->image, table + i * size, size)
+               ? pe_image_at(exports->image, table + i * size, size)
                : NULL;
 }
 
 /* Can the text of a forwarder, such as NTDLL.RtlAllocateHeap or A.#12, be
  * understood? */
-static bool is_forwarder(struct exports *e, uint32_t address)
+static bool is_forwarder(struct exports *exports, uint32_t address)
 {
     uint32_t size;
     uint64_t ordinal = 0;
-    const char *dot, *p, *end, *text = text_at(e, address, &size);
+    const char *dot, *p, *end, *text = text_at(exports, address, &size);
 
     dot = text != NULL ? memchr(text, '.', size) : NULL;
     if (dot == NULL || dot + 1 == text + size) {
@@ -81,27 +82,28 @@ static bool is_forwarder(struct exports *e, uint32_t address)
 }
 
 /* Adds the export of name i, if it has an address. */
-static int take_export(struct exports *e, uint32_t i, struct failure *failure)
+static int take_export(struct exports *exports, uint32_t i,
+                       struct failure *failure)
 {
     uint32_t address, size;
     const char *text;
-    const uint8_t *p, *name = table_entry(e, e->names, i, 4);
+    const uint8_t *p, *name = table_entry(exports, exports->names, i, 4);
 
-    p = table_entry(e, e->ordinals, i, 2);
-    if (name == NULL || p == NULL || le16(p) >= e->num_addresses) {
+    p = table_entry(exports, exports->ordinals, i, 2);
+    if (name == NULL || p == NULL || le16(p) >= exports->num_addresses) {
         return 0;
     }
-    p = table_entry(e, e->addresses, le16(p), 4);
+    p = table_entry(exports, exports->addresses, le16(p), 4);
     if (p == NULL) {
         return 0;
     }
     address = le32(p);
-    if (address >= e->directory && address < e->end &&
-        !is_forwarder(e, address)) {
+    if (address >= exports->directory && address < exports->end &&
+        !is_forwarder(exports, address)) {
         return 0;
     }
-    text = text_at(e, le32(name), &size);
-    return symbol_list_add(e->symbols, address, 0, text,
+    text = text_at(exports, le32(name), &size);
+    return symbol_list_add(exports->symbols, address, 0, text,
                            text != NULL ? size : 0, failure);
 }
 
@@ -112,14 +114,14 @@ int pe_exports_read(const struct pe_image *image, struct symbol_list *symbols,
     const uint8_t *p;
     uint32_t i, size = 0;
     uint64_t offset;
-    struct exports e = {.image = image, .symbols = symbols};
+    struct exports exports = {.image = image, .symbols = symbols};
 
-    if (!pe_image_directory(image, PE_EXPORTS, &e.directory, &size) &&
+    if (!pe_image_directory(image, PE_EXPORTS, &exports.directory, &size) &&
         size == 0) {
         return 0;
     }
-    e.end = (uint64_t)e.directory + size;
-    offset = offset_of(&e, e.directory);
+    exports.end = (uint64_t)exports.directory + size;
+    offset = offset_of(&exports, exports.directory);
     p = offset != PE_NO_OFFSET
             ? pe_image_at(image, offset, EXPORT_DIRECTORY)
             : NULL;
@@ -127,19 +129,19 @@ int pe_exports_read(const struct pe_image *image, struct symbol_list *symbols,
         le32(p + 24) > image->size) {
         return 0;
     }
-    e.num_addresses = le32(p + 20);
-    e.num_names = le32(p + 24);
-    e.addresses = offset_of(&e, le32(p + 28));
-    e.names = offset_of(&e, le32(p + 32));
-    e.ordinals = offset_of(&e, le32(p + 36));
+    exports.num_addresses = le32(p + 20);
+    exports.num_names = le32(p + 24);
+    exports.addresses = offset_of(&exports, le32(p + 28));
+    exports.names = offset_of(&exports, le32(p + 32));
+    exports.ordinals = offset_of(&exports, le32(p + 36));
     /* linkers put the names behind each other, at the directory's end */
-    p = table_entry(&e, e.names, 0, 4);
+    p = table_entry(&exports, exports.names, 0, 4);
     if (p != NULL) {
         symbol_list_look(symbols, image->data, image->size,
-                         offset_of(&e, le32(p)), size);
+                         offset_of(&exports, le32(p)), size);
     }
-    for (i = 0; i < e.num_names && rc == 0 && symbols->work > 0; i++) {
-        rc = take_export(&e, i, failure);
+    for (i = 0; i < exports.num_names && rc == 0 && symbols->work > 0; i++) {
+        rc = take_export(&exports, i, failure);
     }
     return rc != 0 ? -1 : symbol_list_end(symbols, failure);
 }

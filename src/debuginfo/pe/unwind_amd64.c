@@ -73,26 +73,26 @@ struct unwind_amd64_reader {
     bool has_machine_frame;
 };
 
-static int damaged(struct unwind_amd64_reader *r, uint32_t start,
+static int damaged(struct unwind_amd64_reader *amd64, uint32_t start,
                    const char *what)
 {
-    return failure_set(r->failure, FAILURE_DAMAGED,
+    return failure_set(amd64->failure, FAILURE_DAMAGED,
                        "is damaged: %s (function at 0x%lx)", what,
                        (unsigned long)start);
 }
 
-static int add(struct unwind_amd64_reader *r,
+static int add(struct unwind_amd64_reader *amd64,
                const struct cfi_register *target,
                const struct cfi_register *base, int64_t number,
                enum cfi_form form, bool is_at)
 {
     struct unwind_amd64_rule *rule;
 
-    if (array_need(&r->rules, &r->rule_room, r->num_rules + 1,
-                   sizeof(*r->rules)) != 0) {
-        return failure_memory(r->failure);
+    if (array_need(&amd64->rules, &amd64->rule_room, amd64->num_rules + 1,
+                   sizeof(*amd64->rules)) != 0) {
+        return failure_memory(amd64->failure);
     }
-    rule = &r->rules[r->num_rules++];
+    rule = &amd64->rules[amd64->num_rules++];
     rule->target = target;
     rule->base = base;
     rule->number = number;
@@ -127,57 +127,59 @@ static int operands(unsigned operation, unsigned info)
     }
 }
 
-static int save(struct unwind_amd64_reader *r, const struct info *info,
+static int save(struct unwind_amd64_reader *amd64, const struct info *info,
                 unsigned reg, uint32_t offset)
 {
     if (info->frame != 0) {
-        return add(r, &r->registers[reg], &r->registers[info->frame],
-                   (int64_t)(int32_t)(offset - info->frame_offset), CFI_PLUS,
-                   true);
+        return add(
+            amd64, &amd64->registers[reg], &amd64->registers[info->frame],
+            (int64_t)(int32_t)(offset - info->frame_offset), CFI_PLUS, true);
     }
-    return add(r, &r->registers[reg], &cfi_cfa, r->stack - (int64_t)offset,
-               CFI_MINUS, true);
+    return add(amd64, &amd64->registers[reg], &cfi_cfa,
+               amd64->stack - (int64_t)offset, CFI_MINUS, true);
 }
 
-static int machine_frame(struct unwind_amd64_reader *r, bool has_code)
+static int machine_frame(struct unwind_amd64_reader *amd64, bool has_code)
 {
-    struct cfi_register *rsp = &r->registers[4];
+    struct cfi_register *rsp = &amd64->registers[4];
 
-    r->has_machine_frame = true;
-    if (add(r, rsp, &cfi_cfa, r->stack + 16, CFI_MINUS, true) != 0 ||
-        add(r, &cfi_ra, &cfi_cfa, r->stack + 40, CFI_MINUS, true) != 0) {
+    amd64->has_machine_frame = true;
+    if (add(amd64, rsp, &cfi_cfa, amd64->stack + 16, CFI_MINUS, true) != 0 ||
+        add(amd64, &cfi_ra, &cfi_cfa, amd64->stack + 40, CFI_MINUS, true) !=
+            0) {
         return -1;
     }
-    r->stack += has_code ? 48 : 40;
+    amd64->stack += has_code ? 48 : 40;
     return 0;
 }
 
-static int operate(struct unwind_amd64_reader *r, const struct info *info,
+static int operate(struct unwind_amd64_reader *amd64, const struct info *info,
                    const uint8_t *p)
 {
     unsigned operation = p[1] & 15, operand = p[1] >> 4;
 
     switch (operation) {
     case PUSH:
-        r->stack += 8;
-        return add(r, &r->registers[operand], &cfi_cfa, r->stack, CFI_MINUS,
-                   true);
+        amd64->stack += 8;
+        return add(amd64, &amd64->registers[operand], &cfi_cfa, amd64->stack,
+                   CFI_MINUS, true);
     case ALLOC_LARGE:
-        r->stack += operand == 0 ? le16(p + 2) * 8 : le32(p + 2);
+        amd64->stack += operand == 0 ? le16(p + 2) * 8 : le32(p + 2);
         return 0;
     case ALLOC_SMALL:
-        r->stack += operand * 8 + 8;
+        amd64->stack += operand * 8 + 8;
         return 0;
     case SET_FRAME:
-        r->has_cfa = true;
-        return add(r, &cfi_cfa, &r->registers[info->frame],
-                   r->stack - (int64_t)info->frame_offset, CFI_PLUS, false);
+        amd64->has_cfa = true;
+        return add(amd64, &cfi_cfa, &amd64->registers[info->frame],
+                   amd64->stack - (int64_t)info->frame_offset, CFI_PLUS,
+                   false);
     case SAVE:
-        return save(r, info, operand, (uint32_t)le16(p + 2) * 8);
+        return save(amd64, info, operand, (uint32_t)le16(p + 2) * 8);
     case SAVE_FAR:
-        return save(r, info, operand, le32(p + 2));
+        return save(amd64, info, operand, le32(p + 2));
     case MACHINE_FRAME:
-        return machine_frame(r, operand == 1);
+        return machine_frame(amd64, operand == 1);
     default:
         return 0;
     }
@@ -185,7 +187,7 @@ static int operate(struct unwind_amd64_reader *r, const struct info *info,
 
 /* Runs the codes of a part, the last of which the processor executes first.
  * Returns 1 if one of them is none. */
-static int run(struct unwind_amd64_reader *r, const struct info *info)
+static int run(struct unwind_amd64_reader *amd64, const struct info *info)
 {
     int n, rc = 0;
     unsigned i, count = 0;
@@ -199,7 +201,7 @@ static int run(struct unwind_amd64_reader *r, const struct info *info)
         starts[count++] = (uint8_t)i;
     }
     while (count > 0 && rc == 0) {
-        rc = operate(r, info, info->codes + 2 * (size_t)starts[--count]);
+        rc = operate(amd64, info, info->codes + 2 * (size_t)starts[--count]);
     }
     return rc;
 }
@@ -214,7 +216,7 @@ static void read_function(const uint8_t *p,
 
 /* Reads the part that an entry leads to; *left bounds how many others are
  * followed on the way. */
-static bool read_info(const struct unwind_amd64_reader *r,
+static bool read_info(const struct unwind_amd64_reader *amd64,
                       struct unwind_amd64_function function, unsigned *left,
                       struct info *info)
 {
@@ -224,14 +226,14 @@ static bool read_info(const struct unwind_amd64_reader *r,
     while (function.info % 2 != 0) { /* another entry has it */
         p = *left == 0
                 ? NULL
-                : pe_pdata_at(r->image, function.info - 1, FUNCTION);
+                : pe_pdata_at(amd64->image, function.info - 1, FUNCTION);
         if (p == NULL) {
             return false;
         }
         read_function(p, &function);
         (*left)--;
     }
-    p = pe_pdata_at(r->image, function.info, 4);
+    p = pe_pdata_at(amd64->image, function.info, 4);
     if (p == NULL) {
         return false;
     }
@@ -241,7 +243,7 @@ static bool read_info(const struct unwind_amd64_reader *r,
     info->frame_offset = (uint32_t)(p[3] >> 4) * 16;
     info->has_next = (p[0] >> 3 & HAS_CHAIN) != 0;
     size = 4 + (info->count + 1) / 2 * 4;
-    p = pe_pdata_at(r->image, function.info,
+    p = pe_pdata_at(amd64->image, function.info,
                     info->has_next                   ? size + FUNCTION
                     : (p[0] >> 3 & HAS_HANDLER) != 0 ? size + 4
                                                      : 4 + 2 * info->count);
@@ -257,15 +259,15 @@ static bool read_info(const struct unwind_amd64_reader *r,
 
 /* Writes the rules of one kind of target: the CFA's, which is first, or the
  * others. */
-static int write_rules(struct unwind_amd64_reader *r, bool is_cfa)
+static int write_rules(struct unwind_amd64_reader *amd64, bool is_cfa)
 {
     size_t i;
     const struct unwind_amd64_rule *rule;
 
-    for (i = 0; i < r->num_rules; i++) {
-        rule = &r->rules[i];
+    for (i = 0; i < amd64->num_rules; i++) {
+        rule = &amd64->rules[i];
         if ((rule->target == &cfi_cfa) == is_cfa &&
-            cfi_rule(r->cfi, rule->target, rule->base, rule->number,
+            cfi_rule(amd64->cfi, rule->target, rule->base, rule->number,
                      rule->form, rule->is_at) != 0) {
             return -1;
         }
@@ -273,22 +275,22 @@ static int write_rules(struct unwind_amd64_reader *r, bool is_cfa)
     return 0;
 }
 
-static int write_function(struct unwind_amd64_reader *r,
+static int write_function(struct unwind_amd64_reader *amd64,
                           const struct unwind_amd64_function *f)
 {
-    if (cfi_range(r->cfi, f->start, f->end - f->start) != 0 ||
-        (!r->has_cfa &&
-         cfi_rule(r->cfi, &cfi_cfa, &r->registers[4], r->stack, CFI_PLUS,
-                  false) != 0) ||
-        write_rules(r, true) != 0 || write_rules(r, false) != 0) {
+    if (cfi_range(amd64->cfi, f->start, f->end - f->start) != 0 ||
+        (!amd64->has_cfa &&
+         cfi_rule(amd64->cfi, &cfi_cfa, &amd64->registers[4], amd64->stack,
+                  CFI_PLUS, false) != 0) ||
+        write_rules(amd64, true) != 0 || write_rules(amd64, false) != 0) {
         return -1;
     }
-    return r->has_machine_frame
+    return amd64->has_machine_frame
                ? 0
-               : cfi_rule(r->cfi, &cfi_ra, &cfi_cfa, 8, CFI_MINUS, true);
+               : cfi_rule(amd64->cfi, &cfi_ra, &cfi_cfa, 8, CFI_MINUS, true);
 }
 
-static int take_function(struct unwind_amd64_reader *r,
+static int take_function(struct unwind_amd64_reader *amd64,
                          const struct unwind_amd64_function *function)
 {
     int rc;
@@ -296,27 +298,28 @@ static int take_function(struct unwind_amd64_reader *r,
     struct info info;
 
     info.next = *function;
-    r->num_rules = 0;
-    r->stack = 8;
-    r->has_cfa = false;
-    r->has_machine_frame = false;
+    amd64->num_rules = 0;
+    amd64->stack = 8;
+    amd64->has_cfa = false;
+    amd64->has_machine_frame = false;
     do {
         if (parts++ > CHAIN_MAX) {
-            return damaged(r, function->start, "unwind information without "
-                                               "end");
+            return damaged(amd64, function->start,
+                           "unwind information without "
+                           "end");
         }
-        if (!read_info(r, info.next, &left, &info)) {
-            return damaged(r, function->start, "bad unwind information");
+        if (!read_info(amd64, info.next, &left, &info)) {
+            return damaged(amd64, function->start, "bad unwind information");
         }
-        rc = run(r, &info);
+        rc = run(amd64, &info);
         if (rc != 0) {
             return rc < 0 ? -1 : 0;
         }
     } while (info.has_next);
-    return write_function(r, function);
+    return write_function(amd64, function);
 }
 
-static int open_registers(struct unwind_amd64_reader *r)
+static int open_registers(struct unwind_amd64_reader *amd64)
 {
     unsigned i;
     static const char *const names[REGISTERS] = {
@@ -324,7 +327,7 @@ static int open_registers(struct unwind_amd64_reader *r)
         "$r8",  "$r9",  "$r10", "$r11", "$r12", "$r13", "$r14", "$r15"};
 
     for (i = 0; i < REGISTERS; i++) {
-        if (cfi_register(r->cfi, names[i], &r->registers[i]) != 0) {
+        if (cfi_register(amd64->cfi, names[i], &amd64->registers[i]) != 0) {
             return -1;
         }
     }
@@ -338,31 +341,31 @@ int pe_unwind_amd64(const struct pe_image *image, struct cfi *cfi,
     uint32_t size, i;
     const uint8_t *p;
     struct unwind_amd64_function function;
-    struct unwind_amd64_reader *r;
+    struct unwind_amd64_reader *amd64;
 
     rc = pe_pdata(image, &p, &size, failure);
     if (rc <= 0) {
         return rc;
     }
-    r = calloc(1, sizeof(*r));
-    if (r == NULL) {
+    amd64 = calloc(1, sizeof(*amd64));
+    if (amd64 == NULL) {
         return failure_memory(failure);
     }
-    r->image = image;
-    r->cfi = cfi;
-    r->failure = failure;
-    rc = open_registers(r);
+    amd64->image = image;
+    amd64->cfi = cfi;
+    amd64->failure = failure;
+    rc = open_registers(amd64);
     if (rc == 0 && size % FUNCTION != 0) {
-        rc = damaged(r, 0, "bad table of functions");
+        rc = damaged(amd64, 0, "bad table of functions");
     }
     for (i = 0; rc == 0 && i < size / FUNCTION; i++) {
         read_function(p + (size_t)i * FUNCTION, &function);
         if ((function.start != 0 || function.end != 0 || function.info != 0) &&
             function.end >= function.start) {
-            rc = take_function(r, &function);
+            rc = take_function(amd64, &function);
         }
     }
-    free(r->rules);
-    free(r);
+    free(amd64->rules);
+    free(amd64);
     return rc;
 }

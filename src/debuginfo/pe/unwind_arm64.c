@@ -53,8 +53,8 @@ struct unwind_arm64_frame {
 };
 
 /* Says where a register is saved, so far from the CFA. */
-static int write_saved(struct unwind_arm64_reader *r, unsigned set,
-                       const struct code *code, unsigned number,
+static int write_saved(struct unwind_arm64_reader *arm64, unsigned set,
+                       const struct arm64_code *code, unsigned number,
                        int64_t offset)
 {
     const struct cfi_register *reg;
@@ -62,46 +62,49 @@ static int write_saved(struct unwind_arm64_reader *r, unsigned set,
     if (number >= (code->is_float ? FLOATS : REGISTERS)) {
         return 0;
     }
-    reg = code->is_float ? &r->floats[set][number] : &r->general[set][number];
-    return cfi_rule(r->cfi, reg, &cfi_cfa, offset, CFI_PLUS, true);
+    reg = code->is_float ? &arm64->floats[set][number]
+                         : &arm64->general[set][number];
+    return cfi_rule(arm64->cfi, reg, &cfi_cfa, offset, CFI_PLUS, true);
 }
 
 /* The library does not see that LR is saved alone. */
-static bool saves_return_address(const struct code *code, unsigned set)
+static bool saves_return_address(const struct arm64_code *code, unsigned set)
 {
     return code->effect == SAVE && !code->is_float &&
            (code->second == LR || (set == 1 && code->first == LR));
 }
 
-static int write_saves(struct unwind_arm64_reader *r, unsigned set,
-                       const struct code *code, int64_t stack)
+static int write_saves(struct unwind_arm64_reader *arm64, unsigned set,
+                       const struct arm64_code *code, int64_t stack)
 {
     int64_t offset = (int64_t)code->offset - stack;
 
     if (code->effect != SAVE) {
         return 0;
     }
-    if (write_saved(r, set, code, code->first, offset) != 0 ||
-        write_saved(r, set, code, code->second, offset + 8) != 0) {
+    if (write_saved(arm64, set, code, code->first, offset) != 0 ||
+        write_saved(arm64, set, code, code->second, offset + 8) != 0) {
         return -1;
     }
     if (code->second == LR) {
         offset += 8;
     }
     return saves_return_address(code, set)
-               ? cfi_rule(r->cfi, &cfi_ra, &cfi_cfa, offset, CFI_PLUS, true)
+               ? cfi_rule(arm64->cfi, &cfi_ra, &cfi_cfa, offset, CFI_PLUS,
+                          true)
                : 0;
 }
 
 /* Reads all codes up to the end, in the order in which they are executed. */
-static unsigned read_codes(const struct unwind_arm64_function *f,
-                           struct code *codes)
+static unsigned read_codes(const struct unwind_arm64_function *function,
+                           struct arm64_code *codes)
 {
     unsigned at, i, count = 0;
-    struct code swapped;
+    struct arm64_code swapped;
 
-    for (at = 0; at < f->size; at += codes[count++].length) {
-        if (!codes_arm64_read(f->codes, at, f->size, &codes[count]) ||
+    for (at = 0; at < function->size; at += codes[count++].length) {
+        if (!codes_arm64_read(function->codes, at, function->size,
+                              &codes[count]) ||
             codes[count].effect == END) {
             break;
         }
@@ -116,42 +119,45 @@ static unsigned read_codes(const struct unwind_arm64_function *f,
 
 /* Writes the library's records: a code at a time, as if its instruction had
  * been executed before. */
-static int write_function(struct unwind_arm64_reader *r,
-                          const struct unwind_arm64_function *f,
-                          const struct code *codes, unsigned count)
+static int write_function(struct unwind_arm64_reader *arm64,
+                          const struct unwind_arm64_function *function,
+                          const struct arm64_code *codes, unsigned count)
 {
     int rc = 0;
     bool has_cfa;
     unsigned i;
     int64_t stack = 0;
-    const struct code *code;
+    const struct arm64_code *code;
 
     for (i = 0; i < count && rc == 0; i++) {
         code = &codes[i];
         stack += code->size;
-        rc = i == 0 ? cfi_range(r->cfi, f->start, f->info & 0x1ffc)
-                    : cfi_row(r->cfi, "STACK CFI      ",
-                              f->start + 4 * (uint64_t)i);
+        rc = i == 0 ? cfi_range(arm64->cfi, function->start,
+                                function->info & 0x1ffc)
+                    : cfi_row(arm64->cfi, "STACK CFI      ",
+                              function->start + 4 * (uint64_t)i);
         has_cfa = code->effect != SAVE || code->grows;
         if (rc == 0 && has_cfa) {
-            rc = cfi_rule(r->cfi, &cfi_cfa, &r->sp[0], stack, CFI_PLUS, false);
+            rc = cfi_rule(arm64->cfi, &cfi_cfa, &arm64->sp[0], stack, CFI_PLUS,
+                          false);
         }
         if (rc == 0) {
-            rc = write_saves(r, 0, code, stack);
+            rc = write_saves(arm64, 0, code, stack);
         }
         if (rc == 0 && i == 0 && !has_cfa) {
-            rc = cfi_rule(r->cfi, &cfi_cfa, &r->sp[0], 0, CFI_BARE, false);
+            rc = cfi_rule(arm64->cfi, &cfi_cfa, &arm64->sp[0], 0, CFI_BARE,
+                          false);
         }
         if (rc == 0 && i == 0 && !saves_return_address(code, 0)) {
-            rc = cfi_rule(r->cfi, &cfi_ra, &r->general[0][LR], 0, CFI_BARE,
-                          false);
+            rc = cfi_rule(arm64->cfi, &cfi_ra, &arm64->general[0][LR], 0,
+                          CFI_BARE, false);
         }
     }
     return rc;
 }
 
 /* What follows from the codes before. */
-static void resolve_codes(struct code *codes, unsigned count)
+static void resolve_codes(struct arm64_code *codes, unsigned count)
 {
     unsigned i;
 
@@ -171,7 +177,8 @@ static void resolve_codes(struct code *codes, unsigned count)
     }
 }
 
-static void apply(struct unwind_arm64_frame *frame, const struct code *code)
+static void apply(struct unwind_arm64_frame *frame,
+                  const struct arm64_code *code)
 {
     frame->stack += code->size;
     if (code->effect == SET_FRAME) {
@@ -180,19 +187,20 @@ static void apply(struct unwind_arm64_frame *frame, const struct code *code)
     }
 }
 
-static int write_cfa(struct unwind_arm64_reader *r,
+static int write_cfa(struct unwind_arm64_reader *arm64,
                      const struct unwind_arm64_frame *frame)
 {
-    return cfi_rule(
-        r->cfi, &cfi_cfa, frame->is_set ? &r->general[1][FP] : &r->sp[1],
-        frame->is_set ? frame->base : frame->stack, CFI_PLUS, false);
+    return cfi_rule(arm64->cfi, &cfi_cfa,
+                    frame->is_set ? &arm64->general[1][FP] : &arm64->sp[1],
+                    frame->is_set ? frame->base : frame->stack, CFI_PLUS,
+                    false);
 }
 
 /* Adds what is right of a part without a prolog: that of the function has been
  * executed. */
-static int correct_fragment(struct unwind_arm64_reader *r,
-                            const struct unwind_arm64_function *f,
-                            const struct code *codes, unsigned count)
+static int correct_fragment(struct unwind_arm64_reader *arm64,
+                            const struct unwind_arm64_function *function,
+                            const struct arm64_code *codes, unsigned count)
 {
     unsigned i;
     bool has_ra = false;
@@ -202,15 +210,15 @@ static int correct_fragment(struct unwind_arm64_reader *r,
         apply(&last, &codes[i]);
         has_ra = has_ra || saves_return_address(&codes[i], 1);
     }
-    if (cfi_correction(r->cfi, f->start, f->length) != 0 ||
-        write_cfa(r, &last) != 0 ||
-        (!has_ra && cfi_rule(r->cfi, &cfi_ra, &r->general[1][LR], 0, CFI_BARE,
-                             false) != 0)) {
+    if (cfi_correction(arm64->cfi, function->start, function->length) != 0 ||
+        write_cfa(arm64, &last) != 0 ||
+        (!has_ra && cfi_rule(arm64->cfi, &cfi_ra, &arm64->general[1][LR], 0,
+                             CFI_BARE, false) != 0)) {
         return -1;
     }
     for (i = 0; i < count; i++) {
         apply(&frame, &codes[i]);
-        if (write_saves(r, 1, &codes[i], frame.stack) != 0) {
+        if (write_saves(arm64, 1, &codes[i], frame.stack) != 0) {
             return -1;
         }
     }
@@ -218,30 +226,31 @@ static int correct_fragment(struct unwind_arm64_reader *r,
 }
 
 /* Says that a code is undone: its registers are what they were. */
-static int write_restored(struct unwind_arm64_reader *r,
-                          const struct code *code)
+static int write_restored(struct unwind_arm64_reader *arm64,
+                          const struct arm64_code *code)
 {
     const struct cfi_register *reg;
     unsigned i, numbers[2] = {code->first, code->second};
 
     for (i = 0; i < 2 && code->effect == SAVE; i++) {
         if (numbers[i] < (code->is_float ? FLOATS : REGISTERS)) {
-            reg = code->is_float ? &r->floats[1][numbers[i]]
-                                 : &r->general[1][numbers[i]];
-            if (cfi_rule(r->cfi, reg, reg, 0, CFI_BARE, false) != 0) {
+            reg = code->is_float ? &arm64->floats[1][numbers[i]]
+                                 : &arm64->general[1][numbers[i]];
+            if (cfi_rule(arm64->cfi, reg, reg, 0, CFI_BARE, false) != 0) {
                 return -1;
             }
         }
     }
     return saves_return_address(code, 1)
-               ? cfi_rule(r->cfi, &cfi_ra, &r->general[1][LR], 0, CFI_BARE,
-                          false)
+               ? cfi_rule(arm64->cfi, &cfi_ra, &arm64->general[1][LR], 0,
+                          CFI_BARE, false)
                : 0;
 }
 
 /* Writes what so many codes have done, and where they have saved registers. */
-static int write_frame(struct unwind_arm64_reader *r, const struct code *codes,
-                       unsigned count, bool has_saves)
+static int write_frame(struct unwind_arm64_reader *arm64,
+                       const struct arm64_code *codes, unsigned count,
+                       bool has_saves)
 {
     struct unwind_arm64_frame frame = {0}, last = {0};
     unsigned i;
@@ -249,12 +258,12 @@ static int write_frame(struct unwind_arm64_reader *r, const struct code *codes,
     for (i = 0; i < count; i++) {
         apply(&last, &codes[i]);
     }
-    if (write_cfa(r, &last) != 0) {
+    if (write_cfa(arm64, &last) != 0) {
         return -1;
     }
     for (i = 0; i < count && has_saves; i++) {
         apply(&frame, &codes[i]);
-        if (write_saves(r, 1, &codes[i], frame.stack) != 0) {
+        if (write_saves(arm64, 1, &codes[i], frame.stack) != 0) {
             return -1;
         }
     }
@@ -266,64 +275,67 @@ static int write_frame(struct unwind_arm64_reader *r, const struct code *codes,
  * one after its "ret", where the function goes on.  Returns the address
  * there, 0 if it does not fit, or -1.
  */
-static int64_t correct_epilog(struct unwind_arm64_reader *r,
-                              const struct unwind_arm64_function *f,
-                              const struct code *codes, unsigned count,
-                              uint64_t start, const struct code *undone,
+static int64_t correct_epilog(struct unwind_arm64_reader *arm64,
+                              const struct unwind_arm64_function *function,
+                              const struct arm64_code *codes, unsigned count,
+                              uint64_t start, const struct arm64_code *undone,
                               unsigned n)
 {
     uint64_t end = start + 4 * ((uint64_t)n + 1);
-    uint64_t behind = f->start + (uint64_t)f->length;
+    uint64_t behind = function->start + (uint64_t)function->length;
     unsigned k;
 
-    if (end > behind || n >= EPILOG_ROWS - r->epilog_rows) {
+    if (end > behind || n >= EPILOG_ROWS - arm64->epilog_rows) {
         return 0;
     }
-    r->epilog_rows += n + 1;
+    arm64->epilog_rows += n + 1;
     for (k = n; k > 0; k--) {
-        if (cfi_correction_row(r->cfi, start + 4 * (uint64_t)(n - k + 1)) !=
-                0 ||
-            write_frame(r, undone, k - 1, false) != 0 ||
-            write_restored(r, &undone[k - 1]) != 0) {
+        if (cfi_correction_row(arm64->cfi,
+                               start + 4 * (uint64_t)(n - k + 1)) != 0 ||
+            write_frame(arm64, undone, k - 1, false) != 0 ||
+            write_restored(arm64, &undone[k - 1]) != 0) {
             return -1;
         }
     }
-    return end < behind && (cfi_correction_row(r->cfi, end) != 0 ||
-                            write_frame(r, codes, count, true) != 0)
+    return end < behind && (cfi_correction_row(arm64->cfi, end) != 0 ||
+                            write_frame(arm64, codes, count, true) != 0)
                ? -1
                : (int64_t)end;
 }
 
 /* Epilogs are sorted by where they begin; one that is not, or whose codes are
  * not there, ends it. */
-static int correct_epilogs(struct unwind_arm64_reader *r,
-                           const struct unwind_arm64_function *f,
-                           const struct code *codes, unsigned count)
+static int correct_epilogs(struct unwind_arm64_reader *arm64,
+                           const struct unwind_arm64_function *function,
+                           const struct arm64_code *codes, unsigned count)
 {
-    uint64_t start, from = f->start + 4 * (uint64_t)count;
-    struct code undone[CODES];
+    uint64_t start, from = function->start + 4 * (uint64_t)count;
+    struct arm64_code undone[CODES];
     struct unwind_arm64_function rest;
     uint32_t word;
     unsigned i, at, n;
     int64_t end = 1;
 
-    for (i = 0; i < f->num_epilogs && end > 0; i++) {
-        word = f->epilogs != NULL ? le32(f->epilogs + 4 * (size_t)i) : 0;
-        at = f->epilogs != NULL ? word >> 22 : f->last_epilog;
-        if (at >= f->size) {
+    for (i = 0; i < function->num_epilogs && end > 0; i++) {
+        word = function->epilogs != NULL
+                   ? le32(function->epilogs + 4 * (size_t)i)
+                   : 0;
+        at = function->epilogs != NULL ? word >> 22 : function->last_epilog;
+        if (at >= function->size) {
             break;
         }
-        rest.codes = f->codes + at;
-        rest.size = f->size - at;
+        rest.codes = function->codes + at;
+        rest.size = function->size - at;
         n = read_codes(&rest, undone);
         resolve_codes(undone, n);
-        start = f->epilogs != NULL
-                    ? f->start + 4 * (uint64_t)(word & 0x3ffff)
-                    : f->start + (uint64_t)f->length - 4 * ((uint64_t)n + 1);
+        start = function->epilogs != NULL
+                    ? function->start + 4 * (uint64_t)(word & 0x3ffff)
+                    : function->start + (uint64_t)function->length -
+                          4 * ((uint64_t)n + 1);
         if (start < from) {
             break;
         }
-        end = correct_epilog(r, f, codes, count, start, undone, n);
+        end = correct_epilog(arm64, function, codes, count, start, undone, n);
         from = (uint64_t)end;
     }
     return end < 0 ? -1 : 0;
@@ -331,20 +343,20 @@ static int correct_epilogs(struct unwind_arm64_reader *r,
 
 /* Adds what is right: a row after each instruction of the prolog.  Those of
  * epilogs come after it. */
-static int correct_function(struct unwind_arm64_reader *r,
-                            const struct unwind_arm64_function *f,
-                            const struct code *codes, unsigned count)
+static int correct_function(struct unwind_arm64_reader *arm64,
+                            const struct unwind_arm64_function *function,
+                            const struct arm64_code *codes, unsigned count)
 {
     unsigned i;
     struct unwind_arm64_frame frame = {0};
 
-    if (f->is_fragment) {
-        return correct_fragment(r, f, codes, count);
+    if (function->is_fragment) {
+        return correct_fragment(arm64, function, codes, count);
     }
-    if (cfi_correction(r->cfi, f->start, f->length) != 0 ||
-        write_cfa(r, &frame) != 0 ||
-        cfi_rule(r->cfi, &cfi_ra, &r->general[1][LR], 0, CFI_BARE, false) !=
-            0) {
+    if (cfi_correction(arm64->cfi, function->start, function->length) != 0 ||
+        write_cfa(arm64, &frame) != 0 ||
+        cfi_rule(arm64->cfi, &cfi_ra, &arm64->general[1][LR], 0, CFI_BARE,
+                 false) != 0) {
         return -1;
     }
     for (i = 0; i < count; i++) {
@@ -352,10 +364,10 @@ static int correct_function(struct unwind_arm64_reader *r,
         if (codes[i].effect == NONE) {
             continue;
         }
-        if (cfi_correction_row(r->cfi, f->start + 4 * ((uint64_t)i + 1)) !=
-                0 ||
-            write_cfa(r, &frame) != 0 ||
-            write_saves(r, 1, &codes[i], frame.stack) != 0) {
+        if (cfi_correction_row(arm64->cfi,
+                               function->start + 4 * ((uint64_t)i + 1)) != 0 ||
+            write_cfa(arm64, &frame) != 0 ||
+            write_saves(arm64, 1, &codes[i], frame.stack) != 0) {
             return -1;
         }
     }
@@ -363,23 +375,23 @@ static int correct_function(struct unwind_arm64_reader *r,
 }
 
 /* Finds the codes of a function. */
-static bool read_info(const struct unwind_arm64_reader *r,
-                      struct unwind_arm64_function *f)
+static bool read_info(const struct unwind_arm64_reader *arm64,
+                      struct unwind_arm64_function *function)
 {
     uint32_t word, epilogs, words;
-    uint64_t address = f->info;
-    const uint8_t *p = pe_pdata_at(r->image, address, 4);
+    uint64_t address = function->info;
+    const uint8_t *p = pe_pdata_at(arm64->image, address, 4);
 
     if (p == NULL) {
         return false;
     }
     word = le32(p);
-    f->length = (word & 0x3ffff) * 4;
+    function->length = (word & 0x3ffff) * 4;
     epilogs = word >> 22 & 31;
     words = word >> 27;
     address += 4;
     if (epilogs == 0 && words == 0) { /* their numbers have a word */
-        p = pe_pdata_at(r->image, address, 4);
+        p = pe_pdata_at(arm64->image, address, 4);
         if (p == NULL) {
             return false;
         }
@@ -387,85 +399,88 @@ static bool read_info(const struct unwind_arm64_reader *r,
         words = p[2];
         address += 4;
     }
-    f->num_epilogs = 1;
-    f->last_epilog = epilogs;
-    f->epilogs = NULL;
+    function->num_epilogs = 1;
+    function->last_epilog = epilogs;
+    function->epilogs = NULL;
     if ((word >> 21 & 1) == 0) {
-        f->num_epilogs = epilogs;
-        f->epilogs = pe_pdata_at(r->image, address, (size_t)epilogs * 4);
-        if (f->epilogs == NULL) {
-            f->num_epilogs = 0;
+        function->num_epilogs = epilogs;
+        function->epilogs =
+            pe_pdata_at(arm64->image, address, (size_t)epilogs * 4);
+        if (function->epilogs == NULL) {
+            function->num_epilogs = 0;
         }
         address += (uint64_t)epilogs * 4;
     }
-    f->size = words * 4;
-    f->codes = pe_pdata_at(r->image, address, f->size);
-    return f->codes != NULL && (word >> 18 & 3) == 0; /* the version */
+    function->size = words * 4;
+    function->codes = pe_pdata_at(arm64->image, address, function->size);
+    return function->codes != NULL && (word >> 18 & 3) == 0; /* the version */
 }
 
-static int take_function(struct unwind_arm64_reader *r,
-                         struct unwind_arm64_function *f)
+static int take_function(struct unwind_arm64_reader *arm64,
+                         struct unwind_arm64_function *function)
 {
     unsigned count;
-    struct code codes[CODES];
+    struct arm64_code codes[CODES];
 
-    if (!read_info(r, f)) {
-        return failure_set(r->failure, FAILURE_DAMAGED,
+    if (!read_info(arm64, function)) {
+        return failure_set(arm64->failure, FAILURE_DAMAGED,
                            "is damaged: bad unwind information (function at "
                            "0x%lx)",
-                           (unsigned long)f->start);
+                           (unsigned long)function->start);
     }
-    f->is_fragment = false;
-    count = read_codes(f, codes);
-    if (write_function(r, f, codes, count) != 0) {
+    function->is_fragment = false;
+    count = read_codes(function, codes);
+    if (write_function(arm64, function, codes, count) != 0) {
         return -1;
     }
     resolve_codes(codes, count);
-    return correct_function(r, f, codes, count) != 0
+    return correct_function(arm64, function, codes, count) != 0
                ? -1
-               : correct_epilogs(r, f, codes, count);
+               : correct_epilogs(arm64, function, codes, count);
 }
 
 /* The epilog of a packed entry is at the end of the function. */
-static int correct_packed_epilog(struct unwind_arm64_reader *r,
-                                 const struct unwind_arm64_function *f,
-                                 const struct code *codes, unsigned count)
+static int correct_packed_epilog(struct unwind_arm64_reader *arm64,
+                                 const struct unwind_arm64_function *function,
+                                 const struct arm64_code *codes,
+                                 unsigned count)
 {
-    struct code undone[CODES_ARM64_PACKED];
-    int n = codes_arm64_packed_epilog(f->info, codes, count, undone);
+    struct arm64_code undone[CODES_ARM64_PACKED];
+    int n = codes_arm64_packed_epilog(function->info, codes, count, undone);
     uint32_t size = 4 * ((uint32_t)n + 1);
 
-    if (n < 0 || f->length < 4 * count + size) {
+    if (n < 0 || function->length < 4 * count + size) {
         return 0;
     }
-    return correct_epilog(r, f, codes, count,
-                          f->start + (uint64_t)f->length - size, undone,
-                          (unsigned)n) < 0
+    return correct_epilog(arm64, function, codes, count,
+                          function->start + (uint64_t)function->length - size,
+                          undone, (unsigned)n) < 0
                ? -1
                : 0;
 }
 
 /* The library leaves them out. */
-static int take_packed(struct unwind_arm64_reader *r,
-                       struct unwind_arm64_function *f)
+static int take_packed(struct unwind_arm64_reader *arm64,
+                       struct unwind_arm64_function *function)
 {
-    struct code codes[CODES_ARM64_PACKED] = {0};
-    int count = codes_arm64_unpack(f->info, codes);
+    struct arm64_code codes[CODES_ARM64_PACKED] = {0};
+    int count = codes_arm64_unpack(function->info, codes);
 
-    f->length = (f->info >> 2 & 0x7ff) * 4;
-    f->is_fragment = (f->info & 3) == 2;
+    function->length = (function->info >> 2 & 0x7ff) * 4;
+    function->is_fragment = (function->info & 3) == 2;
     if (count < 0) {
         return 0;
     }
-    if (correct_function(r, f, codes, (unsigned)count) != 0) {
+    if (correct_function(arm64, function, codes, (unsigned)count) != 0) {
         return -1;
     }
-    return f->is_fragment
+    return function->is_fragment
                ? 0
-               : correct_packed_epilog(r, f, codes, (unsigned)count);
+               : correct_packed_epilog(arm64, function, codes,
+                                       (unsigned)count);
 }
 
-static int open_registers(struct unwind_arm64_reader *r)
+static int open_registers(struct unwind_arm64_reader *arm64)
 {
     unsigned set, i;
     char text[16];
@@ -473,19 +488,19 @@ static int open_registers(struct unwind_arm64_reader *r)
 
     for (set = 0; set < 2; set++) {
         snprintf(text, sizeof(text), "%ssp", dots[set]);
-        if (cfi_register(r->cfi, text, &r->sp[set]) != 0) {
+        if (cfi_register(arm64->cfi, text, &arm64->sp[set]) != 0) {
             return -1;
         }
         for (i = 0; i < REGISTERS; i++) {
             snprintf(text, sizeof(text), "%sx%u", dots[set], i);
             if (i >= 19 &&
-                cfi_register(r->cfi, text, &r->general[set][i]) != 0) {
+                cfi_register(arm64->cfi, text, &arm64->general[set][i]) != 0) {
                 return -1;
             }
         }
         for (i = 8; i < FLOATS; i++) {
             snprintf(text, sizeof(text), "%sd%u", dots[set], i);
-            if (cfi_register(r->cfi, text, &r->floats[set][i]) != 0) {
+            if (cfi_register(arm64->cfi, text, &arm64->floats[set][i]) != 0) {
                 return -1;
             }
         }
@@ -499,30 +514,30 @@ int pe_unwind_arm64(const struct pe_image *image, struct cfi *cfi,
     int rc;
     uint32_t size, i;
     const uint8_t *p;
-    struct unwind_arm64_function f;
-    struct unwind_arm64_reader *r;
+    struct unwind_arm64_function function;
+    struct unwind_arm64_reader *arm64;
 
     rc = pe_pdata(image, &p, &size, failure);
     if (rc <= 0) {
         return rc;
     }
-    r = calloc(1, sizeof(*r));
-    if (r == NULL) {
+    arm64 = calloc(1, sizeof(*arm64));
+    if (arm64 == NULL) {
         return failure_memory(failure);
     }
-    r->image = image;
-    r->cfi = cfi;
-    r->failure = failure;
-    rc = open_registers(r);
+    arm64->image = image;
+    arm64->cfi = cfi;
+    arm64->failure = failure;
+    rc = open_registers(arm64);
     for (i = 0; rc == 0 && i < size / FUNCTION; i++) {
-        f.start = le32(p + (size_t)i * FUNCTION);
-        f.info = le32(p + (size_t)i * FUNCTION + 4);
-        if ((f.info & 3) != 0) {
-            rc = (f.info & 3) != 3 ? take_packed(r, &f) : 0;
-        } else if (f.info != 0) {
-            rc = take_function(r, &f);
+        function.start = le32(p + (size_t)i * FUNCTION);
+        function.info = le32(p + (size_t)i * FUNCTION + 4);
+        if ((function.info & 3) != 0) {
+            rc = (function.info & 3) != 3 ? take_packed(arm64, &function) : 0;
+        } else if (function.info != 0) {
+            rc = take_function(arm64, &function);
         }
     }
-    free(r);
+    free(arm64);
     return rc;
 }

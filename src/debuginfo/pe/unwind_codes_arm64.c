@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void set_pair(struct code *code, uint32_t growth, uint32_t offset,
+static void set_pair(struct arm64_code *code, uint32_t growth, uint32_t offset,
                      unsigned first, unsigned second)
 {
     code->effect = SAVE;
@@ -17,7 +17,7 @@ static void set_pair(struct code *code, uint32_t growth, uint32_t offset,
 }
 
 /* Reads a code of two bytes: 110..... */
-static void read_wide(const uint8_t *p, struct code *code)
+static void read_wide(const uint8_t *p, struct arm64_code *code)
 {
     unsigned word = (unsigned)p[0] << 8 | p[1], x = word >> 6 & 15;
     unsigned z = (word & 63) * 8, none = REGISTERS;
@@ -66,7 +66,7 @@ static void read_wide(const uint8_t *p, struct code *code)
 }
 
 bool codes_arm64_read(const uint8_t *codes, unsigned at, unsigned size,
-                      struct code *code)
+                      struct arm64_code *code)
 {
     const uint8_t *p = codes + at;
     static const uint8_t lengths[32] = {4, 1, 2, 1, 1, 1, 1, 3, 1, 1, 1,
@@ -106,7 +106,8 @@ bool codes_arm64_read(const uint8_t *codes, unsigned at, unsigned size,
 
 /* Adds the code that makes room, or those of two instructions, as one cannot
  * make more than 4080 bytes.  Returns how many there are now. */
-static unsigned add_allocation(struct code *codes, unsigned n, uint32_t size)
+static unsigned add_allocation(struct arm64_code *codes, unsigned n,
+                               uint32_t size)
 {
     if (size > 4080) {
         codes[n].effect = ALLOCATE;
@@ -122,7 +123,7 @@ static unsigned add_allocation(struct code *codes, unsigned n, uint32_t size)
  * Adds the codes of registers that a packed entry has saved.  The first
  * instruction makes room for all of them.
  */
-static unsigned add_saves(struct code *codes, unsigned n, uint32_t word,
+static unsigned add_saves(struct arm64_code *codes, unsigned n, uint32_t word,
                           uint32_t room)
 {
     unsigned i, general = word >> 16 & 15, floats = word >> 13 & 7;
@@ -157,7 +158,7 @@ static unsigned add_saves(struct code *codes, unsigned n, uint32_t word,
     return n;
 }
 
-int codes_arm64_unpack(uint32_t word, struct code *codes)
+int codes_arm64_unpack(uint32_t word, struct arm64_code *codes)
 {
     unsigned n = 0, chain = word >> 21 & 3, floats = word >> 13 & 7;
     uint32_t size = (word >> 23) * 16;
@@ -184,8 +185,8 @@ int codes_arm64_unpack(uint32_t word, struct code *codes)
     return (int)n;
 }
 
-int codes_arm64_packed_epilog(uint32_t word, const struct code *codes,
-                              unsigned count, struct code *undone)
+int codes_arm64_packed_epilog(uint32_t word, const struct arm64_code *codes,
+                              unsigned count, struct arm64_code *undone)
 {
     bool has_homes = (word >> 20 & 1) != 0;
     unsigned i;

@@ -27,7 +27,7 @@ enum effect {
     END
 };
 
-struct code {
+struct arm64_code {
     enum effect effect;
     unsigned length; /* bytes */
     uint32_t size;
@@ -40,11 +40,11 @@ struct code {
 
 /* Reads the code at codes[at..size).  Returns false if it is cut off. */
 bool codes_arm64_read(const uint8_t *codes, unsigned at, unsigned size,
-                      struct code *code);
+                      struct arm64_code *code);
 
 /* Makes the codes from the numbers of a packed entry, in the order in which
  * they are executed.  Returns how many, or -1 if the numbers are not valid. */
-int codes_arm64_unpack(uint32_t word, struct code *codes);
+int codes_arm64_unpack(uint32_t word, struct arm64_code *codes);
 
 /*
  * Makes those that the epilog of a packed entry undoes: the prolog's, but x29
@@ -53,7 +53,7 @@ int codes_arm64_unpack(uint32_t word, struct code *codes);
  * an instruction gives back their room, and by the unwinder of .NET there is
  * none.
  */
-int codes_arm64_packed_epilog(uint32_t word, const struct code *codes,
-                              unsigned count, struct code *undone);
+int codes_arm64_packed_epilog(uint32_t word, const struct arm64_code *codes,
+                              unsigned count, struct arm64_code *undone);
 
 #endif

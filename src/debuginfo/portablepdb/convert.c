@@ -39,141 +39,147 @@ struct portablepdb_convert {
     struct failure *failure;
 };
 
-static int damaged_method(struct portablepdb_convert *c, uint32_t method,
+static int damaged_method(struct portablepdb_convert *convert, uint32_t method,
                           const char *what)
 {
-    return failure_set(c->failure, FAILURE_DAMAGED,
+    return failure_set(convert->failure, FAILURE_DAMAGED,
                        "is damaged: method 0x%08x: %s",
                        (unsigned)(0x06000000u + method), what);
 }
 
 /* Reads a document, and gives it to the writer. */
-static int add_document(struct portablepdb_convert *c, uint32_t method,
+static int add_document(struct portablepdb_convert *convert, uint32_t method,
                         uint32_t row)
 {
     uint32_t language;
-    const char *wrong = document_name_read(&c->root, &c->tables, row,
-                                           c->is_strict, &c->name);
+    const char *wrong =
+        document_name_read(&convert->root, &convert->tables, row,
+                           convert->is_strict, &convert->name);
 
     if (wrong == DOCUMENT_WORK) {
-        return failure_work(c->failure);
+        return failure_work(convert->failure);
     }
     if (wrong != NULL) {
-        return damaged_method(c, method, wrong);
+        return damaged_method(convert, method, wrong);
     }
-    if (!document_language(&c->root, &c->tables, row, &language) &&
-        c->is_strict) {
-        return damaged_method(c, method, "a document has no language");
+    if (!document_language(&convert->root, &convert->tables, row, &language) &&
+        convert->is_strict) {
+        return damaged_method(convert, method, "a document has no language");
     }
-    return failure_writer(
-        c->failure,
-        ppdbcache_writer_file(&c->writer, c->name.data, c->name.size, language,
-                              &c->files[row - 1]));
+    return failure_writer(convert->failure,
+                          ppdbcache_writer_file(&convert->writer,
+                                                convert->name.data,
+                                                convert->name.size, language,
+                                                &convert->files[row - 1]));
 }
 
-static int add_point(struct portablepdb_convert *c, uint32_t method,
+static int add_point(struct portablepdb_convert *convert, uint32_t method,
                      const struct sequence_point *from)
 {
     uint32_t row = from->document;
     struct ppdbcache_point point = {method, from->il, from->line, 0};
 
-    if (row == 0 || row > c->tables.tables[TABLE_DOCUMENT].rows ||
-        c->files[row - 1] == NO_FILE) {
-        if (add_document(c, method, row) != 0) {
+    if (row == 0 || row > convert->tables.tables[TABLE_DOCUMENT].rows ||
+        convert->files[row - 1] == NO_FILE) {
+        if (add_document(convert, method, row) != 0) {
             return -1;
         }
     }
-    point.file = c->files[row - 1];
-    return failure_writer(c->failure,
-                          ppdbcache_writer_point(&c->writer, &point));
+    point.file = convert->files[row - 1];
+    return failure_writer(convert->failure,
+                          ppdbcache_writer_point(&convert->writer, &point));
 }
 
-static int add_method(struct portablepdb_convert *c, uint32_t method)
+static int add_method(struct portablepdb_convert *convert, uint32_t method)
 {
     int rc;
     struct sequence_points points;
 
-    sequence_points_begin(&points, &c->root, &c->tables, method);
+    sequence_points_begin(&points, &convert->root, &convert->tables, method);
     while ((rc = sequence_points_next(&points)) > 0) {
-        if (c->work-- == 0) {
-            return failure_work(c->failure);
+        if (convert->work-- == 0) {
+            return failure_work(convert->failure);
         }
         if (rc == 1 && !points.point.is_hidden &&
-            add_point(c, method, &points.point) != 0) {
+            add_point(convert, method, &points.point) != 0) {
             return -1;
         }
     }
-    return rc == 0 ? 0 : damaged_method(c, method, points.wrong);
+    return rc == 0 ? 0 : damaged_method(convert, method, points.wrong);
 }
 
-static int check_source_links(struct portablepdb_convert *c)
+static int check_source_links(struct portablepdb_convert *convert)
 {
     int rc;
     struct source_links links = {0};
 
-    rc = source_links_read(&links, &c->root, &c->tables, c->failure);
+    rc = source_links_read(&links, &convert->root, &convert->tables,
+                           convert->failure);
     source_links_free(&links);
     return rc;
 }
 
-static int read_file(struct portablepdb_convert *c, size_t size)
+static int read_file(struct portablepdb_convert *convert, size_t size)
 {
     uint32_t row, documents;
 
-    if (metadata_tables_open(&c->tables, &c->root, c->is_strict, c->failure) !=
-            0 ||
-        (c->is_strict && check_source_links(c) != 0)) {
+    if (metadata_tables_open(&convert->tables, &convert->root,
+                             convert->is_strict, convert->failure) != 0 ||
+        (convert->is_strict && check_source_links(convert) != 0)) {
         return -1;
     }
-    documents = c->tables.tables[TABLE_DOCUMENT].rows;
-    c->files = malloc(((size_t)documents + 1) * sizeof(*c->files));
-    if (c->files == NULL) {
-        return failure_memory(c->failure);
+    documents = convert->tables.tables[TABLE_DOCUMENT].rows;
+    convert->files = malloc(((size_t)documents + 1) * sizeof(*convert->files));
+    if (convert->files == NULL) {
+        return failure_memory(convert->failure);
     }
-    memset(c->files, 0xFF, (size_t)documents * sizeof(*c->files));
-    c->work = WORK_BASE + size;
-    c->name.work = WORK_BASE + size * NAME_WORK;
-    for (row = 1; row <= c->tables.tables[TABLE_METHOD].rows; row++) {
-        if (add_method(c, row) != 0) {
+    memset(convert->files, 0xFF, (size_t)documents * sizeof(*convert->files));
+    convert->work = WORK_BASE + size;
+    convert->name.work = WORK_BASE + size * NAME_WORK;
+    for (row = 1; row <= convert->tables.tables[TABLE_METHOD].rows; row++) {
+        if (add_method(convert, row) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-static int finish_ppdbcache(struct portablepdb_convert *c,
+static int finish_ppdbcache(struct portablepdb_convert *convert,
                             const struct symc_sink *sink,
                             struct debuginfo_result *result)
 {
     struct ppdbcache_identity identity;
 
-    if (c->root.id == NULL) {
+    if (convert->root.id == NULL) {
         return failure_writer(
-            c->failure, ppdbcache_writer_finish(&c->writer, NULL, sink));
+            convert->failure,
+            ppdbcache_writer_finish(&convert->writer, NULL, sink));
     }
-    le_guid(identity.guid, c->root.id);
-    identity.stamp = le32(c->root.id + 16);
+    le_guid(identity.guid, convert->root.id);
+    identity.stamp = le32(convert->root.id + 16);
     memcpy(result->guid, identity.guid, sizeof(result->guid));
     result->age = PORTABLEPDB_AGE;
     return failure_writer(
-        c->failure, ppdbcache_writer_finish(&c->writer, &identity, sink));
+        convert->failure,
+        ppdbcache_writer_finish(&convert->writer, &identity, sink));
 }
 
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
+static int convert_portablepdb(const uint8_t *data, size_t size,
+                               const struct symc_sink *sink,
+                               struct debuginfo_result *result,
+                               struct failure *failure)
 {
     int rc;
-    struct portablepdb_convert c = {.is_strict = supplement_get()->is_strict,
-                                    .failure = failure};
+    struct portablepdb_convert convert = {
+        .is_strict = supplement_get()->is_strict, .failure = failure};
 
-    rc = metadata_root_open(&c.root, data, size, failure) == 0 &&
-                 read_file(&c, size) == 0
-             ? finish_ppdbcache(&c, sink, result)
+    rc = metadata_root_open(&convert.root, data, size, failure) == 0 &&
+                 read_file(&convert, size) == 0
+             ? finish_ppdbcache(&convert, sink, result)
              : -1;
-    ppdbcache_writer_free(&c.writer);
-    free(c.name.data);
-    free(c.files);
+    ppdbcache_writer_free(&convert.writer);
+    free(convert.name.data);
+    free(convert.files);
     return rc;
 }
 
@@ -189,13 +195,13 @@ static int convert_embedded(const uint8_t *data, size_t size,
     if (embedded_pdb_unpack(data, size, &pdb, &pdb_size, failure) != 0) {
         return -1;
     }
-    rc = convert(pdb, pdb_size, sink, result, failure);
+    rc = convert_portablepdb(pdb, pdb_size, sink, result, failure);
     free(pdb);
     return rc;
 }
 
 static const struct debuginfo_maker portablepdb_makes[] = {
-    {.output = SYMCACHE_KIND_PPDBCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_PPDBCACHE, .convert = convert_portablepdb},
     {.output = SYMCACHE_KIND_SOURCECACHE,
      .convert = portablepdb_convert_sources},
 };

@@ -48,7 +48,7 @@ static bool may_matter(const struct proguard_text *text)
 }
 
 /* Every class has a comment of this form, if R8 wrote it. */
-static bool read_usual(struct proguard_comment *c,
+static bool read_usual(struct proguard_comment *comment,
                        const struct proguard_text *text)
 {
     static const char before[] = "{\"id\":\"sourceFile\",\"fileName\":\"";
@@ -65,9 +65,9 @@ static bool read_usual(struct proguard_comment *c,
             return false;
         }
     }
-    c->id = PROGUARD_SOURCE_FILE;
-    c->file.data = text->data + skip;
-    c->file.size = end - 2 - skip;
+    comment->id = PROGUARD_SOURCE_FILE;
+    comment->file.data = text->data + skip;
+    comment->file.size = end - 2 - skip;
     return true;
 }
 
@@ -112,29 +112,31 @@ static int compare_pairs(const void *a, const void *b)
 }
 
 /* Of pairs with the same position, the last one stays. */
-static void sort_pairs(struct proguard_comment *c)
+static void sort_pairs(struct proguard_comment *comment)
 {
     size_t i, n = 0;
 
-    if (c->num_pairs > 0) {
-        qsort(c->pairs, c->num_pairs, sizeof(*c->pairs), compare_pairs);
+    if (comment->num_pairs > 0) {
+        qsort(comment->pairs, comment->num_pairs, sizeof(*comment->pairs),
+              compare_pairs);
     }
-    for (i = 0; i < c->num_pairs; i++) {
-        n -= n > 0 && c->pairs[n - 1].position == c->pairs[i].position;
-        c->pairs[n++] = c->pairs[i];
+    for (i = 0; i < comment->num_pairs; i++) {
+        n -= n > 0 &&
+             comment->pairs[n - 1].position == comment->pairs[i].position;
+        comment->pairs[n++] = comment->pairs[i];
     }
-    c->num_pairs = n;
+    comment->num_pairs = n;
 }
 
-static int read_callsite(struct proguard_comment *c)
+static int read_callsite(struct proguard_comment *comment)
 {
-    const struct json *json = &c->json;
+    const struct json *json = &comment->json;
     uint32_t positions = json_member(json, 0, "positions"), value, i;
     struct proguardcache_pair pair;
     struct proguard_text name;
     uint64_t position, line;
 
-    c->num_pairs = 0;
+    comment->num_pairs = 0;
     if (positions == 0 || json->values[positions].type != JSON_OBJECT) {
         return 0;
     }
@@ -151,14 +153,15 @@ static int read_callsite(struct proguard_comment *c)
         pair.position = (uint32_t)position;
         pair.line = (uint32_t)line;
         pair.number = i;
-        if (array_need(&c->pairs, &c->pair_room, c->num_pairs + 1,
-                       sizeof(*c->pairs)) != 0) {
+        if (array_need(&comment->pairs, &comment->pair_room,
+                       comment->num_pairs + 1, sizeof(*comment->pairs)) != 0) {
             return -1;
         }
-        c->pairs[c->num_pairs++] = pair;
+        comment->pairs[comment->num_pairs++] = pair;
     }
-    sort_pairs(c);
-    c->id = c->num_pairs > 0 ? PROGUARD_OUTLINE_CALLSITE : PROGUARD_OTHER;
+    sort_pairs(comment);
+    comment->id =
+        comment->num_pairs > 0 ? PROGUARD_OUTLINE_CALLSITE : PROGUARD_OTHER;
     return 0;
 }
 
@@ -254,72 +257,73 @@ static bool read_list(const struct json *json, const char *name,
 }
 
 /* A rule that is malformed, or never met, or does nothing is left out. */
-static void read_rule(struct proguard_comment *c)
+static void read_rule(struct proguard_comment *comment)
 {
     struct proguard_rule rule = {{NULL, 0}, true, 0};
 
-    if (read_list(&c->json, "conditions", &rule, read_condition) &&
-        read_list(&c->json, "actions", &rule, read_action) && rule.is_met &&
-        rule.removed > 0) {
-        c->id = PROGUARD_REWRITE_FRAME;
-        c->descriptor = rule.descriptor;
-        c->removed = (uint32_t)rule.removed;
+    if (read_list(&comment->json, "conditions", &rule, read_condition) &&
+        read_list(&comment->json, "actions", &rule, read_action) &&
+        rule.is_met && rule.removed > 0) {
+        comment->id = PROGUARD_REWRITE_FRAME;
+        comment->descriptor = rule.descriptor;
+        comment->removed = (uint32_t)rule.removed;
     }
 }
 
-static int read_members(struct proguard_comment *c)
+static int read_members(struct proguard_comment *comment)
 {
-    uint32_t id = json_member(&c->json, 0, "id"), file;
+    uint32_t id = json_member(&comment->json, 0, "id"), file;
     size_t i;
 
-    for (i = 1; id != 0 && i < IDS && !json_is(&c->json, id, ids[i]); i++) {
+    for (i = 1; id != 0 && i < IDS && !json_is(&comment->json, id, ids[i]);
+         i++) {
     }
     if (id == 0 || i == IDS) {
         return 0;
     }
     switch ((enum proguard_comment_id)i) {
     case PROGUARD_SOURCE_FILE:
-        file = json_member(&c->json, 0, "fileName");
-        if (file != 0 && c->json.values[file].type == JSON_STRING) {
-            c->id = PROGUARD_SOURCE_FILE;
-            c->file = text_of(&c->json, file);
+        file = json_member(&comment->json, 0, "fileName");
+        if (file != 0 && comment->json.values[file].type == JSON_STRING) {
+            comment->id = PROGUARD_SOURCE_FILE;
+            comment->file = text_of(&comment->json, file);
         }
         return 0;
     case PROGUARD_OUTLINE_CALLSITE:
-        return read_callsite(c);
+        return read_callsite(comment);
     case PROGUARD_REWRITE_FRAME:
-        read_rule(c);
+        read_rule(comment);
         return 0;
     default:
-        c->id = (enum proguard_comment_id)i;
+        comment->id = (enum proguard_comment_id)i;
         return 0;
     }
 }
 
-int proguard_comment_read(struct proguard_comment *c,
+int proguard_comment_read(struct proguard_comment *comment,
                           const struct proguard_text *text)
 {
     struct json_error error = {0};
 
-    c->id = PROGUARD_OTHER;
-    if (!may_matter(text) || read_usual(c, text)) {
+    comment->id = PROGUARD_OTHER;
+    if (!may_matter(text) || read_usual(comment, text)) {
         return 0;
     }
-    if (array_need(&c->text, &c->text_room, text->size, 1) != 0) {
+    if (array_need(&comment->text, &comment->text_room, text->size, 1) != 0) {
         return -1;
     }
-    memcpy(c->text, text->data, text->size);
+    memcpy(comment->text, text->data, text->size);
     if (text->size > UINT32_MAX ||
-        json_read(&c->json, c->text, text->size, VALUES_MAX, &error) !=
-            text->size) {
+        json_read(&comment->json, comment->text, text->size, VALUES_MAX,
+                  &error) != text->size) {
         return error.out_of_memory ? -1 : 0;
     }
-    return read_members(c);
+    return read_members(comment);
 }
 
-void proguard_comment_free(struct proguard_comment *c)
+void proguard_comment_free(struct proguard_comment *comment)
 {
-    free(c->pairs);
-    free(c->text);
-    json_free(&c->json);
+    free(comment->pairs);
+    free(comment->text);
+    json_free(&comment->json);
 }

@@ -38,7 +38,7 @@ static struct symc_text text_of(const struct proguard_text *text)
     return out;
 }
 
-static enum symc_status add_method(struct proguard_convert *c,
+static enum symc_status add_method(struct proguard_convert *convert,
                                    const struct proguard_record *r)
 {
     struct proguardcache_method method = {
@@ -61,7 +61,7 @@ static enum symc_status add_method(struct proguard_convert *c,
         method.originals[0] = method.lines[0];
         method.originals[1] = method.lines[1];
     }
-    return proguardcache_writer_method(&c->writer, &method);
+    return proguardcache_writer_method(&convert->writer, &method);
 }
 
 /* Was a method inlined into the next one?  Then it is not found by its
@@ -76,84 +76,86 @@ static bool is_inlined(const struct proguard_record *method,
            method->start == next->start && method->end == next->end;
 }
 
-static enum symc_status comment_class(struct proguard_convert *c)
+static enum symc_status comment_class(struct proguard_convert *convert)
 {
-    switch (c->comment.id) {
+    switch (convert->comment.id) {
     case PROGUARD_SOURCE_FILE:
-        return proguardcache_writer_file(&c->writer,
-                                         text_of(&c->comment.file));
+        return proguardcache_writer_file(&convert->writer,
+                                         text_of(&convert->comment.file));
     case PROGUARD_SYNTHESIZED:
-        proguardcache_writer_synthesized_class(&c->writer);
+        proguardcache_writer_synthesized_class(&convert->writer);
         return SYMC_OK;
     default:
         return SYMC_OK;
     }
 }
 
-static enum symc_status comment_method(struct proguard_convert *c)
+static enum symc_status comment_method(struct proguard_convert *convert)
 {
-    struct proguard_comment *comment = &c->comment;
+    struct proguard_comment *comment = &convert->comment;
 
     switch (comment->id) {
     case PROGUARD_SYNTHESIZED:
-        return proguardcache_writer_mark(&c->writer,
+        return proguardcache_writer_mark(&convert->writer,
                                          PROGUARDCACHE_SYNTHESIZED);
     case PROGUARD_OUTLINE:
-        return proguardcache_writer_mark(&c->writer, PROGUARDCACHE_OUTLINE);
+        return proguardcache_writer_mark(&convert->writer,
+                                         PROGUARDCACHE_OUTLINE);
     case PROGUARD_OUTLINE_CALLSITE:
-        return proguardcache_writer_pairs(&c->writer, comment->pairs,
+        return proguardcache_writer_pairs(&convert->writer, comment->pairs,
                                           comment->num_pairs);
     case PROGUARD_REWRITE_FRAME:
-        return proguardcache_writer_rule(&c->writer,
-                                         text_of(&comment->descriptor),
-                                         comment->removed);
+        return proguardcache_writer_rule(
+            &convert->writer, text_of(&comment->descriptor), comment->removed);
     default:
         return SYMC_OK;
     }
 }
 
-static enum symc_status add_comment(struct proguard_convert *c,
+static enum symc_status add_comment(struct proguard_convert *convert,
                                     const struct proguard_record *r)
 {
-    if (c->last.kind != PROGUARD_CLASS && c->last.kind != PROGUARD_METHOD) {
+    if (convert->last.kind != PROGUARD_CLASS &&
+        convert->last.kind != PROGUARD_METHOD) {
         return SYMC_OK;
     }
-    if (proguard_comment_read(&c->comment, &r->json) != 0) {
+    if (proguard_comment_read(&convert->comment, &r->json) != 0) {
         return SYMC_NO_MEMORY;
     }
-    return c->last.kind == PROGUARD_CLASS ? comment_class(c)
-                                          : comment_method(c);
+    return convert->last.kind == PROGUARD_CLASS ? comment_class(convert)
+                                                : comment_method(convert);
 }
 
-static enum symc_status add_record(struct proguard_convert *c,
+static enum symc_status add_record(struct proguard_convert *convert,
                                    const struct proguard_record *r)
 {
     switch (r->kind) {
     case PROGUARD_BAD:
         return SYMC_OK;
     case PROGUARD_COMMENT:
-        return add_comment(c, r);
+        return add_comment(convert, r);
     default:
         break;
     }
-    if (c->last.kind == PROGUARD_METHOD && is_inlined(&c->last, r)) {
-        proguardcache_writer_inlined(&c->writer);
+    if (convert->last.kind == PROGUARD_METHOD &&
+        is_inlined(&convert->last, r)) {
+        proguardcache_writer_inlined(&convert->writer);
     }
-    c->last = *r;
+    convert->last = *r;
     switch (r->kind) {
     case PROGUARD_CLASS:
-        c->has_class = true;
-        return proguardcache_writer_class(&c->writer, text_of(&r->original),
-                                          text_of(&r->renamed));
+        convert->has_class = true;
+        return proguardcache_writer_class(
+            &convert->writer, text_of(&r->original), text_of(&r->renamed));
     case PROGUARD_METHOD:
-        c->is_void = !c->has_class;
-        return c->is_void ? SYMC_OK : add_method(c, r);
+        convert->is_void = !convert->has_class;
+        return convert->is_void ? SYMC_OK : add_method(convert, r);
     default:
         return SYMC_OK;
     }
 }
 
-static enum symc_status read_records(struct proguard_convert *c,
+static enum symc_status read_records(struct proguard_convert *convert,
                                      const uint8_t *data, size_t size)
 {
     struct proguard_records records = {(const char *)data,
@@ -161,9 +163,9 @@ static enum symc_status read_records(struct proguard_convert *c,
     struct proguard_record record;
     enum symc_status status = SYMC_OK;
 
-    while (status == SYMC_OK && !c->is_void &&
+    while (status == SYMC_OK && !convert->is_void &&
            proguard_next(&records, &record)) {
-        status = add_record(c, &record);
+        status = add_record(convert, &record);
     }
     return status;
 }
@@ -171,27 +173,28 @@ static enum symc_status read_records(struct proguard_convert *c,
 int proguard_convert(const uint8_t *data, size_t size,
                      const struct symc_sink *sink, struct failure *failure)
 {
-    struct proguard_convert c = {.last = {.kind = PROGUARD_BAD}};
+    struct proguard_convert convert = {.last = {.kind = PROGUARD_BAD}};
     enum symc_status status;
 
     if (size > UINT32_MAX) {
         return failure_set(failure, FAILURE_LIMIT,
                            "is a mapping of %zu bytes, of at most 4 GiB", size);
     }
-    c.writer.allocate = scratch_allocate;
-    c.writer.release = scratch_free;
-    status = read_records(&c, data, size);
+    convert.writer.allocate = scratch_allocate;
+    convert.writer.release = scratch_free;
+    status = read_records(&convert, data, size);
     if (status == SYMC_OK) {
-        status = proguardcache_writer_finish(&c.writer, sink);
+        status = proguardcache_writer_finish(&convert.writer, sink);
     }
-    proguardcache_writer_free(&c.writer);
-    proguard_comment_free(&c.comment);
+    proguardcache_writer_free(&convert.writer);
+    proguard_comment_free(&convert.comment);
     return failure_writer(failure, status);
 }
 
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
+static int convert_proguard(const uint8_t *data, size_t size,
+                            const struct symc_sink *sink,
+                            struct debuginfo_result *result,
+                            struct failure *failure)
 {
     return proguard_sniff(data, size)
                ? proguard_convert(data, size, sink, failure)
@@ -201,7 +204,7 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker makes[] = {
-    {.output = SYMCACHE_KIND_PROGUARDCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_PROGUARDCACHE, .convert = convert_proguard},
 };
 
 const struct debuginfo_format proguard_format = {

@@ -23,133 +23,139 @@ struct sourcebundle_convert {
     struct failure *failure;
 };
 
-static int check_status(struct sourcebundle_convert *c,
+static int check_status(struct sourcebundle_convert *convert,
                         enum symc_status status)
 {
-    return failure_writer(c->failure, status);
+    return failure_writer(convert->failure, status);
 }
 
-static int add_all(struct sourcebundle_convert *c)
+static int add_all(struct sourcebundle_convert *convert)
 {
-    const struct manifest *m = &c->manifest;
+    const struct manifest *m = &convert->manifest;
     size_t i;
     int rc = 0;
 
     for (i = 0; i < m->num_files && rc == 0; i++) {
-        rc =
-            check_status(c, sourcecache_writer_file(&c->writer, &m->files[i]));
+        rc = check_status(
+            convert, sourcecache_writer_file(&convert->writer, &m->files[i]));
     }
     for (i = 0; i < m->num_links && rc == 0; i++) {
-        rc = check_status(c, sourcecache_writer_link(&c->writer,
-                                                     &m->links[i].name,
-                                                     &m->links[i].value));
+        rc = check_status(convert, sourcecache_writer_link(
+                                       &convert->writer, &m->links[i].name,
+                                       &m->links[i].value));
     }
     for (i = 0; i < m->num_attributes && rc == 0; i++) {
-        rc = check_status(
-            c, sourcecache_writer_attribute(&c->writer, &m->attributes[i].name,
-                                            &m->attributes[i].value));
+        rc =
+            check_status(convert, sourcecache_writer_attribute(
+                                      &convert->writer, &m->attributes[i].name,
+                                      &m->attributes[i].value));
     }
     return rc;
 }
 
 /* Of two members with one name the last in the directory counts. */
-static int find_members(struct sourcebundle_convert *c)
+static int find_members(struct sourcebundle_convert *convert)
 {
     struct zip_member member;
-    uint64_t i, n = zip_count(c->zip);
+    uint64_t i, n = zip_count(convert->zip);
     ptrdiff_t file;
 
-    c->members = calloc(c->manifest.num_files + 1, sizeof(*c->members));
-    if (c->members == NULL) {
-        return failure_memory(c->failure);
+    convert->members =
+        calloc(convert->manifest.num_files + 1, sizeof(*convert->members));
+    if (convert->members == NULL) {
+        return failure_memory(convert->failure);
     }
-    for (i = 1; i <= n && zip_next(c->zip, &member) == 1; i++) {
-        file = manifest_find(&c->manifest, member.name);
+    for (i = 1; i <= n && zip_next(convert->zip, &member) == 1; i++) {
+        file = manifest_find(&convert->manifest, member.name);
         if (file >= 0) {
-            c->members[file] = i;
+            convert->members[file] = i;
         }
     }
-    zip_rewind(c->zip);
+    zip_rewind(convert->zip);
     return 0;
 }
 
-static int add_text(struct sourcebundle_convert *c, uint32_t file,
+static int add_text(struct sourcebundle_convert *convert, uint32_t file,
                     const struct zip_member *member)
 {
-    const struct sourcecache_file *f = &c->manifest.files[file];
-    size_t most = c->left < SOURCECACHE_TEXT_MAX ? (size_t)c->left
-                                                 : SOURCECACHE_TEXT_MAX;
+    const struct sourcecache_file *f = &convert->manifest.files[file];
+    size_t most = convert->left < SOURCECACHE_TEXT_MAX ? (size_t)convert->left
+                                                       : SOURCECACHE_TEXT_MAX;
     enum sourcecache_status status =
-        member_text_read(&c->text, c->zip, member, most);
+        member_text_read(&convert->text, convert->zip, member, most);
     struct symc_text map;
 
     if (status != SOURCECACHE_TEXT) {
-        sourcecache_writer_status(&c->writer, file, status);
+        sourcecache_writer_status(&convert->writer, file, status);
         return 0;
     }
-    c->left -= c->text.size;
-    if (check_status(c, sourcecache_writer_text(&c->writer, file, c->text.data,
-                                                c->text.size)) != 0) {
+    convert->left -= convert->text.size;
+    if (check_status(convert, sourcecache_writer_text(
+                                  &convert->writer, file, convert->text.data,
+                                  convert->text.size)) != 0) {
         return -1;
     }
-    if (!sourcecache_writer_has_text(&c->writer, file) ||
+    if (!sourcecache_writer_has_text(&convert->writer, file) ||
         (f->type != SOURCECACHE_ANY && f->type != SOURCECACHE_SOURCE &&
          f->type != SOURCECACHE_MINIFIED)) {
         return 0;
     }
-    map = script_map(c->text.data, c->text.size);
-    return check_status(
-        c, sourcecache_writer_map(&c->writer, file, map.data, map.size));
+    map = script_map(convert->text.data, convert->text.size);
+    return check_status(convert, sourcecache_writer_map(&convert->writer, file,
+                                                        map.data, map.size));
 }
 
-static int add_texts(struct sourcebundle_convert *c)
+static int add_texts(struct sourcebundle_convert *convert)
 {
     struct zip_member member;
-    uint64_t i, n = zip_count(c->zip);
+    uint64_t i, n = zip_count(convert->zip);
     ptrdiff_t file;
 
-    for (i = 1; i <= n && zip_next(c->zip, &member) == 1; i++) {
-        file = manifest_find(&c->manifest, member.name);
-        if (file >= 0 && c->members[file] == i &&
-            add_text(c, (uint32_t)file, &member) != 0) {
+    for (i = 1; i <= n && zip_next(convert->zip, &member) == 1; i++) {
+        file = manifest_find(&convert->manifest, member.name);
+        if (file >= 0 && convert->members[file] == i &&
+            add_text(convert, (uint32_t)file, &member) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
+static int convert_sourcebundle(const uint8_t *data, size_t size,
+                                const struct symc_sink *sink,
+                                struct debuginfo_result *result,
+                                struct failure *failure)
 {
-    struct sourcebundle_convert c = {.left = SOURCEBUNDLE_TEXTS_MAX,
-                                     .failure = failure};
+    struct sourcebundle_convert convert = {.left = SOURCEBUNDLE_TEXTS_MAX,
+                                           .failure = failure};
     int rc = -1;
 
-    c.zip = zip_open(data, size);
-    if (c.zip == NULL) {
+    convert.zip = zip_open(data, size);
+    if (convert.zip == NULL) {
         return failure_set(failure, FAILURE_DAMAGED,
                            "is damaged: a source bundle without an archive");
     }
-    if (manifest_read(&c.manifest, c.zip, failure) == 0 &&
-        check_status(
-            &c, sourcecache_writer_begin(&c.writer, &c.manifest.identity,
-                                         SOURCECACHE_SLASHES, sink)) == 0 &&
-        add_all(&c) == 0 && find_members(&c) == 0 && add_texts(&c) == 0) {
-        rc = check_status(&c, sourcecache_writer_finish(&c.writer));
+    if (manifest_read(&convert.manifest, convert.zip, failure) == 0 &&
+        check_status(&convert, sourcecache_writer_begin(
+                                   &convert.writer, &convert.manifest.identity,
+                                   SOURCECACHE_SLASHES, sink)) == 0 &&
+        add_all(&convert) == 0 && find_members(&convert) == 0 &&
+        add_texts(&convert) == 0) {
+        rc =
+            check_status(&convert, sourcecache_writer_finish(&convert.writer));
     }
-    memcpy(result->guid, c.manifest.identity.guid, sizeof(result->guid));
-    result->age = c.manifest.identity.age;
-    sourcecache_writer_free(&c.writer);
-    manifest_free(&c.manifest);
-    free(c.members);
-    free(c.text.data);
-    zip_close(c.zip);
+    memcpy(result->guid, convert.manifest.identity.guid, sizeof(result->guid));
+    result->age = convert.manifest.identity.age;
+    sourcecache_writer_free(&convert.writer);
+    manifest_free(&convert.manifest);
+    free(convert.members);
+    free(convert.text.data);
+    zip_close(convert.zip);
     return rc;
 }
 
 static const struct debuginfo_maker makes[] = {
-    {.output = SYMCACHE_KIND_SOURCECACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_SOURCECACHE, .convert = convert_sourcebundle},
 };
 
 const struct debuginfo_format sourcebundle_format = {

@@ -26,13 +26,13 @@ struct manifest_reader {
     struct failure *failure;
 };
 
-void manifest_free(struct manifest *m)
+void manifest_free(struct manifest *manifest)
 {
-    free(m->json);
-    free(m->files);
-    free(m->links);
-    free(m->attributes);
-    memset(m, 0, sizeof(*m));
+    free(manifest->json);
+    free(manifest->files);
+    free(manifest->links);
+    free(manifest->attributes);
+    memset(manifest, 0, sizeof(*manifest));
 }
 
 static int wrong_manifest(struct manifest_reader *r, const char *what)
@@ -193,25 +193,26 @@ static int compare_files(const void *a, const void *b)
 }
 
 /* Of files with one name, the last one counts. */
-static void sort_files(struct manifest *m)
+static void sort_files(struct manifest *manifest)
 {
     size_t i, n = 0;
 
-    qsort(m->files, m->num_files, sizeof(*m->files), compare_files);
-    for (i = 0; i < m->num_files; i++) {
-        if (n > 0 && compare_texts(&m->files[n - 1].name,
-                                   &m->files[i].name) == 0) {
+    qsort(manifest->files, manifest->num_files, sizeof(*manifest->files),
+          compare_files);
+    for (i = 0; i < manifest->num_files; i++) {
+        if (n > 0 && compare_texts(&manifest->files[n - 1].name,
+                                   &manifest->files[i].name) == 0) {
             n--;
         }
-        m->files[n++] = m->files[i];
+        manifest->files[n++] = manifest->files[i];
     }
-    m->num_files = n;
+    manifest->num_files = n;
 }
 
 static int read_files(struct manifest_reader *r, uint32_t object)
 {
     const struct json *json = &r->json;
-    struct manifest *m = r->manifest;
+    struct manifest *manifest = r->manifest;
     uint32_t i, at = object + 1, n = json->values[object].size;
     const char *what;
 
@@ -222,18 +223,18 @@ static int read_files(struct manifest_reader *r, uint32_t object)
         return failure_set(r->failure, FAILURE_LIMIT,
                            "names more than %d source files", MEMBERS_MAX);
     }
-    m->files = calloc((size_t)n + 1, sizeof(*m->files));
-    if (m->files == NULL) {
+    manifest->files = calloc((size_t)n + 1, sizeof(*manifest->files));
+    if (manifest->files == NULL) {
         return failure_memory(r->failure);
     }
     for (i = 0; i < n; i++) {
-        what = read_file(json, at, &m->files[m->num_files++]);
+        what = read_file(json, at, &manifest->files[manifest->num_files++]);
         if (what != NULL) {
             return wrong_manifest(r, what);
         }
         at = json->values[at + 1].end;
     }
-    sort_files(m);
+    sort_files(manifest);
     return 0;
 }
 
@@ -251,7 +252,7 @@ static int compare_links(const void *a, const void *b)
 static int read_links(struct manifest_reader *r, uint32_t object)
 {
     const struct json *json = &r->json;
-    struct manifest *m = r->manifest;
+    struct manifest *manifest = r->manifest;
     uint32_t i, at = object + 1, n = json->values[object].size;
 
     if (json->values[object].type != JSON_OBJECT) {
@@ -262,31 +263,32 @@ static int read_links(struct manifest_reader *r, uint32_t object)
                            "has more than %d source links",
                            SOURCECACHE_LINKS_MAX);
     }
-    m->links = calloc((size_t)n + 1, sizeof(*m->links));
-    if (m->links == NULL) {
+    manifest->links = calloc((size_t)n + 1, sizeof(*manifest->links));
+    if (manifest->links == NULL) {
         return failure_memory(r->failure);
     }
     for (i = 0; i < n; i++, at += 2) {
         if (!is_text(json, at + 1)) {
             return wrong_manifest(r, "the URL of a source link is not a text");
         }
-        m->links[m->num_links].name = text_of(json, at);
-        m->links[m->num_links++].value = text_of(json, at + 1);
+        manifest->links[manifest->num_links].name = text_of(json, at);
+        manifest->links[manifest->num_links++].value = text_of(json, at + 1);
     }
-    qsort(m->links, m->num_links, sizeof(*m->links), compare_links);
+    qsort(manifest->links, manifest->num_links, sizeof(*manifest->links),
+          compare_links);
     return 0;
 }
 
 static int read_attribute(struct manifest_reader *r, uint32_t name)
 {
     struct manifest_pair *pair;
-    struct manifest *m = r->manifest;
-    struct sourcecache_identity *id = &m->identity;
+    struct manifest *manifest = r->manifest;
+    struct sourcecache_identity *id = &manifest->identity;
 
     if (!is_text(&r->json, name + 1)) {
         return wrong_manifest(r, "an attribute is not a text");
     }
-    pair = &m->attributes[m->num_attributes++];
+    pair = &manifest->attributes[manifest->num_attributes++];
     pair->name = text_of(&r->json, name);
     pair->value = text_of(&r->json, name + 1);
     if (json_is(&r->json, name, "debug_id") &&
@@ -300,24 +302,26 @@ static int read_attribute(struct manifest_reader *r, uint32_t name)
 static int read_top(struct manifest_reader *r)
 {
     const struct json *json = &r->json;
-    struct manifest *m = r->manifest;
+    struct manifest *manifest = r->manifest;
     uint32_t i, at = 1, n = json->values[0].size;
     int rc = 0;
 
     if (json->values[0].type != JSON_OBJECT) {
         return wrong_manifest(r, "no object");
     }
-    m->attributes = calloc((size_t)n + 1, sizeof(*m->attributes));
-    if (m->attributes == NULL) {
+    manifest->attributes =
+        calloc((size_t)n + 1, sizeof(*manifest->attributes));
+    if (manifest->attributes == NULL) {
         return failure_memory(r->failure);
     }
     for (i = 0; i < n && rc == 0; i++) {
         if (json_is(json, at, "files")) {
-            rc = m->files != NULL ? wrong_manifest(r, "\"files\" twice")
-                                  : read_files(r, at + 1);
+            rc = manifest->files != NULL ? wrong_manifest(r, "\"files\" twice")
+                                         : read_files(r, at + 1);
         } else if (json_is(json, at, "source_links")) {
-            rc = m->links != NULL ? wrong_manifest(r, "\"source_links\" twice")
-                                  : read_links(r, at + 1);
+            rc = manifest->links != NULL
+                     ? wrong_manifest(r, "\"source_links\" twice")
+                     : read_links(r, at + 1);
         } else {
             rc = read_attribute(r, at);
         }
@@ -357,10 +361,10 @@ static int go_to_manifest(struct zip *zip, struct zip_member *member,
     return 0;
 }
 
-int manifest_read(struct manifest *m, struct zip *zip,
+int manifest_read(struct manifest *manifest, struct zip *zip,
                   struct failure *failure)
 {
-    struct manifest_reader r = {m, {0}, failure};
+    struct manifest_reader r = {manifest, {0}, failure};
     struct json_error error = {"something after it", 0, 1, 1, false};
     struct zip_member member;
     struct member_text text = {0};
@@ -381,9 +385,10 @@ int manifest_read(struct manifest *m, struct zip *zip,
         free(text.data);
         return wrong_manifest(&r, "it cannot be unpacked");
     }
-    m->json = text.data;
-    rc = json_read(&r.json, m->json, text.size, VALUES_MAX, &error) ==
-                         text.size && text.size > 0
+    manifest->json = text.data;
+    rc = json_read(&r.json, manifest->json, text.size, VALUES_MAX, &error) ==
+                     text.size &&
+                 text.size > 0
              ? read_top(&r)
          : error.out_of_memory
              ? failure_memory(failure)
@@ -396,15 +401,15 @@ int manifest_read(struct manifest *m, struct zip *zip,
     return rc;
 }
 
-ptrdiff_t manifest_find(const struct manifest *m, const char *member)
+ptrdiff_t manifest_find(const struct manifest *manifest, const char *member)
 {
     struct symc_text name = {member, (uint32_t)strlen(member)};
-    size_t low = 0, high = m->num_files, middle;
+    size_t low = 0, high = manifest->num_files, middle;
     int order;
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        order = compare_texts(&name, &m->files[middle].name);
+        order = compare_texts(&name, &manifest->files[middle].name);
         if (order == 0) {
             return (ptrdiff_t)middle;
         }

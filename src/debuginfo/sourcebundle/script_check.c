@@ -25,20 +25,20 @@ struct sourcebundle_check {
     size_t wrong;
 };
 
-static void say_doubt(struct sourcebundle_check *c,
+static void say_doubt(struct sourcebundle_check *check,
                       const struct sourcecache_file *file, const char *what)
 {
     const struct symc_text *name =
         file->url.size > 0 ? &file->url : &file->name;
-    int n =
-        snprintf(c->out + c->used, c->room - c->used, "%s%.*s: %s",
-                 c->wrong > 0 ? "; " : "", (int)name->size, name->data, what);
+    int n = snprintf(check->out + check->used, check->room - check->used,
+                     "%s%.*s: %s", check->wrong > 0 ? "; " : "",
+                     (int)name->size, name->data, what);
 
-    c->wrong++;
-    if (n > 0 && (size_t)n < c->room - c->used) {
-        c->used += (size_t)n;
+    check->wrong++;
+    if (n > 0 && (size_t)n < check->room - check->used) {
+        check->used += (size_t)n;
     } else {
-        c->out[c->used] = '\0'; /* whole sentences only */
+        check->out[check->used] = '\0'; /* whole sentences only */
     }
 }
 
@@ -74,10 +74,10 @@ static unsigned types_of(const struct sourcecache_file *const *files, size_t n,
 }
 
 /* Files of pairs of which the other half is not there. */
-static void check_pairs(struct sourcebundle_check *c)
+static void check_pairs(struct sourcebundle_check *check)
 {
     const unsigned pair = 1u << SOURCECACHE_MINIFIED | 1u << SOURCECACHE_MAP;
-    const struct manifest *m = c->manifest;
+    const struct manifest *m = check->manifest;
     const struct sourcecache_file **files =
         calloc(m->num_files + 1, sizeof(*files));
     size_t i, end, n = 0;
@@ -94,16 +94,16 @@ static void check_pairs(struct sourcebundle_check *c)
     for (i = 0; i < n; i = end) {
         types = types_of(files, n, i, &end);
         if (types == 1u << SOURCECACHE_MINIFIED) {
-            say_doubt(c, files[i], "no source map has its debug id");
+            say_doubt(check, files[i], "no source map has its debug id");
         } else if (types == 1u << SOURCECACHE_MAP) {
-            say_doubt(c, files[i], "no script has its debug id");
+            say_doubt(check, files[i], "no script has its debug id");
         }
     }
     free(files);
 }
 
 /* Does a file say in itself that it has another debug id? */
-static void check_id(struct sourcebundle_check *c,
+static void check_id(struct sourcebundle_check *check,
                      const struct sourcecache_file *file,
                      struct symc_string id)
 {
@@ -113,20 +113,22 @@ static void check_id(struct sourcebundle_check *c,
         id.data != NULL &&
         symcache_debug_id_read(id.data, id.size, own.guid, &own.age) != 0;
     if (own.has_id && file->has_id && !has_same_id(file, &own)) {
-        say_doubt(c, file, "has another debug id in it than the bundle says");
+        say_doubt(check, file,
+                  "has another debug id in it than the bundle says");
     }
 }
 
-static void check_map(struct sourcebundle_check *c,
+static void check_map(struct sourcebundle_check *check,
                       const struct sourcecache_file *file)
 {
     struct failure failure = {FAILURE_NONE, ""};
     struct sourcemap map = {.num_tokens = 0};
 
-    if (sourcemap_read(&map, c->text.data, c->text.size, &failure) != 0) {
-        say_doubt(c, file, failure.text);
+    if (sourcemap_read(&map, check->text.data, check->text.size, &failure) !=
+        0) {
+        say_doubt(check, file, failure.text);
     } else {
-        check_id(c, file, map.debug_id);
+        check_id(check, file, map.debug_id);
     }
     sourcemap_free(&map);
 }
@@ -142,30 +144,31 @@ static bool is_map(const struct sourcecache_file *file)
             memcmp(file->url.data + file->url.size - n, end, n) == 0);
 }
 
-static void check_member(struct sourcebundle_check *c, struct zip *zip,
+static void check_member(struct sourcebundle_check *check, struct zip *zip,
                          const struct zip_member *member)
 {
-    ptrdiff_t at = manifest_find(c->manifest, member->name);
+    ptrdiff_t at = manifest_find(check->manifest, member->name);
     const struct sourcecache_file *file =
-        at >= 0 ? &c->manifest->files[at] : NULL;
-    size_t most =
-        c->left < SOURCECACHE_TEXT_MAX ? c->left : SOURCECACHE_TEXT_MAX;
+        at >= 0 ? &check->manifest->files[at] : NULL;
+    size_t most = check->left < SOURCECACHE_TEXT_MAX ? check->left
+                                                     : SOURCECACHE_TEXT_MAX;
 
     if (file == NULL || (file->type != SOURCECACHE_MINIFIED &&
                          file->type != SOURCECACHE_MAP)) {
         return;
     }
-    switch (member_text_read(&c->text, zip, member, most)) {
+    switch (member_text_read(&check->text, zip, member, most)) {
     case SOURCECACHE_TEXT:
-        c->left -= c->text.size;
+        check->left -= check->text.size;
         if (is_map(file)) {
-            check_map(c, file);
+            check_map(check, file);
         } else {
-            check_id(c, file, js_debug_id(c->text.data, c->text.size));
+            check_id(check, file,
+                     js_debug_id(check->text.data, check->text.size));
         }
         break;
     case SOURCECACHE_DAMAGED:
-        say_doubt(c, file, "is damaged in the archive");
+        say_doubt(check, file, "is damaged in the archive");
         break;
     default:
         break;
@@ -177,10 +180,10 @@ size_t sourcebundle_scripts_check(const uint8_t *data, size_t size, char *text,
 {
     struct manifest manifest = {0};
     struct failure failure = {FAILURE_NONE, ""};
-    struct sourcebundle_check c = {.manifest = &manifest,
-                                   .left = TEXTS_MAX,
-                                   .out = text,
-                                   .room = text_size};
+    struct sourcebundle_check check = {.manifest = &manifest,
+                                       .left = TEXTS_MAX,
+                                       .out = text,
+                                       .room = text_size};
     struct zip *zip = zip_open(data, size);
     struct zip_member member;
     uint64_t i, n;
@@ -192,12 +195,12 @@ size_t sourcebundle_scripts_check(const uint8_t *data, size_t size, char *text,
     if (manifest_read(&manifest, zip, &failure) == 0) {
         n = zip_count(zip);
         for (i = 0; i < n && zip_next(zip, &member) == 1; i++) {
-            check_member(&c, zip, &member);
+            check_member(&check, zip, &member);
         }
-        check_pairs(&c);
+        check_pairs(&check);
     }
     manifest_free(&manifest);
-    free(c.text.data);
+    free(check.text.data);
     zip_close(zip);
-    return c.wrong;
+    return check.wrong;
 }

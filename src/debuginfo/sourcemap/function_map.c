@@ -15,8 +15,8 @@
  * index of a name, and line; of these the column begins anew with each group.
  * Returns 1 if they are damaged.
  */
-static int read_places(struct sourcemap_functions *f, struct symc_string text,
-                       struct failure *failure)
+static int read_places(struct sourcemap_functions *functions,
+                       struct symc_string text, struct failure *failure)
 {
     int n;
     const char *p = text.data, *end = p + text.size;
@@ -36,17 +36,18 @@ static int read_places(struct sourcemap_functions *f, struct symc_string text,
         last.column += numbers[0];
         last.name += n > 1 ? numbers[1] : 0;
         last.line += n > 2 ? numbers[2] : 0;
-        if (array_need(&f->list, &f->room, f->count + 1, sizeof(*f->list)) !=
-            0) {
+        if (array_need(&functions->list, &functions->room,
+                       functions->count + 1, sizeof(*functions->list)) != 0) {
             return failure_memory(failure);
         }
-        f->list[f->count++] = last;
+        functions->list[functions->count++] = last;
     }
     return 0;
 }
 
 static int read_source(struct sourcemap *map, uint32_t item,
-                       struct sourcemap_functions *f, struct failure *failure)
+                       struct sourcemap_functions *functions,
+                       struct failure *failure)
 {
     int rc;
     uint32_t mappings;
@@ -67,17 +68,19 @@ static int read_source(struct sourcemap *map, uint32_t item,
                                  "is not a source map: \"x_facebook_sources\" "
                                  "has something that is not a function map");
     }
-    f->names = sourcemap_member(json, item + 1, "names", JSON_ARRAY, failure);
+    functions->names =
+        sourcemap_member(json, item + 1, "names", JSON_ARRAY, failure);
     mappings =
         sourcemap_member(json, item + 1, "mappings", JSON_STRING, failure);
-    if (failure->code != FAILURE_NONE || f->names == 0 || mappings == 0) {
+    if (failure->code != FAILURE_NONE || functions->names == 0 ||
+        mappings == 0) {
         return failure->code != FAILURE_NONE ? -1 : 0;
     }
     text.data = json_text(json, mappings);
     text.size = json->values[mappings].size;
-    rc = read_places(f, text, failure);
+    rc = read_places(functions, text, failure);
     if (rc > 0) {
-        f->count = 0;
+        functions->count = 0;
     }
     return rc < 0 ? -1 : 0;
 }
@@ -129,22 +132,23 @@ struct symc_string sourcemap_function(const struct sourcemap *map,
 {
     size_t half, base = 0, count;
     uint64_t key = (uint64_t)(token->line + 1) << 32 | token->column;
-    const struct sourcemap_functions *f;
+    const struct sourcemap_functions *functions;
     struct symc_string nothing = {NULL, 0};
 
     if (token->file >= map->num_sources) {
         return nothing;
     }
-    f = &map->functions[token->file];
-    for (count = f->count; count > 0;) {
+    functions = &map->functions[token->file];
+    for (count = functions->count; count > 0;) {
         half = count / 2;
-        if (key_of(&f->list[base + half]) <= key) {
+        if (key_of(&functions->list[base + half]) <= key) {
             base += half + 1;
             count -= half + 1;
         } else {
             count = half;
         }
     }
-    return base > 0 ? name_at(&map->json, f->names, f->list[base - 1].name)
+    return base > 0 ? name_at(&map->json, functions->names,
+                              functions->list[base - 1].name)
                     : nothing;
 }

@@ -417,9 +417,10 @@ static void free_readers(struct symbfile_convert *symbfile)
     free(symbfile->names);
 }
 
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
+static int convert_symbfile(const uint8_t *data, size_t size,
+                            const struct symc_sink *sink,
+                            struct debuginfo_result *result,
+                            struct failure *failure)
 {
     int rc;
     struct symc_identity identity;
@@ -443,7 +444,7 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker symbfile_makes[] = {
-    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert_symbfile},
 };
 
 const struct debuginfo_format symbfile_format = {

@@ -60,23 +60,23 @@ static void free_pieces(struct range_maker *maker)
 }
 
 static int put_piece(struct range_maker *maker,
-                     const struct from_symcache_piece *p)
+                     const struct from_symcache_piece *piece)
 {
     static const struct symc_string none = {"", 0};
-    struct symbfile_record r = {.address = maker->base + p->begin,
-                                .size = p->end - p->begin,
-                                .func = p->name,
-                                .depth = p->depth,
-                                .lines = p->lines,
-                                .num_lines = p->num_lines};
+    struct symbfile_record r = {.address = maker->base + piece->begin,
+                                .size = piece->end - piece->begin,
+                                .func = piece->name,
+                                .depth = piece->depth,
+                                .lines = piece->lines,
+                                .num_lines = piece->num_lines};
 
-    if (inline_chain_path(maker->symcache, p->file, &maker->arena, &r.file,
+    if (inline_chain_path(maker->symcache, piece->file, &maker->arena, &r.file,
                           maker->failure) != 0) {
         return -1;
     }
-    if (p->depth > 0) {
-        r.call_line = p->call_line;
-        if (inline_chain_path(maker->symcache, p->call_file, &maker->arena,
+    if (piece->depth > 0) {
+        r.call_line = piece->call_line;
+        if (inline_chain_path(maker->symcache, piece->call_file, &maker->arena,
                               &r.call_file, maker->failure) != 0) {
             return -1;
         }
@@ -108,60 +108,64 @@ static int put_pieces(struct range_maker *maker)
 /* Does the piece that is open at a depth belong to the chain's link there? */
 static bool goes_on(const struct range_maker *maker, size_t depth)
 {
-    const struct from_symcache_piece *p = &maker->pieces[maker->open[depth]];
+    const struct from_symcache_piece *piece =
+        &maker->pieces[maker->open[depth]];
     const struct inline_chain_link *link = &maker->chain.links[depth];
 
-    return p->function == link->function &&
-           (depth == 0 ||
-            (p->call_file == link[-1].file && p->call_line == link[-1].line));
+    return piece->function == link->function &&
+           (depth == 0 || (piece->call_file == link[-1].file &&
+                           piece->call_line == link[-1].line));
 }
 
 /* May the innermost function get a line in its open piece? */
-static bool takes_line(const struct from_symcache_piece *p,
+static bool takes_line(const struct from_symcache_piece *piece,
                        const struct inline_chain_link *link)
 {
-    return p->num_lines < LINES_MAX && (p->file == link->file || !p->has_file);
+    return piece->num_lines < LINES_MAX &&
+           (piece->file == link->file || !piece->has_file);
 }
 
 static int open_piece(struct range_maker *maker, uint64_t begin)
 {
     size_t depth = maker->num_open;
     const struct inline_chain_link *link = &maker->chain.links[depth];
-    struct from_symcache_piece *p;
+    struct from_symcache_piece *piece;
 
     if (array_need(&maker->pieces, &maker->piece_room, maker->num_pieces + 1,
                    sizeof(*maker->pieces)) != 0) {
         return failure_memory(maker->failure);
     }
     maker->open[maker->num_open++] = maker->num_pieces;
-    p = &maker->pieces[maker->num_pieces++];
-    memset(p, 0, sizeof(*p));
-    p->begin = begin;
-    p->depth = (uint32_t)depth;
-    p->function = link->function;
-    p->file = SYMC_NONE;
-    p->call_file = depth > 0 ? link[-1].file : SYMC_NONE;
-    p->call_line = depth > 0 ? link[-1].line : 0;
-    p->name = link->name;
+    piece = &maker->pieces[maker->num_pieces++];
+    memset(piece, 0, sizeof(*piece));
+    piece->begin = begin;
+    piece->depth = (uint32_t)depth;
+    piece->function = link->function;
+    piece->file = SYMC_NONE;
+    piece->call_file = depth > 0 ? link[-1].file : SYMC_NONE;
+    piece->call_line = depth > 0 ? link[-1].line : 0;
+    piece->name = link->name;
     return 0;
 }
 
-static int add_line(struct range_maker *maker, struct from_symcache_piece *p,
+static int add_line(struct range_maker *maker,
+                    struct from_symcache_piece *piece,
                     const struct inline_chain_link *link, uint64_t begin)
 {
-    uint32_t last = p->num_lines > 0 ? p->lines[p->num_lines - 1].line : 0;
+    uint32_t last =
+        piece->num_lines > 0 ? piece->lines[piece->num_lines - 1].line : 0;
 
-    p->file = link->file;
-    p->has_file = true;
+    piece->file = link->file;
+    piece->has_file = true;
     if (link->line == last) {
         return 0;
     }
-    if (array_need(&p->lines, &p->line_room, p->num_lines + 1,
-                   sizeof(*p->lines)) != 0) {
+    if (array_need(&piece->lines, &piece->line_room, piece->num_lines + 1,
+                   sizeof(*piece->lines)) != 0) {
         return failure_memory(maker->failure);
     }
-    p->lines[p->num_lines].offset = begin - p->begin;
-    p->lines[p->num_lines++].line = link->line;
+    piece->lines[piece->num_lines].offset = begin - piece->begin;
+    piece->lines[piece->num_lines++].line = link->line;
     return 0;
 }
 

@@ -34,23 +34,23 @@ static int keep_array(struct arena *arena, const void **array, size_t size)
     return 0;
 }
 
-static int add_record(struct symbfile_search *s,
+static int add_record(struct symbfile_search *search,
                       const struct symbfile_record *record)
 {
     struct symbfile_entry *entry;
 
-    if (array_need(&s->entries, &s->entry_room, s->num_entries + 1,
-                   sizeof(*s->entries)) != 0) {
+    if (array_need(&search->entries, &search->entry_room,
+                   search->num_entries + 1, sizeof(*search->entries)) != 0) {
         return -1;
     }
-    entry = &s->entries[s->num_entries++];
+    entry = &search->entries[search->num_entries++];
     entry->record = *record;
     entry->end = end_of(record);
-    return keep_array(&s->arena, (const void **)&entry->record.lines,
+    return keep_array(&search->arena, (const void **)&entry->record.lines,
                       record->num_lines * sizeof(*record->lines)) != 0 ||
-                   keep_array(&s->arena, (const void **)&entry->record.frames,
-                              record->num_frames * sizeof(*record->frames)) !=
-                       0
+                   keep_array(
+                       &search->arena, (const void **)&entry->record.frames,
+                       record->num_frames * sizeof(*record->frames)) != 0
                ? -1
                : 0;
 }
@@ -68,32 +68,32 @@ static int compare_records(const void *left, const void *right)
     return a->offset < b->offset ? -1 : 1;
 }
 
-static void sort_records(struct symbfile_search *s)
+static void sort_records(struct symbfile_search *search)
 {
     size_t i;
     uint64_t last = 0;
 
-    if (s->num_entries > 0) {
-        qsort(s->entries, s->num_entries, sizeof(*s->entries),
+    if (search->num_entries > 0) {
+        qsort(search->entries, search->num_entries, sizeof(*search->entries),
               compare_records);
     }
-    for (i = 0; i < s->num_entries; i++) {
-        last = s->entries[i].end > last ? s->entries[i].end : last;
-        s->entries[i].last_end = last;
+    for (i = 0; i < search->num_entries; i++) {
+        last = search->entries[i].end > last ? search->entries[i].end : last;
+        search->entries[i].last_end = last;
     }
 }
 
-int symbfile_search_open(struct symbfile_search *s, const uint8_t *data,
+int symbfile_search_open(struct symbfile_search *search, const uint8_t *data,
                          size_t size, struct failure *failure)
 {
     int rc;
     struct symbfile_reader reader;
     struct symbfile_record record;
 
-    memset(s, 0, sizeof(*s));
+    memset(search, 0, sizeof(*search));
     symbfile_reader_init(&reader, data, size);
     while ((rc = symbfile_reader_next(&reader, &record)) > 0) {
-        if (add_record(s, &record) != 0) {
+        if (add_record(search, &record) != 0) {
             rc = failure_memory(failure);
             break;
         }
@@ -104,26 +104,27 @@ int symbfile_search_open(struct symbfile_search *s, const uint8_t *data,
                     "%s", reader.error);
     }
     symbfile_reader_free(&reader);
-    sort_records(s);
+    sort_records(search);
     return rc;
 }
 
-void symbfile_search_free(struct symbfile_search *s)
+void symbfile_search_free(struct symbfile_search *search)
 {
-    arena_free(&s->arena);
-    free(s->entries);
-    free(s->frames);
-    free(s->found);
+    arena_free(&search->arena);
+    free(search->entries);
+    free(search->frames);
+    free(search->found);
 }
 
 /* The number of entries that begin at or before an address. */
-static size_t entries_until(const struct symbfile_search *s, uint64_t address)
+static size_t entries_until(const struct symbfile_search *search,
+                            uint64_t address)
 {
-    size_t low = 0, high = s->num_entries, middle;
+    size_t low = 0, high = search->num_entries, middle;
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        if (s->entries[middle].record.address <= address) {
+        if (search->entries[middle].record.address <= address) {
             low = middle + 1;
         } else {
             high = middle;
@@ -133,26 +134,26 @@ static size_t entries_until(const struct symbfile_search *s, uint64_t address)
 }
 
 /* Keeps the ranges in order of their depths, of each depth the first. */
-static int note_entry(struct symbfile_search *s, size_t *count,
+static int note_entry(struct symbfile_search *search, size_t *count,
                       const struct symbfile_entry *entry)
 {
     size_t at = *count;
 
     while (at > 0 &&
-           s->found[at - 1]->record.depth > entry->record.depth) {
+           search->found[at - 1]->record.depth > entry->record.depth) {
         at--;
     }
-    if (at > 0 && s->found[at - 1]->record.depth == entry->record.depth) {
-        s->found[at - 1] = entry; /* which begins earlier */
+    if (at > 0 && search->found[at - 1]->record.depth == entry->record.depth) {
+        search->found[at - 1] = entry; /* which begins earlier */
         return 0;
     }
-    if (array_need(&s->found, &s->found_room, *count + 1, sizeof(*s->found)) !=
-        0) {
+    if (array_need(&search->found, &search->found_room, *count + 1,
+                   sizeof(*search->found)) != 0) {
         return -1;
     }
-    memmove(s->found + at + 1, s->found + at,
-            (*count - at) * sizeof(*s->found));
-    s->found[at] = entry;
+    memmove(search->found + at + 1, search->found + at,
+            (*count - at) * sizeof(*search->found));
+    search->found[at] = entry;
     (*count)++;
     return 0;
 }
@@ -167,27 +168,27 @@ static uint32_t line_at(const struct symbfile_record *record, uint64_t address)
     return i > 0 ? record->lines[i - 1].line : 0;
 }
 
-static long make_frames(struct symbfile_search *s, size_t count,
+static long make_frames(struct symbfile_search *search, size_t count,
                         uint64_t address)
 {
     size_t i;
     const struct symbfile_record *record, *callee;
     struct symbfile_frame *frame;
 
-    if (count > LONG_MAX || array_need(&s->frames, &s->frame_room, count,
-                                       sizeof(*s->frames)) != 0) {
+    if (count > LONG_MAX || array_need(&search->frames, &search->frame_room,
+                                       count, sizeof(*search->frames)) != 0) {
         return -1;
     }
     for (i = 0; i < count; i++) {
-        record = &s->found[i]->record;
-        frame = &s->frames[i];
+        record = &search->found[i]->record;
+        frame = &search->frames[i];
         frame->func = record->func;
         frame->file = record->file;
         if (i + 1 == count) {
             frame->line = line_at(record, address);
             break;
         }
-        callee = &s->found[i + 1]->record;
+        callee = &search->found[i + 1]->record;
         frame->line = callee->call_line;
         frame->file = callee->call_file.data != NULL ? callee->call_file
                                                      : record->file;
@@ -195,26 +196,26 @@ static long make_frames(struct symbfile_search *s, size_t count,
     return (long)count;
 }
 
-long symbfile_search_at(struct symbfile_search *s, uint64_t address,
+long symbfile_search_at(struct symbfile_search *search, uint64_t address,
                         const struct symbfile_frame **frames)
 {
     size_t i, count = 0;
     const struct symbfile_entry *entry;
     long n;
 
-    for (i = entries_until(s, address);
-         i > 0 && s->entries[i - 1].last_end > address; i--) {
-        entry = &s->entries[i - 1];
+    for (i = entries_until(search, address);
+         i > 0 && search->entries[i - 1].last_end > address; i--) {
+        entry = &search->entries[i - 1];
         if (entry->record.is_pad && entry->record.address == address) {
             *frames = entry->record.frames;
             return (long)entry->record.num_frames;
         }
         if (!entry->record.is_pad && entry->end > address &&
-            note_entry(s, &count, entry) != 0) {
+            note_entry(search, &count, entry) != 0) {
             return -1;
         }
     }
-    n = make_frames(s, count, address);
-    *frames = s->frames;
+    n = make_frames(search, count, address);
+    *frames = search->frames;
     return n;
 }

@@ -44,36 +44,37 @@ struct symbfile_item {
 
 /* bytes ------------------------------------------------------------------- */
 
-static int flush_piece(struct symbfile_writer *w)
+static int flush_piece(struct symbfile_writer *writer)
 {
-    const struct symc_sink *sink = w->sink;
-    size_t n = w->used;
+    const struct symc_sink *sink = writer->sink;
+    size_t n = writer->used;
 
-    w->used = 0;
-    return n == 0 || sink->write(sink->context, w->piece, n) == 0
+    writer->used = 0;
+    return n == 0 || sink->write(sink->context, writer->piece, n) == 0
                ? 0
-               : failure_writer(w->failure, SYMC_NO_WRITE);
+               : failure_writer(writer->failure, SYMC_NO_WRITE);
 }
 
 static bool on_bytes(pb_ostream_t *stream, const pb_byte_t *data, size_t size)
 {
     size_t n;
-    struct symbfile_writer *w = stream->state;
+    struct symbfile_writer *writer = stream->state;
 
     for (; size > 0; data += n, size -= n) {
-        if (w->used == PIECE && flush_piece(w) != 0) {
+        if (writer->used == PIECE && flush_piece(writer) != 0) {
             return false;
         }
-        n = PIECE - w->used < size ? PIECE - w->used : size;
-        memcpy(w->piece + w->used, data, n);
-        w->used += n;
+        n = PIECE - writer->used < size ? PIECE - writer->used : size;
+        memcpy(writer->piece + writer->used, data, n);
+        writer->used += n;
     }
     return true;
 }
 
-static pb_ostream_t stream_of(struct symbfile_writer *w)
+static pb_ostream_t stream_of(struct symbfile_writer *writer)
 {
-    pb_ostream_t s = {.callback = on_bytes, .state = w, .max_size = SIZE_MAX};
+    pb_ostream_t s = {
+        .callback = on_bytes, .state = writer, .max_size = SIZE_MAX};
 
     return s;
 }
@@ -92,7 +93,7 @@ static bool put_text(pb_ostream_t *s, uint32_t field,
 }
 
 /* Writes a text or its number in the table, for which there are two fields. */
-static bool put_string(const struct symbfile_writer *w, pb_ostream_t *s,
+static bool put_string(const struct symbfile_writer *writer, pb_ostream_t *s,
                        uint32_t field, uint32_t ref_field, uint32_t string)
 {
     const struct symbfile_string *text;
@@ -100,24 +101,24 @@ static bool put_string(const struct symbfile_writer *w, pb_ostream_t *s,
     if (string == NONE) {
         return true;
     }
-    text = &w->strings[string];
+    text = &writer->strings[string];
     return text->is_in_table ? put_number(s, ref_field, text->number)
                              : put_text(s, field, &text->text);
 }
 
 /* The distance to the last address, unless it has more than 64 bits. */
-static bool put_address(const struct symbfile_writer *w, pb_ostream_t *s,
+static bool put_address(const struct symbfile_writer *writer, pb_ostream_t *s,
                         uint32_t delta_field, uint32_t field, uint64_t address)
 {
-    uint64_t size = address >= w->address ? address - w->address
-                                          : w->address - address;
+    uint64_t size = address >= writer->address ? address - writer->address
+                                               : writer->address - address;
 
-    if (!w->has_address || size > INT64_MAX) {
+    if (!writer->has_address || size > INT64_MAX) {
         return put_number(s, field, address);
     }
     return pb_encode_tag(s, PB_WT_VARINT, delta_field) &&
-           pb_encode_svarint(s, address >= w->address ? (int64_t)size
-                                                      : -(int64_t)size);
+           pb_encode_svarint(s, address >= writer->address ? (int64_t)size
+                                                           : -(int64_t)size);
 }
 
 /* messages ---------------------------------------------------------------- */
@@ -125,25 +126,26 @@ static bool put_address(const struct symbfile_writer *w, pb_ostream_t *s,
 typedef bool put_message(const struct symbfile_writer *w, pb_ostream_t *s,
                          const struct symbfile_item *item);
 
-static size_t size_of(const struct symbfile_writer *w, put_message *put,
+static size_t size_of(const struct symbfile_writer *writer, put_message *put,
                       const struct symbfile_item *item)
 {
     pb_ostream_t sizing = PB_OSTREAM_SIZING;
 
-    (void)put(w, &sizing, item);
+    (void)put(writer, &sizing, item);
     return sizing.bytes_written;
 }
 
 /* Writes a packed field, or a message of its own. */
-static bool put_part(const struct symbfile_writer *w, pb_ostream_t *s,
+static bool put_part(const struct symbfile_writer *writer, pb_ostream_t *s,
                      uint32_t field, put_message *put,
                      const struct symbfile_item *item)
 {
     return pb_encode_tag(s, PB_WT_STRING, field) &&
-           pb_encode_varint(s, size_of(w, put, item)) && put(w, s, item);
+           pb_encode_varint(s, size_of(writer, put, item)) &&
+           put(writer, s, item);
 }
 
-static bool put_offsets(const struct symbfile_writer *w, pb_ostream_t *s,
+static bool put_offsets(const struct symbfile_writer *writer, pb_ostream_t *s,
                         const struct symbfile_item *item)
 {
     size_t i;
@@ -158,7 +160,7 @@ static bool put_offsets(const struct symbfile_writer *w, pb_ostream_t *s,
     return is_put;
 }
 
-static bool put_lines(const struct symbfile_writer *w, pb_ostream_t *s,
+static bool put_lines(const struct symbfile_writer *writer, pb_ostream_t *s,
                       const struct symbfile_item *item)
 {
     size_t i;
@@ -171,60 +173,62 @@ static bool put_lines(const struct symbfile_writer *w, pb_ostream_t *s,
     return is_put;
 }
 
-static bool put_line_table(const struct symbfile_writer *w, pb_ostream_t *s,
-                           const struct symbfile_item *item)
+static bool put_line_table(const struct symbfile_writer *writer,
+                           pb_ostream_t *s, const struct symbfile_item *item)
 {
-    return put_part(w, s, SYMBFILE_LINES_OFFSET, put_offsets, item) &&
-           put_part(w, s, SYMBFILE_LINES_LINE, put_lines, item);
+    return put_part(writer, s, SYMBFILE_LINES_OFFSET, put_offsets, item) &&
+           put_part(writer, s, SYMBFILE_LINES_LINE, put_lines, item);
 }
 
-static bool put_range(const struct symbfile_writer *w, pb_ostream_t *s,
+static bool put_range(const struct symbfile_writer *writer, pb_ostream_t *s,
                       const struct symbfile_item *item)
 {
     const struct symbfile_record *r = &item->record;
 
-    return put_address(w, s, SYMBFILE_RANGE_DELTA, SYMBFILE_RANGE_ADDRESS,
+    return put_address(writer, s, SYMBFILE_RANGE_DELTA, SYMBFILE_RANGE_ADDRESS,
                        r->address) &&
            (r->size == 0 || put_number(s, SYMBFILE_RANGE_LENGTH, r->size)) &&
-           put_string(w, s, SYMBFILE_RANGE_FUNC, SYMBFILE_RANGE_FUNC_REF,
+           put_string(writer, s, SYMBFILE_RANGE_FUNC, SYMBFILE_RANGE_FUNC_REF,
                       item->func) &&
-           put_string(w, s, SYMBFILE_RANGE_FILE, SYMBFILE_RANGE_FILE_REF,
+           put_string(writer, s, SYMBFILE_RANGE_FILE, SYMBFILE_RANGE_FILE_REF,
                       item->file) &&
            (r->call_line == 0 ||
             put_number(s, SYMBFILE_RANGE_CALL_LINE, r->call_line)) &&
-           put_string(w, s, SYMBFILE_RANGE_CALL_FILE,
+           put_string(writer, s, SYMBFILE_RANGE_CALL_FILE,
                       SYMBFILE_RANGE_CALL_FILE_REF, item->call_file) &&
            (r->depth == 0 || put_number(s, SYMBFILE_RANGE_DEPTH, r->depth)) &&
            (r->num_lines == 0 ||
-            put_part(w, s, SYMBFILE_RANGE_LINES, put_line_table, item));
+            put_part(writer, s, SYMBFILE_RANGE_LINES, put_line_table, item));
 }
 
-static bool put_funcs(const struct symbfile_writer *w, pb_ostream_t *s,
+static bool put_funcs(const struct symbfile_writer *writer, pb_ostream_t *s,
                       const struct symbfile_item *item)
 {
     size_t i;
     bool is_put = true;
 
     for (i = 0; i < item->record.num_frames && is_put; i++) {
-        is_put = pb_encode_varint(s, w->strings[item->frames[i].func].number);
+        is_put =
+            pb_encode_varint(s, writer->strings[item->frames[i].func].number);
     }
     return is_put;
 }
 
-static bool put_files(const struct symbfile_writer *w, pb_ostream_t *s,
+static bool put_files(const struct symbfile_writer *writer, pb_ostream_t *s,
                       const struct symbfile_item *item)
 {
     size_t i;
     bool is_put = true;
 
     for (i = 0; i < item->record.num_frames && is_put; i++) {
-        is_put = pb_encode_varint(s, w->strings[item->frames[i].file].number);
+        is_put =
+            pb_encode_varint(s, writer->strings[item->frames[i].file].number);
     }
     return is_put;
 }
 
-static bool put_frame_lines(const struct symbfile_writer *w, pb_ostream_t *s,
-                            const struct symbfile_item *item)
+static bool put_frame_lines(const struct symbfile_writer *writer,
+                            pb_ostream_t *s, const struct symbfile_item *item)
 {
     size_t i;
     bool is_put = true;
@@ -235,152 +239,154 @@ static bool put_frame_lines(const struct symbfile_writer *w, pb_ostream_t *s,
     return is_put;
 }
 
-static bool put_pad(const struct symbfile_writer *w, pb_ostream_t *s,
+static bool put_pad(const struct symbfile_writer *writer, pb_ostream_t *s,
                     const struct symbfile_item *item)
 {
-    return put_address(w, s, SYMBFILE_PAD_DELTA, SYMBFILE_PAD_ADDRESS,
+    return put_address(writer, s, SYMBFILE_PAD_DELTA, SYMBFILE_PAD_ADDRESS,
                        item->record.address) &&
-           put_part(w, s, SYMBFILE_PAD_FUNC, put_funcs, item) &&
-           put_part(w, s, SYMBFILE_PAD_FILE, put_files, item) &&
-           put_part(w, s, SYMBFILE_PAD_LINE, put_frame_lines, item);
+           put_part(writer, s, SYMBFILE_PAD_FUNC, put_funcs, item) &&
+           put_part(writer, s, SYMBFILE_PAD_FILE, put_files, item) &&
+           put_part(writer, s, SYMBFILE_PAD_LINE, put_frame_lines, item);
 }
 
-static bool put_strings(const struct symbfile_writer *w, pb_ostream_t *s,
+static bool put_strings(const struct symbfile_writer *writer, pb_ostream_t *s,
                         const struct symbfile_item *item)
 {
     size_t i;
     bool is_put = true;
 
-    for (i = 0; i < w->num_strings && is_put; i++) {
-        is_put = !w->strings[i].is_in_table ||
-                 put_text(s, SYMBFILE_STRINGS_STRING, &w->strings[i].text);
+    for (i = 0; i < writer->num_strings && is_put; i++) {
+        is_put =
+            !writer->strings[i].is_in_table ||
+            put_text(s, SYMBFILE_STRINGS_STRING, &writer->strings[i].text);
     }
     return is_put;
 }
 
-static bool put_header(const struct symbfile_writer *w, pb_ostream_t *s,
+static bool put_header(const struct symbfile_writer *writer, pb_ostream_t *s,
                        const struct symbfile_item *item)
 {
     return true; /* it is empty */
 }
 
-static int put_record(struct symbfile_writer *w, uint32_t type,
+static int put_record(struct symbfile_writer *writer, uint32_t type,
                       put_message *put, const struct symbfile_item *item)
 {
-    pb_ostream_t s = stream_of(w);
-    size_t size = size_of(w, put, item);
+    pb_ostream_t s = stream_of(writer);
+    size_t size = size_of(writer, put, item);
 
     if (size > SYMBFILE_PAYLOAD_MAX) {
-        return failure_set(w->failure, FAILURE_LIMIT,
+        return failure_set(writer->failure, FAILURE_LIMIT,
                            "would need a record of more than 16 MiB");
     }
     return pb_encode_varint(&s, size) && pb_encode_varint(&s, type) &&
-                   put(w, &s, item)
+                   put(writer, &s, item)
                ? 0
                : -1; /* on_bytes() has set the failure */
 }
 
 /* records ----------------------------------------------------------------- */
 
-int symbfile_writer_begin(struct symbfile_writer *w,
+int symbfile_writer_begin(struct symbfile_writer *writer,
                           const struct symc_sink *sink,
                           struct failure *failure)
 {
     pb_ostream_t s;
 
-    memset(w, 0, sizeof(*w));
-    w->sink = sink;
-    w->failure = failure;
-    w->piece = malloc(PIECE);
-    if (w->piece == NULL) {
+    memset(writer, 0, sizeof(*writer));
+    writer->sink = sink;
+    writer->failure = failure;
+    writer->piece = malloc(PIECE);
+    if (writer->piece == NULL) {
         return failure_memory(failure);
     }
-    s = stream_of(w);
-    return pb_write(&s, (const pb_byte_t *)SYMBFILE_MAGIC,
-                    SYMBFILE_MAGIC_SIZE)
-               ? put_record(w, SYMBFILE_TYPE_HEADER, put_header, NULL)
+    s = stream_of(writer);
+    return pb_write(&s, (const pb_byte_t *)SYMBFILE_MAGIC, SYMBFILE_MAGIC_SIZE)
+               ? put_record(writer, SYMBFILE_TYPE_HEADER, put_header, NULL)
                : -1;
 }
 
-void symbfile_writer_free(struct symbfile_writer *w)
+void symbfile_writer_free(struct symbfile_writer *writer)
 {
-    table_free(&w->index);
-    arena_free(&w->arena);
-    free(w->items);
-    free(w->strings);
-    free(w->piece);
+    table_free(&writer->index);
+    arena_free(&writer->arena);
+    free(writer->items);
+    free(writer->strings);
+    free(writer->piece);
 }
 
 /* Writes the strings and records that are kept. */
-static int flush_symbfile(struct symbfile_writer *w)
+static int flush_symbfile(struct symbfile_writer *writer)
 {
     size_t i;
     uint32_t number = 0;
     const struct symbfile_item *item;
 
-    for (i = 0; i < w->num_strings; i++) {
-        w->strings[i].number = number;
-        number += w->strings[i].is_in_table;
+    for (i = 0; i < writer->num_strings; i++) {
+        writer->strings[i].number = number;
+        number += writer->strings[i].is_in_table;
     }
-    if (put_record(w, SYMBFILE_TYPE_STRINGS, put_strings, NULL) != 0) {
+    if (put_record(writer, SYMBFILE_TYPE_STRINGS, put_strings, NULL) != 0) {
         return -1;
     }
-    for (i = 0; i < w->num_items; i++) {
-        item = &w->items[i];
-        if (put_record(w, item->record.is_pad ? SYMBFILE_TYPE_PAD
-                                              : SYMBFILE_TYPE_RANGE,
+    for (i = 0; i < writer->num_items; i++) {
+        item = &writer->items[i];
+        if (put_record(writer,
+                       item->record.is_pad ? SYMBFILE_TYPE_PAD
+                                           : SYMBFILE_TYPE_RANGE,
                        item->record.is_pad ? put_pad : put_range, item) != 0) {
             return -1;
         }
-        w->address = item->record.address;
-        w->has_address = true;
+        writer->address = item->record.address;
+        writer->has_address = true;
     }
-    w->num_items = w->num_strings = w->string_bytes = w->buffered = 0;
-    table_free(&w->index);
-    arena_reset(&w->arena);
+    writer->num_items = writer->num_strings = writer->string_bytes =
+        writer->buffered = 0;
+    table_free(&writer->index);
+    arena_reset(&writer->arena);
     return 0;
 }
 
-int symbfile_writer_finish(struct symbfile_writer *w)
+int symbfile_writer_finish(struct symbfile_writer *writer)
 {
-    return flush_symbfile(w) != 0 ? -1 : flush_piece(w);
+    return flush_symbfile(writer) != 0 ? -1 : flush_piece(writer);
 }
 
-static void *copy_bytes(struct symbfile_writer *w, const void *data,
+static void *copy_bytes(struct symbfile_writer *writer, const void *data,
                         size_t size)
 {
-    void *p = arena_take(&w->arena, size > 0 ? size : 1);
+    void *p = arena_take(&writer->arena, size > 0 ? size : 1);
 
     if (p == NULL) {
-        failure_memory(w->failure);
+        failure_memory(writer->failure);
     } else if (size > 0) {
         memcpy(p, data, size);
     }
-    w->buffered += size;
+    writer->buffered += size;
     return p;
 }
 
-static int add_string(struct symbfile_writer *w, uint64_t hash,
+static int add_string(struct symbfile_writer *writer, uint64_t hash,
                       const struct symc_string *text, uint32_t *number)
 {
     struct symbfile_string *s;
 
-    if (array_need(&w->strings, &w->string_room, w->num_strings + 1,
-                   sizeof(*w->strings)) != 0 ||
-        table_add(&w->index, hash, w->num_strings + 1) != 0) {
-        return failure_memory(w->failure);
+    if (array_need(&writer->strings, &writer->string_room,
+                   writer->num_strings + 1, sizeof(*writer->strings)) != 0 ||
+        table_add(&writer->index, hash, writer->num_strings + 1) != 0) {
+        return failure_memory(writer->failure);
     }
-    *number = (uint32_t)w->num_strings;
-    s = &w->strings[w->num_strings++];
+    *number = (uint32_t)writer->num_strings;
+    s = &writer->strings[writer->num_strings++];
     s->is_in_table = false;
     s->text.size = text->size;
-    s->text.data = copy_bytes(w, text->data, text->size);
-    w->string_bytes += 5 + text->size;
+    s->text.data = copy_bytes(writer, text->data, text->size);
+    writer->string_bytes += 5 + text->size;
     return s->text.data == NULL ? -1 : 0;
 }
 
 /* Finds or adds a string.  One that is used again goes into the table. */
-static int take_string(struct symbfile_writer *w,
+static int take_string(struct symbfile_writer *writer,
                        const struct symc_string *whole, bool is_in_table,
                        uint32_t *number)
 {
@@ -393,9 +399,9 @@ static int take_string(struct symbfile_writer *w,
     if (cut.size > TEXT_MAX) {
         cut.size = utf8_valid(cut.data, TEXT_MAX);
     }
-    hash = table_hash((uintptr_t)w, text->data, text->size);
-    while ((value = table_next(&w->index, hash, &at)) != 0) {
-        s = &w->strings[value - 1];
+    hash = table_hash((uintptr_t)writer, text->data, text->size);
+    while ((value = table_next(&writer->index, hash, &at)) != 0) {
+        s = &writer->strings[value - 1];
         if (s->text.size == text->size &&
             memcmp(s->text.data, text->data, text->size) == 0) {
             s->is_in_table = true;
@@ -403,69 +409,75 @@ static int take_string(struct symbfile_writer *w,
             return 0;
         }
     }
-    if (add_string(w, hash, text, number) != 0) {
+    if (add_string(writer, hash, text, number) != 0) {
         return -1;
     }
-    w->strings[*number].is_in_table = is_in_table;
+    writer->strings[*number].is_in_table = is_in_table;
     return 0;
 }
 
-static int take_optional(struct symbfile_writer *w,
+static int take_optional(struct symbfile_writer *writer,
                          const struct symc_string *text, uint32_t *number)
 {
     *number = NONE;
-    return text->data == NULL ? 0 : take_string(w, text, true, number);
+    return text->data == NULL ? 0 : take_string(writer, text, true, number);
 }
 
-static int take_frames(struct symbfile_writer *w, struct symbfile_item *item)
+static int take_frames(struct symbfile_writer *writer,
+                       struct symbfile_item *item)
 {
     size_t i, n = item->record.num_frames;
     const struct symbfile_frame *frame;
     static const struct symc_string none = {"", 0};
 
-    item->frames = arena_take(&w->arena, (n + 1) * sizeof(*item->frames));
+    item->frames = arena_take(&writer->arena, (n + 1) * sizeof(*item->frames));
     if (item->frames == NULL) {
-        return failure_memory(w->failure);
+        return failure_memory(writer->failure);
     }
-    w->buffered += n * sizeof(*item->frames);
+    writer->buffered += n * sizeof(*item->frames);
     for (i = 0; i < n; i++) {
         frame = &item->record.frames[i];
         item->frames[i].line = frame->line;
-        if (take_string(w, &frame->func, true, &item->frames[i].func) != 0 ||
-            take_string(w, frame->file.data == NULL ? &none : &frame->file,
-                        true, &item->frames[i].file) != 0) {
+        if (take_string(writer, &frame->func, true, &item->frames[i].func) !=
+                0 ||
+            take_string(writer,
+                        frame->file.data == NULL ? &none : &frame->file, true,
+                        &item->frames[i].file) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-int symbfile_writer_add(struct symbfile_writer *w,
+int symbfile_writer_add(struct symbfile_writer *writer,
                         const struct symbfile_record *record)
 {
     struct symbfile_item *item;
 
-    if ((w->string_bytes >= TABLE_MAX || w->buffered >= BUFFERED_MAX) &&
-        flush_symbfile(w) != 0) {
+    if ((writer->string_bytes >= TABLE_MAX ||
+         writer->buffered >= BUFFERED_MAX) &&
+        flush_symbfile(writer) != 0) {
         return -1;
     }
-    if (array_need(&w->items, &w->item_room, w->num_items + 1,
-                   sizeof(*w->items)) != 0) {
-        return failure_memory(w->failure);
+    if (array_need(&writer->items, &writer->item_room, writer->num_items + 1,
+                   sizeof(*writer->items)) != 0) {
+        return failure_memory(writer->failure);
     }
-    item = &w->items[w->num_items++];
+    item = &writer->items[writer->num_items++];
     memset(item, 0, sizeof(*item));
     item->record = *record;
-    w->buffered += sizeof(*item);
+    writer->buffered += sizeof(*item);
     if (record->is_pad) {
-        return take_frames(w, item);
+        return take_frames(writer, item);
     }
     item->record.lines = copy_bytes(
-        w, record->lines, record->num_lines * sizeof(*record->lines));
+        writer, record->lines, record->num_lines * sizeof(*record->lines));
     return item->record.lines == NULL ||
-                   take_string(w, &record->func, false, &item->func) != 0 ||
-                   take_optional(w, &record->file, &item->file) != 0 ||
-                   take_optional(w, &record->call_file, &item->call_file) != 0
+                   take_string(writer, &record->func, false, &item->func) !=
+                       0 ||
+                   take_optional(writer, &record->file, &item->file) != 0 ||
+                   take_optional(writer, &record->call_file,
+                                 &item->call_file) != 0
                ? -1
                : 0;
 }

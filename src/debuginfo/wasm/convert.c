@@ -29,9 +29,10 @@ static const uint8_t *choose_id(const struct wasm_build_id *id)
                : id->guid;
 }
 
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
+static int convert_wasm(const uint8_t *data, size_t size,
+                        const struct symc_sink *sink,
+                        struct debuginfo_result *result,
+                        struct failure *failure)
 {
     int i;
     struct wasm_module module;
@@ -56,7 +57,7 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker wasm_makes[] = {
-    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert_wasm},
 };
 
 const struct debuginfo_format wasm_format = {

@@ -21,12 +21,12 @@ struct wasm_module_reader {
     bool has_code;
 };
 
-static int damaged_module(struct wasm_module_reader *r, const uint8_t *at,
+static int damaged_module(struct wasm_module_reader *module, const uint8_t *at,
                           const char *what)
 {
-    return failure_set(r->failure, FAILURE_DAMAGED,
+    return failure_set(module->failure, FAILURE_DAMAGED,
                        "is damaged: %s (offset %llu)", what,
-                       (unsigned long long)(at - r->data));
+                       (unsigned long long)(at - module->data));
 }
 
 /* Skips the limits of a memory or table. */
@@ -56,12 +56,13 @@ static void skip_type(struct wasm_bytes *b)
 
 /* Reads what is imported; only functions matter.  Returns false for a kind
  * that is unknown. */
-static bool skip_import(struct wasm_module_reader *r, struct wasm_bytes *b)
+static bool skip_import(struct wasm_module_reader *module,
+                        struct wasm_bytes *b)
 {
     switch (wasm_byte(b)) {
     case 0:
         wasm_u32(b);
-        r->num_imports++;
+        module->num_imports++;
         return true;
     case 1:
         skip_type(b);
@@ -83,44 +84,47 @@ static bool skip_import(struct wasm_module_reader *r, struct wasm_bytes *b)
     }
 }
 
-static int read_imports(struct wasm_module_reader *r, struct wasm_bytes *b)
+static int read_imports(struct wasm_module_reader *module,
+                        struct wasm_bytes *b)
 {
     uint32_t i, n = wasm_u32(b);
 
     for (i = 0; i < n && !b->has_failed; i++) {
         wasm_part(b); /* the names of module and field */
         wasm_part(b);
-        if (!skip_import(r, b)) {
-            return damaged_module(r, b->at, "an import of an unknown kind");
+        if (!skip_import(module, b)) {
+            return damaged_module(module, b->at,
+                                  "an import of an unknown kind");
         }
     }
     return 0;
 }
 
-static int read_code(struct wasm_module_reader *r, struct wasm_bytes *b)
+static int read_code(struct wasm_module_reader *module, struct wasm_bytes *b)
 {
     uint32_t i, n;
     struct wasm_bytes body;
     uint64_t address;
     struct debuginfo_symbol *last;
 
-    r->has_code = true;
-    r->module->code = (uint64_t)(b->at - r->data);
+    module->has_code = true;
+    module->module->code = (uint64_t)(b->at - module->data);
     n = wasm_u32(b);
-    if (n != r->num_declared) {
+    if (n != module->num_declared) {
         return damaged_module(
-            r, b->at, "not as many functions have a body as are declared");
+            module, b->at,
+            "not as many functions have a body as are declared");
     }
     for (i = 0; i < n && !b->has_failed; i++) {
         body = wasm_part(b);
-        address = (uint64_t)(body.at - r->data);
-        if (r->symbols->count > 0) {
-            last = &r->symbols->list[r->symbols->count - 1];
+        address = (uint64_t)(body.at - module->data);
+        if (module->symbols->count > 0) {
+            last = &module->symbols->list[module->symbols->count - 1];
             last->size = (uint32_t)(address - last->address);
         }
-        if (symbol_list_add(r->symbols, address,
+        if (symbol_list_add(module->symbols, address,
                             (uint32_t)(body.end - body.at), NULL, 0,
-                            r->failure) != 0) {
+                            module->failure) != 0) {
             return -1;
         }
     }
@@ -128,7 +132,8 @@ static int read_code(struct wasm_module_reader *r, struct wasm_bytes *b)
 }
 
 /* Gives the functions their names.  Those of imports are in the list, too. */
-static int name_functions(struct wasm_module_reader *r, struct wasm_bytes *b)
+static int name_functions(struct wasm_module_reader *module,
+                          struct wasm_bytes *b)
 {
     uint32_t i, n = wasm_u32(b), function;
     size_t size;
@@ -140,22 +145,22 @@ static int name_functions(struct wasm_module_reader *r, struct wasm_bytes *b)
         name = wasm_part(b);
         size = (size_t)(name.end - name.at);
         if (utf8_valid(name.at, size) != size) {
-            return damaged_module(r, name.at,
+            return damaged_module(module, name.at,
                                   "the name of a function is not UTF-8");
         }
-        if (!b->has_failed && function >= r->num_imports &&
-            function - r->num_imports < r->symbols->count) {
-            symbol = &r->symbols->list[function - r->num_imports];
+        if (!b->has_failed && function >= module->num_imports &&
+            function - module->num_imports < module->symbols->count) {
+            symbol = &module->symbols->list[function - module->num_imports];
             symbol->name = (const char *)name.at;
             symbol->name_size = (uint32_t)size;
         }
     }
-    return b->has_failed
-               ? damaged_module(r, b->at, "names of functions are cut off")
-               : 0;
+    return b->has_failed ? damaged_module(module, b->at,
+                                          "names of functions are cut off")
+                         : 0;
 }
 
-static int read_names(struct wasm_module_reader *r, struct wasm_bytes *b)
+static int read_names(struct wasm_module_reader *module, struct wasm_bytes *b)
 {
     uint8_t kind;
     struct wasm_bytes part;
@@ -164,18 +169,18 @@ static int read_names(struct wasm_module_reader *r, struct wasm_bytes *b)
         kind = wasm_byte(b);
         part = wasm_part(b);
         if (part.has_failed) {
-            return damaged_module(r, b->at, "a list of names is cut off");
+            return damaged_module(module, b->at, "a list of names is cut off");
         }
-        if (kind == NAMES_OF_FUNCTIONS && name_functions(r, &part) != 0) {
+        if (kind == NAMES_OF_FUNCTIONS && name_functions(module, &part) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-static int read_custom(struct wasm_module_reader *r, struct wasm_bytes *b)
+static int read_custom(struct wasm_module_reader *module, struct wasm_bytes *b)
 {
-    struct wasm_module *m = r->module;
+    struct wasm_module *m = module->module;
     struct wasm_bytes name = wasm_part(b);
     struct wasm_section *section;
     size_t rest = (size_t)(b->end - b->at);
@@ -183,12 +188,12 @@ static int read_custom(struct wasm_module_reader *r, struct wasm_bytes *b)
     if (name.has_failed ||
         utf8_valid(name.at, (size_t)(name.end - name.at)) !=
             (size_t)(name.end - name.at)) {
-        return damaged_module(r, b->at, "a custom section has no name");
+        return damaged_module(module, b->at, "a custom section has no name");
     }
     if (wasm_bytes_are(&name, "build_id")) {
         wasm_build_id_read(b->at, rest, &m->id);
     } else if (wasm_bytes_are(&name, "name")) {
-        return read_names(r, b);
+        return read_names(module, b);
     } else if (name.at < name.end && *name.at == '.' &&
                m->num_sections < WASM_SECTIONS_MAX) {
         section = &m->sections[m->num_sections++];
@@ -201,31 +206,32 @@ static int read_custom(struct wasm_module_reader *r, struct wasm_bytes *b)
     return 0;
 }
 
-static int read_section(struct wasm_module_reader *r, uint8_t id,
+static int read_section(struct wasm_module_reader *module, uint8_t id,
                         struct wasm_bytes *b)
 {
     int rc;
 
     switch (id) {
     case WASM_CUSTOM:
-        return read_custom(r, b);
+        return read_custom(module, b);
     case WASM_IMPORT:
-        rc = read_imports(r, b);
+        rc = read_imports(module, b);
         break;
     case WASM_FUNCTION:
-        r->num_declared = wasm_u32(b);
+        module->num_declared = wasm_u32(b);
         rc = 0;
         b->at = b->has_failed ? b->at : b->end;
         break;
     case WASM_CODE:
-        rc = r->has_code ? damaged_module(r, b->at, "a second code section")
-                         : read_code(r, b);
+        rc = module->has_code
+                 ? damaged_module(module, b->at, "a second code section")
+                 : read_code(module, b);
         break;
     default:
         return 0;
     }
     if (rc == 0 && (b->has_failed || b->at != b->end)) {
-        rc = damaged_module(r, b->at,
+        rc = damaged_module(module, b->at,
                             "a section has another size than its content");
     }
     return rc;

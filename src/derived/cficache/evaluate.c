@@ -17,111 +17,115 @@ struct cficache_machine {
     uint64_t stack[CFICACHE_STACK]; /* values, and the numbers of names */
 };
 
-static bool push(struct cficache_machine *m, enum slot slot, uint64_t value)
+static bool push(struct cficache_machine *machine, enum slot slot,
+                 uint64_t value)
 {
-    if (m->depth == CFICACHE_STACK) {
+    if (machine->depth == CFICACHE_STACK) {
         return false;
     }
-    m->slots[m->depth] = (uint8_t)slot;
-    m->stack[m->depth++] = value;
+    machine->slots[machine->depth] = (uint8_t)slot;
+    machine->stack[machine->depth++] = value;
     return true;
 }
 
 /* Variables have 32 bits, and so has what is computed from them. */
-static bool push_value(struct cficache_machine *m, uint64_t value)
+static bool push_value(struct cficache_machine *machine, uint64_t value)
 {
-    return push(m, SLOT_VALUE,
-                m->variables != NULL ? (uint32_t)value : value);
+    return push(machine, SLOT_VALUE,
+                machine->variables != NULL ? (uint32_t)value : value);
 }
 
-static bool pop(struct cficache_machine *m, uint64_t *value)
+static bool pop(struct cficache_machine *machine, uint64_t *value)
 {
-    if (m->depth == 0) {
+    if (machine->depth == 0) {
         return false;
     }
-    m->depth--;
-    *value = m->stack[m->depth];
-    if (m->slots[m->depth] == SLOT_NAME) { /* below CFICACHE_NAMES */
-        if (!m->variables->is_set[*value]) {
+    machine->depth--;
+    *value = machine->stack[machine->depth];
+    if (machine->slots[machine->depth] ==
+        SLOT_NAME) { /* below CFICACHE_NAMES */
+        if (!machine->variables->is_set[*value]) {
             return false;
         }
-        *value = m->variables->values[*value];
+        *value = machine->variables->values[*value];
     }
-    return m->slots[m->depth] != SLOT_UNDEFINED;
+    return machine->slots[machine->depth] != SLOT_UNDEFINED;
 }
 
-static bool push_name(struct cficache_machine *m, uint8_t name)
+static bool push_name(struct cficache_machine *machine, uint8_t name)
 {
     if (name >= CFICACHE_NAMES) {
         return false;
     }
-    if (m->variables != NULL) {
-        return push(m, SLOT_NAME, name);
+    if (machine->variables != NULL) {
+        return push(machine, SLOT_NAME, name);
     }
-    return m->registers->is_valid[name] &&
-           push(m, SLOT_VALUE, m->registers->values[name]);
+    return machine->registers->is_valid[name] &&
+           push(machine, SLOT_VALUE, machine->registers->values[name]);
 }
 
-static bool assign(struct cficache_machine *m)
+static bool assign(struct cficache_machine *machine)
 {
     uint64_t value, name;
 
-    if (m->variables == NULL || m->depth < 2 ||
-        m->slots[m->depth - 2] != SLOT_NAME) {
+    if (machine->variables == NULL || machine->depth < 2 ||
+        machine->slots[machine->depth - 2] != SLOT_NAME) {
         return false;
     }
-    name = m->stack[m->depth - 2];
-    if (m->slots[m->depth - 1] == SLOT_UNDEFINED) {
-        m->variables->is_set[name] = false;
-    } else if (pop(m, &value)) {
-        m->variables->values[name] = (uint32_t)value;
-        m->variables->is_set[name] = true;
-        m->depth++;
+    name = machine->stack[machine->depth - 2];
+    if (machine->slots[machine->depth - 1] == SLOT_UNDEFINED) {
+        machine->variables->is_set[name] = false;
+    } else if (pop(machine, &value)) {
+        machine->variables->values[name] = (uint32_t)value;
+        machine->variables->is_set[name] = true;
+        machine->depth++;
     } else {
         return false;
     }
-    m->depth -= 2;
+    machine->depth -= 2;
     return true;
 }
 
-static bool operate(struct cficache_machine *m,
+static bool operate(struct cficache_machine *machine,
                     enum cficache_operation operation)
 {
     uint64_t left, right;
 
     switch (operation) {
     case CFICACHE_PUSH_CFA:
-        return m->variables == NULL && m->registers->has_cfa &&
-               push(m, SLOT_VALUE, m->registers->cfa);
+        return machine->variables == NULL && machine->registers->has_cfa &&
+               push(machine, SLOT_VALUE, machine->registers->cfa);
     case CFICACHE_UNDEFINED:
-        return m->variables != NULL && push(m, SLOT_UNDEFINED, 0);
+        return machine->variables != NULL && push(machine, SLOT_UNDEFINED, 0);
     case CFICACHE_ASSIGN:
-        return assign(m);
+        return assign(machine);
     case CFICACHE_READ:
-        return pop(m, &left) &&
-               m->memory->read(m->memory->context, left, &right) &&
-               push_value(m, right);
+        return pop(machine, &left) &&
+               machine->memory->read(machine->memory->context, left, &right) &&
+               push_value(machine, right);
     default:
-        return pop(m, &right) && pop(m, &left) &&
+        return pop(machine, &right) && pop(machine, &left) &&
                cficache_program_compute(operation, left, right, &right) &&
-               push_value(m, right);
+               push_value(machine, right);
     }
 }
 
-static bool run(struct cficache_machine *m, const uint8_t *code, size_t size)
+static bool run(struct cficache_machine *machine, const uint8_t *code,
+                size_t size)
 {
     size_t at;
     bool is_good = code != NULL;
 
     for (at = 0; is_good && at < size; at++) {
         if (code[at] == CFICACHE_NUMBER) {
-            is_good = size - at > 8 && push_value(m, le64(code + at + 1));
+            is_good =
+                size - at > 8 && push_value(machine, le64(code + at + 1));
             at += 8;
         } else if (code[at] == CFICACHE_NAME) {
-            is_good = size - at > 1 && push_name(m, code[at + 1]);
+            is_good = size - at > 1 && push_name(machine, code[at + 1]);
             at++;
         } else {
-            is_good = operate(m, code[at]);
+            is_good = operate(machine, code[at]);
         }
     }
     return is_good;
@@ -134,16 +138,17 @@ bool cficache_evaluate(const struct cficache_reader *reader,
 {
     size_t size = 0;
     const uint8_t *code;
-    struct cficache_machine m;
+    struct cficache_machine machine;
 
     if (rule->kind == CFICACHE_PROGRAM) {
-        m.registers = registers;
-        m.variables = NULL;
-        m.memory = memory;
-        m.depth = 0;
+        machine.registers = registers;
+        machine.variables = NULL;
+        machine.memory = memory;
+        machine.depth = 0;
         code = cficache_reader_program(reader, (uint32_t)rule->number,
                                        CFICACHE_PROGRAM_VALUE, &size);
-        return run(&m, code, size) && m.depth == 1 && pop(&m, value);
+        return run(&machine, code, size) && machine.depth == 1 &&
+               pop(&machine, value);
     }
     if (rule->kind != CFICACHE_VALUE && rule->kind != CFICACHE_AT) {
         return false;
@@ -171,16 +176,16 @@ bool cficache_run(const struct cficache_reader *reader,
 {
     size_t size = 0;
     const uint8_t *code;
-    struct cficache_machine m;
+    struct cficache_machine machine;
 
     if (win->program == 0) {
         return false;
     }
-    m.registers = NULL;
-    m.variables = variables;
-    m.memory = memory;
-    m.depth = 0;
+    machine.registers = NULL;
+    machine.variables = variables;
+    machine.memory = memory;
+    machine.depth = 0;
     code = cficache_reader_program(reader, win->program - 1,
                                    CFICACHE_PROGRAM_ASSIGNS, &size);
-    return run(&m, code, size);
+    return run(&machine, code, size);
 }

@@ -27,20 +27,22 @@ static uint64_t take(uint64_t *end, uint64_t size)
 }
 
 /* Computes where the parts begin; returns where the last one ends. */
-static uint64_t lay_out(struct cficache_reader *r)
+static uint64_t lay_out(struct cficache_reader *reader)
 {
     unsigned i;
     uint64_t end = CFICACHE_HEADER;
 
     for (i = 0; i < CFICACHE_MAPS; i++) {
-        r->maps[i] = take(&end, (uint64_t)r->num_points[i] * POINT_SIZE);
+        reader->maps[i] =
+            take(&end, (uint64_t)reader->num_points[i] * POINT_SIZE);
     }
-    r->sets = take(&end, ((uint64_t)r->num_sets + 1) * 4);
-    r->rules = take(&end, (uint64_t)r->num_rules * CFICACHE_RULE_SIZE);
-    r->wins = take(&end, (uint64_t)r->num_wins * CFICACHE_WIN_SIZE);
-    r->programs = take(&end, r->program_bytes);
-    r->names = take(&end, r->name_bytes);
-    r->file = take(&end, r->file_bytes);
+    reader->sets = take(&end, ((uint64_t)reader->num_sets + 1) * 4);
+    reader->rules =
+        take(&end, (uint64_t)reader->num_rules * CFICACHE_RULE_SIZE);
+    reader->wins = take(&end, (uint64_t)reader->num_wins * CFICACHE_WIN_SIZE);
+    reader->programs = take(&end, reader->program_bytes);
+    reader->names = take(&end, reader->name_bytes);
+    reader->file = take(&end, reader->file_bytes);
     return end;
 }
 
@@ -74,15 +76,15 @@ enum symc_open_status cficache_reader_open(struct cficache_reader *reader,
     return status;
 }
 
-unsigned cficache_reader_names(const struct cficache_reader *r,
+unsigned cficache_reader_names(const struct cficache_reader *reader,
                                struct symc_string names[CFICACHE_NAMES])
 {
     size_t at = 0;
     unsigned n;
-    const uint8_t *p = r->data + r->names;
+    const uint8_t *p = reader->data + reader->names;
 
-    for (n = 0; n < CFICACHE_NAMES && at < r->name_bytes &&
-                p[at] < r->name_bytes - at;
+    for (n = 0; n < CFICACHE_NAMES && at < reader->name_bytes &&
+                p[at] < reader->name_bytes - at;
          n++) {
         names[n].data = (const char *)p + at + 1;
         names[n].size = p[at];
@@ -91,22 +93,22 @@ unsigned cficache_reader_names(const struct cficache_reader *r,
     return n;
 }
 
-uint32_t cficache_reader_point(const struct cficache_reader *r,
+uint32_t cficache_reader_point(const struct cficache_reader *reader,
                                enum cficache_map map, uint32_t index,
                                uint32_t *value)
 {
-    const uint8_t *starts = r->data + r->maps[map];
+    const uint8_t *starts = reader->data + reader->maps[map];
 
-    *value = le32(starts + ((size_t)r->num_points[map] + index) * 4);
+    *value = le32(starts + ((size_t)reader->num_points[map] + index) * 4);
     return le32(starts + (size_t)index * 4);
 }
 
 /* Returns what a map holds for an address. */
-static uint32_t look_up(const struct cficache_reader *r, enum cficache_map map,
-                        uint32_t address)
+static uint32_t look_up(const struct cficache_reader *reader,
+                        enum cficache_map map, uint32_t address)
 {
-    uint32_t value, half, base = 0, count = r->num_points[map];
-    const uint8_t *starts = r->data + r->maps[map];
+    uint32_t value, half, base = 0, count = reader->num_points[map];
+    const uint8_t *starts = reader->data + reader->maps[map];
 
     if (count == 0) {
         return 0;
@@ -116,61 +118,63 @@ static uint32_t look_up(const struct cficache_reader *r, enum cficache_map map,
         base += le32(starts + ((size_t)base + half) * 4) <= address ? half : 0;
         count -= half;
     }
-    return cficache_reader_point(r, map, base, &value) <= address ? value : 0;
+    return cficache_reader_point(reader, map, base, &value) <= address ? value
+                                                                       : 0;
 }
 
-static bool find_rule_set(const struct cficache_reader *r, uint32_t set,
+static bool find_rule_set(const struct cficache_reader *reader, uint32_t set,
                           struct cficache_row *row)
 {
     uint32_t first, end;
 
     row->first = row->count = 0;
-    if (set >= r->num_sets) {
+    if (set >= reader->num_sets) {
         return false;
     }
-    first = le32(r->data + r->sets + (size_t)set * 4);
-    end = le32(r->data + r->sets + (size_t)set * 4 + 4);
-    if (first <= end && end <= r->num_rules) {
+    first = le32(reader->data + reader->sets + (size_t)set * 4);
+    end = le32(reader->data + reader->sets + (size_t)set * 4 + 4);
+    if (first <= end && end <= reader->num_rules) {
         row->first = first;
         row->count = end - first;
     }
     return true;
 }
 
-bool cficache_reader_lookup(const struct cficache_reader *r, uint32_t address,
-                            bool corrected, struct cficache_row *row)
+bool cficache_reader_lookup(const struct cficache_reader *reader,
+                            uint32_t address, bool corrected,
+                            struct cficache_row *row)
 {
     uint32_t set = CFICACHE_NOTHING;
 
     if (corrected) {
-        set = look_up(r, CFICACHE_CORRECTIONS, address);
+        set = look_up(reader, CFICACHE_CORRECTIONS, address);
     }
     if (set == CFICACHE_NOTHING) {
-        set = look_up(r, CFICACHE_RULES, address);
+        set = look_up(reader, CFICACHE_RULES, address);
     }
-    return find_rule_set(r, set, row) && set > CFICACHE_UNCOVERED;
+    return find_rule_set(reader, set, row) && set > CFICACHE_UNCOVERED;
 }
 
-struct cficache_rule cficache_reader_rule(const struct cficache_reader *r,
+struct cficache_rule cficache_reader_rule(const struct cficache_reader *reader,
                                           const struct cficache_row *row,
                                           uint32_t index)
 {
-    const uint8_t *p =
-        r->data + r->rules + ((size_t)row->first + index) * CFICACHE_RULE_SIZE;
+    const uint8_t *p = reader->data + reader->rules +
+                       ((size_t)row->first + index) * CFICACHE_RULE_SIZE;
     struct cficache_rule rule = {p[0], p[1], p[2], (int32_t)le32(p + 4)};
 
     return rule;
 }
 
-bool cficache_reader_record(const struct cficache_reader *r, uint32_t number,
-                            struct cficache_win *win)
+bool cficache_reader_record(const struct cficache_reader *reader,
+                            uint32_t number, struct cficache_win *win)
 {
     const uint8_t *p;
 
-    if (number == 0 || number > r->num_wins) {
+    if (number == 0 || number > reader->num_wins) {
         return false;
     }
-    p = r->data + r->wins + ((size_t)number - 1) * CFICACHE_WIN_SIZE;
+    p = reader->data + reader->wins + ((size_t)number - 1) * CFICACHE_WIN_SIZE;
     win->prolog = le32(p);
     win->epilog = le32(p + 4);
     win->params = le32(p + 8);
@@ -184,25 +188,26 @@ bool cficache_reader_record(const struct cficache_reader *r, uint32_t number,
     return true;
 }
 
-bool cficache_reader_win(const struct cficache_reader *r, uint32_t address,
-                         struct cficache_win *win)
+bool cficache_reader_win(const struct cficache_reader *reader,
+                         uint32_t address, struct cficache_win *win)
 {
-    return cficache_reader_record(r, look_up(r, CFICACHE_WIN, address), win);
+    return cficache_reader_record(reader,
+                                  look_up(reader, CFICACHE_WIN, address), win);
 }
 
-const uint8_t *cficache_reader_program(const struct cficache_reader *r,
+const uint8_t *cficache_reader_program(const struct cficache_reader *reader,
                                        uint32_t offset, unsigned kind,
                                        size_t *size)
 {
-    const uint8_t *p = r->data + r->programs;
+    const uint8_t *p = reader->data + reader->programs;
 
-    if (r->program_bytes < CFICACHE_PROGRAM_HEADER ||
-        offset > r->program_bytes - CFICACHE_PROGRAM_HEADER) {
+    if (reader->program_bytes < CFICACHE_PROGRAM_HEADER ||
+        offset > reader->program_bytes - CFICACHE_PROGRAM_HEADER) {
         return NULL;
     }
     p += offset;
     *size = le16(p + 2);
-    return p[0] == kind && *size <= r->program_bytes - offset -
+    return p[0] == kind && *size <= reader->program_bytes - offset -
                                         CFICACHE_PROGRAM_HEADER
                ? p + CFICACHE_PROGRAM_HEADER
                : NULL;

@@ -12,84 +12,86 @@
 #define FAILING 2   /* the set of rows that fail, after the two of format.h */
 #define TARGETS 256
 
-void cficache_writer_free(struct cficache_writer *w)
+void cficache_writer_free(struct cficache_writer *writer)
 {
     unsigned i;
 
-    table_free(&w->names.table);
-    free(w->code.data);
-    cficache_pool_free(&w->programs);
-    cficache_pool_free(&w->sets);
+    table_free(&writer->names.table);
+    free(writer->code.data);
+    cficache_pool_free(&writer->programs);
+    cficache_pool_free(&writer->sets);
     for (i = 0; i < CFICACHE_WIN; i++) {
-        free(w->spans[i].data);
+        free(writer->spans[i].data);
     }
-    free(w->rows.data);
-    free(w->wins[0].data);
-    free(w->wins[1].data);
-    free(w->records);
-    free(w->deltas);
-    free(w->rules);
-    memset(w, 0, sizeof(*w));
+    free(writer->rows.data);
+    free(writer->wins[0].data);
+    free(writer->wins[1].data);
+    free(writer->records);
+    free(writer->deltas);
+    free(writer->rules);
+    memset(writer, 0, sizeof(*writer));
 }
 
-bool cficache_writer_name(struct cficache_writer *w, const char *text,
+bool cficache_writer_name(struct cficache_writer *writer, const char *text,
                           size_t size, uint8_t *name)
 {
     bool out_of_memory = false;
 
-    return cficache_name(&w->names, text, size, name, &out_of_memory);
+    return cficache_name(&writer->names, text, size, name, &out_of_memory);
 }
 
 /* Adds a program to the others; *offset is where it begins. */
-static enum symc_status add_program(struct cficache_writer *w,
+static enum symc_status add_program(struct cficache_writer *writer,
                                     enum cficache_program kind,
                                     uint32_t *offset)
 {
     uint32_t number;
     uint8_t header[CFICACHE_PROGRAM_HEADER] = {
-        (uint8_t)kind, 0, (uint8_t)w->code.size, (uint8_t)(w->code.size >> 8)};
+        (uint8_t)kind, 0, (uint8_t)writer->code.size,
+        (uint8_t)(writer->code.size >> 8)};
 
-    if (array_need(&w->code.data, &w->code.room, w->code.size + sizeof(header),
-                   1) != 0) {
+    if (array_need(&writer->code.data, &writer->code.room,
+                   writer->code.size + sizeof(header), 1) != 0) {
         return SYMC_NO_MEMORY;
     }
-    memmove(w->code.data + sizeof(header), w->code.data, w->code.size);
-    memcpy(w->code.data, header, sizeof(header));
-    if (cficache_pool_add(&w->programs, w->code.data,
-                          w->code.size + sizeof(header), &number) != 0) {
+    memmove(writer->code.data + sizeof(header), writer->code.data,
+            writer->code.size);
+    memcpy(writer->code.data, header, sizeof(header));
+    if (cficache_pool_add(&writer->programs, writer->code.data,
+                          writer->code.size + sizeof(header), &number) != 0) {
         return SYMC_NO_MEMORY;
     }
-    *offset = cficache_pool_start(&w->programs, number);
+    *offset = cficache_pool_start(&writer->programs, number);
     return SYMC_OK;
 }
 
-enum symc_status cficache_writer_rule(struct cficache_writer *w,
+enum symc_status cficache_writer_rule(struct cficache_writer *writer,
                                       const struct cficache_rule *rule)
 {
-    if (!w->is_open) {
+    if (!writer->is_open) {
         return SYMC_OK;
     }
-    if (array_need(&w->rules, &w->rule_room, w->num_rules + 1,
-                   sizeof(*w->rules)) != 0) {
+    if (array_need(&writer->rules, &writer->rule_room, writer->num_rules + 1,
+                   sizeof(*writer->rules)) != 0) {
         return SYMC_NO_MEMORY;
     }
-    w->rules[w->num_rules++] = *rule;
-    w->deltas[w->num_deltas - 1].count++;
+    writer->rules[writer->num_rules++] = *rule;
+    writer->deltas[writer->num_deltas - 1].count++;
     return SYMC_OK;
 }
 
-enum symc_status cficache_writer_code(struct cficache_writer *w,
+enum symc_status cficache_writer_code(struct cficache_writer *writer,
                                       uint8_t target)
 {
     uint32_t offset;
     enum symc_status status;
     struct cficache_rule rule = {CFICACHE_PROGRAM, target, 0, 0};
 
-    if (!w->is_open) {
+    if (!writer->is_open) {
         return SYMC_OK;
     }
-    if (!cficache_simplify(&w->code, w->names.count, &rule)) {
-        status = add_program(w, CFICACHE_PROGRAM_VALUE, &offset);
+    if (!cficache_simplify(&writer->code, writer->names.count, &rule)) {
+        status = add_program(writer, CFICACHE_PROGRAM_VALUE, &offset);
         if (status != SYMC_OK) {
             return status;
         }
@@ -97,11 +99,11 @@ enum symc_status cficache_writer_code(struct cficache_writer *w,
         rule.base = 0;
         rule.number = (int32_t)offset;
     }
-    return cficache_writer_rule(w, &rule);
+    return cficache_writer_rule(writer, &rule);
 }
 
 /* Adds the rule of the register with a name, which ends in ":". */
-static enum symc_status add_text_rule(struct cficache_writer *w,
+static enum symc_status add_text_rule(struct cficache_writer *writer,
                                       const char *name, size_t name_size,
                                       const char *text, size_t size)
 {
@@ -119,23 +121,23 @@ static enum symc_status add_text_rule(struct cficache_writer *w,
             name++;
             name_size--;
         }
-        if (!cficache_name(&w->names, name, name_size, &target,
+        if (!cficache_name(&writer->names, name, name_size, &target,
                            &out_of_memory)) {
             return out_of_memory ? SYMC_NO_MEMORY : SYMC_OK;
         }
     }
-    status = cficache_compile_value(&w->names, &w->code, text, size);
-    return status == SYMC_OK ? cficache_writer_code(w, target) : status;
+    status = cficache_compile_value(&writer->names, &writer->code, text, size);
+    return status == SYMC_OK ? cficache_writer_code(writer, target) : status;
 }
 
-enum symc_status cficache_writer_text(struct cficache_writer *w,
+enum symc_status cficache_writer_text(struct cficache_writer *writer,
                                       const char *text, size_t size)
 {
     size_t name_size = 0, n;
     const char *name = NULL, *first = NULL, *word, *end = text;
     enum symc_status status = SYMC_OK;
 
-    if (!w->is_open) {
+    if (!writer->is_open) {
         return SYMC_OK;
     }
     while (status == SYMC_OK && cficache_word(&text, &size, &word, &n)) {
@@ -148,7 +150,7 @@ enum symc_status cficache_writer_text(struct cficache_writer *w,
             break;
         } else {
             if (name != NULL) {
-                status = add_text_rule(w, name, name_size, first,
+                status = add_text_rule(writer, name, name_size, first,
                                        (size_t)(end - first));
             }
             name = word;
@@ -161,57 +163,61 @@ enum symc_status cficache_writer_text(struct cficache_writer *w,
         return status;
     }
     if (name == NULL || first == NULL) {
-        w->deltas[w->num_deltas - 1].fails = true;
+        writer->deltas[writer->num_deltas - 1].fails = true;
         return SYMC_OK;
     }
-    return add_text_rule(w, name, name_size, first, (size_t)(end - first));
+    return add_text_rule(writer, name, name_size, first,
+                         (size_t)(end - first));
 }
 
-static enum symc_status add_delta(struct cficache_writer *w, uint32_t address)
+static enum symc_status add_delta(struct cficache_writer *writer,
+                                  uint32_t address)
 {
     struct cficache_delta *delta;
 
-    if (w->num_deltas >= UINT32_MAX ||
-        array_need(&w->deltas, &w->delta_room, w->num_deltas + 1,
-                   sizeof(*w->deltas)) != 0) {
+    if (writer->num_deltas >= UINT32_MAX ||
+        array_need(&writer->deltas, &writer->delta_room,
+                   writer->num_deltas + 1, sizeof(*writer->deltas)) != 0) {
         return SYMC_NO_MEMORY;
     }
-    if (w->num_deltas > 1 && address < w->deltas[w->num_deltas - 1].address) {
-        w->is_unsorted = true;
+    if (writer->num_deltas > 1 &&
+        address < writer->deltas[writer->num_deltas - 1].address) {
+        writer->is_unsorted = true;
     }
-    delta = &w->deltas[w->num_deltas++];
+    delta = &writer->deltas[writer->num_deltas++];
     delta->address = address;
     delta->fails = false;
-    delta->first = w->num_rules;
+    delta->first = writer->num_rules;
     delta->count = 0;
     return SYMC_OK;
 }
 
-enum symc_status cficache_writer_row(struct cficache_writer *w,
+enum symc_status cficache_writer_row(struct cficache_writer *writer,
                                      uint64_t address)
 {
-    return w->is_open ? add_delta(w, address < UINT32_MAX ? (uint32_t)address
-                                                          : UINT32_MAX)
-                      : SYMC_OK;
+    return writer->is_open
+               ? add_delta(writer, address < UINT32_MAX ? (uint32_t)address
+                                                        : UINT32_MAX)
+               : SYMC_OK;
 }
 
 /* Sorts the rows of the open range, without the first one, by address. */
-static enum symc_status sort_deltas(struct cficache_writer *w)
+static enum symc_status sort_deltas(struct cficache_writer *writer)
 {
-    size_t i, n = w->num_deltas;
+    size_t i, n = writer->num_deltas;
     uint64_t *keys = malloc(2 * n * sizeof(*keys));
     struct cficache_delta *sorted = malloc(n * sizeof(*sorted));
     enum symc_status status = SYMC_NO_MEMORY;
 
     if (keys != NULL && sorted != NULL) {
         for (i = 1; i < n; i++) {
-            keys[i] = (uint64_t)w->deltas[i].address << 32 | i;
+            keys[i] = (uint64_t)writer->deltas[i].address << 32 | i;
         }
         sort_keys(keys + 1, keys + n, n - 1);
         for (i = 1; i < n; i++) {
-            sorted[i] = w->deltas[(uint32_t)keys[i]];
+            sorted[i] = writer->deltas[(uint32_t)keys[i]];
         }
-        memcpy(w->deltas + 1, sorted + 1, (n - 1) * sizeof(*sorted));
+        memcpy(writer->deltas + 1, sorted + 1, (n - 1) * sizeof(*sorted));
         status = SYMC_OK;
     }
     free(keys);
@@ -258,7 +264,7 @@ static void apply_rules(struct rule_set *sum,
 }
 
 /* Finds the number of the set of a row. */
-static int find_set(struct cficache_writer *w, const struct rule_set *sum,
+static int find_set(struct cficache_writer *writer, const struct rule_set *sum,
                     uint32_t *set)
 {
     unsigned i;
@@ -280,87 +286,91 @@ static int find_set(struct cficache_writer *w, const struct rule_set *sum,
         symc_store(p + 4, (uint32_t)rule->number);
         p += CFICACHE_RULE_SIZE;
     }
-    return cficache_pool_add(&w->sets, data, (size_t)(p - data), set);
+    return cficache_pool_add(&writer->sets, data, (size_t)(p - data), set);
 }
 
 /* Ends the range, if there is one: sums its records up to rows. */
-static enum symc_status end_range(struct cficache_writer *w)
+static enum symc_status end_range(struct cficache_writer *writer)
 {
     size_t i;
     uint32_t address, set;
     struct rule_set sum;
-    struct cficache_span span = {w->start, w->end, w->rows.count, 0};
+    struct cficache_span span = {writer->start, writer->end,
+                                 writer->rows.count, 0};
     const struct cficache_delta *delta;
 
-    while (w->sets.count <= FAILING) {
-        if (cficache_pool_append(&w->sets, NULL, 0, &set) != 0) {
+    while (writer->sets.count <= FAILING) {
+        if (cficache_pool_append(&writer->sets, NULL, 0, &set) != 0) {
             return SYMC_NO_MEMORY;
         }
     }
-    if (!w->is_open) {
+    if (!writer->is_open) {
         return SYMC_OK;
     }
-    w->is_open = false;
-    if (w->is_unsorted && sort_deltas(w) != SYMC_OK) {
+    writer->is_open = false;
+    if (writer->is_unsorted && sort_deltas(writer) != SYMC_OK) {
         return SYMC_NO_MEMORY;
     }
     sum.fails = false;
     sum.count = 0;
     memset(sum.has, 0, sizeof(sum.has));
-    for (i = 0; i < w->num_deltas; i++) {
-        delta = &w->deltas[i];
-        address = delta->address > w->start ? delta->address : w->start;
-        if (address >= w->end) {
+    for (i = 0; i < writer->num_deltas; i++) {
+        delta = &writer->deltas[i];
+        address =
+            delta->address > writer->start ? delta->address : writer->start;
+        if (address >= writer->end) {
             break;
         }
         sum.fails = sum.fails || delta->fails;
         if (delta->count > 0) {
-            apply_rules(&sum, w->rules + delta->first, delta->count);
+            apply_rules(&sum, writer->rules + delta->first, delta->count);
         }
-        if (find_set(w, &sum, &set) != 0 ||
-            cficache_points_add(&w->rows, span.first, address, set) != 0) {
+        if (find_set(writer, &sum, &set) != 0 ||
+            cficache_points_add(&writer->rows, span.first, address, set) !=
+                0) {
             return SYMC_NO_MEMORY;
         }
     }
-    span.count = w->rows.count - span.first;
-    return cficache_spans_add(&w->spans[w->map], &span) == 0 ? SYMC_OK
-                                                             : SYMC_NO_MEMORY;
+    span.count = writer->rows.count - span.first;
+    return cficache_spans_add(&writer->spans[writer->map], &span) == 0
+               ? SYMC_OK
+               : SYMC_NO_MEMORY;
 }
 
-enum symc_status cficache_writer_range(struct cficache_writer *w,
+enum symc_status cficache_writer_range(struct cficache_writer *writer,
                                        enum cficache_map map, uint64_t start,
                                        uint64_t size)
 {
     uint64_t end;
-    enum symc_status status = end_range(w);
+    enum symc_status status = end_range(writer);
 
     if (status != SYMC_OK || size == 0 ||
         __builtin_add_overflow(start, size, &end) || start >= UINT32_MAX) {
         return status;
     }
-    w->is_open = true;
-    w->is_unsorted = false;
-    w->map = map;
-    w->start = (uint32_t)start;
-    w->end = end < UINT32_MAX ? (uint32_t)end : UINT32_MAX;
-    w->num_deltas = 0;
-    w->num_rules = 0;
-    return add_delta(w, w->start);
+    writer->is_open = true;
+    writer->is_unsorted = false;
+    writer->map = map;
+    writer->start = (uint32_t)start;
+    writer->end = end < UINT32_MAX ? (uint32_t)end : UINT32_MAX;
+    writer->num_deltas = 0;
+    writer->num_rules = 0;
+    return add_delta(writer, writer->start);
 }
 
 /* Adds a record to those that there are, and the row of its span. */
-static enum symc_status add_record(struct cficache_writer *w,
+static enum symc_status add_record(struct cficache_writer *writer,
                                    const struct cficache_win *win,
                                    struct cficache_span *span)
 {
     uint8_t *p;
 
-    if (w->num_records >= UINT32_MAX ||
-        array_need(&w->records, &w->record_room, w->num_records + 1,
-                   CFICACHE_WIN_SIZE) != 0) {
+    if (writer->num_records >= UINT32_MAX ||
+        array_need(&writer->records, &writer->record_room,
+                   writer->num_records + 1, CFICACHE_WIN_SIZE) != 0) {
         return SYMC_NO_MEMORY;
     }
-    p = w->records + w->num_records * CFICACHE_WIN_SIZE;
+    p = writer->records + writer->num_records * CFICACHE_WIN_SIZE;
     symc_store(p, win->prolog);
     symc_store(p + 4, win->epilog);
     symc_store(p + 8, win->params);
@@ -372,16 +382,16 @@ static enum symc_status add_record(struct cficache_writer *w,
     p[29] = win->allocates_base_pointer;
     p[30] = win->aligns;
     p[31] = 0;
-    w->num_records++;
-    span->first = w->rows.count;
+    writer->num_records++;
+    span->first = writer->rows.count;
     span->count = 1;
-    return cficache_points_add(&w->rows, span->first, span->start,
-                               (uint32_t)w->num_records) == 0
+    return cficache_points_add(&writer->rows, span->first, span->start,
+                               (uint32_t)writer->num_records) == 0
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }
 
-static enum symc_status compile_program(struct cficache_writer *w,
+static enum symc_status compile_program(struct cficache_writer *writer,
                                         struct cficache_win *win,
                                         const char *program, size_t size)
 {
@@ -389,24 +399,27 @@ static enum symc_status compile_program(struct cficache_writer *w,
     enum symc_status status;
 
     win->aligns = memchr(program, '@', size) != NULL;
-    status = cficache_compile_win(&w->names, &w->code, program, size);
-    if (status != SYMC_OK || w->code.fails ||
-        cficache_program_check(CFICACHE_PROGRAM_ASSIGNS, w->code.data,
-                               w->code.size, w->names.count) != NULL) {
+    status =
+        cficache_compile_win(&writer->names, &writer->code, program, size);
+    if (status != SYMC_OK || writer->code.fails ||
+        cficache_program_check(CFICACHE_PROGRAM_ASSIGNS, writer->code.data,
+                               writer->code.size,
+                               writer->names.count) != NULL) {
         return status;
     }
-    status = add_program(w, CFICACHE_PROGRAM_ASSIGNS, &offset);
+    status = add_program(writer, CFICACHE_PROGRAM_ASSIGNS, &offset);
     win->program = offset + 1;
     return status;
 }
 
-enum symc_status cficache_writer_win(struct cficache_writer *w, uint64_t start,
-                                     uint32_t size, struct cficache_win win,
+enum symc_status cficache_writer_win(struct cficache_writer *writer,
+                                     uint64_t start, uint32_t size,
+                                     struct cficache_win win,
                                      const char *program, size_t program_size)
 {
     uint64_t end = start + size;
     enum symc_status status = SYMC_OK;
-    struct cficache_spans *wins = &w->wins[win.has_program];
+    struct cficache_spans *wins = &writer->wins[win.has_program];
     struct cficache_span span, *last;
 
     if (size == 0 || end < start || start >= UINT32_MAX) {
@@ -425,10 +438,10 @@ enum symc_status cficache_writer_win(struct cficache_writer *w, uint64_t start,
     win.program = 0;
     win.aligns = false;
     if (win.has_program) {
-        status = compile_program(w, &win, program, program_size);
+        status = compile_program(writer, &win, program, program_size);
     }
     if (status == SYMC_OK) {
-        status = add_record(w, &win, &span);
+        status = add_record(writer, &win, &span);
     }
     return status == SYMC_OK && cficache_spans_add(wins, &span) != 0
                ? SYMC_NO_MEMORY
@@ -455,7 +468,7 @@ static void put_map(struct symc_output *out, const struct cficache_points *map)
 }
 
 static void put_header(struct symc_output *out,
-                       const struct cficache_writer *w,
+                       const struct cficache_writer *writer,
                        const struct cficache_identity *identity,
                        const struct cficache_points *maps, size_t name_bytes)
 {
@@ -472,11 +485,11 @@ static void put_header(struct symc_output *out,
         symc_store(p + CFICACHE_AT_MAPS + (size_t)i * 4,
                    (uint32_t)maps[i].count);
     }
-    symc_store(p + CFICACHE_AT_SETS, (uint32_t)w->sets.count);
+    symc_store(p + CFICACHE_AT_SETS, (uint32_t)writer->sets.count);
     symc_store(p + CFICACHE_AT_RULES,
-               (uint32_t)(w->sets.size / CFICACHE_RULE_SIZE));
-    symc_store(p + CFICACHE_AT_WINS, (uint32_t)w->num_records);
-    symc_store(p + CFICACHE_AT_PROGRAMS, (uint32_t)w->programs.size);
+               (uint32_t)(writer->sets.size / CFICACHE_RULE_SIZE));
+    symc_store(p + CFICACHE_AT_WINS, (uint32_t)writer->num_records);
+    symc_store(p + CFICACHE_AT_PROGRAMS, (uint32_t)writer->programs.size);
     symc_store(p + CFICACHE_AT_NAMES, (uint32_t)name_bytes);
     symc_store(p + CFICACHE_AT_FILE, (uint32_t)identity->file_size);
 }
@@ -496,28 +509,28 @@ static size_t write_names(const struct cficache_names *names, uint8_t *p)
     return (size_t)(p - begin);
 }
 
-static enum symc_status write_file(struct cficache_writer *w,
+static enum symc_status write_file(struct cficache_writer *writer,
                                    const struct cficache_identity *identity,
                                    const struct cficache_points *maps,
                                    const struct symc_sink *sink)
 {
     size_t i, name_bytes;
-    uint8_t names[sizeof(w->names.texts) + CFICACHE_NAMES];
+    uint8_t names[sizeof(writer->names.texts) + CFICACHE_NAMES];
     struct symc_output out;
 
     symc_output_init(&out, sink);
-    name_bytes = write_names(&w->names, names);
-    put_header(&out, w, identity, maps, name_bytes);
+    name_bytes = write_names(&writer->names, names);
+    put_header(&out, writer, identity, maps, name_bytes);
     for (i = 0; i < CFICACHE_MAPS; i++) {
         put_map(&out, &maps[i]);
     }
     symc_output_number(&out, 0);
-    for (i = 0; i < w->sets.count; i++) {
-        symc_output_number(&out, w->sets.ends[i] / CFICACHE_RULE_SIZE);
+    for (i = 0; i < writer->sets.count; i++) {
+        symc_output_number(&out, writer->sets.ends[i] / CFICACHE_RULE_SIZE);
     }
-    put_bytes(&out, w->sets.data, w->sets.size);
-    put_bytes(&out, w->records, w->num_records * CFICACHE_WIN_SIZE);
-    put_bytes(&out, w->programs.data, w->programs.size);
+    put_bytes(&out, writer->sets.data, writer->sets.size);
+    put_bytes(&out, writer->records, writer->num_records * CFICACHE_WIN_SIZE);
+    put_bytes(&out, writer->programs.data, writer->programs.size);
     put_bytes(&out, names, name_bytes);
     put_bytes(&out, identity->file, identity->file_size);
     symc_output_flush(&out);
@@ -525,28 +538,29 @@ static enum symc_status write_file(struct cficache_writer *w,
 }
 
 /* Makes the map of STACK WIN records: those with programs hide the others. */
-static int make_win(const struct cficache_writer *w,
+static int make_win(const struct cficache_writer *writer,
                     struct cficache_points *map)
 {
     int rc;
     struct cficache_points fpo = {0}, programs = {0};
 
-    rc = cficache_points_map(&fpo, &w->wins[0], &w->rows) != 0 ||
-         cficache_points_map(&programs, &w->wins[1], &w->rows) != 0 ||
-         cficache_points_merge(map, &programs, &fpo) != 0;
+    rc =
+        cficache_points_map(&fpo, &writer->wins[0], &writer->rows) != 0 ||
+        cficache_points_map(&programs, &writer->wins[1], &writer->rows) != 0 ||
+        cficache_points_merge(map, &programs, &fpo) != 0;
     free(fpo.data);
     free(programs.data);
     return rc;
 }
 
 /* Makes the map of corrections, which readers ask first. */
-static int make_corrections(const struct cficache_writer *w,
+static int make_corrections(const struct cficache_writer *writer,
                             struct cficache_points *maps)
 {
     int rc;
     struct cficache_points merged = {0};
 
-    if (!w->fills_gaps) {
+    if (!writer->fills_gaps) {
         return 0;
     }
     rc = cficache_points_merge(&merged, &maps[CFICACHE_RULES],
@@ -557,25 +571,26 @@ static int make_corrections(const struct cficache_writer *w,
 }
 
 enum symc_status
-cficache_writer_finish(struct cficache_writer *w,
+cficache_writer_finish(struct cficache_writer *writer,
                        const struct cficache_identity *identity,
                        const struct symc_sink *sink)
 {
     unsigned i;
     struct cficache_points maps[CFICACHE_MAPS] = {{0}};
-    enum symc_status status = end_range(w);
+    enum symc_status status = end_range(writer);
 
     for (i = 0; i < CFICACHE_WIN && status == SYMC_OK; i++) {
-        if (cficache_points_map(&maps[i], &w->spans[i], &w->rows) != 0) {
+        if (cficache_points_map(&maps[i], &writer->spans[i], &writer->rows) !=
+            0) {
             status = SYMC_NO_MEMORY;
         }
     }
-    if (status == SYMC_OK && (make_corrections(w, maps) != 0 ||
-                              make_win(w, &maps[CFICACHE_WIN]) != 0)) {
+    if (status == SYMC_OK && (make_corrections(writer, maps) != 0 ||
+                              make_win(writer, &maps[CFICACHE_WIN]) != 0)) {
         status = SYMC_NO_MEMORY;
     }
     if (status == SYMC_OK) {
-        status = write_file(w, identity, maps, sink);
+        status = write_file(writer, identity, maps, sink);
     }
     for (i = 0; i < CFICACHE_MAPS; i++) {
         free(maps[i].data);

@@ -25,19 +25,20 @@ static size_t take(uint64_t *end, uint64_t size)
 }
 
 /* Computes where the parts begin; returns where the last one ends. */
-static uint64_t lay_out(struct jscache_reader *r)
+static uint64_t lay_out(struct jscache_reader *reader)
 {
     uint64_t end = JSCACHE_HEADER;
 
-    r->positions =
-        take(&end, (uint64_t)r->num_positions * JSCACHE_POSITION_SIZE);
-    r->mappings =
-        take(&end, (uint64_t)r->num_positions * JSCACHE_MAPPING_SIZE);
-    r->files = take(&end, (uint64_t)r->num_files * JSCACHE_FILE_SIZE);
-    r->lines = take(&end, (uint64_t)r->num_lines * 4);
-    r->strings = take(&end, r->string_bytes);
-    if (r->num_ignored > 0) {
-        r->ignored = take(&end, (uint64_t)r->num_ignored * 4);
+    reader->positions =
+        take(&end, (uint64_t)reader->num_positions * JSCACHE_POSITION_SIZE);
+    reader->mappings =
+        take(&end, (uint64_t)reader->num_positions * JSCACHE_MAPPING_SIZE);
+    reader->files =
+        take(&end, (uint64_t)reader->num_files * JSCACHE_FILE_SIZE);
+    reader->lines = take(&end, (uint64_t)reader->num_lines * 4);
+    reader->strings = take(&end, reader->string_bytes);
+    if (reader->num_ignored > 0) {
+        reader->ignored = take(&end, (uint64_t)reader->num_ignored * 4);
     }
     return end;
 }
@@ -68,31 +69,35 @@ enum symc_open_status jscache_reader_open(struct jscache_reader *reader,
     return status;
 }
 
-static const uint8_t *position(const struct jscache_reader *r, uint32_t index)
+static const uint8_t *position(const struct jscache_reader *reader,
+                               uint32_t index)
 {
-    return r->data + r->positions + (size_t)index * JSCACHE_POSITION_SIZE;
+    return reader->data + reader->positions +
+           (size_t)index * JSCACHE_POSITION_SIZE;
 }
 
-static uint64_t key_at(const struct jscache_reader *r, uint32_t index)
+static uint64_t key_at(const struct jscache_reader *reader, uint32_t index)
 {
-    const uint8_t *p = position(r, index);
+    const uint8_t *p = position(reader, index);
 
     return (uint64_t)le32(p) << 32 | le32(p + 4);
 }
 
-static const uint8_t *mapping(const struct jscache_reader *r, uint32_t index)
+static const uint8_t *mapping(const struct jscache_reader *reader,
+                              uint32_t index)
 {
-    return r->data + r->mappings + (size_t)index * JSCACHE_MAPPING_SIZE;
+    return reader->data + reader->mappings +
+           (size_t)index * JSCACHE_MAPPING_SIZE;
 }
 
 /* How many positions are at key or before it. */
-static uint32_t count_up_to(const struct jscache_reader *r, uint64_t key)
+static uint32_t count_up_to(const struct jscache_reader *reader, uint64_t key)
 {
-    uint32_t half, base = 0, count = r->num_positions;
+    uint32_t half, base = 0, count = reader->num_positions;
 
     while (count > 0) {
         half = count / 2;
-        if (key_at(r, base + half) <= key) {
+        if (key_at(reader, base + half) <= key) {
             base += half + 1;
             count -= half + 1;
         } else {
@@ -102,64 +107,65 @@ static uint32_t count_up_to(const struct jscache_reader *r, uint64_t key)
     return base;
 }
 
-static struct symc_string string_at(const struct jscache_reader *r,
+static struct symc_string string_at(const struct jscache_reader *reader,
                                     uint32_t offset)
 {
     struct symc_string string = {NULL, 0};
 
     if (offset < JSCACHE_ANONYMOUS) {
-        (void)symc_string_find(r->data + r->strings, r->string_bytes, offset,
-                               SYMC_VERSION, &string);
+        (void)symc_string_find(reader->data + reader->strings,
+                               reader->string_bytes, offset, SYMC_VERSION,
+                               &string);
     }
     return string;
 }
 
-void jscache_reader_token(const struct jscache_reader *r, uint32_t index,
+void jscache_reader_token(const struct jscache_reader *reader, uint32_t index,
                           struct jscache_token *token)
 {
     uint32_t scope;
-    const uint8_t *at = position(r, index), *p = mapping(r, index);
+    const uint8_t *at = position(reader, index), *p = mapping(reader, index);
 
     token->minified_line = le32(at);
     token->minified_column = le32(at + 4);
     token->file = le32(p);
     token->line = le32(p + 4);
     token->column = le32(p + 8);
-    token->name = string_at(r, le32(p + 12));
+    token->name = string_at(reader, le32(p + 12));
     scope = le32(p + 16);
-    token->function = string_at(r, scope);
+    token->function = string_at(reader, scope);
     token->scope = scope == JSCACHE_NONE        ? JSCACHE_SCOPE_NONE
                    : scope == JSCACHE_ANONYMOUS ? JSCACHE_SCOPE_ANONYMOUS
                                                 : JSCACHE_SCOPE_NAMED;
 }
 
-bool jscache_reader_lookup(const struct jscache_reader *r, uint32_t line,
+bool jscache_reader_lookup(const struct jscache_reader *reader, uint32_t line,
                            uint32_t column, bool has_all_lines,
                            struct jscache_token *token)
 {
-    uint32_t index = count_up_to(r, (uint64_t)line << 32 | column);
+    uint32_t index = count_up_to(reader, (uint64_t)line << 32 | column);
 
-    if (index == 0 || le32(position(r, --index)) < line) {
+    if (index == 0 || le32(position(reader, --index)) < line) {
         return false;
     }
     if (!has_all_lines && index > 0 &&
-        memcmp(mapping(r, index - 1), mapping(r, index),
+        memcmp(mapping(reader, index - 1), mapping(reader, index),
                JSCACHE_MAPPING_SIZE) == 0) {
         return false;
     }
-    jscache_reader_token(r, index, token);
+    jscache_reader_token(reader, index, token);
     return token->file != JSCACHE_NONE || token->line != JSCACHE_NONE ||
            token->column != JSCACHE_NONE;
 }
 
 /* Is a number in the ascending list of ignored files? */
-static bool is_ignored(const struct jscache_reader *r, uint32_t file)
+static bool is_ignored(const struct jscache_reader *reader, uint32_t file)
 {
-    uint32_t at, half, base = 0, count = r->num_ignored;
+    uint32_t at, half, base = 0, count = reader->num_ignored;
 
     while (count > 0) {
         half = count / 2;
-        at = le32(r->data + r->ignored + ((size_t)base + half) * 4);
+        at = le32(reader->data + reader->ignored + ((size_t)base + half) * 4);
         if (at == file) {
             return true;
         }
@@ -173,32 +179,32 @@ static bool is_ignored(const struct jscache_reader *r, uint32_t file)
     return false;
 }
 
-bool jscache_reader_file(const struct jscache_reader *r, uint32_t index,
+bool jscache_reader_file(const struct jscache_reader *reader, uint32_t index,
                          struct jscache_file *file)
 {
     const uint8_t *p;
 
-    if (index >= r->num_files) {
+    if (index >= reader->num_files) {
         return false;
     }
-    p = r->data + r->files + (size_t)index * JSCACHE_FILE_SIZE;
-    file->name = string_at(r, le32(p));
-    file->text = string_at(r, le32(p + 4));
-    file->is_ignored = is_ignored(r, index);
+    p = reader->data + reader->files + (size_t)index * JSCACHE_FILE_SIZE;
+    file->name = string_at(reader, le32(p));
+    file->text = string_at(reader, le32(p + 4));
+    file->is_ignored = is_ignored(reader, index);
     return true;
 }
 
 /* A line of the file at p, of its text. */
-static bool line_at(const struct jscache_reader *r, const uint8_t *p,
+static bool line_at(const struct jscache_reader *reader, const uint8_t *p,
                     struct symc_string file, uint32_t line,
                     struct symc_string *text)
 {
     uint32_t from, to, first = le32(p + 8), end = le32(p + 12);
 
-    if (end > r->num_lines || first > end || line >= end - first) {
+    if (end > reader->num_lines || first > end || line >= end - first) {
         return false;
     }
-    p = r->data + r->lines + ((size_t)first + line) * 4;
+    p = reader->data + reader->lines + ((size_t)first + line) * 4;
     from = le32(p);
     to = line + 1 < end - first ? le32(p + 4) : (uint32_t)file.size;
     if (from >= to || to > file.size) {
@@ -211,28 +217,28 @@ static bool line_at(const struct jscache_reader *r, const uint8_t *p,
     return true;
 }
 
-unsigned jscache_reader_lines(const struct jscache_reader *r, uint32_t file,
-                              uint32_t line, unsigned count,
+unsigned jscache_reader_lines(const struct jscache_reader *reader,
+                              uint32_t file, uint32_t line, unsigned count,
                               struct symc_string *lines)
 {
     struct symc_string text;
     const uint8_t *p;
     unsigned n = 0;
 
-    if (file >= r->num_files) {
+    if (file >= reader->num_files) {
         return 0;
     }
-    p = r->data + r->files + (size_t)file * JSCACHE_FILE_SIZE;
-    text = string_at(r, le32(p + 4));
+    p = reader->data + reader->files + (size_t)file * JSCACHE_FILE_SIZE;
+    text = string_at(reader, le32(p + 4));
     while (text.data != NULL && n < count && n <= UINT32_MAX - line &&
-           line_at(r, p, text, line + n, &lines[n])) {
+           line_at(reader, p, text, line + n, &lines[n])) {
         n++;
     }
     return n;
 }
 
-bool jscache_reader_line(const struct jscache_reader *r, uint32_t file,
+bool jscache_reader_line(const struct jscache_reader *reader, uint32_t file,
                          uint32_t line, struct symc_string *text)
 {
-    return jscache_reader_lines(r, file, line, 1, text) == 1;
+    return jscache_reader_lines(reader, file, line, 1, text) == 1;
 }

@@ -11,40 +11,41 @@ struct jscache_verify {
 };
 
 /* Parts begin at multiples of 8, with zeros before them. */
-static bool check_parts(const struct jscache_verify *v)
+static bool check_parts(const struct jscache_verify *verify)
 {
-    const struct jscache_reader *jscache = v->reader;
+    const struct jscache_reader *jscache = verify->reader;
     size_t end = jscache->strings + jscache->string_bytes;
 
-    if (!verification_zeros(&v->file, JSCACHE_AT_RESERVED, JSCACHE_HEADER,
+    if (!verification_zeros(&verify->file, JSCACHE_AT_RESERVED, JSCACHE_HEADER,
                             "header") ||
-        !verification_zeros(&v->file,
+        !verification_zeros(&verify->file,
                             jscache->mappings +
                                 (size_t)jscache->num_positions *
                                     JSCACHE_MAPPING_SIZE,
                             jscache->files, "padding") ||
-        !verification_zeros(&v->file,
+        !verification_zeros(&verify->file,
                             jscache->lines + (size_t)jscache->num_lines * 4,
                             jscache->strings, "padding")) {
         return false;
     }
     if (jscache->num_ignored > 0) {
-        if (!verification_zeros(&v->file, end, jscache->ignored, "padding")) {
+        if (!verification_zeros(&verify->file, end, jscache->ignored,
+                                "padding")) {
             return false;
         }
         end = jscache->ignored + (size_t)jscache->num_ignored * 4;
     }
     return jscache->size == end ||
-           verification_fails(&v->file,
+           verification_fails(&verify->file,
                               "offset 0x%zx: %zu bytes after the last part",
                               end, jscache->size - end);
 }
 
-static bool check_lines(const struct jscache_verify *v, uint32_t index,
+static bool check_lines(const struct jscache_verify *verify, uint32_t index,
                         const struct jscache_file *file)
 {
     uint32_t i, first, end;
-    const struct jscache_reader *jscache = v->reader;
+    const struct jscache_reader *jscache = verify->reader;
     size_t at = jscache->files + (size_t)index * JSCACHE_FILE_SIZE;
     const uint8_t *lines = jscache->data + jscache->lines;
 
@@ -52,7 +53,7 @@ static bool check_lines(const struct jscache_verify *v, uint32_t index,
     end = le32(jscache->data + at + 12);
     if (first > end || end > jscache->num_lines) {
         return verification_fails(
-            &v->file, "offset 0x%zx: file %u: its lines do not exist", at,
+            &verify->file, "offset 0x%zx: file %u: its lines do not exist", at,
             index);
     }
     for (i = first; i < end; i++) {
@@ -60,7 +61,7 @@ static bool check_lines(const struct jscache_verify *v, uint32_t index,
             (i > first &&
              le32(lines + (size_t)i * 4) <= le32(lines + (size_t)i * 4 - 4))) {
             return verification_fails(
-                &v->file,
+                &verify->file,
                 "offset 0x%zx: line %u of file %u: not in its "
                 "place",
                 jscache->lines + (size_t)i * 4, i - first, index);
@@ -69,27 +70,27 @@ static bool check_lines(const struct jscache_verify *v, uint32_t index,
     return true;
 }
 
-static bool check_files(const struct jscache_verify *v)
+static bool check_files(const struct jscache_verify *verify)
 {
     size_t at;
     uint32_t i, text;
-    const struct jscache_reader *jscache = v->reader;
+    const struct jscache_reader *jscache = verify->reader;
     struct jscache_file file;
 
     for (i = 0; i < jscache->num_files; i++) {
         at = jscache->files + (size_t)i * JSCACHE_FILE_SIZE;
         text = le32(jscache->data + at + 4);
-        if (!verification_is_string(&v->file, le32(jscache->data + at)) ||
+        if (!verification_is_string(&verify->file, le32(jscache->data + at)) ||
             (text != JSCACHE_NONE &&
-             !verification_is_string(&v->file, text))) {
+             !verification_is_string(&verify->file, text))) {
             return verification_fails(
-                &v->file,
+                &verify->file,
                 "offset 0x%zx: file %u: no string begins "
                 "there",
                 at, i);
         }
         jscache_reader_file(jscache, i, &file);
-        if (!check_lines(v, i, &file)) {
+        if (!check_lines(verify, i, &file)) {
             return false;
         }
     }
@@ -98,7 +99,7 @@ static bool check_files(const struct jscache_verify *v)
         if (le32(jscache->data + at) >= jscache->num_files ||
             (i > 0 &&
              le32(jscache->data + at) <= le32(jscache->data + at - 4))) {
-            return verification_fails(&v->file,
+            return verification_fails(&verify->file,
                                       "offset 0x%zx: ignored file %u: not in "
                                       "ascending order, or does not exist",
                                       at, i);
@@ -107,13 +108,13 @@ static bool check_files(const struct jscache_verify *v)
     return true;
 }
 
-static bool check_mappings(const struct jscache_verify *v)
+static bool check_mappings(const struct jscache_verify *verify)
 {
     size_t at;
     uint32_t i, file, name, scope;
     uint64_t key, last = 0;
     const uint8_t *p;
-    const struct jscache_reader *jscache = v->reader;
+    const struct jscache_reader *jscache = verify->reader;
 
     for (i = 0; i < jscache->num_positions; i++) {
         at = jscache->positions + (size_t)i * JSCACHE_POSITION_SIZE;
@@ -121,7 +122,7 @@ static bool check_mappings(const struct jscache_verify *v)
               le32(jscache->data + at + 4);
         if (key < last) {
             return verification_fails(
-                &v->file,
+                &verify->file,
                 "offset 0x%zx: position %u: before the one "
                 "before it",
                 at, i);
@@ -134,11 +135,11 @@ static bool check_mappings(const struct jscache_verify *v)
         scope = le32(p + 16);
         if ((file != JSCACHE_NONE && file >= jscache->num_files) ||
             (name != JSCACHE_NONE &&
-             !verification_is_string(&v->file, name)) ||
+             !verification_is_string(&verify->file, name)) ||
             (scope < JSCACHE_ANONYMOUS &&
-             !verification_is_string(&v->file, scope))) {
+             !verification_is_string(&verify->file, scope))) {
             return verification_fails(
-                &v->file,
+                &verify->file,
                 "offset 0x%zx: mapping %u: its file, name or "
                 "function does not exist",
                 at, i);
@@ -151,18 +152,19 @@ enum symc_verify_status jscache_verify(const struct jscache_reader *reader,
                                        char *error, size_t error_size)
 {
     enum symc_verify_status status;
-    struct jscache_verify v = {
+    struct jscache_verify verify = {
         .reader = reader,
         .file = VERIFICATION_OF(reader, error, error_size),
     };
 
-    if (!check_parts(&v)) {
+    if (!check_parts(&verify)) {
         return SYMC_VIOLATED;
     }
-    status = verification_strings(&v.file, SYMC_VERSION);
-    if (status == SYMC_SOUND && (!check_files(&v) || !check_mappings(&v))) {
+    status = verification_strings(&verify.file, SYMC_VERSION);
+    if (status == SYMC_SOUND &&
+        (!check_files(&verify) || !check_mappings(&verify))) {
         status = SYMC_VIOLATED;
     }
-    verification_end(&v.file);
+    verification_end(&verify.file);
     return status;
 }

@@ -8,98 +8,100 @@
 
 #include "base/array.h"
 
-void jscache_writer_init(struct jscache_writer *w)
+void jscache_writer_init(struct jscache_writer *writer)
 {
-    memset(w, 0, sizeof(*w));
-    w->strings.refers = true;
+    memset(writer, 0, sizeof(*writer));
+    writer->strings.refers = true;
 }
 
-void jscache_writer_free(struct jscache_writer *w)
+void jscache_writer_free(struct jscache_writer *writer)
 {
-    symc_strings_free(&w->strings);
-    free(w->files);
-    free(w->lines);
-    free(w->ignored);
-    jscache_writer_init(w);
+    symc_strings_free(&writer->strings);
+    free(writer->files);
+    free(writer->lines);
+    free(writer->ignored);
+    jscache_writer_init(writer);
 }
 
-enum symc_status jscache_writer_text(struct jscache_writer *w,
+enum symc_status jscache_writer_text(struct jscache_writer *writer,
                                      struct symc_string text, uint32_t *offset)
 {
-    return symc_strings_insert(&w->strings, text.size > 0 ? text.data : "",
-                               text.size, offset) == 0
+    return symc_strings_insert(&writer->strings,
+                               text.size > 0 ? text.data : "", text.size,
+                               offset) == 0
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }
 
-static enum symc_status add_line(struct jscache_writer *w, size_t offset)
+static enum symc_status add_line(struct jscache_writer *writer, size_t offset)
 {
-    if (w->num_lines >= UINT32_MAX || offset > UINT32_MAX ||
-        array_need(&w->lines, &w->line_room, w->num_lines + 1,
-                   sizeof(*w->lines)) != 0) {
+    if (writer->num_lines >= UINT32_MAX || offset > UINT32_MAX ||
+        array_need(&writer->lines, &writer->line_room, writer->num_lines + 1,
+                   sizeof(*writer->lines)) != 0) {
         return SYMC_NO_MEMORY;
     }
-    w->lines[w->num_lines++] = (uint32_t)offset;
+    writer->lines[writer->num_lines++] = (uint32_t)offset;
     return SYMC_OK;
 }
 
 /* Adds where the lines of a text begin: of each file at least one. */
-static enum symc_status add_lines(struct jscache_writer *w,
+static enum symc_status add_lines(struct jscache_writer *writer,
                                   struct symc_string text)
 {
     const char *p = text.data;
-    enum symc_status status = add_line(w, 0);
+    enum symc_status status = add_line(writer, 0);
 
     while (status == SYMC_OK && p != NULL) {
         p = memchr(p, '\n', text.size - (size_t)(p - text.data));
         if (p != NULL) {
             p++;
-            status = add_line(w, (size_t)(p - text.data));
+            status = add_line(writer, (size_t)(p - text.data));
         }
     }
     return status;
 }
 
-enum symc_status jscache_writer_file(struct jscache_writer *w,
+enum symc_status jscache_writer_file(struct jscache_writer *writer,
                                      struct symc_string name,
                                      struct symc_string text, bool is_ignored)
 {
     uint8_t *p;
-    uint32_t name_at, text_at = JSCACHE_NONE, first = (uint32_t)w->num_lines;
+    uint32_t name_at, text_at = JSCACHE_NONE,
+                      first = (uint32_t)writer->num_lines;
 
-    if (w->num_files >= UINT32_MAX - 1 ||
-        array_need(&w->files, &w->file_room, w->num_files + 1,
+    if (writer->num_files >= UINT32_MAX - 1 ||
+        array_need(&writer->files, &writer->file_room, writer->num_files + 1,
                    JSCACHE_FILE_SIZE) != 0 ||
         (is_ignored &&
-         array_need(&w->ignored, &w->ignored_room, w->num_ignored + 1,
-                    sizeof(*w->ignored)) != 0) ||
-        jscache_writer_text(w, name, &name_at) != SYMC_OK ||
+         array_need(&writer->ignored, &writer->ignored_room,
+                    writer->num_ignored + 1, sizeof(*writer->ignored)) != 0) ||
+        jscache_writer_text(writer, name, &name_at) != SYMC_OK ||
         (text.data != NULL &&
-         jscache_writer_text(w, text, &text_at) != SYMC_OK) ||
-        add_lines(w, text) != SYMC_OK) {
+         jscache_writer_text(writer, text, &text_at) != SYMC_OK) ||
+        add_lines(writer, text) != SYMC_OK) {
         return SYMC_NO_MEMORY;
     }
     if (is_ignored) {
-        w->ignored[w->num_ignored++] = (uint32_t)w->num_files;
+        writer->ignored[writer->num_ignored++] = (uint32_t)writer->num_files;
     }
-    p = w->files + w->num_files++ * JSCACHE_FILE_SIZE;
+    p = writer->files + writer->num_files++ * JSCACHE_FILE_SIZE;
     symc_store(p, name_at);
     symc_store(p + 4, text_at);
     symc_store(p + 8, first);
-    symc_store(p + 12, (uint32_t)w->num_lines);
+    symc_store(p + 12, (uint32_t)writer->num_lines);
     return SYMC_OK;
 }
 
-static void put_header(struct symc_output *out, const struct jscache_writer *w,
-                       size_t num_rows)
+static void put_header(struct symc_output *out,
+                       const struct jscache_writer *writer, size_t num_rows)
 {
     symc_output_bytes(out, JSCACHE_MAGIC, 4);
     symc_output_number(out, JSCACHE_VERSION);
     symc_output_number(out, (uint32_t)num_rows);
-    symc_output_number(out, (uint32_t)w->num_files);
-    symc_output_number(out, (uint32_t)w->num_lines);
-    symc_output_number(out, (uint32_t)w->strings.size);
-    symc_output_number(out, (uint32_t)w->num_ignored);
+    symc_output_number(out, (uint32_t)writer->num_files);
+    symc_output_number(out, (uint32_t)writer->num_lines);
+    symc_output_number(out, (uint32_t)writer->strings.size);
+    symc_output_number(out, (uint32_t)writer->num_ignored);
     symc_output_number(out, 0);
 }
 
@@ -123,7 +125,7 @@ static size_t pack(struct jscache_row *rows, size_t n)
     return count;
 }
 
-enum symc_status jscache_writer_finish(struct jscache_writer *w,
+enum symc_status jscache_writer_finish(struct jscache_writer *writer,
                                        struct jscache_row *rows, size_t n,
                                        const struct symc_sink *sink)
 {
@@ -135,7 +137,7 @@ enum symc_status jscache_writer_finish(struct jscache_writer *w,
     }
     n = pack(rows, n);
     symc_output_init(&out, sink);
-    put_header(&out, w, n);
+    put_header(&out, writer, n);
     for (i = 0; i < n; i++) {
         symc_output_number(&out, rows[i].minified_line);
         symc_output_number(&out, rows[i].minified_column);
@@ -149,14 +151,15 @@ enum symc_status jscache_writer_finish(struct jscache_writer *w,
         symc_output_number(&out, rows[i].scope);
     }
     symc_output_align(&out, 8);
-    symc_output_bytes(&out, w->files, w->num_files * JSCACHE_FILE_SIZE);
-    symc_output_words(&out, w->lines, w->num_lines);
+    symc_output_bytes(&out, writer->files,
+                      writer->num_files * JSCACHE_FILE_SIZE);
+    symc_output_words(&out, writer->lines, writer->num_lines);
     symc_output_align(&out, 8);
-    symc_output_strings(&out, &w->strings);
-    if (w->num_ignored > 0) {
+    symc_output_strings(&out, &writer->strings);
+    if (writer->num_ignored > 0) {
         symc_output_align(&out, 8);
     }
-    symc_output_words(&out, w->ignored, w->num_ignored);
+    symc_output_words(&out, writer->ignored, writer->num_ignored);
     symc_output_flush(&out);
     return out.has_failed ? SYMC_NO_WRITE : SYMC_OK;
 }

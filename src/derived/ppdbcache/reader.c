@@ -61,48 +61,50 @@ enum symc_open_status ppdbcache_reader_open(struct ppdbcache_reader *reader,
     return status;
 }
 
-const char *ppdbcache_reader_file(const struct ppdbcache_reader *r,
+const char *ppdbcache_reader_file(const struct ppdbcache_reader *reader,
                                   uint32_t index, struct symc_string *name,
                                   uint32_t *language)
 {
-    const uint8_t *p = r->data + r->files;
+    const uint8_t *p = reader->data + reader->files;
 
     name->data = NULL;
     name->size = 0;
     *language = 0;
-    if (index >= r->num_files) {
+    if (index >= reader->num_files) {
         return "does not exist";
     }
     p += (size_t)index * PPDBCACHE_FILE_SIZE;
     *language = symc_load(p + 4);
     /* to the end of the file, as in the reference */
-    return symc_string_read(r->data + r->strings, r->size - r->strings,
-                            symc_load(p), SYMC_VERSION, name);
+    return symc_string_read(reader->data + reader->strings,
+                            reader->size - reader->strings, symc_load(p),
+                            SYMC_VERSION, name);
 }
 
-uint64_t ppdbcache_reader_range(const struct ppdbcache_reader *r,
+uint64_t ppdbcache_reader_range(const struct ppdbcache_reader *reader,
                                 uint32_t index)
 {
     const uint8_t *p =
-        r->data + r->ranges + (size_t)index * PPDBCACHE_RANGE_SIZE;
+        reader->data + reader->ranges + (size_t)index * PPDBCACHE_RANGE_SIZE;
 
     return (uint64_t)symc_load(p) << 32 | symc_load(p + 4);
 }
 
-void ppdbcache_reader_place(const struct ppdbcache_reader *r, uint32_t index,
-                            uint32_t *line, uint32_t *file)
+void ppdbcache_reader_place(const struct ppdbcache_reader *reader,
+                            uint32_t index, uint32_t *line, uint32_t *file)
 {
     const uint8_t *p =
-        r->data + r->places + (size_t)index * PPDBCACHE_PLACE_SIZE;
+        reader->data + reader->places + (size_t)index * PPDBCACHE_PLACE_SIZE;
 
     *line = symc_load(p);
     *file = symc_load(p + 4);
 }
 
-bool ppdbcache_reader_lookup(const struct ppdbcache_reader *r, uint32_t method,
-                             uint32_t il, struct ppdbcache_place *place)
+bool ppdbcache_reader_lookup(const struct ppdbcache_reader *reader,
+                             uint32_t method, uint32_t il,
+                             struct ppdbcache_place *place)
 {
-    uint32_t file, half, base = 0, count = r->num_ranges;
+    uint32_t file, half, base = 0, count = reader->num_ranges;
     uint64_t wanted = (uint64_t)method << 32 | il;
 
     if (count == 0) {
@@ -110,14 +112,15 @@ bool ppdbcache_reader_lookup(const struct ppdbcache_reader *r, uint32_t method,
     }
     while (count > 1) {
         half = count / 2;
-        base += ppdbcache_reader_range(r, base + half) <= wanted ? half : 0;
+        base +=
+            ppdbcache_reader_range(reader, base + half) <= wanted ? half : 0;
         count -= half;
     }
-    wanted = ppdbcache_reader_range(r, base);
+    wanted = ppdbcache_reader_range(reader, base);
     if (wanted >> 32 != method || (uint32_t)wanted > il) {
         return false;
     }
-    ppdbcache_reader_place(r, base, &place->line, &file);
-    return ppdbcache_reader_file(r, file, &place->file, &place->language) ==
-           NULL;
+    ppdbcache_reader_place(reader, base, &place->line, &file);
+    return ppdbcache_reader_file(reader, file, &place->file,
+                                 &place->language) == NULL;
 }

@@ -9,16 +9,16 @@
 #include "base/array.h"
 #include "format.h"
 
-void ppdbcache_writer_free(struct ppdbcache_writer *w)
+void ppdbcache_writer_free(struct ppdbcache_writer *writer)
 {
-    symc_strings_free(&w->strings);
-    table_free(&w->file_table);
-    free(w->files);
-    free(w->points);
-    memset(w, 0, sizeof(*w));
+    symc_strings_free(&writer->strings);
+    table_free(&writer->file_table);
+    free(writer->files);
+    free(writer->points);
+    memset(writer, 0, sizeof(*writer));
 }
 
-enum symc_status ppdbcache_writer_file(struct ppdbcache_writer *w,
+enum symc_status ppdbcache_writer_file(struct ppdbcache_writer *writer,
                                        const char *name, size_t size,
                                        uint32_t language, uint32_t *file)
 {
@@ -27,25 +27,25 @@ enum symc_status ppdbcache_writer_file(struct ppdbcache_writer *w,
     uint64_t hash;
     uintptr_t found;
 
-    if (symc_strings_insert(&w->strings, name, size, &offset) != 0) {
+    if (symc_strings_insert(&writer->strings, name, size, &offset) != 0) {
         return SYMC_NO_MEMORY;
     }
-    hash = table_hash_number(&w->file_table,
+    hash = table_hash_number(&writer->file_table,
                              (uint64_t)offset << 32 | language);
-    found = table_next(&w->file_table, hash, &at);
+    found = table_next(&writer->file_table, hash, &at);
     if (found != 0) {
         *file = (uint32_t)found - 1;
         return SYMC_OK;
     }
-    if (w->num_files >= UINT32_MAX ||
-        array_need(&w->files, &w->file_room, w->num_files + 1,
-                   sizeof(*w->files)) != 0 ||
-        table_add(&w->file_table, hash, w->num_files + 1) != 0) {
+    if (writer->num_files >= UINT32_MAX ||
+        array_need(&writer->files, &writer->file_room, writer->num_files + 1,
+                   sizeof(*writer->files)) != 0 ||
+        table_add(&writer->file_table, hash, writer->num_files + 1) != 0) {
         return SYMC_NO_MEMORY;
     }
-    *file = (uint32_t)w->num_files++;
-    w->files[*file].name = offset;
-    w->files[*file].language = language;
+    *file = (uint32_t)writer->num_files++;
+    writer->files[*file].name = offset;
+    writer->files[*file].language = language;
     return SYMC_OK;
 }
 
@@ -54,19 +54,19 @@ static uint64_t key_of(const struct ppdbcache_point *point)
     return (uint64_t)point->method << 32 | point->il;
 }
 
-enum symc_status ppdbcache_writer_point(struct ppdbcache_writer *w,
+enum symc_status ppdbcache_writer_point(struct ppdbcache_writer *writer,
                                         const struct ppdbcache_point *point)
 {
-    if (w->num_points >= UINT32_MAX ||
-        array_need(&w->points, &w->point_room, w->num_points + 1,
-                   sizeof(*w->points)) != 0) {
+    if (writer->num_points >= UINT32_MAX ||
+        array_need(&writer->points, &writer->point_room,
+                   writer->num_points + 1, sizeof(*writer->points)) != 0) {
         return SYMC_NO_MEMORY;
     }
-    w->is_unsorted =
-        w->is_unsorted || (w->num_points > 0 &&
-                           key_of(&w->points[w->num_points - 1]) >=
-                               key_of(point));
-    w->points[w->num_points++] = *point;
+    writer->is_unsorted =
+        writer->is_unsorted ||
+        (writer->num_points > 0 &&
+         key_of(&writer->points[writer->num_points - 1]) >= key_of(point));
+    writer->points[writer->num_points++] = *point;
     return SYMC_OK;
 }
 
@@ -83,33 +83,33 @@ static int compare(const void *a, const void *b)
 
 /* Sorts the points, and keeps the last one of those with equal keys.  Only
  * strange files need this. */
-static enum symc_status sort_points(struct ppdbcache_writer *w)
+static enum symc_status sort_points(struct ppdbcache_writer *writer)
 {
     size_t i, n = 0;
     struct ppdbcache_point *sorted;
     const struct ppdbcache_point **order;
 
-    order = calloc(w->num_points, sizeof(*order));
-    sorted = calloc(w->num_points, sizeof(*sorted));
+    order = calloc(writer->num_points, sizeof(*order));
+    sorted = calloc(writer->num_points, sizeof(*sorted));
     if (order == NULL || sorted == NULL) {
         free(order);
         free(sorted);
         return SYMC_NO_MEMORY;
     }
-    for (i = 0; i < w->num_points; i++) {
-        order[i] = &w->points[i];
+    for (i = 0; i < writer->num_points; i++) {
+        order[i] = &writer->points[i];
     }
-    qsort(order, w->num_points, sizeof(*order), compare);
-    for (i = 0; i < w->num_points; i++) {
+    qsort(order, writer->num_points, sizeof(*order), compare);
+    for (i = 0; i < writer->num_points; i++) {
         if (n == 0 || key_of(&sorted[n - 1]) != key_of(order[i])) {
             n++;
         }
         sorted[n - 1] = *order[i];
     }
     free(order);
-    free(w->points);
-    w->points = sorted;
-    w->num_points = w->point_room = n;
+    free(writer->points);
+    writer->points = sorted;
+    writer->num_points = writer->point_room = n;
     return SYMC_OK;
 }
 
@@ -123,7 +123,7 @@ static inline void put(struct symc_output *out, uint32_t first,
 }
 
 enum symc_status
-ppdbcache_writer_finish(struct ppdbcache_writer *w,
+ppdbcache_writer_finish(struct ppdbcache_writer *writer,
                         const struct ppdbcache_identity *identity,
                         const struct symc_sink *sink)
 {
@@ -131,7 +131,7 @@ ppdbcache_writer_finish(struct ppdbcache_writer *w,
     struct symc_output out;
     uint8_t *p;
 
-    if (w->is_unsorted && sort_points(w) != SYMC_OK) {
+    if (writer->is_unsorted && sort_points(writer) != SYMC_OK) {
         return SYMC_NO_MEMORY;
     }
     symc_output_init(&out, sink);
@@ -143,19 +143,19 @@ ppdbcache_writer_finish(struct ppdbcache_writer *w,
         memcpy(p + PPDBCACHE_AT_GUID, identity->guid, 16);
         symc_store(p + PPDBCACHE_AT_STAMP, identity->stamp);
     }
-    symc_store(p + PPDBCACHE_AT_FILES, (uint32_t)w->num_files);
-    symc_store(p + PPDBCACHE_AT_RANGES, (uint32_t)w->num_points);
-    symc_store(p + PPDBCACHE_AT_STRINGS, (uint32_t)w->strings.size);
-    for (i = 0; i < w->num_files; i++) {
-        put(&out, w->files[i].name, w->files[i].language);
+    symc_store(p + PPDBCACHE_AT_FILES, (uint32_t)writer->num_files);
+    symc_store(p + PPDBCACHE_AT_RANGES, (uint32_t)writer->num_points);
+    symc_store(p + PPDBCACHE_AT_STRINGS, (uint32_t)writer->strings.size);
+    for (i = 0; i < writer->num_files; i++) {
+        put(&out, writer->files[i].name, writer->files[i].language);
     }
-    for (i = 0; i < w->num_points; i++) {
-        put(&out, w->points[i].line, w->points[i].file);
+    for (i = 0; i < writer->num_points; i++) {
+        put(&out, writer->points[i].line, writer->points[i].file);
     }
-    for (i = 0; i < w->num_points; i++) {
-        put(&out, w->points[i].method, w->points[i].il);
+    for (i = 0; i < writer->num_points; i++) {
+        put(&out, writer->points[i].method, writer->points[i].il);
     }
-    symc_output_bytes(&out, w->strings.data, w->strings.size);
+    symc_output_bytes(&out, writer->strings.data, writer->strings.size);
     symc_output_flush(&out);
     return out.has_failed ? SYMC_NO_WRITE : SYMC_OK;
 }

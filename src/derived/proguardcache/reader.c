@@ -49,31 +49,32 @@ proguardcache_reader_open(struct proguardcache_reader *reader,
 }
 
 /* Returns where a record is, or NULL. */
-static const uint8_t *record_at(const struct proguardcache_reader *r,
+static const uint8_t *record_at(const struct proguardcache_reader *reader,
                                 enum proguardcache_part part, uint32_t index)
 {
-    return index < r->counts[part]
-               ? r->data + r->begins[part] + (size_t)index * sizes[part]
-               : NULL;
+    return index < reader->counts[part] ? reader->data + reader->begins[part] +
+                                              (size_t)index * sizes[part]
+                                        : NULL;
 }
 
 /* Reads the string whose offset is at p; data is NULL if it is absent. */
-static struct symc_string string_at(const struct proguardcache_reader *r,
-                                       const uint8_t *p)
+static struct symc_string string_at(const struct proguardcache_reader *reader,
+                                    const uint8_t *p)
 {
     struct symc_string string;
 
-    (void)symc_string_find(r->data + r->begins[PROGUARDCACHE_STRINGS],
-                              r->counts[PROGUARDCACHE_STRINGS], le32(p),
-                              SYMC_LEB128_VERSION, &string);
+    (void)symc_string_find(reader->data +
+                               reader->begins[PROGUARDCACHE_STRINGS],
+                           reader->counts[PROGUARDCACHE_STRINGS], le32(p),
+                           SYMC_LEB128_VERSION, &string);
     return string;
 }
 
 /* The same of a string that is never absent. */
-static struct symc_string text_at(const struct proguardcache_reader *r,
-                                     const uint8_t *p)
+static struct symc_string text_at(const struct proguardcache_reader *reader,
+                                  const uint8_t *p)
 {
-    struct symc_string string = string_at(r, p);
+    struct symc_string string = string_at(reader, p);
 
     if (string.data == NULL) {
         string.data = "";
@@ -82,42 +83,42 @@ static struct symc_string text_at(const struct proguardcache_reader *r,
 }
 
 /* Cuts a slice off at the end of its part. */
-static void bound(const struct proguardcache_reader *r,
+static void bound(const struct proguardcache_reader *reader,
                   enum proguardcache_part part, uint32_t *first,
                   uint32_t *count)
 {
-    if (*first > r->counts[part]) {
+    if (*first > reader->counts[part]) {
         *first = *count = 0;
-    } else if (*count > r->counts[part] - *first) {
-        *count = r->counts[part] - *first;
+    } else if (*count > reader->counts[part] - *first) {
+        *count = reader->counts[part] - *first;
     }
 }
 
-bool proguardcache_reader_class(const struct proguardcache_reader *r,
+bool proguardcache_reader_class(const struct proguardcache_reader *reader,
                                 uint32_t index, struct proguardcache_class *c)
 {
-    const uint8_t *p = record_at(r, PROGUARDCACHE_CLASSES, index);
+    const uint8_t *p = record_at(reader, PROGUARDCACHE_CLASSES, index);
 
     if (p == NULL) {
         return false;
     }
-    c->renamed = text_at(r, p);
-    c->original = text_at(r, p + 4);
-    c->file = string_at(r, p + 8);
+    c->renamed = text_at(reader, p);
+    c->original = text_at(reader, p + 4);
+    c->file = string_at(reader, p + 8);
     c->first = le32(p + 12);
     c->count = le32(p + 16);
     c->first_parameter = le32(p + 20);
     c->num_parameters = le32(p + 24);
-    bound(r, PROGUARDCACHE_MEMBERS, &c->first, &c->count);
-    bound(r, PROGUARDCACHE_PARAMETERS, &c->first_parameter,
+    bound(reader, PROGUARDCACHE_MEMBERS, &c->first, &c->count);
+    bound(reader, PROGUARDCACHE_PARAMETERS, &c->first_parameter,
           &c->num_parameters);
     return true;
 }
 
-bool proguardcache_reader_lines(const struct proguardcache_reader *r,
+bool proguardcache_reader_lines(const struct proguardcache_reader *reader,
                                 uint32_t index, struct proguardcache_member *m)
 {
-    const uint8_t *p = record_at(r, PROGUARDCACHE_MEMBERS, index);
+    const uint8_t *p = record_at(reader, PROGUARDCACHE_MEMBERS, index);
 
     if (p == NULL) {
         return false;
@@ -132,43 +133,46 @@ bool proguardcache_reader_lines(const struct proguardcache_reader *r,
     return true;
 }
 
-void proguardcache_reader_names(const struct proguardcache_reader *r,
+void proguardcache_reader_names(const struct proguardcache_reader *reader,
                                 struct proguardcache_member *m)
 {
     const uint8_t *p = m->record;
 
-    m->renamed = text_at(r, p);
-    m->class = string_at(r, p + 12);
-    m->file = string_at(r, p + 16);
-    m->name = text_at(r, p + 20);
-    m->arguments = text_at(r, p + 32);
+    m->renamed = text_at(reader, p);
+    m->class = string_at(reader, p + 12);
+    m->file = string_at(reader, p + 16);
+    m->name = text_at(reader, p + 20);
+    m->arguments = text_at(reader, p + 32);
 }
 
-bool proguardcache_reader_member(const struct proguardcache_reader *r,
-                                 uint32_t index, struct proguardcache_member *m)
+bool proguardcache_reader_member(const struct proguardcache_reader *reader,
+                                 uint32_t index,
+                                 struct proguardcache_member *m)
 {
-    if (!proguardcache_reader_lines(r, index, m)) {
+    if (!proguardcache_reader_lines(reader, index, m)) {
         return false;
     }
-    proguardcache_reader_names(r, m);
+    proguardcache_reader_names(reader, m);
     return true;
 }
 
-uint32_t proguardcache_reader_parameter(const struct proguardcache_reader *r,
-                                        uint32_t place)
+uint32_t
+proguardcache_reader_parameter(const struct proguardcache_reader *reader,
+                               uint32_t place)
 {
-    const uint8_t *p = record_at(r, PROGUARDCACHE_PARAMETERS, place);
+    const uint8_t *p = record_at(reader, PROGUARDCACHE_PARAMETERS, place);
 
     return p != NULL ? le32(p) : PROGUARDCACHE_NONE;
 }
 
-void proguardcache_reader_extra(const struct proguardcache_reader *r,
+void proguardcache_reader_extra(const struct proguardcache_reader *reader,
                                 uint32_t number,
                                 struct proguardcache_slice *pairs,
                                 struct proguardcache_slice *rules)
 {
     const uint8_t *p =
-        number > 0 ? record_at(r, PROGUARDCACHE_EXTRAS, number - 1) : NULL;
+        number > 0 ? record_at(reader, PROGUARDCACHE_EXTRAS, number - 1)
+                   : NULL;
 
     *pairs = *rules = (struct proguardcache_slice){0, 0};
     if (p == NULL) {
@@ -176,37 +180,38 @@ void proguardcache_reader_extra(const struct proguardcache_reader *r,
     }
     *pairs = (struct proguardcache_slice){le32(p), le32(p + 4)};
     *rules = (struct proguardcache_slice){le32(p + 8), le32(p + 12)};
-    bound(r, PROGUARDCACHE_PAIRS, &pairs->first, &pairs->count);
-    bound(r, PROGUARDCACHE_RULES, &rules->first, &rules->count);
+    bound(reader, PROGUARDCACHE_PAIRS, &pairs->first, &pairs->count);
+    bound(reader, PROGUARDCACHE_RULES, &rules->first, &rules->count);
 }
 
-bool proguardcache_reader_rule(const struct proguardcache_reader *r,
+bool proguardcache_reader_rule(const struct proguardcache_reader *reader,
                                uint32_t index, struct proguardcache_rule *rule)
 {
-    const uint8_t *p = record_at(r, PROGUARDCACHE_RULES, index);
+    const uint8_t *p = record_at(reader, PROGUARDCACHE_RULES, index);
 
     if (p == NULL) {
         return false;
     }
-    rule->descriptor = text_at(r, p);
+    rule->descriptor = text_at(reader, p);
     rule->removed = le32(p + 4);
     return true;
 }
 
-bool proguardcache_reader_find(const struct proguardcache_reader *r,
+bool proguardcache_reader_find(const struct proguardcache_reader *reader,
                                const char *name, size_t size,
                                struct proguardcache_class *class)
 {
-    uint32_t low = 0, high = r->counts[PROGUARDCACHE_CLASSES], middle;
+    uint32_t low = 0, high = reader->counts[PROGUARDCACHE_CLASSES], middle;
     struct symc_string renamed;
     int c;
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        renamed = text_at(r, record_at(r, PROGUARDCACHE_CLASSES, middle));
+        renamed =
+            text_at(reader, record_at(reader, PROGUARDCACHE_CLASSES, middle));
         c = byte_compare(renamed.data, renamed.size, name, size);
         if (c == 0) {
-            return proguardcache_reader_class(r, middle, class);
+            return proguardcache_reader_class(reader, middle, class);
         }
         if (c < 0) {
             low = middle + 1;
@@ -227,24 +232,24 @@ struct proguardcache_wanted {
 
 /* Compares the member at a place, of members or parameters, with what is
  * wanted. */
-static int compare_member(const struct proguardcache_reader *r,
+static int compare_member(const struct proguardcache_reader *reader,
                           enum proguardcache_part part, uint32_t place,
                           const struct proguardcache_wanted *wanted)
 {
     uint32_t index = part == PROGUARDCACHE_PARAMETERS
-                         ? proguardcache_reader_parameter(r, place)
+                         ? proguardcache_reader_parameter(reader, place)
                          : place;
-    const uint8_t *p = record_at(r, PROGUARDCACHE_MEMBERS, index);
+    const uint8_t *p = record_at(reader, PROGUARDCACHE_MEMBERS, index);
     struct symc_string text;
     int c;
 
     if (p == NULL) {
         return 1;
     }
-    text = text_at(r, p);
+    text = text_at(reader, p);
     c = byte_compare(text.data, text.size, wanted->name, wanted->size);
     if (c == 0 && wanted->arguments != NULL) {
-        text = text_at(r, p + 32);
+        text = text_at(reader, p + 32);
         c = byte_compare(text.data, text.size, wanted->arguments,
                          wanted->arguments_size);
     }
@@ -253,7 +258,7 @@ static int compare_member(const struct proguardcache_reader *r,
 
 /* Returns the first place that is not below what is wanted; or, if is_after,
  * that is above. */
-static uint32_t find_place(const struct proguardcache_reader *r,
+static uint32_t find_place(const struct proguardcache_reader *reader,
                            enum proguardcache_part part, uint32_t low,
                            uint32_t high,
                            const struct proguardcache_wanted *wanted,
@@ -263,7 +268,8 @@ static uint32_t find_place(const struct proguardcache_reader *r,
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        if (compare_member(r, part, middle, wanted) < (is_after ? 1 : 0)) {
+        if (compare_member(reader, part, middle, wanted) <
+            (is_after ? 1 : 0)) {
             low = middle + 1;
         } else {
             high = middle;
@@ -272,31 +278,31 @@ static uint32_t find_place(const struct proguardcache_reader *r,
     return low;
 }
 
-static void find_slice(const struct proguardcache_reader *r,
+static void find_slice(const struct proguardcache_reader *reader,
                        enum proguardcache_part part, uint32_t first,
                        uint32_t count,
                        const struct proguardcache_wanted *wanted,
                        struct proguardcache_slice *slice)
 {
     slice->first =
-        find_place(r, part, first, first + count, wanted, false);
-    slice->count = find_place(r, part, slice->first, first + count, wanted,
-                              true) -
-                   slice->first;
+        find_place(reader, part, first, first + count, wanted, false);
+    slice->count =
+        find_place(reader, part, slice->first, first + count, wanted, true) -
+        slice->first;
 }
 
-void proguardcache_reader_methods(const struct proguardcache_reader *r,
+void proguardcache_reader_methods(const struct proguardcache_reader *reader,
                                   const struct proguardcache_class *class,
                                   const char *name, size_t size,
                                   struct proguardcache_slice *members)
 {
     const struct proguardcache_wanted wanted = {name, size, NULL, 0};
 
-    find_slice(r, PROGUARDCACHE_MEMBERS, class->first, class->count, &wanted,
-               members);
+    find_slice(reader, PROGUARDCACHE_MEMBERS, class->first, class->count,
+               &wanted, members);
 }
 
-void proguardcache_reader_overloads(const struct proguardcache_reader *r,
+void proguardcache_reader_overloads(const struct proguardcache_reader *reader,
                                     const struct proguardcache_class *class,
                                     const char *name, size_t size,
                                     const char *arguments,
@@ -306,11 +312,11 @@ void proguardcache_reader_overloads(const struct proguardcache_reader *r,
     const struct proguardcache_wanted wanted = {name, size, arguments,
                                                 arguments_size};
 
-    find_slice(r, PROGUARDCACHE_PARAMETERS, class->first_parameter,
+    find_slice(reader, PROGUARDCACHE_PARAMETERS, class->first_parameter,
                class->num_parameters, &wanted, places);
 }
 
-bool proguardcache_reader_outlined(const struct proguardcache_reader *r,
+bool proguardcache_reader_outlined(const struct proguardcache_reader *reader,
                                    const struct proguardcache_member *member,
                                    uint32_t position, uint32_t *line)
 {
@@ -318,12 +324,12 @@ bool proguardcache_reader_outlined(const struct proguardcache_reader *r,
     uint32_t low, high, middle, at;
     const uint8_t *p;
 
-    proguardcache_reader_extra(r, member->extra, &pairs, &rules);
+    proguardcache_reader_extra(reader, member->extra, &pairs, &rules);
     low = pairs.first;
     high = pairs.first + pairs.count;
     while (low < high) {
         middle = low + (high - low) / 2;
-        p = record_at(r, PROGUARDCACHE_PAIRS, middle);
+        p = record_at(reader, PROGUARDCACHE_PAIRS, middle);
         at = le32(p);
         if (at == position) {
             *line = le32(p + 4);

@@ -11,27 +11,27 @@ struct proguardcache_verify {
     struct verification file;
 };
 
-static bool check_layout(const struct proguardcache_verify *v)
+static bool check_layout(const struct proguardcache_verify *verify)
 {
-    const struct proguardcache_reader *proguardcache = v->reader;
+    const struct proguardcache_reader *proguardcache = verify->reader;
     size_t end = proguardcache->begins[PROGUARDCACHE_STRINGS] +
                  proguardcache->counts[PROGUARDCACHE_STRINGS];
 
     if (proguardcache->size != end) {
-        return verification_fails(&v->file,
+        return verification_fails(&verify->file,
                                   "offset 0x%zx: %zu bytes after the parts",
                                   end, proguardcache->size - end);
     }
-    return verification_zeros(&v->file, PROGUARDCACHE_AT_RESERVED,
+    return verification_zeros(&verify->file, PROGUARDCACHE_AT_RESERVED,
                               PROGUARDCACHE_HEADER, "header");
 }
 
 /* Checks n offsets of strings, from one in the file on.  Bit i of optional says
  * that number i may be absent. */
-static bool check_strings(const struct proguardcache_verify *v,
+static bool check_strings(const struct proguardcache_verify *verify,
                           const uint8_t *at, unsigned n, unsigned optional)
 {
-    const struct proguardcache_reader *proguardcache = v->reader;
+    const struct proguardcache_reader *proguardcache = verify->reader;
     uint32_t offset;
     unsigned i;
 
@@ -40,9 +40,9 @@ static bool check_strings(const struct proguardcache_verify *v,
         if (offset == PROGUARDCACHE_NONE && (optional & 1u << i)) {
             continue;
         }
-        if (!verification_is_string(&v->file, offset)) {
+        if (!verification_is_string(&verify->file, offset)) {
             return verification_fails(
-                &v->file, "offset 0x%zx: no string begins at 0x%x",
+                &verify->file, "offset 0x%zx: no string begins at 0x%x",
                 (size_t)(at - proguardcache->data), offset);
         }
     }
@@ -63,63 +63,66 @@ struct before {
     uint32_t index;
 };
 
-static bool check_member(const struct proguardcache_verify *v, uint32_t index,
-                         struct before *before)
+static bool check_member(const struct proguardcache_verify *verify,
+                         uint32_t index, struct before *before)
 {
-    const struct proguardcache_reader *proguardcache = v->reader;
+    const struct proguardcache_reader *proguardcache = verify->reader;
     const uint8_t *p = proguardcache->data +
                        proguardcache->begins[PROGUARDCACHE_MEMBERS] +
                        (size_t)index * PROGUARDCACHE_MEMBER_SIZE;
     struct proguardcache_member m;
 
-    if (!check_strings(v, p, 1, 0) || !check_strings(v, p + 12, 3, 3) ||
-        !check_strings(v, p + 32, 1, 0)) {
+    if (!check_strings(verify, p, 1, 0) ||
+        !check_strings(verify, p + 12, 3, 3) ||
+        !check_strings(verify, p + 32, 1, 0)) {
         return false;
     }
     if (!proguardcache_reader_member(proguardcache, index, &m) ||
         m.extra > proguardcache->counts[PROGUARDCACHE_EXTRAS] ||
         (m.flags & ~PROGUARDCACHE_FLAGS) != 0) {
-        return verification_fails(
-            &v->file, "member %u: no such extra, or unknown flags", index);
+        return verification_fails(&verify->file,
+                                  "member %u: no such extra, or unknown flags",
+                                  index);
     }
     if (before->is_any && compare(&before->renamed, &m.renamed) > 0) {
-        return verification_fails(&v->file, "member %u: not in order", index);
+        return verification_fails(&verify->file, "member %u: not in order",
+                                  index);
     }
     before->is_any = true;
     before->renamed = m.renamed;
     return true;
 }
 
-static bool check_parameter(const struct proguardcache_verify *v,
+static bool check_parameter(const struct proguardcache_verify *verify,
                             const struct proguardcache_class *class,
                             uint32_t place, struct before *before)
 {
-    uint32_t index = proguardcache_reader_parameter(v->reader, place);
+    uint32_t index = proguardcache_reader_parameter(verify->reader, place);
     struct proguardcache_member m;
     int c;
 
     if (index < class->first || index - class->first >= class->count ||
-        !proguardcache_reader_member(v->reader, index, &m)) {
+        !proguardcache_reader_member(verify->reader, index, &m)) {
         return verification_fails(
-            &v->file, "parameters %u: no member of the class", place);
+            &verify->file, "parameters %u: no member of the class", place);
     }
     c = before->is_any ? compare(&before->renamed, &m.renamed) : -1;
     if (c == 0) {
         c = compare(&before->arguments, &m.arguments);
     }
     if (c > 0 || (c == 0 && before->index >= index)) {
-        return verification_fails(&v->file, "parameters %u: not in order",
+        return verification_fails(&verify->file, "parameters %u: not in order",
                                   place);
     }
     *before = (struct before){true, m.renamed, m.arguments, index};
     return true;
 }
 
-static bool check_class(const struct proguardcache_verify *v, uint32_t index,
-                        uint32_t *members, uint32_t *parameters,
-                        struct before *before)
+static bool check_class(const struct proguardcache_verify *verify,
+                        uint32_t index, uint32_t *members,
+                        uint32_t *parameters, struct before *before)
 {
-    const struct proguardcache_reader *proguardcache = v->reader;
+    const struct proguardcache_reader *proguardcache = verify->reader;
     const uint8_t *p = proguardcache->data +
                        proguardcache->begins[PROGUARDCACHE_CLASSES] +
                        (size_t)index * PROGUARDCACHE_CLASS_SIZE;
@@ -127,7 +130,7 @@ static bool check_class(const struct proguardcache_verify *v, uint32_t index,
     struct before member = {0}, parameter = {0};
     uint32_t i;
 
-    if (!check_strings(v, p, 3, 4) ||
+    if (!check_strings(verify, p, 3, 4) ||
         !proguardcache_reader_class(proguardcache, index, &c)) {
         return false;
     }
@@ -135,20 +138,21 @@ static bool check_class(const struct proguardcache_verify *v, uint32_t index,
         c.first_parameter != *parameters ||
         c.num_parameters != le32(p + 24)) {
         return verification_fails(
-            &v->file, "class %u: its members do not follow those before",
+            &verify->file, "class %u: its members do not follow those before",
             index);
     }
     if (before->is_any && compare(&before->renamed, &c.renamed) >= 0) {
-        return verification_fails(&v->file, "class %u: not in order", index);
+        return verification_fails(&verify->file, "class %u: not in order",
+                                  index);
     }
     *before = (struct before){.is_any = true, .renamed = c.renamed};
     for (i = 0; i < c.count; i++) {
-        if (!check_member(v, c.first + i, &member)) {
+        if (!check_member(verify, c.first + i, &member)) {
             return false;
         }
     }
     for (i = 0; i < c.num_parameters; i++) {
-        if (!check_parameter(v, &c, c.first_parameter + i, &parameter)) {
+        if (!check_parameter(verify, &c, c.first_parameter + i, &parameter)) {
             return false;
         }
     }
@@ -157,26 +161,27 @@ static bool check_class(const struct proguardcache_verify *v, uint32_t index,
     return true;
 }
 
-static bool check_classes(const struct proguardcache_verify *v)
+static bool check_classes(const struct proguardcache_verify *verify)
 {
-    const struct proguardcache_reader *proguardcache = v->reader;
+    const struct proguardcache_reader *proguardcache = verify->reader;
     uint32_t i, members = 0, parameters = 0;
     struct before before = {0};
 
     for (i = 0; i < proguardcache->counts[PROGUARDCACHE_CLASSES]; i++) {
-        if (!check_class(v, i, &members, &parameters, &before)) {
+        if (!check_class(verify, i, &members, &parameters, &before)) {
             return false;
         }
     }
     return (members == proguardcache->counts[PROGUARDCACHE_MEMBERS] &&
             parameters == proguardcache->counts[PROGUARDCACHE_PARAMETERS]) ||
-           verification_fails(&v->file, "members or parameters of no class");
+           verification_fails(&verify->file,
+                              "members or parameters of no class");
 }
 
-static bool check_extra(const struct proguardcache_verify *v, uint32_t index,
-                        struct proguardcache_slice *used)
+static bool check_extra(const struct proguardcache_verify *verify,
+                        uint32_t index, struct proguardcache_slice *used)
 {
-    const struct proguardcache_reader *proguardcache = v->reader;
+    const struct proguardcache_reader *proguardcache = verify->reader;
     const uint8_t *p = proguardcache->data +
                        proguardcache->begins[PROGUARDCACHE_EXTRAS] +
                        (size_t)index * PROGUARDCACHE_EXTRA_SIZE;
@@ -185,15 +190,15 @@ static bool check_extra(const struct proguardcache_verify *v, uint32_t index,
 
     proguardcache_reader_extra(proguardcache, index + 1, &pairs, &rules);
     if (pairs.count != le32(p + 4) || rules.count != le32(p + 12)) {
-        return verification_fails(&v->file, "extra %u: no such pairs or rules",
-                                  index + 1);
+        return verification_fails(
+            &verify->file, "extra %u: no such pairs or rules", index + 1);
     }
     p = proguardcache->data + proguardcache->begins[PROGUARDCACHE_PAIRS] +
         (size_t)pairs.first * PROGUARDCACHE_PAIR_SIZE;
     for (i = 1; i < pairs.count; i++, p += PROGUARDCACHE_PAIR_SIZE) {
         if (le32(p) >= le32(p + PROGUARDCACHE_PAIR_SIZE)) {
-            return verification_fails(&v->file, "extra %u: pairs not in order",
-                                      index + 1);
+            return verification_fails(
+                &verify->file, "extra %u: pairs not in order", index + 1);
         }
     }
     used->first += pairs.count;
@@ -203,26 +208,27 @@ static bool check_extra(const struct proguardcache_verify *v, uint32_t index,
 
 /* Extras do not share pairs or rules, so this takes no longer than the file is
  * long. */
-static bool check_extras(const struct proguardcache_verify *v)
+static bool check_extras(const struct proguardcache_verify *verify)
 {
-    const struct proguardcache_reader *proguardcache = v->reader;
+    const struct proguardcache_reader *proguardcache = verify->reader;
     struct proguardcache_slice used = {0, 0};
     uint32_t i;
     const uint8_t *p;
 
     for (i = 0; i < proguardcache->counts[PROGUARDCACHE_EXTRAS]; i++) {
-        if (!check_extra(v, i, &used)) {
+        if (!check_extra(verify, i, &used)) {
             return false;
         }
         if (used.first > proguardcache->counts[PROGUARDCACHE_PAIRS] ||
             used.count > proguardcache->counts[PROGUARDCACHE_RULES]) {
             return verification_fails(
-                &v->file, "extra %u: shares pairs or rules", i + 1);
+                &verify->file, "extra %u: shares pairs or rules", i + 1);
         }
     }
     p = proguardcache->data + proguardcache->begins[PROGUARDCACHE_RULES];
     for (i = 0; i < proguardcache->counts[PROGUARDCACHE_RULES]; i++) {
-        if (!check_strings(v, p + (size_t)i * PROGUARDCACHE_RULE_SIZE, 1, 0)) {
+        if (!check_strings(verify, p + (size_t)i * PROGUARDCACHE_RULE_SIZE, 1,
+                           0)) {
             return false;
         }
     }
@@ -234,7 +240,7 @@ proguardcache_verify(const struct proguardcache_reader *reader, char *error,
                      size_t error_size)
 {
     enum symc_verify_status status;
-    struct proguardcache_verify v = {
+    struct proguardcache_verify verify = {
         .reader = reader,
         .file = {.data = reader->data,
                  .strings = reader->begins[PROGUARDCACHE_STRINGS],
@@ -243,13 +249,14 @@ proguardcache_verify(const struct proguardcache_reader *reader, char *error,
                  .error_size = error_size},
     };
 
-    if (!check_layout(&v)) {
+    if (!check_layout(&verify)) {
         return SYMC_VIOLATED;
     }
-    status = verification_strings(&v.file, SYMC_LEB128_VERSION);
-    if (status == SYMC_SOUND && (!check_classes(&v) || !check_extras(&v))) {
+    status = verification_strings(&verify.file, SYMC_LEB128_VERSION);
+    if (status == SYMC_SOUND &&
+        (!check_classes(&verify) || !check_extras(&verify))) {
         status = SYMC_VIOLATED;
     }
-    verification_end(&v.file);
+    verification_end(&verify.file);
     return status;
 }

@@ -76,37 +76,38 @@ sourcecache_reader_open(struct sourcecache_reader *reader, const void *data,
     return SYMC_OPENED;
 }
 
-struct symc_string sourcecache_string(const struct sourcecache_reader *r,
-                                         const uint8_t *p)
+struct symc_string sourcecache_string(const struct sourcecache_reader *reader,
+                                      const uint8_t *p)
 {
     struct symc_string string = {NULL, 0};
     uint32_t at = le32(p), size = le32(p + 4);
-    uint32_t all = r->count[SOURCECACHE_STRINGS];
+    uint32_t all = reader->count[SOURCECACHE_STRINGS];
 
     if (at <= all && size <= all - at) {
-        string.data = (const char *)r->data + r->at[SOURCECACHE_STRINGS] + at;
+        string.data =
+            (const char *)reader->data + reader->at[SOURCECACHE_STRINGS] + at;
         string.size = size;
     }
     return string;
 }
 
-const uint8_t *sourcecache_record(const struct sourcecache_reader *r,
+const uint8_t *sourcecache_record(const struct sourcecache_reader *reader,
                                   enum sourcecache_part part, uint32_t index)
 {
-    return r->data + r->at[part] + (size_t)index * sizes[part];
+    return reader->data + reader->at[part] + (size_t)index * sizes[part];
 }
 
-bool sourcecache_reader_entry(const struct sourcecache_reader *r,
+bool sourcecache_reader_entry(const struct sourcecache_reader *reader,
                               uint32_t index, struct sourcecache_entry *entry)
 {
     const uint8_t *p;
     uint64_t at;
-    size_t end = r->at[SOURCECACHE_ENTRIES];
+    size_t end = reader->at[SOURCECACHE_ENTRIES];
 
-    if (index >= r->count[SOURCECACHE_ENTRIES]) {
+    if (index >= reader->count[SOURCECACHE_ENTRIES]) {
         return false;
     }
-    p = sourcecache_record(r, SOURCECACHE_ENTRIES, index);
+    p = sourcecache_record(reader, SOURCECACHE_ENTRIES, index);
     memset(entry, 0, sizeof(*entry));
     entry->type = p[SOURCECACHE_ENTRY_TYPE] < SOURCECACHE_TYPES
                       ? (enum sourcecache_type)p[SOURCECACHE_ENTRY_TYPE]
@@ -119,17 +120,17 @@ bool sourcecache_reader_entry(const struct sourcecache_reader *r,
         if (at > end || le32(p + SOURCECACHE_ENTRY_SIZE) > end - at) {
             entry->status = SOURCECACHE_DAMAGED;
         } else {
-            entry->text.data = (const char *)r->data + at;
+            entry->text.data = (const char *)reader->data + at;
             entry->text.size = le32(p + SOURCECACHE_ENTRY_SIZE);
         }
     }
     entry->lines = le32(p + SOURCECACHE_ENTRY_LINES);
     entry->mark = le32(p + SOURCECACHE_ENTRY_MARK);
     entry->sha256 = p + SOURCECACHE_ENTRY_SHA256;
-    entry->name = sourcecache_string(r, p + SOURCECACHE_ENTRY_NAME);
-    entry->path = sourcecache_string(r, p + SOURCECACHE_ENTRY_PATH);
-    entry->url = sourcecache_string(r, p + SOURCECACHE_ENTRY_URL);
-    entry->map = sourcecache_string(r, p + SOURCECACHE_ENTRY_MAP);
+    entry->name = sourcecache_string(reader, p + SOURCECACHE_ENTRY_NAME);
+    entry->path = sourcecache_string(reader, p + SOURCECACHE_ENTRY_PATH);
+    entry->url = sourcecache_string(reader, p + SOURCECACHE_ENTRY_URL);
+    entry->map = sourcecache_string(reader, p + SOURCECACHE_ENTRY_MAP);
     return true;
 }
 
@@ -168,20 +169,20 @@ static int compare(const char *text, size_t size, struct symc_string key,
     return size == key.size ? 0 : size < key.size ? -1 : 1;
 }
 
-static bool find(const struct sourcecache_reader *r,
+static bool find(const struct sourcecache_reader *reader,
                  enum sourcecache_part part, const char *text, size_t size,
                  uint32_t flags, struct sourcecache_entry *entry)
 {
-    uint32_t low = 0, high = r->count[part], middle;
+    uint32_t low = 0, high = reader->count[part], middle;
     const uint8_t *p;
     int order;
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        p = sourcecache_record(r, part, middle);
-        order = compare(text, size, sourcecache_string(r, p), flags);
+        p = sourcecache_record(reader, part, middle);
+        order = compare(text, size, sourcecache_string(reader, p), flags);
         if (order == 0) {
-            return sourcecache_reader_entry(r, le32(p + 8), entry);
+            return sourcecache_reader_entry(reader, le32(p + 8), entry);
         }
         if (order < 0) {
             high = middle;
@@ -192,37 +193,38 @@ static bool find(const struct sourcecache_reader *r,
     return false;
 }
 
-bool sourcecache_find_path(const struct sourcecache_reader *r,
+bool sourcecache_find_path(const struct sourcecache_reader *reader,
                            const char *path, size_t size,
                            struct sourcecache_entry *entry)
 {
-    return find(r, SOURCECACHE_PATHS, path, size, r->flags, entry);
+    return find(reader, SOURCECACHE_PATHS, path, size, reader->flags, entry);
 }
 
-bool sourcecache_find_url(const struct sourcecache_reader *r, const char *url,
-                          size_t size, struct sourcecache_entry *entry)
+bool sourcecache_find_url(const struct sourcecache_reader *reader,
+                          const char *url, size_t size,
+                          struct sourcecache_entry *entry)
 {
-    return find(r, SOURCECACHE_URLS, url, size, 0, entry);
+    return find(reader, SOURCECACHE_URLS, url, size, 0, entry);
 }
 
-bool sourcecache_find_id(const struct sourcecache_reader *r,
+bool sourcecache_find_id(const struct sourcecache_reader *reader,
                          const uint8_t guid[16], uint32_t age,
                          enum sourcecache_type type,
                          struct sourcecache_entry *entry)
 {
-    uint32_t low = 0, high = r->count[SOURCECACHE_IDS], middle;
+    uint32_t low = 0, high = reader->count[SOURCECACHE_IDS], middle;
     uint64_t wanted = (uint64_t)age << 32 | (uint32_t)type, got;
     const uint8_t *p;
     int order;
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        p = sourcecache_record(r, SOURCECACHE_IDS, middle);
+        p = sourcecache_record(reader, SOURCECACHE_IDS, middle);
         got = (uint64_t)le32(p + 16) << 32 | le32(p + 20);
         order = memcmp(guid, p, 16);
         order = order != 0 ? order : wanted < got ? -1 : wanted > got;
         if (order == 0) {
-            return sourcecache_reader_entry(r, le32(p + 24), entry);
+            return sourcecache_reader_entry(reader, le32(p + 24), entry);
         }
         if (order < 0) {
             high = middle;
@@ -252,21 +254,22 @@ static bool fits(struct symc_string pattern, bool is_prefix,
     return i == pattern.size;
 }
 
-size_t sourcecache_link(const struct sourcecache_reader *r, const char *path,
-                        size_t size, char *url, size_t room)
+size_t sourcecache_link(const struct sourcecache_reader *reader,
+                        const char *path, size_t size, char *url, size_t room)
 {
-    bool is_prefix = false, slashes = (r->flags & SOURCECACHE_SLASHES) != 0;
+    bool is_prefix = false,
+         slashes = (reader->flags & SOURCECACHE_SLASHES) != 0;
     struct symc_string pattern = {NULL, 0}, target = {NULL, 0};
     const uint8_t *p;
     uint32_t i;
     size_t k, n = 0, at;
 
-    for (i = 0; i < r->count[SOURCECACHE_LINKS]; i++) {
-        p = sourcecache_record(r, SOURCECACHE_LINKS, i);
+    for (i = 0; i < reader->count[SOURCECACHE_LINKS]; i++) {
+        p = sourcecache_record(reader, SOURCECACHE_LINKS, i);
         is_prefix = le32(p + 16) != 0;
-        pattern = sourcecache_string(r, p);
+        pattern = sourcecache_string(reader, p);
         if (fits(pattern, is_prefix, path, size, slashes)) {
-            target = sourcecache_string(r, p + 8);
+            target = sourcecache_string(reader, p + 8);
             break;
         }
     }
@@ -312,7 +315,7 @@ unsigned sourcecache_text_lines(const char *text, size_t size, uint32_t first,
     return n;
 }
 
-unsigned sourcecache_lines(const struct sourcecache_reader *r,
+unsigned sourcecache_lines(const struct sourcecache_reader *reader,
                            const struct sourcecache_entry *entry,
                            uint32_t first, unsigned count,
                            struct symc_string *lines)
@@ -324,10 +327,10 @@ unsigned sourcecache_lines(const struct sourcecache_reader *r,
     }
     line = (first - 1) / SOURCECACHE_LINES_MARK;
     mark = entry->mark + line;
-    if (mark < line || mark >= r->count[SOURCECACHE_MARKS]) {
+    if (mark < line || mark >= reader->count[SOURCECACHE_MARKS]) {
         return 0;
     }
-    at = le32(sourcecache_record(r, SOURCECACHE_MARKS, mark));
+    at = le32(sourcecache_record(reader, SOURCECACHE_MARKS, mark));
     return at >= entry->text.size
                ? 0
                : sourcecache_text_lines(entry->text.data + at,

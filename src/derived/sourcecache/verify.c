@@ -17,10 +17,10 @@ struct sourcecache_verify {
 
 /* A string that is absent has no data, and is no error unless it must be
  * there. */
-static bool is_string(const struct sourcecache_verify *v, const uint8_t *p,
-                      bool must)
+static bool is_string(const struct sourcecache_verify *verify,
+                      const uint8_t *p, bool must)
 {
-    struct symc_string s = sourcecache_string(v->sourcecache, p);
+    struct symc_string s = sourcecache_string(verify->sourcecache, p);
 
     if (s.data == NULL) {
         return !must && le32(p) == SOURCECACHE_ABSENT && le32(p + 4) == 0;
@@ -29,8 +29,8 @@ static bool is_string(const struct sourcecache_verify *v, const uint8_t *p,
 }
 
 /* Walks the lines of a text, of which every 32nd has a mark. */
-static bool verify_text(const struct sourcecache_verify *v, uint32_t index,
-                        const struct sourcecache_entry *e)
+static bool verify_text(const struct sourcecache_verify *verify,
+                        uint32_t index, const struct sourcecache_entry *e)
 {
     const char *p = e->text.data, *end = p + e->text.size;
     uint32_t line;
@@ -38,16 +38,17 @@ static bool verify_text(const struct sourcecache_verify *v, uint32_t index,
 
     if (e->text.size > SOURCECACHE_TEXT_MAX ||
         utf8_valid(e->text.data, e->text.size) != e->text.size) {
-        return verification_fails(
-            &v->file, "file %u: the text is too long, or no UTF-8", index);
+        return verification_fails(&verify->file,
+                                  "file %u: the text is too long, or no UTF-8",
+                                  index);
     }
     for (line = 0; p < end; line++) {
         if (line % SOURCECACHE_LINES_MARK == 0 &&
-            (mark >= v->sourcecache->count[SOURCECACHE_MARKS] ||
-             le32(sourcecache_record(v->sourcecache, SOURCECACHE_MARKS,
+            (mark >= verify->sourcecache->count[SOURCECACHE_MARKS] ||
+             le32(sourcecache_record(verify->sourcecache, SOURCECACHE_MARKS,
                                      (uint32_t)mark++)) !=
                  (uint32_t)(p - e->text.data))) {
-            return verification_fails(&v->file,
+            return verification_fails(&verify->file,
                                       "file %u: the mark of line %u is wrong",
                                       index, line + 1);
         }
@@ -55,22 +56,23 @@ static bool verify_text(const struct sourcecache_verify *v, uint32_t index,
         p = p != NULL ? p + 1 : end;
     }
     return line == e->lines ||
-           verification_fails(&v->file, "file %u: it has %u lines, and not %u",
-                              index, line, e->lines);
+           verification_fails(&verify->file,
+                              "file %u: it has %u lines, and not %u", index,
+                              line, e->lines);
 }
 
-static bool verify_entry(struct sourcecache_verify *v, uint32_t index)
+static bool verify_entry(struct sourcecache_verify *verify, uint32_t index)
 {
     const uint8_t *p =
-        sourcecache_record(v->sourcecache, SOURCECACHE_ENTRIES, index);
+        sourcecache_record(verify->sourcecache, SOURCECACHE_ENTRIES, index);
     struct sourcecache_entry e;
     unsigned at;
 
-    (void)sourcecache_reader_entry(v->sourcecache, index, &e);
+    (void)sourcecache_reader_entry(verify->sourcecache, index, &e);
     for (at = SOURCECACHE_ENTRY_NAME; at < SOURCECACHE_ENTRY; at += 8) {
-        if (!is_string(v, p + at, false)) {
-            return verification_fails(&v->file, "file %u: a string is damaged",
-                                      index);
+        if (!is_string(verify, p + at, false)) {
+            return verification_fails(&verify->file,
+                                      "file %u: a string is damaged", index);
         }
     }
     if (p[SOURCECACHE_ENTRY_TYPE] != e.type ||
@@ -78,49 +80,50 @@ static bool verify_entry(struct sourcecache_verify *v, uint32_t index)
         p[SOURCECACHE_ENTRY_HAS_ID] > 1 ||
         p[SOURCECACHE_ENTRY_HAS_ID + 1] != 0) {
         return verification_fails(
-            &v->file, "file %u: a value is unknown, or the text is outside",
-            index);
+            &verify->file,
+            "file %u: a value is unknown, or the text is outside", index);
     }
     return true;
 }
 
-static bool verify_texts(const struct sourcecache_verify *v)
+static bool verify_texts(const struct sourcecache_verify *verify)
 {
     struct sourcecache_entry e;
     uint64_t all = 0;
     uint32_t i;
 
-    for (i = 0; i < v->sourcecache->count[SOURCECACHE_ENTRIES]; i++) {
-        (void)sourcecache_reader_entry(v->sourcecache, i, &e);
+    for (i = 0; i < verify->sourcecache->count[SOURCECACHE_ENTRIES]; i++) {
+        (void)sourcecache_reader_entry(verify->sourcecache, i, &e);
         all += e.text.size;
-        if (all > v->sourcecache->size) { /* so that this takes no more time */
+        if (all >
+            verify->sourcecache->size) { /* so that this takes no more time */
             return verification_fails(
-                &v->file, "file %u: its text is also that of another", i);
+                &verify->file, "file %u: its text is also that of another", i);
         }
-        if (e.status == SOURCECACHE_TEXT && !verify_text(v, i, &e)) {
+        if (e.status == SOURCECACHE_TEXT && !verify_text(verify, i, &e)) {
             return false;
         }
     }
     return true;
 }
 
-static bool verify_keys(const struct sourcecache_verify *v,
+static bool verify_keys(const struct sourcecache_verify *verify,
                         enum sourcecache_part part)
 {
     struct symc_string key, last = {"", 0};
     const uint8_t *p;
     uint32_t i;
 
-    for (i = 0; i < v->sourcecache->count[part]; i++) {
-        p = sourcecache_record(v->sourcecache, part, i);
-        if (!is_string(v, p, true) ||
-            le32(p + 8) >= v->sourcecache->count[SOURCECACHE_ENTRIES]) {
+    for (i = 0; i < verify->sourcecache->count[part]; i++) {
+        p = sourcecache_record(verify->sourcecache, part, i);
+        if (!is_string(verify, p, true) ||
+            le32(p + 8) >= verify->sourcecache->count[SOURCECACHE_ENTRIES]) {
             return verification_fails(
-                &v->file, "key %u: it is damaged, or of no file", i);
+                &verify->file, "key %u: it is damaged, or of no file", i);
         }
-        key = sourcecache_string(v->sourcecache, p);
+        key = sourcecache_string(verify->sourcecache, p);
         if (byte_compare(last.data, last.size, key.data, key.size) >= 0) {
-            return verification_fails(&v->file,
+            return verification_fails(&verify->file,
                                       "key %u: the keys do not ascend", i);
         }
         last = key;
@@ -128,17 +131,18 @@ static bool verify_keys(const struct sourcecache_verify *v,
     return true;
 }
 
-static bool verify_ids(const struct sourcecache_verify *v)
+static bool verify_ids(const struct sourcecache_verify *verify)
 {
     const uint8_t *p, *last = NULL;
     uint32_t i, k;
     int order;
 
-    for (i = 0; i < v->sourcecache->count[SOURCECACHE_IDS]; i++, last = p) {
-        p = sourcecache_record(v->sourcecache, SOURCECACHE_IDS, i);
+    for (i = 0; i < verify->sourcecache->count[SOURCECACHE_IDS];
+         i++, last = p) {
+        p = sourcecache_record(verify->sourcecache, SOURCECACHE_IDS, i);
         if (le32(p + 20) >= SOURCECACHE_TYPES ||
-            le32(p + 24) >= v->sourcecache->count[SOURCECACHE_ENTRIES]) {
-            return verification_fails(&v->file,
+            le32(p + 24) >= verify->sourcecache->count[SOURCECACHE_ENTRIES]) {
+            return verification_fails(&verify->file,
                                       "id %u: of no file, or of no type", i);
         }
         order = last == NULL ? -1 : memcmp(last, p, 16);
@@ -147,33 +151,35 @@ static bool verify_ids(const struct sourcecache_verify *v)
                                                  : le32(last + k) > le32(p + k);
         }
         if (order >= 0) {
-            return verification_fails(&v->file, "id %u: the ids do not ascend",
-                                      i);
+            return verification_fails(&verify->file,
+                                      "id %u: the ids do not ascend", i);
         }
     }
     return true;
 }
 
-static bool verify_pairs(const struct sourcecache_verify *v)
+static bool verify_pairs(const struct sourcecache_verify *verify)
 {
     const uint8_t *p;
     uint32_t i;
 
-    if (v->sourcecache->count[SOURCECACHE_LINKS] > SOURCECACHE_LINKS_MAX) {
-        return verification_fails(&v->file, "more than %d links",
+    if (verify->sourcecache->count[SOURCECACHE_LINKS] >
+        SOURCECACHE_LINKS_MAX) {
+        return verification_fails(&verify->file, "more than %d links",
                                   SOURCECACHE_LINKS_MAX);
     }
-    for (i = 0; i < v->sourcecache->count[SOURCECACHE_LINKS]; i++) {
-        p = sourcecache_record(v->sourcecache, SOURCECACHE_LINKS, i);
-        if (!is_string(v, p, true) || !is_string(v, p + 8, false) ||
+    for (i = 0; i < verify->sourcecache->count[SOURCECACHE_LINKS]; i++) {
+        p = sourcecache_record(verify->sourcecache, SOURCECACHE_LINKS, i);
+        if (!is_string(verify, p, true) || !is_string(verify, p + 8, false) ||
             le32(p + 16) > 1) {
-            return verification_fails(&v->file, "link %u is damaged", i);
+            return verification_fails(&verify->file, "link %u is damaged", i);
         }
     }
-    for (i = 0; i < v->sourcecache->count[SOURCECACHE_ATTRIBUTES]; i++) {
-        p = sourcecache_record(v->sourcecache, SOURCECACHE_ATTRIBUTES, i);
-        if (!is_string(v, p, false) || !is_string(v, p + 8, false)) {
-            return verification_fails(&v->file, "attribute %u is damaged", i);
+    for (i = 0; i < verify->sourcecache->count[SOURCECACHE_ATTRIBUTES]; i++) {
+        p = sourcecache_record(verify->sourcecache, SOURCECACHE_ATTRIBUTES, i);
+        if (!is_string(verify, p, false) || !is_string(verify, p + 8, false)) {
+            return verification_fails(&verify->file, "attribute %u is damaged",
+                                      i);
         }
     }
     return true;
@@ -183,7 +189,7 @@ enum symc_verify_status
 sourcecache_verify(const struct sourcecache_reader *sourcecache, char *error,
                    size_t error_size)
 {
-    struct sourcecache_verify v = {
+    struct sourcecache_verify verify = {
         .sourcecache = sourcecache,
         .file = {.data = sourcecache->data,
                  .error = error,
@@ -196,17 +202,17 @@ sourcecache_verify(const struct sourcecache_reader *sourcecache, char *error,
             0 ||
         le32(sourcecache->data + sourcecache->size - SOURCECACHE_TRAILER +
              SOURCECACHE_AT_ZERO) != 0) {
-        (void)verification_fails(&v.file, "reserved bytes are not zero");
+        (void)verification_fails(&verify.file, "reserved bytes are not zero");
         return SYMC_VIOLATED;
     }
     for (i = 0; i < sourcecache->count[SOURCECACHE_ENTRIES]; i++) {
-        if (!verify_entry(&v, i)) {
+        if (!verify_entry(&verify, i)) {
             return SYMC_VIOLATED;
         }
     }
-    return verify_texts(&v) && verify_keys(&v, SOURCECACHE_PATHS) &&
-                   verify_keys(&v, SOURCECACHE_URLS) && verify_ids(&v) &&
-                   verify_pairs(&v)
+    return verify_texts(&verify) && verify_keys(&verify, SOURCECACHE_PATHS) &&
+                   verify_keys(&verify, SOURCECACHE_URLS) &&
+                   verify_ids(&verify) && verify_pairs(&verify)
                ? SYMC_SOUND
                : SYMC_VIOLATED;
 }

@@ -19,37 +19,38 @@ static void store64(uint8_t *p, uint64_t value)
     symc_store(p + 4, (uint32_t)(value >> 32));
 }
 
-void sourcecache_writer_free(struct sourcecache_writer *w)
+void sourcecache_writer_free(struct sourcecache_writer *writer)
 {
     int part;
 
     for (part = 0; part < SOURCECACHE_PARTS; part++) {
-        free(w->parts[part].data);
+        free(writer->parts[part].data);
     }
-    memset(w, 0, sizeof(*w));
+    memset(writer, 0, sizeof(*writer));
 }
 
-static enum symc_status put(struct sourcecache_writer *w, const void *data,
-                               size_t size)
+static enum symc_status put(struct sourcecache_writer *writer,
+                            const void *data, size_t size)
 {
-    w->written += size;
-    return size == 0 || w->sink->write(w->sink->context, data, size) == 0
+    writer->written += size;
+    return size == 0 ||
+                   writer->sink->write(writer->sink->context, data, size) == 0
                ? SYMC_OK
                : SYMC_NO_WRITE;
 }
 
 /* Returns a new record of a part, or NULL.  It is not initialised. */
-static uint8_t *add(struct sourcecache_writer *w, enum sourcecache_part part,
-                    size_t size)
+static uint8_t *add(struct sourcecache_writer *writer,
+                    enum sourcecache_part part, size_t size)
 {
-    struct sourcecache_part_data *data = &w->parts[part];
+    struct sourcecache_part_data *data = &writer->parts[part];
 
     if (data->size > UINT32_MAX - size ||
         array_need(&data->data, &data->room, data->size + size, 1) != 0) {
         return NULL;
     }
     data->size += size;
-    w->counts[part]++;
+    writer->counts[part]++;
     return data->data + data->size - size;
 }
 
@@ -65,75 +66,76 @@ static uint8_t fold(char c, uint32_t flags)
 }
 
 /* Adds a string and writes where it is to at, an offset in a part. */
-static bool add_string(struct sourcecache_writer *w,
-                       enum sourcecache_part part, size_t at,
-                       const char *text, size_t size, uint32_t flags)
+static bool add_string(struct sourcecache_writer *writer,
+                       enum sourcecache_part part, size_t at, const char *text,
+                       size_t size, uint32_t flags)
 {
     uint8_t *p;
     size_t i;
 
     if (size == 0) {
-        symc_store(w->parts[part].data + at, SOURCECACHE_ABSENT);
-        symc_store(w->parts[part].data + at + 4, 0);
+        symc_store(writer->parts[part].data + at, SOURCECACHE_ABSENT);
+        symc_store(writer->parts[part].data + at + 4, 0);
         return true;
     }
-    p = add(w, SOURCECACHE_STRINGS, size);
+    p = add(writer, SOURCECACHE_STRINGS, size);
     if (p == NULL) {
         return false;
     }
     for (i = 0; i < size; i++) {
         p[i] = fold(text[i], flags);
     }
-    symc_store(w->parts[part].data + at,
-                  (uint32_t)(p - w->parts[SOURCECACHE_STRINGS].data));
-    symc_store(w->parts[part].data + at + 4, (uint32_t)size);
+    symc_store(writer->parts[part].data + at,
+               (uint32_t)(p - writer->parts[SOURCECACHE_STRINGS].data));
+    symc_store(writer->parts[part].data + at + 4, (uint32_t)size);
     return true;
 }
 
-static const uint8_t *string_of(const struct sourcecache_writer *w,
+static const uint8_t *string_of(const struct sourcecache_writer *writer,
                                 const uint8_t *p, size_t *size)
 {
     *size = le32(p + 4);
-    return w->parts[SOURCECACHE_STRINGS].data + le32(p);
+    return writer->parts[SOURCECACHE_STRINGS].data + le32(p);
 }
 
 enum symc_status
-sourcecache_writer_begin(struct sourcecache_writer *w,
+sourcecache_writer_begin(struct sourcecache_writer *writer,
                          const struct sourcecache_identity *identity,
                          uint32_t flags, const struct symc_sink *sink)
 {
     uint8_t head[SOURCECACHE_HEADER] = SOURCECACHE_MAGIC;
 
-    w->sink = sink;
-    w->flags = flags;
+    writer->sink = sink;
+    writer->flags = flags;
     symc_store(head + SOURCECACHE_AT_VERSION, SOURCECACHE_VERSION);
     memcpy(head + SOURCECACHE_AT_GUID, identity->guid, 16);
     symc_store(head + SOURCECACHE_AT_AGE, identity->age);
-    symc_store(head + SOURCECACHE_AT_FLAGS, w->flags);
-    return put(w, head, sizeof(head));
+    symc_store(head + SOURCECACHE_AT_FLAGS, writer->flags);
+    return put(writer, head, sizeof(head));
 }
 
 /* files ------------------------------------------------------------------ */
 
-static bool add_key(struct sourcecache_writer *w, enum sourcecache_part part,
-                    const struct symc_text *key, uint32_t file)
+static bool add_key(struct sourcecache_writer *writer,
+                    enum sourcecache_part part, const struct symc_text *key,
+                    uint32_t file)
 {
-    uint32_t flags = part == SOURCECACHE_PATHS ? w->flags : 0;
+    uint32_t flags = part == SOURCECACHE_PATHS ? writer->flags : 0;
     uint8_t *p;
 
     if (key->size == 0) {
         return true;
     }
-    p = add(w, part, SOURCECACHE_KEY);
+    p = add(writer, part, SOURCECACHE_KEY);
     if (p == NULL) {
         return false;
     }
     symc_store(p + 8, file);
-    return add_string(w, part, w->parts[part].size - SOURCECACHE_KEY,
+    return add_string(writer, part, writer->parts[part].size - SOURCECACHE_KEY,
                       key->data, key->size, flags);
 }
 
-static bool add_id(struct sourcecache_writer *w,
+static bool add_id(struct sourcecache_writer *writer,
                    const struct sourcecache_file *f, uint32_t file)
 {
     uint8_t *p;
@@ -141,7 +143,7 @@ static bool add_id(struct sourcecache_writer *w,
     if (!f->has_id || f->type == SOURCECACHE_ANY) {
         return true;
     }
-    p = add(w, SOURCECACHE_IDS, SOURCECACHE_ID);
+    p = add(writer, SOURCECACHE_IDS, SOURCECACHE_ID);
     if (p == NULL) {
         return false;
     }
@@ -152,8 +154,8 @@ static bool add_id(struct sourcecache_writer *w,
     return true;
 }
 
-enum symc_status sourcecache_writer_file(struct sourcecache_writer *w,
-                                            const struct sourcecache_file *f)
+enum symc_status sourcecache_writer_file(struct sourcecache_writer *writer,
+                                         const struct sourcecache_file *f)
 {
     const struct {
         unsigned at;
@@ -162,8 +164,8 @@ enum symc_status sourcecache_writer_file(struct sourcecache_writer *w,
                    {SOURCECACHE_ENTRY_PATH, &f->path},
                    {SOURCECACHE_ENTRY_URL, &f->url},
                    {SOURCECACHE_ENTRY_MAP, &f->map}};
-    uint32_t file = w->counts[SOURCECACHE_ENTRIES];
-    uint8_t *p = add(w, SOURCECACHE_ENTRIES, SOURCECACHE_ENTRY);
+    uint32_t file = writer->counts[SOURCECACHE_ENTRIES];
+    uint8_t *p = add(writer, SOURCECACHE_ENTRIES, SOURCECACHE_ENTRY);
     size_t i, at;
 
     if (p == NULL) {
@@ -177,28 +179,28 @@ enum symc_status sourcecache_writer_file(struct sourcecache_writer *w,
         memcpy(p + SOURCECACHE_ENTRY_GUID, f->guid, 16);
         symc_store(p + SOURCECACHE_ENTRY_AGE, f->age);
     }
-    at = w->parts[SOURCECACHE_ENTRIES].size - SOURCECACHE_ENTRY;
+    at = writer->parts[SOURCECACHE_ENTRIES].size - SOURCECACHE_ENTRY;
     for (i = 0; i < COUNT(strings); i++) {
-        if (!add_string(w, SOURCECACHE_ENTRIES, at + strings[i].at,
+        if (!add_string(writer, SOURCECACHE_ENTRIES, at + strings[i].at,
                         strings[i].text->data, strings[i].text->size, 0)) {
             return SYMC_NO_MEMORY;
         }
     }
-    return add_key(w, SOURCECACHE_PATHS, &f->path, file) &&
-                   add_key(w, SOURCECACHE_URLS, &f->url, file) &&
-                   add_id(w, f, file)
+    return add_key(writer, SOURCECACHE_PATHS, &f->path, file) &&
+                   add_key(writer, SOURCECACHE_URLS, &f->url, file) &&
+                   add_id(writer, f, file)
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }
 
-static uint8_t *entry_of(struct sourcecache_writer *w, uint32_t file)
+static uint8_t *entry_of(struct sourcecache_writer *writer, uint32_t file)
 {
-    return w->parts[SOURCECACHE_ENTRIES].data +
+    return writer->parts[SOURCECACHE_ENTRIES].data +
            (size_t)file * SOURCECACHE_ENTRY;
 }
 
 /* Adds the marks of a text, and counts its lines. */
-static bool add_marks(struct sourcecache_writer *w, const char *text,
+static bool add_marks(struct sourcecache_writer *writer, const char *text,
                       size_t size, uint32_t *lines)
 {
     const char *p = text, *end = text + size;
@@ -206,7 +208,7 @@ static bool add_marks(struct sourcecache_writer *w, const char *text,
 
     for (*lines = 0; p < end; ++*lines) {
         if (*lines % SOURCECACHE_LINES_MARK == 0) {
-            mark = add(w, SOURCECACHE_MARKS, 4);
+            mark = add(writer, SOURCECACHE_MARKS, 4);
             if (mark == NULL) {
                 return false;
             }
@@ -218,87 +220,86 @@ static bool add_marks(struct sourcecache_writer *w, const char *text,
     return true;
 }
 
-enum symc_status sourcecache_writer_text(struct sourcecache_writer *w,
-                                            uint32_t file, const char *text,
-                                            size_t size)
+enum symc_status sourcecache_writer_text(struct sourcecache_writer *writer,
+                                         uint32_t file, const char *text,
+                                         size_t size)
 {
-    uint32_t lines, mark = w->counts[SOURCECACHE_MARKS];
+    uint32_t lines, mark = writer->counts[SOURCECACHE_MARKS];
     struct sha256_ctx sha256;
     uint8_t *p;
 
     if (utf8_valid(text, size) != size) {
-        sourcecache_writer_status(w, file, SOURCECACHE_NOT_UTF8);
+        sourcecache_writer_status(writer, file, SOURCECACHE_NOT_UTF8);
         return SYMC_OK;
     }
-    if (!add_marks(w, text, size, &lines)) {
+    if (!add_marks(writer, text, size, &lines)) {
         return SYMC_NO_MEMORY;
     }
-    p = entry_of(w, file);
+    p = entry_of(writer, file);
     p[SOURCECACHE_ENTRY_STATUS] = SOURCECACHE_TEXT;
-    store64(p + SOURCECACHE_ENTRY_TEXT, w->written);
+    store64(p + SOURCECACHE_ENTRY_TEXT, writer->written);
     symc_store(p + SOURCECACHE_ENTRY_SIZE, (uint32_t)size);
     symc_store(p + SOURCECACHE_ENTRY_LINES, lines);
     symc_store(p + SOURCECACHE_ENTRY_MARK, mark);
     sha256_init(&sha256);
     sha256_update(&sha256, size, (const uint8_t *)text);
     sha256_digest(&sha256, SHA256_DIGEST_SIZE, p + SOURCECACHE_ENTRY_SHA256);
-    return put(w, text, size);
+    return put(writer, text, size);
 }
 
-bool sourcecache_writer_has_text(const struct sourcecache_writer *w,
+bool sourcecache_writer_has_text(const struct sourcecache_writer *writer,
                                  uint32_t file)
 {
-    return w->parts[SOURCECACHE_ENTRIES]
+    return writer->parts[SOURCECACHE_ENTRIES]
                .data[(size_t)file * SOURCECACHE_ENTRY +
                      SOURCECACHE_ENTRY_STATUS] == SOURCECACHE_TEXT;
 }
 
-void sourcecache_writer_status(struct sourcecache_writer *w, uint32_t file,
-                               enum sourcecache_status status)
+void sourcecache_writer_status(struct sourcecache_writer *writer,
+                               uint32_t file, enum sourcecache_status status)
 {
-    entry_of(w, file)[SOURCECACHE_ENTRY_STATUS] = (uint8_t)status;
+    entry_of(writer, file)[SOURCECACHE_ENTRY_STATUS] = (uint8_t)status;
 }
 
-enum symc_status sourcecache_writer_map(struct sourcecache_writer *w,
-                                           uint32_t file, const char *map,
-                                           size_t size)
+enum symc_status sourcecache_writer_map(struct sourcecache_writer *writer,
+                                        uint32_t file, const char *map,
+                                        size_t size)
 {
     size_t at = (size_t)file * SOURCECACHE_ENTRY + SOURCECACHE_ENTRY_MAP;
 
-    return le32(entry_of(w, file) + SOURCECACHE_ENTRY_MAP + 4) != 0 ||
-                   add_string(w, SOURCECACHE_ENTRIES, at, map, size, 0)
+    return le32(entry_of(writer, file) + SOURCECACHE_ENTRY_MAP + 4) != 0 ||
+                   add_string(writer, SOURCECACHE_ENTRIES, at, map, size, 0)
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }
 
 /* links and attributes ----------------------------------------------------- */
 
-enum symc_status
-sourcecache_writer_link(struct sourcecache_writer *w,
-                        const struct symc_text *pattern,
-                        const struct symc_text *url)
+enum symc_status sourcecache_writer_link(struct sourcecache_writer *writer,
+                                         const struct symc_text *pattern,
+                                         const struct symc_text *url)
 {
     bool is_prefix =
         pattern->size > 0 && pattern->data[pattern->size - 1] == '*';
-    uint8_t *p = add(w, SOURCECACHE_LINKS, SOURCECACHE_LINK);
+    uint8_t *p = add(writer, SOURCECACHE_LINKS, SOURCECACHE_LINK);
     size_t i, at, size = pattern->size - (is_prefix ? 1 : 0);
 
     if (p == NULL) {
         return SYMC_NO_MEMORY;
     }
     symc_store(p + 16, is_prefix);
-    at = w->parts[SOURCECACHE_LINKS].size - SOURCECACHE_LINK;
-    if (!add_string(w, SOURCECACHE_LINKS, at + 8, url->data, url->size,
+    at = writer->parts[SOURCECACHE_LINKS].size - SOURCECACHE_LINK;
+    if (!add_string(writer, SOURCECACHE_LINKS, at + 8, url->data, url->size,
                     0) ||
-        !add_string(w, SOURCECACHE_LINKS, at, pattern->data, size, 0)) {
+        !add_string(writer, SOURCECACHE_LINKS, at, pattern->data, size, 0)) {
         return SYMC_NO_MEMORY;
     }
     if (size == 0) { /* there, but empty: "*" fits everything */
-        symc_store(w->parts[SOURCECACHE_LINKS].data + at,
-                      (uint32_t)w->parts[SOURCECACHE_STRINGS].size);
+        symc_store(writer->parts[SOURCECACHE_LINKS].data + at,
+                   (uint32_t)writer->parts[SOURCECACHE_STRINGS].size);
     }
-    p = w->parts[SOURCECACHE_STRINGS].data +
-        w->parts[SOURCECACHE_STRINGS].size - size;
+    p = writer->parts[SOURCECACHE_STRINGS].data +
+        writer->parts[SOURCECACHE_STRINGS].size - size;
     for (i = 0; i < size; i++) {
         p[i] = p[i] >= 'A' && p[i] <= 'Z' ? (uint8_t)(p[i] | 0x20) : p[i];
     }
@@ -306,31 +307,32 @@ sourcecache_writer_link(struct sourcecache_writer *w,
 }
 
 enum symc_status
-sourcecache_writer_attribute(struct sourcecache_writer *w,
+sourcecache_writer_attribute(struct sourcecache_writer *writer,
                              const struct symc_text *name,
                              const struct symc_text *value)
 {
     size_t at;
 
-    if (add(w, SOURCECACHE_ATTRIBUTES, SOURCECACHE_PAIR) == NULL) {
+    if (add(writer, SOURCECACHE_ATTRIBUTES, SOURCECACHE_PAIR) == NULL) {
         return SYMC_NO_MEMORY;
     }
-    at = w->parts[SOURCECACHE_ATTRIBUTES].size - SOURCECACHE_PAIR;
-    return add_string(w, SOURCECACHE_ATTRIBUTES, at, name->data, name->size,
-                      0) &&
-                   add_string(w, SOURCECACHE_ATTRIBUTES, at + 8, value->data,
-                              value->size, 0)
+    at = writer->parts[SOURCECACHE_ATTRIBUTES].size - SOURCECACHE_PAIR;
+    return add_string(writer, SOURCECACHE_ATTRIBUTES, at, name->data,
+                      name->size, 0) &&
+                   add_string(writer, SOURCECACHE_ATTRIBUTES, at + 8,
+                              value->data, value->size, 0)
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }
 
 /* the end ---------------------------------------------------------------- */
 
-static int compare_strings(const struct sourcecache_writer *w,
+static int compare_strings(const struct sourcecache_writer *writer,
                            const uint8_t *a, const uint8_t *b)
 {
     size_t a_size, b_size;
-    const uint8_t *x = string_of(w, a, &a_size), *y = string_of(w, b, &b_size);
+    const uint8_t *x = string_of(writer, a, &a_size),
+                  *y = string_of(writer, b, &b_size);
 
     return byte_compare(x, a_size, y, b_size);
 }
@@ -376,55 +378,57 @@ static int compare_links(const void *a, const void *b, void *w)
 
 /* Sorts records.  Of those that are equal but for the entry, which is their
  * last number, the last one stays. */
-static void sort(struct sourcecache_writer *w, enum sourcecache_part part,
+static void sort(struct sourcecache_writer *writer, enum sourcecache_part part,
                  size_t size,
                  int (*compare)(const void *, const void *, void *))
 {
-    struct sourcecache_part_data *data = &w->parts[part];
+    struct sourcecache_part_data *data = &writer->parts[part];
     size_t i, n = 0;
     uint8_t *p;
 
     if (data->size == 0) {
         return;
     }
-    qsort_r(data->data, data->size / size, size, compare, w);
+    qsort_r(data->data, data->size / size, size, compare, writer);
     for (i = 0; i < data->size; i += size) {
         p = data->data + i;
-        if (n > 0 && (part == SOURCECACHE_IDS
-                          ? memcmp(p, data->data + n - size, size - 4) == 0
-                          : compare_strings(w, p, data->data + n - size) ==
-                                0)) {
+        if (n > 0 &&
+            (part == SOURCECACHE_IDS
+                 ? memcmp(p, data->data + n - size, size - 4) == 0
+                 : compare_strings(writer, p, data->data + n - size) == 0)) {
             n -= size;
         }
         memmove(data->data + n, p, size);
         n += size;
     }
     data->size = n;
-    w->counts[part] = (uint32_t)(n / size);
+    writer->counts[part] = (uint32_t)(n / size);
 }
 
-enum symc_status sourcecache_writer_finish(struct sourcecache_writer *w)
+enum symc_status sourcecache_writer_finish(struct sourcecache_writer *writer)
 {
     static const uint8_t zeros[4];
     uint8_t trailer[SOURCECACHE_TRAILER] = {0};
     enum symc_status status;
     int part;
 
-    w->counts[SOURCECACHE_STRINGS] =
-        (uint32_t)w->parts[SOURCECACHE_STRINGS].size;
-    sort(w, SOURCECACHE_PATHS, SOURCECACHE_KEY, compare_keys);
-    sort(w, SOURCECACHE_URLS, SOURCECACHE_KEY, compare_keys);
-    sort(w, SOURCECACHE_IDS, SOURCECACHE_ID, compare_ids);
-    if (w->counts[SOURCECACHE_LINKS] > 1) {
-        qsort_r(w->parts[SOURCECACHE_LINKS].data, w->counts[SOURCECACHE_LINKS],
-                SOURCECACHE_LINK, compare_links, w);
+    writer->counts[SOURCECACHE_STRINGS] =
+        (uint32_t)writer->parts[SOURCECACHE_STRINGS].size;
+    sort(writer, SOURCECACHE_PATHS, SOURCECACHE_KEY, compare_keys);
+    sort(writer, SOURCECACHE_URLS, SOURCECACHE_KEY, compare_keys);
+    sort(writer, SOURCECACHE_IDS, SOURCECACHE_ID, compare_ids);
+    if (writer->counts[SOURCECACHE_LINKS] > 1) {
+        qsort_r(writer->parts[SOURCECACHE_LINKS].data,
+                writer->counts[SOURCECACHE_LINKS], SOURCECACHE_LINK,
+                compare_links, writer);
     }
-    status = put(w, zeros, (size_t)(-w->written % 4));
+    status = put(writer, zeros, (size_t)(-writer->written % 4));
     for (part = 0; part < SOURCECACHE_PARTS && status == SYMC_OK; part++) {
         symc_store(trailer + SOURCECACHE_AT_COUNTS + 4 * part,
-                      w->counts[part]);
-        status = put(w, w->parts[part].data, w->parts[part].size);
+                   writer->counts[part]);
+        status =
+            put(writer, writer->parts[part].data, writer->parts[part].size);
     }
     memcpy(trailer + SOURCECACHE_AT_END, SOURCECACHE_END, 4);
-    return status != SYMC_OK ? status : put(w, trailer, sizeof(trailer));
+    return status != SYMC_OK ? status : put(writer, trailer, sizeof(trailer));
 }

@@ -18,9 +18,10 @@ struct symc_cluster {
     size_t next;    /* index of the next key to use */
 };
 
-static const struct symc_block *block_at(const struct symc_ranges *r, size_t i)
+static const struct symc_block *block_at(const struct symc_ranges *ranges,
+                                         size_t i)
 {
-    return &r->blocks[(uint32_t)r->keys[i]];
+    return &ranges->blocks[(uint32_t)ranges->keys[i]];
 }
 
 static void cluster_free(struct symc_cluster *c)
@@ -57,13 +58,14 @@ static struct symc_cluster *cluster_new(size_t total)
     return c;
 }
 
-static void cluster_add(struct symc_cluster *c, const struct symc_ranges *r,
+static void cluster_add(struct symc_cluster *c,
+                        const struct symc_ranges *ranges,
                         const struct symc_block *block)
 {
     const uint8_t *p;
     struct symc_location last = {0, 0, 0, 0};
 
-    p = r->packed + block->begin;
+    p = ranges->packed + block->begin;
     symc_unpack_addresses(p, block->first, c->addresses + c->count,
                           block->count);
     if (block->is_narrow) {
@@ -128,19 +130,19 @@ int symc_runs_next(struct symc_runs *runs)
     size_t i, first, total;
     uint32_t last;
     const struct symc_block *block;
-    const struct symc_ranges *r;
+    const struct symc_ranges *ranges;
 
     symc_runs_free(runs);
-    r = runs->ranges;
+    ranges = runs->ranges;
     first = runs->next_block;
-    if (first == r->num_blocks) {
+    if (first == ranges->num_blocks) {
         return 0;
     }
-    runs->block = block_at(r, first);
+    runs->block = block_at(ranges, first);
     last = runs->block->last;
     total = runs->block->count;
-    for (i = first + 1; i < r->num_blocks; i++) {
-        block = block_at(r, i);
+    for (i = first + 1; i < ranges->num_blocks; i++) {
+        block = block_at(ranges, i);
         if (block->first > last) {
             break;
         }
@@ -153,23 +155,23 @@ int symc_runs_next(struct symc_runs *runs)
         return open_cluster(runs, first, i, total) != 0 ? -1 : 1;
     }
     runs->count = total;
-    runs->p = r->packed + runs->block->begin + runs->block->addresses;
+    runs->p = ranges->packed + runs->block->begin + runs->block->addresses;
     memset(&runs->last, 0, sizeof(runs->last));
     return 1;
 }
 
 const uint32_t *symc_runs_addresses(struct symc_runs *runs)
 {
-    struct symc_ranges *r;
+    struct symc_ranges *ranges;
 
     if (runs->cluster != NULL) {
         return runs->cluster->addresses;
     }
     /* no block is open any more; its array once held this block, too */
-    r = runs->ranges;
-    symc_unpack_addresses(r->packed + runs->block->begin, runs->block->first,
-                          r->addresses, runs->count);
-    return r->addresses;
+    ranges = runs->ranges;
+    symc_unpack_addresses(ranges->packed + runs->block->begin,
+                          runs->block->first, ranges->addresses, runs->count);
+    return ranges->addresses;
 }
 
 void symc_runs_locations(struct symc_runs *runs,

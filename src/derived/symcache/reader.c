@@ -51,7 +51,8 @@ static enum symc_open_status check_magic(const uint8_t *data, size_t size,
 
 /* Computes where each part begins.  An empty part has a place, too: after the
  * padding of the part before it. */
-static int place_parts(struct symc_reader *r, char *error, size_t error_size)
+static int place_parts(struct symc_reader *reader, char *error,
+                       size_t error_size)
 {
     size_t i;
     uint64_t begin, end;
@@ -61,12 +62,13 @@ static int place_parts(struct symc_reader *r, char *error, size_t error_size)
         uint32_t size;
         size_t *begin;
     } parts[] = {
-        {"files", r->num_files, r->file_size, &r->files},
-        {"functions", r->num_functions, SYMC_FUNCTION_SIZE, &r->functions},
-        {"source locations", r->num_locations, SYMC_LOCATION_SIZE,
-         &r->locations},
-        {"ranges", r->num_ranges, SYMC_RANGE_SIZE, &r->ranges},
-        {"bytes of strings", r->string_bytes, 1, &r->strings},
+        {"files", reader->num_files, reader->file_size, &reader->files},
+        {"functions", reader->num_functions, SYMC_FUNCTION_SIZE,
+         &reader->functions},
+        {"source locations", reader->num_locations, SYMC_LOCATION_SIZE,
+         &reader->locations},
+        {"ranges", reader->num_ranges, SYMC_RANGE_SIZE, &reader->ranges},
+        {"bytes of strings", reader->string_bytes, 1, &reader->strings},
     };
 
     /* counts have 32 bits and records are small: 64 bits cannot overflow */
@@ -74,12 +76,12 @@ static int place_parts(struct symc_reader *r, char *error, size_t error_size)
     for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         begin = (end + 7) & ~(uint64_t)7;
         end = begin + (uint64_t)parts[i].count * parts[i].size;
-        if (end > r->size) {
+        if (end > reader->size) {
             snprintf(error, error_size,
                      "truncated: %u %s at 0x%llx would end at 0x%llx, the "
                      "file ends at 0x%zx",
                      parts[i].count, parts[i].what, (unsigned long long)begin,
-                     (unsigned long long)end, r->size);
+                     (unsigned long long)end, reader->size);
             return -1;
         }
         *parts[i].begin = (size_t)begin;
@@ -124,64 +126,65 @@ enum symc_open_status symc_reader_open(struct symc_reader *reader,
     return SYMC_OPENED;
 }
 
-struct symc_string symc_reader_string(const struct symc_reader *r,
+struct symc_string symc_reader_string(const struct symc_reader *reader,
                                       uint32_t offset)
 {
     struct symc_string string;
 
-    (r->is_verified ? symc_string_find : symc_string_read)(
-        r->data + r->strings, r->string_bytes, offset, r->version, &string);
+    (reader->is_verified ? symc_string_find : symc_string_read)(
+        reader->data + reader->strings, reader->string_bytes, offset,
+        reader->version, &string);
     return string;
 }
 
-int symc_reader_file(const struct symc_reader *r, uint32_t index,
+int symc_reader_file(const struct symc_reader *reader, uint32_t index,
                      struct symc_file_parts *file)
 {
     const uint8_t *p;
 
     memset(file, 0, sizeof(*file));
-    if (index >= r->num_files) {
+    if (index >= reader->num_files) {
         return -1;
     }
-    p = r->data + r->files + (size_t)index * r->file_size;
-    file->comp_dir = symc_reader_string(r, symc_load(p));
-    file->directory = symc_reader_string(r, symc_load(p + 4));
-    file->name = symc_reader_string(r, symc_load(p + 8));
-    if (r->version >= SYMC_SRCSRV_VERSION) {
-        file->srcsrv_name = symc_reader_string(r, symc_load(p + 12));
-        file->srcsrv_directory = symc_reader_string(r, symc_load(p + 16));
-        file->srcsrv_revision = symc_reader_string(r, symc_load(p + 20));
+    p = reader->data + reader->files + (size_t)index * reader->file_size;
+    file->comp_dir = symc_reader_string(reader, symc_load(p));
+    file->directory = symc_reader_string(reader, symc_load(p + 4));
+    file->name = symc_reader_string(reader, symc_load(p + 8));
+    if (reader->version >= SYMC_SRCSRV_VERSION) {
+        file->srcsrv_name = symc_reader_string(reader, symc_load(p + 12));
+        file->srcsrv_directory = symc_reader_string(reader, symc_load(p + 16));
+        file->srcsrv_revision = symc_reader_string(reader, symc_load(p + 20));
     }
     return 0;
 }
 
-int symc_reader_function(const struct symc_reader *r, uint32_t index,
+int symc_reader_function(const struct symc_reader *reader, uint32_t index,
                          struct symc_function_parts *function)
 {
     const uint8_t *p;
 
-    if (index >= r->num_functions) {
+    if (index >= reader->num_functions) {
         memset(function, 0, sizeof(*function));
         function->entry = function->language = SYMC_NONE;
         return -1;
     }
-    p = r->data + r->functions + (size_t)index * SYMC_FUNCTION_SIZE;
-    function->name = symc_reader_string(r, symc_load(p));
+    p = reader->data + reader->functions + (size_t)index * SYMC_FUNCTION_SIZE;
+    function->name = symc_reader_string(reader, symc_load(p));
     function->entry = symc_load(p + 8);
     function->language = symc_load(p + 12);
     return 0;
 }
 
-int symc_reader_location(const struct symc_reader *r, uint32_t index,
+int symc_reader_location(const struct symc_reader *reader, uint32_t index,
                          struct symc_location *location)
 {
     const uint8_t *p;
 
-    if (index >= r->num_locations) {
+    if (index >= reader->num_locations) {
         memset(location, 0xFF, sizeof(*location));
         return -1;
     }
-    p = r->data + r->locations + (size_t)index * SYMC_LOCATION_SIZE;
+    p = reader->data + reader->locations + (size_t)index * SYMC_LOCATION_SIZE;
     location->file = symc_load(p);
     location->line = symc_load(p + 4);
     location->function = symc_load(p + 8);
@@ -195,26 +198,27 @@ bool symc_location_is_gap(const struct symc_location *location)
             location->inlined_into) == SYMC_NONE;
 }
 
-uint32_t symc_reader_range(const struct symc_reader *r, uint32_t index)
+uint32_t symc_reader_range(const struct symc_reader *reader, uint32_t index)
 {
-    return symc_load(r->data + r->ranges + (size_t)index * SYMC_RANGE_SIZE);
+    return symc_load(reader->data + reader->ranges +
+                     (size_t)index * SYMC_RANGE_SIZE);
 }
 
-uint32_t symc_reader_range_location(const struct symc_reader *r,
+uint32_t symc_reader_range_location(const struct symc_reader *reader,
                                     uint32_t index)
 {
-    return r->num_locations - r->num_ranges + index;
+    return reader->num_locations - reader->num_ranges + index;
 }
 
-void symc_reader_frames(const struct symc_reader *r, uint32_t location,
+void symc_reader_frames(const struct symc_reader *reader, uint32_t location,
                         struct symc_frames *frames)
 {
     struct symc_location first;
 
-    frames->reader = r;
+    frames->reader = reader;
     frames->next = location;
-    frames->left = r->num_locations;
-    if (symc_reader_location(r, location, &first) != 0 ||
+    frames->left = reader->num_locations;
+    if (symc_reader_location(reader, location, &first) != 0 ||
         symc_location_is_gap(&first)) {
         frames->next = SYMC_NONE;
     }
@@ -231,14 +235,14 @@ struct search {
 static void search_begin(struct search *search,
                          const struct symc_lookup *lookup)
 {
-    const struct symc_reader *r;
+    const struct symc_reader *reader;
     static const uint8_t nothing[SYMC_RANGE_SIZE];
 
-    r = lookup->reader;
-    search->base = r->data + r->ranges;
-    search->count = r->num_ranges;
+    reader = lookup->reader;
+    search->base = reader->data + reader->ranges;
+    search->count = reader->num_ranges;
     search->wanted = (uint32_t)lookup->address;
-    if (lookup->address > UINT32_MAX || r->num_ranges == 0 ||
+    if (lookup->address > UINT32_MAX || reader->num_ranges == 0 ||
         symc_load(search->base) > lookup->address) {
         search->base = nothing;
         search->count = 0;
@@ -250,15 +254,16 @@ static uint32_t search_end(const struct search *search,
 {
     size_t range;
     struct symc_location location;
-    const struct symc_reader *r;
+    const struct symc_reader *reader;
 
-    r = lookup->reader;
+    reader = lookup->reader;
     if (search->count == 0) {
         return SYMC_NONE;
     }
-    range = (size_t)(search->base - r->data - r->ranges) / SYMC_RANGE_SIZE;
-    range = symc_reader_range_location(r, (uint32_t)range);
-    return symc_reader_location(r, (uint32_t)range, &location) != 0 ||
+    range = (size_t)(search->base - reader->data - reader->ranges) /
+            SYMC_RANGE_SIZE;
+    range = symc_reader_range_location(reader, (uint32_t)range);
+    return symc_reader_location(reader, (uint32_t)range, &location) != 0 ||
                    symc_location_is_gap(&location)
                ? SYMC_NONE
                : (uint32_t)range;
@@ -306,33 +311,34 @@ void symc_reader_lookup_all(struct symc_lookup *lookups, size_t count)
     }
 }
 
-void symc_reader_lookup(const struct symc_reader *r, uint64_t address,
+void symc_reader_lookup(const struct symc_reader *reader, uint64_t address,
                         struct symc_frames *frames)
 {
     struct symc_lookup lookup;
 
-    lookup.reader = r;
+    lookup.reader = reader;
     lookup.address = address;
     symc_reader_lookup_all(&lookup, 1);
-    frames->reader = r;
+    frames->reader = reader;
     frames->next = lookup.location;
-    frames->left = r->num_locations;
+    frames->left = reader->num_locations;
 }
 
 bool symc_reader_next(struct symc_frames *frames, struct symc_frame *frame)
 {
-    const struct symc_reader *r;
+    const struct symc_reader *reader;
     struct symc_location *location;
 
-    r = frames->reader;
+    reader = frames->reader;
     location = &frame->location;
     if (frames->left == 0 ||
-        symc_reader_location(r, frames->next, location) != 0) {
+        symc_reader_location(reader, frames->next, location) != 0) {
         return false;
     }
     frames->left--;
     frames->next = location->inlined_into;
-    frame->is_inlined = frames->left > 0 && frames->next < r->num_locations;
-    symc_reader_function(r, location->function, &frame->function);
+    frame->is_inlined =
+        frames->left > 0 && frames->next < reader->num_locations;
+    symc_reader_function(reader, location->function, &frame->function);
     return true;
 }

@@ -41,26 +41,26 @@ void symc_strings_free(struct symc_strings *strings)
     memset(strings, 0, sizeof(*strings));
 }
 
-static int repair(struct symc_strings *s, const uint8_t *text, size_t len,
-                  size_t *out_len)
+static int repair(struct symc_strings *strings, const uint8_t *text,
+                  size_t len, size_t *out_len)
 {
     int n;
     uint32_t c;
     size_t i, out;
 
     if (len > SIZE_MAX / 4 ||
-        array_need(&s->lossy, &s->lossy_room, 3 * len, 1) != 0) {
+        array_need(&strings->lossy, &strings->lossy_room, 3 * len, 1) != 0) {
         return -1;
     }
     out = 0;
     for (i = 0; i < len;) {
         n = utf8_decode(text + i, len - i, &c);
         if (n > 0) {
-            memcpy(s->lossy + out, text + i, (size_t)n);
+            memcpy(strings->lossy + out, text + i, (size_t)n);
             out += (size_t)n;
             i += (size_t)n;
         } else {
-            memcpy(s->lossy + out, "\xEF\xBF\xBD", 3);
+            memcpy(strings->lossy + out, "\xEF\xBF\xBD", 3);
             out += 3;
             i += (size_t)-n;
         }
@@ -116,32 +116,32 @@ static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len,
     return (uint32_t)h == 0 ? 1 : (uint32_t)h;
 }
 
-const uint8_t *symc_strings_text(const struct symc_strings *s, size_t number,
-                                 size_t *size)
+const uint8_t *symc_strings_text(const struct symc_strings *strings,
+                                 size_t number, size_t *size)
 {
     unsigned shift = 7;
-    size_t next =
-        number + 1 < s->count ? s->offsets[number + 1] : s->size;
+    size_t next = number + 1 < strings->count ? strings->offsets[number + 1]
+                                              : strings->size;
 
     /* of what is between two offsets, the length has a byte for 7 bits */
-    for (*size = next - s->offsets[number] - 1; *size >> shift != 0;
+    for (*size = next - strings->offsets[number] - 1; *size >> shift != 0;
          --*size) {
         shift += 7;
     }
-    return s->texts[number];
+    return strings->texts[number];
 }
 
 /* Returns the text of a string, and its length in *len. */
-static const uint8_t *text_of(const struct symc_strings *s, size_t number,
-                              size_t *len)
+static const uint8_t *text_of(const struct symc_strings *strings,
+                              size_t number, size_t *len)
 {
     unsigned shift;
     const uint8_t *p;
 
-    if (s->refers) {
-        return symc_strings_text(s, number, len);
+    if (strings->refers) {
+        return symc_strings_text(strings, number, len);
     }
-    p = s->data + s->offsets[number];
+    p = strings->data + strings->offsets[number];
     *len = 0;
     for (shift = 0;; shift += 7) {
         *len |= (size_t)(*p & 0x7F) << shift;
@@ -153,51 +153,52 @@ static const uint8_t *text_of(const struct symc_strings *s, size_t number,
 
 /* The address of s is the seed.  It differs from run to run, so a file whose
  * strings all collide cannot be made in advance. */
-static uint32_t hash_text(const struct symc_strings *s, const uint8_t *text,
-                          size_t len, int *is_ascii)
+static uint32_t hash_text(const struct symc_strings *strings,
+                          const uint8_t *text, size_t len, int *is_ascii)
 {
-    return hash_bytes((uint64_t)(uintptr_t)s * 0x9E3779B97F4A7C15u, text, len,
-                      is_ascii);
+    return hash_bytes((uint64_t)(uintptr_t)strings * 0x9E3779B97F4A7C15u, text,
+                      len, is_ascii);
 }
 
 /* The bits of the hash that a slot has above the number of its string, which
  * is below num_slots. */
-static uint32_t tag_of(const struct symc_strings *s, uint32_t hash)
+static uint32_t tag_of(const struct symc_strings *strings, uint32_t hash)
 {
-    return hash & ~(uint32_t)(s->num_slots - 1);
+    return hash & ~(uint32_t)(strings->num_slots - 1);
 }
 
-static void put_slot(struct symc_strings *s, uint32_t hash, size_t number)
+static void put_slot(struct symc_strings *strings, uint32_t hash,
+                     size_t number)
 {
     size_t i;
 
-    i = (size_t)hash & (s->num_slots - 1);
-    while (s->slots[i] != 0) {
-        i = (i + 1) & (s->num_slots - 1);
+    i = (size_t)hash & (strings->num_slots - 1);
+    while (strings->slots[i] != 0) {
+        i = (i + 1) & (strings->num_slots - 1);
     }
-    s->slots[i] = tag_of(s, hash) | (uint32_t)(number + 1);
+    strings->slots[i] = tag_of(strings, hash) | (uint32_t)(number + 1);
 }
 
-static bool is_full(const struct symc_strings *s, size_t count)
+static bool is_full(const struct symc_strings *strings, size_t count)
 {
-    return count >= s->num_slots / 4 * 3;
+    return count >= strings->num_slots / 4 * 3;
 }
 
 /* Makes room for more than this number of strings. */
-static int grow(struct symc_strings *s, size_t count)
+static int grow(struct symc_strings *strings, size_t count)
 {
     size_t i, n;
 
-    n = s->num_slots == 0 ? FIRST_SLOTS : 2 * s->num_slots;
+    n = strings->num_slots == 0 ? FIRST_SLOTS : 2 * strings->num_slots;
     for (; n / 4 * 3 <= count && n <= MAX_SLOTS; n *= 2) {
     }
-    if (n > MAX_SLOTS ||
-        array_zeroed(&s->slots, &s->slot_room, n, sizeof(*s->slots)) != 0) {
+    if (n > MAX_SLOTS || array_zeroed(&strings->slots, &strings->slot_room, n,
+                                      sizeof(*strings->slots)) != 0) {
         return -1;
     }
-    s->num_slots = n;
-    for (i = 0; i < s->count; i++) {
-        put_slot(s, s->hashes[i], i);
+    strings->num_slots = n;
+    for (i = 0; i < strings->count; i++) {
+        put_slot(strings, strings->hashes[i], i);
     }
     return 0;
 }
@@ -213,51 +214,54 @@ size_t symc_strings_length(uint8_t *to, size_t size)
     return n;
 }
 
-static int refer(struct symc_strings *s, const uint8_t *text, size_t len)
+static int refer(struct symc_strings *strings, const uint8_t *text, size_t len)
 {
     void *copy;
 
-    if (array_need(&s->texts, &s->text_room, s->count + 1,
-                   sizeof(*s->texts)) != 0) {
+    if (array_need(&strings->texts, &strings->text_room, strings->count + 1,
+                   sizeof(*strings->texts)) != 0) {
         return -1;
     }
-    if (text == s->lossy) {
-        copy = arena_take(&s->repaired, len);
+    if (text == strings->lossy) {
+        copy = arena_take(&strings->repaired, len);
         if (copy == NULL) {
             return -1;
         }
         text = memcpy(copy, text, len);
     }
-    s->texts[s->count] = text;
+    strings->texts[strings->count] = text;
     return 0;
 }
 
-static int append(struct symc_strings *s, const uint8_t *text, size_t len)
+static int append(struct symc_strings *strings, const uint8_t *text,
+                  size_t len)
 {
     uint8_t length[10];
     size_t n = symc_strings_length(length, len);
 
-    if (len > MAX_SECTION || s->size > MAX_SECTION - len - sizeof(length)) {
+    if (len > MAX_SECTION ||
+        strings->size > MAX_SECTION - len - sizeof(length)) {
         return -1;
     }
-    if (s->refers) {
-        if (refer(s, text, len) != 0) {
+    if (strings->refers) {
+        if (refer(strings, text, len) != 0) {
             return -1;
         }
     } else {
-        if (array_need(&s->data, &s->room, s->size + n + len, 1) != 0) {
+        if (array_need(&strings->data, &strings->room, strings->size + n + len,
+                       1) != 0) {
             return -1;
         }
-        memcpy(s->data + s->size, length, n);
-        memcpy(s->data + s->size + n, text, len);
+        memcpy(strings->data + strings->size, length, n);
+        memcpy(strings->data + strings->size + n, text, len);
     }
-    s->size += n + len;
+    strings->size += n + len;
     return 0;
 }
 
 /* Finds a text and returns true with its offset, or returns false with the
  * free slot for it. */
-static bool find(const struct symc_strings *s, uint32_t hash,
+static bool find(const struct symc_strings *strings, uint32_t hash,
                  const uint8_t *text, size_t len, size_t *slot,
                  uint32_t *offset)
 {
@@ -265,13 +269,13 @@ static bool find(const struct symc_strings *s, uint32_t hash,
     uint32_t tag;
     const uint8_t *other;
 
-    mask = s->num_slots - 1;
-    tag = tag_of(s, hash);
-    for (i = (size_t)hash & mask; s->slots[i] != 0; i = (i + 1) & mask) {
-        if ((s->slots[i] & ~mask) == tag) {
-            number = (s->slots[i] & mask) - 1;
-            *offset = s->offsets[number];
-            other = text_of(s, number, &n);
+    mask = strings->num_slots - 1;
+    tag = tag_of(strings, hash);
+    for (i = (size_t)hash & mask; strings->slots[i] != 0; i = (i + 1) & mask) {
+        if ((strings->slots[i] & ~mask) == tag) {
+            number = (strings->slots[i] & mask) - 1;
+            *offset = strings->offsets[number];
+            other = text_of(strings, number, &n);
             if (n == len && memcmp(other, text, len) == 0) {
                 return true;
             }
@@ -281,75 +285,78 @@ static bool find(const struct symc_strings *s, uint32_t hash,
     return false;
 }
 
-int symc_strings_reserve(struct symc_strings *s, size_t count)
+int symc_strings_reserve(struct symc_strings *strings, size_t count)
 {
-    return is_full(s, count) ? grow(s, count) : 0;
+    return is_full(strings, count) ? grow(strings, count) : 0;
 }
 
-void symc_strings_expect(const struct symc_strings *s, struct symc_name *name)
+void symc_strings_expect(const struct symc_strings *strings,
+                         struct symc_name *name)
 {
-    name->hash =
-        hash_text(s, (const uint8_t *)name->data, name->size, &name->is_ascii);
-    if (s->num_slots > 0) {
-        __builtin_prefetch(&s->slots[name->hash & (s->num_slots - 1)], 1);
+    name->hash = hash_text(strings, (const uint8_t *)name->data, name->size,
+                           &name->is_ascii);
+    if (strings->num_slots > 0) {
+        __builtin_prefetch(
+            &strings->slots[name->hash & (strings->num_slots - 1)], 1);
     }
 }
 
 /* The text must be UTF-8. */
-static int insert(struct symc_strings *s, const uint8_t *text, size_t len,
-                  uint32_t hash, uint32_t *offset)
+static int insert(struct symc_strings *strings, const uint8_t *text,
+                  size_t len, uint32_t hash, uint32_t *offset)
 {
     size_t slot;
 
-    if (is_full(s, s->count) && grow(s, s->count) != 0) {
+    if (is_full(strings, strings->count) &&
+        grow(strings, strings->count) != 0) {
         return -1;
     }
-    if (find(s, hash, text, len, &slot, offset)) {
+    if (find(strings, hash, text, len, &slot, offset)) {
         return 0;
     }
-    *offset = (uint32_t)s->size;
-    if (array_need(&s->offsets, &s->offset_room, s->count + 1,
-                   sizeof(*s->offsets)) != 0 ||
-        array_need(&s->hashes, &s->hash_room, s->count + 1,
-                   sizeof(*s->hashes)) != 0 ||
-        append(s, text, len) != 0) {
+    *offset = (uint32_t)strings->size;
+    if (array_need(&strings->offsets, &strings->offset_room,
+                   strings->count + 1, sizeof(*strings->offsets)) != 0 ||
+        array_need(&strings->hashes, &strings->hash_room, strings->count + 1,
+                   sizeof(*strings->hashes)) != 0 ||
+        append(strings, text, len) != 0) {
         return -1;
     }
-    s->offsets[s->count] = *offset;
-    s->hashes[s->count++] = hash;
-    s->slots[slot] = tag_of(s, hash) | (uint32_t)s->count;
+    strings->offsets[strings->count] = *offset;
+    strings->hashes[strings->count++] = hash;
+    strings->slots[slot] = tag_of(strings, hash) | (uint32_t)strings->count;
     return 0;
 }
 
-static int insert_hashed(struct symc_strings *s, const uint8_t *text,
+static int insert_hashed(struct symc_strings *strings, const uint8_t *text,
                          size_t len, uint32_t hash, int is_ascii,
                          uint32_t *offset)
 {
     if (!is_ascii && utf8_valid(text, len) != len) {
-        if (repair(s, text, len, &len) != 0) {
+        if (repair(strings, text, len, &len) != 0) {
             return -1;
         }
-        text = s->lossy;
-        hash = hash_text(s, text, len, &is_ascii);
+        text = strings->lossy;
+        hash = hash_text(strings, text, len, &is_ascii);
     }
-    return insert(s, text, len, hash, offset);
+    return insert(strings, text, len, hash, offset);
 }
 
-int symc_strings_insert(struct symc_strings *s, const char *chars, size_t len,
-                        uint32_t *offset)
+int symc_strings_insert(struct symc_strings *strings, const char *chars,
+                        size_t len, uint32_t *offset)
 {
     int is_ascii;
     uint32_t hash;
     const uint8_t *text;
 
     text = (const uint8_t *)chars;
-    hash = hash_text(s, text, len, &is_ascii);
-    return insert_hashed(s, text, len, hash, is_ascii, offset);
+    hash = hash_text(strings, text, len, &is_ascii);
+    return insert_hashed(strings, text, len, hash, is_ascii, offset);
 }
 
-int symc_strings_insert_name(struct symc_strings *s,
+int symc_strings_insert_name(struct symc_strings *strings,
                              const struct symc_name *name, uint32_t *offset)
 {
-    return insert_hashed(s, (const uint8_t *)name->data, name->size,
+    return insert_hashed(strings, (const uint8_t *)name->data, name->size,
                          name->hash, name->is_ascii, offset);
 }

@@ -22,55 +22,56 @@ struct symcache_verify {
     struct verification file;
 };
 
-static int violation(const struct symcache_verify *v, size_t offset,
+static int violation(const struct symcache_verify *verify, size_t offset,
                      const char *record, uint32_t index, const char *what)
 {
-    (void)verification_fails(&v->file, "offset 0x%zx: %s %u: %s", offset,
+    (void)verification_fails(&verify->file, "offset 0x%zx: %s %u: %s", offset,
                              record, index, what);
     return SYMC_VIOLATED;
 }
 
-static int wrong_value(const struct symcache_verify *v, size_t offset,
+static int wrong_value(const struct symcache_verify *verify, size_t offset,
                        const char *record, uint32_t index, const char *field)
 {
     char what[64];
 
     snprintf(what, sizeof(what), "%s 0x%x does not exist", field,
-             symc_load(v->reader->data + offset));
-    return violation(v, offset, record, index, what);
+             symc_load(verify->reader->data + offset));
+    return violation(verify, offset, record, index, what);
 }
 
-static int check_header(const struct symcache_verify *v)
+static int check_header(const struct symcache_verify *verify)
 {
     const uint8_t *p;
 
-    p = v->reader->data;
+    p = verify->reader->data;
     if (p[SYMC_AT_KIND] > 1) {
         (void)verification_fails(
-            &v->file,
+            &verify->file,
             "offset 0x%x: header: kind of identity %u is neither 0 nor 1",
             SYMC_AT_KIND, p[SYMC_AT_KIND]);
         return SYMC_VIOLATED;
     }
     if (p[SYMC_AT_VARIABLES] > 1) {
         (void)verification_fails(
-            &v->file, "offset 0x%x: header: %u parts of variables, not 0 or 1",
+            &verify->file,
+            "offset 0x%x: header: %u parts of variables, not 0 or 1",
             SYMC_AT_VARIABLES, p[SYMC_AT_VARIABLES]);
         return SYMC_VIOLATED;
     }
-    return verification_zeros(&v->file, SYMC_AT_PADDING, SYMC_AT_KIND,
+    return verification_zeros(&verify->file, SYMC_AT_PADDING, SYMC_AT_KIND,
                               "padding of the header") &&
-                   verification_zeros(&v->file, SYMC_AT_VARIABLES + 1,
+                   verification_zeros(&verify->file, SYMC_AT_VARIABLES + 1,
                                       SYMC_HEADER,
                                       "reserved bytes of the header")
                ? SYMC_SOUND
                : SYMC_VIOLATED;
 }
 
-static int check_padding(const struct symcache_verify *v)
+static int check_padding(const struct symcache_verify *verify)
 {
     size_t i;
-    const struct symc_reader *r = v->reader;
+    const struct symc_reader *r = verify->reader;
     const struct {
         size_t begin;
         size_t end;
@@ -84,7 +85,7 @@ static int check_padding(const struct symcache_verify *v)
     };
 
     for (i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
-        if (!verification_zeros(&v->file, gaps[i].begin, gaps[i].end,
+        if (!verification_zeros(&verify->file, gaps[i].begin, gaps[i].end,
                                 gaps[i].what)) {
             return SYMC_VIOLATED;
         }
@@ -92,23 +93,23 @@ static int check_padding(const struct symcache_verify *v)
     return SYMC_SOUND;
 }
 
-static int check_reference(const struct symcache_verify *v, size_t offset,
+static int check_reference(const struct symcache_verify *verify, size_t offset,
                            const char *record, uint32_t index,
                            const char *field)
 {
     uint32_t at;
     char what[96];
 
-    at = symc_load(v->reader->data + offset);
-    if (at == SYMC_NONE || verification_is_string(&v->file, at)) {
+    at = symc_load(verify->reader->data + offset);
+    if (at == SYMC_NONE || verification_is_string(&verify->file, at)) {
         return SYMC_SOUND;
     }
     snprintf(what, sizeof(what), "%s: no string begins at 0x%x of the strings",
              field, at);
-    return violation(v, offset, record, index, what);
+    return violation(verify, offset, record, index, what);
 }
 
-static int check_files(const struct symcache_verify *v)
+static int check_files(const struct symcache_verify *verify)
 {
     uint32_t i, k;
     size_t offset;
@@ -119,10 +120,10 @@ static int check_files(const struct symcache_verify *v)
                                          "source-server directory",
                                          "source-server revision"};
 
-    offset = v->reader->files;
-    for (i = 0; i < v->reader->num_files; i++) {
-        for (k = 0; k < v->reader->file_size / 4; k++, offset += 4) {
-            if (check_reference(v, offset, "file", i, fields[k]) !=
+    offset = verify->reader->files;
+    for (i = 0; i < verify->reader->num_files; i++) {
+        for (k = 0; k < verify->reader->file_size / 4; k++, offset += 4) {
+            if (check_reference(verify, offset, "file", i, fields[k]) !=
                 SYMC_SOUND) {
                 return SYMC_VIOLATED;
             }
@@ -131,14 +132,15 @@ static int check_files(const struct symcache_verify *v)
     return SYMC_SOUND;
 }
 
-static int check_functions(const struct symcache_verify *v)
+static int check_functions(const struct symcache_verify *verify)
 {
     uint32_t i;
     size_t offset;
 
-    offset = v->reader->functions;
-    for (i = 0; i < v->reader->num_functions; i++) {
-        if (check_reference(v, offset, "function", i, "name") != SYMC_SOUND) {
+    offset = verify->reader->functions;
+    for (i = 0; i < verify->reader->num_functions; i++) {
+        if (check_reference(verify, offset, "function", i, "name") !=
+            SYMC_SOUND) {
             return SYMC_VIOLATED;
         }
         offset += SYMC_FUNCTION_SIZE;
@@ -147,11 +149,11 @@ static int check_functions(const struct symcache_verify *v)
 }
 
 /* Clears *ascends if the location is inlined into itself or a later one. */
-static int check_location(const struct symcache_verify *v, uint32_t index,
+static int check_location(const struct symcache_verify *verify, uint32_t index,
                           bool *ascends)
 {
     size_t offset;
-    const struct symc_reader *r = v->reader;
+    const struct symc_reader *r = verify->reader;
     struct symc_location location, caller;
 
     offset = r->locations + (size_t)index * SYMC_LOCATION_SIZE;
@@ -160,21 +162,21 @@ static int check_location(const struct symcache_verify *v, uint32_t index,
         return SYMC_SOUND;
     }
     if (location.file != SYMC_NONE && location.file >= r->num_files) {
-        return wrong_value(v, offset, "source location", index, "file");
+        return wrong_value(verify, offset, "source location", index, "file");
     }
     if (location.function >= r->num_functions) {
-        return wrong_value(v, offset + 8, "source location", index,
+        return wrong_value(verify, offset + 8, "source location", index,
                            "function");
     }
     if (location.inlined_into == SYMC_NONE) {
         return SYMC_SOUND;
     }
     if (symc_reader_location(r, location.inlined_into, &caller) != 0) {
-        return wrong_value(v, offset + 12, "source location", index,
+        return wrong_value(verify, offset + 12, "source location", index,
                            "calling source location");
     }
     if (symc_location_is_gap(&caller)) {
-        return violation(v, offset + 12, "source location", index,
+        return violation(verify, offset + 12, "source location", index,
                          "inlined into a gap");
     }
     *ascends &= location.inlined_into < index;
@@ -183,10 +185,10 @@ static int check_location(const struct symcache_verify *v, uint32_t index,
 
 /* Follows the chain of callers of each location, up to the first location that
  * was visited before.  If that is on the same chain, there is a loop. */
-static int check_loops(const struct symcache_verify *v, uint8_t *colors)
+static int check_loops(const struct symcache_verify *verify, uint8_t *colors)
 {
     uint32_t i, at;
-    const struct symc_reader *r = v->reader;
+    const struct symc_reader *r = verify->reader;
     struct symc_location location;
 
     for (i = 0; i < r->num_locations; i++) {
@@ -197,7 +199,7 @@ static int check_loops(const struct symcache_verify *v, uint8_t *colors)
         }
         if (at < r->num_locations && colors[at] == COLOR_OPEN) {
             return violation(
-                v, r->locations + (size_t)at * SYMC_LOCATION_SIZE + 12,
+                verify, r->locations + (size_t)at * SYMC_LOCATION_SIZE + 12,
                 "source location", at, "inlined into itself, by a loop");
         }
         for (at = i; at < r->num_locations && colors[at] == COLOR_OPEN;
@@ -211,44 +213,44 @@ static int check_loops(const struct symcache_verify *v, uint8_t *colors)
 
 /* Callers usually precede what is inlined into them, and then there is no
  * loop. */
-static int check_locations(const struct symcache_verify *v)
+static int check_locations(const struct symcache_verify *verify)
 {
     bool ascends = true;
     int status;
     uint32_t i;
     uint8_t *colors;
 
-    for (i = 0; i < v->reader->num_locations; i++) {
-        if (check_location(v, i, &ascends) != SYMC_SOUND) {
+    for (i = 0; i < verify->reader->num_locations; i++) {
+        if (check_location(verify, i, &ascends) != SYMC_SOUND) {
             return SYMC_VIOLATED;
         }
     }
     if (ascends) {
         return SYMC_SOUND;
     }
-    colors = calloc((size_t)v->reader->num_locations + 1, 1);
+    colors = calloc((size_t)verify->reader->num_locations + 1, 1);
     if (colors == NULL) {
         return SYMC_NOT_VERIFIED;
     }
-    status = check_loops(v, colors);
+    status = check_loops(verify, colors);
     free(colors);
     return status;
 }
 
-static int check_ranges(const struct symcache_verify *v)
+static int check_ranges(const struct symcache_verify *verify)
 {
     uint32_t i, before, start;
     char what[64];
 
-    for (i = 1; i < v->reader->num_ranges; i++) {
-        before = symc_reader_range(v->reader, i - 1);
-        start = symc_reader_range(v->reader, i);
+    for (i = 1; i < verify->reader->num_ranges; i++) {
+        before = symc_reader_range(verify->reader, i - 1);
+        start = symc_reader_range(verify->reader, i);
         if (start <= before) {
             snprintf(what, sizeof(what), "start 0x%x is not above 0x%x", start,
                      before);
-            return violation(v,
-                             v->reader->ranges + (size_t)i * SYMC_RANGE_SIZE,
-                             "range", i, what);
+            return violation(
+                verify, verify->reader->ranges + (size_t)i * SYMC_RANGE_SIZE,
+                "range", i, what);
         }
     }
     return SYMC_SOUND;
@@ -276,7 +278,7 @@ enum symc_verify_status symc_verify(struct symc_reader *reader, char *error,
 {
     size_t i;
     int status;
-    struct symcache_verify v = {
+    struct symcache_verify verify = {
         .reader = reader,
         .file = VERIFICATION_OF(reader, error, error_size),
     };
@@ -284,13 +286,13 @@ enum symc_verify_status symc_verify(struct symc_reader *reader, char *error,
         check_header,    check_padding,   check_files,
         check_functions, check_locations, check_ranges};
 
-    status = verification_strings(&v.file, reader->version);
+    status = verification_strings(&verify.file, reader->version);
     for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         if (status == SYMC_SOUND) {
-            status = checks[i](&v);
+            status = checks[i](&verify);
         }
     }
-    verification_end(&v.file);
+    verification_end(&verify.file);
     reader->is_verified = status == SYMC_SOUND;
     reader->has_srcsrv = reader->is_verified && has_srcsrv(reader);
     if (status == SYMC_NOT_VERIFIED) {

@@ -21,37 +21,37 @@ struct calls {
     size_t last;
 };
 
-void symc_writer_init(struct symc_writer *w)
+void symc_writer_init(struct symc_writer *writer)
 {
-    memset(w, 0, sizeof(*w));
-    w->files.width = 6;
-    w->functions.width = 4;
-    w->functions.hint = 2; /* the entry; hint_or is 0, the name */
-    w->functions.shift = 4;
-    w->lineless.width = 2;
-    w->calls.width = 4;
-    w->calls.hint = 3; /* the caller, or else the function */
-    w->calls.hint_or = 2;
-    w->calls.spread = 3;
+    memset(writer, 0, sizeof(*writer));
+    writer->files.width = 6;
+    writer->functions.width = 4;
+    writer->functions.hint = 2; /* the entry; hint_or is 0, the name */
+    writer->functions.shift = 4;
+    writer->lineless.width = 2;
+    writer->calls.width = 4;
+    writer->calls.hint = 3; /* the caller, or else the function */
+    writer->calls.hint_or = 2;
+    writer->calls.spread = 3;
 }
 
-void symc_writer_free(struct symc_writer *w)
+void symc_writer_free(struct symc_writer *writer)
 {
-    symc_strings_free(&w->strings);
-    symc_set_free(&w->files);
-    symc_set_free(&w->functions);
-    symc_set_free(&w->calls);
-    symc_set_free(&w->lineless);
-    symc_ranges_free(&w->ranges);
-    free(w->symbols);
-    free(w->order);
-    free(w->inlined);
-    free(w->callees);
-    symc_writer_init(w);
+    symc_strings_free(&writer->strings);
+    symc_set_free(&writer->files);
+    symc_set_free(&writer->functions);
+    symc_set_free(&writer->calls);
+    symc_set_free(&writer->lineless);
+    symc_ranges_free(&writer->ranges);
+    free(writer->symbols);
+    free(writer->order);
+    free(writer->inlined);
+    free(writer->callees);
+    symc_writer_init(writer);
 }
 
-static int insert_text(struct symc_writer *w, const struct symc_text *text,
-                       uint32_t *offset)
+static int insert_text(struct symc_writer *writer,
+                       const struct symc_text *text, uint32_t *offset)
 {
     struct symc_text t = *text;
 
@@ -59,27 +59,27 @@ static int insert_text(struct symc_writer *w, const struct symc_text *text,
         *offset = SYMC_NONE;
         return 0;
     }
-    if (w->transform != NULL && w->transform->text != NULL) {
-        w->transform->text(w->transform->arg, &t.data, &t.size);
+    if (writer->transform != NULL && writer->transform->text != NULL) {
+        writer->transform->text(writer->transform->arg, &t.data, &t.size);
     }
-    if (w->transform != NULL && w->transform->see != NULL) {
-        w->transform->see(w->transform->arg, t.data, t.size);
+    if (writer->transform != NULL && writer->transform->see != NULL) {
+        writer->transform->see(writer->transform->arg, t.data, t.size);
     }
-    return symc_strings_insert(&w->strings, t.data, t.size, offset);
+    return symc_strings_insert(&writer->strings, t.data, t.size, offset);
 }
 
-static int insert_name(struct symc_writer *w, struct symc_name *name,
+static int insert_name(struct symc_writer *writer, struct symc_name *name,
                        uint32_t *offset)
 {
     if (name->hash == 0) {
-        symc_writer_expect(w, name);
+        symc_writer_expect(writer, name);
     }
-    return symc_strings_insert_name(&w->strings, name, offset);
+    return symc_strings_insert_name(&writer->strings, name, offset);
 }
 
 /* All inlined instances of one function share a record.  The memo keeps its
  * index, so that it is looked up only once. */
-static int insert_function(struct symc_writer *w, struct symc_function *f,
+static int insert_function(struct symc_writer *writer, struct symc_function *f,
                            uint32_t *index)
 {
     uint32_t record[4];
@@ -88,13 +88,13 @@ static int insert_function(struct symc_writer *w, struct symc_function *f,
         *index = *f->memo - 1;
         return 0;
     }
-    if (insert_name(w, &f->name, &record[0]) != 0) {
+    if (insert_name(writer, &f->name, &record[0]) != 0) {
         return -1;
     }
     record[1] = SYMC_NONE;
     record[2] = f->is_inline ? SYMC_NONE : (uint32_t)f->address;
     record[3] = f->language;
-    if (symc_set_insert(&w->functions, record, index) != 0) {
+    if (symc_set_insert(&writer->functions, record, index) != 0) {
         return -1;
     }
     if (f->memo != NULL) {
@@ -105,22 +105,22 @@ static int insert_function(struct symc_writer *w, struct symc_function *f,
 
 /* Called only once for each file, so it is kept out of the hot code that adds
  * lines. */
-static __attribute__((noinline)) int insert_file(struct symc_writer *w,
+static __attribute__((noinline)) int insert_file(struct symc_writer *writer,
                                                  struct symc_source *s)
 {
     uint32_t name, directory, comp, sname, sdirectory, revision;
 
     /* the order of insertion is the order of the strings in the file */
-    if (insert_text(w, &s->name, &name) != 0 ||
-        insert_text(w, &s->directory, &directory) != 0 ||
-        insert_text(w, &s->comp_dir, &comp) != 0 ||
-        insert_text(w, &s->srcsrv_name, &sname) != 0 ||
-        insert_text(w, &s->srcsrv_directory, &sdirectory) != 0 ||
-        insert_text(w, &s->srcsrv_revision, &revision) != 0) {
+    if (insert_text(writer, &s->name, &name) != 0 ||
+        insert_text(writer, &s->directory, &directory) != 0 ||
+        insert_text(writer, &s->comp_dir, &comp) != 0 ||
+        insert_text(writer, &s->srcsrv_name, &sname) != 0 ||
+        insert_text(writer, &s->srcsrv_directory, &sdirectory) != 0 ||
+        insert_text(writer, &s->srcsrv_revision, &revision) != 0) {
         return -1;
     }
     return symc_set_insert(
-        &w->files,
+        &writer->files,
         (uint32_t[]){comp, directory, name, sname, sdirectory, revision},
         &s->file);
 }
@@ -136,17 +136,17 @@ static void line_bounds(const struct symc_line *line, uint32_t *start,
 }
 
 /* Sorts the ranges on the stack, from index first on, by their start. */
-static int sort_inlined(struct symc_writer *w, size_t first)
+static int sort_inlined(struct symc_writer *writer, size_t first)
 {
     size_t i, n;
     struct symc_sort_item *ties;
     struct symc_range *ranges;
 
-    n = w->num_inlined - first;
+    n = writer->num_inlined - first;
     if (n < 2) {
         return 0;
     }
-    ranges = w->inlined + first;
+    ranges = writer->inlined + first;
     for (i = 1; i < n && ranges[i - 1].start <= ranges[i].start; i++) {
     }
     if (i >= n) {
@@ -171,7 +171,8 @@ static int sort_inlined(struct symc_writer *w, size_t first)
 
 /* Pushes the ranges of all lines of the functions that are inlined directly
  * into f onto the stack. */
-static int push_inlined(struct symc_writer *w, const struct symc_tree *tree,
+static int push_inlined(struct symc_writer *writer,
+                        const struct symc_tree *tree,
                         const struct symc_function *f)
 {
     size_t i, first;
@@ -179,27 +180,27 @@ static int push_inlined(struct symc_writer *w, const struct symc_tree *tree,
     struct symc_range *range;
     const struct symc_function *c;
 
-    first = w->num_inlined;
+    first = writer->num_inlined;
     for (child = f->first_child; child != SYMC_NONE; child = c->next) {
         c = &tree->nodes[child];
-        if (array_need(&w->inlined, &w->inlined_room,
-                       w->num_inlined + c->num_lines,
-                       sizeof(*w->inlined)) != 0) {
+        if (array_need(&writer->inlined, &writer->inlined_room,
+                       writer->num_inlined + c->num_lines,
+                       sizeof(*writer->inlined)) != 0) {
             return -1;
         }
         for (i = 0; i < c->num_lines; i++) {
-            range = &w->inlined[w->num_inlined++];
+            range = &writer->inlined[writer->num_inlined++];
             line_bounds(&tree->lines[c->first_line + i], &range->start,
                         &range->end);
         }
     }
-    return sort_inlined(w, first);
+    return sort_inlined(writer, first);
 }
 
 /* Returns the last call at or before an address, or the first call if all are
  * after it. */
-static size_t find_call(const struct symc_writer *w, const struct calls *calls,
-                        uint32_t address)
+static size_t find_call(const struct symc_writer *writer,
+                        const struct calls *calls, uint32_t address)
 {
     size_t low, high, mid;
 
@@ -207,7 +208,7 @@ static size_t find_call(const struct symc_writer *w, const struct calls *calls,
     high = calls->last;
     while (high - low > 1) {
         mid = low + (high - low) / 2;
-        if (w->callees[mid].address <= address) {
+        if (writer->callees[mid].address <= address) {
             low = mid;
         } else {
             high = mid;
@@ -216,23 +217,22 @@ static size_t find_call(const struct symc_writer *w, const struct calls *calls,
     return low;
 }
 
-static int push_callee(struct symc_writer *w, uint32_t address,
+static int push_callee(struct symc_writer *writer, uint32_t address,
                        struct symc_location location)
 {
     uint32_t index;
 
-    if (symc_set_insert(&w->calls,
+    if (symc_set_insert(&writer->calls,
                         (uint32_t[]){location.file, location.line,
-                                     location.function,
-                                     location.inlined_into},
+                                     location.function, location.inlined_into},
                         &index) != 0 ||
-        array_need(&w->callees, &w->callee_room, w->num_callees + 1,
-                   sizeof(*w->callees)) != 0) {
+        array_need(&writer->callees, &writer->callee_room,
+                   writer->num_callees + 1, sizeof(*writer->callees)) != 0) {
         return -1;
     }
-    w->callees[w->num_callees].address = address;
-    w->callees[w->num_callees].location = index;
-    w->num_callees++;
+    writer->callees[writer->num_callees].address = address;
+    writer->callees[writer->num_callees].location = index;
+    writer->num_callees++;
     return 0;
 }
 
@@ -243,7 +243,7 @@ static int push_callee(struct symc_writer *w, uint32_t address,
  * which code is done.
  */
 static inline __attribute__((always_inline)) int
-add_line(struct symc_writer *w, uint32_t start, uint32_t end,
+add_line(struct symc_writer *writer, uint32_t start, uint32_t end,
          struct symc_location location, size_t *inl, size_t last_inl,
          uint32_t *cur)
 {
@@ -251,14 +251,14 @@ add_line(struct symc_writer *w, uint32_t start, uint32_t end,
 
     *cur = start;
     while (*cur < end) {
-        next = *inl < last_inl ? &w->inlined[*inl] : NULL;
+        next = *inl < last_inl ? &writer->inlined[*inl] : NULL;
         if (next == NULL || next->start > *cur) {
-            if (symc_ranges_put(&w->ranges, *cur, location) != 0) {
+            if (symc_ranges_put(&writer->ranges, *cur, location) != 0) {
                 return -1;
             }
         }
         if (next != NULL && next->start < end) {
-            if (push_callee(w, next->start, location) != 0) {
+            if (push_callee(writer, next->start, location) != 0) {
                 return -1;
             }
             *cur = next->end;
@@ -270,12 +270,12 @@ add_line(struct symc_writer *w, uint32_t start, uint32_t end,
     return 0;
 }
 
-static struct symc_source *other_source(const struct symc_writer *w,
+static struct symc_source *other_source(const struct symc_writer *writer,
                                         struct symc_source *source,
                                         uint32_t *line)
 {
     struct symc_source *other =
-        w->transform->line(w->transform->arg, source, line);
+        writer->transform->line(writer->transform->arg, source, line);
 
     return other != NULL ? other : source;
 }
@@ -283,33 +283,34 @@ static struct symc_source *other_source(const struct symc_writer *w,
 /* A function without lines, of which only inlined calls have some: they are
  * called from no known place in it.  Of functions that the linker has folded
  * into one the first gives the name, and so it gives the calls. */
-static int add_calls_only(struct symc_writer *w, const struct symc_function *f,
-                          uint32_t function, size_t inl)
+static int add_calls_only(struct symc_writer *writer,
+                          const struct symc_function *f, uint32_t function,
+                          size_t inl)
 {
     struct symc_location location = {.file = SYMC_NONE,
                                      .function = function,
                                      .inlined_into = SYMC_NONE};
     uint64_t end = f->address + f->size;
-    size_t known = w->lineless.count;
+    size_t known = writer->lineless.count;
     uint32_t cur;
 
-    if (!w->has_calls_without_lines || f->is_inline) {
+    if (!writer->has_calls_without_lines || f->is_inline) {
         return 0;
     }
-    if (symc_set_insert(&w->lineless, (uint32_t[]){(uint32_t)f->address, 0},
-                        &cur) != 0) {
+    if (symc_set_insert(&writer->lineless,
+                        (uint32_t[]){(uint32_t)f->address, 0}, &cur) != 0) {
         return -1;
     }
-    if (w->lineless.count == known || inl == w->num_inlined) {
+    if (writer->lineless.count == known || inl == writer->num_inlined) {
         return 0;
     }
-    return add_line(w, (uint32_t)f->address,
+    return add_line(writer, (uint32_t)f->address,
                     end < f->address || end > UINT32_MAX ? UINT32_MAX
                                                          : (uint32_t)end,
-                    location, &inl, w->num_inlined, &cur);
+                    location, &inl, writer->num_inlined, &cur);
 }
 
-static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
+static int add_lines(struct symc_writer *writer, const struct symc_tree *tree,
                      const struct symc_function *f, uint32_t function,
                      const struct calls *calls, size_t inl)
 {
@@ -319,35 +320,36 @@ static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
     struct symc_location location;
     const struct symc_line *lines;
 
-    last_inl = w->num_inlined;
+    last_inl = writer->num_inlined;
     if (f->num_lines == 0) {
-        return add_calls_only(w, f, function, inl);
+        return add_calls_only(writer, f, function, inl);
     }
     lines = tree->lines + f->first_line;
     line_bounds(&lines[0], &start, &end);
-    call = find_call(w, calls, start);
+    call = find_call(writer, calls, start);
     into = SYMC_NONE;
     for (i = 0; i < f->num_lines;) {
         line_bounds(&lines[i], &start, &end);
         if (calls->last > calls->first) {
             while (call + 1 < calls->last &&
-                   w->callees[call + 1].address <= start) {
+                   writer->callees[call + 1].address <= start) {
                 call++;
             }
-            into = w->callees[call].location;
+            into = writer->callees[call].location;
         }
         source = &tree->sources[lines[i].source];
         line = lines[i].line;
-        if (w->transform != NULL && w->transform->line != NULL) {
-            source = other_source(w, source, &line);
+        if (writer->transform != NULL && writer->transform->line != NULL) {
+            source = other_source(writer, source, &line);
         }
-        if (source->file == SYMC_NONE && insert_file(w, source) != 0) {
+        if (source->file == SYMC_NONE && insert_file(writer, source) != 0) {
             return -1;
         }
         /* made in one step: a copy of what was just written in parts would
          * wait for these */
         location = (struct symc_location){source->file, line, function, into};
-        if (add_line(w, start, end, location, &inl, last_inl, &cur) != 0) {
+        if (add_line(writer, start, end, location, &inl, last_inl, &cur) !=
+            0) {
             return -1;
         }
         i++;
@@ -358,30 +360,31 @@ static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
     return 0;
 }
 
-static int put_function_only(struct symc_writer *w, uint32_t address,
+static int put_function_only(struct symc_writer *writer, uint32_t address,
                              uint32_t function)
 {
     return symc_ranges_put(
-        &w->ranges, address,
+        &writer->ranges, address,
         (struct symc_location){SYMC_NONE, 0, function, SYMC_NONE});
 }
 
-static int end_function(struct symc_writer *w, const struct symc_function *f)
+static int end_function(struct symc_writer *writer,
+                        const struct symc_function *f)
 {
     uint32_t end;
 
     end = f->size > UINT64_MAX - f->address ? UINT32_MAX
                                             : (uint32_t)(f->address + f->size);
-    if (!w->has_end || end > w->last_end) {
-        w->has_end = 1;
-        w->last_end = end;
+    if (!writer->has_end || end > writer->last_end) {
+        writer->has_end = 1;
+        writer->last_end = end;
     }
-    return symc_ranges_gap(&w->ranges, end);
+    return symc_ranges_gap(&writer->ranges, end);
 }
 
-static int add_function(struct symc_writer *w, const struct symc_tree *tree,
-                        struct symc_function *f, const struct calls *calls,
-                        unsigned depth)
+static int add_function(struct symc_writer *writer,
+                        const struct symc_tree *tree, struct symc_function *f,
+                        const struct calls *calls, unsigned depth)
 {
     int rc;
     size_t inlined;
@@ -394,30 +397,31 @@ static int add_function(struct symc_writer *w, const struct symc_tree *tree,
     if (depth > MAX_DEPTH) {
         return SYMC_TOO_DEEP;
     }
-    inlined = w->num_inlined;
-    callees.first = w->num_callees;
-    if (insert_function(w, f, &index) != 0 || push_inlined(w, tree, f) != 0 ||
-        add_lines(w, tree, f, index, calls, inlined) != 0) {
+    inlined = writer->num_inlined;
+    callees.first = writer->num_callees;
+    if (insert_function(writer, f, &index) != 0 ||
+        push_inlined(writer, tree, f) != 0 ||
+        add_lines(writer, tree, f, index, calls, inlined) != 0) {
         return SYMC_NO_MEMORY;
     }
-    w->num_inlined = inlined;
-    callees.last = w->num_callees;
+    writer->num_inlined = inlined;
+    callees.last = writer->num_callees;
     if (!f->is_inline &&
-        put_function_only(w, (uint32_t)f->address, index) != 0) {
+        put_function_only(writer, (uint32_t)f->address, index) != 0) {
         return SYMC_NO_MEMORY;
     }
     if (callees.last > callees.first) {
         for (child = f->first_child; child != SYMC_NONE;
              child = tree->nodes[child].next) {
-            rc = add_function(w, tree, &tree->nodes[child], &callees,
+            rc = add_function(writer, tree, &tree->nodes[child], &callees,
                               depth + 1);
             if (rc != SYMC_OK) {
                 return rc;
             }
         }
     }
-    w->num_callees = callees.first;
-    return end_function(w, f) != 0 ? SYMC_NO_MEMORY : SYMC_OK;
+    writer->num_callees = callees.first;
+    return end_function(writer, f) != 0 ? SYMC_NO_MEMORY : SYMC_OK;
 }
 
 /* Sorts the linked list of a node's children by address, stably. */
@@ -463,7 +467,7 @@ static int sort_children(const struct symc_tree *tree, uint32_t root)
     return 0;
 }
 
-enum symc_status symc_writer_function(struct symc_writer *w,
+enum symc_status symc_writer_function(struct symc_writer *writer,
                                       const struct symc_tree *tree,
                                       uint32_t root)
 {
@@ -473,84 +477,88 @@ enum symc_status symc_writer_function(struct symc_writer *w,
     if (sort_children(tree, root) != 0) {
         return SYMC_NO_MEMORY;
     }
-    w->num_inlined = w->num_callees = 0;
-    rc = add_function(w, tree, &tree->nodes[root], &none, 0);
-    if (rc == SYMC_OK && symc_ranges_close(&w->ranges) != 0) {
+    writer->num_inlined = writer->num_callees = 0;
+    rc = add_function(writer, tree, &tree->nodes[root], &none, 0);
+    if (rc == SYMC_OK && symc_ranges_close(&writer->ranges) != 0) {
         rc = SYMC_NO_MEMORY;
     }
     return (enum symc_status)rc;
 }
 
-void symc_writer_undecorate(const struct symc_writer *w, const char **name,
-                            uint32_t *size)
+void symc_writer_undecorate(const struct symc_writer *writer,
+                            const char **name, uint32_t *size)
 {
     size_t n = *size;
 
-    if (w->undecorates &&
-        (w->kept == NULL || n < strlen(w->kept) ||
-         memcmp(*name, w->kept, strlen(w->kept)) != 0)) {
+    if (writer->undecorates &&
+        (writer->kept == NULL || n < strlen(writer->kept) ||
+         memcmp(*name, writer->kept, strlen(writer->kept)) != 0)) {
         symc_undecorate(name, &n);
         *size = (uint32_t)n;
     }
 }
 
-void symc_writer_expect(const struct symc_writer *w, struct symc_name *name)
+void symc_writer_expect(const struct symc_writer *writer,
+                        struct symc_name *name)
 {
-    if (w->transform != NULL && w->transform->text != NULL) {
-        w->transform->text(w->transform->arg, &name->data, &name->size);
+    if (writer->transform != NULL && writer->transform->text != NULL) {
+        writer->transform->text(writer->transform->arg, &name->data,
+                                &name->size);
     }
-    symc_writer_undecorate(w, &name->data, &name->size);
-    symc_strings_expect(&w->strings, name);
+    symc_writer_undecorate(writer, &name->data, &name->size);
+    symc_strings_expect(&writer->strings, name);
 }
 
-enum symc_status symc_writer_string(struct symc_writer *w, const char *text,
-                                    size_t size)
+enum symc_status symc_writer_string(struct symc_writer *writer,
+                                    const char *text, size_t size)
 {
     uint32_t offset;
 
-    return symc_strings_insert(&w->strings, text, size, &offset) == 0
+    return symc_strings_insert(&writer->strings, text, size, &offset) == 0
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }
 
-enum symc_status symc_writer_symbol(struct symc_writer *w, uint64_t address,
-                                    uint64_t size, struct symc_name *name)
+enum symc_status symc_writer_symbol(struct symc_writer *writer,
+                                    uint64_t address, uint64_t size,
+                                    struct symc_name *name)
 {
     struct symc_symbol *symbol;
 
-    if (w->num_symbols >= SYMC_NONE ||
-        array_need(&w->symbols, &w->symbol_room, w->num_symbols + 1,
-                   sizeof(*w->symbols)) != 0) {
+    if (writer->num_symbols >= SYMC_NONE ||
+        array_need(&writer->symbols, &writer->symbol_room,
+                   writer->num_symbols + 1, sizeof(*writer->symbols)) != 0) {
         return SYMC_NO_MEMORY;
     }
-    symbol = &w->symbols[w->num_symbols];
-    if (insert_name(w, name, &symbol->name) != 0) {
+    symbol = &writer->symbols[writer->num_symbols];
+    if (insert_name(writer, name, &symbol->name) != 0) {
         return SYMC_NO_MEMORY;
     }
     symbol->address = (uint32_t)address;
-    w->num_symbols++;
+    writer->num_symbols++;
     if (size != 0 &&
-        symc_ranges_gap(&w->ranges, (uint32_t)(address + size)) != 0) {
+        symc_ranges_gap(&writer->ranges, (uint32_t)(address + size)) != 0) {
         return SYMC_NO_MEMORY;
     }
     /* after the last function, nothing says where a symbol ends */
-    if (!w->has_end || symbol->address >= w->last_end) {
-        w->is_open = 1;
+    if (!writer->has_end || symbol->address >= writer->last_end) {
+        writer->is_open = 1;
     }
     return SYMC_OK;
 }
 
-void symc_writer_take_room(struct symc_writer *w, void *array, size_t size)
+void symc_writer_take_room(struct symc_writer *writer, void *array,
+                           size_t size)
 {
-    free(w->symbols);
-    w->symbols = array;
-    w->symbol_room = size / sizeof(*w->symbols);
-    w->has_used_room = true;
+    free(writer->symbols);
+    writer->symbols = array;
+    writer->symbol_room = size / sizeof(*writer->symbols);
+    writer->has_used_room = true;
 }
 
-void symc_writer_order(struct symc_writer *w, uint64_t *order, size_t n)
+void symc_writer_order(struct symc_writer *writer, uint64_t *order, size_t n)
 {
-    free(w->order);
-    w->order = order;
-    w->num_order = n;
+    free(writer->order);
+    writer->order = order;
+    writer->num_order = n;
 }

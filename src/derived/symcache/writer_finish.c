@@ -79,9 +79,9 @@ static size_t stream_run(struct symc_output *s, struct symc_runs *runs,
 }
 
 /* Sorts the symbols by address.  Of several at one, the first is kept. */
-static int sort_symbols(struct symc_writer *w)
+static int sort_symbols(struct symc_writer *writer)
 {
-    size_t i, out, n = w->num_symbols;
+    size_t i, out, n = writer->num_symbols;
     uint64_t *tmp, *order, *kept;
 
     order = malloc((n + 1) * sizeof(*order));
@@ -92,178 +92,189 @@ static int sort_symbols(struct symc_writer *w)
         return -1;
     }
     for (i = 0; i < n; i++) {
-        order[i] = (uint64_t)w->symbols[i].address << 32 | i;
+        order[i] = (uint64_t)writer->symbols[i].address << 32 | i;
     }
     sort_tightly(order, tmp, n);
     free(tmp);
     out = sort_distinct(order, n);
     kept = realloc(order, (out + 1) * sizeof(*order));
-    symc_writer_order(w, kept != NULL ? kept : order, out);
+    symc_writer_order(writer, kept != NULL ? kept : order, out);
     return 0;
 }
 
 /* Takes the symbols in their order. */
-static int order_symbols(struct symc_writer *w, struct writer_finish *f)
+static int order_symbols(struct symc_writer *writer,
+                         struct writer_finish *finish)
 {
     size_t i;
 
-    if (w->order == NULL && sort_symbols(w) != 0) {
+    if (writer->order == NULL && sort_symbols(writer) != 0) {
         return -1;
     }
-    f->order = w->order;
-    f->symbols = w->num_order;
-    for (i = 0; i < w->num_symbols; i++) {
-        w->symbols[i].address = LOST;
+    finish->order = writer->order;
+    finish->symbols = writer->num_order;
+    for (i = 0; i < writer->num_symbols; i++) {
+        writer->symbols[i].address = LOST;
     }
     return 0;
 }
 
 /* Sets the address to that of the next symbol or gap. */
-static void merge_seek(struct writer_finish_merge *m,
-                       const struct symc_writer *w,
-                       const struct writer_finish *f)
+static void merge_seek(struct writer_finish_merge *merge,
+                       const struct symc_writer *writer,
+                       const struct writer_finish *finish)
 {
-    m->address =
-        m->symbol < f->symbols ? f->order[m->symbol] >> 32 : NOTHING;
-    if (m->gap < f->gaps && w->ranges.gaps[m->gap] < m->address) {
-        m->address = w->ranges.gaps[m->gap];
+    merge->address = merge->symbol < finish->symbols
+                         ? finish->order[merge->symbol] >> 32
+                         : NOTHING;
+    if (merge->gap < finish->gaps &&
+        writer->ranges.gaps[merge->gap] < merge->address) {
+        merge->address = writer->ranges.gaps[merge->gap];
     }
 }
 
-static bool is_at_symbol(const struct writer_finish_merge *m,
-                         const struct writer_finish *f)
+static bool is_at_symbol(const struct writer_finish_merge *merge,
+                         const struct writer_finish *finish)
 {
-    return m->symbol < f->symbols && f->order[m->symbol] >> 32 == m->address;
+    return merge->symbol < finish->symbols &&
+           finish->order[merge->symbol] >> 32 == merge->address;
 }
 
 /* Skips the symbol and the gap at the current address. */
-static void merge_skip(struct writer_finish_merge *m,
-                       const struct symc_writer *w,
-                       const struct writer_finish *f)
+static void merge_skip(struct writer_finish_merge *merge,
+                       const struct symc_writer *writer,
+                       const struct writer_finish *finish)
 {
-    m->symbol += is_at_symbol(m, f);
-    m->gap += m->gap < f->gaps && w->ranges.gaps[m->gap] == m->address;
-    merge_seek(m, w, f);
+    merge->symbol += is_at_symbol(merge, finish);
+    merge->gap += merge->gap < finish->gaps &&
+                  writer->ranges.gaps[merge->gap] == merge->address;
+    merge_seek(merge, writer, finish);
 }
 
 /* Keeps the symbol or gap at the current address. */
-static void merge_keep(struct writer_finish_merge *m, struct symc_writer *w,
-                       struct writer_finish *f)
+static void merge_keep(struct writer_finish_merge *merge,
+                       struct symc_writer *writer,
+                       struct writer_finish *finish)
 {
-    uint64_t address = m->address;
+    uint64_t address = merge->address;
 
-    if (is_at_symbol(m, f)) {
-        w->symbols[(uint32_t)f->order[m->symbol]].address =
-            (uint32_t)m->kept_symbols;
-        merge_skip(m, w, f);
-        f->order[m->kept_symbols++] = address << 32;
+    if (is_at_symbol(merge, finish)) {
+        writer->symbols[(uint32_t)finish->order[merge->symbol]].address =
+            (uint32_t)merge->kept_symbols;
+        merge_skip(merge, writer, finish);
+        finish->order[merge->kept_symbols++] = address << 32;
     } else {
-        merge_skip(m, w, f);
-        w->ranges.gaps[m->kept_gaps++] = (uint32_t)address;
+        merge_skip(merge, writer, finish);
+        writer->ranges.gaps[merge->kept_gaps++] = (uint32_t)address;
     }
-    f->count++;
+    finish->count++;
 }
 
 /* Keeps what is before the address of a range, and drops what is there. */
-static void merge_range(struct writer_finish_merge *m, struct symc_writer *w,
-                        struct writer_finish *f, uint64_t address)
+static void merge_range(struct writer_finish_merge *merge,
+                        struct symc_writer *writer,
+                        struct writer_finish *finish, uint64_t address)
 {
-    while (m->address < address) {
-        merge_keep(m, w, f);
+    while (merge->address < address) {
+        merge_keep(merge, writer, finish);
     }
-    if (m->address == address) {
-        merge_skip(m, w, f);
+    if (merge->address == address) {
+        merge_skip(merge, writer, finish);
     }
 }
 
-static void merge_run(struct writer_finish_merge *m, struct symc_writer *w,
-                      struct writer_finish *f, struct symc_runs *runs)
+static void merge_run(struct writer_finish_merge *merge,
+                      struct symc_writer *writer, struct writer_finish *finish,
+                      struct symc_runs *runs)
 {
     size_t i;
     const uint32_t *addresses;
 
-    merge_range(m, w, f, runs->block->first);
-    if (m->address <= runs->highest) {
+    merge_range(merge, writer, finish, runs->block->first);
+    if (merge->address <= runs->highest) {
         addresses = symc_runs_addresses(runs);
         for (i = 1; i < runs->count; i++) {
-            merge_range(m, w, f, addresses[i]);
+            merge_range(merge, writer, finish, addresses[i]);
         }
     }
-    f->count += runs->count;
+    finish->count += runs->count;
 }
 
-static int merge_all(struct symc_writer *w, struct writer_finish *f)
+static int merge_all(struct symc_writer *writer, struct writer_finish *finish)
 {
     int rc;
-    struct writer_finish_merge m = {0};
-    struct symc_runs runs = {.ranges = &w->ranges};
+    struct writer_finish_merge merge = {0};
+    struct symc_runs runs = {.ranges = &writer->ranges};
 
-    f->gaps = w->ranges.num_gaps;
-    if (w->ranges.total + f->symbols + f->gaps >= SYMC_NONE) {
+    finish->gaps = writer->ranges.num_gaps;
+    if (writer->ranges.total + finish->symbols + finish->gaps >= SYMC_NONE) {
         return -1;
     }
-    merge_seek(&m, w, f);
+    merge_seek(&merge, writer, finish);
     while ((rc = symc_runs_next(&runs)) > 0) {
-        merge_run(&m, w, f, &runs);
+        merge_run(&merge, writer, finish, &runs);
     }
     symc_runs_free(&runs);
-    while (m.address != NOTHING) {
-        merge_keep(&m, w, f);
+    while (merge.address != NOTHING) {
+        merge_keep(&merge, writer, finish);
     }
-    f->symbols = m.kept_symbols;
-    f->gaps = m.kept_gaps;
+    finish->symbols = merge.kept_symbols;
+    finish->gaps = merge.kept_gaps;
     return rc;
 }
 
 /* Numbers the functions of symbols that got a range, in the order in which the
  * symbols were delivered, after all others. */
-static int number_symbol_functions(const struct symc_writer *w,
-                                   struct writer_finish *f)
+static int number_symbol_functions(const struct symc_writer *writer,
+                                   struct writer_finish *finish)
 {
     size_t i;
 
-    f->functions = w->functions.count;
-    for (i = 0; i < w->num_symbols; i++) {
-        if (w->symbols[i].address != LOST) {
-            f->order[w->symbols[i].address] |= f->functions++;
+    finish->functions = writer->functions.count;
+    for (i = 0; i < writer->num_symbols; i++) {
+        if (writer->symbols[i].address != LOST) {
+            finish->order[writer->symbols[i].address] |= finish->functions++;
         }
     }
-    return f->functions < SYMC_NONE ? 0 : -1;
+    return finish->functions < SYMC_NONE ? 0 : -1;
 }
 
 /* Gives back what a caller's array for symbols has more than they need.  Of
  * any other array that has not been touched, and costs nothing. */
-static void shrink_symbols(struct symc_writer *w)
+static void shrink_symbols(struct symc_writer *writer)
 {
     void *kept;
 
-    if (w->has_used_room) {
-        kept = realloc(w->symbols, (w->num_symbols + 1) * sizeof(*w->symbols));
-        w->symbols = kept != NULL ? kept : w->symbols;
+    if (writer->has_used_room) {
+        kept = realloc(writer->symbols,
+                       (writer->num_symbols + 1) * sizeof(*writer->symbols));
+        writer->symbols = kept != NULL ? kept : writer->symbols;
     }
 }
 
-static int prepare(struct symc_writer *w, struct writer_finish *f)
+static int prepare(struct symc_writer *writer, struct writer_finish *finish)
 {
-    shrink_symbols(w);
-    symc_strings_forget(&w->strings);
-    symc_set_forget(&w->files);
-    symc_set_forget(&w->functions);
-    symc_set_forget(&w->calls);
-    symc_set_free(&w->lineless);
-    if (w->has_end && !w->is_open &&
-        symc_ranges_gap(&w->ranges, w->last_end) != 0) {
+    shrink_symbols(writer);
+    symc_strings_forget(&writer->strings);
+    symc_set_forget(&writer->files);
+    symc_set_forget(&writer->functions);
+    symc_set_forget(&writer->calls);
+    symc_set_free(&writer->lineless);
+    if (writer->has_end && !writer->is_open &&
+        symc_ranges_gap(&writer->ranges, writer->last_end) != 0) {
         return -1;
     }
-    if (symc_ranges_seal(&w->ranges) != 0 || order_symbols(w, f) != 0 ||
-        merge_all(w, f) != 0 || number_symbol_functions(w, f) != 0) {
+    if (symc_ranges_seal(&writer->ranges) != 0 ||
+        order_symbols(writer, finish) != 0 || merge_all(writer, finish) != 0 ||
+        number_symbol_functions(writer, finish) != 0) {
         return -1;
     }
     return 0;
 }
 
-static void write_header(struct symc_output *s, const struct symc_writer *w,
-                         const struct writer_finish *f,
+static void write_header(struct symc_output *s,
+                         const struct symc_writer *writer,
+                         const struct writer_finish *finish,
                          const struct symc_identity *identity)
 {
     uint8_t *p;
@@ -275,26 +286,28 @@ static void write_header(struct symc_output *s, const struct symc_writer *w,
     memcpy(p + SYMC_AT_GUID, identity->guid, 16);
     symc_store(p + SYMC_AT_AGE, identity->age);
     symc_store(p + SYMC_AT_ARCH, identity->arch);
-    symc_store(p + SYMC_AT_FILES, (uint32_t)w->files.count);
-    symc_store(p + SYMC_AT_FUNCTIONS, (uint32_t)f->functions);
-    symc_store(p + SYMC_AT_LOCATIONS, (uint32_t)(w->calls.count + f->count));
-    symc_store(p + SYMC_AT_RANGES, (uint32_t)f->count);
-    symc_store(p + SYMC_AT_STRINGS, (uint32_t)w->strings.size);
+    symc_store(p + SYMC_AT_FILES, (uint32_t)writer->files.count);
+    symc_store(p + SYMC_AT_FUNCTIONS, (uint32_t)finish->functions);
+    symc_store(p + SYMC_AT_LOCATIONS,
+               (uint32_t)(writer->calls.count + finish->count));
+    symc_store(p + SYMC_AT_RANGES, (uint32_t)finish->count);
+    symc_store(p + SYMC_AT_STRINGS, (uint32_t)writer->strings.size);
 }
 
 /* Writes the symbols and gaps before an address.  No two are at one address
  * any more. */
-static void write_others(struct symc_output *s, const struct symc_writer *w,
-                         const struct writer_finish *f,
-                         struct writer_finish_merge *m, uint64_t end,
+static void write_others(struct symc_output *s,
+                         const struct symc_writer *writer,
+                         const struct writer_finish *finish,
+                         struct writer_finish_merge *merge, uint64_t end,
                          enum range_part part)
 {
     bool is_symbol;
-    uint64_t address = m->address;
-    size_t symbol = m->symbol, gap = m->gap;
-    const uint64_t *order = f->order;
-    const uint32_t *gaps = w->ranges.gaps;
-    const size_t num_symbols = f->symbols, num_gaps = f->gaps;
+    uint64_t address = merge->address;
+    size_t symbol = merge->symbol, gap = merge->gap;
+    const uint64_t *order = finish->order;
+    const uint32_t *gaps = writer->ranges.gaps;
+    const size_t num_symbols = finish->symbols, num_gaps = finish->gaps;
 
     while (address < end) {
         is_symbol = symbol < num_symbols && order[symbol] >> 32 == address;
@@ -312,9 +325,9 @@ static void write_others(struct symc_output *s, const struct symc_writer *w,
             address = gaps[gap];
         }
     }
-    m->address = address;
-    m->symbol = symbol;
-    m->gap = gap;
+    merge->address = address;
+    merge->symbol = symbol;
+    merge->gap = gap;
 }
 
 /* Returns how many of n addresses, of which the first is, are below another
@@ -330,23 +343,23 @@ static size_t count_below(const uint32_t *addresses, size_t n,
 }
 
 /* Writes a run, with the symbols and gaps before it and in it. */
-static void write_run(struct symc_output *s, const struct symc_writer *w,
-                      const struct writer_finish *f,
-                      struct writer_finish_merge *m, struct symc_runs *runs,
-                      enum range_part part)
+static void write_run(struct symc_output *s, const struct symc_writer *writer,
+                      const struct writer_finish *finish,
+                      struct writer_finish_merge *merge,
+                      struct symc_runs *runs, enum range_part part)
 {
     size_t i, n;
     const uint32_t *addresses = NULL;
 
-    write_others(s, w, f, m, runs->block->first, part);
-    if (part == ADDRESSES || m->address < runs->highest) {
+    write_others(s, writer, finish, merge, runs->block->first, part);
+    if (part == ADDRESSES || merge->address < runs->highest) {
         addresses = symc_runs_addresses(runs);
     }
     for (i = 0; i < runs->count; i += n) {
         n = runs->count - i;
-        if (m->address < runs->highest) {
-            write_others(s, w, f, m, addresses[i], part);
-            n = count_below(addresses + i, n, m->address);
+        if (merge->address < runs->highest) {
+            write_others(s, writer, finish, merge, addresses[i], part);
+            n = count_below(addresses + i, n, merge->address);
         }
         if (part == LOCATIONS) {
             n = stream_run(s, runs, n);
@@ -356,77 +369,82 @@ static void write_run(struct symc_output *s, const struct symc_writer *w,
     }
 }
 
-static int write_ranges(struct symc_output *s, struct symc_writer *w,
-                        const struct writer_finish *f, enum range_part part)
+static int write_ranges(struct symc_output *s, struct symc_writer *writer,
+                        const struct writer_finish *finish,
+                        enum range_part part)
 {
     int rc;
-    struct writer_finish_merge m = {0};
-    struct symc_runs runs = {.ranges = &w->ranges};
+    struct writer_finish_merge merge = {0};
+    struct symc_runs runs = {.ranges = &writer->ranges};
 
-    merge_seek(&m, w, f);
+    merge_seek(&merge, writer, finish);
     while ((rc = symc_runs_next(&runs)) > 0) {
-        write_run(s, w, f, &m, &runs, part);
+        write_run(s, writer, finish, &merge, &runs, part);
     }
     symc_runs_free(&runs);
-    write_others(s, w, f, &m, NOTHING, part);
+    write_others(s, writer, finish, &merge, NOTHING, part);
     return rc;
 }
 
-static void write_functions(struct symc_output *s, const struct symc_writer *w,
-                            const struct writer_finish *f)
+static void write_functions(struct symc_output *s,
+                            const struct symc_writer *writer,
+                            const struct writer_finish *finish)
 {
     size_t i;
     uint32_t place;
 
-    symc_output_words(s, w->functions.words,
-                      w->functions.count * w->functions.width);
-    for (i = 0; i < w->num_symbols; i++) {
-        place = w->symbols[i].address;
+    symc_output_words(s, writer->functions.words,
+                      writer->functions.count * writer->functions.width);
+    for (i = 0; i < writer->num_symbols; i++) {
+        place = writer->symbols[i].address;
         if (place != LOST) {
-            stream_record(s, w->symbols[i].name, SYMC_NONE,
-                          (uint32_t)(f->order[place] >> 32),
+            stream_record(s, writer->symbols[i].name, SYMC_NONE,
+                          (uint32_t)(finish->order[place] >> 32),
                           SYMC_NONE /* from a symbol table */);
         }
     }
 }
 
-static int write_parts(struct symc_output *s, struct symc_writer *w,
-                       const struct writer_finish *f)
+static int write_parts(struct symc_output *s, struct symc_writer *writer,
+                       const struct writer_finish *finish)
 {
-    symc_output_words(s, w->files.words, w->files.count * w->files.width);
+    symc_output_words(s, writer->files.words,
+                      writer->files.count * writer->files.width);
     symc_output_align(s, 8);
-    write_functions(s, w, f);
+    write_functions(s, writer, finish);
     symc_output_align(s, 8);
-    symc_output_words(s, w->calls.words, w->calls.count * w->calls.width);
-    if (write_ranges(s, w, f, LOCATIONS) != 0) {
+    symc_output_words(s, writer->calls.words,
+                      writer->calls.count * writer->calls.width);
+    if (write_ranges(s, writer, finish, LOCATIONS) != 0) {
         return -1;
     }
     symc_output_align(s, 8);
-    if (write_ranges(s, w, f, ADDRESSES) != 0) {
+    if (write_ranges(s, writer, finish, ADDRESSES) != 0) {
         return -1;
     }
     symc_output_align(s, 8);
-    symc_output_strings(s, &w->strings);
+    symc_output_strings(s, &writer->strings);
     symc_output_flush(s);
     return 0;
 }
 
-enum symc_status symc_writer_finish(struct symc_writer *w,
+enum symc_status symc_writer_finish(struct symc_writer *writer,
                                     const struct symc_identity *identity,
                                     const struct symc_sink *sink)
 {
-    struct writer_finish f;
+    struct writer_finish finish;
     struct symc_output *s = NULL;
     enum symc_status status = SYMC_NO_MEMORY;
 
-    memset(&f, 0, sizeof(f));
-    if (prepare(w, &f) == 0 && w->calls.count + f.count < SYMC_NONE) {
+    memset(&finish, 0, sizeof(finish));
+    if (prepare(writer, &finish) == 0 &&
+        writer->calls.count + finish.count < SYMC_NONE) {
         s = malloc(sizeof(*s)); /* prepare() has freed as much */
     }
     if (s != NULL) {
         symc_output_init(s, sink);
-        write_header(s, w, &f, identity);
-        if (write_parts(s, w, &f) == 0) {
+        write_header(s, writer, &finish, identity);
+        if (write_parts(s, writer, &finish) == 0) {
             status = s->has_failed ? SYMC_NO_WRITE : SYMC_OK;
         }
     }

@@ -182,10 +182,10 @@ enum apple_form apple_ips_begin(struct apple_report *report, const char *text,
 
 /* threads ------------------------------------------------------------------ */
 
-static void read_frame(struct ips_reader *r, uint32_t value)
+static void read_frame(struct ips_reader *ips, uint32_t value)
 {
-    const struct json *json = &r->json;
-    const struct apple_report *report = r->report;
+    const struct json *json = &ips->json;
+    const struct apple_report *report = ips->report;
     uint64_t index = number_at(json, value, "imageIndex", UINT64_MAX);
     uint64_t line = number_at(json, value, "sourceLine", 0);
     struct apple_frame frame = {
@@ -199,30 +199,30 @@ static void read_frame(struct ips_reader *r, uint32_t value)
         frame.address += report->images[index].base;
         frame.module = report->images[index].name;
     }
-    r->has_memory = r->has_memory && apple_add_frame(r->report, &frame);
+    ips->has_memory = ips->has_memory && apple_add_frame(ips->report, &frame);
 }
 
-static void read_frames(struct ips_reader *r, uint32_t list)
+static void read_frames(struct ips_reader *ips, uint32_t list)
 {
     uint32_t i;
 
-    for (i = list + 1; i < last_item(&r->json, list);
-         i = r->json.values[i].end) {
-        if (r->json.values[i].type == JSON_OBJECT) {
-            read_frame(r, i);
+    for (i = list + 1; i < last_item(&ips->json, list);
+         i = ips->json.values[i].end) {
+        if (ips->json.values[i].type == JSON_OBJECT) {
+            read_frame(ips, i);
         }
     }
 }
 
 /* Registers are objects with a value, those of ARM in part a list of them. */
-static void read_registers(struct ips_reader *r, uint32_t state)
+static void read_registers(struct ips_reader *ips, uint32_t state)
 {
     static const char *const names[] = {
         "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",
         "x8",  "x9",  "x10", "x11", "x12", "x13", "x14", "x15",
         "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23",
         "x24", "x25", "x26", "x27", "x28", "x29", "x30"};
-    const struct json *json = &r->json;
+    const struct json *json = &ips->json;
     uint32_t i, n, list = ips_member(json, state, "x", JSON_ARRAY), value;
     struct apple_register found;
 
@@ -238,7 +238,7 @@ static void read_registers(struct ips_reader *r, uint32_t state)
                     : 0;
         if (value != 0 && json_integer(json, value, &found.value) ==
                               JSON_INTEGER_POSITIVE) {
-            apple_add_register(r->report, &found);
+            apple_add_register(ips->report, &found);
         }
     }
     for (i = state + 1; i < last_item(json, state);
@@ -250,17 +250,17 @@ static void read_registers(struct ips_reader *r, uint32_t state)
                     : 0;
         if (value != 0 && json_integer(json, value, &found.value) ==
                               JSON_INTEGER_POSITIVE) {
-            apple_add_register(r->report, &found);
+            apple_add_register(ips->report, &found);
         }
     }
 }
 
-static void read_thread(struct ips_reader *r, uint32_t value, size_t index,
+static void read_thread(struct ips_reader *ips, uint32_t value, size_t index,
                         uint64_t faulting)
 {
-    const struct json *json = &r->json;
+    const struct json *json = &ips->json;
     uint32_t triggered = json_member(json, value, "triggered");
-    size_t n = r->report->num_threads;
+    size_t n = ips->report->num_threads;
     struct apple_thread thread = {
         .id = number_at(json, value, "id", index),
         .name = text_at(json, value, "name"),
@@ -270,19 +270,20 @@ static void read_thread(struct ips_reader *r, uint32_t value, size_t index,
             (triggered != 0 && json->values[triggered].type == JSON_TRUE),
     };
 
-    r->has_memory = r->has_memory && apple_add_thread(r->report, &thread);
-    if (r->report->num_threads > n) {
-        read_frames(r, ips_member(json, value, "frames", JSON_ARRAY));
-        if (thread.has_crashed && r->report->num_registers == 0) {
+    ips->has_memory =
+        ips->has_memory && apple_add_thread(ips->report, &thread);
+    if (ips->report->num_threads > n) {
+        read_frames(ips, ips_member(json, value, "frames", JSON_ARRAY));
+        if (thread.has_crashed && ips->report->num_registers == 0) {
             read_registers(
-                r, ips_member(json, value, "threadState", JSON_OBJECT));
+                ips, ips_member(json, value, "threadState", JSON_OBJECT));
         }
     }
 }
 
-static void read_threads(struct ips_reader *r)
+static void read_threads(struct ips_reader *ips)
 {
-    const struct json *json = &r->json;
+    const struct json *json = &ips->json;
     uint64_t faulting = number_at(json, 0, "faultingThread", UINT64_MAX);
     uint32_t i, list = ips_member(json, 0, "threads", JSON_ARRAY);
     struct apple_thread exception = {.is_exception = true};
@@ -291,24 +292,24 @@ static void read_threads(struct ips_reader *r)
     for (i = list + 1, index = 0; i < last_item(json, list);
          i = json->values[i].end, index++) {
         if (json->values[i].type == JSON_OBJECT) {
-            read_thread(r, i, index, faulting);
+            read_thread(ips, i, index, faulting);
         }
     }
     list = ips_member(json, 0, "lastExceptionBacktrace", JSON_ARRAY);
-    index = r->report->num_threads;
-    if (list != 0 && r->has_memory) {
-        r->has_memory = apple_add_thread(r->report, &exception);
-        if (r->report->num_threads > index) {
-            read_frames(r, list);
+    index = ips->report->num_threads;
+    if (list != 0 && ips->has_memory) {
+        ips->has_memory = apple_add_thread(ips->report, &exception);
+        if (ips->report->num_threads > index) {
+            read_frames(ips, list);
         }
     }
 }
 
 /* images and the head ------------------------------------------------------ */
 
-static void read_images(struct ips_reader *r)
+static void read_images(struct ips_reader *ips)
 {
-    const struct json *json = &r->json;
+    const struct json *json = &ips->json;
     uint32_t i, list = ips_member(json, 0, "usedImages", JSON_ARRAY);
     struct apple_image image;
 
@@ -324,14 +325,15 @@ static void read_images(struct ips_reader *r)
         }
         /* one at 0 is that of addresses in none */
         image.is_none = image.base == 0;
-        r->has_memory = r->has_memory && apple_add_image(r->report, &image);
+        ips->has_memory =
+            ips->has_memory && apple_add_image(ips->report, &image);
     }
 }
 
 /* Messages of the libraries and the application. */
-static void read_information(struct ips_reader *r)
+static void read_information(struct ips_reader *ips)
 {
-    const struct json *json = &r->json;
+    const struct json *json = &ips->json;
     uint32_t i, k, asi = ips_member(json, 0, "asi", JSON_OBJECT);
     struct apple_text line;
 
@@ -342,19 +344,19 @@ static void read_information(struct ips_reader *r)
         for (k = i + 2; k < json->values[i + 1].end; k = json->values[k].end) {
             line.data = json_text(json, k);
             line.size = json->values[k].size;
-            if (json->values[k].type == JSON_STRING && r->has_memory) {
-                r->has_memory = apple_add_information(r->report, line);
+            if (json->values[k].type == JSON_STRING && ips->has_memory) {
+                ips->has_memory = apple_add_information(ips->report, line);
             }
         }
     }
 }
 
 /* "macOS 13.4" is a name and a version. */
-static void read_system(struct ips_reader *r)
+static void read_system(struct ips_reader *ips)
 {
-    const struct json *json = &r->json;
+    const struct json *json = &ips->json;
     uint32_t os = ips_member(json, 0, "osVersion", JSON_OBJECT);
-    struct apple_system *system = &r->report->system;
+    struct apple_system *system = &ips->report->system;
     const char *blank;
 
     if (os == 0) {
@@ -374,10 +376,10 @@ static void read_system(struct ips_reader *r)
 }
 
 /* "EXC_BAD_ACCESS (SIGSEGV)". */
-static void read_exception(struct ips_reader *r)
+static void read_exception(struct ips_reader *ips)
 {
-    const struct json *json = &r->json;
-    struct apple_report *report = r->report;
+    const struct json *json = &ips->json;
+    struct apple_report *report = ips->report;
     uint32_t exception = ips_member(json, 0, "exception", JSON_OBJECT);
     struct apple_text type, signal;
     int n;
@@ -400,17 +402,17 @@ static void read_exception(struct ips_reader *r)
                  (int)signal.size, signal.data);
     if (n < 0) {
         report->reason = NULL;
-        r->has_memory = false;
+        ips->has_memory = false;
         return;
     }
     report->headers[APPLE_EXCEPTION_TYPE] =
         (struct apple_text){report->reason, (size_t)n};
 }
 
-static void read_all(struct ips_reader *r)
+static void read_all(struct ips_reader *ips)
 {
-    const struct json *json = &r->json;
-    struct apple_report *report = r->report;
+    const struct json *json = &ips->json;
+    struct apple_report *report = ips->report;
     struct apple_text time = text_at(json, 0, "captureTime");
 
     report->has_names = true;
@@ -419,29 +421,29 @@ static void read_all(struct ips_reader *r)
     if (time.data != NULL) {
         report->has_time = parse_time(time, &report->time);
     }
-    read_system(r);
-    read_exception(r);
-    read_information(r);
-    read_images(r);
-    read_threads(r);
+    read_system(ips);
+    read_exception(ips);
+    read_information(ips);
+    read_images(ips);
+    read_threads(ips);
 }
 
 int apple_ips_read(struct apple_report *report)
 {
-    struct ips_reader r = {.report = report, .has_memory = true};
+    struct ips_reader ips = {.report = report, .has_memory = true};
     struct json_error error;
 
-    if (json_read(&r.json, report->rest, report->rest_size, VALUES_MAX,
+    if (json_read(&ips.json, report->rest, report->rest_size, VALUES_MAX,
                   &error) == 0) {
         fail(report, "%s at line %u column %zu of the report", error.reason,
              error.line, error.column);
-        r.has_memory = false;
+        ips.has_memory = false;
     } else {
-        read_all(&r);
-        if (!r.has_memory) {
+        read_all(&ips);
+        if (!ips.has_memory) {
             fail(report, "%s", apple_no_memory);
         }
     }
-    json_free(&r.json);
-    return r.has_memory ? 0 : -1;
+    json_free(&ips.json);
+    return ips.has_memory ? 0 : -1;
 }

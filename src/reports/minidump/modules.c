@@ -63,82 +63,83 @@ static bool is_zero(const uint8_t *p, size_t size)
     return true;
 }
 
-static void set_debug_id(struct minidump_module *m)
+static void set_debug_id(struct minidump_module *module)
 {
-    m->has_debug_id = true;
-    (void)symcache_debug_id_write(m->debug_id, m->guid, m->age);
+    module->has_debug_id = true;
+    (void)symcache_debug_id_write(module->debug_id, module->guid, module->age);
 }
 
 /* The code id that PE images have. */
-static bool set_image_id(struct minidump *dump, struct minidump_module *m)
+static bool set_image_id(struct minidump *dump, struct minidump_module *module)
 {
-    m->code_id = arena_take(&dump->arena, 17);
-    if (m->code_id != NULL) {
-        snprintf(m->code_id, 17, "%08x%x", m->time, m->size);
+    module->code_id = arena_take(&dump->arena, 17);
+    if (module->code_id != NULL) {
+        snprintf(module->code_id, 17, "%08x%x", module->time, module->size);
     }
-    return m->code_id != NULL;
+    return module->code_id != NULL;
 }
 
-static bool read_pdb70(struct minidump *dump, struct minidump_module *m,
+static bool read_pdb70(struct minidump *dump, struct minidump_module *module,
                        struct minidump_bytes cv)
 {
-    read_guid(dump, m->guid, cv.data + 4);
-    m->age = get32(dump, cv.data + 20);
-    if (!is_zero(m->guid, sizeof(m->guid))) {
-        set_debug_id(m);
+    read_guid(dump, module->guid, cv.data + 4);
+    module->age = get32(dump, cv.data + 20);
+    if (!is_zero(module->guid, sizeof(module->guid))) {
+        set_debug_id(module);
     }
-    m->debug_file = bytes_text(dump, cv.data + 24, cv.size - 24);
+    module->debug_file = bytes_text(dump, cv.data + 24, cv.size - 24);
     if (dump->os == MINIDUMP_MACOS || dump->os == MINIDUMP_IOS) {
-        m->code_id = hex_text(dump, m->guid, sizeof(m->guid));
-        return m->code_id != NULL && m->debug_file != NULL;
+        module->code_id = hex_text(dump, module->guid, sizeof(module->guid));
+        return module->code_id != NULL && module->debug_file != NULL;
     }
-    return m->debug_file != NULL && set_image_id(dump, m);
+    return module->debug_file != NULL && set_image_id(dump, module);
 }
 
-static bool read_pdb20(struct minidump *dump, struct minidump_module *m,
+static bool read_pdb20(struct minidump *dump, struct minidump_module *module,
                        struct minidump_bytes cv)
 {
     uint32_t signature = get32(dump, cv.data + 8);
     unsigned i;
 
     for (i = 0; i < 4; i++) {
-        m->guid[i] = (uint8_t)(signature >> (24 - 8 * i));
+        module->guid[i] = (uint8_t)(signature >> (24 - 8 * i));
     }
-    m->age = get32(dump, cv.data + 12);
-    m->has_debug_id = true;
-    snprintf(m->debug_id, sizeof(m->debug_id), m->age != 0 ? "%08X-%x" : "%08X",
-             signature, m->age);
-    m->debug_file = bytes_text(dump, cv.data + 16, cv.size - 16);
-    return m->debug_file != NULL && set_image_id(dump, m);
+    module->age = get32(dump, cv.data + 12);
+    module->has_debug_id = true;
+    snprintf(module->debug_id, sizeof(module->debug_id),
+             module->age != 0 ? "%08X-%x" : "%08X", signature, module->age);
+    module->debug_file = bytes_text(dump, cv.data + 16, cv.size - 16);
+    return module->debug_file != NULL && set_image_id(dump, module);
 }
 
-static bool read_build_id(struct minidump *dump, struct minidump_module *m,
+static bool read_build_id(struct minidump *dump,
+                          struct minidump_module *module,
                           struct minidump_bytes cv)
 {
     const uint8_t *id = cv.data + 4;
     size_t size = cv.size - 4;
     uint8_t first[16] = {0};
 
-    m->debug_file = m->code_file;
+    module->debug_file = module->code_file;
     if (is_zero(id, size)) {
         return true;
     }
     memcpy(first, id, size < sizeof(first) ? size : sizeof(first));
-    read_guid(dump, m->guid, first);
-    set_debug_id(m);
-    m->code_id = hex_text(dump, id, size);
-    return m->code_id != NULL;
+    read_guid(dump, module->guid, first);
+    set_debug_id(module);
+    module->code_id = hex_text(dump, id, size);
+    return module->code_id != NULL;
 }
 
 /* Reads the ids of a module.  Returns false if there is something that cannot
  * be read, or when out of memory. */
-static bool read_ids(struct minidump *dump, struct minidump_module *m,
+static bool read_ids(struct minidump *dump, struct minidump_module *module,
                      const uint8_t *location)
 {
     struct minidump_bytes cv;
 
     if (get32(dump, location) == 0) {
-        return dump->os != MINIDUMP_WINDOWS || set_image_id(dump, m);
+        return dump->os != MINIDUMP_WINDOWS || set_image_id(dump, module);
     }
     cv = bytes_located(dump, location);
     if (cv.size < 4) {
@@ -146,11 +147,11 @@ static bool read_ids(struct minidump *dump, struct minidump_module *m,
     }
     switch (get32(dump, cv.data)) {
     case CV_PDB70:
-        return cv.size >= 24 && read_pdb70(dump, m, cv);
+        return cv.size >= 24 && read_pdb70(dump, module, cv);
     case CV_PDB20:
-        return cv.size >= 16 && read_pdb20(dump, m, cv);
+        return cv.size >= 16 && read_pdb20(dump, module, cv);
     case CV_ELF:
-        return read_build_id(dump, m, cv);
+        return read_build_id(dump, module, cv);
     default:
         return true;
     }
@@ -158,7 +159,7 @@ static bool read_ids(struct minidump *dump, struct minidump_module *m,
 
 /* VS_FIXEDFILEINFO; in dumps of Linux each word is a number. */
 static void read_version(const struct minidump *dump,
-                         struct minidump_module *m, const uint8_t *p)
+                         struct minidump_module *module, const uint8_t *p)
 {
     uint32_t high = get32(dump, p + 8), low = get32(dump, p + 12);
 
@@ -168,25 +169,25 @@ static void read_version(const struct minidump *dump,
     }
     if (dump->os == MINIDUMP_WINDOWS || dump->os == MINIDUMP_MACOS ||
         dump->os == MINIDUMP_IOS) {
-        snprintf(m->version, sizeof(m->version), "%u.%u.%u.%u", high >> 16,
-                 high & 0xffff, low >> 16, low & 0xffff);
+        snprintf(module->version, sizeof(module->version), "%u.%u.%u.%u",
+                 high >> 16, high & 0xffff, low >> 16, low & 0xffff);
     } else {
-        snprintf(m->version, sizeof(m->version), "%u.%u.%u.%u", high, low,
-                 get32(dump, p + 16), get32(dump, p + 20));
+        snprintf(module->version, sizeof(module->version), "%u.%u.%u.%u", high,
+                 low, get32(dump, p + 16), get32(dump, p + 20));
     }
 }
 
-static bool read_module(struct minidump *dump, struct minidump_module *m,
+static bool read_module(struct minidump *dump, struct minidump_module *module,
                         const uint8_t *p)
 {
-    memset(m, 0, sizeof(*m));
-    m->base = get64(dump, p);
-    m->size = get32(dump, p + 8);
-    m->checksum = get32(dump, p + 12);
-    m->time = get32(dump, p + 16);
-    m->code_file = bytes_string(dump, get32(dump, p + 20));
-    read_version(dump, m, p + 24);
-    return m->code_file != NULL && read_ids(dump, m, p + 76);
+    memset(module, 0, sizeof(*module));
+    module->base = get64(dump, p);
+    module->size = get32(dump, p + 8);
+    module->checksum = get32(dump, p + 12);
+    module->time = get32(dump, p + 16);
+    module->code_file = bytes_string(dump, get32(dump, p + 20));
+    read_version(dump, module, p + 24);
+    return module->code_file != NULL && read_ids(dump, module, p + 76);
 }
 
 static int compare_modules(const void *a, const void *b)
@@ -206,16 +207,17 @@ static int compare_modules(const void *a, const void *b)
 static void sort_modules(struct minidump *dump, size_t count)
 {
     size_t i, n = 0;
-    struct minidump_module *m = dump->modules;
+    struct minidump_module *module = dump->modules;
 
-    qsort(m, count, sizeof(*m), compare_modules);
+    qsort(module, count, sizeof(*module), compare_modules);
     for (i = 0; i < count; i++) {
-        if (n > 0 && m[i].base - m[n - 1].base < m[n - 1].size) {
+        if (n > 0 &&
+            module[i].base - module[n - 1].base < module[n - 1].size) {
             continue;
         }
-        m[n] = m[i];
-        dump->ranges[n].base = m[n].base;
-        dump->ranges[n].size = m[n].size;
+        module[n] = module[i];
+        dump->ranges[n].base = module[n].base;
+        dump->ranges[n].size = module[n].size;
         n++;
     }
     dump->num_modules = n;
@@ -238,13 +240,14 @@ bool modules_read(struct minidump *dump)
         return false;
     }
     for (i = 0; i < count; i++, p += ENTRY) {
-        struct minidump_module *m = &dump->modules[n];
+        struct minidump_module *module = &dump->modules[n];
 
-        if (!read_module(dump, m, p)) {
+        if (!read_module(dump, module, p)) {
             return true; /* the crate gives the whole list up, too */
         }
-        m->number = (uint32_t)i;
-        if (m->size > 0 && m->base + (m->size - 1) >= m->base) {
+        module->number = (uint32_t)i;
+        if (module->size > 0 &&
+            module->base + (module->size - 1) >= module->base) {
             n++;
         }
     }

@@ -78,145 +78,153 @@ struct firefox_document {
     bool has_tables;
 };
 
-static uint32_t size_of(const struct firefox_document *d, uint32_t array)
+static uint32_t size_of(const struct firefox_document *firefox, uint32_t array)
 {
-    return d->json.values[array].type == JSON_ARRAY
-               ? d->json.values[array].size
+    return firefox->json.values[array].type == JSON_ARRAY
+               ? firefox->json.values[array].size
                : 0;
 }
 
 /* An item of an array of numbers, strings and nulls, which have no items. */
-static uint32_t array_item(const struct firefox_document *d, uint32_t array,
-                           uint64_t i)
+static uint32_t array_item(const struct firefox_document *firefox,
+                           uint32_t array, uint64_t i)
 {
-    return array != 0 && i < size_of(d, array) ? array + 1 + (uint32_t)i : 0;
+    return array != 0 && i < size_of(firefox, array) ? array + 1 + (uint32_t)i
+                                                     : 0;
 }
 
 /* An item as a number.  Returns false if it is none, or negative. */
-static bool number_at(const struct firefox_document *d, uint32_t array,
+static bool number_at(const struct firefox_document *firefox, uint32_t array,
                       uint64_t i, uint64_t *number)
 {
-    uint32_t value = array_item(d, array, i);
+    uint32_t value = array_item(firefox, array, i);
 
-    return value != 0 && json_integer(&d->json, value, number) ==
+    return value != 0 && json_integer(&firefox->json, value, number) ==
                              JSON_INTEGER_POSITIVE;
 }
 
 /* An array of which each item is one value, or 0. */
-static uint32_t flat_index(const struct firefox_document *d, uint32_t object,
-                           const char *name)
+static uint32_t flat_index(const struct firefox_document *firefox,
+                           uint32_t object, const char *name)
 {
-    uint32_t array = json_member(&d->json, object, name);
+    uint32_t array = json_member(&firefox->json, object, name);
 
-    return array != 0 && d->json.values[array].type == JSON_ARRAY &&
-                   d->json.values[array].end ==
-                       array + 1 + d->json.values[array].size
+    return array != 0 && firefox->json.values[array].type == JSON_ARRAY &&
+                   firefox->json.values[array].end ==
+                       array + 1 + firefox->json.values[array].size
                ? array
                : 0;
 }
 
-static bool is_address(const struct firefox_document *d, uint32_t value)
+static bool is_address(const struct firefox_document *firefox, uint32_t value)
 {
-    return value != 0 && d->json.values[value].type == JSON_STRING &&
-           d->json.values[value].size > 2 &&
-           memcmp(json_text(&d->json, value), "0x", 2) == 0;
+    return value != 0 && firefox->json.values[value].type == JSON_STRING &&
+           firefox->json.values[value].size > 2 &&
+           memcmp(json_text(&firefox->json, value), "0x", 2) == 0;
 }
 
-static bool library_of(const struct firefox_document *d,
-                       const struct firefox_tables *t, uint32_t frame,
+static bool library_of(const struct firefox_document *firefox,
+                       const struct firefox_tables *tables, uint32_t frame,
                        uint64_t function, uint64_t *library)
 {
     uint64_t resource, flags;
 
-    if (t->frame_library == 0) {
-        return number_at(d, t->function_resource, function, &resource) &&
-               number_at(d, t->resource_library, resource, library);
+    if (tables->frame_library == 0) {
+        return number_at(firefox, tables->function_resource, function,
+                         &resource) &&
+               number_at(firefox, tables->resource_library, resource, library);
     }
-    return (t->frame_flags == 0 ||
-            (number_at(d, t->frame_flags, frame, &flags) &&
+    return (tables->frame_flags == 0 ||
+            (number_at(firefox, tables->frame_flags, frame, &flags) &&
              (flags & FRAME_HAS_ADDRESS) != 0)) &&
-           number_at(d, t->frame_library, frame, library);
+           number_at(firefox, tables->frame_library, frame, library);
 }
 
-static void take_frame(struct firefox_document *d, struct firefox_tables *t,
-                       uint32_t frame, frame_fn *fn, void *arg)
+static void take_frame(struct firefox_document *firefox,
+                       struct firefox_tables *tables, uint32_t frame,
+                       frame_fn *fn, void *arg)
 {
     uint64_t function, address, library, name;
 
-    if (number_at(d, t->frame_function, frame, &function) &&
-        number_at(d, t->frame_address, frame, &address) &&
-        library_of(d, t, frame, function, &library) &&
-        number_at(d, t->function_name, function, &name) &&
-        function < size_of(d, t->function_name) && name < t->nstrings &&
-        !t->is_named[function] &&
-        is_address(d, array_item(d, t->strings, (uint32_t)name))) {
-        t->is_named[function] = 1;
-        fn(arg, t, library <= UINT32_MAX ? (uint32_t)library : UINT32_MAX,
+    if (number_at(firefox, tables->frame_function, frame, &function) &&
+        number_at(firefox, tables->frame_address, frame, &address) &&
+        library_of(firefox, tables, frame, function, &library) &&
+        number_at(firefox, tables->function_name, function, &name) &&
+        function < size_of(firefox, tables->function_name) &&
+        name < tables->nstrings && !tables->is_named[function] &&
+        is_address(firefox,
+                   array_item(firefox, tables->strings, (uint32_t)name))) {
+        tables->is_named[function] = 1;
+        fn(arg, tables, library <= UINT32_MAX ? (uint32_t)library : UINT32_MAX,
            address, (uint32_t)function, frame);
     }
 }
 
 /* strings: those of all threads, or 0 */
-static void take_tables(struct firefox_document *d, uint32_t object,
+static void take_tables(struct firefox_document *firefox, uint32_t object,
                         uint32_t strings, frame_fn *fn, void *arg)
 {
-    const struct json *json = &d->json;
+    const struct json *json = &firefox->json;
     uint32_t functions = json_member(json, object, "funcTable");
     uint32_t frames = json_member(json, object, "frameTable");
     uint32_t resources = json_member(json, object, "resourceTable"), i;
-    struct firefox_tables t = {.strings = strings};
+    struct firefox_tables tables = {.strings = strings};
 
     if (strings == 0) {
-        t.strings = flat_index(d, object, "stringArray");
+        tables.strings = flat_index(firefox, object, "stringArray");
     }
 
-    if (functions == 0 || frames == 0 || resources == 0 || t.strings == 0) {
+    if (functions == 0 || frames == 0 || resources == 0 ||
+        tables.strings == 0) {
         return;
     }
-    t.nstrings = size_of(d, t.strings);
-    t.function_name = flat_index(d, functions, "name");
-    t.function_resource = flat_index(d, functions, "resource");
-    t.function_file = flat_index(d, functions, "fileName");
-    t.function_source = flat_index(d, functions, "source");
-    t.function_flags = flat_index(d, functions, "flags");
-    t.frame_function = flat_index(d, frames, "func");
-    t.frame_address = flat_index(d, frames, "address");
-    t.frame_line = flat_index(d, frames, "line");
-    t.frame_library = flat_index(d, frames, "lib");
-    t.frame_flags = flat_index(d, frames, "flags");
-    t.resource_library = flat_index(d, resources, "lib");
-    t.libraries = json_member(json, 0, "libs");
-    if (t.function_name == 0 || t.frame_address == 0 || t.libraries == 0) {
+    tables.nstrings = size_of(firefox, tables.strings);
+    tables.function_name = flat_index(firefox, functions, "name");
+    tables.function_resource = flat_index(firefox, functions, "resource");
+    tables.function_file = flat_index(firefox, functions, "fileName");
+    tables.function_source = flat_index(firefox, functions, "source");
+    tables.function_flags = flat_index(firefox, functions, "flags");
+    tables.frame_function = flat_index(firefox, frames, "func");
+    tables.frame_address = flat_index(firefox, frames, "address");
+    tables.frame_line = flat_index(firefox, frames, "line");
+    tables.frame_library = flat_index(firefox, frames, "lib");
+    tables.frame_flags = flat_index(firefox, frames, "flags");
+    tables.resource_library = flat_index(firefox, resources, "lib");
+    tables.libraries = json_member(json, 0, "libs");
+    if (tables.function_name == 0 || tables.frame_address == 0 ||
+        tables.libraries == 0) {
         return;
     }
-    d->has_tables = true;
-    t.is_named = calloc(size_of(d, t.function_name) + 1, 1);
-    d->is_without_memory |= t.is_named == NULL;
-    for (i = 0; t.is_named != NULL && i < size_of(d, t.frame_address); i++) {
-        take_frame(d, &t, i, fn, arg);
+    firefox->has_tables = true;
+    tables.is_named = calloc(size_of(firefox, tables.function_name) + 1, 1);
+    firefox->is_without_memory |= tables.is_named == NULL;
+    for (i = 0;
+         tables.is_named != NULL && i < size_of(firefox, tables.frame_address);
+         i++) {
+        take_frame(firefox, &tables, i, fn, arg);
     }
-    free(t.is_named);
+    free(tables.is_named);
 }
 
 /* ended: of the tables whose strings are this array. */
-static void take_all(struct firefox_document *d, frame_fn *fn, void *arg,
+static void take_all(struct firefox_document *firefox, frame_fn *fn, void *arg,
                      void (*ended)(void *arg, uint32_t strings))
 {
-    uint32_t shared = json_member(&d->json, 0, "shared");
-    uint32_t threads = json_member(&d->json, 0, "threads"), i, value;
+    uint32_t shared = json_member(&firefox->json, 0, "shared");
+    uint32_t threads = json_member(&firefox->json, 0, "threads"), i, value;
     uint32_t strings =
-        shared != 0 ? flat_index(d, shared, "stringArray") : 0;
+        shared != 0 ? flat_index(firefox, shared, "stringArray") : 0;
 
     if (strings != 0) {
-        take_tables(d, shared, strings, fn, arg);
+        take_tables(firefox, shared, strings, fn, arg);
     }
-    for (i = 0, value = threads + 1; threads != 0 && i < size_of(d, threads);
-         i++) {
-        take_tables(d, value, strings, fn, arg);
+    for (i = 0, value = threads + 1;
+         threads != 0 && i < size_of(firefox, threads); i++) {
+        take_tables(firefox, value, strings, fn, arg);
         if (ended != NULL && strings == 0) {
-            ended(arg, flat_index(d, value, "stringArray"));
+            ended(arg, flat_index(firefox, value, "stringArray"));
         }
-        value = d->json.values[value].end;
+        value = firefox->json.values[value].end;
     }
     if (ended != NULL && strings != 0) {
         ended(arg, strings);
@@ -224,21 +232,22 @@ static void take_all(struct firefox_document *d, frame_fn *fn, void *arg,
 }
 
 /* Returns false with the error, or without memory. */
-static bool open_document(struct firefox_document *d,
+static bool open_document(struct firefox_document *firefox,
                           const struct profile *profile,
                           char error[PROFILE_ERROR])
 {
     struct json_error wrong = {0};
     size_t n;
 
-    d->text = malloc(profile->size + 1);
-    if (d->text == NULL) {
-        d->is_without_memory = true;
+    firefox->text = malloc(profile->size + 1);
+    if (firefox->text == NULL) {
+        firefox->is_without_memory = true;
         return false;
     }
-    memcpy(d->text, profile->data, profile->size);
-    n = json_read(&d->json, d->text, profile->size, profile->size, &wrong);
-    d->is_without_memory = wrong.out_of_memory;
+    memcpy(firefox->text, profile->data, profile->size);
+    n = json_read(&firefox->json, firefox->text, profile->size, profile->size,
+                  &wrong);
+    firefox->is_without_memory = wrong.out_of_memory;
     if (n == 0) {
         return profile_fail(error,
                             "the JSON of the profile is damaged: %s at line "
@@ -251,35 +260,37 @@ static bool open_document(struct firefox_document *d,
                         "file goes on", n);
 }
 
-static void close_document(struct firefox_document *d)
+static void close_document(struct firefox_document *firefox)
 {
-    json_free(&d->json);
-    free(d->text);
-    free(d->modules);
+    json_free(&firefox->json);
+    free(firefox->text);
+    free(firefox->modules);
 }
 
 /* reading ------------------------------------------------------------------ */
 
-static struct symc_string text_of(const struct firefox_document *d,
+static struct symc_string text_of(const struct firefox_document *firefox,
                                   uint32_t object, const char *name)
 {
-    uint32_t value = object != 0 ? json_member(&d->json, object, name) : 0;
+    uint32_t value =
+        object != 0 ? json_member(&firefox->json, object, name) : 0;
 
-    return value != 0 && d->json.values[value].type == JSON_STRING
-               ? (struct symc_string){json_text(&d->json, value),
-                                      d->json.values[value].size}
+    return value != 0 && firefox->json.values[value].type == JSON_STRING
+               ? (struct symc_string){json_text(&firefox->json, value),
+                                      firefox->json.values[value].size}
                : (struct symc_string){"", 0};
 }
 
 /* Returns PROFILE_NONE if the library has no id, or without memory. */
-static uint32_t module_of(const struct firefox_document *d, uint32_t library)
+static uint32_t module_of(const struct firefox_document *firefox,
+                          uint32_t library)
 {
-    struct symc_string id = text_of(d, library, "breakpadId");
-    struct symc_string name = text_of(d, library, "debugName");
-    struct symc_string code = text_of(d, library, "codeId");
+    struct symc_string id = text_of(firefox, library, "breakpadId");
+    struct symc_string name = text_of(firefox, library, "debugName");
+    struct symc_string code = text_of(firefox, library, "codeId");
 
     return profile_is_hex(&id, 0, 20) || id.size == 33
-               ? profile_add_module(d->profile, "", &id, &name,
+               ? profile_add_module(firefox->profile, "", &id, &name,
                                     profile_is_hex(&code, 2, 64) ? &code
                                                                  : NULL)
                : PROFILE_NONE;
@@ -291,43 +302,44 @@ static void add_frame(void *arg, const struct firefox_tables *tables,
                       uint32_t library, uint64_t address, uint32_t function,
                       uint32_t frame)
 {
-    struct firefox_document *d = arg;
+    struct firefox_document *firefox = arg;
 
-    profile_add_place(d->profile,
-                      library < size_of(d, tables->libraries)
-                          ? d->modules[library]
+    profile_add_place(firefox->profile,
+                      library < size_of(firefox, tables->libraries)
+                          ? firefox->modules[library]
                           : PROFILE_NONE,
                       address, PROFILE_REACHES);
 }
 
 /* Returns false without memory. */
-static bool find_modules(struct firefox_document *d)
+static bool find_modules(struct firefox_document *firefox)
 {
-    uint32_t array = json_member(&d->json, 0, "libs"), value = array + 1, i;
-    uint32_t n = array != 0 ? size_of(d, array) : 0;
+    uint32_t array = json_member(&firefox->json, 0, "libs"), value = array + 1,
+             i;
+    uint32_t n = array != 0 ? size_of(firefox, array) : 0;
 
-    d->modules = calloc((size_t)n + 1, sizeof(d->modules[0]));
-    for (i = 0; d->modules != NULL && i < n; i++) {
-        d->modules[i] = module_of(d, value);
-        value = d->json.values[value].end;
+    firefox->modules = calloc((size_t)n + 1, sizeof(firefox->modules[0]));
+    for (i = 0; firefox->modules != NULL && i < n; i++) {
+        firefox->modules[i] = module_of(firefox, value);
+        value = firefox->json.values[value].end;
     }
-    return d->modules != NULL;
+    return firefox->modules != NULL;
 }
 
 bool firefox_read(struct profile *profile, char error[PROFILE_ERROR])
 {
-    struct firefox_document d = {.profile = profile};
-    bool is_read = open_document(&d, profile, error);
+    struct firefox_document firefox = {.profile = profile};
+    bool is_read = open_document(&firefox, profile, error);
 
-    if (is_read && !find_modules(&d)) {
-        d.is_without_memory = true;
+    if (is_read && !find_modules(&firefox)) {
+        firefox.is_without_memory = true;
     } else if (is_read) {
-        take_all(&d, add_frame, &d, NULL);
+        take_all(&firefox, add_frame, &firefox, NULL);
     }
-    profile->is_without_memory |= d.is_without_memory;
-    close_document(&d);
+    profile->is_without_memory |= firefox.is_without_memory;
+    close_document(&firefox);
     return is_read &&
-           (d.has_tables ||
+           (firefox.has_tables ||
             profile_fail(error, "this JSON has no \"libs\" and no tables of "
                                 "frames, as processed profiles of the Firefox "
                                 "Profiler have"));
@@ -352,85 +364,88 @@ struct firefox_writer {
     bool has_failed;
 };
 
-static void add_edit(struct firefox_writer *w, size_t at, size_t size,
+static void add_edit(struct firefox_writer *writer, size_t at, size_t size,
                      const char *text, size_t text_size)
 {
-    if (array_need(&w->edits.list, &w->edits.room, w->edits.n + 1,
-                   sizeof(w->edits.list[0])) != 0) {
-        w->has_failed = true;
+    if (array_need(&writer->edits.list, &writer->edits.room,
+                   writer->edits.n + 1, sizeof(writer->edits.list[0])) != 0) {
+        writer->has_failed = true;
         return;
     }
-    w->edits.list[w->edits.n++] =
-        (struct firefox_edit){at, size, w->edits.texts.size, text_size};
-    profile_put(&w->edits.texts, text, text_size);
+    writer->edits.list[writer->edits.n++] =
+        (struct firefox_edit){at, size, writer->edits.texts.size, text_size};
+    profile_put(&writer->edits.texts, text, text_size);
 }
 
 /* A number or null gets another value. */
-static void put_value(struct firefox_writer *w, uint32_t value,
+static void put_value(struct firefox_writer *writer, uint32_t value,
                       uint32_t number)
 {
-    const struct json_value *v = &w->d.json.values[value];
+    const struct json_value *v = &writer->d.json.values[value];
     char text[16];
     int n = snprintf(text, sizeof(text), "%u", number);
 
     if (v->type == JSON_NULL) {
-        add_edit(w, v->at, 4, text, (size_t)n);
+        add_edit(writer, v->at, 4, text, (size_t)n);
     } else if (v->type == JSON_NUMBER) {
-        add_edit(w, v->at, v->size, text, (size_t)n);
+        add_edit(writer, v->at, v->size, text, (size_t)n);
     }
 }
 
 /* The place of a name in the array of strings. */
-static uint32_t string_of(struct firefox_writer *w,
+static uint32_t string_of(struct firefox_writer *writer,
                           const struct firefox_tables *tables, uint32_t name)
 {
-    struct symc_string text = profile_name(w->profile, name);
+    struct symc_string text = profile_name(writer->profile, name);
 
-    if (w->strings[name] == 0) {
-        w->names.has_member = tables->nstrings + w->added > 0;
-        json_write_string(&w->names, text.data, text.size);
-        w->strings[name] = tables->nstrings + w->added++ + 1;
+    if (writer->strings[name] == 0) {
+        writer->names.has_member = tables->nstrings + writer->added > 0;
+        json_write_string(&writer->names, text.data, text.size);
+        writer->strings[name] = tables->nstrings + writer->added++ + 1;
     }
-    return w->strings[name] - 1;
+    return writer->strings[name] - 1;
 }
 
-static void put_flag(struct firefox_writer *w, uint32_t flags, uint64_t i,
+static void put_flag(struct firefox_writer *writer, uint32_t flags, uint64_t i,
                      uint32_t flag)
 {
     uint64_t number;
 
-    if (number_at(&w->d, flags, i, &number) && number <= UINT32_MAX) {
-        put_value(w, array_item(&w->d, flags, i), (uint32_t)number | flag);
+    if (number_at(&writer->d, flags, i, &number) && number <= UINT32_MAX) {
+        put_value(writer, array_item(&writer->d, flags, i),
+                  (uint32_t)number | flag);
     }
 }
 
 /* The row of a file in the table of sources. */
-static uint32_t row_of(struct firefox_writer *w,
+static uint32_t row_of(struct firefox_writer *writer,
                        const struct firefox_tables *tables, uint32_t name)
 {
-    if (w->rows[name] == 0) {
-        w->files[w->nfiles++] = string_of(w, tables, name);
-        w->rows[name] =
-            size_of(&w->d, flat_index(&w->d, w->sources, "filename")) +
-            w->nfiles;
+    if (writer->rows[name] == 0) {
+        writer->files[writer->nfiles++] = string_of(writer, tables, name);
+        writer->rows[name] =
+            size_of(&writer->d,
+                    flat_index(&writer->d, writer->sources, "filename")) +
+            writer->nfiles;
     }
-    return w->rows[name] - 1;
+    return writer->rows[name] - 1;
 }
 
-static void put_file(struct firefox_writer *w,
+static void put_file(struct firefox_writer *writer,
                      const struct firefox_tables *tables, uint32_t function,
                      uint32_t name)
 {
-    uint32_t value = array_item(&w->d, tables->function_file, function);
+    uint32_t value = array_item(&writer->d, tables->function_file, function);
 
     if (value != 0) {
-        put_value(w, value, string_of(w, tables, name));
+        put_value(writer, value, string_of(writer, tables, name));
         return;
     }
-    value = array_item(&w->d, tables->function_source, function);
-    if (value != 0 && w->sources != 0) {
-        put_value(w, value, row_of(w, tables, name));
-        put_flag(w, tables->function_flags, function, FUNCTION_HAS_SOURCE);
+    value = array_item(&writer->d, tables->function_source, function);
+    if (value != 0 && writer->sources != 0) {
+        put_value(writer, value, row_of(writer, tables, name));
+        put_flag(writer, tables->function_flags, function,
+                 FUNCTION_HAS_SOURCE);
     }
 }
 
@@ -438,47 +453,48 @@ static void name_frame(void *arg, const struct firefox_tables *tables,
                        uint32_t library, uint64_t address, uint32_t function,
                        uint32_t frame)
 {
-    struct firefox_writer *w = arg;
-    const struct profile_place *place = &w->profile->places[w->place++];
+    struct firefox_writer *writer = arg;
+    const struct profile_place *place =
+        &writer->profile->places[writer->place++];
     const uint32_t *numbers;
     uint32_t value;
 
     if (place->count == 0) {
         return;
     }
-    numbers = w->profile->frames + place->first;
-    put_value(w, array_item(&w->d, tables->function_name, function),
-              string_of(w, tables, numbers[0]));
+    numbers = writer->profile->frames + place->first;
+    put_value(writer, array_item(&writer->d, tables->function_name, function),
+              string_of(writer, tables, numbers[0]));
     if (numbers[1] != 0) {
-        put_file(w, tables, function, numbers[1]);
+        put_file(writer, tables, function, numbers[1]);
     }
-    value = array_item(&w->d, tables->frame_line, frame);
+    value = array_item(&writer->d, tables->frame_line, frame);
     if (value != 0 && numbers[2] != 0) {
-        put_value(w, value, numbers[2]);
-        put_flag(w, tables->frame_flags, frame, FRAME_HAS_LINE);
+        put_value(writer, value, numbers[2]);
+        put_flag(writer, tables->frame_flags, frame, FRAME_HAS_LINE);
     }
 }
 
 /* Where an array of flat_index() ends, in the text as it was. */
-static size_t end_of_array(const struct firefox_document *d,
+static size_t end_of_array(const struct firefox_document *firefox,
                            const uint8_t *text, uint32_t array)
 {
-    uint32_t n = size_of(d, array);
+    uint32_t n = size_of(firefox, array);
     size_t at;
 
     if (n == 0) {
-        at = d->json.values[array].at;
+        at = firefox->json.values[array].at;
         return at + 1;
     }
-    at = d->json.values[array + n].at;
-    switch (d->json.values[array + n].type) {
+    at = firefox->json.values[array + n].at;
+    switch (firefox->json.values[array + n].type) {
     case JSON_NULL:
     case JSON_TRUE:
         return at + 4;
     case JSON_FALSE:
         return at + 5;
     case JSON_NUMBER:
-        return at + d->json.values[array + n].size;
+        return at + firefox->json.values[array + n].size;
     case JSON_ARRAY: /* an empty one */
     case JSON_OBJECT:
         return at + strcspn((const char *)text + at, "]}") + 1;
@@ -492,38 +508,39 @@ static size_t end_of_array(const struct firefox_document *d,
 }
 
 /* Adds what is in names to an array. */
-static void end_array(struct firefox_writer *w, uint32_t array)
+static void end_array(struct firefox_writer *writer, uint32_t array)
 {
-    add_edit(w, end_of_array(&w->d, w->profile->data, array), 0,
-             w->names.data, w->names.size);
-    w->has_failed |= w->names.has_failed;
-    json_write_reset(&w->names);
+    add_edit(writer, end_of_array(&writer->d, writer->profile->data, array), 0,
+             writer->names.data, writer->names.size);
+    writer->has_failed |= writer->names.has_failed;
+    json_write_reset(&writer->names);
 }
 
 static void end_strings(void *arg, uint32_t strings)
 {
-    struct firefox_writer *w = arg;
+    struct firefox_writer *writer = arg;
 
-    if (w->added > 0) {
-        end_array(w, strings);
-        memset(w->strings, 0, w->nstrings * sizeof(w->strings[0]));
-        w->added = 0;
+    if (writer->added > 0) {
+        end_array(writer, strings);
+        memset(writer->strings, 0,
+               writer->nstrings * sizeof(writer->strings[0]));
+        writer->added = 0;
     }
 }
 
 /* The table of sources, all columns of which can get more rows; 0: there is
  * none. */
-static uint32_t find_sources(const struct firefox_document *d)
+static uint32_t find_sources(const struct firefox_document *firefox)
 {
-    const struct json_value *values = d->json.values;
-    uint32_t shared = json_member(&d->json, 0, "shared"), i;
+    const struct json_value *values = firefox->json.values;
+    uint32_t shared = json_member(&firefox->json, 0, "shared"), i;
     uint32_t sources =
-        shared != 0 ? json_member(&d->json, shared, "sources") : 0;
+        shared != 0 ? json_member(&firefox->json, shared, "sources") : 0;
     uint32_t column = sources + 2;
 
     if (sources == 0 || values[sources].size > SOURCE_COLUMNS ||
-        flat_index(d, sources, "filename") == 0 ||
-        flat_index(d, shared, "stringArray") == 0) {
+        flat_index(firefox, sources, "filename") == 0 ||
+        flat_index(firefox, shared, "stringArray") == 0) {
         return 0;
     }
     for (i = 0; i < values[sources].size; i++) {
@@ -537,45 +554,48 @@ static uint32_t find_sources(const struct firefox_document *d)
 }
 
 /* The rows that were added to the table of sources. */
-static void end_sources(struct firefox_writer *w)
+static void end_sources(struct firefox_writer *writer)
 {
-    const struct json *json = &w->d.json;
-    uint32_t column = w->sources + 2, n, i, k;
+    const struct json *json = &writer->d.json;
+    uint32_t column = writer->sources + 2, n, i, k;
     bool is_file, is_start;
 
-    for (i = 0; w->nfiles > 0 && i < json->values[w->sources].size; i++) {
+    for (i = 0; writer->nfiles > 0 && i < json->values[writer->sources].size;
+         i++) {
         is_file = json_is(json, column - 1, "filename");
         is_start = json_is(json, column - 1, "startLine") ||
                    json_is(json, column - 1, "startColumn");
-        n = size_of(&w->d, column);
-        w->names.has_member = n > 0;
+        n = size_of(&writer->d, column);
+        writer->names.has_member = n > 0;
         if (json_is(json, column - 1, "length")) {
-            n = size_of(&w->d, flat_index(&w->d, w->sources, "filename"));
-            put_value(w, column, n + w->nfiles);
+            n = size_of(&writer->d,
+                        flat_index(&writer->d, writer->sources, "filename"));
+            put_value(writer, column, n + writer->nfiles);
         } else if (json->values[column].type == JSON_ARRAY) {
-            for (k = 0; k < w->nfiles; k++) {
+            for (k = 0; k < writer->nfiles; k++) {
                 if (is_file || is_start) {
-                    json_write_number(&w->names, is_file ? w->files[k] : 1);
+                    json_write_number(&writer->names,
+                                      is_file ? writer->files[k] : 1);
                 } else {
-                    json_write_raw(&w->names, "null", 4);
+                    json_write_raw(&writer->names, "null", 4);
                 }
             }
-            end_array(w, column);
+            end_array(writer, column);
         }
         column = json->values[column].end + 1;
     }
 }
 
 /* Otherwise the Firefox Profiler asks for the names again. */
-static void mark_symbolicated(struct firefox_writer *w)
+static void mark_symbolicated(struct firefox_writer *writer)
 {
-    const struct json *json = &w->d.json;
+    const struct json *json = &writer->d.json;
     uint32_t meta = json_member(json, 0, "meta");
     uint32_t value = meta != 0 ? json_member(json, meta, "symbolicated") : 0;
 
-    if (w->edits.n > 0 && value != 0 &&
+    if (writer->edits.n > 0 && value != 0 &&
         json->values[value].type == JSON_FALSE) {
-        add_edit(w, json->values[value].at, strlen("false"), "true",
+        add_edit(writer, json->values[value].at, strlen("false"), "true",
                  strlen("true"));
     }
 }
@@ -587,50 +607,51 @@ static int compare_libs(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void put_edits(struct firefox_writer *w, struct profile_output *out)
+static void put_edits(struct firefox_writer *writer,
+                      struct profile_output *out)
 {
-    const struct firefox_edit *edit = w->edits.list;
-    const uint8_t *data = w->profile->data;
+    const struct firefox_edit *edit = writer->edits.list;
+    const uint8_t *data = writer->profile->data;
     size_t at = 0, i;
 
-    if (w->edits.n > 0) {
-        qsort(w->edits.list, w->edits.n, sizeof(w->edits.list[0]),
-              compare_libs);
+    if (writer->edits.n > 0) {
+        qsort(writer->edits.list, writer->edits.n,
+              sizeof(writer->edits.list[0]), compare_libs);
     }
-    for (i = 0; i < w->edits.n; i++, edit++) {
+    for (i = 0; i < writer->edits.n; i++, edit++) {
         if (edit->at >= at) { /* a line may be set once */
             profile_put(out, data + at, edit->at - at);
-            profile_put(out, w->edits.texts.data + edit->text,
+            profile_put(out, writer->edits.texts.data + edit->text,
                         edit->text_size);
             at = edit->at + edit->size;
         }
     }
-    profile_put(out, data + at, w->profile->size - at);
+    profile_put(out, data + at, writer->profile->size - at);
 }
 
 void firefox_write(const struct profile *profile, struct profile_output *out)
 {
-    struct firefox_writer w = {.profile = profile,
-                               .nstrings = profile->resolver->names.count + 1};
+    struct firefox_writer writer = {
+        .profile = profile, .nstrings = profile->resolver->names.count + 1};
     char error[PROFILE_ERROR]; /* it was read before */
 
-    w.strings = calloc(w.nstrings, 3 * sizeof(w.strings[0]));
-    if (w.strings != NULL && open_document(&w.d, profile, error)) {
-        w.rows = w.strings + w.nstrings;
-        w.files = w.rows + w.nstrings;
-        w.sources = find_sources(&w.d);
-        take_all(&w.d, name_frame, &w, end_strings);
-        end_sources(&w);
-        mark_symbolicated(&w);
-        put_edits(&w, out);
+    writer.strings = calloc(writer.nstrings, 3 * sizeof(writer.strings[0]));
+    if (writer.strings != NULL && open_document(&writer.d, profile, error)) {
+        writer.rows = writer.strings + writer.nstrings;
+        writer.files = writer.rows + writer.nstrings;
+        writer.sources = find_sources(&writer.d);
+        take_all(&writer.d, name_frame, &writer, end_strings);
+        end_sources(&writer);
+        mark_symbolicated(&writer);
+        put_edits(&writer, out);
     } else {
-        w.has_failed = true;
+        writer.has_failed = true;
     }
-    out->has_failed |= w.has_failed || w.edits.texts.has_failed ||
-                       w.d.is_without_memory;
-    close_document(&w.d);
-    free(w.strings);
-    free(w.names.data);
-    free(w.edits.list);
-    free(w.edits.texts.data);
+    out->has_failed |= writer.has_failed || writer.edits.texts.has_failed ||
+                       writer.d.is_without_memory;
+    close_document(&writer.d);
+    free(writer.strings);
+    free(writer.names.data);
+    free(writer.edits.list);
+    free(writer.edits.texts.data);
 }

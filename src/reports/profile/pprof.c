@@ -222,26 +222,27 @@ static void read_mapping_field(const struct pprof_document *pprof,
                                struct symc_string *build,
                                struct symc_string *hash)
 {
-    const struct pprof_layout *l = pprof->layout;
+    const struct pprof_layout *layout = pprof->layout;
     uint64_t place;
 
-    if (f->number == l->mapping.attributes && f->is_bytes) {
+    if (f->number == layout->mapping.attributes && f->is_bytes) {
         while (protobuf_number(&f->bytes, &place)) {
             read_mapping_attribute(pprof, place, build, hash);
         }
-    } else if (f->number == l->mapping.attributes) {
+    } else if (f->number == layout->mapping.attributes) {
         read_mapping_attribute(pprof, f->value, build, hash);
-    } else if (f->number == l->mapping.id) {
+    } else if (f->number == layout->mapping.id) {
         *id = f->value;
-    } else if (f->number == l->mapping.start) {
+    } else if (f->number == layout->mapping.start) {
         mapping->start = f->value;
-    } else if (f->number == l->mapping.limit) {
+    } else if (f->number == layout->mapping.limit) {
         mapping->limit = f->value;
-    } else if (f->number == l->mapping.offset) {
+    } else if (f->number == layout->mapping.offset) {
         mapping->offset = f->value;
-    } else if (f->number == l->mapping.path) {
+    } else if (f->number == layout->mapping.path) {
         mapping->path = string_at(pprof, f->value);
-    } else if (f->number == l->mapping.build && l->mapping.build != 0) {
+    } else if (f->number == layout->mapping.build &&
+               layout->mapping.build != 0) {
         *build = string_at(pprof, f->value);
     }
 }
@@ -309,18 +310,18 @@ static void read_mappings(struct profile *profile,
 static size_t read_location(const struct pprof_document *pprof,
                             struct protobuf message, uint64_t *address)
 {
-    const struct pprof_layout *l = pprof->layout;
+    const struct pprof_layout *layout = pprof->layout;
     bool has_lines = false;
     struct protobuf_field f;
-    size_t mapping = l->mapping.id == 0 ? 0 : SIZE_MAX;
+    size_t mapping = layout->mapping.id == 0 ? 0 : SIZE_MAX;
 
     *address = 0;
     while (protobuf_next(&message, &f)) {
-        if (f.number == l->location.mapping) {
+        if (f.number == layout->location.mapping) {
             mapping = find_mapping(pprof, f.value);
-        } else if (f.number == l->location.address) {
+        } else if (f.number == layout->location.address) {
             *address = f.value;
-        } else if (f.number == l->location.lines) {
+        } else if (f.number == layout->location.lines) {
             has_lines = true;
         }
     }
@@ -569,29 +570,29 @@ static void put_additions(const struct profile *profile,
                           struct profile_output *out)
 {
     struct profile_output function = {0};
-    const struct pprof_layout *l = pprof->layout;
+    const struct pprof_layout *layout = pprof->layout;
     struct symc_string name;
     uint64_t text = pprof->nstrings - 1; /* before that of name 1 */
     size_t i;
 
     for (i = 0; i < a->n; i++) {
         function.size = 0;
-        if (l->function.id != 0) {
-            put_number(&function, l->function.id, a->id + i);
+        if (layout->function.id != 0) {
+            put_number(&function, layout->function.id, a->id + i);
         }
-        put_number(&function, l->function.name,
-                        text + a->functions[i].name);
-        put_number(&function, l->function.system_name,
-                        text + a->functions[i].name);
+        put_number(&function, layout->function.name,
+                   text + a->functions[i].name);
+        put_number(&function, layout->function.system_name,
+                   text + a->functions[i].name);
         if (a->functions[i].file != 0) {
-            put_number(&function, l->function.file,
-                            text + a->functions[i].file);
+            put_number(&function, layout->function.file,
+                       text + a->functions[i].file);
         }
-        put_bytes(out, l->functions, function.data, function.size);
+        put_bytes(out, layout->functions, function.data, function.size);
     }
     for (i = 1; a->n > 0 && i < profile->resolver->names.count; i++) {
         name = profile_name(profile, (uint32_t)i);
-        put_bytes(out, l->strings, name.data, name.size);
+        put_bytes(out, layout->strings, name.data, name.size);
     }
     out->has_failed |= function.has_failed || a->has_failed;
     free(function.data);

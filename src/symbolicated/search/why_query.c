@@ -88,9 +88,12 @@ add_attempts(struct api_attempts **list, const struct store_config *store,
 
 /* what is remembered ------------------------------------------------------ */
 
-static const struct store_config *store_of(const struct why_query_question *q)
+static const struct store_config *
+store_of(const struct why_query_question *question)
 {
-    return q->queue->stores != NULL ? q->queue->stores[q->store] : NULL;
+    return question->queue->stores != NULL
+               ? question->queue->stores[question->store]
+               : NULL;
 }
 
 /* Adds what was answered about the store at which the question is, if that is
@@ -125,25 +128,27 @@ static bool is_known(struct why_query_question *q)
 
 /* Remembers the attempts of an answer with an absence: they are read in each
  * request, and most of the page is about other things. */
-static void remember_attempts(const struct why_query_question *q,
+static void remember_attempts(const struct why_query_question *question,
                               const struct api_attempts *attempts)
 {
-    struct why_query_queue *queue = q->queue;
+    struct why_query_queue *queue = question->queue;
     struct json_writer w = {0};
 
     json_write_open(&w, '{');
     json_put_value(&w, "attempts", attempts->json, attempts->list);
     json_write_close(&w, '}');
     if (!w.has_failed && w.size <= MODULE_ATTEMPTS_MAX) {
-        module_cache_add_attempts(queue->cache, queue->roots[q->store],
-                                  &q->module->key, q->absence, w.data, w.size);
+        module_cache_add_attempts(queue->cache, queue->roots[question->store],
+                                  &question->module->key, question->absence,
+                                  w.data, w.size);
     }
     free(w.data);
 }
 
 /* Reads an answer, and remembers it if the store had no file before it was
  * asked for.  A job that runs still has places before it. */
-static void take_page(struct why_query_question *q, struct evbuffer *page)
+static void take_page(struct why_query_question *question,
+                      struct evbuffer *page)
 {
     size_t size = page != NULL ? evbuffer_get_length(page) : 0;
     char *text = size > 0 ? malloc(size) : NULL;
@@ -152,10 +157,11 @@ static void take_page(struct why_query_question *q, struct evbuffer *page)
     if (text != NULL) {
         evbuffer_copyout(page, text, size);
     }
-    attempts = add_attempts(&q->module->attempts, store_of(q), text, size);
-    if (attempts != NULL && q->absence != 0 &&
+    attempts = add_attempts(&question->module->attempts, store_of(question),
+                            text, size);
+    if (attempts != NULL && question->absence != 0 &&
         json_member(attempts->json, 0, "job") == 0) {
-        remember_attempts(q, attempts);
+        remember_attempts(question, attempts);
     }
 }
 
@@ -163,11 +169,12 @@ static void take_page(struct why_query_question *q, struct evbuffer *page)
 
 /* Goes to the next store that is asked about, from one on.  Returns whether
  * there is one. */
-static bool go_on(struct why_query_question *q, size_t store)
+static bool go_on(struct why_query_question *question, size_t store)
 {
-    for (; store <= q->last; store++) {
-        q->store = store;
-        if ((store >= 64 || (q->left_out >> store & 1) == 0) && !is_known(q)) {
+    for (; store <= question->last; store++) {
+        question->store = store;
+        if ((store >= 64 || (question->left_out >> store & 1) == 0) &&
+            !is_known(question)) {
             return true;
         }
     }
@@ -177,33 +184,33 @@ static bool go_on(struct why_query_question *q, size_t store)
 static void on_news(void *arg, enum symcached_client_news news,
                     struct evbuffer *body)
 {
-    struct why_query_question *q = arg;
-    struct why_query_queue *queue = q->queue;
+    struct why_query_question *question = arg;
+    struct why_query_queue *queue = question->queue;
 
     if (news == EXCHANGE_BODY && evbuffer_get_length(body) <= PAGE_MAX) {
         return; /* the rest is to come */
     }
     if (news == EXCHANGE_ENDED) {
-        take_page(q, body);
+        take_page(question, body);
     }
-    symcached_client_free(q->client);
-    q->client = NULL;
+    symcached_client_free(question->client);
+    question->client = NULL;
     queue->running--;
-    STAILQ_REMOVE(&queue->asked, q, why_query_question, next);
-    if (news == EXCHANGE_ENDED && go_on(q, q->store + 1)) {
-        STAILQ_INSERT_TAIL(&queue->waiting, q, next);
+    STAILQ_REMOVE(&queue->asked, question, why_query_question, next);
+    if (news == EXCHANGE_ENDED && go_on(question, question->store + 1)) {
+        STAILQ_INSERT_TAIL(&queue->waiting, question, next);
     } else {
-        STAILQ_INSERT_TAIL(&queue->ended, q, next);
+        STAILQ_INSERT_TAIL(&queue->ended, question, next);
     }
     queue->fn(queue->arg);
 }
 
 /* Asks about the store at which the question is.  Returns false if there is no
  * memory or no descriptor. */
-static bool send_question(struct why_query_question *q)
+static bool send_question(struct why_query_question *question)
 {
-    const struct why_query_queue *queue = q->queue;
-    const symcache_key_t *key = &q->module->key;
+    const struct why_query_queue *queue = question->queue;
+    const symcache_key_t *key = &question->module->key;
     char name[3 * SYMCACHE_NAME_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
     char line[sizeof(name) + sizeof(id) + 160];
     /* of those that are no debug information each kind has a job of its own */
@@ -213,13 +220,14 @@ static bool send_question(struct why_query_question *q)
     percent_encode(name, key->name);
     symcache_id_print(id, key);
     snprintf(line, sizeof(line), "GET /v1/why/%s/%s/%s%s%s",
-             queue->stores != NULL ? queue->stores[q->store]->name
-                                   : queue->names[q->store],
+             queue->stores != NULL ? queue->stores[question->store]->name
+                                   : queue->names[question->store],
              name, id, has_own ? "?kind=" : "",
              has_own ? symcache_kind_text(kind) : "");
-    q->client = symcached_client_start(queue->base, queue->address, line, NULL,
-                                       PATIENCE_SECONDS, on_news, q);
-    return q->client != NULL;
+    question->client =
+        symcached_client_start(queue->base, queue->address, line, NULL,
+                               PATIENCE_SECONDS, on_news, question);
+    return question->client != NULL;
 }
 
 static void empty_queue(struct why_query_queue *queue)
@@ -271,32 +279,32 @@ void why_query_ask(struct why_query_queue *queue,
 
 struct why_query_question *why_query_ended(struct why_query_queue *queue)
 {
-    struct why_query_question *q;
+    struct why_query_question *question;
 
     while (queue->running < QUESTIONS_MAX &&
-           (q = STAILQ_FIRST(&queue->waiting)) != NULL) {
+           (question = STAILQ_FIRST(&queue->waiting)) != NULL) {
         STAILQ_REMOVE_HEAD(&queue->waiting, next);
-        if (!send_question(q)) {
-            return q;
+        if (!send_question(question)) {
+            return question;
         }
-        STAILQ_INSERT_TAIL(&queue->asked, q, next);
+        STAILQ_INSERT_TAIL(&queue->asked, question, next);
         queue->running++;
     }
-    q = STAILQ_FIRST(&queue->ended);
-    if (q != NULL) {
+    question = STAILQ_FIRST(&queue->ended);
+    if (question != NULL) {
         STAILQ_REMOVE_HEAD(&queue->ended, next);
     }
-    return q;
+    return question;
 }
 
 void why_query_cancel(struct why_query_queue *queue)
 {
-    struct why_query_question *q;
+    struct why_query_question *question;
 
-    STAILQ_FOREACH(q, &queue->asked, next)
+    STAILQ_FOREACH(question, &queue->asked, next)
     {
-        symcached_client_free(q->client);
-        q->client = NULL;
+        symcached_client_free(question->client);
+        question->client = NULL;
     }
     empty_queue(queue);
 }

@@ -6,115 +6,121 @@
 #include "msvc_parser.h"
 
 /* Of a virtual table: the bases that it is for. */
-static struct text parse_bases(struct demangler *d, struct text name)
+static struct text parse_bases(struct demangler *demangler, struct text name)
 {
     bool is_first;
 
-    parse_cv(d);
-    for (is_first = true; !d->has_failed && !take(d, "@"); is_first = false) {
-        name = text_join(d, name, is_first ? TEXT("{for `") : TEXT("'s `"));
-        name = text_join(d, name, type_whole(d, parse_class(d)));
-        if (peek(d) == '@' && d->p + 1 == d->end) {
-            name = text_join(d, name, TEXT("'}"));
+    parse_cv(demangler);
+    for (is_first = true; !demangler->has_failed && !take(demangler, "@");
+         is_first = false) {
+        name = text_join(demangler, name,
+                         is_first ? TEXT("{for `") : TEXT("'s `"));
+        name = text_join(demangler, name,
+                         type_whole(demangler, parse_class(demangler)));
+        if (peek(demangler) == '@' && demangler->p + 1 == demangler->end) {
+            name = text_join(demangler, name, TEXT("'}"));
         }
     }
     return name;
 }
 
 /* The function after its name; the letter tells the kind of function. */
-static struct text parse_method(struct demangler *d, struct name *name)
+static struct text parse_method(struct demangler *demangler, struct name *name)
 {
     int code;
     struct text cv, text;
     struct type result;
 
-    code = *d->p++;
+    code = *demangler->p++;
     cv = TEXT("");
     if (code < 'Y' && (code - 'A') % 8 / 2 == 3) {
-        parse_number(d); /* by how much a thunk moves the object */
+        parse_number(demangler); /* by how much a thunk moves the object */
     }
     if (code < 'Y' && (code - 'A') % 8 / 2 != 1) {
-        cv = parse_qualifiers(d);
+        cv = parse_qualifiers(demangler);
     }
-    d->p += d->p < d->end; /* the calling convention */
-    result = take(d, "@") ? type_plain(TEXT("")) : parse_type(d);
+    demangler->p += demangler->p < demangler->end; /* the calling convention */
+    result =
+        take(demangler, "@") ? type_plain(TEXT("")) : parse_type(demangler);
     if (name->special == SPECIAL_CONVERSION) {
-        name->last = text_join(d, name->last, type_whole(d, result));
+        name->last =
+            text_join(demangler, name->last, type_whole(demangler, result));
     }
-    text = full_name(d, name);
-    text = text_join3(d, text, parse_parameters(d), cv);
-    skip_throw(d);
-    return text_join(d, text, result.after); /* see demangle.h */
+    text = full_name(demangler, name);
+    text = text_join3(demangler, text, parse_parameters(demangler), cv);
+    skip_throw(demangler);
+    return text_join(demangler, text, result.after); /* see demangle.h */
 }
 
 /* A call of the virtual function at an offset of the table, after its name. */
-static struct text parse_vcall(struct demangler *d, struct text name)
+static struct text parse_vcall(struct demangler *demangler, struct text name)
 {
-    name = text_join3(d, name, TEXT("{"), parse_number(d));
-    if (!take(d, "A") || d->p >= d->end) {
-        demangle_fail(d);
+    name = text_join3(demangler, name, TEXT("{"), parse_number(demangler));
+    if (!take(demangler, "A") || demangler->p >= demangler->end) {
+        demangle_fail(demangler);
         return name;
     }
-    d->p++; /* the calling convention */
-    return text_join(d, name, TEXT(", {flat}}"));
+    demangler->p++; /* the calling convention */
+    return text_join(demangler, name, TEXT(", {flat}}"));
 }
 
-struct text parse_symbol(struct demangler *d)
+struct text parse_symbol(struct demangler *demangler)
 {
     struct name name;
     struct text text;
 
-    if (!demangle_enter(d)) {
+    if (!demangle_enter(demangler)) {
         return TEXT("");
     }
-    name = parse_name(d);
-    if (take(d, "$B")) {
-        text = parse_vcall(d, full_name(d, &name));
-    } else if (peek(d) >= 'A' && peek(d) <= 'Z') {
-        text = parse_method(d, &name);
+    name = parse_name(demangler);
+    if (take(demangler, "$B")) {
+        text = parse_vcall(demangler, full_name(demangler, &name));
+    } else if (peek(demangler) >= 'A' && peek(demangler) <= 'Z') {
+        text = parse_method(demangler, &name);
     } else {
-        text = full_name(d, &name);
-        switch (d->p < d->end ? *d->p++ : '\0') {
+        text = full_name(demangler, &name);
+        switch (demangler->p < demangler->end ? *demangler->p++ : '\0') {
         case '0':
         case '1':
         case '2':
         case '3':
         case '4':
-            text = text_join(d, text, parse_type(d).after);
-            skip_modifiers(d);
-            parse_cv(d);
+            text = text_join(demangler, text, parse_type(demangler).after);
+            skip_modifiers(demangler);
+            parse_cv(demangler);
             break;
         case '5':
-            text = text_join3(d, text, TEXT("{"), parse_number(d));
-            text = text_join(d, text, TEXT("}"));
+            text = text_join3(demangler, text, TEXT("{"),
+                              parse_number(demangler));
+            text = text_join(demangler, text, TEXT("}"));
             break;
         case '6':
         case '7':
-            text = parse_bases(d, text);
+            text = parse_bases(demangler, text);
             break;
         case '8':
         case '9':
             break;
         default:
-            demangle_fail(d);
+            demangle_fail(demangler);
         }
     }
-    d->depth--;
+    demangler->depth--;
     return text;
 }
 
 /* Does LLVM's word for a copy or a part of a function come next, as in
  * ".llvm.123" or ".resume"?  It is not told. */
-static bool is_at_suffix(const struct demangler *d)
+static bool is_at_suffix(const struct demangler *demangler)
 {
-    return d->end - d->p > 1 && *d->p == '.';
+    return demangler->end - demangler->p > 1 && *demangler->p == '.';
 }
 
 /* The same for a name of Microsoft's compilers, which begins with "?". */
 static bool demangle_msvc(const struct symc_string *name, char *room,
                           struct symc_string *readable)
 {
-    struct demangler d = {0};
+    struct demangler demangler = {0};
     struct text text;
 
     if (name->size < 2) {
@@ -129,11 +135,12 @@ static bool demangle_msvc(const struct symc_string *name, char *room,
         readable->size = 8;
         return true;
     }
-    d.p = name->data + 1;
-    d.end = name->data + name->size;
-    d.room = room;
-    text = parse_symbol(&d);
-    if (d.has_failed || (d.p != d.end && !is_at_suffix(&d))) {
+    demangler.p = name->data + 1;
+    demangler.end = name->data + name->size;
+    demangler.room = room;
+    text = parse_symbol(&demangler);
+    if (demangler.has_failed ||
+        (demangler.p != demangler.end && !is_at_suffix(&demangler))) {
         return false;
     }
     readable->data = text.data;

@@ -105,94 +105,102 @@ static bool is_vague(const struct proguardcache_member *m)
             lines[1] - lines[0] != originals[1] - originals[0]);
 }
 
-static void add_range(struct alternative_choice *c, uint32_t first,
+static void add_range(struct alternative_choice *alternative, uint32_t first,
                       uint32_t end)
 {
     struct proguardcache_member m;
     uint32_t i;
 
-    if (c->num_ranges == JVM_FRAMES_MAX) {
-        c->out->frames.left_out++;
+    if (alternative->num_ranges == JVM_FRAMES_MAX) {
+        alternative->out->frames.left_out++;
         return;
     }
-    for (i = first; i < end && remap_member_at(&c->remap, i, &m); i++) {
-        c->is_ambiguous = c->is_ambiguous || is_vague(&m);
+    for (i = first; i < end && remap_member_at(&alternative->remap, i, &m);
+         i++) {
+        alternative->is_ambiguous = alternative->is_ambiguous || is_vague(&m);
     }
-    c->ranges[c->num_ranges++] = (struct alternative_range){first, end};
-    c->is_ambiguous = c->is_ambiguous || c->num_ranges > 1;
+    alternative->ranges[alternative->num_ranges++] =
+        (struct alternative_range){first, end};
+    alternative->is_ambiguous =
+        alternative->is_ambiguous || alternative->num_ranges > 1;
 }
 
 /* Adds the range that has the line; without a line, the first member that has
  * no range is as good. */
-static void choose_by_line(struct alternative_choice *c, uint32_t first,
-                           uint32_t end)
+static void choose_by_line(struct alternative_choice *alternative,
+                           uint32_t first, uint32_t end)
 {
     struct proguardcache_member m;
     uint32_t i, without_range = end;
 
-    for (i = first; i < end && remap_member_at(&c->remap, i, &m); i++) {
+    for (i = first; i < end && remap_member_at(&alternative->remap, i, &m);
+         i++) {
         if (!has_range(&m)) {
             without_range = without_range < end ? without_range : i;
-        } else if (m.lines[0] <= c->remap.line &&
-                   c->remap.line <= m.lines[1]) {
-            add_range(c, i, end_of_calls(&c->remap, i, &m));
+        } else if (m.lines[0] <= alternative->remap.line &&
+                   alternative->remap.line <= m.lines[1]) {
+            add_range(alternative, i,
+                      end_of_calls(&alternative->remap, i, &m));
             return;
         }
     }
-    if (c->remap.line == 0 && without_range < end) {
-        add_range(c, without_range, without_range + 1);
+    if (alternative->remap.line == 0 && without_range < end) {
+        add_range(alternative, without_range, without_range + 1);
     }
 }
 
-static void choose_in_method(struct alternative_choice *c, enum choose choose,
-                             uint32_t first, uint32_t end)
+static void choose_in_method(struct alternative_choice *alternative,
+                             enum choose choose, uint32_t first, uint32_t end)
 {
     struct proguardcache_member m;
     uint32_t i;
 
     switch (choose) {
     case CHOOSE_LINE:
-        choose_by_line(c, first, end);
+        choose_by_line(alternative, first, end);
         return;
     case CHOOSE_WITHOUT_RANGE:
-        for (i = first; i < end && remap_member_at(&c->remap, i, &m); i++) {
+        for (i = first; i < end && remap_member_at(&alternative->remap, i, &m);
+             i++) {
             if (!has_range(&m)) {
-                add_range(c, i, i + 1);
+                add_range(alternative, i, i + 1);
             }
         }
         return;
     default:
-        add_range(c, end - 1, end);
+        add_range(alternative, end - 1, end);
     }
 }
 
 /* Chooses among the members of each method. */
-static void choose_ranges(struct alternative_choice *c, enum choose choose)
+static void choose_ranges(struct alternative_choice *alternative,
+                          enum choose choose)
 {
-    struct remap *r = &c->remap;
+    struct remap *r = &alternative->remap;
     struct proguardcache_member method, last;
     uint32_t first = 0, end;
 
     (void)end_of_calls(r, 0, &method);
     if (remap_member_at(r, r->slice.count - 1, &last) &&
         is_same_method(r, &method, &last)) {
-        choose_in_method(c, choose, 0, r->slice.count); /* as R8 has it */
+        choose_in_method(alternative, choose, 0,
+                         r->slice.count); /* as R8 has it */
         return;
     }
     for (; first < r->slice.count; first = end) {
         end = end_of_method(r, first);
-        choose_in_method(c, choose, first, end);
+        choose_in_method(alternative, choose, first, end);
     }
 }
 
 /* The line of the source, or that of the frame if it is not known. */
-static uint32_t original_line(const struct alternative_choice *c,
+static uint32_t original_line(const struct alternative_choice *alternative,
                               const struct proguardcache_member *m)
 {
-    const struct remap *r = &c->remap;
+    const struct remap *r = &alternative->remap;
     const uint32_t *originals = m->originals;
 
-    if (!c->has_lines) {
+    if (!alternative->has_lines) {
         return r->frame->line;
     }
     if (remap_is_set(originals[0]) &&
@@ -200,17 +208,17 @@ static uint32_t original_line(const struct alternative_choice *c,
         return originals[0];
     }
     if (r->line == 0 || !has_range(m)) {
-        return c->is_ambiguous || !remap_is_set(originals[0])
+        return alternative->is_ambiguous || !remap_is_set(originals[0])
                    ? r->frame->line
                    : originals[0];
     }
     return remap_or_zero(originals[0]) + r->line - m->lines[0];
 }
 
-static void add_frame(struct alternative_choice *c,
+static void add_frame(struct alternative_choice *alternative,
                       struct proguardcache_member *m, uint32_t line)
 {
-    struct jvm_mapped_frames *frames = &c->out->frames;
+    struct jvm_mapped_frames *frames = &alternative->out->frames;
     struct jvm_mapped *mapped;
 
     if (frames->count == JVM_FRAMES_MAX) {
@@ -218,26 +226,28 @@ static void add_frame(struct alternative_choice *c,
         return;
     }
     mapped = &frames->list[frames->count++];
-    remap_read_member(&c->remap, m, mapped);
+    remap_read_member(&alternative->remap, m, mapped);
     mapped->line = line;
     mapped->has_line = line > 0;
-    remap_set_file(&c->remap, m->file, mapped);
+    remap_set_file(&alternative->remap, m->file, mapped);
 }
 
 /* Adds a stack of the frames of a range, the innermost at the line unless it is
  * 0. */
-static void add_stack(struct alternative_choice *c,
+static void add_stack(struct alternative_choice *alternative,
                       const struct alternative_range *range, uint32_t line)
 {
-    struct jvm_alternatives *out = c->out;
+    struct jvm_alternatives *out = alternative->out;
     struct jvm_stack stack = {.first = (uint32_t)out->frames.count};
     struct proguardcache_member m;
     uint32_t i;
 
     for (i = range->first;
-         i < range->end && remap_member_at(&c->remap, i, &m); i++) {
-        add_frame(c, &m,
-                  i == range->first && line > 0 ? line : original_line(c, &m));
+         i < range->end && remap_member_at(&alternative->remap, i, &m); i++) {
+        add_frame(alternative, &m,
+                  i == range->first && line > 0
+                      ? line
+                      : original_line(alternative, &m));
         stack.arguments = i == range->first ? m.arguments : stack.arguments;
     }
     stack.count = (uint32_t)out->frames.count - stack.first;
@@ -248,7 +258,7 @@ static void add_stack(struct alternative_choice *c,
 
 /* Leaves out the frames that rules or the compiler hide, which may be all. */
 static struct alternative_range
-visible_range(const struct alternative_choice *c,
+visible_range(const struct alternative_choice *alternative,
               const struct alternative_range *range)
 {
     struct proguardcache_member m = {0};
@@ -257,9 +267,11 @@ visible_range(const struct alternative_choice *c,
     uint32_t i;
 
     for (i = range->first;
-         i < range->end && remap_member_at(&c->remap, i, &m); i++) {
-        if (c->has_lines && c->descriptor != NULL && m.extra != 0) {
-            skip += remap_removed_by(&c->remap, &m, c->descriptor);
+         i < range->end && remap_member_at(&alternative->remap, i, &m); i++) {
+        if (alternative->has_lines && alternative->descriptor != NULL &&
+            m.extra != 0) {
+            skip += remap_removed_by(&alternative->remap, &m,
+                                     alternative->descriptor);
         }
     }
     visible.end -= (m.flags & PROGUARDCACHE_SYNTHESIZED) != 0;
@@ -271,27 +283,28 @@ visible_range(const struct alternative_choice *c,
 
 /* Of a range that can be several lines of the source, each is a stack, if the
  * frame that has the line is seen. */
-static void add_stacks(struct alternative_choice *c,
+static void add_stacks(struct alternative_choice *alternative,
                        const struct alternative_range *range)
 {
-    const struct alternative_range visible = visible_range(c, range);
+    const struct alternative_range visible = visible_range(alternative, range);
     struct proguardcache_member m;
     uint32_t line;
 
-    if (!c->has_lines || visible.first != range->first ||
+    if (!alternative->has_lines || visible.first != range->first ||
         visible.first >= visible.end ||
-        !remap_member_at(&c->remap, range->first, &m) || !is_vague(&m)) {
-        add_stack(c, &visible, 0);
+        !remap_member_at(&alternative->remap, range->first, &m) ||
+        !is_vague(&m)) {
+        add_stack(alternative, &visible, 0);
         return;
     }
-    for (line = m.originals[0]; c->out->frames.count < JVM_FRAMES_MAX;
-         line++) {
-        add_stack(c, &visible, line);
+    for (line = m.originals[0];
+         alternative->out->frames.count < JVM_FRAMES_MAX; line++) {
+        add_stack(alternative, &visible, line);
         if (line == m.originals[1]) {
             return;
         }
     }
-    c->out->frames.left_out += m.originals[1] - line + 1;
+    alternative->out->frames.left_out += m.originals[1] - line + 1;
 }
 
 static int compare_texts(struct symc_string s, struct symc_string t)
@@ -346,18 +359,18 @@ bool jvm_is_same_frame(const struct jvm_mapped *a, const struct jvm_mapped *b,
 
 /* Sorts the stacks; of those that begin with the same frame, the first one
  * stays, as in R8's retrace. */
-static void sort_stacks(struct alternative_choice *c)
+static void sort_stacks(struct alternative_choice *alternative)
 {
-    struct jvm_alternatives *out = c->out;
+    struct jvm_alternatives *out = alternative->out;
     const struct jvm_mapped *list = out->frames.list;
     size_t i, n = 0;
 
     qsort_r(out->stacks, out->num_stacks, sizeof(*out->stacks), compare_stacks,
-            c);
+            alternative);
     for (i = 0; i < out->num_stacks; i++) {
         if (n == 0 || !jvm_is_same_frame(&list[out->stacks[i].first],
                                          &list[out->stacks[n - 1].first],
-                                         c->remap.frame->line > 0)) {
+                                         alternative->remap.frame->line > 0)) {
             out->stacks[n++] = out->stacks[i];
         }
     }
@@ -365,20 +378,20 @@ static void sort_stacks(struct alternative_choice *c)
 }
 
 /* Adds the frame with nothing but its class mapped. */
-static void add_only_class(struct alternative_choice *c)
+static void add_only_class(struct alternative_choice *alternative)
 {
-    const struct remap *r = &c->remap;
-    struct jvm_mapped *mapped = &c->out->frames.list[0];
+    const struct remap *r = &alternative->remap;
+    struct jvm_mapped *mapped = &alternative->out->frames.list[0];
 
     *mapped = (struct jvm_mapped){.class = r->class.original,
                                   .method = r->frame->method,
                                   .has_line = r->line > 0,
                                   .line = r->line};
     remap_set_file(r, r->class.file, mapped);
-    c->out->frames.count = 1;
-    c->out->stacks[0] = (struct jvm_stack){0, 1, {NULL, 0}};
-    c->out->num_stacks = 1;
-    c->out->is_only_class = true;
+    alternative->out->frames.count = 1;
+    alternative->out->stacks[0] = (struct jvm_stack){0, 1, {NULL, 0}};
+    alternative->out->num_stacks = 1;
+    alternative->out->is_only_class = true;
 }
 
 enum jvm_outcome jvm_find_alternatives(struct jvm_mapping *mapping,
@@ -387,10 +400,10 @@ enum jvm_outcome jvm_find_alternatives(struct jvm_mapping *mapping,
                                        uint64_t *work,
                                        struct jvm_alternatives *alternatives)
 {
-    struct alternative_choice c = {
+    struct alternative_choice alternative = {
         .descriptor = descriptor, .has_lines = true, .out = alternatives};
-    enum jvm_outcome outcome =
-        remap_begin(&c.remap, mapping, frame, work, &alternatives->frames);
+    enum jvm_outcome outcome = remap_begin(&alternative.remap, mapping, frame,
+                                           work, &alternatives->frames);
     uint64_t pairs;
     size_t i;
 
@@ -399,22 +412,23 @@ enum jvm_outcome jvm_find_alternatives(struct jvm_mapping *mapping,
     if (outcome != JVM_MAPPED) {
         return outcome;
     }
-    if (c.remap.slice.count > 0) {
-        choose_ranges(&c, CHOOSE_LINE);
-        if (c.num_ranges == 0) {
-            c.has_lines = c.remap.line > 0;
-            choose_ranges(&c, c.has_lines ? CHOOSE_WITHOUT_RANGE
-                                          : CHOOSE_NAME);
+    if (alternative.remap.slice.count > 0) {
+        choose_ranges(&alternative, CHOOSE_LINE);
+        if (alternative.num_ranges == 0) {
+            alternative.has_lines = alternative.remap.line > 0;
+            choose_ranges(&alternative, alternative.has_lines
+                                            ? CHOOSE_WITHOUT_RANGE
+                                            : CHOOSE_NAME);
         }
     }
-    if (c.num_ranges == 0) {
-        add_only_class(&c);
+    if (alternative.num_ranges == 0) {
+        add_only_class(&alternative);
     }
-    for (i = 0; i < c.num_ranges; i++) {
-        add_stacks(&c, &c.ranges[i]);
+    for (i = 0; i < alternative.num_ranges; i++) {
+        add_stacks(&alternative, &alternative.ranges[i]);
     }
-    sort_stacks(&c);
-    alternatives->is_ambiguous = c.is_ambiguous;
+    sort_stacks(&alternative);
+    alternatives->is_ambiguous = alternative.is_ambiguous;
     pairs = alternatives->frames.count * alternatives->frames.count /
             PAIRS_OF_WORK;
     *work -= *work < pairs ? *work : pairs;

@@ -321,26 +321,26 @@ struct retrace {
     char room[DESCRIPTOR_MAX];
 };
 
-static void put_trace(struct retrace *r, const char *data, size_t size)
+static void put_trace(struct retrace *retrace, const char *data, size_t size)
 {
-    if (size > r->left) {
-        r->is_too_large = true;
-        size = (size_t)r->left;
+    if (size > retrace->left) {
+        retrace->is_too_large = true;
+        size = (size_t)retrace->left;
     }
     if (size > 0) {
-        r->output->write(r->output->context, data, size);
-        r->left -= size;
+        retrace->output->write(retrace->output->context, data, size);
+        retrace->left -= size;
     }
 }
 
-static void put_text(struct retrace *r, struct symc_string text)
+static void put_text(struct retrace *retrace, struct symc_string text)
 {
-    put_trace(r, text.data, text.size);
+    put_trace(retrace, text.data, text.size);
 }
 
 /* Writes what stands in front of a class, with "<OR> " before "at" if another
  * frame may be meant instead. */
-static void put_before(struct retrace *r, struct symc_string before,
+static void put_before(struct retrace *retrace, struct symc_string before,
                        bool is_alternative)
 {
     const char *at = before.data + before.size;
@@ -350,35 +350,35 @@ static void put_before(struct retrace *r, struct symc_string before,
                (memcmp(at, "at", 2) != 0 || !is_blank(at[2]))) {
             at--;
         }
-        put_trace(r, before.data, (size_t)(at - before.data));
-        put_trace(r, "<OR> ", 5);
+        put_trace(retrace, before.data, (size_t)(at - before.data));
+        put_trace(retrace, "<OR> ", 5);
         before = slice_of(at, before.data + before.size);
     }
-    put_text(r, before);
+    put_text(retrace, before);
 }
 
-static void put_frame(struct retrace *r, const struct jvm_line *line,
+static void put_frame(struct retrace *retrace, const struct jvm_line *line,
                       const struct jvm_mapped *mapped, bool is_alternative,
                       struct symc_string line_end)
 {
     char number[16];
     int n = snprintf(number, sizeof(number), ":%u", mapped->line);
 
-    put_before(r, line->before, is_alternative);
-    put_text(r, mapped->class);
-    put_trace(r, ".", 1);
-    put_text(r, mapped->method);
-    put_text(r, slice_of(line->method.data + line->method.size,
-                         line->open + 1));
-    put_text(r, mapped->file);
-    put_text(r, mapped->extension);
+    put_before(retrace, line->before, is_alternative);
+    put_text(retrace, mapped->class);
+    put_trace(retrace, ".", 1);
+    put_text(retrace, mapped->method);
+    put_text(retrace,
+             slice_of(line->method.data + line->method.size, line->open + 1));
+    put_text(retrace, mapped->file);
+    put_text(retrace, mapped->extension);
     if (mapped->has_line &&
-        (line->has_line || !r->alternatives->is_ambiguous)) {
-        put_trace(r, number, (size_t)n);
+        (line->has_line || !retrace->alternatives->is_ambiguous)) {
+        put_trace(retrace, number, (size_t)n);
     }
-    put_trace(r, ")", 1);
-    put_text(r, line->behind);
-    put_text(r, line_end);
+    put_trace(retrace, ")", 1);
+    put_text(retrace, line->behind);
+    put_text(retrace, line_end);
 }
 
 /* Is there such a frame at the same depth of a stack before? */
@@ -400,10 +400,10 @@ static bool is_repeated(const struct jvm_alternatives *a, size_t stack,
 
 /* Writes the frames of all stacks at a depth.  Returns false if there are
  * none. */
-static bool put_depth(struct retrace *r, const struct jvm_line *line,
+static bool put_depth(struct retrace *retrace, const struct jvm_line *line,
                       uint32_t depth, struct symc_string line_end)
 {
-    const struct jvm_alternatives *a = r->alternatives;
+    const struct jvm_alternatives *a = retrace->alternatives;
     bool is_any = false;
     size_t i;
 
@@ -413,93 +413,97 @@ static bool put_depth(struct retrace *r, const struct jvm_line *line,
         }
         is_any = true;
         if (!is_repeated(a, i, depth)) {
-            put_frame(r, line, &a->frames.list[a->stacks[i].first + depth],
-                      i > 0, line_end);
+            put_frame(retrace, line,
+                      &a->frames.list[a->stacks[i].first + depth], i > 0,
+                      line_end);
         }
     }
     return is_any;
 }
 
-static void retrace_frame(struct retrace *r, const struct jvm_line *line,
+static void retrace_frame(struct retrace *retrace, const struct jvm_line *line,
                           struct symc_string whole,
                           struct symc_string line_end)
 {
     const struct jvm_frame frame = {
         .class = line->class, .method = line->method, .line = line->line};
-    const struct jvm_mapping before = r->mapping;
+    const struct jvm_mapping before = retrace->mapping;
     enum jvm_outcome outcome;
     uint32_t depth = 0;
 
     outcome = jvm_find_alternatives(
-        &r->mapping, &frame,
-        r->descriptor.data != NULL ? &r->descriptor : NULL, &r->work,
-        r->alternatives);
+        &retrace->mapping, &frame,
+        retrace->descriptor.data != NULL ? &retrace->descriptor : NULL,
+        &retrace->work, retrace->alternatives);
     if (outcome == JVM_OUTLINE) {
         return;
     }
     if (outcome == JVM_UNKNOWN) {
-        put_text(r, whole);
+        put_text(retrace, whole);
     } else {
-        while (put_depth(r, line, depth, line_end)) {
+        while (put_depth(retrace, line, depth, line_end)) {
             depth++;
         }
     }
-    if (outcome == JVM_UNKNOWN || r->alternatives->is_only_class) {
-        r->mapping = before; /* what was thrown and outlined is of the next */
+    if (outcome == JVM_UNKNOWN || retrace->alternatives->is_only_class) {
+        retrace->mapping =
+            before; /* what was thrown and outlined is of the next */
     } else {
-        r->descriptor.data = NULL;
+        retrace->descriptor.data = NULL;
     }
 }
 
 /* Notes the descriptor of what was thrown, for rules. */
-static void set_thrown(struct retrace *r, struct symc_string class)
+static void set_thrown(struct retrace *retrace, struct symc_string class)
 {
     size_t i;
 
-    r->descriptor.data = NULL;
-    if (class.size > sizeof(r->room) - 2) {
+    retrace->descriptor.data = NULL;
+    if (class.size > sizeof(retrace->room) - 2) {
         return;
     }
-    r->room[0] = 'L';
+    retrace->room[0] = 'L';
     for (i = 0; i < class.size; i++) {
-        r->room[i + 1] = class.data[i] == '.' ? '/' : class.data[i];
+        retrace->room[i + 1] = class.data[i] == '.' ? '/' : class.data[i];
     }
-    r->room[class.size + 1] = ';';
-    r->descriptor = (struct symc_string){r->room, class.size + 2};
+    retrace->room[class.size + 1] = ';';
+    retrace->descriptor = (struct symc_string){retrace->room, class.size + 2};
 }
 
-static void retrace_exception(struct retrace *r, const struct jvm_line *line,
+static void retrace_exception(struct retrace *retrace,
+                              const struct jvm_line *line,
                               struct symc_string line_end)
 {
     struct symc_string class = line->class;
 
-    (void)jvm_remap_class(r->mapping.reader, line->class, &class);
-    set_thrown(r, class);
-    r->mapping.has_outline = false;
-    put_text(r, line->before);
-    put_text(r, class);
-    put_text(r, line->behind);
-    put_text(r, line_end);
+    (void)jvm_remap_class(retrace->mapping.reader, line->class, &class);
+    set_thrown(retrace, class);
+    retrace->mapping.has_outline = false;
+    put_text(retrace, line->before);
+    put_text(retrace, class);
+    put_text(retrace, line->behind);
+    put_text(retrace, line_end);
 }
 
 enum jvm_retraced
 jvm_retrace(const struct proguardcache_reader *reader, const char *text,
             size_t size, const struct jvm_output_text *output)
 {
-    struct retrace r = {.mapping = {.reader = reader},
-                        .output = output,
-                        .left = JVM_RETRACED_MAX + JVM_RETRACED_FACTOR * size,
-                        .work = JVM_WORK_MAX};
+    struct retrace retrace = {.mapping = {.reader = reader},
+                              .output = output,
+                              .left = JVM_RETRACED_MAX +
+                                      JVM_RETRACED_FACTOR * size,
+                              .work = JVM_WORK_MAX};
     const char *at = text;
     struct symc_string whole, line_end;
     struct jvm_line line;
     size_t n;
 
-    r.alternatives = malloc(sizeof(*r.alternatives));
-    if (r.alternatives == NULL) {
+    retrace.alternatives = malloc(sizeof(*retrace.alternatives));
+    if (retrace.alternatives == NULL) {
         return JVM_RETRACED_NO_MEMORY;
     }
-    while (!r.is_too_large && next_line(&at, text + size, &whole, &n)) {
+    while (!retrace.is_too_large && next_line(&at, text + size, &whole, &n)) {
         line_end = slice_of(whole.data + n, whole.data + whole.size);
         jvm_line_read(&line, (struct symc_string){whole.data, n});
         if (line_end.size == 0) { /* of the last line */
@@ -507,15 +511,15 @@ jvm_retrace(const struct proguardcache_reader *reader, const char *text,
         }
         switch (line.kind) {
         case JVM_LINE_FRAME:
-            retrace_frame(&r, &line, whole, line_end);
+            retrace_frame(&retrace, &line, whole, line_end);
             break;
         case JVM_LINE_EXCEPTION:
-            retrace_exception(&r, &line, line_end);
+            retrace_exception(&retrace, &line, line_end);
             break;
         default:
-            put_text(&r, whole);
+            put_text(&retrace, whole);
         }
     }
-    free(r.alternatives);
-    return r.is_too_large ? JVM_RETRACED_TOO_LARGE : JVM_RETRACED;
+    free(retrace.alternatives);
+    return retrace.is_too_large ? JVM_RETRACED_TOO_LARGE : JVM_RETRACED;
 }

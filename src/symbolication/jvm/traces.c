@@ -8,13 +8,13 @@
 
 #include "base/array.h"
 
-bool jvm_traces_class(const struct jvm_traces *t, struct symc_string renamed,
-                      struct symc_string *original)
+bool jvm_traces_class(const struct jvm_traces *traces,
+                      struct symc_string renamed, struct symc_string *original)
 {
     size_t i;
 
-    for (i = 0; i < t->num_mappings; i++) {
-        if (jvm_remap_class(t->mappings[i].reader, renamed, original)) {
+    for (i = 0; i < traces->num_mappings; i++) {
+        if (jvm_remap_class(traces->mappings[i].reader, renamed, original)) {
             return true;
         }
     }
@@ -23,7 +23,7 @@ bool jvm_traces_class(const struct jvm_traces *t, struct symc_string renamed,
 
 /* Joins module and type, with a mark in front and one after; data is NULL when
  * out of memory. */
-static struct symc_string join_exception(struct jvm_traces *t,
+static struct symc_string join_exception(struct jvm_traces *traces,
                                          const char *before,
                                          struct symc_string module,
                                          struct symc_string type,
@@ -31,7 +31,7 @@ static struct symc_string join_exception(struct jvm_traces *t,
 {
     size_t size = strlen(before) + module.size + (module.size > 0) +
                   type.size + strlen(behind);
-    char *p = arena_take(&t->texts, size + 1);
+    char *p = arena_take(&traces->texts, size + 1);
     struct symc_string joined = {p, size};
 
     if (p == NULL) {
@@ -49,17 +49,17 @@ static struct symc_string join_exception(struct jvm_traces *t,
     return joined;
 }
 
-int jvm_traces_exception(struct jvm_traces *t, struct symc_string *type,
+int jvm_traces_exception(struct jvm_traces *traces, struct symc_string *type,
                          struct symc_string *module)
 {
-    struct symc_string key = join_exception(t, "", *module, *type, ""),
+    struct symc_string key = join_exception(traces, "", *module, *type, ""),
                        original;
     const char *dot;
 
     if (key.data == NULL) {
         return -1;
     }
-    if (!jvm_traces_class(t, key, &original)) {
+    if (!jvm_traces_class(traces, key, &original)) {
         return 0;
     }
     dot = memrchr(original.data, '.', original.size);
@@ -75,11 +75,11 @@ int jvm_traces_exception(struct jvm_traces *t, struct symc_string *type,
 }
 
 /* Makes the descriptor of an exception, such as "Ljava/lang/Error;". */
-static struct symc_string describe_exception(struct jvm_traces *t,
+static struct symc_string describe_exception(struct jvm_traces *traces,
                                              struct symc_string type,
                                              struct symc_string module)
 {
-    struct symc_string text = join_exception(t, "L", module, type, ";");
+    struct symc_string text = join_exception(traces, "L", module, type, ";");
     size_t i;
     char *p = (char *)text.data; /* it is ours */
 
@@ -91,70 +91,71 @@ static struct symc_string describe_exception(struct jvm_traces *t,
 
 /* Reads the signature by the first mapping that can. */
 static enum jvm_signature_status
-read_signature(struct jvm_traces *t, const struct jvm_traces_input *input)
+read_signature(struct jvm_traces *traces, const struct jvm_traces_input *input)
 {
     enum jvm_signature_status status = JVM_SIGNATURE_INVALID;
     size_t i;
 
-    for (i = 0; i < t->num_mappings && status == JVM_SIGNATURE_INVALID &&
+    for (i = 0; i < traces->num_mappings && status == JVM_SIGNATURE_INVALID &&
                 input->signature.data != NULL;
          i++) {
-        status = jvm_signature_read(&t->signature, t->mappings[i].reader,
-                                    input->signature);
+        status = jvm_signature_read(
+            &traces->signature, traces->mappings[i].reader, input->signature);
     }
     return status;
 }
 
 /* Asks one mapping after the other, until one knows the frame. */
-static enum jvm_outcome remap_frame(struct jvm_traces *t,
+static enum jvm_outcome remap_frame(struct jvm_traces *traces,
                                     const struct jvm_frame *frame,
                                     const struct symc_string *descriptor)
 {
     enum jvm_outcome outcome = JVM_UNKNOWN;
-    uint64_t work = JVM_WORK_MAX - t->work;
+    uint64_t work = JVM_WORK_MAX - traces->work;
     size_t i;
 
-    for (i = 0; i < t->num_mappings && outcome == JVM_UNKNOWN; i++) {
-        outcome = jvm_remap_frame(&t->mappings[i], frame, descriptor, &work,
-                                  t->mapped);
+    for (i = 0; i < traces->num_mappings && outcome == JVM_UNKNOWN; i++) {
+        outcome = jvm_remap_frame(&traces->mappings[i], frame, descriptor,
+                                  &work, traces->mapped);
     }
-    t->work = JVM_WORK_MAX - work;
+    traces->work = JVM_WORK_MAX - work;
     return outcome;
 }
 
 /* Adds a frame.  Returns 0, or -1 when out of memory. */
-static int add_stacktrace(struct jvm_traces *t,
+static int add_stacktrace(struct jvm_traces *traces,
                           const struct jvm_traces_output *output)
 {
-    if (t->count == JVM_OUTPUTS_MAX) {
-        t->left_out++;
+    if (traces->count == JVM_OUTPUTS_MAX) {
+        traces->left_out++;
         return 0;
     }
-    if (array_need(&t->outputs, &t->room, t->count + 1, sizeof(*t->outputs)) !=
-        0) {
+    if (array_need(&traces->outputs, &traces->room, traces->count + 1,
+                   sizeof(*traces->outputs)) != 0) {
         return -1;
     }
-    t->outputs[t->count++] = *output;
+    traces->outputs[traces->count++] = *output;
     return 0;
 }
 
 /* Adds the frames that one came to. */
-static int add_mapped(struct jvm_traces *t, struct jvm_traces_output *output)
+static int add_mapped(struct jvm_traces *traces,
+                      struct jvm_traces_output *output)
 {
     size_t i;
 
-    t->left_out += t->mapped->left_out;
+    traces->left_out += traces->mapped->left_out;
     output->is_mapped = true;
-    for (i = 0; i < t->mapped->count; i++) {
-        output->frame = t->mapped->list[i];
-        if (add_stacktrace(t, output) != 0) {
+    for (i = 0; i < traces->mapped->count; i++) {
+        output->frame = traces->mapped->list[i];
+        if (add_stacktrace(traces, output) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-static int add_frame(struct jvm_traces *t,
+static int add_frame(struct jvm_traces *traces,
                      const struct jvm_traces_input *input, uint32_t index,
                      const struct symc_string **descriptor)
 {
@@ -168,25 +169,26 @@ static int add_frame(struct jvm_traces *t,
     enum jvm_outcome outcome;
     char *p;
 
-    switch (read_signature(t, input)) {
+    switch (read_signature(traces, input)) {
     case JVM_SIGNATURE_NO_MEMORY:
         return -1;
     case JVM_SIGNATURE_READ:
-        p = arena_take(&t->texts, t->signature.size + 1);
+        p = arena_take(&traces->texts, traces->signature.size + 1);
         if (p == NULL) {
             return -1;
         }
-        memcpy(p, t->signature.text, t->signature.size);
-        output.signature = (struct symc_string){p, t->signature.size};
+        memcpy(p, traces->signature.text, traces->signature.size);
+        output.signature = (struct symc_string){p, traces->signature.size};
         if (!input->has_line) {
-            frame.parameters = (struct symc_string){
-                t->signature.parameters, t->signature.parameters_size};
+            frame.parameters =
+                (struct symc_string){traces->signature.parameters,
+                                     traces->signature.parameters_size};
         }
         break;
     default:
         break;
     }
-    outcome = remap_frame(t, &frame, *descriptor);
+    outcome = remap_frame(traces, &frame, *descriptor);
     if (outcome == JVM_OUTLINE) {
         return 0;
     }
@@ -195,48 +197,48 @@ static int add_frame(struct jvm_traces *t,
     case JVM_CLEARED:
         return 0;
     case JVM_MAPPED:
-        return add_mapped(t, &output);
+        return add_mapped(traces, &output);
     default:
-        return add_stacktrace(t, &output);
+        return add_stacktrace(traces, &output);
     }
 }
 
-int jvm_traces_add(struct jvm_traces *t, const struct jvm_traces_input *inputs,
-                   size_t n, struct symc_string type,
-                   struct symc_string module)
+int jvm_traces_add(struct jvm_traces *traces,
+                   const struct jvm_traces_input *inputs, size_t n,
+                   struct symc_string type, struct symc_string module)
 {
     struct symc_string descriptor;
     const struct symc_string *thrown = NULL;
     size_t i;
 
-    if (t->mapped == NULL) {
-        t->mapped = malloc(sizeof(*t->mapped));
+    if (traces->mapped == NULL) {
+        traces->mapped = malloc(sizeof(*traces->mapped));
     }
-    if (t->mapped == NULL) {
+    if (traces->mapped == NULL) {
         return -1;
     }
     if (type.data != NULL) {
-        descriptor = describe_exception(t, type, module);
+        descriptor = describe_exception(traces, type, module);
         thrown = &descriptor;
         if (descriptor.data == NULL) {
             return -1;
         }
     }
-    for (i = 0; i < t->num_mappings; i++) {
-        t->mappings[i].has_outline = false;
+    for (i = 0; i < traces->num_mappings; i++) {
+        traces->mappings[i].has_outline = false;
     }
     for (i = 0; i < n; i++) {
-        if (add_frame(t, &inputs[i], (uint32_t)i, &thrown) != 0) {
+        if (add_frame(traces, &inputs[i], (uint32_t)i, &thrown) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-void jvm_traces_free(struct jvm_traces *t)
+void jvm_traces_free(struct jvm_traces *traces)
 {
-    free(t->outputs);
-    free(t->mapped);
-    jvm_signature_free(&t->signature);
-    arena_free(&t->texts);
+    free(traces->outputs);
+    free(traces->mapped);
+    jvm_signature_free(&traces->signature);
+    arena_free(&traces->texts);
 }

@@ -39,95 +39,99 @@ int addresses_parse_method(const char *text, size_t size, uint64_t *address)
     return 0;
 }
 
-void addresses_init(struct addresses *a)
+void addresses_init(struct addresses *addresses)
 {
-    a->is_end = a->error = 0;
-    a->line = 0;
-    a->begin = a->end = 0;
-    a->text = a->data;
-    a->size = 0;
+    addresses->is_end = addresses->error = 0;
+    addresses->line = 0;
+    addresses->begin = addresses->end = 0;
+    addresses->text = addresses->data;
+    addresses->size = 0;
 }
 
-bool addresses_is_ready(const struct addresses *a)
+bool addresses_is_ready(const struct addresses *addresses)
 {
-    return a->is_end ||
-           memchr(a->data + a->begin, '\n', a->end - a->begin) != NULL;
+    return addresses->is_end ||
+           memchr(addresses->data + addresses->begin, '\n',
+                  addresses->end - addresses->begin) != NULL;
 }
 
 /* Returns 0; or -1 when nothing more can arrive.  A full buffer without a
  * line end is not an address. */
-static int fill_buffer(struct addresses *a)
+static int fill_buffer(struct addresses *addresses)
 {
     ssize_t n;
 
-    memmove(a->data, a->data + a->begin, a->end - a->begin);
-    a->end -= a->begin;
-    a->begin = 0;
-    if (a->end == sizeof(a->data)) {
+    memmove(addresses->data, addresses->data + addresses->begin,
+            addresses->end - addresses->begin);
+    addresses->end -= addresses->begin;
+    addresses->begin = 0;
+    if (addresses->end == sizeof(addresses->data)) {
         return -1;
     }
     do {
-        n = read(STDIN_FILENO, a->data + a->end, sizeof(a->data) - a->end);
+        n = read(STDIN_FILENO, addresses->data + addresses->end,
+                 sizeof(addresses->data) - addresses->end);
     } while (n < 0 && errno == EINTR);
     if (n < 0) {
-        a->error = errno;
+        addresses->error = errno;
         return -1;
     }
-    a->is_end = n == 0;
-    a->end += (size_t)n;
+    addresses->is_end = n == 0;
+    addresses->end += (size_t)n;
     return 0;
 }
 
 /* Removes a line and the blanks around it.  Returns the same as
  * addresses_next(). */
-static int next_line(struct addresses *a)
+static int next_line(struct addresses *addresses)
 {
     const char *newline;
 
     for (;;) {
-        a->text = a->data + a->begin;
-        a->size = a->end - a->begin;
-        newline = memchr(a->text, '\n', a->size);
+        addresses->text = addresses->data + addresses->begin;
+        addresses->size = addresses->end - addresses->begin;
+        newline = memchr(addresses->text, '\n', addresses->size);
         if (newline != NULL) {
-            a->size = (size_t)(newline - a->text);
-            a->begin += a->size + 1;
+            addresses->size = (size_t)(newline - addresses->text);
+            addresses->begin += addresses->size + 1;
             break;
         }
-        if (a->is_end) {
-            a->begin = a->end;
-            if (a->size == 0) {
+        if (addresses->is_end) {
+            addresses->begin = addresses->end;
+            if (addresses->size == 0) {
                 return 0;
             }
             break;
         }
-        if (fill_buffer(a) != 0) {
-            a->line++;
-            a->text = a->data;
-            a->size = a->error != 0 ? 0 : a->end;
+        if (fill_buffer(addresses) != 0) {
+            addresses->line++;
+            addresses->text = addresses->data;
+            addresses->size = addresses->error != 0 ? 0 : addresses->end;
             return -1;
         }
     }
-    a->line++;
-    while (a->size > 0 && strchr(" \t\r", a->text[a->size - 1]) != NULL) {
-        a->size--;
+    addresses->line++;
+    while (addresses->size > 0 &&
+           strchr(" \t\r", addresses->text[addresses->size - 1]) != NULL) {
+        addresses->size--;
     }
-    while (a->size > 0 && strchr(" \t", a->text[0]) != NULL) {
-        a->text++;
-        a->size--;
+    while (addresses->size > 0 && strchr(" \t", addresses->text[0]) != NULL) {
+        addresses->text++;
+        addresses->size--;
     }
     return 1;
 }
 
-int addresses_next(struct addresses *a, addresses_parse_fn parse,
+int addresses_next(struct addresses *addresses, addresses_parse_fn parse,
                    uint64_t *address)
 {
     int rc;
 
     do {
-        rc = next_line(a);
+        rc = next_line(addresses);
         if (rc != 1) {
             return rc;
         }
-    } while (a->size == 0);
-    return parse(a->text, a->size, address) == 0 ? 1 : -1;
+    } while (addresses->size == 0);
+    return parse(addresses->text, addresses->size, address) == 0 ? 1 : -1;
 }

@@ -39,12 +39,12 @@ static uint64_t hex_field(const cJSON *object, const char *key)
     return strtoull(printable_field(object, key), NULL, 16);
 }
 
-static void add_address(const struct socorro_report *r, cJSON *object,
+static void add_address(const struct socorro_report *socorro, cJSON *object,
                         const char *key, uint64_t value)
 {
     char text[24];
 
-    snprintf(text, sizeof(text), "0x%0*llx", r->digits,
+    snprintf(text, sizeof(text), "0x%0*llx", socorro->digits,
              (unsigned long long)value);
     add_text(object, key, text);
 }
@@ -86,7 +86,7 @@ static cJSON *take_inlines(const cJSON **named, int index)
     return list != NULL ? list : cJSON_CreateNull();
 }
 
-static cJSON *describe_frame(const struct socorro_report *r,
+static cJSON *describe_frame(const struct socorro_report *socorro,
                              const cJSON *frame, int index, const cJSON **next)
 {
     cJSON *object = cJSON_CreateObject(), *inlines = NULL;
@@ -101,7 +101,7 @@ static cJSON *describe_frame(const struct socorro_report *r,
         *next = named->next;
     }
     if (cjson_get(frame, "module") != NULL) {
-        module = cJSON_GetArrayItem(r->modules,
+        module = cJSON_GetArrayItem(socorro->modules,
                                     (int)printable_number(frame, "module"));
     }
     has_name = printable_field(named, "function")[0] != '\0';
@@ -109,17 +109,17 @@ static cJSON *describe_frame(const struct socorro_report *r,
     add_text(object, "module",
              report_last_part(printable_field(module, "code_file")));
     add_place(object, named);
-    add_address(r, object, "offset", lookup);
+    add_address(socorro, object, "offset", lookup);
     cjson_add(object, "inlines",
               inlines != NULL ? inlines : cJSON_CreateNull());
     if (module != NULL) {
-        add_address(r, object, "module_offset",
+        add_address(socorro, object, "module_offset",
                     lookup - hex_field(module, "image_addr"));
     } else {
         add_text(object, "module_offset", NULL);
     }
     if (has_name && hex_field(named, "sym_addr") != 0) {
-        add_address(r, object, "function_offset",
+        add_address(socorro, object, "function_offset",
                     lookup - hex_field(named, "sym_addr"));
     } else {
         add_text(object, "function_offset", NULL);
@@ -131,7 +131,7 @@ static cJSON *describe_frame(const struct socorro_report *r,
     return object;
 }
 
-static cJSON *describe_thread(const struct socorro_report *r,
+static cJSON *describe_thread(const struct socorro_report *socorro,
                               const cJSON *thread, const cJSON *named)
 {
     cJSON *object = cJSON_CreateObject(), *frames = cJSON_CreateArray();
@@ -141,7 +141,7 @@ static cJSON *describe_thread(const struct socorro_report *r,
     next = next != NULL ? next->child : NULL;
     cJSON_ArrayForEach(frame, cjson_get(thread, "frames"))
     {
-        cjson_append(frames, describe_frame(r, frame, n++, &next));
+        cjson_append(frames, describe_frame(socorro, frame, n++, &next));
     }
     cjson_add_number(object, "frame_count", n);
     add_copy(object, "thread_name", cjson_get(thread, "thread_name"));
@@ -174,7 +174,7 @@ static void add_debug_id(cJSON *object, const char *id)
 }
 
 /* has_frames: so symbols were looked for */
-static cJSON *describe_module(const struct socorro_report *r,
+static cJSON *describe_module(const struct socorro_report *socorro,
                               const cJSON *module, bool has_frames,
                               const cJSON *named)
 {
@@ -183,8 +183,8 @@ static cJSON *describe_module(const struct socorro_report *r,
     const char *status = printable_field(named, "debug_status");
     uint64_t base = hex_field(module, "image_addr");
 
-    add_address(r, object, "base_addr", base);
-    add_address(r, object, "end_addr",
+    add_address(socorro, object, "base_addr", base);
+    add_address(socorro, object, "end_addr",
                 base + (uint64_t)printable_number(module, "image_size"));
     cjson_add(object, "filename",
               cJSON_CreateString(
@@ -237,7 +237,8 @@ static cJSON *make_system_info(const cJSON *walked)
     return object;
 }
 
-static cJSON *describe_crash(const struct socorro_report *r, const cJSON *more)
+static cJSON *describe_crash(const struct socorro_report *socorro,
+                             const cJSON *more)
 {
     static const char *const unknown[] = {
         "adjusted_address",           "instruction",       "memory_accesses",
@@ -246,7 +247,7 @@ static cJSON *describe_crash(const struct socorro_report *r, const cJSON *more)
 
     add_copy(object, "type", cjson_get(more, "reason"));
     if (cjson_get(more, "address") != NULL) {
-        add_address(r, object, "address", hex_field(more, "address"));
+        add_address(socorro, object, "address", hex_field(more, "address"));
     } else {
         add_text(object, "address", NULL);
     }
@@ -259,7 +260,7 @@ static cJSON *describe_crash(const struct socorro_report *r, const cJSON *more)
     return object;
 }
 
-static cJSON *describe_unloaded(const struct socorro_report *r,
+static cJSON *describe_unloaded(const struct socorro_report *socorro,
                                 const cJSON *list)
 {
     cJSON *array = cJSON_CreateArray(), *object;
@@ -270,8 +271,8 @@ static cJSON *describe_unloaded(const struct socorro_report *r,
     {
         object = cJSON_CreateObject();
         base = hex_field(module, "image_addr");
-        add_address(r, object, "base_addr", base);
-        add_address(r, object, "end_addr",
+        add_address(socorro, object, "base_addr", base);
+        add_address(socorro, object, "end_addr",
                     base + (uint64_t)printable_number(module, "image_size"));
         add_text(object, "filename", printable_field(module, "code_file"));
         add_copy(object, "code_id", cjson_get(module, "code_id"));
@@ -282,14 +283,14 @@ static cJSON *describe_unloaded(const struct socorro_report *r,
 }
 
 /* The thread that crashed once more, with the registers of its first frame. */
-static void add_crashing_thread(const struct socorro_report *r, cJSON *object,
-                                const cJSON *threads, int index)
+static void add_crashing_thread(const struct socorro_report *socorro,
+                                cJSON *object, const cJSON *threads, int index)
 {
     cJSON *thread = cJSON_Duplicate(cJSON_GetArrayItem(threads, index), true);
     cJSON *frames = cJSON_GetObjectItemCaseSensitive(thread, "frames");
     cJSON *registers = cJSON_CreateObject();
     const cJSON *from = cjson_get(
-        cJSON_GetArrayItem(cjson_get(r->walked, "stacktraces"), index),
+        cJSON_GetArrayItem(cjson_get(socorro->walked, "stacktraces"), index),
         "registers");
     const cJSON *value;
 
@@ -300,7 +301,7 @@ static void add_crashing_thread(const struct socorro_report *r, cJSON *object,
     }
     cJSON_ArrayForEach(value, from)
     {
-        add_address(r, registers, value->string,
+        add_address(socorro, registers, value->string,
                     hex_field(from, value->string));
     }
     cjson_add(frames->child, "registers", registers);
@@ -315,13 +316,13 @@ struct described {
 };
 
 /* Marks the modules, of which there are n, that frames are in. */
-static void find_frames(const struct socorro_report *r, struct described *list,
-                        size_t n)
+static void find_frames(const struct socorro_report *socorro,
+                        struct described *list, size_t n)
 {
     const cJSON *thread, *frame;
     double module;
 
-    cJSON_ArrayForEach(thread, cjson_get(r->walked, "stacktraces"))
+    cJSON_ArrayForEach(thread, cjson_get(socorro->walked, "stacktraces"))
     {
         cJSON_ArrayForEach(frame, cjson_get(thread, "frames"))
         {
@@ -342,24 +343,25 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Modules as the dump lists them. */
-static cJSON *describe_modules(const struct socorro_report *r,
+static cJSON *describe_modules(const struct socorro_report *socorro,
                                const cJSON *answer)
 {
     const cJSON *module, *named = cjson_get(answer, "modules");
     cJSON *array = cJSON_CreateArray();
-    size_t i, n = (size_t)cJSON_GetArraySize(r->modules);
+    size_t i, n = (size_t)cJSON_GetArraySize(socorro->modules);
     struct described *list = calloc(n + 1, sizeof(list[0]));
 
     if (list == NULL) {
         command_no_memory();
     }
-    find_frames(r, list, n);
+    find_frames(socorro, list, n);
     n = 0;
     named = named != NULL ? named->child : NULL;
-    cJSON_ArrayForEach(module, r->modules)
+    cJSON_ArrayForEach(module, socorro->modules)
     {
         list[n].number = printable_number(module, "number");
-        list[n].object = describe_module(r, module, list[n].has_frames, named);
+        list[n].object =
+            describe_module(socorro, module, list[n].has_frames, named);
         n++;
         named = named != NULL ? named->next : NULL;
     }
@@ -378,32 +380,33 @@ cJSON *socorro_report(const cJSON *walked, const cJSON *answer)
         "mac_boot_args", "mac_crash_info",         "proc_limits",
         "soft_errors",   NULL};
     const cJSON *more = cjson_get(walked, "socorro"), *from, *named;
-    struct socorro_report r = {walked, cjson_get(walked, "modules"),
-                               printable_number(more, "word") == 4 ? 8 : 16};
+    struct socorro_report socorro = {walked, cjson_get(walked, "modules"),
+                                     printable_number(more, "word") == 4 ? 8
+                                                                         : 16};
     cJSON *object = cJSON_CreateObject(), *threads = cJSON_CreateArray();
 
     add_text(object, "status", "OK");
     cjson_add(object, "system_info", make_system_info(walked));
-    cjson_add(object, "crash_info", describe_crash(&r, more));
+    cjson_add(object, "crash_info", describe_crash(&socorro, more));
     named = cjson_get(answer, "stacktraces");
     named = named != NULL ? named->child : NULL;
     cJSON_ArrayForEach(from, cjson_get(walked, "stacktraces"))
     {
-        cjson_append(threads, describe_thread(&r, from, named));
+        cjson_append(threads, describe_thread(&socorro, from, named));
         named = named != NULL ? named->next : NULL;
     }
     cjson_add_number(object, "main_module", 0);
-    cjson_add(object, "modules", describe_modules(&r, answer));
+    cjson_add(object, "modules", describe_modules(&socorro, answer));
     cjson_add(object, "modules_contains_cert_info", cJSON_CreateFalse());
     add_copy(object, "pid", cjson_get(more, "pid"));
     add_copy(object, "process_uptime", cjson_get(more, "uptime"));
     cjson_add_number(object, "thread_count", cJSON_GetArraySize(threads));
     cjson_add(object, "threads", threads);
     cjson_add(object, "unloaded_modules",
-              describe_unloaded(&r, cjson_get(more, "unloaded")));
+              describe_unloaded(&socorro, cjson_get(more, "unloaded")));
     add_nulls(object, unknown);
     if (cjson_get(more, "crashing_thread") != NULL) {
-        add_crashing_thread(&r, object, threads,
+        add_crashing_thread(&socorro, object, threads,
                             (int)printable_number(more, "crashing_thread"));
     }
     return object;

@@ -41,10 +41,10 @@ struct sort {
     int rc; /* of what ends it */
 };
 
-static void refuse_file(struct sort *s, const char *file, const char *part,
+static void refuse_file(struct sort *sort, const char *file, const char *part,
                         const char *reason)
 {
-    bar_clear(&s->bar);
+    bar_clear(&sort->bar);
     fputs("symcachectl " NAME ": ", stderr);
     printable_put(stderr, file);
     if (part != NULL) {
@@ -54,35 +54,35 @@ static void refuse_file(struct sort *s, const char *file, const char *part,
     fputs(": ", stderr);
     printable_put(stderr, reason);
     fputs("; left out\n", stderr);
-    s->refused++;
+    sort->refused++;
 }
 
 /* The others are sorted all the same. */
-static void tell_unread(struct sort *s, const char *path, int errnum)
+static void tell_unread(struct sort *sort, const char *path, int errnum)
 {
-    bar_clear(&s->bar);
+    bar_clear(&sort->bar);
     (void)command_fail(COMMAND_IO, path, strerror(errnum));
-    s->unread++;
+    sort->unread++;
 }
 
-static void show_counts(struct sort *s)
+static void show_counts(struct sort *sort)
 {
     char text[100];
 
-    if (bar_clock() - s->began > QUIET_MS) {
-        snprintf(text, sizeof(text), "%zu files read, %zu sorted", s->looked,
-                 s->written);
-        bar_draw(&s->bar, 0, 0, text);
+    if (bar_clock() - sort->began > QUIET_MS) {
+        snprintf(text, sizeof(text), "%zu files read, %zu sorted",
+                 sort->looked, sort->written);
+        bar_draw(&sort->bar, 0, 0, text);
     }
 }
 
 /* One line on standard output for each file that is laid down. */
-static void tell_sorted(struct sort *s, const char *part,
+static void tell_sorted(struct sort *sort, const char *part,
                         const struct unified_path *path)
 {
-    bar_clear(&s->bar);
+    bar_clear(&sort->bar);
     printf("%.2s/%s/%s\t", path->id, path->id + 2, unified_word(path->type));
-    printable_put(stdout, s->file);
+    printable_put(stdout, sort->file);
     if (part != NULL) {
         fputs(": ", stdout);
         printable_put(stdout, part);
@@ -90,46 +90,46 @@ static void tell_sorted(struct sort *s, const char *part,
     printf("\t%s, %s\n", path->format, path->arch);
 }
 
-static void put_sorted(struct sort *s, int fd, const char *name,
+static void put_sorted(struct sort *sort, int fd, const char *name,
                        const char *part, bool is_made,
                        const struct unified_path *path)
 {
-    switch (unified_tree_put(s->tree, fd, name, is_made, path)) {
+    switch (unified_tree_put(sort->tree, fd, name, is_made, path)) {
     case UNIFIED_WRITTEN:
-        s->written++;
+        sort->written++;
         /* fall through */
     case UNIFIED_REPLACED:
-        tell_sorted(s, part, path);
+        tell_sorted(sort, part, path);
         break;
     case UNIFIED_FAILED:
-        bar_clear(&s->bar);
-        s->rc = command_fail(COMMAND_IO, s->file, strerror(errno));
+        bar_clear(&sort->bar);
+        sort->rc = command_fail(COMMAND_IO, sort->file, strerror(errno));
         break;
     case UNIFIED_KNOWN:
-        s->doubles++;
+        sort->doubles++;
         break;
     }
 }
 
 /* Adds the sources of a file with debug information, unless the tree has some
  * of its module. */
-static void put_sources(struct sort *s, int fd, const char *name,
+static void put_sources(struct sort *sort, int fd, const char *name,
                         const char *part, const struct unified_path *path)
 {
     struct unified_path bundle;
     char from[32], to[PATH_MAX], error[512];
     int made, rc;
 
-    if (s->folder[0] == '\0' || !path->has_debug_info ||
-        unified_tree_has(s->tree, path->id, UNIFIED_SOURCEBUNDLE)) {
+    if (sort->folder[0] == '\0' || !path->has_debug_info ||
+        unified_tree_has(sort->tree, path->id, UNIFIED_SOURCEBUNDLE)) {
         return;
     }
     snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
-    snprintf(to, sizeof(to), "%s/bundle", s->folder);
-    bar_clear(&s->bar);
-    rc = bundle_sources(from, name, s->folder, to);
+    snprintf(to, sizeof(to), "%s/bundle", sort->folder);
+    bar_clear(&sort->bar);
+    rc = bundle_sources(from, name, sort->folder, to);
     if (rc == COMMAND_INTERRUPTED) {
-        s->rc = rc;
+        sort->rc = rc;
     }
     if (rc != COMMAND_OK) {
         return; /* which has said so */
@@ -138,29 +138,29 @@ static void put_sources(struct sort *s, int fd, const char *name,
     if (made >= 0 &&
         examine_unified(made, name, &bundle, error, sizeof(error)) == 1) {
         memcpy(bundle.id, path->id, sizeof(bundle.id));
-        put_sorted(s, made, name, part, true, &bundle);
-        s->bundles++;
+        put_sorted(sort, made, name, part, true, &bundle);
+        sort->bundles++;
     }
     fd_close(made);
     (void)unlink(to);
 }
 
-static void take_sorted(struct sort *s, int fd, const char *name,
+static void take_sorted(struct sort *sort, int fd, const char *name,
                         const char *part);
 
 static void take_part(void *arg, const struct container_part *part)
 {
-    struct sort *s = arg;
+    struct sort *sort = arg;
 
     if (part->content == NULL) {
         if (part->is_damaged || part->is_cut) {
-            refuse_file(s, s->file, part->name, part->error);
+            refuse_file(sort, sort->file, part->name, part->error);
         }
         return;
     }
-    if (s->rc == COMMAND_OK) {
-        take_sorted(s, fileno(part->content),
-                    part->file != NULL ? part->file : basename(s->file),
+    if (sort->rc == COMMAND_OK) {
+        take_sorted(sort, fileno(part->content),
+                    part->file != NULL ? part->file : basename(sort->file),
                     part->name);
     }
     fclose(part->content);
@@ -176,50 +176,50 @@ static bool is_split(const char *name)
 }
 
 /* Takes a file, or each of its parts: archives may have fat files in them. */
-static void take_sorted(struct sort *s, int fd, const char *name,
+static void take_sorted(struct sort *sort, int fd, const char *name,
                         const char *part)
 {
     enum container_kind kind = container_sniff(fd);
     struct unified_path path;
     char error[512] = "";
-    bool was_inside = s->is_inside;
+    bool was_inside = sort->is_inside;
     int rc;
 
-    if (kind == CONTAINER_FAT || (kind == CONTAINER_ZIP && !s->is_inside)) {
-        s->is_inside = true;
-        if (container_read(fd, kind, take_part, s, error, sizeof(error)) !=
+    if (kind == CONTAINER_FAT || (kind == CONTAINER_ZIP && !sort->is_inside)) {
+        sort->is_inside = true;
+        if (container_read(fd, kind, take_part, sort, error, sizeof(error)) !=
             0) {
-            refuse_file(s, s->file, part, error);
+            refuse_file(sort, sort->file, part, error);
         }
-        s->is_inside = was_inside;
+        sort->is_inside = was_inside;
         return;
     }
     rc = examine_unified(fd, name, &path, error, sizeof(error));
     if (rc < 0) {
-        refuse_file(s, s->file, part, error);
+        refuse_file(sort, sort->file, part, error);
     } else if (rc == 0) {
-        s->splits += is_split(name);
+        sort->splits += is_split(name);
     } else {
-        put_sorted(s, fd, name, part, false, &path);
-        if (s->rc == COMMAND_OK) {
-            put_sources(s, fd, name, part, &path);
+        put_sorted(sort, fd, name, part, false, &path);
+        if (sort->rc == COMMAND_OK) {
+            put_sources(sort, fd, name, part, &path);
         }
     }
 }
 
-static void take_file(struct sort *s, const char *path)
+static void take_file(struct sort *sort, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0) {
-        tell_unread(s, path, errno);
+        tell_unread(sort, path, errno);
         return;
     }
-    s->file = path;
-    take_sorted(s, fd, basename(path), NULL);
+    sort->file = path;
+    take_sorted(sort, fd, basename(path), NULL);
     close(fd);
-    s->looked++;
-    show_counts(s);
+    sort->looked++;
+    show_counts(sort);
 }
 
 static int compare_paths(const FTSENT **a, const FTSENT **b)
@@ -229,43 +229,44 @@ static int compare_paths(const FTSENT **a, const FTSENT **b)
 
 /* The output folder is never an input, even with files from an earlier run:
  * its files have lost their names. */
-static bool is_output(const struct sort *s, const struct stat *st)
+static bool is_output(const struct sort *sort, const struct stat *st)
 {
-    return st->st_dev == s->output.st_dev && st->st_ino == s->output.st_ino;
+    return st->st_dev == sort->output.st_dev &&
+           st->st_ino == sort->output.st_ino;
 }
 
-static void walk_operands(struct sort *s, char **operands)
+static void walk_operands(struct sort *sort, char **operands)
 {
     FTS *fts = fts_open(operands, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
                         compare_paths);
     FTSENT *entry;
 
     if (fts == NULL) {
-        s->rc = command_fail(COMMAND_IO, operands[0], strerror(errno));
+        sort->rc = command_fail(COMMAND_IO, operands[0], strerror(errno));
         return;
     }
-    while (s->rc == COMMAND_OK && (entry = fts_read(fts)) != NULL) {
+    while (sort->rc == COMMAND_OK && (entry = fts_read(fts)) != NULL) {
         switch (entry->fts_info) {
         case FTS_D:
             if (entry->fts_level > FTS_ROOTLEVEL &&
-                is_output(s, entry->fts_statp)) {
+                is_output(sort, entry->fts_statp)) {
                 (void)fts_set(fts, entry, FTS_SKIP);
             }
             break;
         case FTS_F:
-            take_file(s, entry->fts_path);
+            take_file(sort, entry->fts_path);
             break;
         case FTS_DNR:
         case FTS_ERR:
         case FTS_NS:
-            tell_unread(s, entry->fts_path, entry->fts_errno);
+            tell_unread(sort, entry->fts_path, entry->fts_errno);
             break;
         case FTS_SLNONE: /* an operand, as links are not followed below it */
-            tell_unread(s, entry->fts_path, ENOENT);
+            tell_unread(sort, entry->fts_path, ENOENT);
             break;
         case FTS_DEFAULT:
             if (entry->fts_level == FTS_ROOTLEVEL) {
-                refuse_file(s, entry->fts_path, NULL, "is no regular file");
+                refuse_file(sort, entry->fts_path, NULL, "is no regular file");
             }
             break;
         default:
@@ -275,40 +276,40 @@ static void walk_operands(struct sort *s, char **operands)
     fts_close(fts);
 }
 
-static int finish_sort(struct sort *s)
+static int finish_sort(struct sort *sort)
 {
-    int rc = s->rc;
+    int rc = sort->rc;
 
-    if (s->folder[0] != '\0') {
-        (void)rmdir(s->folder);
+    if (sort->folder[0] != '\0') {
+        (void)rmdir(sort->folder);
     }
-    if (unified_tree_close(s->tree) != 0 && rc == COMMAND_OK) {
+    if (unified_tree_close(sort->tree) != 0 && rc == COMMAND_OK) {
         rc = command_fail(COMMAND_IO, NAME, strerror(errno));
     }
-    bar_clear(&s->bar);
+    bar_clear(&sort->bar);
     fprintf(stderr,
             "symcachectl " NAME ": %zu files read, %zu sorted, %zu bundles of "
             "sources made, %zu left out",
-            s->looked, s->written, s->bundles, s->refused);
-    if (s->doubles > 0) {
-        fprintf(stderr, ", %zu there already", s->doubles);
+            sort->looked, sort->written, sort->bundles, sort->refused);
+    if (sort->doubles > 0) {
+        fprintf(stderr, ", %zu there already", sort->doubles);
     }
-    if (s->splits > 0) {
+    if (sort->splits > 0) {
         fprintf(stderr,
                 ", %zu .dwo or .dwp without an id of their own: \"symcachectl "
                 "upload\" sends a .dwp with its program",
-                s->splits);
+                sort->splits);
     }
-    if (s->unread > 0) {
-        fprintf(stderr, ", %zu could not be read", s->unread);
+    if (sort->unread > 0) {
+        fprintf(stderr, ", %zu could not be read", sort->unread);
         rc = rc == COMMAND_OK ? COMMAND_IO : rc;
     }
-    if (s->looked > 0 &&
-        s->written + s->doubles + s->refused + s->unread == 0) {
+    if (sort->looked > 0 &&
+        sort->written + sort->doubles + sort->refused + sort->unread == 0) {
         fputs(": no file is of a format of this layout", stderr);
     }
     fputc('\n', stderr);
-    if (rc == COMMAND_OK && (s->refused > 0 || s->written == 0)) {
+    if (rc == COMMAND_OK && (sort->refused > 0 || sort->written == 0)) {
         rc = COMMAND_NOT_FOUND;
     }
     return command_finish(rc);
@@ -322,7 +323,7 @@ int sort_command(int argc, char **argv)
         {"-o", NULL, &output}, {"--bundle-id", NULL, &bundle_id},
         {"-z", &fast, NULL},   {"-zz", &good, NULL},
         {"-zzz", &best, NULL}, {"--with-sources", &with_sources, NULL}};
-    struct sort s = {.began = bar_clock()};
+    struct sort sort = {.began = bar_clock()};
 
     argc = options_parse(NAME, specs, COUNT(specs), argc, argv);
     if (argc < 1 || output == NULL) {
@@ -333,27 +334,27 @@ int sort_command(int argc, char **argv)
     if (bundle_id != NULL && !unified_tree_is_bundle_id(bundle_id)) {
         return command_usage(NAME, "no id of a bundle", bundle_id);
     }
-    bar_init(&s.bar);
-    s.tree = unified_tree_new(output,
-                              best   ? 19
-                              : good ? 10
-                              : fast ? 3
-                                     : 0,
-                              bundle_id);
-    if (s.tree == NULL || stat(output, &s.output) != 0) {
+    bar_init(&sort.bar);
+    sort.tree = unified_tree_new(output,
+                                 best   ? 19
+                                 : good ? 10
+                                 : fast ? 3
+                                        : 0,
+                                 bundle_id);
+    if (sort.tree == NULL || stat(output, &sort.output) != 0) {
         return command_fail(COMMAND_IO, output, strerror(errno));
     }
-    if (!S_ISDIR(s.output.st_mode)) {
+    if (!S_ISDIR(sort.output.st_mode)) {
         return command_fail(COMMAND_IO, output, strerror(ENOTDIR));
     }
     if (with_sources) {
-        snprintf(s.folder, sizeof(s.folder), "/tmp/symcachectl-XXXXXX");
-        if (mkdtemp(s.folder) == NULL) {
-            s.folder[0] = '\0';
-            s.rc = command_fail(COMMAND_IO, "/tmp", strerror(errno));
+        snprintf(sort.folder, sizeof(sort.folder), "/tmp/symcachectl-XXXXXX");
+        if (mkdtemp(sort.folder) == NULL) {
+            sort.folder[0] = '\0';
+            sort.rc = command_fail(COMMAND_IO, "/tmp", strerror(errno));
         }
     }
     argv[argc] = NULL;
-    walk_operands(&s, argv);
-    return finish_sort(&s);
+    walk_operands(&sort, argv);
+    return finish_sort(&sort);
 }

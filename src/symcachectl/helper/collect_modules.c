@@ -21,13 +21,13 @@
 #define COMPLAINTS_MAX 20 /* further ones are only counted */
 #define SHOWN 60          /* bytes of a line that is not a module */
 
-static void complain_of_line(struct collect_modules *g, const char *file,
+static void complain_of_line(struct collect_modules *modules, const char *file,
                              unsigned line, const char *reason,
                              const char *text, size_t size)
 {
     char *shown;
 
-    if (g->bad++ >= COMPLAINTS_MAX) {
+    if (modules->bad++ >= COMPLAINTS_MAX) {
         return;
     }
     fputs("symcachectl warm: ", stderr);
@@ -45,7 +45,8 @@ static void complain_of_line(struct collect_modules *g, const char *file,
     fputs("; left out\n", stderr);
 }
 
-static int from_list(struct collect_modules *g, const char *name, FILE *stream)
+static int from_list(struct collect_modules *modules, const char *name,
+                     FILE *stream)
 {
     struct identity identity;
     enum list_found found;
@@ -55,9 +56,10 @@ static int from_list(struct collect_modules *g, const char *name, FILE *stream)
     list_init(&list, stream);
     while ((found = list_next(&list, &identity, &wrong)) != LIST_END) {
         if (found == LIST_MODULE) {
-            warm_modules_add(g->modules, &identity);
+            warm_modules_add(modules->modules, &identity);
         } else if (found == LIST_BAD) {
-            complain_of_line(g, name, list.line, wrong, list.text, list.size);
+            complain_of_line(modules, name, list.line, wrong, list.text,
+                             list.size);
         }
     }
     return ferror(stream) ? command_fail(COMMAND_IO, name, strerror(errno))
@@ -66,23 +68,24 @@ static int from_list(struct collect_modules *g, const char *name, FILE *stream)
 
 /* Adds the module of a file.  Returns false if it is of no format that has
  * one. */
-static bool from_file(struct collect_modules *g, const char *path, int fd)
+static bool from_file(struct collect_modules *modules, const char *path,
+                      int fd)
 {
     struct identity identity;
     char error[MODULE_FILE_ERROR];
 
     enum module_file found = module_file_read(path, fd, &identity, error);
 
-    if (found == MODULE_FILE_PORTABLE && g->portable) {
+    if (found == MODULE_FILE_PORTABLE && modules->portable) {
         found = MODULE_FILE_FOUND;
     }
     switch (found) {
     case MODULE_FILE_FOUND:
-        warm_modules_add(g->modules, &identity);
+        warm_modules_add(modules->modules, &identity);
         return true;
     case MODULE_FILE_WRONG:
     case MODULE_FILE_PORTABLE:
-        complain_of_line(g, path, 0, error, NULL, 0);
+        complain_of_line(modules, path, 0, error, NULL, 0);
         return true;
     default:
         return false;
@@ -90,7 +93,7 @@ static bool from_file(struct collect_modules *g, const char *path, int fd)
 }
 
 /* Adds the modules of a folder; files that belong to none are ignored. */
-static int from_folder(struct collect_modules *g, const char *folder)
+static int from_folder(struct collect_modules *modules, const char *folder)
 {
     char *paths[2] = {(char *)folder, NULL};
     int fd, rc = COMMAND_OK;
@@ -114,7 +117,7 @@ static int from_folder(struct collect_modules *g, const char *folder)
             rc = command_fail(COMMAND_IO, entry->fts_path, strerror(errno));
             continue;
         }
-        (void)from_file(g, entry->fts_path, fd);
+        (void)from_file(modules, entry->fts_path, fd);
         close(fd);
     }
     fts_close(fts);

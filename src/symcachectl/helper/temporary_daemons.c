@@ -103,22 +103,23 @@ static pid_t fork_plain(void)
 }
 
 /* Splits "LAYOUT:FOLDER"; an unknown word belongs to the path. */
-static int read_symbols(struct temporary_daemons *o, const char *symbols)
+static int read_symbols(struct temporary_daemons *daemons, const char *symbols)
 {
     const char *colon = strchr(symbols, ':');
     struct stat st;
     size_t i;
 
-    o->layout = "unified";
+    daemons->layout = "unified";
     for (i = 0; colon != NULL && i < COUNT(layouts); i++) {
         if (strlen(layouts[i][0]) == (size_t)(colon - symbols) &&
             strncmp(symbols, layouts[i][0], (size_t)(colon - symbols)) == 0) {
-            o->layout = layouts[i][1];
+            daemons->layout = layouts[i][1];
             symbols = colon + 1;
             break;
         }
     }
-    if (realpath(symbols, o->folder) == NULL || stat(o->folder, &st) != 0) {
+    if (realpath(symbols, daemons->folder) == NULL ||
+        stat(daemons->folder, &st) != 0) {
         return command_fail(COMMAND_IO, symbols, strerror(errno));
     }
     return S_ISDIR(st.st_mode)
@@ -127,16 +128,17 @@ static int read_symbols(struct temporary_daemons *o, const char *symbols)
 }
 
 static void add_path(cJSON *object, const char *key, const char *before,
-                     const struct temporary_daemons *o, const char *below)
+                     const struct temporary_daemons *daemons,
+                     const char *below)
 {
     char text[DIR_MAX + 32];
 
-    snprintf(text, sizeof(text), "%s%s/%s", before, o->dir, below);
+    snprintf(text, sizeof(text), "%s%s/%s", before, daemons->dir, below);
     cJSON_AddStringToObject(object, key, text);
 }
 
 /* The configuration of both. */
-static char *print_config(const struct temporary_daemons *o)
+static char *print_config(const struct temporary_daemons *daemons)
 {
     static const char *const command[] = {"pdb2symcache", "-pdb", "{pdb}"};
     static const char *const sources[] = {"symbols"};
@@ -148,14 +150,14 @@ static char *print_config(const struct temporary_daemons *o)
     cJSON *transcoder = cJSON_CreateObject();
     char *text;
 
-    add_path(root, "listen", "unix:", o, "h");
-    add_path(root, "downloads", "", o, "downloads");
+    add_path(root, "listen", "unix:", daemons, "h");
+    add_path(root, "downloads", "", daemons, "downloads");
     add_path(cJSON_AddObjectToObject(root, "symbolication"), "listen",
-             "unix:", o, "s");
+             "unix:", daemons, "s");
     cJSON_AddStringToObject(source, "type", "filesystem");
-    cJSON_AddStringToObject(source, "layout", o->layout);
-    cJSON_AddStringToObject(source, "path", o->folder);
-    add_path(store, "root", "", o, "store");
+    cJSON_AddStringToObject(source, "layout", daemons->layout);
+    cJSON_AddStringToObject(source, "path", daemons->folder);
+    add_path(store, "root", "", daemons, "store");
     cJSON_AddItemToObject(store, "sources",
                           cJSON_CreateStringArray(sources, COUNT(sources)));
     cJSON_AddStringToObject(transcoder, "version", "9.0.0");
@@ -173,13 +175,14 @@ static char *print_config(const struct temporary_daemons *o)
     return text;
 }
 
-static int write_config(const struct temporary_daemons *o, char path[PATH_MAX])
+static int write_config(const struct temporary_daemons *daemons,
+                        char path[PATH_MAX])
 {
-    char *text = print_config(o);
+    char *text = print_config(daemons);
     FILE *file;
     int rc = -1;
 
-    snprintf(path, PATH_MAX, "%s/config.json", o->dir);
+    snprintf(path, PATH_MAX, "%s/config.json", daemons->dir);
     file = fopen(path, "we");
     if (file != NULL) {
         rc = fputs(text, file) < 0 ? -1 : 0;
@@ -189,7 +192,7 @@ static int write_config(const struct temporary_daemons *o, char path[PATH_MAX])
     return rc;
 }
 
-static pid_t start_daemon(const struct temporary_daemons *o,
+static pid_t start_daemon(const struct temporary_daemons *daemons,
                           const char *daemon, const char *config)
 {
     const char *const args[] = {daemon, "-c", config, NULL};
@@ -202,21 +205,21 @@ static pid_t start_daemon(const struct temporary_daemons *o,
     }
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     (void)setpgid(0, 0); /* a signal of the terminal is for the command */
-    snprintf(log, sizeof(log), "%s/%s.log", o->dir, daemon);
+    snprintf(log, sizeof(log), "%s/%s.log", daemons->dir, daemon);
     fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     (void)dup2(fd, STDERR_FILENO);
     (void)dup2(open("/dev/null", O_RDWR | O_CLOEXEC), STDOUT_FILENO);
     _exit(daemon_exec(args));
 }
 
-static bool accepts_connection(const struct temporary_daemons *o,
+static bool accepts_connection(const struct temporary_daemons *daemons,
                                const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool is_there;
 
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", o->dir,
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", daemons->dir,
              name);
     is_there = fd >= 0 &&
                connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
@@ -225,12 +228,13 @@ static bool accepts_connection(const struct temporary_daemons *o,
 }
 
 /* Prints the last line of a log that ended early. */
-static int fail_start(const struct temporary_daemons *o, const char *daemon)
+static int fail_start(const struct temporary_daemons *daemons,
+                      const char *daemon)
 {
     char path[PATH_MAX], line[1024], last[1024] = "does not start";
     FILE *log;
 
-    snprintf(path, sizeof(path), "%s/%s.log", o->dir, daemon);
+    snprintf(path, sizeof(path), "%s/%s.log", daemons->dir, daemon);
     log = fopen(path, "re");
     while (log != NULL && fgets(line, sizeof(line), log) != NULL) {
         line[strcspn(line, "\n")] = '\0';
@@ -242,7 +246,7 @@ static int fail_start(const struct temporary_daemons *o, const char *daemon)
     return command_fail(COMMAND_IO, daemon, last);
 }
 
-static int await_daemon(struct temporary_daemons *o, size_t which,
+static int await_daemon(struct temporary_daemons *daemons, size_t which,
                         const char *daemon, const char *name)
 {
     static const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
@@ -252,17 +256,17 @@ static int await_daemon(struct temporary_daemons *o, size_t which,
         if (stopped) {
             return COMMAND_INTERRUPTED;
         }
-        if (accepts_connection(o, name)) {
+        if (accepts_connection(daemons, name)) {
             return COMMAND_OK;
         }
-        if (o->pids[which] < 0 ||
-            waitpid(o->pids[which], &status, WNOHANG) != 0) {
-            o->pids[which] = -1;
+        if (daemons->pids[which] < 0 ||
+            waitpid(daemons->pids[which], &status, WNOHANG) != 0) {
+            daemons->pids[which] = -1;
             break;
         }
         nanosleep(&pause, NULL);
     }
-    return fail_start(o, daemon);
+    return fail_start(daemons, daemon);
 }
 
 /* Signals may come while one waits. */
@@ -282,62 +286,62 @@ static int remove_one(const char *path, const struct stat *st, int type,
     return 0;
 }
 
-static void stop_daemons(const struct temporary_daemons *o)
+static void stop_daemons(const struct temporary_daemons *daemons)
 {
     size_t i;
 
-    for (i = COUNT(o->pids); i > 0; i--) {
-        if (o->pids[i - 1] > 0) {
-            kill(o->pids[i - 1], SIGTERM);
-            (void)wait_for(o->pids[i - 1]);
+    for (i = COUNT(daemons->pids); i > 0; i--) {
+        if (daemons->pids[i - 1] > 0) {
+            kill(daemons->pids[i - 1], SIGTERM);
+            (void)wait_for(daemons->pids[i - 1]);
         }
     }
-    (void)nftw(o->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)nftw(daemons->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static int start_all(struct temporary_daemons *o)
+static int start_all(struct temporary_daemons *daemons)
 {
-    static const char *const daemons[] = {"symcached", "symbolicated"};
+    static const char *const programs[] = {"symcached", "symbolicated"};
     static const char *const sockets[] = {"h", "s"};
     char config[PATH_MAX];
     size_t i;
     int code = COMMAND_OK;
 
-    if (write_config(o, config) != 0) {
-        return command_fail(COMMAND_IO, o->dir, strerror(errno));
+    if (write_config(daemons, config) != 0) {
+        return command_fail(COMMAND_IO, daemons->dir, strerror(errno));
     }
-    for (i = 0; i < COUNT(daemons) && code == COMMAND_OK; i++) {
-        o->pids[i] = start_daemon(o, daemons[i], config);
-        code = await_daemon(o, i, daemons[i], sockets[i]);
+    for (i = 0; i < COUNT(programs) && code == COMMAND_OK; i++) {
+        daemons->pids[i] = start_daemon(daemons, programs[i], config);
+        code = await_daemon(daemons, i, programs[i], sockets[i]);
     }
     return code;
 }
 
 int temporary_daemons_start(const char *symbols, struct settings *settings)
 {
-    static struct temporary_daemons o;
+    static struct temporary_daemons daemons;
     static char address[DIR_MAX + 16];
     const char *tmp = getenv("TMPDIR");
-    int code = read_symbols(&o, symbols), status = 0;
+    int code = read_symbols(&daemons, symbols), status = 0;
     pid_t pid;
 
     if (code != COMMAND_OK) {
         return code;
     }
-    if (snprintf(o.dir, sizeof(o.dir), "%s/symbolicate-XXXXXX",
+    if (snprintf(daemons.dir, sizeof(daemons.dir), "%s/symbolicate-XXXXXX",
                  tmp != NULL && tmp[0] == '/' ? tmp : "/tmp") >=
-        (int)sizeof(o.dir)) {
+        (int)sizeof(daemons.dir)) {
         return command_fail(COMMAND_IO, tmp, "TMPDIR is too long a path");
     }
     handle_signals(on_signal);
-    if (mkdtemp(o.dir) == NULL) {
-        return command_fail(COMMAND_IO, o.dir, strerror(errno));
+    if (mkdtemp(daemons.dir) == NULL) {
+        return command_fail(COMMAND_IO, daemons.dir, strerror(errno));
     }
-    code = start_all(&o);
+    code = start_all(&daemons);
     fflush(stdout);
     pid = code == COMMAND_OK ? fork_plain() : -1;
     if (pid == 0) {
-        snprintf(address, sizeof(address), "unix:%s/s", o.dir);
+        snprintf(address, sizeof(address), "unix:%s/s", daemons.dir);
         settings->socket = address;
         return COMMAND_OK;
     }
@@ -348,7 +352,7 @@ int temporary_daemons_start(const char *symbols, struct settings *settings)
     if (pid > 0) {
         status = wait_for(pid);
     }
-    stop_daemons(&o);
+    stop_daemons(&daemons);
     if (pid > 0) {
         code = WIFEXITED(status) ? WEXITSTATUS(status) : COMMAND_INTERRUPTED;
     }

@@ -88,32 +88,33 @@ struct upload_program {
 static int on_progress(void *arg, curl_off_t download_all, curl_off_t got,
                        curl_off_t all, curl_off_t sent)
 {
-    struct upload *u = arg;
+    struct upload *upload = arg;
 
     if (all > 0) {
-        bar_draw(&u->report.bar, (size_t)sent, (size_t)all,
+        bar_draw(&upload->report.bar, (size_t)sent, (size_t)all,
                  "bytes of this file");
     }
     return 0;
 }
 
-static void print_url(struct upload *u, const struct symstore_path *place,
+static void print_url(struct upload *upload, const struct symstore_path *place,
                       bool is_put, char *url, size_t size)
 {
     const char *const parts[3] = {place->name, place->id, place->file};
     char part[3 * SYMSTORE_ID_SIZE + 3 * SYMCACHE_NAME_MAX];
     size_t len, i;
 
-    len = (size_t)snprintf(url, size, "%s", u->url);
+    len = (size_t)snprintf(url, size, "%s", upload->url);
     for (i = 0; i < 3; i++) {
         percent_encode_path(part, parts[i]);
         len += (size_t)snprintf(url + len, size - len, "/%s", part);
     }
-    snprintf(url + len, size - len, "?%s%s%s%s%s", u->is_try ? "try=1&" : "",
-             is_put && u->is_forced ? "force=1&" : "",
-             is_put && u->is_warm ? "warm=1&" : "",
-             is_put && u->expires != NULL ? "expires=" : "",
-             is_put && u->expires != NULL ? u->expires : "");
+    snprintf(url + len, size - len, "?%s%s%s%s%s",
+             upload->is_try ? "try=1&" : "",
+             is_put && upload->is_forced ? "force=1&" : "",
+             is_put && upload->is_warm ? "warm=1&" : "",
+             is_put && upload->expires != NULL ? "expires=" : "",
+             is_put && upload->expires != NULL ? upload->expires : "");
     len = strlen(url);
     if (url[len - 1] == '?' || url[len - 1] == '&') {
         url[len - 1] = '\0';
@@ -121,29 +122,30 @@ static void print_url(struct upload *u, const struct symstore_path *place,
 }
 
 /* Prepares a request.  With a file, it is a PUT of size bytes. */
-static void prepare(struct upload *u, const char *url, FILE *file, off_t size)
+static void prepare(struct upload *upload, const char *url, FILE *file,
+                    off_t size)
 {
-    CURL *curl = u->curl;
+    CURL *curl = upload->curl;
 
-    short_reply_begin(&u->reply, curl, url, u->headers);
+    short_reply_begin(&upload->reply, curl, url, upload->headers);
     if (file == NULL) {
         curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
         return;
     }
     curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
-    file_body_begin(&u->body, curl, file, 0, size);
+    file_body_begin(&upload->body, curl, file, 0, size);
     curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)size);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS,
-                     u->report.bar.is_shown ? 0L : 1L);
+                     upload->report.bar.is_shown ? 0L : 1L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
-    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, u);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, upload);
 }
 
 /* Returns the status; with a reason 0 if there is no answer, and -1 if there
  * will never be one. */
-static long perform(struct upload *u, char *reason, size_t size)
+static long perform(struct upload *upload, char *reason, size_t size)
 {
-    CURLcode code = curl_easy_perform(u->curl);
+    CURLcode code = curl_easy_perform(upload->curl);
     long status = 0, sent = 0;
 
     if (code == CURLE_ABORTED_BY_CALLBACK) {
@@ -151,15 +153,15 @@ static long perform(struct upload *u, char *reason, size_t size)
         return -1;
     }
     if (code != CURLE_OK) {
-        short_reply_failure(&u->reply, code, reason, size);
+        short_reply_failure(&upload->reply, code, reason, size);
         /* or that was what came for an answer */
-        (void)curl_easy_getinfo(u->curl, CURLINFO_REQUEST_SIZE, &sent);
+        (void)curl_easy_getinfo(upload->curl, CURLINFO_REQUEST_SIZE, &sent);
         return sent == 0 && (code == CURLE_URL_MALFORMAT ||
                              code == CURLE_UNSUPPORTED_PROTOCOL)
                    ? -1
                    : 0;
     }
-    curl_easy_getinfo(u->curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(upload->curl, CURLINFO_RESPONSE_CODE, &status);
     return status;
 }
 
@@ -174,33 +176,34 @@ static bool is_stripped(const struct symstore_path *place)
 
 /* Has the server these bytes there, and for ever?  If it does not say so, they
  * are sent: only that keeps for longer what is to be removed. */
-static bool is_there(struct upload *u, const struct symstore_path *place,
+static bool is_there(struct upload *upload, const struct symstore_path *place,
                      FILE *file, off_t size)
 {
     struct curl_header *digest, *sunset;
     curl_off_t length = -1;
     char url[8192], reason[128];
 
-    print_url(u, place, false, url, sizeof(url));
-    prepare(u, url, NULL, 0);
-    if (perform(u, reason, sizeof(reason)) != 200) {
+    print_url(upload, place, false, url, sizeof(url));
+    prepare(upload, url, NULL, 0);
+    if (perform(upload, reason, sizeof(reason)) != 200) {
         return false;
     }
-    curl_easy_getinfo(u->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    curl_easy_getinfo(upload->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
+                      &length);
     return length == (curl_off_t)size &&
-           curl_easy_header(u->curl, SYMCACHE_HEADER_DIGEST, 0, CURLH_HEADER,
-                            -1, &digest) == CURLHE_OK &&
-           curl_easy_header(u->curl, SYMCACHE_HEADER_SUNSET, 0, CURLH_HEADER,
-                            -1, &sunset) != CURLHE_OK &&
+           curl_easy_header(upload->curl, SYMCACHE_HEADER_DIGEST, 0,
+                            CURLH_HEADER, -1, &digest) == CURLHE_OK &&
+           curl_easy_header(upload->curl, SYMCACHE_HEADER_SUNSET, 0,
+                            CURLH_HEADER, -1, &sunset) != CURLHE_OK &&
            file_body_has_digest(file, digest->value);
 }
 
-static void pause_before(struct upload *u, const char *path,
+static void pause_before(struct upload *upload, const char *path,
                          const char *reason)
 {
     curl_off_t seconds = 0;
 
-    curl_easy_getinfo(u->curl, CURLINFO_RETRY_AFTER, &seconds);
+    curl_easy_getinfo(upload->curl, CURLINFO_RETRY_AFTER, &seconds);
     seconds = seconds <= 0 ? RETRY_SECONDS : seconds;
     bar_line("", path, "");
     fprintf(stderr, "  %s; again in a while\n", reason);
@@ -216,61 +219,62 @@ static bool may_pass(long status)
 
 /* After a file that could not be sent: a server that is there answers HEAD,
  * and others may fare better. */
-static void look_for_server(struct upload *u,
+static void look_for_server(struct upload *upload,
                             const struct symstore_path *place,
                             const char *reason)
 {
     char url[8192], why[128];
     long status;
 
-    print_url(u, place, false, url, sizeof(url));
-    prepare(u, url, NULL, 0);
-    status = perform(u, why, sizeof(why));
-    u->failed++;
+    print_url(upload, place, false, url, sizeof(url));
+    prepare(upload, url, NULL, 0);
+    status = perform(upload, why, sizeof(why));
+    upload->failed++;
     if (status == 0 || status == 502 || status == 504 ||
-        u->failed == FAILED_MAX) {
-        snprintf(u->down, sizeof(u->down), "%s", reason);
+        upload->failed == FAILED_MAX) {
+        snprintf(upload->down, sizeof(upload->down), "%s", reason);
     }
 }
 
 /* Does the answer refuse the sender, and not this file?  403 can also be that
  * of a filter in between, which dislikes what is in one file. */
-static bool is_refusal_of_all(const struct upload *u, long status)
+static bool is_refusal_of_all(const struct upload *upload, long status)
 {
     return status == 401 ||
-           (status == 403 && short_reply_is_forbidden(&u->reply));
+           (status == 403 && short_reply_is_forbidden(&upload->reply));
 }
 
-static void refuse_all(struct upload *u, const char *reason)
+static void refuse_all(struct upload *upload, const char *reason)
 {
-    u->is_refused = true;
-    u->num_refused++;
-    snprintf(u->down, sizeof(u->down), "%s", reason);
+    upload->is_refused = true;
+    upload->num_refused++;
+    snprintf(upload->down, sizeof(upload->down), "%s", reason);
 }
 
 /* Before the first file: a server reads the whole body of a request that it
  * refuses, so the token is tried without one.  HEAD can be closed to those that
  * may send; a PUT without a body has the answer to both. */
-static bool is_admitted(struct upload *u, const struct symstore_path *place,
-                        FILE *file, char *reason, size_t size)
+static bool is_admitted(struct upload *upload,
+                        const struct symstore_path *place, FILE *file,
+                        char *reason, size_t size)
 {
     char url[8192];
     long status;
 
-    if (u->was_asked) {
+    if (upload->was_asked) {
         return true;
     }
-    u->was_asked = true;
-    print_url(u, place, false, url, sizeof(url));
-    prepare(u, url, NULL, 0);
-    status = perform(u, reason, size);
+    upload->was_asked = true;
+    print_url(upload, place, false, url, sizeof(url));
+    prepare(upload, url, NULL, 0);
+    status = perform(upload, reason, size);
     if (status == 401 || status == 403) {
-        print_url(u, place, true, url, sizeof(url));
-        prepare(u, url, file, 0);
-        status = perform(u, reason, size);
-        if (is_refusal_of_all(u, status)) {
-            short_reply_reason(&u->reply, status, reason, size);
-            refuse_all(u, reason);
+        print_url(upload, place, true, url, sizeof(url));
+        prepare(upload, url, file, 0);
+        status = perform(upload, reason, size);
+        if (is_refusal_of_all(upload, status)) {
+            short_reply_reason(&upload->reply, status, reason, size);
+            refuse_all(upload, reason);
             return false;
         }
     }
@@ -280,12 +284,12 @@ static bool is_admitted(struct upload *u, const struct symstore_path *place,
 
 /* What was sent is stored only if symcached says so, and not a portal, or
  * another page that answers to anything. */
-static enum upload_outcome outcome_of(struct upload *u, long status,
+static enum upload_outcome outcome_of(struct upload *upload, long status,
                                       char *reason, size_t size)
 {
-    if (short_reply_is_stored(&u->reply)) {
-        short_reply_untold(&u->reply, u->report.untold,
-                           sizeof(u->report.untold));
+    if (short_reply_is_stored(&upload->reply)) {
+        short_reply_untold(&upload->reply, upload->report.untold,
+                           sizeof(upload->report.untold));
         return status == 201 ? UPLOAD_STORED : UPLOAD_SKIPPED;
     }
     snprintf(
@@ -298,7 +302,7 @@ static enum upload_outcome outcome_of(struct upload *u, long status,
 
 /* Sends a file, again and again where that may help.  Returns the outcome, and
  * the reason of one that is not good. */
-static enum upload_outcome put_upload(struct upload *u, const char *path,
+static enum upload_outcome put_upload(struct upload *upload, const char *path,
                                       const struct symstore_path *place,
                                       FILE *file, off_t size, char *reason,
                                       size_t reason_size)
@@ -308,38 +312,38 @@ static enum upload_outcome put_upload(struct upload *u, const char *path,
     size_t len;
     long status;
 
-    print_url(u, place, true, url, sizeof(url));
+    print_url(upload, place, true, url, sizeof(url));
 
     for (attempt = 1;; attempt++) {
-        prepare(u, url, file, size);
-        status = perform(u, reason, reason_size);
-        bar_clear(&u->report.bar);
+        prepare(upload, url, file, size);
+        status = perform(upload, reason, reason_size);
+        bar_clear(&upload->report.bar);
         if (!may_pass(status)) {
-            u->failed = 0;
+            upload->failed = 0;
         }
         if (status == 201 || status == 200) {
-            return outcome_of(u, status, reason, reason_size);
+            return outcome_of(upload, status, reason, reason_size);
         }
         if (status > 0) {
-            short_reply_reason(&u->reply, status, reason, reason_size);
+            short_reply_reason(&upload->reply, status, reason, reason_size);
         }
-        if (status == 409 && !u->is_forced && !is_stripped(place)) {
+        if (status == 409 && !upload->is_forced && !is_stripped(place)) {
             len = strlen(reason);
             snprintf(reason + len, reason_size - len,
                      ", and stays: --force replaces it");
         }
         if (attempt == ATTEMPTS && may_pass(status)) {
-            look_for_server(u, place, reason);
+            look_for_server(upload, place, reason);
             return UPLOAD_FAILED;
         }
-        if (is_refusal_of_all(u, status)) {
-            refuse_all(u, reason);
+        if (is_refusal_of_all(upload, status)) {
+            refuse_all(upload, reason);
         }
         if (!may_pass(status)) {
             return status >= 300 && status < 500 ? UPLOAD_REFUSED
                                                  : UPLOAD_FAILED;
         }
-        pause_before(u, path, reason);
+        pause_before(upload, path, reason);
     }
 }
 
@@ -352,7 +356,7 @@ static bool has_changed(FILE *file, const struct stat *before)
            memcmp(&st.st_mtim, &before->st_mtim, sizeof(st.st_mtim)) != 0;
 }
 
-static void send_file(struct upload *u, const char *path, FILE *file,
+static void send_file(struct upload *upload, const char *path, FILE *file,
                       const struct symstore_path *place)
 {
     char text[3 * SYMCACHE_NAME_MAX], reason[512] = "";
@@ -362,45 +366,48 @@ static void send_file(struct upload *u, const char *path, FILE *file,
     snprintf(text, sizeof(text), "%s/%s/%s", place->name, place->id,
              place->file);
     if (fstat(fileno(file), &st) != 0) {
-        upload_report_add(&u->report, UPLOAD_FAILED, path, text,
+        upload_report_add(&upload->report, UPLOAD_FAILED, path, text,
                           strerror(errno));
         return;
     }
-    if (u->down[0] != '\0') {
-        u->unsent++;
-        u->num_refused += u->is_refused;
-        upload_report_unsent(&u->report,
-                             u->is_refused ? UPLOAD_REFUSED : UPLOAD_FAILED,
-                             path, text, u->down);
+    if (upload->down[0] != '\0') {
+        upload->unsent++;
+        upload->num_refused += upload->is_refused;
+        upload_report_unsent(&upload->report,
+                             upload->is_refused ? UPLOAD_REFUSED
+                                                : UPLOAD_FAILED,
+                             path, text, upload->down);
         return;
     }
-    if (!is_admitted(u, place, file, reason, sizeof(reason))) {
+    if (!is_admitted(upload, place, file, reason, sizeof(reason))) {
         outcome = UPLOAD_REFUSED;
-    } else if (u->is_forced || u->is_labelled ||
-               !is_there(u, place, file, st.st_size)) {
+    } else if (upload->is_forced || upload->is_labelled ||
+               !is_there(upload, place, file, st.st_size)) {
         /* a build gets a file that is there only by sending it */
-        outcome = put_upload(u, path, place, file, st.st_size, reason,
+        outcome = put_upload(upload, path, place, file, st.st_size, reason,
                              sizeof(reason));
     }
     if (outcome <= UPLOAD_SKIPPED && has_changed(file, &st)) {
         outcome = UPLOAD_FAILED;
         snprintf(reason, sizeof(reason), CHANGED);
     }
-    upload_report_add(&u->report, outcome, path, text,
+    upload_report_add(&upload->report, outcome, path, text,
                       reason[0] != '\0' && outcome > UPLOAD_SKIPPED ? reason
                                                                     : NULL);
 }
 
-static void defer_upload(struct upload *u, const char *path, size_t count,
+static void defer_upload(struct upload *upload, const char *path, size_t count,
                          uint64_t key)
 {
     char *copy = strdup(path);
 
-    if (copy == NULL || array_need(&u->programs, &u->room, u->num_programs + 1,
-                                   sizeof(u->programs[0])) != 0) {
+    if (copy == NULL ||
+        array_need(&upload->programs, &upload->room, upload->num_programs + 1,
+                   sizeof(upload->programs[0])) != 0) {
         command_no_memory();
     }
-    u->programs[u->num_programs++] = (struct upload_program){copy, count, key};
+    upload->programs[upload->num_programs++] =
+        (struct upload_program){copy, count, key};
 }
 
 /* What is in a file. */
@@ -504,20 +511,20 @@ static void take_parts(const struct upload_file *c, FILE *file,
     }
 }
 
-static size_t count_undone(const struct upload *u)
+static size_t count_undone(const struct upload *upload)
 {
-    return u->report.counts[UPLOAD_FAILED] + u->num_refused;
+    return upload->report.counts[UPLOAD_FAILED] + upload->num_refused;
 }
 
 /* Programs are sent when a file is taken again, with their number. */
-static void take_upload(struct upload *u, const char *path, uint64_t key,
+static void take_upload(struct upload *upload, const char *path, uint64_t key,
                         bool is_named, size_t programs)
 {
-    size_t undone = count_undone(u);
+    size_t undone = count_undone(upload);
     bool is_again = programs > 0;
     struct upload_found found = {false, 0};
     const char *slash = strrchr(path, '/');
-    const struct upload_file content = {.u = u,
+    const struct upload_file content = {.u = upload,
                                         .path = path,
                                         .name =
                                             slash != NULL ? slash + 1 : path,
@@ -528,7 +535,7 @@ static void take_upload(struct upload *u, const char *path, uint64_t key,
     FILE *file = fopen(path, "re");
 
     if (file == NULL) {
-        upload_report_add(&u->report, UPLOAD_FAILED, path, NULL,
+        upload_report_add(&upload->report, UPLOAD_FAILED, path, NULL,
                           strerror(errno));
         return;
     }
@@ -540,15 +547,15 @@ static void take_upload(struct upload *u, const char *path, uint64_t key,
     }
     fclose(file);
     if (found.programs > 0 && !is_again) {
-        defer_upload(u, path, found.programs,
-                     count_undone(u) == undone ? key : 0);
+        defer_upload(upload, path, found.programs,
+                     count_undone(upload) == undone ? key : 0);
         return;
     }
     if (found.programs < programs) {
-        upload_report_add(&u->report, UPLOAD_FAILED, path, NULL, CHANGED);
+        upload_report_add(&upload->report, UPLOAD_FAILED, path, NULL, CHANGED);
     }
-    if (u->is_watching && key != 0 && count_undone(u) == undone) {
-        watched_files_add(&u->watched, key);
+    if (upload->is_watching && key != 0 && count_undone(upload) == undone) {
+        watched_files_add(&upload->watched, key);
     }
 }
 
@@ -559,7 +566,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static void take_operand(struct upload *u, char *operand)
+static void take_operand(struct upload *upload, char *operand)
 {
     char *paths[] = {operand, NULL};
     FTS *fts =
@@ -568,29 +575,30 @@ static void take_operand(struct upload *u, char *operand)
     uint64_t key;
 
     if (fts == NULL) {
-        upload_report_add(&u->report, UPLOAD_FAILED, operand, NULL,
+        upload_report_add(&upload->report, UPLOAD_FAILED, operand, NULL,
                           strerror(errno));
         return;
     }
     while ((entry = fts_read(fts)) != NULL) {
         if (entry->fts_info == FTS_F) {
-            key = watched_files_key(&u->watched, entry->fts_statp);
-            if (u->is_watching && (entry->fts_statp->st_ctime > u->until ||
-                                   watched_files_meet(&u->watched, key))) {
+            key = watched_files_key(&upload->watched, entry->fts_statp);
+            if (upload->is_watching &&
+                (entry->fts_statp->st_ctime > upload->until ||
+                 watched_files_meet(&upload->watched, key))) {
                 continue;
             }
-            take_upload(u, entry->fts_path, key,
+            take_upload(upload, entry->fts_path, key,
                         entry->fts_level == FTS_ROOTLEVEL, 0);
         } else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
                    entry->fts_info == FTS_NS) {
-            upload_report_add(&u->report, UPLOAD_FAILED, entry->fts_path, NULL,
-                              strerror(entry->fts_errno));
+            upload_report_add(&upload->report, UPLOAD_FAILED, entry->fts_path,
+                              NULL, strerror(entry->fts_errno));
         } else if (entry->fts_info == FTS_SLNONE) { /* an operand only */
-            upload_report_add(&u->report, UPLOAD_FAILED, operand, NULL,
+            upload_report_add(&upload->report, UPLOAD_FAILED, operand, NULL,
                               strerror(ENOENT));
         } else if (entry->fts_info == FTS_DEFAULT &&
                    entry->fts_level == FTS_ROOTLEVEL) {
-            upload_report_add(&u->report, UPLOAD_REFUSED, operand, NULL,
+            upload_report_add(&upload->report, UPLOAD_REFUSED, operand, NULL,
                               "is no regular file");
         }
     }
@@ -598,91 +606,94 @@ static void take_operand(struct upload *u, char *operand)
 }
 
 /* So that nobody waits for each file, of thousands perhaps, until it fails. */
-static void tell_unsent(struct upload *u)
+static void tell_unsent(struct upload *upload)
 {
-    bar_clear(&u->report.bar);
-    if (u->unsent > 0) {
+    bar_clear(&upload->report.bar);
+    if (upload->unsent > 0) {
         fprintf(
             stderr,
             "symcachectl upload: stopped: %zu more file%s not sent, as the "
             "server %s: ",
-            u->unsent, u->unsent == 1 ? " was" : "s were",
-            u->is_refused ? "takes none with this token, or without one"
-                          : "cannot be reached or takes none");
-        printable_put(stderr, u->down);
-        fputs(u->is_refused ? ".\n"
-                            : ". The same command goes on there later: it "
-                              "skips what the server has.\n",
+            upload->unsent, upload->unsent == 1 ? " was" : "s were",
+            upload->is_refused ? "takes none with this token, or without one"
+                               : "cannot be reached or takes none");
+        printable_put(stderr, upload->down);
+        fputs(upload->is_refused
+                  ? ".\n"
+                  : ". The same command goes on there later: it "
+                    "skips what the server has.\n",
               stderr);
     }
-    u->down[0] = '\0';
-    u->unsent = 0;
-    u->failed = 0;
+    upload->down[0] = '\0';
+    upload->unsent = 0;
+    upload->failed = 0;
 }
 
 /* Sends stripped programs last: a SymCache that the server makes of one stays
  * when the debug file comes, and the whole program would be refused after its
  * stripped copy. */
-static void take_operands(struct upload *u, int argc, char **argv)
+static void take_operands(struct upload *upload, int argc, char **argv)
 {
     size_t n;
     int i;
 
     for (i = 0; i < argc; i++) {
-        take_operand(u, argv[i]);
+        take_operand(upload, argv[i]);
     }
-    for (n = 0; n < u->num_programs; n++) {
-        take_upload(u, u->programs[n].path, u->programs[n].key, true,
-                    u->programs[n].count);
-        free(u->programs[n].path);
+    for (n = 0; n < upload->num_programs; n++) {
+        take_upload(upload, upload->programs[n].path, upload->programs[n].key,
+                    true, upload->programs[n].count);
+        free(upload->programs[n].path);
     }
-    u->num_programs = 0;
-    tell_unsent(u);
+    upload->num_programs = 0;
+    tell_unsent(upload);
 }
 
 /* Adds the header of labels.  Returns an exit code. */
-static int add_labels(struct upload *u)
+static int add_labels(struct upload *upload)
 {
     char line[UPLOAD_LABELS_LINE];
-    const char *wrong = upload_labels_print(line, u->labels);
+    const char *wrong = upload_labels_print(line, upload->labels);
 
     if (wrong != NULL) {
         return command_usage("upload", wrong, NULL);
     }
     if (line[0] != '\0') {
-        u->headers = curl_slist_append(u->headers, line);
-        u->is_labelled = true;
+        upload->headers = curl_slist_append(upload->headers, line);
+        upload->is_labelled = true;
     }
     return COMMAND_OK;
 }
 
 /* Reads the token, and makes the headers.  Returns an exit code. */
-static int make_headers(struct upload *u)
+static int make_headers(struct upload *upload)
 {
     char line[SECRET_MAX + 16], error[256];
     int code;
 
-    u->headers = curl_slist_append(NULL, "Expect:");
-    code = add_labels(u);
+    upload->headers = curl_slist_append(NULL, "Expect:");
+    code = add_labels(upload);
     if (code != COMMAND_OK) {
         return code;
     }
-    u->headers = curl_slist_append(u->headers, SYMCACHE_HEADER_WANT_DIGEST
-                                   ": " SYMCACHE_DIGEST_WANT);
-    if (u->token == NULL) {
+    upload->headers =
+        curl_slist_append(upload->headers, SYMCACHE_HEADER_WANT_DIGEST
+                          ": " SYMCACHE_DIGEST_WANT);
+    if (upload->token == NULL) {
         return COMMAND_OK;
     }
-    if (secret_expand_option(u->token, u->secret, sizeof(u->secret), error,
+    if (secret_expand_option(upload->token, upload->secret,
+                             sizeof(upload->secret), error,
                              sizeof(error)) != 0) {
         return command_fail(COMMAND_USAGE, "--token", error);
     }
-    if (strpbrk(u->secret, " \t") != NULL) {
+    if (strpbrk(upload->secret, " \t") != NULL) {
         return command_fail(COMMAND_USAGE, "--token",
                             "has blanks: the file of a client has the token "
                             "alone in its first line");
     }
-    snprintf(line, sizeof(line), "Auth-Token: %s", u->secret);
-    u->headers = curl_slist_append(u->headers, line);
+    snprintf(line, sizeof(line), "Auth-Token: %s", upload->secret);
+    upload->headers = curl_slist_append(upload->headers, line);
     return COMMAND_OK;
 }
 
@@ -692,45 +703,45 @@ static int make_headers(struct upload *u)
  * again in the next pass.  Ends if the server refuses the token, which is read
  * once.
  */
-static void watch_folder(struct upload *u, int argc, char **argv)
+static void watch_folder(struct upload *upload, int argc, char **argv)
 {
     for (;;) {
-        u->until = time(NULL) - WATCH_SECONDS;
-        watched_files_begin(&u->watched);
-        take_operands(u, argc, argv);
+        upload->until = time(NULL) - WATCH_SECONDS;
+        watched_files_begin(&upload->watched);
+        take_operands(upload, argc, argv);
         fflush(stdout);
-        if (u->is_refused) {
+        if (upload->is_refused) {
             return;
         }
         sleep(WATCH_SECONDS);
     }
 }
 
-static int run_upload(struct upload *u, int argc, char **argv)
+static int run_upload(struct upload *upload, int argc, char **argv)
 {
-    int code = make_headers(u);
+    int code = make_headers(upload);
 
-    u->curl = curl_easy_init();
-    if (u->curl == NULL || u->headers == NULL) {
+    upload->curl = curl_easy_init();
+    if (upload->curl == NULL || upload->headers == NULL) {
         command_no_memory();
     }
-    bar_init(&u->report.bar);
-    if (code == COMMAND_OK && u->is_watching) {
-        watch_folder(u, argc, argv);
+    bar_init(&upload->report.bar);
+    if (code == COMMAND_OK && upload->is_watching) {
+        watch_folder(upload, argc, argv);
     } else if (code == COMMAND_OK) {
-        take_operands(u, argc, argv);
+        take_operands(upload, argc, argv);
     }
-    free(u->programs);
-    bar_clear(&u->report.bar);
-    curl_easy_cleanup(u->curl);
-    curl_slist_free_all(u->headers);
+    free(upload->programs);
+    bar_clear(&upload->report.bar);
+    curl_easy_cleanup(upload->curl);
+    curl_slist_free_all(upload->headers);
     if (code != COMMAND_OK) {
         return code;
     }
-    upload_report_sum(&u->report);
-    return u->report.counts[UPLOAD_FAILED] > 0    ? COMMAND_IO
-           : u->report.counts[UPLOAD_REFUSED] > 0 ? COMMAND_NOT_FOUND
-                                                  : COMMAND_OK;
+    upload_report_sum(&upload->report);
+    return upload->report.counts[UPLOAD_FAILED] > 0    ? COMMAND_IO
+           : upload->report.counts[UPLOAD_REFUSED] > 0 ? COMMAND_NOT_FOUND
+                                                       : COMMAND_OK;
 }
 
 /* A server would refuse each file. */
@@ -744,38 +755,44 @@ static bool is_expires(const char *text)
 
 int upload_command(int argc, char **argv)
 {
-    struct upload *u = calloc(1, sizeof(*u));
+    struct upload *upload = calloc(1, sizeof(*upload));
     int code;
 
-    if (u == NULL) {
+    if (upload == NULL) {
         command_no_memory();
     }
     int is_json = 0;
     const struct option_spec specs[] = {
-        {"--url", NULL, &u->url},           {"--token", NULL, &u->token},
-        {"--expires", NULL, &u->expires},   {"--force", &u->is_forced, NULL},
-        {"--try", &u->is_try, NULL},        {"--warm", &u->is_warm, NULL},
-        {"--json", &is_json, NULL},         {"--watch", &u->is_watching, NULL},
-        {"--product", NULL, &u->labels[0]}, {"--branch", NULL, &u->labels[1]},
-        {"--build", NULL, &u->labels[2]}};
+        {"--url", NULL, &upload->url},
+        {"--token", NULL, &upload->token},
+        {"--expires", NULL, &upload->expires},
+        {"--force", &upload->is_forced, NULL},
+        {"--try", &upload->is_try, NULL},
+        {"--warm", &upload->is_warm, NULL},
+        {"--json", &is_json, NULL},
+        {"--watch", &upload->is_watching, NULL},
+        {"--product", NULL, &upload->labels[0]},
+        {"--branch", NULL, &upload->labels[1]},
+        {"--build", NULL, &upload->labels[2]}};
 
     argc = options_parse("upload", specs, COUNT(specs), argc, argv);
-    u->report.is_json = is_json != 0;
+    upload->report.is_json = is_json != 0;
     if (argc < 0) {
         code = COMMAND_USAGE;
-    } else if (u->url == NULL || argc == 0) {
+    } else if (upload->url == NULL || argc == 0) {
         code = command_usage(
-            "upload", u->url == NULL ? "--url is missing" : "no file", NULL);
-    } else if (strlen(u->url) > URL_MAX) {
+            "upload", upload->url == NULL ? "--url is missing" : "no file",
+            NULL);
+    } else if (strlen(upload->url) > URL_MAX) {
         code = command_usage("upload", "--url is too long", NULL);
-    } else if (u->expires != NULL && !is_expires(u->expires)) {
+    } else if (upload->expires != NULL && !is_expires(upload->expires)) {
         code = command_usage("upload",
                              "--expires wants a duration such as "
                              "\"30d\"",
-                             u->expires);
+                             upload->expires);
     } else {
-        code = run_upload(u, argc, argv);
+        code = run_upload(upload, argc, argv);
     }
-    free(u);
+    free(upload);
     return command_finish(code);
 }

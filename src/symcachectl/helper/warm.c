@@ -109,18 +109,18 @@ static void print_places(const struct warm_module *module)
     cJSON_Delete(why);
 }
 
-static void print_modules(const struct warm *w, enum module_outcome outcome,
+static void print_modules(const struct warm *warm, enum module_outcome outcome,
                           const char *title)
 {
     const struct warm_module *module;
     size_t i;
 
-    if (warm_modules_count(&w->modules, outcome) == 0) {
+    if (warm_modules_count(&warm->modules, outcome) == 0) {
         return;
     }
     printf("\n%s:\n", title);
-    for (i = 0; i < w->modules.count; i++) {
-        module = w->modules.items[i];
+    for (i = 0; i < warm->modules.count; i++) {
+        module = warm->modules.items[i];
         if (module->outcome != outcome) {
             continue;
         }
@@ -133,19 +133,20 @@ static void print_modules(const struct warm *w, enum module_outcome outcome,
     }
 }
 
-static void print_summary(const struct warm *w)
+static void print_summary(const struct warm *warm)
 {
     printf("%zu modules: %zu cached, %zu missing, %zu failed",
-           w->modules.count, warm_modules_count(&w->modules, MODULE_CACHED),
-           warm_modules_count(&w->modules, MODULE_MISSING),
-           warm_modules_count(&w->modules, MODULE_FAILED));
-    if (warm_modules_count(&w->modules, MODULE_NOT_ASKED) > 0) {
+           warm->modules.count,
+           warm_modules_count(&warm->modules, MODULE_CACHED),
+           warm_modules_count(&warm->modules, MODULE_MISSING),
+           warm_modules_count(&warm->modules, MODULE_FAILED));
+    if (warm_modules_count(&warm->modules, MODULE_NOT_ASKED) > 0) {
         printf(", %zu without an answer",
-               warm_modules_count(&w->modules, MODULE_NOT_ASKED));
+               warm_modules_count(&warm->modules, MODULE_NOT_ASKED));
     }
     putchar('\n');
-    print_modules(w, MODULE_MISSING, "missing");
-    print_modules(w, MODULE_FAILED, "failed, may be there later");
+    print_modules(warm, MODULE_MISSING, "missing");
+    print_modules(warm, MODULE_FAILED, "failed, may be there later");
 }
 
 static void print_json(const struct warm_module *module)
@@ -172,24 +173,26 @@ static void print_json(const struct warm_module *module)
     cJSON_Delete(object);
 }
 
-static void print_json_summary(const struct warm *w, unsigned bad)
+static void print_json_summary(const struct warm *warm, unsigned bad)
 {
     cJSON *object = cJSON_CreateObject();
     size_t n;
     int i;
 
-    for (n = 0; n < w->modules.count; n++) {
-        if (w->modules.items[n]->outcome == MODULE_NOT_ASKED) {
-            print_json(w->modules.items[n]);
+    for (n = 0; n < warm->modules.count; n++) {
+        if (warm->modules.items[n]->outcome == MODULE_NOT_ASKED) {
+            print_json(warm->modules.items[n]);
         }
     }
-    cJSON_AddNumberToObject(object, "modules", (double)w->modules.count);
+    cJSON_AddNumberToObject(object, "modules", (double)warm->modules.count);
     for (i = MODULE_NOT_ASKED; i < MODULE_OUTCOMES; i++) {
-        cJSON_AddNumberToObject(
-            object, warm_modules_outcome((enum module_outcome)i),
-            (double)warm_modules_count(&w->modules, (enum module_outcome)i));
+        cJSON_AddNumberToObject(object,
+                                warm_modules_outcome((enum module_outcome)i),
+                                (double)warm_modules_count(
+                                    &warm->modules, (enum module_outcome)i));
     }
-    cJSON_AddNumberToObject(object, "repeated", (double)w->modules.repeated);
+    cJSON_AddNumberToObject(object, "repeated",
+                            (double)warm->modules.repeated);
     cJSON_AddNumberToObject(object, "left out", bad);
     printable_json(stdout, object);
     cJSON_Delete(object);
@@ -197,11 +200,11 @@ static void print_json_summary(const struct warm *w, unsigned bad)
 
 static void on_done(void *arg, struct warm_module *module)
 {
-    struct warm *w = arg;
+    struct warm *warm = arg;
 
-    w->counts[module->outcome]++;
-    if (w->settings.is_json) {
-        bar_clear(&w->bar);
+    warm->counts[module->outcome]++;
+    if (warm->settings.is_json) {
+        bar_clear(&warm->bar);
         print_json(module);
         fflush(stdout);
     }
@@ -211,45 +214,46 @@ static void on_done(void *arg, struct warm_module *module)
 static void on_later(void *arg, const struct warm_module *module,
                      unsigned seconds)
 {
-    struct warm *w = arg;
+    struct warm *warm = arg;
     char text[1400], after[64];
 
-    if (w->bar.is_shown || w->is_late) {
+    if (warm->bar.is_shown || warm->is_late) {
         return;
     }
-    w->is_late = 1;
+    warm->is_late = 1;
     snprintf(text, sizeof(text), "%s %s: %s", module->name, module->id,
              module->reason);
     snprintf(after, sizeof(after), "; asked again in %u s", seconds);
     bar_line("symcachectl warm: ", text, after);
 }
 
-static void print_line(struct warm *w, size_t done, const char *text)
+static void print_line(struct warm *warm, size_t done, const char *text)
 {
-    if (bar_clock() < w->line_due) {
+    if (bar_clock() < warm->line_due) {
         return;
     }
     fprintf(stderr, "symcachectl warm: %zu of %zu known: %s\n", done,
-            w->modules.count, text);
-    w->line_ms = w->line_ms * 2 < LINE_MAX_MS ? w->line_ms * 2 : LINE_MAX_MS;
-    w->line_due = bar_clock() + w->line_ms;
+            warm->modules.count, text);
+    warm->line_ms =
+        warm->line_ms * 2 < LINE_MAX_MS ? warm->line_ms * 2 : LINE_MAX_MS;
+    warm->line_due = bar_clock() + warm->line_ms;
 }
 
 static void on_progress(void *arg, size_t running, size_t waiting)
 {
-    struct warm *w = arg;
-    size_t done = w->counts[MODULE_CACHED] + w->counts[MODULE_MISSING] +
-                  w->counts[MODULE_FAILED];
+    struct warm *warm = arg;
+    size_t done = warm->counts[MODULE_CACHED] + warm->counts[MODULE_MISSING] +
+                  warm->counts[MODULE_FAILED];
     char text[160];
 
     snprintf(text, sizeof(text),
              "%zu cached, %zu missing, %zu failed, %zu asked now, %zu later",
-             w->counts[MODULE_CACHED], w->counts[MODULE_MISSING],
-             w->counts[MODULE_FAILED], running, waiting);
-    if (w->bar.is_shown) {
-        bar_draw(&w->bar, done, w->modules.count, text);
+             warm->counts[MODULE_CACHED], warm->counts[MODULE_MISSING],
+             warm->counts[MODULE_FAILED], running, waiting);
+    if (warm->bar.is_shown) {
+        bar_draw(&warm->bar, done, warm->modules.count, text);
     } else {
-        print_line(w, done, text);
+        print_line(warm, done, text);
     }
 }
 
@@ -297,14 +301,14 @@ static int ask_warm(struct warm *w, symcache_kind_e kind, const char *version,
 
 int warm_command(int argc, char **argv)
 {
-    static struct warm w;
-    struct collect_modules gather = {.modules = &w.modules};
+    static struct warm warm;
+    struct collect_modules gather = {.modules = &warm.modules};
     const char *version = NEWEST, *concurrency = NULL, *attempts = NULL;
     const char *kind_text = symcache_kind_text(SYMCACHE_KIND_SYMCACHE);
     symcache_kind_e kind;
     unsigned n = CONCURRENCY, tries = ATTEMPTS;
     symcache_version_t parsed;
-    const struct option_spec specs[] = {CLIENT_OPTIONS(w.settings),
+    const struct option_spec specs[] = {CLIENT_OPTIONS(warm.settings),
                                         {"--kind", NULL, &kind_text},
                                         {"--version", NULL, &version},
                                         {"--concurrency", NULL, &concurrency},
@@ -332,7 +336,7 @@ int warm_command(int argc, char **argv)
         code = collect_modules(&gather, argv[i]);
     }
     if (code == COMMAND_OK) {
-        code = ask_warm(&w, kind, version, n, tries, gather.bad);
+        code = ask_warm(&warm, kind, version, n, tries, gather.bad);
     }
     return command_finish(code);
 }

@@ -45,10 +45,11 @@ struct warm_run_state {
     int code;    /* other than COMMAND_OK: stop */
 };
 
-static void start_lookup(struct warm_run_state *r, struct warm_run_slot *slot,
+static void start_lookup(struct warm_run_state *run,
+                         struct warm_run_slot *slot,
                          struct warm_module *module, int is_why)
 {
-    const struct warm_run *a = r->a;
+    const struct warm_run *a = run->a;
     const char *kind = symcache_kind_text(a->kind);
     char path[CLIENT_PATH_MAX];
     size_t n;
@@ -69,48 +70,50 @@ static void start_lookup(struct warm_run_state *r, struct warm_run_slot *slot,
     slot->request = client_request(
         a->client, "GET", path,
         is_why ? WHY_SECONDS : HOLD_SECONDS + HOLD_SLACK, &slot->answer);
-    if (curl_multi_add_handle(r->multi, slot->request) != CURLM_OK) {
+    if (curl_multi_add_handle(run->multi, slot->request) != CURLM_OK) {
         command_no_memory();
     }
-    r->running++;
+    run->running++;
 }
 
 /* Returns the seconds until the module is asked for again. */
-static unsigned wait_for(struct warm_run_state *r, struct warm_module *module,
-                         unsigned seconds)
+static unsigned wait_for(struct warm_run_state *run,
+                         struct warm_module *module, unsigned seconds)
 {
     seconds = seconds > PAUSE_MAX ? PAUSE_MAX : seconds > 0 ? seconds : 1;
     module->due = bar_clock() + seconds * 1000;
-    module->next = r->waits;
-    r->waits = module;
-    r->waiting++;
+    module->next = run->waits;
+    run->waits = module;
+    run->waiting++;
     return seconds;
 }
 
 /* Returns a module whose pause is over, or one that was never asked for, or
  * NULL. */
-static struct warm_module *choose_module(struct warm_run_state *r)
+static struct warm_module *choose_module(struct warm_run_state *run)
 {
     struct warm_module **at, *module;
     uint64_t now = bar_clock();
 
-    for (at = &r->waits; *at != NULL; at = &(*at)->next) {
+    for (at = &run->waits; *at != NULL; at = &(*at)->next) {
         if ((*at)->due <= now) {
             module = *at;
             *at = module->next;
-            r->waiting--;
+            run->waiting--;
             return module;
         }
     }
-    return r->next < r->a->modules->count ? r->a->modules->items[r->next++]
-                                          : NULL;
+    return run->next < run->a->modules->count
+               ? run->a->modules->items[run->next++]
+               : NULL;
 }
 
-static void finish_module(struct warm_run_state *r, struct warm_module *module,
+static void finish_module(struct warm_run_state *run,
+                          struct warm_module *module,
                           enum module_outcome outcome)
 {
     module->outcome = outcome;
-    r->a->done(r->a->arg, module);
+    run->a->done(run->a->arg, module);
 }
 
 static void keep_reason(struct warm_module *module, const char *reason)
@@ -124,7 +127,7 @@ static void keep_reason(struct warm_module *module, const char *reason)
 
 /* The helper could not tell.  The module is asked for again later, unless
  * it was asked for often enough. */
-static void on_failure(struct warm_run_state *r, struct warm_run_slot *slot,
+static void on_failure(struct warm_run_state *run, struct warm_run_slot *slot,
                        struct warm_module *module, const char *error)
 {
     struct client_answer *answer = &slot->answer;
@@ -132,30 +135,30 @@ static void on_failure(struct warm_run_state *r, struct warm_run_slot *slot,
 
     if (answer->status == 503 && strncmp(error, "unknown-store", 13) == 0) {
         bar_line("symcachectl warm: ", error, "; --store names another store");
-        r->code = COMMAND_USAGE;
+        run->code = COMMAND_USAGE;
         return;
     }
     if (answer->status != 503 && answer->status != 0) {
-        module->tries = r->a->attempts; /* the answer would be the same */
+        module->tries = run->a->attempts; /* the answer would be the same */
     }
-    if (++module->tries < r->a->attempts) {
-        r->a->later(r->a->arg, module,
-                    wait_for(r, module,
-                             answer->status != 0 ? answer->retry_after : 1));
+    if (++module->tries < run->a->attempts) {
+        run->a->later(run->a->arg, module,
+                      wait_for(run, module,
+                               answer->status != 0 ? answer->retry_after : 1));
         return;
     }
     if (answer->status == 0) {
-        snprintf(text, sizeof(text), "%s: %s", client_address(r->a->client),
+        snprintf(text, sizeof(text), "%s: %s", client_address(run->a->client),
                  error);
         bar_line("symcachectl warm: no answer from symcached: ", text, "");
-        r->code = COMMAND_IO;
+        run->code = COMMAND_IO;
         return;
     }
     module->outcome = MODULE_FAILED;
-    start_lookup(r, slot, module, 1);
+    start_lookup(run, slot, module, 1);
 }
 
-static void on_lookup(struct warm_run_state *r, struct warm_run_slot *slot,
+static void on_lookup(struct warm_run_state *run, struct warm_run_slot *slot,
                       struct warm_module *module)
 {
     struct client_answer *answer = &slot->answer;
@@ -165,109 +168,109 @@ static void on_lookup(struct warm_run_state *r, struct warm_run_slot *slot,
     if (answer->status == 200) {
         snprintf(module->version, sizeof(module->version), "%s",
                  answer->version);
-        finish_module(r, module, MODULE_CACHED);
+        finish_module(run, module, MODULE_CACHED);
     } else if (answer->status == 202) {
-        wait_for(r, module, answer->retry_after);
+        wait_for(run, module, answer->retry_after);
     } else if (answer->status == 404 && answer->reason[0] != '\0') {
         keep_reason(module, error);
         client_clear(answer);
         module->outcome = MODULE_MISSING;
         if (strcmp(answer->reason, "notfound") == 0) {
-            start_lookup(r, slot, module,
+            start_lookup(run, slot, module,
                          1); /* to learn where it was looked for */
         } else {
-            finish_module(r, module, MODULE_MISSING);
+            finish_module(run, module, MODULE_MISSING);
         }
     } else {
         keep_reason(module, error);
         client_clear(answer);
-        on_failure(r, slot, module, module->reason);
+        on_failure(run, slot, module, module->reason);
     }
 }
 
-static void on_why(struct warm_run_state *r, struct warm_run_slot *slot,
+static void on_why(struct warm_run_state *run, struct warm_run_slot *slot,
                    struct warm_module *module)
 {
     if (slot->answer.status == 200) {
         module->detail = slot->answer.body;
         slot->answer.body = NULL;
     }
-    finish_module(r, module, module->outcome);
+    finish_module(run, module, module->outcome);
 }
 
-static void on_answer(struct warm_run_state *r, CURL *request, CURLcode code)
+static void on_answer(struct warm_run_state *run, CURL *request, CURLcode code)
 {
-    struct warm_run_slot *slot = r->slots;
+    struct warm_run_slot *slot = run->slots;
     struct warm_module *module;
 
     while (slot->request != request) {
         slot++;
     }
     module = slot->module;
-    curl_multi_remove_handle(r->multi, request);
+    curl_multi_remove_handle(run->multi, request);
     client_finish(request, code);
     slot->module = NULL;
     slot->request = NULL;
-    r->running--;
+    run->running--;
     if (slot->is_why) {
-        on_why(r, slot, module);
+        on_why(run, slot, module);
     } else {
-        on_lookup(r, slot, module);
+        on_lookup(run, slot, module);
     }
     if (slot->module == NULL) {
         client_clear(&slot->answer);
     }
 }
 
-static void fill_slots(struct warm_run_state *r)
+static void fill_slots(struct warm_run_state *run)
 {
     struct warm_module *module;
     unsigned i;
 
-    for (i = 0; i < r->a->concurrency; i++) {
-        if (r->slots[i].module != NULL) {
+    for (i = 0; i < run->a->concurrency; i++) {
+        if (run->slots[i].module != NULL) {
             continue;
         }
-        module = choose_module(r);
+        module = choose_module(run);
         if (module == NULL) {
             return;
         }
-        start_lookup(r, &r->slots[i], module, 0);
+        start_lookup(run, &run->slots[i], module, 0);
     }
 }
 
-static void wait_and_hear(struct warm_run_state *r)
+static void wait_and_hear(struct warm_run_state *run)
 {
-    struct curl_waitfd fds = {r->signals, CURL_WAIT_POLLIN, 0};
+    struct curl_waitfd fds = {run->signals, CURL_WAIT_POLLIN, 0};
     struct CURLMsg *message;
     int n;
 
-    curl_multi_poll(r->multi, &fds, 1, POLL_MS, NULL);
+    curl_multi_poll(run->multi, &fds, 1, POLL_MS, NULL);
     if (fds.revents != 0) {
-        r->code = COMMAND_INTERRUPTED;
+        run->code = COMMAND_INTERRUPTED;
         return;
     }
-    curl_multi_perform(r->multi, &n);
-    while (r->code == COMMAND_OK &&
-           (message = curl_multi_info_read(r->multi, &n)) != NULL) {
+    curl_multi_perform(run->multi, &n);
+    while (run->code == COMMAND_OK &&
+           (message = curl_multi_info_read(run->multi, &n)) != NULL) {
         if (message->msg == CURLMSG_DONE) {
-            on_answer(r, message->easy_handle, message->data.result);
+            on_answer(run, message->easy_handle, message->data.result);
         }
     }
 }
 
 /* Abandons the requests that are under way; the helper's jobs continue. */
-static void give_up(struct warm_run_state *r)
+static void give_up(struct warm_run_state *run)
 {
     struct warm_run_slot *slot;
     unsigned i;
 
-    for (i = 0; i < r->a->concurrency; i++) {
-        slot = &r->slots[i];
+    for (i = 0; i < run->a->concurrency; i++) {
+        slot = &run->slots[i];
         if (slot->request == NULL) {
             continue;
         }
-        curl_multi_remove_handle(r->multi, slot->request);
+        curl_multi_remove_handle(run->multi, slot->request);
         curl_easy_cleanup(slot->request);
         client_clear(&slot->answer);
         if (!slot->is_why) {
@@ -301,26 +304,26 @@ static void release_signals(int fd, const sigset_t *former)
 
 int warm_run_run(const struct warm_run *warm)
 {
-    struct warm_run_state r = {.a = warm};
+    struct warm_run_state run = {.a = warm};
     sigset_t former;
 
-    r.multi = curl_multi_init();
-    r.slots = calloc(warm->concurrency, sizeof(*r.slots));
-    r.signals = catch_signals(&former);
-    if (r.multi == NULL || r.slots == NULL || r.signals < 0) {
+    run.multi = curl_multi_init();
+    run.slots = calloc(warm->concurrency, sizeof(*run.slots));
+    run.signals = catch_signals(&former);
+    if (run.multi == NULL || run.slots == NULL || run.signals < 0) {
         command_no_memory();
     }
-    fill_slots(&r);
-    while (r.code == COMMAND_OK && r.running + r.waiting > 0) {
-        wait_and_hear(&r);
-        if (r.code == COMMAND_OK) {
-            fill_slots(&r);
+    fill_slots(&run);
+    while (run.code == COMMAND_OK && run.running + run.waiting > 0) {
+        wait_and_hear(&run);
+        if (run.code == COMMAND_OK) {
+            fill_slots(&run);
         }
-        warm->progress(warm->arg, r.running, r.waiting);
+        warm->progress(warm->arg, run.running, run.waiting);
     }
-    give_up(&r);
-    release_signals(r.signals, &former);
-    curl_multi_cleanup(r.multi);
-    free(r.slots);
-    return r.code;
+    give_up(&run);
+    release_signals(run.signals, &former);
+    curl_multi_cleanup(run.multi);
+    free(run.slots);
+    return run.code;
 }

@@ -32,10 +32,10 @@ struct watch {
 
 /* lastid.txt names a transaction when its file is whole.  Returns false if it
  * cannot be read. */
-static bool read_last(const struct watch *w, unsigned long *last)
+static bool read_last(const struct watch *watch, unsigned long *last)
 {
     char text[32] = "";
-    FILE *f = fopen(w->last_path, "re");
+    FILE *f = fopen(watch->last_path, "re");
 
     if (f == NULL) {
         return false;
@@ -75,29 +75,30 @@ static void print_forgotten(const cJSON *answer)
     printf(": %.0f entries forgotten\n", printable_number(answer, "forgotten"));
 }
 
-static int forget_key(const struct watch *w, const char *name, const char *id)
+static int forget_key(const struct watch *watch, const char *name,
+                      const char *id)
 {
     char path[CLIENT_PATH_MAX];
 
-    if (!w->settings.is_json) {
+    if (!watch->settings.is_json) {
         printable_put(stdout, name);
         putchar(' ');
         printable_put(stdout, id);
     }
-    client_path(path, "forget", settings_store(&w->settings), name, id);
-    return json_request_show(&w->settings, "POST", path, CLIENT_SECONDS,
+    client_path(path, "forget", settings_store(&watch->settings), name, id);
+    return json_request_show(&watch->settings, "POST", path, CLIENT_SECONDS,
                              print_forgotten, NULL);
 }
 
 /* A transaction that was taken back is not there any more, and has nothing to
  * be forgotten.  Returns an exit code. */
-static int follow_transaction(const struct watch *w, unsigned long id)
+static int follow_transaction(const struct watch *watch, unsigned long id)
 {
     char path[4096], line[LINE_SIZE], *name, *key;
     int code = COMMAND_OK, one;
     FILE *f;
 
-    snprintf(path, sizeof(path), "%s/" ADMIN "/%010lu", w->folder, id);
+    snprintf(path, sizeof(path), "%s/" ADMIN "/%010lu", watch->folder, id);
     f = fopen(path, "re");
     if (f == NULL) {
         return errno == ENOENT
@@ -106,7 +107,7 @@ static int follow_transaction(const struct watch *w, unsigned long id)
     }
     while (fgets(line, sizeof(line), f) != NULL) {
         if (read_line(line, &name, &key)) {
-            one = forget_key(w, name, key);
+            one = forget_key(watch, name, key);
             code = one > code ? one : code;
         }
     }
@@ -115,20 +116,20 @@ static int follow_transaction(const struct watch *w, unsigned long id)
 }
 
 /* Returns an exit code; transactions after one that failed wait. */
-static int look_for_transactions(struct watch *w)
+static int look_for_transactions(struct watch *watch)
 {
     unsigned long last;
     int code;
 
-    if (!read_last(w, &last)) {
-        return command_fail(COMMAND_IO, w->last_path, strerror(errno));
+    if (!read_last(watch, &last)) {
+        return command_fail(COMMAND_IO, watch->last_path, strerror(errno));
     }
-    while (w->last < last) {
-        code = follow_transaction(w, w->last + 1);
+    while (watch->last < last) {
+        code = follow_transaction(watch, watch->last + 1);
         if (code != COMMAND_OK) {
             return code;
         }
-        w->last++;
+        watch->last++;
     }
     fflush(stdout);
     return COMMAND_OK;
@@ -136,12 +137,12 @@ static int look_for_transactions(struct watch *w)
 
 int watch_command(int argc, char **argv)
 {
-    struct watch w = {0};
+    struct watch watch = {0};
     const char *after = NULL;
     unsigned number = 0;
-    const struct option_spec specs[] = {CLIENT_OPTIONS(w.settings),
+    const struct option_spec specs[] = {CLIENT_OPTIONS(watch.settings),
                                         {"--after", NULL, &after},
-                                        {"--once", &w.is_once, NULL}};
+                                        {"--once", &watch.is_once, NULL}};
     int code;
 
     argc = options_parse("watch", specs, COUNT(specs), argc, argv);
@@ -153,15 +154,15 @@ int watch_command(int argc, char **argv)
         0) {
         return COMMAND_USAGE;
     }
-    w.folder = argv[0];
-    snprintf(w.last_path, sizeof(w.last_path), "%s/" ADMIN "/lastid.txt",
-             w.folder);
-    w.last = number;
-    if (after == NULL && !read_last(&w, &w.last)) {
-        return command_fail(COMMAND_IO, w.last_path, strerror(errno));
+    watch.folder = argv[0];
+    snprintf(watch.last_path, sizeof(watch.last_path),
+             "%s/" ADMIN "/lastid.txt", watch.folder);
+    watch.last = number;
+    if (after == NULL && !read_last(&watch, &watch.last)) {
+        return command_fail(COMMAND_IO, watch.last_path, strerror(errno));
     }
-    for (code = look_for_transactions(&w); !w.is_once;
-         code = look_for_transactions(&w)) {
+    for (code = look_for_transactions(&watch); !watch.is_once;
+         code = look_for_transactions(&watch)) {
         sleep(SECONDS);
     }
     return command_finish(code);

@@ -34,75 +34,75 @@ static const unsigned char kinds[256] = {
 
 static const char hex_digits[] = "0123456789abcdef";
 
-void output_init(struct output *o, int fd)
+void output_init(struct output *output, int fd)
 {
-    o->fd = fd;
-    o->error = 0;
-    o->used = 0;
+    output->fd = fd;
+    output->error = 0;
+    output->used = 0;
 }
 
-void output_flush(struct output *o)
+void output_flush(struct output *output)
 {
     size_t done;
     ssize_t n;
 
-    for (done = 0; done < o->used && o->error == 0;) {
-        n = write(o->fd, o->data + done, o->used - done);
+    for (done = 0; done < output->used && output->error == 0;) {
+        n = write(output->fd, output->data + done, output->used - done);
         if (n >= 0) {
             done += (size_t)n;
         } else if (errno != EINTR) {
-            o->error = errno;
+            output->error = errno;
         }
     }
-    o->used = 0;
+    output->used = 0;
 }
 
-static void put_output(struct output *o, const char *data, size_t size)
+static void put_output(struct output *output, const char *data, size_t size)
 {
     size_t n;
 
     while (size > 0) {
-        if (o->used == sizeof(o->data)) {
-            output_flush(o);
+        if (output->used == sizeof(output->data)) {
+            output_flush(output);
         }
-        n = sizeof(o->data) - o->used;
+        n = sizeof(output->data) - output->used;
         n = n < size ? n : size;
-        memcpy(o->data + o->used, data, n);
-        o->used += n;
+        memcpy(output->data + output->used, data, n);
+        output->used += n;
         data += n;
         size -= n;
     }
 }
 
-void output_text(struct output *o, const char *text)
+void output_text(struct output *output, const char *text)
 {
-    put_output(o, text, strlen(text));
+    put_output(output, text, strlen(text));
 }
 
-static void put_escape(struct output *o, const char *prefix, unsigned c)
+static void put_escape(struct output *output, const char *prefix, unsigned c)
 {
-    output_text(o, prefix);
-    put_output(o, &hex_digits[c >> 4], 1);
-    put_output(o, &hex_digits[c & 15], 1);
+    output_text(output, prefix);
+    put_output(output, &hex_digits[c >> 4], 1);
+    put_output(output, &hex_digits[c & 15], 1);
 }
 
 /* Escapes the character at p, if it needs that.  Returns its length in
  * bytes. */
-static size_t escape_output(struct output *o, const unsigned char *p,
+static size_t escape_output(struct output *output, const unsigned char *p,
                             size_t size, int is_json)
 {
     if (kinds[*p] == CONTROL) {
-        put_escape(o, is_json ? "\\u00" : "\\x", *p);
+        put_escape(output, is_json ? "\\u00" : "\\x", *p);
         return 1;
     }
     if (kinds[*p] == MAYBE_C1 && size > 1 && p[1] < 0xA0) {
-        put_escape(o, "\\u00", p[1]);
+        put_escape(output, "\\u00", p[1]);
         return 2;
     }
     if (kinds[*p] == QUOTED && is_json) {
-        put_output(o, "\\", 1);
+        put_output(output, "\\", 1);
     }
-    put_output(o, (const char *)p, 1);
+    put_output(output, (const char *)p, 1);
     return 1;
 }
 
@@ -135,8 +135,8 @@ static size_t plain_run(const unsigned char *p, size_t size, int is_json)
     return i;
 }
 
-static void put_escaped(struct output *o, const struct symc_string *string,
-                        int is_json)
+static void put_escaped(struct output *output,
+                        const struct symc_string *string, int is_json)
 {
     size_t i, run;
     const unsigned char *p;
@@ -144,27 +144,27 @@ static void put_escaped(struct output *o, const struct symc_string *string,
     p = (const unsigned char *)string->data;
     for (i = 0; i < string->size;) {
         run = plain_run(p + i, string->size - i, is_json);
-        put_output(o, (const char *)p + i, run);
+        put_output(output, (const char *)p + i, run);
         i += run;
         if (i < string->size) {
-            i += escape_output(o, p + i, string->size - i, is_json);
+            i += escape_output(output, p + i, string->size - i, is_json);
         }
     }
 }
 
-void output_string(struct output *o, const struct symc_string *string)
+void output_string(struct output *output, const struct symc_string *string)
 {
-    put_escaped(o, string, 0);
+    put_escaped(output, string, 0);
 }
 
-void output_json(struct output *o, const struct symc_string *string)
+void output_json(struct output *output, const struct symc_string *string)
 {
-    put_output(o, "\"", 1);
-    put_escaped(o, string, 1);
-    put_output(o, "\"", 1);
+    put_output(output, "\"", 1);
+    put_escaped(output, string, 1);
+    put_output(output, "\"", 1);
 }
 
-void output_decimal(struct output *o, uint64_t number)
+void output_decimal(struct output *output, uint64_t number)
 {
     char digits[20];
     size_t i;
@@ -174,10 +174,10 @@ void output_decimal(struct output *o, uint64_t number)
         digits[--i] = hex_digits[number % 10];
         number /= 10;
     } while (number > 0);
-    put_output(o, digits + i, sizeof(digits) - i);
+    put_output(output, digits + i, sizeof(digits) - i);
 }
 
-void output_hex(struct output *o, uint64_t number, int digits)
+void output_hex(struct output *output, uint64_t number, int digits)
 {
     char text[18];
     int i;
@@ -190,14 +190,15 @@ void output_hex(struct output *o, uint64_t number, int digits)
     } while (number > 0 || digits > 0);
     text[--i] = 'x';
     text[--i] = '0';
-    put_output(o, text + i, sizeof(text) - (size_t)i);
+    put_output(output, text + i, sizeof(text) - (size_t)i);
 }
 
-int output_finish(struct output *o, int code)
+int output_finish(struct output *output, int code)
 {
-    output_flush(o);
-    if (o->error != 0) {
-        return command_fail(COMMAND_IO, "standard output", strerror(o->error));
+    output_flush(output);
+    if (output->error != 0) {
+        return command_fail(COMMAND_IO, "standard output",
+                            strerror(output->error));
     }
     return code;
 }

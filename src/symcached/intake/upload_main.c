@@ -127,34 +127,35 @@ static int report_refusal(int status, const char *format, ...)
 /* one file --------------------------------------------------------------- */
 
 /* Reports why a writer failed, or why the input is bad. */
-static int refuse_writer(const struct upload_main *w, enum body_status status,
-                         const char *detail)
+static int refuse_writer(const struct upload_main *upload,
+                         enum body_status status, const char *detail)
 {
-    if (w->writer.error == EFBIG) {
-        return report_refusal(413, "%s", w->name);
+    if (upload->writer.error == EFBIG) {
+        return report_refusal(413, "%s", upload->name);
     }
-    if (limited_writer_is_full(&w->writer)) {
-        return report_refusal(507, "%s: no room on the disk", w->name);
+    if (limited_writer_is_full(&upload->writer)) {
+        return report_refusal(507, "%s: no room on the disk", upload->name);
     }
-    return report_refusal(status == BODY_SYSTEM ? 500 : 400, "%s: %s", w->name,
-                          detail);
+    return report_refusal(status == BODY_SYSTEM ? 500 : 400, "%s: %s",
+                          upload->name, detail);
 }
 
-static void start_writer(struct upload_main *w, int fd)
+static void start_writer(struct upload_main *upload, int fd)
 {
-    w->writer =
-        (struct limited_writer){.fd = fd, .max = w->max, .keep = w->keep};
+    upload->writer = (struct limited_writer){
+        .fd = fd, .max = upload->max, .keep = upload->keep};
 }
 
 /* Unpacks fd, whose content is packed, into the file's own descriptor. */
-static int unpack_upload(struct upload_main *w, int fd)
+static int unpack_upload(struct upload_main *upload, int fd)
 {
     char detail[TEXT_SIZE] = "";
     enum body_status status;
 
-    start_writer(w, w->out);
-    status = decompress(w->kind, fd, NULL, &w->writer, detail, sizeof(detail));
-    return status == BODY_OK ? 0 : refuse_writer(w, status, detail);
+    start_writer(upload, upload->out);
+    status = decompress(upload->kind, fd, NULL, &upload->writer, detail,
+                        sizeof(detail));
+    return status == BODY_OK ? 0 : refuse_writer(upload, status, detail);
 }
 
 static bool has_end(const char *name, const char *end)
@@ -165,33 +166,34 @@ static bool has_end(const char *name, const char *end)
 }
 
 /* All of a file is there: tells where it belongs. */
-static int finish_upload(struct upload_main *w, const char *const parts[3],
-                         bool packed)
+static int finish_upload(struct upload_main *upload,
+                         const char *const parts[3], bool packed)
 {
     char ids[SYMSTORE_PATH_IDS][SYMCACHE_ID_TEXT_MAX + 1];
     char detail[TEXT_SIZE] = "", out[16], bytes[32], features[16];
     struct symstore_path place;
     const char *fields[UPLOAD_REPORT_FILE_FIELDS + SYMSTORE_PATH_IDS] = {
-        "file",     out,     bytes,        place.name, place.id,
-        place.file, w->name, place.module, features};
-    off_t size = lseek(w->out, 0, SEEK_END);
+        "file",     out,          bytes,        place.name, place.id,
+        place.file, upload->name, place.module, features};
+    off_t size = lseek(upload->out, 0, SEEK_END);
     size_t i;
 
     if (size < 0) {
-        return report_refusal(500, "%s: %s", w->name, strerror(errno));
+        return report_refusal(500, "%s: %s", upload->name, strerror(errno));
     }
     if (size == 0) {
-        return report_refusal(400, "%s is empty", w->name);
+        return report_refusal(400, "%s is empty", upload->name);
     }
-    if (!symstore_path_read(w->outs[w->out - UPLOAD_OUT_FD], (size_t)size,
-                            parts, packed, &place, detail, sizeof(detail))) {
-        return report_refusal(400, "%s %s", w->name, detail);
+    if (!symstore_path_read(upload->outs[upload->out - UPLOAD_OUT_FD],
+                            (size_t)size, parts, packed, &place, detail,
+                            sizeof(detail))) {
+        return report_refusal(400, "%s %s", upload->name, detail);
     }
     if (parts[1] == NULL && place.format != FORMAT_BREAKPAD &&
         has_end(parts[0], ".sym")) {
-        return report_refusal(400, "%s is not Breakpad's text", w->name);
+        return report_refusal(400, "%s is not Breakpad's text", upload->name);
     }
-    snprintf(out, sizeof(out), "%d", w->out - UPLOAD_OUT_FD);
+    snprintf(out, sizeof(out), "%d", upload->out - UPLOAD_OUT_FD);
     snprintf(bytes, sizeof(bytes), "%" PRIu64, (uint64_t)size);
     snprintf(features, sizeof(features), "%d:%x", (int)place.format,
              place.features);
@@ -200,20 +202,20 @@ static int finish_upload(struct upload_main *w, const char *const parts[3],
         fields[UPLOAD_REPORT_FILE_FIELDS + i] = ids[i];
     }
     say_fields(fields, UPLOAD_REPORT_FILE_FIELDS + place.nids);
-    w->max -= (uint64_t)size < w->max ? (uint64_t)size : w->max;
+    upload->max -= (uint64_t)size < upload->max ? (uint64_t)size : upload->max;
     return 0;
 }
 
 /* Tells of a file that belongs where the request says. */
-static int say_file(struct upload_main *w, const char *const parts[3])
+static int say_file(struct upload_main *upload, const char *const parts[3])
 {
     char out[16], bytes[32], features[16];
     const char *const fields[] = {"file",   out,      bytes,    parts[0],
                                   parts[1], parts[2], parts[2], parts[0],
                                   features, parts[1]};
 
-    snprintf(out, sizeof(out), "%d", w->out - UPLOAD_OUT_FD);
-    snprintf(bytes, sizeof(bytes), "%" PRIu64, w->writer.written);
+    snprintf(out, sizeof(out), "%d", upload->out - UPLOAD_OUT_FD);
+    snprintf(bytes, sizeof(bytes), "%" PRIu64, upload->writer.written);
     snprintf(features, sizeof(features), "%d:%x", FORMAT_SYMBFILE,
              SYMCACHE_HAS_DEBUG);
     say_fields(fields, COUNT(fields));
@@ -226,25 +228,26 @@ static bool is_packed(enum body_kind kind)
 }
 
 /* The body is one file. */
-static int take_file(struct upload_main *w, const char *const path[3])
+static int take_file(struct upload_main *upload, const char *const path[3])
 {
     char detail[TEXT_SIZE] = "";
     enum body_status status;
     const char *what;
 
-    w->out = UPLOAD_OUT_FD;
-    w->name = path[2] != NULL ? path[2] : path[0];
-    w->kind = body_sniff(w->in, w->size < BODY_HEAD ? w->size : BODY_HEAD,
-                         &what);
-    if (is_packed(w->kind)) {
-        return unpack_upload(w, UPLOAD_IN_FD) == 0
-                   ? finish_upload(w, path, true)
+    upload->out = UPLOAD_OUT_FD;
+    upload->name = path[2] != NULL ? path[2] : path[0];
+    upload->kind =
+        body_sniff(upload->in,
+                   upload->size < BODY_HEAD ? upload->size : BODY_HEAD, &what);
+    if (is_packed(upload->kind)) {
+        return unpack_upload(upload, UPLOAD_IN_FD) == 0
+                   ? finish_upload(upload, path, true)
                    : -1;
     }
-    start_writer(w, w->out);
-    status = body_copy(UPLOAD_IN_FD, &w->writer, detail, sizeof(detail));
-    return status == BODY_OK ? finish_upload(w, path, false)
-                             : refuse_writer(w, status, detail);
+    start_writer(upload, upload->out);
+    status = body_copy(UPLOAD_IN_FD, &upload->writer, detail, sizeof(detail));
+    return status == BODY_OK ? finish_upload(upload, path, false)
+                             : refuse_writer(upload, status, detail);
 }
 
 /* symbfiles -------------------------------------------------------------- */
@@ -255,46 +258,50 @@ static int write_joined(void *context, const void *data, size_t size)
 }
 
 /* The body can be several symbfiles in a row, but only one is stored. */
-static int join_parts(struct upload_main *w, const uint8_t *data, size_t size)
+static int join_parts(struct upload_main *upload, const uint8_t *data,
+                      size_t size)
 {
-    struct symc_sink sink = {write_joined, &w->writer};
+    struct symc_sink sink = {write_joined, &upload->writer};
     char detail[TEXT_SIZE] = "";
     int rc;
 
-    start_writer(w, w->out);
+    start_writer(upload, upload->out);
     rc = symbfile_join_parts(data, size, &sink, detail, sizeof(detail));
-    return rc == 0    ? 0
-           : rc == -1 ? report_refusal(400, "the symbfile %s", detail)
-                      : refuse_writer(w, BODY_SYSTEM, "cannot be written");
+    return rc == 0 ? 0
+           : rc == -1
+               ? report_refusal(400, "the symbfile %s", detail)
+               : refuse_writer(upload, BODY_SYSTEM, "cannot be written");
 }
 
 /*
  * Copies the body to fd, unpacked.  A slice of a symbfile may begin with the
  * magic of gzip or zstd by chance: then it does not unpack, and is as it is.
  */
-static int take_body(struct upload_main *w, int fd, bool is_slice)
+static int take_body(struct upload_main *upload, int fd, bool is_slice)
 {
     char detail[TEXT_SIZE] = "";
     enum body_status status;
     const char *what;
 
-    w->kind = body_sniff(w->in, w->size < BODY_HEAD ? w->size : BODY_HEAD,
-                         &what);
-    start_writer(w, fd);
-    if (w->kind == BODY_GZIP || w->kind == BODY_ZSTD ||
-        w->kind == BODY_MSFZ) {
-        status = decompress(w->kind, UPLOAD_IN_FD, NULL, &w->writer, detail,
-                            sizeof(detail));
-        if (status == BODY_OK || !is_slice || w->writer.error != 0) {
-            return status == BODY_OK ? 0 : refuse_writer(w, status, detail);
+    upload->kind =
+        body_sniff(upload->in,
+                   upload->size < BODY_HEAD ? upload->size : BODY_HEAD, &what);
+    start_writer(upload, fd);
+    if (upload->kind == BODY_GZIP || upload->kind == BODY_ZSTD ||
+        upload->kind == BODY_MSFZ) {
+        status = decompress(upload->kind, UPLOAD_IN_FD, NULL, &upload->writer,
+                            detail, sizeof(detail));
+        if (status == BODY_OK || !is_slice || upload->writer.error != 0) {
+            return status == BODY_OK ? 0
+                                     : refuse_writer(upload, status, detail);
         }
         if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
             return report_refusal(500, "%s", strerror(errno));
         }
-        start_writer(w, fd);
+        start_writer(upload, fd);
     }
-    status = body_copy(UPLOAD_IN_FD, &w->writer, detail, sizeof(detail));
-    return status == BODY_OK ? 0 : refuse_writer(w, status, detail);
+    status = body_copy(UPLOAD_IN_FD, &upload->writer, detail, sizeof(detail));
+    return status == BODY_OK ? 0 : refuse_writer(upload, status, detail);
 }
 
 static bool may_begin(const uint8_t *data, size_t size)
@@ -306,29 +313,31 @@ static bool may_begin(const uint8_t *data, size_t size)
            0;
 }
 
-static int take_symbfile(struct upload_main *w, char **parts, const char *mode)
+static int take_symbfile(struct upload_main *upload, char **parts,
+                         const char *mode)
 {
     const char *const path[3] = {parts[0], parts[1], parts[2]};
     bool is_whole = strcmp(mode, "symbfile") == 0;
-    const uint8_t *got = is_whole ? w->scratch : w->outs[0];
+    const uint8_t *got = is_whole ? upload->scratch : upload->outs[0];
 
-    w->out = UPLOAD_OUT_FD;
-    w->name = "the body";
-    if (take_body(w, is_whole ? UPLOAD_SCRATCH_FD : w->out,
+    upload->out = UPLOAD_OUT_FD;
+    upload->name = "the body";
+    if (take_body(upload, is_whole ? UPLOAD_SCRATCH_FD : upload->out,
                   strcmp(mode, "part") == 0) != 0) {
         return -1;
     }
-    if (w->writer.written == 0) {
+    if (upload->writer.written == 0) {
         return report_refusal(400, "the body is empty");
     }
     if (strcmp(mode, "part") != 0 &&
-        !may_begin(got, (size_t)w->writer.written)) {
+        !may_begin(got, (size_t)upload->writer.written)) {
         return report_refusal(400, "the body is not a symbfile");
     }
-    if (is_whole && join_parts(w, got, (size_t)w->writer.written) != 0) {
+    if (is_whole &&
+        join_parts(upload, got, (size_t)upload->writer.written) != 0) {
         return -1;
     }
-    return say_file(w, path);
+    return say_file(upload, path);
 }
 
 /* chunks ------------------------------------------------------------------ */
@@ -349,62 +358,65 @@ static void note_chunk(void *arg, const struct multipart_part *part)
 }
 
 /* Copies a part to fd.  Returns 0, or -1. */
-static int copy_part(struct upload_main *w, const struct multipart_part *part,
-                     int fd)
+static int copy_part(struct upload_main *upload,
+                     const struct multipart_part *part, int fd)
 {
     if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
         return report_refusal(500, "%s", strerror(errno));
     }
-    start_writer(w, fd);
-    return limited_writer_write(&w->writer, part->data, part->size) == 0
+    start_writer(upload, fd);
+    return limited_writer_write(&upload->writer, part->data, part->size) == 0
                ? 0
-               : refuse_writer(w, BODY_SYSTEM, "cannot be written");
+               : refuse_writer(upload, BODY_SYSTEM, "cannot be written");
 }
 
-static int take_chunk(struct upload_main *w, const struct multipart_part *part)
+static int take_chunk(struct upload_main *upload,
+                      const struct multipart_part *part)
 {
-    const uint8_t *got = w->outs[w->out - UPLOAD_OUT_FD];
+    const uint8_t *got = upload->outs[upload->out - UPLOAD_OUT_FD];
     char id[sizeof("hash-") + 2 * SHA1_DIGEST_SIZE];
     const char *const place[3] = {SYMCACHE_NAME_NONE, id, UPLOAD_CHUNK};
     uint8_t sum[SHA1_DIGEST_SIZE];
     struct sha1_ctx sha1;
 
-    w->name = "a chunk";
-    w->kind = BODY_GZIP;
+    upload->name = "a chunk";
+    upload->kind = BODY_GZIP;
     if (strcmp(part->name, "file_gzip") != 0
-            ? copy_part(w, part, w->out) != 0
-            : copy_part(w, part, UPLOAD_SCRATCH_FD) != 0 ||
-                  unpack_upload(w, UPLOAD_SCRATCH_FD) != 0) {
+            ? copy_part(upload, part, upload->out) != 0
+            : copy_part(upload, part, UPLOAD_SCRATCH_FD) != 0 ||
+                  unpack_upload(upload, UPLOAD_SCRATCH_FD) != 0) {
         return -1;
     }
-    if (w->writer.written == 0) {
+    if (upload->writer.written == 0) {
         return report_refusal(400, "a chunk is empty");
     }
     sha1_init(&sha1);
-    sha1_update(&sha1, (size_t)w->writer.written, got);
+    sha1_update(&sha1, (size_t)upload->writer.written, got);
     sha1_digest(&sha1, sizeof(sum), sum);
     hex_print(stpcpy(id, "hash-"), sum, sizeof(sum), HEX_LOWER);
-    w->max -= w->writer.written < w->max ? w->writer.written : w->max;
-    return say_file(w, place);
+    upload->max -= upload->writer.written < upload->max
+                       ? upload->writer.written
+                       : upload->max;
+    return say_file(upload, place);
 }
 
-static int take_chunks(struct upload_main *w, const char *boundary)
+static int take_chunks(struct upload_main *upload, const char *boundary)
 {
     struct chunks chunks = {.n = 0};
     char detail[TEXT_SIZE];
     size_t i;
 
-    if (multipart_read(w->in, w->size, boundary, note_chunk, &chunks, detail,
-                       sizeof(detail)) != 0) {
+    if (multipart_read(upload->in, upload->size, boundary, note_chunk, &chunks,
+                       detail, sizeof(detail)) != 0) {
         return report_refusal(400, "%s", detail);
     }
-    if (chunks.n == 0 || chunks.n > w->nouts) {
+    if (chunks.n == 0 || chunks.n > upload->nouts) {
         return report_refusal(400, "a request has from 1 to %zu chunks",
-                              w->nouts);
+                              upload->nouts);
     }
     for (i = 0; i < chunks.n; i++) {
-        w->out = UPLOAD_OUT_FD + (int)i;
-        if (take_chunk(w, &chunks.parts[i]) != 0) {
+        upload->out = UPLOAD_OUT_FD + (int)i;
+        if (take_chunk(upload, &chunks.parts[i]) != 0) {
             return -1;
         }
     }
@@ -415,11 +427,12 @@ static int take_chunks(struct upload_main *w, const char *boundary)
 /* artifacts --------------------------------------------------------------- */
 
 /* Faults in some of its files are not a reason to refuse the others. */
-static void say_doubts(const struct upload_main *w)
+static void say_doubts(const struct upload_main *upload)
 {
     char text[UPLOAD_TEXT_SIZE], number[24];
     const char *const fields[] = {"doubts", number, text};
-    size_t n = sourcebundle_scripts_check(w->in, w->size, text, sizeof(text));
+    size_t n = sourcebundle_scripts_check(upload->in, upload->size, text,
+                                          sizeof(text));
 
     if (n > 0) {
         snprintf(number, sizeof(number), "%zu", n);
@@ -428,34 +441,35 @@ static void say_doubts(const struct upload_main *w)
 }
 
 /* A bundle of scripts and maps, whose path is believed. */
-static int take_artifacts(struct upload_main *w, const char *const path[3])
+static int take_artifacts(struct upload_main *upload,
+                          const char *const path[3])
 {
     struct sourcebundle_ids ids;
     char detail[TEXT_SIZE] = "";
     const char *fields[] = {"debugid", NULL};
     size_t i;
 
-    w->out = UPLOAD_OUT_FD;
-    w->name = "the bundle";
-    if (sourcebundle_ids_read(w->in, w->size, &ids, detail, sizeof(detail)) !=
-        0) {
-        return report_refusal(400, "%s %s", w->name, detail);
+    upload->out = UPLOAD_OUT_FD;
+    upload->name = "the bundle";
+    if (sourcebundle_ids_read(upload->in, upload->size, &ids, detail,
+                              sizeof(detail)) != 0) {
+        return report_refusal(400, "%s %s", upload->name, detail);
     }
     if (ids.n > UPLOAD_DEBUG_IDS) {
-        return report_refusal(400, "%s has more than %d debug ids", w->name,
-                              UPLOAD_DEBUG_IDS);
+        return report_refusal(400, "%s has more than %d debug ids",
+                              upload->name, UPLOAD_DEBUG_IDS);
     }
     for (i = 0; i < ids.n; i++) {
         fields[1] = ids.texts[i];
         say_fields(fields, COUNT(fields));
     }
     sourcebundle_ids_free(&ids);
-    say_doubts(w);
-    start_writer(w, w->out);
-    return body_copy(UPLOAD_IN_FD, &w->writer, detail, sizeof(detail)) ==
+    say_doubts(upload);
+    start_writer(upload, upload->out);
+    return body_copy(UPLOAD_IN_FD, &upload->writer, detail, sizeof(detail)) ==
                    BODY_OK
-               ? say_file(w, path)
-               : refuse_writer(w, BODY_SYSTEM, detail);
+               ? say_file(upload, path)
+               : refuse_writer(upload, BODY_SYSTEM, detail);
 }
 
 /* many files ------------------------------------------------------------- */
@@ -480,14 +494,14 @@ static bool split_name(char *name, const char *parts[3])
 
 /* Members that Tecken leaves out without a word, and folders; or all but those
  * of one kind. */
-static bool is_left_out(const struct upload_main *w, const char *name)
+static bool is_left_out(const struct upload_main *upload, const char *name)
 {
     static const char list[] = "-symbols.txt", store[] = ".DS_Store";
     const char *slash = strrchr(name, '/');
     size_t len = strlen(name);
 
-    if (w->only != NULL) {
-        return !has_end(name, w->only);
+    if (upload->only != NULL) {
+        return !has_end(name, upload->only);
     }
     if (len == 0 || name[len - 1] == '/' ||
         strcmp(slash != NULL ? slash + 1 : name, store) == 0) {
@@ -515,18 +529,18 @@ static bool is_id(const char *id)
 
 /* Finds the parts of a member's path in copy, which has its name.  Returns
  * false if there are others than three. */
-static bool find_parts(const struct upload_main *w, char copy[ZIP_NAME_SIZE],
-                       const char *parts[3])
+static bool find_parts(const struct upload_main *upload,
+                       char copy[ZIP_NAME_SIZE], const char *parts[3])
 {
     char *slash = strrchr(copy, '/');
 
     if (strpbrk(copy, "\\:") != NULL || control_in(copy)) {
         return false;
     }
-    if (w->only != NULL) {
+    if (upload->only != NULL) {
         parts[0] = slash != NULL ? slash + 1 : copy;
         parts[1] = NULL;
-        parts[2] = w->is_package ? parts[0] : NULL;
+        parts[2] = upload->is_package ? parts[0] : NULL;
         return true;
     }
     return split_name(copy, parts) && is_id(parts[1]) && parts[0][0] != '.' &&
@@ -534,14 +548,14 @@ static bool find_parts(const struct upload_main *w, char copy[ZIP_NAME_SIZE],
 }
 
 /* total is the size of all members before it. */
-static int check_member(const struct upload_main *w,
+static int check_member(const struct upload_main *upload,
                         const struct zip_member *member, uint64_t *total)
 {
     char copy[ZIP_NAME_SIZE];
     const char *parts[3];
 
     memcpy(copy, member->name, sizeof(copy));
-    if (!find_parts(w, copy, parts)) {
+    if (!find_parts(upload, copy, parts)) {
         return report_refusal(
             400,
             "Unrecognized file pattern. Should only be "
@@ -552,7 +566,7 @@ static int check_member(const struct upload_main *w,
     if (member->refuse != NULL) {
         return report_refusal(400, "%s %s", member->name, member->refuse);
     }
-    if (member->size > w->max - *total) {
+    if (member->size > upload->max - *total) {
         return report_refusal(413, "%s", member->name);
     }
     *total += member->size;
@@ -560,7 +574,7 @@ static int check_member(const struct upload_main *w,
 }
 
 /* Before anything is unpacked, all names and sizes are looked at. */
-static int check_members(const struct upload_main *w, struct zip *zip)
+static int check_members(const struct upload_main *upload, struct zip *zip)
 {
     uint64_t n = zip_count(zip), total = 0;
     struct zip_member member;
@@ -573,8 +587,8 @@ static int check_members(const struct upload_main *w, struct zip *zip)
         if (zip_next(zip, &member) != 1) {
             return report_refusal(400, "File is not a zip file");
         }
-        if (!is_left_out(w, member.name) &&
-            check_member(w, &member, &total) != 0) {
+        if (!is_left_out(upload, member.name) &&
+            check_member(upload, &member, &total) != 0) {
             return -1;
         }
     }
@@ -582,62 +596,64 @@ static int check_members(const struct upload_main *w, struct zip *zip)
 }
 
 /* A file that is packed once more is first written to another file. */
-static int begin_member(struct upload_main *w, const uint8_t *head, size_t len)
+static int begin_member(struct upload_main *upload, const uint8_t *head,
+                        size_t len)
 {
     const char *what;
-    int fd = w->out;
+    int fd = upload->out;
 
-    w->kind = body_sniff(head, len < BODY_HEAD ? len : BODY_HEAD, &what);
-    if (is_packed(w->kind)) {
+    upload->kind = body_sniff(head, len < BODY_HEAD ? len : BODY_HEAD, &what);
+    if (is_packed(upload->kind)) {
         fd = UPLOAD_SCRATCH_FD;
         if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
             return -1;
         }
     }
-    start_writer(w, fd);
+    start_writer(upload, fd);
     return 0;
 }
 
 static int take_piece(void *arg, const uint8_t *data, size_t len)
 {
-    struct upload_main *w = arg;
+    struct upload_main *upload = arg;
 
-    if (!w->has_begun) {
-        w->has_begun = true;
-        if (begin_member(w, data, len) != 0) {
+    if (!upload->has_begun) {
+        upload->has_begun = true;
+        if (begin_member(upload, data, len) != 0) {
             return -1;
         }
     }
-    return limited_writer_write(&w->writer, data, len);
+    return limited_writer_write(&upload->writer, data, len);
 }
 
-static int take_member(struct upload_main *w, struct zip *zip,
+static int take_member(struct upload_main *upload, struct zip *zip,
                        struct zip_member *member)
 {
     char detail[TEXT_SIZE] = "", path[ZIP_NAME_SIZE];
     const char *parts[3];
     int rc;
 
-    w->name = member->name;
+    upload->name = member->name;
     memcpy(path, member->name, sizeof(path));
-    if (!find_parts(w, path, parts) || member->refuse != NULL) {
+    if (!find_parts(upload, path, parts) || member->refuse != NULL) {
         return report_refusal(400, "the archive has changed");
     }
-    w->has_begun = false;
-    rc = zip_unpack(zip, take_piece, w, detail, sizeof(detail));
+    upload->has_begun = false;
+    rc = zip_unpack(zip, take_piece, upload, detail, sizeof(detail));
     if (rc != 0) {
-        return refuse_writer(w, rc == -1 ? BODY_BAD : BODY_SYSTEM, detail);
+        return refuse_writer(upload, rc == -1 ? BODY_BAD : BODY_SYSTEM,
+                             detail);
     }
-    if (!is_packed(w->kind)) {
-        return finish_upload(w, parts, false);
+    if (!is_packed(upload->kind)) {
+        return finish_upload(upload, parts, false);
     }
-    return unpack_upload(w, UPLOAD_SCRATCH_FD) == 0
-               ? finish_upload(w, parts, true)
+    return unpack_upload(upload, UPLOAD_SCRATCH_FD) == 0
+               ? finish_upload(upload, parts, true)
                : -1;
 }
 
 /* Takes as many members as there are files for them. */
-static int take_members(struct upload_main *w, struct zip *zip)
+static int take_members(struct upload_main *upload, struct zip *zip)
 {
     struct zip_member member;
     uint64_t place[2] = {0, 0};
@@ -647,14 +663,14 @@ static int take_members(struct upload_main *w, struct zip *zip)
     int rc;
 
     while ((rc = zip_next(zip, &member)) == 1) {
-        if (is_left_out(w, member.name)) {
+        if (is_left_out(upload, member.name)) {
             continue;
         }
-        w->out = UPLOAD_OUT_FD + (int)n;
-        if (take_member(w, zip, &member) != 0) {
+        upload->out = UPLOAD_OUT_FD + (int)n;
+        if (take_member(upload, zip, &member) != 0) {
             return -1;
         }
-        if (++n == w->nouts) {
+        if (++n == upload->nouts) {
             zip_tell(zip, place);
             snprintf(text, sizeof(text), "%" PRIu64 ":%" PRIu64, place[0],
                      place[1]);
@@ -669,14 +685,14 @@ static int take_members(struct upload_main *w, struct zip *zip)
     return 0;
 }
 
-static int read_archive(struct upload_main *w, const char *text,
+static int read_archive(struct upload_main *upload, const char *text,
                         struct zip *zip)
 {
     uint64_t place[2];
     char *end;
 
     if (strcmp(text, "-") == 0) {
-        if (check_members(w, zip) != 0) {
+        if (check_members(upload, zip) != 0) {
             return -1;
         }
         zip_rewind(zip);
@@ -687,29 +703,29 @@ static int read_archive(struct upload_main *w, const char *text,
             return report_refusal(400, "File is not a zip file");
         }
     }
-    return take_members(w, zip);
+    return take_members(upload, zip);
 }
 
 /* A text in the form that version 1 of Breakpad's symupload sends. */
-static int take_symbol_file(struct upload_main *w,
+static int take_symbol_file(struct upload_main *upload,
                             const struct upload_form *form)
 {
     static const char *const path[3] = {"upload.sym", NULL, NULL};
 
-    w->out = UPLOAD_OUT_FD;
-    w->name = path[0];
-    start_writer(w, w->out);
-    if (limited_writer_write(&w->writer, form->file, form->size) != 0) {
-        return refuse_writer(w, BODY_SYSTEM, "cannot be written");
+    upload->out = UPLOAD_OUT_FD;
+    upload->name = path[0];
+    start_writer(upload, upload->out);
+    if (limited_writer_write(&upload->writer, form->file, form->size) != 0) {
+        return refuse_writer(upload, BODY_SYSTEM, "cannot be written");
     }
-    if (finish_upload(w, path, false) != 0) {
+    if (finish_upload(upload, path, false) != 0) {
         return -1;
     }
     say_end();
     return 0;
 }
 
-static int take_zip(struct upload_main *w, const char *place,
+static int take_zip(struct upload_main *upload, const char *place,
                     const char *boundary)
 {
     struct upload_form form;
@@ -719,8 +735,8 @@ static int take_zip(struct upload_main *w, const char *place,
     bool is_text;
     int rc;
 
-    if (upload_form_read(w->in, w->size, boundary, &form, detail,
-                       sizeof(detail)) != 0) {
+    if (upload_form_read(upload->in, upload->size, boundary, &form, detail,
+                         sizeof(detail)) != 0) {
         return report_refusal(400, "%s", detail);
     }
     if (form.file == NULL) {
@@ -731,9 +747,9 @@ static int take_zip(struct upload_main *w, const char *place,
                               "one file");
     }
     dot = strrchr(form.name, '.');
-    is_text = w->only == NULL &&
+    is_text = upload->only == NULL &&
               strcmp(form.name, SYMCACHE_UPLOAD_SYMBOL_FIELD) == 0;
-    if (w->only == NULL && !is_text &&
+    if (upload->only == NULL && !is_text &&
         (dot == NULL || strcasecmp(dot, ".zip") != 0)) {
         return report_refusal(400,
                               "Unrecognized archive file extension \"%s\"",
@@ -747,13 +763,13 @@ static int take_zip(struct upload_main *w, const char *place,
     fields[1] = form.is_try ? "1" : "0";
     say_fields(fields, COUNT(fields));
     if (is_text) {
-        return take_symbol_file(w, &form);
+        return take_symbol_file(upload, &form);
     }
     zip = zip_open(form.file, form.size);
     if (zip == NULL) {
         return report_refusal(400, "File is not a zip file");
     }
-    rc = read_archive(w, place, zip);
+    rc = read_archive(upload, place, zip);
     zip_close(zip);
     return rc;
 }
@@ -761,7 +777,7 @@ static int take_zip(struct upload_main *w, const char *place,
 /* the process ------------------------------------------------------------ */
 
 /* Maps what will be read, because the sandbox forbids it later. */
-static int map_upload(struct upload_main *w, bool many)
+static int map_upload(struct upload_main *upload, bool many)
 {
     off_t size = lseek(UPLOAD_IN_FD, 0, SEEK_END);
     void *map;
@@ -773,26 +789,26 @@ static int map_upload(struct upload_main *w, bool many)
     if (size == 0) {
         return report_refusal(400, "the request has no body");
     }
-    w->size = (size_t)size;
-    map = mmap(NULL, w->size, PROT_READ, MAP_SHARED, UPLOAD_IN_FD, 0);
+    upload->size = (size_t)size;
+    map = mmap(NULL, upload->size, PROT_READ, MAP_SHARED, UPLOAD_IN_FD, 0);
     if (map == MAP_FAILED) {
         return report_refusal(500, "mmap: %s", strerror(errno));
     }
-    w->in = map;
-    map = mmap(NULL, (size_t)w->max + 1, PROT_READ,
+    upload->in = map;
+    map = mmap(NULL, (size_t)upload->max + 1, PROT_READ,
                MAP_SHARED | MAP_NORESERVE, UPLOAD_SCRATCH_FD, 0);
     if (map == MAP_FAILED) {
         return report_refusal(500, "mmap: %s", strerror(errno));
     }
-    w->scratch = map;
-    w->nouts = many ? UPLOAD_OUTS : 1;
-    for (i = 0; i < w->nouts; i++) {
-        map = mmap(NULL, (size_t)w->max + 1, PROT_READ,
+    upload->scratch = map;
+    upload->nouts = many ? UPLOAD_OUTS : 1;
+    for (i = 0; i < upload->nouts; i++) {
+        map = mmap(NULL, (size_t)upload->max + 1, PROT_READ,
                    MAP_SHARED | MAP_NORESERVE, UPLOAD_OUT_FD + (int)i, 0);
         if (map == MAP_FAILED) {
             return report_refusal(500, "mmap: %s", strerror(errno));
         }
-        w->outs[i] = map;
+        upload->outs[i] = map;
     }
     return 0;
 }
@@ -807,43 +823,44 @@ int upload_main(int argc, char **argv)
     bool is_object = argc == 5 && strcmp(argv[2], "object") == 0;
     bool is_file = argc == 7 && strcmp(argv[2], "file") == 0;
     struct sandbox_limits limits = {0};
-    struct upload_main w = {0};
+    struct upload_main upload = {0};
     char error[TEXT_SIZE], *end;
 
     if (!many && !is_object && argc != 7) {
         fprintf(stderr, SANDBOX_PROGRAM ": --upload is for symcached itself\n");
         return 2;
     }
-    w.max = strtoull(argv[3], &end, 10);
-    w.keep = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
-    w.is_package = is_package;
-    w.only = is_package ? ".pdb" : is_mappings ? ".txt" : NULL;
-    if (map_upload(&w, many) != 0) {
+    upload.max = strtoull(argv[3], &end, 10);
+    upload.keep = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
+    upload.is_package = is_package;
+    upload.only = is_package ? ".pdb" : is_mappings ? ".txt" : NULL;
+    if (map_upload(&upload, many) != 0) {
         return 0;
     }
-    limits.memory = UPLOAD_MEMORY + w.size + (w.nouts + 1) * w.max;
+    limits.memory =
+        UPLOAD_MEMORY + upload.size + (upload.nouts + 1) * upload.max;
     /* one byte more is how the writer notices that it is too much */
-    limits.file_size = w.max + 65536;
-    limits.cpu_seconds = sandbox_seconds(w.size + w.max);
+    limits.file_size = upload.max + 65536;
+    limits.cpu_seconds = sandbox_seconds(upload.size + upload.max);
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
         report_refusal(500, "%s", error);
         return 0;
     }
     if (is_chunks) {
-        (void)take_chunks(&w, argv[5]);
+        (void)take_chunks(&upload, argv[5]);
     } else if (strcmp(argv[2], "artifacts") == 0) {
-        if (take_artifacts(
-                &w, (const char *const[]){argv[4], argv[5], argv[6]}) == 0) {
+        if (take_artifacts(&upload, (const char *const[]){argv[4], argv[5],
+                                                          argv[6]}) == 0) {
             say_end();
         }
     } else if (many) {
-        (void)take_zip(&w, argv[4], argv[5]);
+        (void)take_zip(&upload, argv[4], argv[5]);
     } else if ((is_file || is_object
-                    ? take_file(
-                          &w, (const char *const[]){argv[4],
-                                                    is_file ? argv[5] : NULL,
-                                                    is_file ? argv[6] : NULL})
-                    : take_symbfile(&w, argv + 4, argv[2])) == 0) {
+                    ? take_file(&upload,
+                                (const char *const[]){
+                                    argv[4], is_file ? argv[5] : NULL,
+                                    is_file ? argv[6] : NULL})
+                    : take_symbfile(&upload, argv + 4, argv[2])) == 0) {
         say_end();
     }
     return 0;

@@ -82,26 +82,27 @@ static uint64_t hash_of(const struct absent_store *store, const char *path)
                       end != NULL ? (size_t)(end - path) : strlen(path));
 }
 
-static void drop_absence(struct absences *absences, struct absence *a)
+static void drop_absence(struct absences *absences, struct absence *absence)
 {
-    table_remove(&absences->by_folder, hash_of(a->store, a->path),
-                 (uintptr_t)a);
-    TAILQ_REMOVE(&absences->by_age, a, age);
-    absences->bytes -= a->size;
-    a->store->bytes -= (off_t)(strlen(a->path) + strlen(a->rest));
-    free(a);
+    table_remove(&absences->by_folder, hash_of(absence->store, absence->path),
+                 (uintptr_t)absence);
+    TAILQ_REMOVE(&absences->by_age, absence, age);
+    absences->bytes -= absence->size;
+    absence->store->bytes -=
+        (off_t)(strlen(absence->path) + strlen(absence->rest));
+    free(absence);
 }
 
 void absences_free(struct absences *absences)
 {
     struct absent_store *store;
-    struct absence *a;
+    struct absence *absence;
 
     if (absences == NULL) {
         return;
     }
-    while ((a = TAILQ_FIRST(&absences->by_age)) != NULL) {
-        drop_absence(absences, a);
+    while ((absence = TAILQ_FIRST(&absences->by_age)) != NULL) {
+        drop_absence(absences, absence);
     }
     while ((store = LIST_FIRST(&absences->stores)) != NULL) {
         LIST_REMOVE(store, next);
@@ -115,14 +116,15 @@ static struct absence *find_absence(struct absent_store *store,
                                     const char *path)
 {
     uint64_t hash = hash_of(store, path);
-    struct absence *a;
+    struct absence *absence;
     size_t at = 0;
 
     do {
-        a = (struct absence *)table_next(&store->absences->by_folder, hash,
-                                         &at);
-    } while (a != NULL && (a->store != store || strcmp(a->path, path) != 0));
-    return a;
+        absence = (struct absence *)table_next(&store->absences->by_folder,
+                                               hash, &at);
+    } while (absence != NULL &&
+             (absence->store != store || strcmp(absence->path, path) != 0));
+    return absence;
 }
 
 static void add_absence(struct absent_store *store, const char *record,
@@ -130,26 +132,27 @@ static void add_absence(struct absent_store *store, const char *record,
 {
     struct absences *absences = store->absences;
     size_t size = sizeof(struct absence) + strlen(record) + 2;
-    struct absence *a = malloc(size);
+    struct absence *absence = malloc(size);
 
-    if (a == NULL) {
+    if (absence == NULL) {
         return;
     }
-    memset(a, 0, sizeof(*a));
-    a->store = store;
-    a->size = size;
-    memcpy(a->path, record, path_len);
-    a->path[path_len] = '\0';
-    a->rest = a->path + path_len + 1;
-    memcpy(a->rest, record + path_len + 1, strlen(record + path_len + 1) + 1);
-    if (table_add(&absences->by_folder, hash_of(store, a->path),
-                  (uintptr_t)a) != 0) {
-        free(a);
+    memset(absence, 0, sizeof(*absence));
+    absence->store = store;
+    absence->size = size;
+    memcpy(absence->path, record, path_len);
+    absence->path[path_len] = '\0';
+    absence->rest = absence->path + path_len + 1;
+    memcpy(absence->rest, record + path_len + 1,
+           strlen(record + path_len + 1) + 1);
+    if (table_add(&absences->by_folder, hash_of(store, absence->path),
+                  (uintptr_t)absence) != 0) {
+        free(absence);
         return;
     }
-    TAILQ_INSERT_TAIL(&absences->by_age, a, age);
+    TAILQ_INSERT_TAIL(&absences->by_age, absence, age);
     absences->bytes += size;
-    store->bytes += (off_t)(strlen(a->path) + strlen(a->rest));
+    store->bytes += (off_t)(strlen(absence->path) + strlen(absence->rest));
     while (absences->bytes > BYTES_MAX) {
         drop_absence(absences, TAILQ_FIRST(&absences->by_age));
     }
@@ -160,14 +163,15 @@ static void take_record(void *arg, const char *record)
 {
     struct absent_store *store = arg;
     char path[SYMCACHE_PATH_MAX + 1];
-    struct absence *a, *next;
+    struct absence *absence, *next;
     size_t len;
 
     if (record == NULL) {
-        for (a = TAILQ_FIRST(&store->absences->by_age); a != NULL; a = next) {
-            next = TAILQ_NEXT(a, age);
-            if (a->store == store) {
-                drop_absence(store->absences, a);
+        for (absence = TAILQ_FIRST(&store->absences->by_age); absence != NULL;
+             absence = next) {
+            next = TAILQ_NEXT(absence, age);
+            if (absence->store == store) {
+                drop_absence(store->absences, absence);
             }
         }
         return;
@@ -178,9 +182,9 @@ static void take_record(void *arg, const char *record)
     }
     memcpy(path, record, len);
     path[len] = '\0';
-    a = find_absence(store, path);
-    if (a != NULL) {
-        drop_absence(store->absences, a);
+    absence = find_absence(store, path);
+    if (absence != NULL) {
+        drop_absence(store->absences, absence);
     }
     if (record[len] == '\t') {
         add_absence(store, record, len);
@@ -271,7 +275,7 @@ static struct absent_store *store_of(struct absences *absences,
 static int rewrite_journal(struct absent_store *store)
 {
     char path[PATH_MAX], record[JOURNAL_RECORD_MAX + 1];
-    const struct absence *a;
+    const struct absence *absence;
     FILE *f;
 
     journal_path(path, store);
@@ -279,10 +283,11 @@ static int rewrite_journal(struct absent_store *store)
     if (f == NULL) {
         return -1;
     }
-    TAILQ_FOREACH(a, &store->absences->by_age, age)
+    TAILQ_FOREACH(absence, &store->absences->by_age, age)
     {
-        if (a->store == store) {
-            snprintf(record, sizeof(record), "%s\t%s", a->path, a->rest);
+        if (absence->store == store) {
+            snprintf(record, sizeof(record), "%s\t%s", absence->path,
+                     absence->rest);
             journal_rewrite_put(f, record);
         }
     }
@@ -321,14 +326,14 @@ static void discard_journal(struct absent_store *store)
 
 static void take_back(struct absent_store *store, const char *path)
 {
-    struct absence *a;
+    struct absence *absence;
 
     if (write_record(store, path) != 0) {
         discard_journal(store);
     }
-    a = find_absence(store, path);
-    if (a != NULL) {
-        drop_absence(store->absences, a);
+    absence = find_absence(store, path);
+    if (absence != NULL) {
+        drop_absence(store->absences, absence);
     }
 }
 
@@ -387,9 +392,10 @@ bool absences_find(struct absences *absences, const char *root,
                    const symcache_key_t *key,
                    const symcache_version_t *version, struct written *written)
 {
-    const struct absence *a = find_key(store_of(absences, root), key, version);
+    const struct absence *absence =
+        find_key(store_of(absences, root), key, version);
 
-    return a != NULL && parse_record(a->rest, written);
+    return absence != NULL && parse_record(absence->rest, written);
 }
 
 int absences_add(struct absences *absences, const char *root,
@@ -428,12 +434,12 @@ void absences_remove(struct absences *absences, const char *root,
                      const symcache_key_t *key,
                      const symcache_version_t *version)
 {
-    struct absence *a = find_key(store_of(absences, root), key, version);
+    struct absence *absence = find_key(store_of(absences, root), key, version);
     char path[SYMCACHE_PATH_MAX + 1];
 
-    if (a != NULL) {
-        snprintf(path, sizeof(path), "%s", a->path);
-        take_back(a->store, path);
+    if (absence != NULL) {
+        snprintf(path, sizeof(path), "%s", absence->path);
+        take_back(absence->store, path);
     }
 }
 
@@ -443,26 +449,28 @@ static struct absence *find_below(struct absent_store *store,
 {
     uint64_t hash = hash_of(store, folder);
     size_t len = strlen(folder), at = 0;
-    struct absence *a;
+    struct absence *absence;
 
     do {
-        a = (struct absence *)table_next(&store->absences->by_folder, hash,
-                                         &at);
-    } while (a != NULL &&
-             (a->store != store || strncmp(a->path, folder, len) != 0));
-    return a;
+        absence = (struct absence *)table_next(&store->absences->by_folder,
+                                               hash, &at);
+    } while (absence != NULL && (absence->store != store ||
+                                 strncmp(absence->path, folder, len) != 0));
+    return absence;
 }
 
 static unsigned drop_below(struct absent_store *store, const char *folder)
 {
-    struct absence *a, *next;
+    struct absence *absence, *next;
     size_t len = strlen(folder);
     unsigned n = 0;
 
-    for (a = TAILQ_FIRST(&store->absences->by_age); a != NULL; a = next) {
-        next = TAILQ_NEXT(a, age);
-        if (a->store == store && strncmp(a->path, folder, len) == 0) {
-            drop_absence(store->absences, a);
+    for (absence = TAILQ_FIRST(&store->absences->by_age); absence != NULL;
+         absence = next) {
+        next = TAILQ_NEXT(absence, age);
+        if (absence->store == store &&
+            strncmp(absence->path, folder, len) == 0) {
+            drop_absence(store->absences, absence);
             n++;
         }
     }
@@ -492,7 +500,7 @@ unsigned absences_forget(struct absences *absences, const char *root,
 {
     struct absent_store *store = store_of(absences, root);
     char folder[SYMCACHE_PATH_MAX + 2], path[SYMCACHE_PATH_MAX + 1];
-    struct absence *a;
+    struct absence *absence;
     unsigned n = 0;
 
     if (store == NULL) {
@@ -504,8 +512,8 @@ unsigned absences_forget(struct absences *absences, const char *root,
     }
     symcache_path_dir(path, key);
     snprintf(folder, sizeof(folder), "%s/", path);
-    while ((a = find_below(store, folder)) != NULL) {
-        snprintf(path, sizeof(path), "%s", a->path);
+    while ((absence = find_below(store, folder)) != NULL) {
+        snprintf(path, sizeof(path), "%s", absence->path);
         take_back(store, path);
         n++;
     }
@@ -533,33 +541,35 @@ bool absences_is_alone(struct absences *absences, const char *root,
                        const symcache_key_t *key,
                        const symcache_version_t *version)
 {
-    const struct absence *a =
+    const struct absence *absence =
         find_key(known_store(absences, root), key, version);
     struct stat st;
 
-    return a != NULL &&
+    return absence != NULL &&
            (!look_at_folder(root, key, &st) ||
-            (a->ino != 0 && a->ino == st.st_ino && a->dev == st.st_dev &&
-             a->changed.tv_sec == st.st_ctim.tv_sec &&
-             a->changed.tv_nsec == st.st_ctim.tv_nsec &&
-             clock_since(a->seen_ms) < ALONE_MS));
+            (absence->ino != 0 && absence->ino == st.st_ino &&
+             absence->dev == st.st_dev &&
+             absence->changed.tv_sec == st.st_ctim.tv_sec &&
+             absence->changed.tv_nsec == st.st_ctim.tv_nsec &&
+             clock_since(absence->seen_ms) < ALONE_MS));
 }
 
 void absences_set_alone(struct absences *absences, const char *root,
                         const symcache_key_t *key,
                         const symcache_version_t *version)
 {
-    struct absence *a = find_key(known_store(absences, root), key, version);
+    struct absence *absence =
+        find_key(known_store(absences, root), key, version);
     struct timespec now;
     struct stat st;
 
-    if (a == NULL || !look_at_folder(root, key, &st) || st.st_ino == 0 ||
+    if (absence == NULL || !look_at_folder(root, key, &st) || st.st_ino == 0 ||
         clock_gettime(CLOCK_REALTIME, &now) != 0 ||
         now.tv_sec - st.st_ctim.tv_sec < SETTLED_SECONDS) {
         return;
     }
-    a->dev = st.st_dev;
-    a->ino = st.st_ino;
-    a->changed = st.st_ctim;
-    a->seen_ms = clock_ms();
+    absence->dev = st.st_dev;
+    absence->ino = st.st_ino;
+    absence->changed = st.st_ctim;
+    absence->seen_ms = clock_ms();
 }

@@ -38,25 +38,26 @@ static LIST_HEAD(, endpoint) endpoints = LIST_HEAD_INITIALIZER(endpoints);
 static void on_accept_error(struct evconnlistener *listener, void *arg)
 {
     struct timeval pause = {.tv_usec = ACCEPT_PAUSE_MS * 1000};
-    struct endpoint *e;
+    struct endpoint *endpoint;
 
     log_crit(EVUTIL_SOCKET_ERROR(), "accept() failed");
     evconnlistener_disable(listener);
-    LIST_FOREACH(e, &endpoints, next)
+    LIST_FOREACH(endpoint, &endpoints, next)
     {
-        if (e->bound != NULL &&
-            evhttp_bound_socket_get_listener(e->bound) == listener) {
-            event_add(e->resume, &pause);
+        if (endpoint->bound != NULL &&
+            evhttp_bound_socket_get_listener(endpoint->bound) == listener) {
+            event_add(endpoint->resume, &pause);
         }
     }
 }
 
 static void on_resume(evutil_socket_t fd, short events, void *arg)
 {
-    struct endpoint *e = arg;
+    struct endpoint *endpoint = arg;
 
-    if (e->bound != NULL) {
-        evconnlistener_enable(evhttp_bound_socket_get_listener(e->bound));
+    if (endpoint->bound != NULL) {
+        evconnlistener_enable(
+            evhttp_bound_socket_get_listener(endpoint->bound));
     }
 }
 
@@ -82,19 +83,20 @@ struct event_base *endpoint_event_base(void)
 }
 
 /* Begins to accept, and sets what evhttp is told of requests. */
-static int accept_requests(struct endpoint *e)
+static int accept_requests(struct endpoint *endpoint)
 {
     /* every method, as the server answers 405 itself */
-    evhttp_set_allowed_methods(e->http, 0xffff);
-    evhttp_set_max_headers_size(e->http, URL_PATH_HEADERS_MAX);
-    evhttp_set_max_body_size(e->http, SYMCACHE_LOOKUPS_SIZE);
-    evhttp_set_timeout(e->http, IDLE_SECONDS);
-    e->bound = evhttp_accept_socket_with_handle(e->http, e->listener.fd);
-    if (e->bound == NULL) {
+    evhttp_set_allowed_methods(endpoint->http, 0xffff);
+    evhttp_set_max_headers_size(endpoint->http, URL_PATH_HEADERS_MAX);
+    evhttp_set_max_body_size(endpoint->http, SYMCACHE_LOOKUPS_SIZE);
+    evhttp_set_timeout(endpoint->http, IDLE_SECONDS);
+    endpoint->bound = evhttp_accept_socket_with_handle(endpoint->http,
+                                                       endpoint->listener.fd);
+    if (endpoint->bound == NULL) {
         return -1;
     }
-    evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(e->bound),
-                                on_accept_error);
+    evconnlistener_set_error_cb(
+        evhttp_bound_socket_get_listener(endpoint->bound), on_accept_error);
     return 0;
 }
 
@@ -102,30 +104,30 @@ struct endpoint *endpoint_new(struct event_base *base, const char *address,
                               mode_t mode, const struct gate_calls *calls,
                               char *error, size_t size)
 {
-    struct endpoint *e = calloc(1, sizeof(*e));
+    struct endpoint *endpoint = calloc(1, sizeof(*endpoint));
 
     snprintf(error, size, "out of memory");
-    if (e == NULL) {
+    if (endpoint == NULL) {
         return NULL;
     }
-    LIST_INSERT_HEAD(&endpoints, e, next);
-    e->listener.fd = -1;
-    e->http = evhttp_new(base);
-    e->resume = evtimer_new(base, on_resume, e);
-    if (e->http != NULL) {
-        e->gate = gate_new(base, e->http, calls);
+    LIST_INSERT_HEAD(&endpoints, endpoint, next);
+    endpoint->listener.fd = -1;
+    endpoint->http = evhttp_new(base);
+    endpoint->resume = evtimer_new(base, on_resume, endpoint);
+    if (endpoint->http != NULL) {
+        endpoint->gate = gate_new(base, endpoint->http, calls);
     }
-    if (e->gate == NULL || e->resume == NULL ||
-        listener_open(&e->listener, address, mode, error, size) != 0) {
-        endpoint_free(e);
+    if (endpoint->gate == NULL || endpoint->resume == NULL ||
+        listener_open(&endpoint->listener, address, mode, error, size) != 0) {
+        endpoint_free(endpoint);
         return NULL;
     }
-    if (accept_requests(e) != 0) {
+    if (accept_requests(endpoint) != 0) {
         snprintf(error, size, "cannot accept on \"%s\"", address);
-        endpoint_free(e);
+        endpoint_free(endpoint);
         return NULL;
     }
-    return e;
+    return endpoint;
 }
 
 void endpoint_stop(struct endpoint *endpoint)

@@ -45,17 +45,17 @@ struct sentry_download_list {
 
 /* A file that is not there is not listed; of one that cannot be looked at, it
  * is not known whether it would be. */
-static void note_error(struct sentry_download_list *list, int errnum)
+static void note_error(struct sentry_download_list *download, int errnum)
 {
     if (errnum != ENOENT && errnum != ENOTDIR) {
-        list->errnum = errnum;
+        download->errnum = errnum;
     }
 }
 
 /* The type of a file, as the clients' readers call it; NULL: none that they
  * know, or it cannot be read, as the list says then. */
-static const char *type_of(struct sentry_download_list *list, const char *path,
-                           const char *name, const char *id)
+static const char *type_of(struct sentry_download_list *download,
+                           const char *path, const char *name, const char *id)
 {
     static const struct {
         const char *magic;
@@ -76,7 +76,7 @@ static const char *type_of(struct sentry_download_list *list, const char *path,
     ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
 
     if (n < 0) {
-        note_error(list, errno);
+        note_error(download, errno);
     }
     fd_close(fd);
     for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
@@ -93,7 +93,7 @@ static const char *type_of(struct sentry_download_list *list, const char *path,
     return n > 0 && strncmp(id, "mach-uuid-", 10) == 0 ? "macho" : NULL;
 }
 
-static void add_file(struct sentry_download_list *list, const char *name,
+static void add_file(struct sentry_download_list *download, const char *name,
                      const char *id, const char *file)
 {
     char path[PATH_MAX], text[3 * SYMCACHE_NAME_MAX];
@@ -101,21 +101,21 @@ static void add_file(struct sentry_download_list *list, const char *name,
     struct stat st;
     cJSON *item;
 
-    snprintf(path, sizeof(path), "%.2048s/%.255s/%.200s/%.255s", list->root,
-             name, id, file);
-    if (cJSON_GetArraySize(list->files) >= FILES_MAX) {
+    snprintf(path, sizeof(path), "%.2048s/%.255s/%.200s/%.255s",
+             download->root, name, id, file);
+    if (cJSON_GetArraySize(download->files) >= FILES_MAX) {
         return;
     }
     if (lstat(path, &st) != 0) {
-        note_error(list, errno);
+        note_error(download, errno);
         return;
     }
     if (!S_ISREG(st.st_mode) ||
-        (type = type_of(list, path, name, id)) == NULL) {
+        (type = type_of(download, path, name, id)) == NULL) {
         return;
     }
     snprintf(text, sizeof(text), "%.255s/%.200s/%.255s", name, id, file);
-    cJSON_ArrayForEach(item, list->files)
+    cJSON_ArrayForEach(item, download->files)
     {
         if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(item, "id")),
                    text) == 0) {
@@ -127,36 +127,37 @@ static void add_file(struct sentry_download_list *list, const char *name,
     cJSON_AddStringToObject(item, "symbolType", type);
     cJSON_AddStringToObject(item, "objectName", name);
     cJSON_AddNumberToObject(item, "size", (double)st.st_size);
-    cJSON_AddItemToArray(list->files, item);
+    cJSON_AddItemToArray(download->files, item);
 }
 
 /* Adds what stands in the folder of a name and an id. */
-static void add_files(struct sentry_download_list *list, const char *name,
+static void add_files(struct sentry_download_list *download, const char *name,
                       const char *id)
 {
     char path[PATH_MAX];
     const struct dirent *entry;
     DIR *dir;
 
-    snprintf(path, sizeof(path), "%.2048s/%.255s/%.200s", list->root, name, id);
+    snprintf(path, sizeof(path), "%.2048s/%.255s/%.200s", download->root, name,
+             id);
     dir = opendir(path);
     if (dir == NULL) {
-        note_error(list, errno);
+        note_error(download, errno);
         return;
     }
     while (errno = 0, (entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] != '.') {
-            add_file(list, name, id, entry->d_name);
+            add_file(download, name, id, entry->d_name);
         }
     }
     if (errno != 0) {
-        note_error(list, errno);
+        note_error(download, errno);
     }
     closedir(dir);
 }
 
 /* Adds what a build id has without a name: debug files. */
-static void add_debug_files(struct sentry_download_list *list,
+static void add_debug_files(struct sentry_download_list *download,
                             const char *folder)
 {
     static const char *const kinds[][3] = {
@@ -169,13 +170,13 @@ static void add_debug_files(struct sentry_download_list *list,
         n = strlen(kinds[i][0]);
         if (strncmp(folder, kinds[i][0], n) == 0) {
             snprintf(id, sizeof(id), "%s%s", kinds[i][1], folder + n);
-            add_files(list, kinds[i][2], id);
+            add_files(download, kinds[i][2], id);
         }
     }
 }
 
 /* Adds the files of an id. */
-static void find_listed(struct sentry_download_list *list,
+static void find_listed(struct sentry_download_list *download,
                         const symcache_key_t *key)
 {
     char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE];
@@ -184,26 +185,26 @@ static void find_listed(struct sentry_download_list *list,
     int rc;
 
     if (names == NULL) {
-        list->errnum = ENOMEM;
+        download->errnum = ENOMEM;
         return;
     }
     for (i = 0; i < n; i++) {
-        rc = upload_index_find(list->root, folders[i], names);
-        list->errnum = rc != 0 ? rc : list->errnum;
+        rc = upload_index_find(download->root, folders[i], names);
+        download->errnum = rc != 0 ? rc : download->errnum;
     }
     for (k = 0; k < names->n; k++) {
         for (i = 0; i < n && !names->list[k].is_asked; i++) {
-            add_files(list, names->list[k].text, folders[i]);
+            add_files(download, names->list[k].text, folders[i]);
         }
     }
     for (i = 0; i < n; i++) {
-        add_debug_files(list, folders[i]);
+        add_debug_files(download, folders[i]);
         for (k = 0; k < COUNT(fixed_names); k++) {
-            add_files(list, fixed_names[k].name, folders[i]);
+            add_files(download, fixed_names[k].name, folders[i]);
         }
     }
     if (names->has_build_id && key->id_type == SYMCACHE_ID_DEBUG) {
-        find_listed(list, &names->build_id);
+        find_listed(download, &names->build_id);
     }
     free(names);
 }
@@ -227,23 +228,23 @@ static void answer_list(const struct config *config, bool only_try,
 {
     const char *debug_id = evhttp_find_header(pairs, "debug_id");
     const char *code_id = evhttp_find_header(pairs, "code_id");
-    struct sentry_download_list list = {.files = cJSON_CreateArray()};
+    struct sentry_download_list download = {.files = cJSON_CreateArray()};
     symcache_key_t key;
 
-    snprintf(list.root, sizeof(list.root), "%.2000s%s", config->uploads.root,
-             only_try ? "/" UPLOADS_TRY : "");
+    snprintf(download.root, sizeof(download.root), "%.2000s%s",
+             config->uploads.root, only_try ? "/" UPLOADS_TRY : "");
     if (debug_id != NULL && read_debug_id(debug_id, &key)) {
-        find_listed(&list, &key);
+        find_listed(&download, &key);
     }
     if (code_id != NULL && read_code_id(code_id, &key)) {
-        find_listed(&list, &key);
+        find_listed(&download, &key);
     }
-    if (list.errnum != 0) {
-        cJSON_Delete(list.files);
-        sentry_reply_error(req, 503, strerror(list.errnum));
+    if (download.errnum != 0) {
+        cJSON_Delete(download.files);
+        sentry_reply_error(req, 503, strerror(download.errnum));
         return;
     }
-    reply_object(req, 200, list.files);
+    reply_object(req, 200, download.files);
 }
 
 /* one file ----------------------------------------------------------------- */

@@ -77,23 +77,24 @@ struct server {
  * of all stores of the configuration. */
 static struct scheduler *scheduler_of(void *arg, const struct url_path *t)
 {
-    const struct server *s = arg;
-    struct scheduler *guest =
-        s->guests != NULL && t->n > 2 ? guests_find(s->guests, t->segments[2])
-                                      : NULL;
+    const struct server *server = arg;
+    struct scheduler *guest = server->guests != NULL && t->n > 2
+                                  ? guests_find(server->guests, t->segments[2])
+                                  : NULL;
 
-    return guest != NULL ? guest : s->scheduler;
+    return guest != NULL ? guest : server->scheduler;
 }
 
 /* Reads key and store.  Returns false when the request has been answered. */
-static bool find_key(struct server *s, struct url_path *t,
+static bool find_key(struct server *server, struct url_path *t,
                      symcache_kind_e kind, bool need_id,
                      struct evhttp_request *req)
 {
     struct url_path_error error;
 
     if (!url_path_key(t, kind, need_id, &error) ||
-        !url_path_store(t, scheduler_config(scheduler_of(s, t)), &error)) {
+        !url_path_store(t, scheduler_config(scheduler_of(server, t)),
+                        &error)) {
         url_path_reply(req, &error);
         return false;
     }
@@ -117,14 +118,15 @@ typedef void (*page_fn)(struct server *s, struct url_path *t,
 
 static void on_ended(void *arg);
 
-static void page_lookup(struct server *s, struct url_path *t,
+static void page_lookup(struct server *server, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
     struct lookup_query q;
     struct url_path_error error;
     const char *wrong;
 
-    if (!url_path_lookup(t, scheduler_config(scheduler_of(s, t)), &error)) {
+    if (!url_path_lookup(t, scheduler_config(scheduler_of(server, t)),
+                         &error)) {
         url_path_reply(req, &error);
         return;
     }
@@ -136,11 +138,11 @@ static void page_lookup(struct server *s, struct url_path *t,
         url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
-    single_lookup_start(s->base, scheduler_of(s, t), t->store, &t->key,
-                        t->segments[3], &q, req, on_ended, s);
+    single_lookup_start(server->base, scheduler_of(server, t), t->store,
+                        &t->key, t->segments[3], &q, req, on_ended, server);
 }
 
-static void page_lookups(struct server *s, struct url_path *t,
+static void page_lookups(struct server *server, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
     struct lookup_query q;
@@ -153,11 +155,11 @@ static void page_lookups(struct server *s, struct url_path *t,
         url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
-    lookup_batch_start(s->base, scheduler_of, &q, req, on_ended, s);
+    lookup_batch_start(server->base, scheduler_of, &q, req, on_ended, server);
 }
 
-static void page_why(struct server *s, struct url_path *t, const char *query,
-                     struct evhttp_request *req)
+static void page_why(struct server *server, struct url_path *t,
+                     const char *query, struct evhttp_request *req)
 {
     symcache_kind_e kind;
 
@@ -166,16 +168,16 @@ static void page_why(struct server *s, struct url_path *t, const char *query,
                         "only kind=KIND, of a kind that is known");
         return;
     }
-    if (find_key(s, t, kind, true, req)) {
+    if (find_key(server, t, kind, true, req)) {
         reply_json(req,
-                   scheduler_why(scheduler_of(s, t), t->store, &t->key));
+                   scheduler_why(scheduler_of(server, t), t->store, &t->key));
     }
 }
 
-static void page_find(struct server *s, struct url_path *t, const char *query,
-                      struct evhttp_request *req)
+static void page_find(struct server *server, struct url_path *t,
+                      const char *query, struct evhttp_request *req)
 {
-    find_page(scheduler_config(s->scheduler), query, req);
+    find_page(scheduler_config(server->scheduler), query, req);
 }
 
 static void reply_forgotten(struct evhttp_request *req, unsigned long n)
@@ -189,18 +191,18 @@ static void reply_forgotten(struct evhttp_request *req, unsigned long n)
 
 static void on_forgotten(void *arg, unsigned long n, const char *error)
 {
-    struct server *s = arg;
-    struct evhttp_request *req = s->forgetting;
+    struct server *server = arg;
+    struct evhttp_request *req = server->forgetting;
 
-    s->forget = NULL;
-    s->forgetting = NULL;
-    n += s->forgot;
+    server->forget = NULL;
+    server->forgetting = NULL;
+    n += server->forgot;
     if (error == NULL) {
-        log_info(0, "forget store=%s entries=%lu", s->forgets, n);
+        log_info(0, "forget store=%s entries=%lu", server->forgets, n);
         reply_forgotten(req, n);
         return;
     }
-    log_error(0, "forget store=%s entries=%lu, %s", s->forgets, n, error);
+    log_error(0, "forget store=%s entries=%lu, %s", server->forgets, n, error);
     metrics_add(METRIC_FORGOTTEN, n);
     reply_error(req, 500, "not-all-forgotten", error);
 }
@@ -210,14 +212,15 @@ static void on_forgotten(void *arg, unsigned long n, const char *error)
  * is answered like one that waits, since evhttp does not read from its
  * connection and so does not notice.
  */
-static void forget_malformed(struct server *s, struct url_path *t,
+static void forget_malformed(struct server *server, struct url_path *t,
                              const char *query, struct evhttp_request *req)
 {
     struct url_path_error error;
     const char *wrong;
     time_t since;
 
-    if (!url_path_store(t, scheduler_config(scheduler_of(s, t)), &error)) {
+    if (!url_path_store(t, scheduler_config(scheduler_of(server, t)),
+                        &error)) {
         url_path_reply(req, &error);
         return;
     }
@@ -226,43 +229,43 @@ static void forget_malformed(struct server *s, struct url_path *t,
         url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
-    if (s->forget != NULL) {
+    if (server->forget != NULL) {
         reply_number(req, "Retry-After", 1);
         reply_error(req, 503, "busy", "a store is walked already");
         return;
     }
-    s->forget = forget_malformed_start(s->base, t->store->root, since,
-                                       on_forgotten, s);
-    if (s->forget == NULL) {
+    server->forget = forget_malformed_start(server->base, t->store->root,
+                                            since, on_forgotten, server);
+    if (server->forget == NULL) {
         reply_error(req, 500, "no-process", strerror(errno));
         return;
     }
-    s->forgetting = req;
-    snprintf(s->forgets, sizeof(s->forgets), "%s", t->store->name);
-    s->forgot =
-        scheduler_forget_transcoders(scheduler_of(s, t), t->store, since);
-    log_info(0, "forget store=%s malformed_since=%lld", s->forgets,
+    server->forgetting = req;
+    snprintf(server->forgets, sizeof(server->forgets), "%s", t->store->name);
+    server->forgot =
+        scheduler_forget_transcoders(scheduler_of(server, t), t->store, since);
+    log_info(0, "forget store=%s malformed_since=%lld", server->forgets,
              (long long)since);
 }
 
-static void page_forget(struct server *s, struct url_path *t,
+static void page_forget(struct server *server, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
     int errnum;
     unsigned n;
 
     if (t->n == 3) {
-        forget_malformed(s, t, query, req);
+        forget_malformed(server, t, query, req);
         return;
     }
     if (query != NULL && query[0] != '\0') {
         url_path_refuse(req, 400, "bad-query", "this page takes no query");
         return;
     }
-    if (!find_key(s, t, SYMCACHE_KIND_SYMCACHE, false, req)) {
+    if (!find_key(server, t, SYMCACHE_KIND_SYMCACHE, false, req)) {
         return;
     }
-    n = scheduler_forget(scheduler_of(s, t), t->store, &t->key, t->n == 5,
+    n = scheduler_forget(scheduler_of(server, t), t->store, &t->key, t->n == 5,
                          &errnum);
     if (errnum != 0) {
         log_error(errnum, "forget store=%s pdb=%s entries=%u, not all of it",
@@ -277,88 +280,90 @@ static void page_forget(struct server *s, struct url_path *t,
 }
 
 /* Also tells how much is left to wait for. */
-static void set_drain(struct server *s, bool begin, struct evhttp_request *req)
+static void set_drain(struct server *server, bool begin,
+                      struct evhttp_request *req)
 {
     struct scheduler_gauges g;
 
-    scheduler_drain(s->scheduler, begin);
-    scheduler_gauges(s->scheduler, &g);
+    scheduler_drain(server->scheduler, begin);
+    scheduler_gauges(server->scheduler, &g);
     log_info(0, "drain %s, %u requests wait", begin ? "begins" : "ends",
              g.waiters);
-    reply_json(req, scheduler_json(s->scheduler));
+    reply_json(req, scheduler_json(server->scheduler));
 }
 
-static void page_drain(struct server *s, struct url_path *t, const char *query,
-                       struct evhttp_request *req)
+static void page_drain(struct server *server, struct url_path *t,
+                       const char *query, struct evhttp_request *req)
 {
-    set_drain(s, true, req);
+    set_drain(server, true, req);
 }
 
-static void page_undrain(struct server *s, struct url_path *t,
+static void page_undrain(struct server *server, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
-    set_drain(s, false, req);
+    set_drain(server, false, req);
 }
 
-static void page_jobs(struct server *s, struct url_path *t, const char *query,
-                      struct evhttp_request *req)
+static void page_jobs(struct server *server, struct url_path *t,
+                      const char *query, struct evhttp_request *req)
 {
-    cJSON *object = scheduler_json(s->scheduler);
+    cJSON *object = scheduler_json(server->scheduler);
 
-    if (s->guests != NULL) {
-        cJSON_AddItemToObject(object, "tenants", guests_jobs(s->guests));
+    if (server->guests != NULL) {
+        cJSON_AddItemToObject(object, "tenants", guests_jobs(server->guests));
     }
     reply_json(req, object);
 }
 
 /* The objects of get() for all stores. */
-static cJSON *gather(const struct server *s,
+static cJSON *gather(const struct server *server,
                      cJSON *(*get)(const struct scheduler *scheduler))
 {
-    cJSON *array = get(s->scheduler);
+    cJSON *array = get(server->scheduler);
 
-    if (s->guests != NULL) {
-        guests_add(s->guests, array, get);
+    if (server->guests != NULL) {
+        guests_add(server->guests, array, get);
     }
     return array;
 }
 
-static void page_sources(struct server *s, struct url_path *t,
+static void page_sources(struct server *server, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
-    reply_value(req, "sources", gather(s, scheduler_sources));
+    reply_value(req, "sources", gather(server, scheduler_sources));
 }
 
-static void page_misses(struct server *s, struct url_path *t,
+static void page_misses(struct server *server, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
-    reply_value(req, "misses", gather(s, scheduler_misses));
+    reply_value(req, "misses", gather(server, scheduler_misses));
 }
 
-static void page_status(struct server *s, struct url_path *t,
+static void page_status(struct server *server, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
-    const char *why = ready_why_not(s->ready);
-    const char *no_uploads = ready_why_no_uploads(s->ready);
+    const char *why = ready_why_not(server->ready);
+    const char *no_uploads = ready_why_no_uploads(server->ready);
     struct status status = {
-        .config_stale = s->config_stale,
+        .config_stale = server->config_stale,
         .not_ready = why != NULL ? why : "",
         .uploads_not_ready = no_uploads != NULL ? no_uploads : "",
-        .started = s->started,
-        .disks = ready_disks(s->ready, s->evict),
-        .jobs = scheduler_json(s->scheduler),
-        .sources = gather(s, scheduler_sources),
-        .tiers = scheduler_tiers(s->scheduler),
-        .misses = gather(s, scheduler_misses),
-        .reports = daemon_reports_json(s->reports),
-        .tenants = s->guests != NULL ? guests_json(s->guests)
-                                     : guest_process_json(s->guest_process),
+        .started = server->started,
+        .disks = ready_disks(server->ready, server->evict),
+        .jobs = scheduler_json(server->scheduler),
+        .sources = gather(server, scheduler_sources),
+        .tiers = scheduler_tiers(server->scheduler),
+        .misses = gather(server, scheduler_misses),
+        .reports = daemon_reports_json(server->reports),
+        .tenants = server->guests != NULL
+                       ? guests_json(server->guests)
+                       : guest_process_json(server->guest_process),
     };
 
     cJSON_AddNumberToObject(status.jobs, "inquiries",
-                            metadata_running(s->metadata));
+                            metadata_running(server->metadata));
     cJSON_AddNumberToObject(status.jobs, "builds",
-                            (double)uploads_builds(s->uploads));
+                            (double)uploads_builds(server->uploads));
     cJSON_AddNumberToObject(status.jobs, "uploads_refused",
                             (double)refusals_counted());
     cJSON_AddNumberToObject(
@@ -370,12 +375,12 @@ static void page_status(struct server *s, struct url_path *t,
 }
 
 /* A symbolicated says that it is there. */
-static void page_report(struct server *s, struct url_path *t,
+static void page_report(struct server *server, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
     struct evbuffer *body = evhttp_request_get_input_buffer(req);
     const char *wrong =
-        daemon_reports_take(s->reports, (char *)evbuffer_pullup(body, -1),
+        daemon_reports_take(server->reports, (char *)evbuffer_pullup(body, -1),
                             evbuffer_get_length(body));
 
     if (wrong != NULL) {
@@ -385,116 +390,127 @@ static void page_report(struct server *s, struct url_path *t,
     reply_empty(req, 200);
 }
 
-static void page_metrics(struct server *s, struct url_path *t,
+static void page_metrics(struct server *server, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
-    metrics_page(s->scheduler, s->ready, s->uploads, s->started, req);
+    metrics_page(server->scheduler, server->ready, server->uploads,
+                 server->started, req);
 }
 
-static void page_healthz(struct server *s, struct url_path *t,
+static void page_healthz(struct server *server, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
     reply_value(req, "status", cJSON_CreateString("ok"));
 }
 
-static void page_readyz(struct server *s, struct url_path *t,
+static void page_readyz(struct server *server, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
-    ready_page(s->ready, req);
+    ready_page(server->ready, req);
 }
 
-static void page_version(struct server *s, struct url_path *t,
+static void page_version(struct server *server, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
     reply_value(req, "version", cJSON_CreateString(SYMCACHED_VERSION));
 }
 
-static void page_tenants(struct server *s, struct url_path *t,
+static void page_tenants(struct server *server, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
-    tenant_page(s->guests, req);
+    tenant_page(server->guests, req);
 }
 
-static void page_fetch(struct server *s, struct url_path *t, const char *query,
-                       struct evhttp_request *req)
+static void page_fetch(struct server *server, struct url_path *t,
+                       const char *query, struct evhttp_request *req)
 {
-    one_time_fetch_page_start(
-        s->base, s->fetches, scheduler_config(s->scheduler), req, on_ended, s);
+    one_time_fetch_page_start(server->base, server->fetches,
+                              scheduler_config(server->scheduler), req,
+                              on_ended, server);
 }
 
-static void page_uploads(struct server *s, struct url_path *t,
+static void page_uploads(struct server *server, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
     if (tecken_has(t, req)) {
-        tecken_page(s->tecken, scheduler_config(s->scheduler), t, req);
+        tecken_page(server->tecken, scheduler_config(server->scheduler), t,
+                    req);
         return;
     }
-    upload_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
+    upload_page(server->uploads, scheduler_config(server->scheduler), t, query,
+                req);
 }
 
-static void page_unread(struct server *s, struct url_path *t,
+static void page_unread(struct server *server, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
     unread_page(req);
 }
 
-static void page_symbfile(struct server *s, struct url_path *t,
+static void page_symbfile(struct server *server, struct url_path *t,
                           const char *query, struct evhttp_request *req)
 {
-    symbfile_upload_page(s->uploads, scheduler_config(s->scheduler), t, req);
+    symbfile_upload_page(server->uploads, scheduler_config(server->scheduler),
+                         t, req);
 }
 
-static void page_sentry(struct server *s, struct url_path *t,
+static void page_sentry(struct server *server, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
-    sentry_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
+    sentry_page(server->uploads, scheduler_config(server->scheduler), t, query,
+                req);
 }
 
-static void page_symupload(struct server *s, struct url_path *t,
+static void page_symupload(struct server *server, struct url_path *t,
                            const char *query, struct evhttp_request *req)
 {
-    symupload_page(s->symuploads, scheduler_config(s->scheduler), t, query,
+    symupload_page(server->symuploads, scheduler_config(server->scheduler), t,
+                   query, req);
+}
+
+static void page_pyroscope(struct server *server, struct url_path *t,
+                           const char *query, struct evhttp_request *req)
+{
+    pyroscope_page(server->pyroscope, scheduler_config(server->scheduler), t,
                    req);
 }
 
-static void page_pyroscope(struct server *s, struct url_path *t,
-                           const char *query, struct evhttp_request *req)
-{
-    pyroscope_page(s->pyroscope, scheduler_config(s->scheduler), t, req);
-}
-
-static void page_missing(struct server *s, struct url_path *t,
+static void page_missing(struct server *server, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
     if (t->n != 3 || strcmp(t->segments[2], "missing") != 0) {
         url_path_refuse(req, 404, "not-found", "no such page");
         return;
     }
-    missing_page(s->scheduler, query, req);
+    missing_page(server->scheduler, query, req);
 }
 
-static void page_symbfiles(struct server *s, struct url_path *t,
+static void page_symbfiles(struct server *server, struct url_path *t,
                            const char *query, struct evhttp_request *req)
 {
-    symbfile_store_page(s->base, scheduler_config(s->scheduler), t, req);
+    symbfile_store_page(server->base, scheduler_config(server->scheduler), t,
+                        req);
 }
 
-static void page_metadata(struct server *s, struct url_path *t,
+static void page_metadata(struct server *server, struct url_path *t,
                           const char *query, struct evhttp_request *req)
 {
-    metadata_page(s->metadata, scheduler_config(s->scheduler), query, req);
+    metadata_page(server->metadata, scheduler_config(server->scheduler), query,
+                  req);
 }
 
-static void page_discard(struct server *s, struct url_path *t,
+static void page_discard(struct server *server, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
-    discard_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
+    discard_page(server->uploads, scheduler_config(server->scheduler), t,
+                 query, req);
 }
 
-static void page_changed(struct server *s, struct url_path *t,
+static void page_changed(struct server *server, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
-    changed_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
+    changed_page(server->uploads, scheduler_config(server->scheduler), t,
+                 query, req);
 }
 
 #define GET (EVHTTP_REQ_GET | EVHTTP_REQ_HEAD)
@@ -586,13 +602,13 @@ static const char *page_methods(const struct page *page,
                                   : "GET, HEAD, POST";
 }
 
-static void run_page(struct server *s, const struct page *page,
+static void run_page(struct server *server, const struct page *page,
                      enum rights_socket socket, struct url_path *t,
                      const char *query, struct evhttp_request *req)
 {
     enum evhttp_cmd_type method = evhttp_request_get_command(req);
 
-    if (!rights_check(scheduler_config(s->scheduler), socket, page->right,
+    if (!rights_check(scheduler_config(server->scheduler), socket, page->right,
                       req)) {
         return;
     }
@@ -611,38 +627,38 @@ static void run_page(struct server *s, const struct page *page,
         url_path_refuse(req, 400, "bad-query", "the query has a NUL");
         return;
     }
-    page->fn(s, t, query, req);
+    page->fn(server, t, query, req);
 }
 
 /* life ------------------------------------------------------------------ */
 
-static void server_drained(struct server *s)
+static void server_drained(struct server *server)
 {
-    void (*done)(void *arg) = s->done;
+    void (*done)(void *arg) = server->done;
 
-    if (done != NULL && s->open == 0 && s->is_stored) {
-        s->done = NULL;
-        scheduler_give_up(s->scheduler);
-        done(s->arg);
+    if (done != NULL && server->open == 0 && server->is_stored) {
+        server->done = NULL;
+        scheduler_give_up(server->scheduler);
+        done(server->arg);
     }
 }
 
 /* The tiers have stored all files of their queues. */
 static void on_stored(void *arg)
 {
-    struct server *s = arg;
+    struct server *server = arg;
 
-    s->is_stored = true;
-    server_drained(s);
+    server->is_stored = true;
+    server_drained(server);
 }
 
 /* A request was answered, or its connection is gone. */
 static void on_ended(void *arg)
 {
-    struct server *s = arg;
+    struct server *server = arg;
 
-    s->open--;
-    server_drained(s);
+    server->open--;
+    server_drained(server);
 }
 
 static void on_refused(int status, void *arg)
@@ -653,7 +669,7 @@ static void on_refused(int status, void *arg)
                 1);
 }
 
-static void serve_page(struct server *s, enum rights_socket socket,
+static void serve_page(struct server *server, enum rights_socket socket,
                        struct evhttp_request *req)
 {
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
@@ -661,8 +677,8 @@ static void serve_page(struct server *s, enum rights_socket socket,
     const struct page *page = NULL;
     struct url_path t = {0};
 
-    s->open++;
-    if (s->done != NULL) {
+    server->open++;
+    if (server->done != NULL) {
         reply_header(req, "Connection", "close");
     }
 
@@ -672,16 +688,18 @@ static void serve_page(struct server *s, enum rights_socket socket,
     if (page == NULL) {
         url_path_refuse(req, 404, "not-found", "no such page");
     } else {
-        run_page(s, page, socket, &t, evhttp_uri_get_query(uri), req);
+        run_page(server, page, socket, &t, evhttp_uri_get_query(uri), req);
     }
     url_path_clear(&t);
 }
 
 static void on_request(struct evhttp_request *req, void *arg)
 {
-    struct server *s = arg;
+    struct server *server = arg;
 
-    serve_page(s, s->admin != NULL ? RIGHTS_LISTEN_ONLY : RIGHTS_LISTEN, req);
+    serve_page(server,
+               server->admin != NULL ? RIGHTS_LISTEN_ONLY : RIGHTS_LISTEN,
+               req);
 }
 
 static void on_admin_request(struct evhttp_request *req, void *arg)
@@ -696,10 +714,10 @@ static void on_upload_request(struct evhttp_request *req, void *arg)
 
 static void on_drain_timeout(evutil_socket_t fd, short events, void *arg)
 {
-    struct server *s = arg;
+    struct server *server = arg;
 
-    s->open = 0;
-    on_stored(s);
+    server->open = 0;
+    on_stored(server);
 }
 
 struct event_base *server_event_base(void)
@@ -708,35 +726,35 @@ struct event_base *server_event_base(void)
 }
 
 static struct endpoint *
-listen_at(struct server *s, const char *address, mode_t mode,
+listen_at(struct server *server, const char *address, mode_t mode,
           void (*request)(struct evhttp_request *req, void *arg), char *error,
           size_t size)
 {
-    const struct gate_calls calls = {request, on_ended, on_refused, s};
+    const struct gate_calls calls = {request, on_ended, on_refused, server};
 
-    return endpoint_new(s->base, address, mode, &calls, error, size);
+    return endpoint_new(server->base, address, mode, &calls, error, size);
 }
 
-static int listen_on(struct server *s, const struct config *config,
+static int listen_on(struct server *server, const struct config *config,
                      char *error, size_t size)
 {
     if (config->admin_listen != NULL) {
-        s->admin = listen_at(s, config->admin_listen, ADMIN_MODE,
-                             on_admin_request, error, size);
-        if (s->admin == NULL) {
+        server->admin = listen_at(server, config->admin_listen, ADMIN_MODE,
+                                  on_admin_request, error, size);
+        if (server->admin == NULL) {
             return -1;
         }
     }
     if (config->uploads.listen != NULL) {
-        s->upload = listen_at(s, config->uploads.listen, LISTEN_MODE,
-                              on_upload_request, error, size);
-        if (s->upload == NULL) {
+        server->upload = listen_at(server, config->uploads.listen, LISTEN_MODE,
+                                   on_upload_request, error, size);
+        if (server->upload == NULL) {
             return -1;
         }
     }
-    s->lookups = listen_at(s, config->listen, LISTEN_MODE, on_request, error,
-                           size);
-    return s->lookups != NULL ? 0 : -1;
+    server->lookups = listen_at(server, config->listen, LISTEN_MODE,
+                                on_request, error, size);
+    return server->lookups != NULL ? 0 : -1;
 }
 
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
@@ -745,36 +763,38 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
                           const struct evict *evict, char *error, size_t size)
 {
     const struct config *config = scheduler_config(scheduler);
-    struct server *s = calloc(1, sizeof(*s));
+    struct server *server = calloc(1, sizeof(*server));
 
     snprintf(error, size, "out of memory");
-    if (s == NULL) {
+    if (server == NULL) {
         return NULL;
     }
-    s->base = base;
-    s->scheduler = scheduler;
-    s->guests = guests;
-    s->guest_process = guest_process;
-    s->evict = evict;
-    s->started = time(NULL);
-    s->config_stale = "";
-    s->reports = daemon_reports_new();
-    s->ready = ready_new(base, scheduler);
-    s->uploads = uploads_new(base, scheduler);
-    s->symuploads = symuploads_new(s->uploads);
-    s->tecken = tecken_new(base, s->uploads);
-    s->pyroscope = pyroscope_new(s->uploads);
-    s->metadata = metadata_new(base);
-    s->drain = evtimer_new(base, on_drain_timeout, s);
-    if (s->reports == NULL || s->ready == NULL || s->uploads == NULL ||
-        s->symuploads == NULL || s->tecken == NULL || s->pyroscope == NULL ||
-        s->metadata == NULL || s->drain == NULL ||
-        (guest_process != NULL && !(s->fetches = one_time_fetch_new(base))) ||
-        listen_on(s, config, error, size) != 0) {
-        server_free(s);
+    server->base = base;
+    server->scheduler = scheduler;
+    server->guests = guests;
+    server->guest_process = guest_process;
+    server->evict = evict;
+    server->started = time(NULL);
+    server->config_stale = "";
+    server->reports = daemon_reports_new();
+    server->ready = ready_new(base, scheduler);
+    server->uploads = uploads_new(base, scheduler);
+    server->symuploads = symuploads_new(server->uploads);
+    server->tecken = tecken_new(base, server->uploads);
+    server->pyroscope = pyroscope_new(server->uploads);
+    server->metadata = metadata_new(base);
+    server->drain = evtimer_new(base, on_drain_timeout, server);
+    if (server->reports == NULL || server->ready == NULL ||
+        server->uploads == NULL || server->symuploads == NULL ||
+        server->tecken == NULL || server->pyroscope == NULL ||
+        server->metadata == NULL || server->drain == NULL ||
+        (guest_process != NULL &&
+         !(server->fetches = one_time_fetch_new(base))) ||
+        listen_on(server, config, error, size) != 0) {
+        server_free(server);
         return NULL;
     }
-    return s;
+    return server;
 }
 
 void server_configure(struct server *server)

@@ -153,11 +153,12 @@ struct upload_file *publication_add(struct publication *publication,
 
 /* the thread ------------------------------------------------------------- */
 
-static void print_path(char path[PATH_MAX], const struct publication *p,
+static void print_path(char path[PATH_MAX],
+                       const struct publication *publication,
                        const struct upload_file *file)
 {
-    snprintf(path, PATH_MAX, "%.1024s/%s/%s/%s", p->root, file->place.name,
-             file->place.id, file->place.file);
+    snprintf(path, PATH_MAX, "%.1024s/%s/%s/%s", publication->root,
+             file->place.name, file->place.id, file->place.file);
 }
 
 static ssize_t read_all(int fd, char *buf)
@@ -210,34 +211,37 @@ static int compare_with(const struct upload_file *file, const char *path)
 }
 
 /* The first reason is the one that is told. */
-static int refuse_publication(struct publication *p, const char *format, ...)
+static int refuse_publication(struct publication *publication,
+                              const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int refuse_publication(struct publication *p, const char *format, ...)
+static int refuse_publication(struct publication *publication,
+                              const char *format, ...)
 {
     va_list args;
     int n = 0;
 
-    if (p->conflict == NULL) {
+    if (publication->conflict == NULL) {
         va_start(args, format);
-        n = vasprintf(&p->conflict, format, args);
+        n = vasprintf(&publication->conflict, format, args);
         va_end(args);
     }
     if (n < 0) {
-        p->conflict = NULL;
+        publication->conflict = NULL;
         return ENOMEM;
     }
     return 0;
 }
 
 /* Compares with the file that is already there.  Returns 0, or an errno. */
-static int compare_published(struct publication *p, struct upload_file *file)
+static int compare_published(struct publication *publication,
+                             struct upload_file *file)
 {
     char path[PATH_MAX];
     struct stat st;
     int same;
 
-    print_path(path, p, file);
+    print_path(path, publication, file);
     same = compare_with(file, path);
     if (same < 0) {
         file->fate = UPLOAD_NEW;
@@ -248,11 +252,11 @@ static int compare_published(struct publication *p, struct upload_file *file)
         time(NULL) - st.st_mtime < TIER_RECENT_SECONDS) {
         file->is_recent = true;
     }
-    return same || p->replace
+    return same || publication->replace
                ? 0
-               : refuse_publication(p, "%s/%s/%s is there with other content",
-                                    file->place.name, file->place.id,
-                                    file->place.file);
+               : refuse_publication(
+                     publication, "%s/%s/%s is there with other content",
+                     file->place.name, file->place.id, file->place.file);
 }
 
 static int cmp_places(const struct symstore_path *a,
@@ -276,16 +280,17 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Returns NULL when out of memory. */
-static struct upload_file **sort_files(const struct publication *p)
+static struct upload_file **sort_files(const struct publication *publication)
 {
-    struct upload_file **files = calloc(p->nfiles + 1, sizeof(files[0]));
+    struct upload_file **files =
+        calloc(publication->nfiles + 1, sizeof(files[0]));
     size_t i;
 
-    for (i = 0; files != NULL && i < p->nfiles; i++) {
-        files[i] = &p->files[i];
+    for (i = 0; files != NULL && i < publication->nfiles; i++) {
+        files[i] = &publication->files[i];
     }
     if (files != NULL) {
-        qsort(files, p->nfiles, sizeof(files[0]), by_place);
+        qsort(files, publication->nfiles, sizeof(files[0]), by_place);
     }
     return files;
 }
@@ -310,16 +315,16 @@ bool publications_overlap(const struct publication *a,
 }
 
 /* Finds files for one place.  Returns 0, or an errno. */
-static int compare_each_other(struct publication *p)
+static int compare_each_other(struct publication *publication)
 {
-    struct upload_file **files = sort_files(p);
+    struct upload_file **files = sort_files(publication);
     size_t i;
     int same, rc = 0;
 
     if (files == NULL) {
         return ENOMEM;
     }
-    for (i = 1; i < p->nfiles && rc == 0; i++) {
+    for (i = 1; i < publication->nfiles && rc == 0; i++) {
         if (cmp_places(&files[i - 1]->place, &files[i]->place) != 0) {
             continue;
         }
@@ -328,7 +333,7 @@ static int compare_each_other(struct publication *p)
             rc = errno;
         } else if (same == 0) {
             rc = refuse_publication(
-                p, "%s and %s are one file with different content",
+                publication, "%s and %s are one file with different content",
                 files[i - 1]->member, files[i]->member);
         }
         files[i]->fate = UPLOAD_SAME;
@@ -339,10 +344,10 @@ static int compare_each_other(struct publication *p)
 
 /* Other machines can have the same root: where a file was not there and must
  * not be replaced, one that they have stored meanwhile stays. */
-static int move_file(const struct publication *p,
+static int move_file(const struct publication *publication,
                      const struct upload_file *file, const char *path)
 {
-    if (file->fate == UPLOAD_NEW && !p->replace) {
+    if (file->fate == UPLOAD_NEW && !publication->replace) {
         if (link(file->tmp, path) == 0) {
             (void)unlink(file->tmp);
             return 0;
@@ -356,16 +361,16 @@ static int move_file(const struct publication *p,
 }
 
 /* Creates the folders again if a cleaner removes them meanwhile. */
-static int give_name(const struct publication *p,
+static int give_name(const struct publication *publication,
                      const struct upload_file *file)
 {
     char path[PATH_MAX];
     char *slash;
     int i, rc;
 
-    print_path(path, p, file);
+    print_path(path, publication, file);
     for (i = 0; i < 3; i++) {
-        rc = move_file(p, file, path);
+        rc = move_file(publication, file, path);
         if (rc != ENOENT) {
             return rc;
         }
@@ -379,36 +384,36 @@ static int give_name(const struct publication *p,
     return ENOENT;
 }
 
-static int sync_all(const struct publication *p)
+static int sync_all(const struct publication *publication)
 {
-    return syncfs(p->disk) == 0 ? 0 : errno;
+    return syncfs(publication->disk) == 0 ? 0 : errno;
 }
 
 /* Compares all files, before the first of them gets its name. */
-static int compare_all(struct publication *p)
+static int compare_all(struct publication *publication)
 {
     size_t i;
     int rc = 0;
 
-    for (i = 0; i < p->nfiles && rc == 0; i++) {
-        rc = compare_published(p, &p->files[i]);
+    for (i = 0; i < publication->nfiles && rc == 0; i++) {
+        rc = compare_published(publication, &publication->files[i]);
     }
-    return rc != 0 ? rc : compare_each_other(p);
+    return rc != 0 ? rc : compare_each_other(publication);
 }
 
 /* Enters all files into the list of their build, before the first one gets its
  * name: no file must be removable that no list has.  Returns 0, or an errno. */
-static int list_build(const struct publication *p)
+static int list_build(const struct publication *publication)
 {
-    char **paths = calloc(p->nfiles + 1, sizeof(paths[0]));
+    char **paths = calloc(publication->nfiles + 1, sizeof(paths[0]));
     bool checks = false;
     size_t i, n = 0;
     int rc = paths != NULL ? 0 : ENOMEM;
 
-    for (i = 0; i < p->nfiles && rc == 0; i++, n++) {
-        const struct symstore_path *place = &p->files[i].place;
+    for (i = 0; i < publication->nfiles && rc == 0; i++, n++) {
+        const struct symstore_path *place = &publication->files[i].place;
 
-        checks = checks || p->files[i].fate != UPLOAD_NEW;
+        checks = checks || publication->files[i].fate != UPLOAD_NEW;
         if (asprintf(&paths[i], "%s/%s/%s", place->name, place->id,
                      place->file) < 0) {
             paths[i] = NULL;
@@ -416,7 +421,8 @@ static int list_build(const struct publication *p)
         }
     }
     if (rc == 0) {
-        rc = build_list_add(p->root, &p->labels, paths, n, checks);
+        rc = build_list_add(publication->root, &publication->labels, paths, n,
+                            checks);
     }
     while (n > 0) {
         free(paths[--n]);
@@ -427,7 +433,7 @@ static int list_build(const struct publication *p)
 
 /* Gives a new file its name, or notes of one that is there that it was sent
  * again.  Returns 0, or an errno. */
-static int publish_file(const struct publication *p,
+static int publish_file(const struct publication *publication,
                         const struct upload_file *file)
 {
     bool is_new = file->fate != UPLOAD_SAME;
@@ -437,40 +443,42 @@ static int publish_file(const struct publication *p,
     if (is_new) {
         snprintf(path, sizeof(path), "%s", file->tmp);
     } else {
-        print_path(path, p, file);
+        print_path(path, publication, file);
     }
-    rc = retention_set_labelled(path, is_new, p->labels.build[0] != '\0');
+    rc = retention_set_labelled(path, is_new,
+                                publication->labels.build[0] != '\0');
     if (rc != 0) {
         return rc;
     }
     if (is_new) {
-        retention_set_user(path, p->user);
-        rc = retention_set_expires(path, p->expires);
-        return rc != 0 ? rc : give_name(p, file);
+        retention_set_user(path, publication->user);
+        rc = retention_set_expires(path, publication->expires);
+        return rc != 0 ? rc : give_name(publication, file);
     }
     /* as good as new: it counts as used, and may live longer */
-    rc = p->shortens ? retention_set_expires(path, p->expires)
-                     : retention_extend(path, p->expires);
+    rc = publication->shortens
+             ? retention_set_expires(path, publication->expires)
+             : retention_extend(path, publication->expires);
     retention_touch(path);
     return rc;
 }
 
-static int publish_files(struct publication *p)
+static int publish_files(struct publication *publication)
 {
     size_t i;
-    int rc = compare_all(p);
+    int rc = compare_all(publication);
 
-    if (rc != 0 || p->conflict != NULL || p->compares) {
+    if (rc != 0 || publication->conflict != NULL || publication->compares) {
         return rc;
     }
-    if (p->labels.build[0] != '\0') {
-        rc = list_build(p);
+    if (publication->labels.build[0] != '\0') {
+        rc = list_build(publication);
     }
-    for (i = 0; i < p->nfiles && rc == 0; i++) {
-        rc = publish_file(p, &p->files[i]);
-        if (rc == 0 && p->index_errnum == 0) {
-            p->index_errnum =
-                upload_index_change(p->root, &p->files[i].place, true);
+    for (i = 0; i < publication->nfiles && rc == 0; i++) {
+        rc = publish_file(publication, &publication->files[i]);
+        if (rc == 0 && publication->index_errnum == 0) {
+            publication->index_errnum = upload_index_change(
+                publication->root, &publication->files[i].place, true);
         }
     }
     return rc;
@@ -478,29 +486,31 @@ static int publish_files(struct publication *p)
 
 static void run_publication(void *arg)
 {
-    struct publication *p = ((struct publication_running *)arg)->publication;
+    struct publication *publication =
+        ((struct publication_running *)arg)->publication;
 
     /* one call for a thousand files; what else waits to be written goes along,
      * but a call for each file and folder takes many times as long */
-    if (workdir_make_path(p->root) != 0) {
-        p->errnum = errno;
+    if (workdir_make_path(publication->root) != 0) {
+        publication->errnum = errno;
         return;
     }
-    if (p->intent == NULL) {
-        p->errnum = write_ahead_log_write(&p->intent, p->root, false, p->files,
-                                          p->nfiles);
+    if (publication->intent == NULL) {
+        publication->errnum = write_ahead_log_write(
+            &publication->intent, publication->root, false, publication->files,
+            publication->nfiles);
     }
-    if (p->errnum == 0 && !p->compares) {
-        p->errnum = sync_all(p);
+    if (publication->errnum == 0 && !publication->compares) {
+        publication->errnum = sync_all(publication);
     }
-    if (p->errnum != 0) {
+    if (publication->errnum != 0) {
         return;
     }
     pthread_mutex_lock(&mutex);
-    p->errnum = publish_files(p);
+    publication->errnum = publish_files(publication);
     pthread_mutex_unlock(&mutex);
-    if (p->errnum == 0 && !p->compares) {
-        p->errnum = sync_all(p);
+    if (publication->errnum == 0 && !publication->compares) {
+        publication->errnum = sync_all(publication);
     }
 }
 

@@ -56,63 +56,64 @@
 static void share_next(struct uploads *uploads);
 static void begin_next(struct uploads *uploads);
 
-static void upload_free(struct upload *u)
+static void upload_free(struct upload *upload)
 {
-    struct uploads *uploads = u->uploads;
+    struct uploads *uploads = upload->uploads;
 
-    unpacking_cancel(&u->unpacking);
-    task_cancel(u->join);
-    if (u->task != NULL) {
-        task_cancel(u->task); /* which frees the publication */
+    unpacking_cancel(&upload->unpacking);
+    task_cancel(upload->join);
+    if (upload->task != NULL) {
+        task_cancel(upload->task); /* which frees the publication */
     } else {
-        publication_free(u->publication);
+        publication_free(upload->publication);
     }
-    if (u->tier_copy != NULL) {
-        tier_copy_cancel(u->tier_copy);
+    if (upload->tier_copy != NULL) {
+        tier_copy_cancel(upload->tier_copy);
     }
-    invalidation_cancel(u->invalidation);
-    peer_notification_cancel(u->notification);
-    if (u->get != NULL) {
-        tiers_get_cancel(u->get);
+    invalidation_cancel(upload->invalidation);
+    peer_notification_cancel(upload->notification);
+    if (upload->get != NULL) {
+        tiers_get_cancel(upload->get);
     }
-    fd_close(u->got);
-    fd_close(u->in);
-    fd_close(u->disk);
-    if (u->work[0] != '\0') {
-        async_unlink_add(u->work);
+    fd_close(upload->got);
+    fd_close(upload->in);
+    fd_close(upload->disk);
+    if (upload->work[0] != '\0') {
+        async_unlink_add(upload->work);
     }
-    LIST_REMOVE(u, entry);
-    if (u->awaits_turn) {
+    LIST_REMOVE(upload, entry);
+    if (upload->awaits_turn) {
         uploads->nwaiting--;
     } else {
         uploads->n--;
     }
-    config_unref(u->config);
-    free(u->texts);
-    free(u->debug_ids);
-    free(u->doubts);
-    free(u);
+    config_unref(upload->config);
+    free(upload->texts);
+    free(upload->debug_ids);
+    free(upload->doubts);
+    free(upload);
     share_next(uploads);
     part_join_next(uploads);
     assemblies_next(uploads->assemblies);
     begin_next(uploads);
 }
 
-void upload_finish(struct upload *u, int status)
+void upload_finish(struct upload *upload, int status)
 {
-    u->result.status = status;
-    u->result.text = u->text;
-    u->result.config = u->config;
-    u->result.archive = u->archive[0] != '\0' ? u->archive : NULL;
+    upload->result.status = status;
+    upload->result.text = upload->text;
+    upload->result.config = upload->config;
+    upload->result.archive =
+        upload->archive[0] != '\0' ? upload->archive : NULL;
     if (status >= 300) {
         refusal_count(status);
-        u->result.nfiles = 0;
+        upload->result.nfiles = 0;
     }
-    if (u->publication != NULL && !u->uploads->stopping) {
-        publication_settled(u->publication);
+    if (upload->publication != NULL && !upload->uploads->stopping) {
+        publication_settled(upload->publication);
     }
-    u->done(u->arg, &u->result);
-    upload_free(u);
+    upload->done(upload->arg, &upload->result);
+    upload_free(upload);
 }
 
 /* 3: invalidation --------------------------------------------------------- */
@@ -122,12 +123,13 @@ static bool is_stored(const struct upload_file *file)
     return file->fate == UPLOAD_NEW || file->fate == UPLOAD_REPLACED;
 }
 
-static void log_file(const struct upload *u, const struct upload_file *file)
+static void log_file(const struct upload *upload,
+                     const struct upload_file *file)
 {
     log_info(0, "upload user=%s file=%s/%s/%s bytes=%" PRIu64 " %s%s",
-             u->request.user != NULL ? u->request.user : "-",
+             upload->request.user != NULL ? upload->request.user : "-",
              file->place.name, file->place.id, file->place.file, file->size,
-             u->result.is_try ? "try " : "",
+             upload->result.is_try ? "try " : "",
              file->fate == UPLOAD_NEW ? "stored" : "replaced");
 }
 
@@ -137,15 +139,16 @@ static void ignore_removal(void *arg, int status, const char *text)
 
 /* The tier may have the bytes of another machine, or, after an upload that may
  * replace files, none: then the next request looks there. */
-static void give_way(const struct upload *u, const struct upload_file *file)
+static void give_way(const struct upload *upload,
+                     const struct upload_file *file)
 {
     const struct symstore_path *place = &file->place;
     struct removal_request told = {.name = place->name,
                                    .id = place->id,
                                    .file = place->file,
-                                   .is_try = u->result.is_try,
+                                   .is_try = upload->result.is_try,
                                    .is_told = true,
-                                   .keeps = !u->request.replace,
+                                   .keeps = !upload->request.replace,
                                    .gives_way = true,
                                    .nids = place->nids};
     size_t i;
@@ -153,65 +156,67 @@ static void give_way(const struct upload *u, const struct upload_file *file)
     for (i = 0; i < place->nids; i++) {
         symcache_id_print(told.ids[i], &place->ids[i]);
     }
-    removals_start(u->uploads->removals, &told, ignore_removal, NULL);
+    removals_start(upload->uploads->removals, &told, ignore_removal, NULL);
 }
 
 /* All machines know: tells the client, unless it was a part. */
 static void on_told(void *arg, const char *untold)
 {
-    struct upload *u = arg;
-    struct publication *p = u->publication;
+    struct upload *upload = arg;
+    struct publication *p = upload->publication;
     bool all_same = true;
     size_t i;
 
-    u->notification = NULL;
-    u->result.untold = untold;
+    upload->notification = NULL;
+    upload->result.untold = untold;
     for (i = 0; i < p->nfiles; i++) {
         if (is_stored(&p->files[i])) {
             all_same = false;
-            log_file(u, &p->files[i]);
+            log_file(upload, &p->files[i]);
             metrics_add(METRIC_UPLOADED_FILES, 1);
             metrics_add(METRIC_UPLOADED_BYTES, p->files[i].size);
         } else {
             metrics_add(METRIC_UPLOADS_SAME, 1);
         }
         if (p->files[i].is_overtaken) {
-            give_way(u, &p->files[i]);
+            give_way(upload, &p->files[i]);
         }
-        if (u->request.warm) {
-            warm_file(u->uploads->scheduler, &p->files[i].place,
-                      u->result.is_try);
+        if (upload->request.warm) {
+            warm_file(upload->uploads->scheduler, &p->files[i].place,
+                      upload->result.is_try);
         }
     }
-    u->result.files = p->files;
-    u->result.nfiles = p->nfiles;
-    if (u->part[0] != '\0') {
-        part_join_start(u);
+    upload->result.files = p->files;
+    upload->result.nfiles = p->nfiles;
+    if (upload->part[0] != '\0') {
+        part_join_start(upload);
         return;
     }
-    upload_finish(u, all_same && u->request.name != NULL ? 200 : 201);
+    upload_finish(upload,
+                  all_same && upload->request.name != NULL ? 200 : 201);
 }
 
 static void on_dropped(void *arg, bool is_made)
 {
-    struct upload *u = arg;
+    struct upload *upload = arg;
 
-    u->invalidation = NULL;
-    u->notification =
-        peers_tell(u->uploads->peers, u->publication->files,
-                   u->publication->nfiles, u->result.is_try, on_told, u);
-    if (u->notification == NULL) {
-        upload_refuse_errno(u, ENOMEM, "files cannot be announced");
+    upload->invalidation = NULL;
+    upload->notification = peers_tell(
+        upload->uploads->peers, upload->publication->files,
+        upload->publication->nfiles, upload->result.is_try, on_told, upload);
+    if (upload->notification == NULL) {
+        upload_refuse_errno(upload, ENOMEM, "files cannot be announced");
     }
 }
 
-static void drop_all(struct upload *u)
+static void drop_all(struct upload *upload)
 {
-    u->invalidation = invalidation_start(
-        u->uploads->base, u->uploads->scheduler, u->publication->files,
-        u->publication->nfiles, u->result.is_try, on_dropped, u);
-    if (u->invalidation == NULL) {
-        upload_refuse_errno(u, ENOMEM, "files cannot be announced");
+    upload->invalidation = invalidation_start(
+        upload->uploads->base, upload->uploads->scheduler,
+        upload->publication->files, upload->publication->nfiles,
+        upload->result.is_try, on_dropped, upload);
+    if (upload->invalidation == NULL) {
+        upload_refuse_errno(upload, ENOMEM, "files cannot be announced");
     }
 }
 
@@ -220,44 +225,46 @@ static void drop_all(struct upload *u)
 static void on_shared(void *arg, const struct upload_file *other, int status,
                       const char *failure)
 {
-    struct upload *u = arg;
+    struct upload *upload = arg;
 
-    u->tier_copy = NULL;
-    u->shares = false;
-    u->shared = true;
+    upload->tier_copy = NULL;
+    upload->shares = false;
+    upload->shared = true;
     if (failure != NULL) {
-        upload_refuse(u, status, "%s", failure);
+        upload_refuse(upload, status, "%s", failure);
     } else if (other != NULL) {
-        upload_refuse(u, u->request.name != NULL ? 409 : 400,
-               "%s/%s/%s is there with other content", other->place.name,
-               other->place.id, other->place.file);
+        upload_refuse(upload, upload->request.name != NULL ? 409 : 400,
+                      "%s/%s/%s is there with other content",
+                      other->place.name, other->place.id, other->place.file);
     } else {
-        upload_publish(u);
+        upload_publish(upload);
     }
 }
 
 /* Are its files being changed, in the tier and then here? */
-static bool changes_files(const struct upload *u)
+static bool changes_files(const struct upload *upload)
 {
-    return u->publication != NULL && (u->tier_copy != NULL || u->shared);
+    return upload->publication != NULL &&
+           (upload->tier_copy != NULL || upload->shared);
 }
 
 /* Does another upload change one of its files, or will one that came before?
  * With two at a time, the tier could keep the bytes of one, and this machine
  * those of the other. */
-static bool is_overtaking(const struct upload *u)
+static bool is_overtaking(const struct upload *upload)
 {
     const struct upload *other;
     bool came_before = false; /* the latest is the first of the list */
 
-    LIST_FOREACH(other, &u->uploads->running, entry)
+    LIST_FOREACH(other, &upload->uploads->running, entry)
     {
-        if (other == u) {
+        if (other == upload) {
             came_before = true;
-        } else if (other->result.is_try == u->result.is_try &&
+        } else if (other->result.is_try == upload->result.is_try &&
                    other->publication != NULL &&
                    (came_before || changes_files(other)) &&
-                   publications_overlap(other->publication, u->publication)) {
+                   publications_overlap(other->publication,
+                                        upload->publication)) {
             return true;
         }
     }
@@ -267,75 +274,77 @@ static bool is_overtaking(const struct upload *u)
 /* Uploads that wait for the one that has ended, or for another one. */
 static void share_next(struct uploads *uploads)
 {
-    struct upload *u;
+    struct upload *upload;
 
     do {
-        LIST_FOREACH(u, &uploads->running, entry)
+        LIST_FOREACH(upload, &uploads->running, entry)
         {
-            if (u->awaits_other && !uploads->stopping) {
-                u->awaits_other = false;
-                upload_publish(u); /* what is there may be another file now */
+            if (upload->awaits_other && !uploads->stopping) {
+                upload->awaits_other = false;
+                upload_publish(
+                    upload); /* what is there may be another file now */
                 break;
             }
         }
-    } while (u != NULL);
+    } while (upload != NULL);
 }
 
 /* Other machines have the files before this one. */
-static void share_upload(struct upload *u)
+static void share_upload(struct upload *upload)
 {
     struct tier_copy *tier_copy;
 
-    if (is_overtaking(u)) {
-        u->awaits_other = true;
+    if (is_overtaking(upload)) {
+        upload->awaits_other = true;
         return;
     }
 
     /* or the tier could lose what it has just confirmed */
-    if (removals_have(u->uploads->removals, u->publication->files,
-                      u->publication->nfiles, u->result.is_try)) {
-        upload_refuse(u, 503, "a file of this name is just being removed");
+    if (removals_have(upload->uploads->removals, upload->publication->files,
+                      upload->publication->nfiles, upload->result.is_try)) {
+        upload_refuse(upload, 503,
+                      "a file of this name is just being removed");
         return;
     }
-    tier_copy =
-        tier_copy_start(scheduler_get_tiers(u->uploads->scheduler), u->config,
-                        u->publication->files, u->publication->nfiles,
-                        u->result.is_try, u->request.replace, on_shared, u);
+    tier_copy = tier_copy_start(
+        scheduler_get_tiers(upload->uploads->scheduler), upload->config,
+        upload->publication->files, upload->publication->nfiles,
+        upload->result.is_try, upload->request.replace, on_shared, upload);
     if (tier_copy != NULL) {
-        u->tier_copy = tier_copy;
+        upload->tier_copy = tier_copy;
     }
 }
 
 static void on_published(void *arg, bool late)
 {
-    struct upload *u = arg;
-    struct publication *p = u->publication;
+    struct upload *upload = arg;
+    struct publication *p = upload->publication;
 
-    u->task = NULL;
-    u->publication = NULL;
+    upload->task = NULL;
+    upload->publication = NULL;
     if (late) {
-        upload_refuse(u, 503, "the disk does not answer");
+        upload_refuse(upload, 503, "the disk does not answer");
         return;
     }
     if (p->errnum != 0 && !p->compares) {
         /* some files may have their names: as after a kill */
         write_ahead_log_leave(p->intent);
         p->intent = NULL;
-        recoveries_look(u->uploads->recoveries);
+        recoveries_look(upload->uploads->recoveries);
     } else if (p->errnum != 0 || p->conflict != NULL) {
         publication_settled(p);
     }
     if (p->errnum == EEXIST) {
-        upload_refuse(u, 503, "another machine is just storing the file");
+        upload_refuse(upload, 503, "another machine is just storing the file");
         return;
     }
     if (p->errnum != 0) {
-        upload_refuse_errno(u, p->errnum,
+        upload_refuse_errno(upload, p->errnum,
                             "no file is stored in \"uploads.root\"");
         return;
     }
     if (p->conflict != NULL) {
-        upload_refuse(u, u->request.name != NULL ? 409 : 400, "%s",
+        upload_refuse(upload, upload->request.name != NULL ? 409 : 400, "%s",
                       p->conflict);
         return;
     }
@@ -344,40 +353,41 @@ static void on_published(void *arg, bool late)
                   "are not found under other names, until a pass of cleaning "
                   "makes their entries");
     }
-    p = u->publication = publication_take_over(p);
+    p = upload->publication = publication_take_over(p);
     if (p == NULL) {
-        upload_refuse_errno(u, ENOMEM, "files cannot be announced");
+        upload_refuse_errno(upload, ENOMEM, "files cannot be announced");
         return;
     }
-    if (u->shares) {
-        share_upload(u);
+    if (upload->shares) {
+        share_upload(upload);
         return;
     }
-    if (u->shared) {
+    if (upload->shared) {
         tier_copy_settle(p->files, p->nfiles);
     }
-    drop_all(u);
+    drop_all(upload);
 }
 
-void upload_publish(struct upload *u)
+void upload_publish(struct upload *upload)
 {
-    u->publication->compares = u->shares;
-    u->publication->replace = u->request.replace || u->shared;
-    free(u->publication->user);
-    u->publication->user =
-        u->request.user != NULL ? strdup(u->request.user) : NULL;
-    u->publication->expires = u->part[0] != '\0'
-                                  ? u->config->uploads.parts_kept
-                                  : u->request.expires;
-    if (u->part[0] == '\0') {
-        u->publication->labels = u->request.labels;
+    upload->publication->compares = upload->shares;
+    upload->publication->replace = upload->request.replace || upload->shared;
+    free(upload->publication->user);
+    upload->publication->user =
+        upload->request.user != NULL ? strdup(upload->request.user) : NULL;
+    upload->publication->expires = upload->part[0] != '\0'
+                                       ? upload->config->uploads.parts_kept
+                                       : upload->request.expires;
+    if (upload->part[0] == '\0') {
+        upload->publication->labels = upload->request.labels;
     }
-    u->publication->shortens = u->request.replace && u->request.name != NULL;
-    u->task = publication_start(u->uploads->base, u->publication,
-                                on_published, u);
-    if (u->task == NULL) {
-        u->publication = NULL;
-        upload_refuse_errno(u, errno, "no thread to store files");
+    upload->publication->shortens =
+        upload->request.replace && upload->request.name != NULL;
+    upload->task = publication_start(
+        upload->uploads->base, upload->publication, on_published, upload);
+    if (upload->task == NULL) {
+        upload->publication = NULL;
+        upload_refuse_errno(upload, errno, "no thread to store files");
     }
 }
 
@@ -439,36 +449,36 @@ static size_t text_size(const char *text)
 static struct upload *upload_new(struct uploads *uploads,
                                  const struct upload_request *request)
 {
-    struct upload *u = calloc(1, sizeof(*u));
+    struct upload *upload = calloc(1, sizeof(*upload));
     char *at;
 
-    if (u == NULL) {
+    if (upload == NULL) {
         return NULL;
     }
-    u->request = *request;
-    u->texts = malloc(text_size(request->name) + text_size(request->id) +
-                      text_size(request->file) +
-                      text_size(request->boundary) + text_size(request->user) +
-                      1);
-    if (u->texts == NULL) {
-        free(u);
+    upload->request = *request;
+    upload->texts =
+        malloc(text_size(request->name) + text_size(request->id) +
+               text_size(request->file) + text_size(request->boundary) +
+               text_size(request->user) + 1);
+    if (upload->texts == NULL) {
+        free(upload);
         return NULL;
     }
-    at = u->texts;
-    u->request.name = copy_text(&at, request->name);
-    u->request.id = copy_text(&at, request->id);
-    u->request.file = copy_text(&at, request->file);
-    u->request.boundary = copy_text(&at, request->boundary);
-    u->request.user = copy_text(&at, request->user);
-    u->uploads = uploads;
-    u->config = config_ref((struct config *)scheduler_config(
-        uploads->scheduler));
-    u->in = u->got = u->disk = -1;
-    unpacking_init(&u->unpacking, u->config->uploads.max_size);
-    LIST_INSERT_HEAD(&uploads->running, u, entry);
-    u->awaits_turn = true;
+    at = upload->texts;
+    upload->request.name = copy_text(&at, request->name);
+    upload->request.id = copy_text(&at, request->id);
+    upload->request.file = copy_text(&at, request->file);
+    upload->request.boundary = copy_text(&at, request->boundary);
+    upload->request.user = copy_text(&at, request->user);
+    upload->uploads = uploads;
+    upload->config =
+        config_ref((struct config *)scheduler_config(uploads->scheduler));
+    upload->in = upload->got = upload->disk = -1;
+    unpacking_init(&upload->unpacking, upload->config->uploads.max_size);
+    LIST_INSERT_HEAD(&uploads->running, upload, entry);
+    upload->awaits_turn = true;
     uploads->nwaiting++;
-    return u;
+    return upload;
 }
 
 size_t uploads_count_untold(const struct uploads *uploads)
@@ -487,62 +497,63 @@ struct assemblies *uploads_assemblies(const struct uploads *uploads)
 }
 
 /* A configuration may come without any while an upload comes or waits. */
-static bool has_root(struct upload *u)
+static bool has_root(struct upload *upload)
 {
-    if (u->config->uploads.root == NULL) {
-        upload_refuse(u, 404, "the configuration has no \"uploads\"");
+    if (upload->config->uploads.root == NULL) {
+        upload_refuse(upload, 404, "the configuration has no \"uploads\"");
         return false;
     }
     return true;
 }
 
 /* Its turn has come. */
-static void begin_upload(struct upload *u)
+static void begin_upload(struct upload *upload)
 {
-    struct uploads *uploads = u->uploads;
+    struct uploads *uploads = upload->uploads;
 
-    u->awaits_turn = false;
+    upload->awaits_turn = false;
     uploads->nwaiting--;
     uploads->n++;
 
     /* there may be another one since it came */
-    config_unref(u->config);
-    u->config = config_ref((struct config *)scheduler_config(
-        uploads->scheduler));
-    u->shares = tier_copy_is_wanted(u->config);
-    u->unpacking.left = u->config->uploads.max_size;
-    if (!has_root(u)) {
+    config_unref(upload->config);
+    upload->config =
+        config_ref((struct config *)scheduler_config(uploads->scheduler));
+    upload->shares = tier_copy_is_wanted(upload->config);
+    upload->unpacking.left = upload->config->uploads.max_size;
+    if (!has_root(upload)) {
         return;
     }
-    if (open_root(uploads, u->config->uploads.root) != 0 ||
-        workdir_make(uploads->workdir, u->work) != 0) {
-        u->work[0] = '\0';
-        upload_refuse_errno(u, errno, "\"uploads.root\" cannot be used");
+    if (open_root(uploads, upload->config->uploads.root) != 0 ||
+        workdir_make(uploads->workdir, upload->work) != 0) {
+        upload->work[0] = '\0';
+        upload_refuse_errno(upload, errno, "\"uploads.root\" cannot be used");
         return;
     }
-    u->disk = open(u->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (u->disk < 0) {
-        upload_refuse_errno(u, errno, "\"uploads.root\" cannot be used");
+    upload->disk = open(upload->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (upload->disk < 0) {
+        upload_refuse_errno(upload, errno, "\"uploads.root\" cannot be used");
         return;
     }
-    if (u->request.nchunks > 0) {
-        assembly_join(u);
-    } else if (!u->request.is_symbfile || part_join_check(u)) {
-        unpacking_start(u);
+    if (upload->request.nchunks > 0) {
+        assembly_join(upload);
+    } else if (!upload->request.is_symbfile || part_join_check(upload)) {
+        unpacking_start(upload);
     }
 }
 
 /* Begins the one that waits for the longest time, if there is a place. */
 static void begin_next(struct uploads *uploads)
 {
-    struct upload *u, *oldest = NULL;
+    struct upload *upload, *oldest = NULL;
 
     if (!uploads_are_taken(uploads)) {
         return;
     }
-    LIST_FOREACH(u, &uploads->running, entry) /* the latest is the first */
+    LIST_FOREACH(upload, &uploads->running,
+                 entry) /* the latest is the first */
     {
-        oldest = u->awaits_turn ? u : oldest;
+        oldest = upload->awaits_turn ? upload : oldest;
     }
     if (oldest != NULL) {
         begin_upload(oldest);
@@ -555,38 +566,40 @@ void uploads_take(struct uploads *uploads,
 {
     struct upload_result busy = {.status = 503,
                                  .text = "too many uploads at a time"};
-    struct upload *u = NULL;
+    struct upload *upload = NULL;
     char path[PATH_MAX];
     int status;
 
     if ((!uploads_are_taken(uploads) &&
          (uploads->stopping || uploads->nwaiting >= WAITING_MAX)) ||
-        (u = upload_new(uploads, request)) == NULL) {
+        (upload = upload_new(uploads, request)) == NULL) {
         refusal_count(busy.status);
         done(arg, &busy);
         return;
     }
-    u->done = done;
-    u->arg = arg;
-    if (!has_root(u)) {
+    upload->done = done;
+    upload->arg = arg;
+    if (!has_root(upload)) {
         return;
     }
     if (request->nchunks == 0 && request->body == NULL) {
         status = 503;
-        snprintf(u->text, sizeof(u->text), "no descriptor for the body");
-        u->in = fcntl(request->body_fd, F_DUPFD_CLOEXEC, 0);
+        snprintf(upload->text, sizeof(upload->text),
+                 "no descriptor for the body");
+        upload->in = fcntl(request->body_fd, F_DUPFD_CLOEXEC, 0);
     } else if (request->nchunks == 0) {
-        u->in = nginx_body_file_open(u->config->uploads.spool, request->body,
-                                     &status, u->text, sizeof(u->text));
+        upload->in =
+            nginx_body_file_open(upload->config->uploads.spool, request->body,
+                                 &status, upload->text, sizeof(upload->text));
     }
-    if (u->in < 0 && request->nchunks == 0) {
-        upload_path_print(path, sizeof(path), u);
-        log_error(0, "upload%s: %s", path, u->text);
-        upload_finish(u, status);
+    if (upload->in < 0 && request->nchunks == 0) {
+        upload_path_print(path, sizeof(path), upload);
+        log_error(0, "upload%s: %s", path, upload->text);
+        upload_finish(upload, status);
         return;
     }
     if (uploads_are_taken(uploads)) {
-        begin_upload(u);
+        begin_upload(upload);
     }
 }
 
@@ -641,16 +654,17 @@ static bool is_at(const struct symstore_path *place, const char *path)
 }
 
 /* Returns the file of an upload that runs, or NULL. */
-static struct upload_file *find_file(const struct upload *u, const char *path,
-                                     bool is_try)
+static struct upload_file *find_file(const struct upload *upload,
+                                     const char *path, bool is_try)
 {
     size_t i;
 
-    for (i = 0; u->publication != NULL && u->result.is_try == is_try &&
-                i < u->publication->nfiles;
+    for (i = 0;
+         upload->publication != NULL && upload->result.is_try == is_try &&
+         i < upload->publication->nfiles;
          i++) {
-        if (is_at(&u->publication->files[i].place, path)) {
-            return &u->publication->files[i];
+        if (is_at(&upload->publication->files[i].place, path)) {
+            return &upload->publication->files[i];
         }
     }
     return NULL;
@@ -659,11 +673,11 @@ static struct upload_file *find_file(const struct upload *u, const char *path,
 bool uploads_store(const struct uploads *uploads, const char *path,
                    bool is_try)
 {
-    const struct upload *u;
+    const struct upload *upload;
 
-    LIST_FOREACH(u, &uploads->running, entry)
+    LIST_FOREACH(upload, &uploads->running, entry)
     {
-        if (find_file(u, path, is_try) != NULL) {
+        if (find_file(upload, path, is_try) != NULL) {
             return true;
         }
     }
@@ -673,11 +687,11 @@ bool uploads_store(const struct uploads *uploads, const char *path,
 void uploads_overtake(struct uploads *uploads, const char *path, bool is_try)
 {
     struct upload_file *file;
-    struct upload *u;
+    struct upload *upload;
 
-    LIST_FOREACH(u, &uploads->running, entry)
+    LIST_FOREACH(upload, &uploads->running, entry)
     {
-        file = changes_files(u) ? find_file(u, path, is_try) : NULL;
+        file = changes_files(upload) ? find_file(upload, path, is_try) : NULL;
         if (file != NULL) {
             file->is_overtaken = true;
         }
@@ -691,12 +705,12 @@ struct removals *uploads_removals(const struct uploads *uploads)
 
 void uploads_stop(struct uploads *uploads)
 {
-    struct upload *u;
+    struct upload *upload;
 
     uploads->stopping = true;
     assemblies_stop(uploads->assemblies);
-    while ((u = LIST_FIRST(&uploads->running)) != NULL) {
-        upload_refuse(u, 503, "the helper stops");
+    while ((upload = LIST_FIRST(&uploads->running)) != NULL) {
+        upload_refuse(upload, 503, "the helper stops");
     }
     bundle_listing_stop(uploads);
 }

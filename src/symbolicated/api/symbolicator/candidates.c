@@ -133,18 +133,19 @@ static enum outcome outcome_of(const struct json *json, uint32_t attempt)
 }
 
 /* Returns false without memory. */
-static bool print_details(struct listed_candidate *c, const struct json *json,
-                          uint32_t attempt)
+static bool print_details(struct listed_candidate *candidate,
+                          const struct json *json, uint32_t attempt)
 {
     char *detail, text[512];
     uint64_t status, errnum;
 
-    if (c->outcome != OUTCOME_NOPERM && c->outcome != OUTCOME_ERROR) {
+    if (candidate->outcome != OUTCOME_NOPERM &&
+        candidate->outcome != OUTCOME_ERROR) {
         return true;
     }
     status = number_of(json, attempt, "status");
     errnum = number_of(json, attempt, "errno");
-    if (c->outcome == OUTCOME_NOPERM) {
+    if (candidate->outcome == OUTCOME_NOPERM) {
         snprintf(text, sizeof(text), "%u %s", (unsigned)status,
                  status_phrase(status));
     } else if (status >= 300) {
@@ -159,8 +160,8 @@ static bool print_details(struct listed_candidate *c, const struct json *json,
                  detail != NULL ? detail : "");
         free(detail);
     }
-    c->details = strdup(text);
-    return c->details != NULL;
+    candidate->details = strdup(text);
+    return candidate->details != NULL;
 }
 
 enum symbolicator_status
@@ -196,7 +197,7 @@ symbolicator_failure(const struct symbolicator_result *result)
 static struct listed_candidate *add_candidate(struct candidates *all,
                                               char *source, char *location)
 {
-    struct listed_candidate *c;
+    struct listed_candidate *candidate;
 
     if (source == NULL || location == NULL ||
         array_need(&all->list, &all->room, all->count + 1,
@@ -206,19 +207,19 @@ static struct listed_candidate *add_candidate(struct candidates *all,
         free(location);
         return NULL;
     }
-    c = &all->list[all->count++];
-    memset(c, 0, sizeof(*c));
-    c->source = source;
-    c->location = location;
-    c->outcome = OUTCOME_NOTFOUND;
-    return c;
+    candidate = &all->list[all->count++];
+    memset(candidate, 0, sizeof(*candidate));
+    candidate->source = source;
+    candidate->location = location;
+    candidate->outcome = OUTCOME_NOTFOUND;
+    return candidate;
 }
 
-static void clear_candidate(struct listed_candidate *c)
+static void clear_candidate(struct listed_candidate *candidate)
 {
-    free(c->source);
-    free(c->location);
-    free(c->details);
+    free(candidate->source);
+    free(candidate->location);
+    free(candidate->details);
 }
 
 /* Whether a source is one of the store's, and one that the client wants. */
@@ -287,12 +288,13 @@ static bool swap_form(char *location)
 
 /* Was something told of a place of the source of c? */
 static bool is_told_of(const struct candidates *all,
-                       const struct listed_candidate *c, const char *location)
+                       const struct listed_candidate *candidate,
+                       const char *location)
 {
     size_t i;
 
     for (i = 0; i < all->count; i++) {
-        if (strcmp(all->list[i].source, c->source) == 0 &&
+        if (strcmp(all->list[i].source, candidate->source) == 0 &&
             strcasecmp(all->list[i].location, location) == 0) {
             return true;
         }
@@ -308,39 +310,41 @@ static bool is_told_of(const struct candidates *all,
 static void add_other_form(struct candidates *all, const struct json *json,
                            uint32_t attempt)
 {
-    struct listed_candidate *c, *other;
+    struct listed_candidate *candidate, *other;
     char *location;
 
-    c = &all->list[all->count - 1];
-    if ((c->outcome != OUTCOME_ERROR && c->outcome != OUTCOME_NOPERM) ||
+    candidate = &all->list[all->count - 1];
+    if ((candidate->outcome != OUTCOME_ERROR &&
+         candidate->outcome != OUTCOME_NOPERM) ||
         is_member(json, attempt, "form", "pointer")) {
         return;
     }
-    location = strdup(c->location);
+    location = strdup(candidate->location);
     if (location != NULL &&
-        (!swap_form(location) || is_told_of(all, c, location))) {
+        (!swap_form(location) || is_told_of(all, candidate, location))) {
         free(location);
         return;
     }
-    other = add_candidate(all, strdup(c->source), location);
+    other = add_candidate(all, strdup(candidate->source), location);
     if (other != NULL) {
-        c = other - 1; /* the list may have moved */
-        other->outcome = c->outcome;
-        other->details = c->details != NULL ? strdup(c->details) : NULL;
+        candidate = other - 1; /* the list may have moved */
+        other->outcome = candidate->outcome;
+        other->details =
+            candidate->details != NULL ? strdup(candidate->details) : NULL;
     }
 }
 
 /* The same that was told of the same place before, perhaps in another spelling;
  * c itself if nothing was. */
-static struct listed_candidate *known_candidate(struct candidates *all,
-                                                struct listed_candidate *c)
+static struct listed_candidate *
+known_candidate(struct candidates *all, struct listed_candidate *candidate)
 {
     struct listed_candidate *other;
 
-    for (other = all->list; other != c; other++) {
-        if (other->outcome == c->outcome &&
-            strcmp(other->source, c->source) == 0 &&
-            strcasecmp(other->location, c->location) == 0) {
+    for (other = all->list; other != candidate; other++) {
+        if (other->outcome == candidate->outcome &&
+            strcmp(other->source, candidate->source) == 0 &&
+            strcasecmp(other->location, candidate->location) == 0) {
             break;
         }
     }
@@ -366,7 +370,7 @@ static void translate_location(const struct symbolicator_request *request,
 static void add_attempt(struct candidates *all, const struct json *json,
                         uint32_t attempt, const struct store_config *store)
 {
-    struct listed_candidate *c, *other;
+    struct listed_candidate *candidate, *other;
     char *source, *place;
 
     source = text_of(json, attempt, "source");
@@ -383,26 +387,26 @@ static void add_attempt(struct candidates *all, const struct json *json,
         free(place);
         return;
     }
-    c = add_candidate(all, source, print_location(place));
+    candidate = add_candidate(all, source, print_location(place));
     free(place);
-    if (c == NULL) {
+    if (candidate == NULL) {
         return;
     }
-    c->outcome = outcome_of(json, attempt);
+    candidate->outcome = outcome_of(json, attempt);
     if (all->result->status == SYMBOLICATOR_UNSUPPORTED &&
         is_member(json, attempt, "outcome", "wrong format")) {
-        c->outcome = OUTCOME_UNSUPPORTED;
+        candidate->outcome = OUTCOME_UNSUPPORTED;
     }
-    other = known_candidate(all, c);
-    if (c->outcome == OUTCOME_OK) {
+    other = known_candidate(all, candidate);
+    if (candidate->outcome == OUTCOME_OK) {
         all->good = (size_t)(other - all->list) + 1;
     }
-    if (other != c) {
-        clear_candidate(c);
+    if (other != candidate) {
+        clear_candidate(candidate);
         all->count--;
         return;
     }
-    if (!print_details(c, json, attempt)) {
+    if (!print_details(candidate, json, attempt)) {
         all->has_failed = true;
     }
     add_other_form(all, json, attempt);
@@ -586,20 +590,20 @@ static void collect_links(struct candidates *all,
         [API_MODULE_FAILED] = OUTCOME_ERROR,
         [API_MODULE_LATE] = OUTCOME_ERROR,
     };
-    struct listed_candidate *c;
+    struct listed_candidate *candidate;
     size_t i;
 
     for (i = 0; i < links->round.nmodules; i++) {
         if (links->files[i].module != index) {
             continue;
         }
-        c = add_candidate(
+        candidate = add_candidate(
             all,
             strdup(links->files[i].is_of_server ? "debuginfod" : "sourcelink"),
             strdup(links->files[i].url));
-        if (c != NULL) {
-            c->outcome = outcomes[links->round.modules[i].state];
-            c->is_source_code = true;
+        if (candidate != NULL) {
+            candidate->outcome = outcomes[links->round.modules[i].state];
+            candidate->is_source_code = true;
         }
     }
 }
@@ -621,7 +625,7 @@ static int by_location(const void *a, const void *b)
 }
 
 static void write_status(struct json_writer *w,
-                         const struct listed_candidate *c)
+                         const struct listed_candidate *candidate)
 {
     static const char *const statuses[] = {
         [OUTCOME_OK] = "ok",
@@ -633,8 +637,8 @@ static void write_status(struct json_writer *w,
     };
 
     json_write_open(w, '{');
-    json_put_text(w, "status", statuses[c->outcome]);
-    json_put_known(w, "details", c->details);
+    json_put_text(w, "status", statuses[candidate->outcome]);
+    json_put_known(w, "details", candidate->details);
 }
 
 static void write_features(struct json_writer *w, bool debug, bool symbols,
@@ -657,44 +661,45 @@ static void write_features(struct json_writer *w, bool debug, bool symbols,
 }
 
 static void write_debug(struct json_writer *w,
-                        const struct listed_candidate *c)
+                        const struct listed_candidate *candidate)
 {
     json_write_key(w, "debug");
-    if (c->outcome == OUTCOME_UNSUPPORTED) {
+    if (candidate->outcome == OUTCOME_UNSUPPORTED) {
         json_write_open(w, '{');
         json_put_text(w, "status", "error");
         json_put_text(w, "details", UNSUPPORTED);
     } else {
-        write_status(w, c);
+        write_status(w, candidate);
     }
     json_write_close(w, '}');
 }
 
 static void write_candidate(struct json_writer *w,
-                            const struct listed_candidate *c,
+                            const struct listed_candidate *candidate,
                             const struct symbolicator_result *result)
 {
     json_write_open(w, '{');
-    json_put_text(w, "source", c->source);
-    json_put_text(w, "location", c->location);
+    json_put_text(w, "source", candidate->source);
+    json_put_text(w, "location", candidate->location);
     json_write_key(w, "download");
-    write_status(w, c);
-    if (c->outcome == OUTCOME_OK && c->is_source_code) {
+    write_status(w, candidate);
+    if (candidate->outcome == OUTCOME_OK && candidate->is_source_code) {
         write_features(w, false, false, true);
-    } else if (c->outcome == OUTCOME_OK) {
-        symbolicator_module_features_write(w, result, c->is_unwind, false);
-    } else if (c->outcome == OUTCOME_UNSUPPORTED) {
+    } else if (candidate->outcome == OUTCOME_OK) {
+        symbolicator_module_features_write(w, result, candidate->is_unwind,
+                                           false);
+    } else if (candidate->outcome == OUTCOME_UNSUPPORTED) {
         /* as for every Windows PDB; its processor was not checked */
         write_features(w, true, true, false);
     }
     json_write_close(w, '}');
-    if (c->is_unwind) {
+    if (candidate->is_unwind) {
         json_write_key(w, "unwind");
-        write_status(w, c);
+        write_status(w, candidate);
         json_write_close(w, '}');
     }
-    if (c->is_chosen) {
-        write_debug(w, c);
+    if (candidate->is_chosen) {
+        write_debug(w, candidate);
     }
     json_write_close(w, '}');
 }

@@ -24,9 +24,9 @@ struct jvm_answer {
     struct frame_source lines;
 };
 
-static bool is_full(const struct jvm_answer *a)
+static bool is_full(const struct jvm_answer *answer)
 {
-    return a->w->size > a->most;
+    return answer->w->size > answer->most;
 }
 
 static void write_exception(struct json_writer *w, struct symc_string type,
@@ -39,17 +39,18 @@ static void write_exception(struct json_writer *w, struct symc_string type,
 }
 
 /* A member as it was sent, if it was. */
-static void write_given(const struct jvm_answer *a,
+static void write_given(const struct jvm_answer *answer,
                         const struct jvm_request_frame *frame,
                         enum jvm_frame_member member, const char *name)
 {
-    json_put_value(a->w, name, &a->request->json, frame->members[member]);
+    json_put_value(answer->w, name, &answer->request->json,
+                   frame->members[member]);
 }
 
 /* The file of a frame that was mapped, in one piece.  Returns 0, or -1 when out
  * of memory. */
-static int join_file(struct jvm_answer *a, const struct jvm_mapped *mapped,
-                     struct symc_string *file)
+static int join_file(struct jvm_answer *answer,
+                     const struct jvm_mapped *mapped, struct symc_string *file)
 {
     const size_t size = mapped->file.size;
 
@@ -57,26 +58,27 @@ static int join_file(struct jvm_answer *a, const struct jvm_mapped *mapped,
     if (mapped->extension.size == 0) {
         return 0;
     }
-    if (array_need(&a->file, &a->file_room, size + mapped->extension.size,
-                   1) != 0) {
+    if (array_need(&answer->file, &answer->file_room,
+                   size + mapped->extension.size, 1) != 0) {
         return -1;
     }
-    memcpy(a->file, mapped->file.data, size);
-    memcpy(a->file + size, mapped->extension.data, mapped->extension.size);
-    *file = (struct symc_string){a->file, size + mapped->extension.size};
+    memcpy(answer->file, mapped->file.data, size);
+    memcpy(answer->file + size, mapped->extension.data,
+           mapped->extension.size);
+    *file = (struct symc_string){answer->file, size + mapped->extension.size};
     return 0;
 }
 
-static bool is_in_app(const struct jvm_answer *a,
+static bool is_in_app(const struct jvm_answer *answer,
                       const struct jvm_mapped *mapped)
 {
-    const struct symc_string *package = &a->request->release_package;
+    const struct symc_string *package = &answer->request->release_package;
 
     return package->data != NULL && mapped->class.size >= package->size &&
            memcmp(mapped->class.data, package->data, package->size) == 0;
 }
 
-static int write_names(struct jvm_answer *a,
+static int write_names(struct jvm_answer *answer,
                        const struct jvm_request_frame *frame,
                        const struct jvm_traces_output *output)
 {
@@ -84,40 +86,41 @@ static int write_names(struct jvm_answer *a,
     struct symc_string file;
 
     if (!output->is_mapped) {
-        write_given(a, frame, JVM_FUNCTION, "function");
-        write_given(a, frame, JVM_FILENAME, "filename");
-        write_given(a, frame, JVM_MODULE, "module");
-        write_given(a, frame, JVM_ABS_PATH, "abs_path");
-        write_given(a, frame, JVM_LINENO, "lineno");
+        write_given(answer, frame, JVM_FUNCTION, "function");
+        write_given(answer, frame, JVM_FILENAME, "filename");
+        write_given(answer, frame, JVM_MODULE, "module");
+        write_given(answer, frame, JVM_ABS_PATH, "abs_path");
+        write_given(answer, frame, JVM_LINENO, "lineno");
         return 0;
     }
-    if (join_file(a, mapped, &file) != 0) {
+    if (join_file(answer, mapped, &file) != 0) {
         return -1;
     }
-    json_put_string(a->w, "function", mapped->method.data,
+    json_put_string(answer->w, "function", mapped->method.data,
                     mapped->method.size);
-    json_put_string(a->w, "filename", file.data, file.size);
-    json_put_string(a->w, "module", mapped->class.data, mapped->class.size);
-    json_put_string(a->w, "abs_path", file.data, file.size);
+    json_put_string(answer->w, "filename", file.data, file.size);
+    json_put_string(answer->w, "module", mapped->class.data,
+                    mapped->class.size);
+    json_put_string(answer->w, "abs_path", file.data, file.size);
     if (mapped->has_line) {
-        json_put_number(a->w, "lineno", mapped->line);
+        json_put_number(answer->w, "lineno", mapped->line);
     }
     return 0;
 }
 
-static void write_in_app(const struct jvm_answer *a,
+static void write_in_app(const struct jvm_answer *answer,
                          const struct jvm_request_frame *frame,
                          const struct jvm_traces_output *output)
 {
     if (frame->members[JVM_IN_APP] == 0 && output->is_mapped &&
-        is_in_app(a, &output->frame)) {
-        json_put_bool(a->w, "in_app", true);
+        is_in_app(answer, &output->frame)) {
+        json_put_bool(answer->w, "in_app", true);
     } else {
-        write_given(a, frame, JVM_IN_APP, "in_app");
+        write_given(answer, frame, JVM_IN_APP, "in_app");
     }
 }
 
-static bool is_synthesized(const struct jvm_answer *a,
+static bool is_synthesized(const struct jvm_answer *answer,
                            const struct jvm_request_frame *frame,
                            const struct jvm_traces_output *output)
 {
@@ -125,7 +128,8 @@ static bool is_synthesized(const struct jvm_answer *a,
 
     return output->is_mapped
                ? output->frame.is_synthesized
-               : given != 0 && a->request->json.values[given].type == JSON_TRUE;
+               : given != 0 &&
+                     answer->request->json.values[given].type == JSON_TRUE;
 }
 
 /* source code -------------------------------------------------------------*/
@@ -137,14 +141,14 @@ struct code_line {
     uint64_t line; /* 0: it is not known */
 };
 
-static struct symc_string given_text(const struct jvm_answer *a,
+static struct symc_string given_text(const struct jvm_answer *answer,
                                      uint32_t value)
 {
     struct symc_string text = {"", 0};
 
     if (value != 0) {
-        text.data = json_text(&a->request->json, value);
-        text.size = a->request->json.values[value].size;
+        text.data = json_text(&answer->request->json, value);
+        text.size = answer->request->json.values[value].size;
     }
     return text;
 }
@@ -165,7 +169,7 @@ static bool cut_last(struct symc_string *text, char c)
  * The path of a file in a bundle: that of the package and the name of the file,
  * or without a usable one that of the outermost class.
  */
-static int make_url(struct jvm_answer *a, const struct code_line *at,
+static int make_url(struct jvm_answer *answer, const struct code_line *at,
                     struct symc_string *url)
 {
     struct symc_string package = at->module, stem = at->path;
@@ -181,11 +185,11 @@ static int make_url(struct jvm_answer *a, const struct code_line *at,
                                       : package.size;
         stem.size = 0;
     }
-    if (array_need(&a->url, &a->url_room, package.size + stem.size + 8, 1) !=
-        0) {
+    if (array_need(&answer->url, &answer->url_room,
+                   package.size + stem.size + 8, 1) != 0) {
         return -1;
     }
-    p = mempcpy(a->url, "~/", 2);
+    p = mempcpy(answer->url, "~/", 2);
     for (i = 0; i < package.size; i++) {
         *p++ = package.data[i] == '.' ? '/' : package.data[i];
     }
@@ -194,89 +198,90 @@ static int make_url(struct jvm_answer *a, const struct code_line *at,
     }
     p = mempcpy(p, stem.data, stem.size);
     p = mempcpy(p, ".jvm", 4);
-    n = (size_t)(p - a->url);
-    *url = (struct symc_string){a->url, n};
+    n = (size_t)(p - answer->url);
+    *url = (struct symc_string){answer->url, n};
     return 0;
 }
 
 /* Looks for the lines around a place, in one bundle after the other.  Returns
  * 0, or -1 when out of memory. */
-static int find_lines(struct jvm_answer *a, const struct code_line *at)
+static int find_lines(struct jvm_answer *answer, const struct code_line *at)
 {
     struct sourcecache_entry entry;
     struct symc_string url;
     size_t i;
 
-    a->lines.has_lines = a->lines.is_known = false;
-    a->lines.link_size = 0;
-    if (at->line == 0 || a->sources->count == 0) {
+    answer->lines.has_lines = answer->lines.is_known = false;
+    answer->lines.link_size = 0;
+    if (at->line == 0 || answer->sources->count == 0) {
         return 0;
     }
-    if (make_url(a, at, &url) != 0) {
+    if (make_url(answer, at, &url) != 0) {
         return -1;
     }
-    for (i = 0; i < a->sources->count && !a->lines.has_lines; i++) {
-        a->lines.has_lines =
-            sourcecache_find_url(a->sources->list[i], url.data, url.size,
+    for (i = 0; i < answer->sources->count && !answer->lines.has_lines; i++) {
+        answer->lines.has_lines =
+            sourcecache_find_url(answer->sources->list[i], url.data, url.size,
                                  &entry) &&
             entry.status == SOURCECACHE_TEXT &&
-            source_context_read(&a->lines.context, a->sources->list[i], &entry,
+            source_context_read(&answer->lines.context,
+                                answer->sources->list[i], &entry,
                                 (uint32_t)at->line);
     }
     return 0;
 }
 
-static int write_lines(struct jvm_answer *a,
+static int write_lines(struct jvm_answer *answer,
                        const struct jvm_request_frame *frame,
                        const struct jvm_traces_output *output)
 {
-    struct code_line at = {given_text(a, frame->members[JVM_MODULE]),
-                           given_text(a, frame->members[JVM_ABS_PATH]),
+    struct code_line at = {given_text(answer, frame->members[JVM_MODULE]),
+                           given_text(answer, frame->members[JVM_ABS_PATH]),
                            frame->input.has_line ? frame->input.line : 0};
 
     if (output->is_mapped) {
         at.module = output->frame.class;
         at.line = output->frame.has_line ? output->frame.line : 0;
-        if (join_file(a, &output->frame, &at.path) != 0) {
+        if (join_file(answer, &output->frame, &at.path) != 0) {
             return -1;
         }
     }
-    if (find_lines(a, &at) != 0) {
+    if (find_lines(answer, &at) != 0) {
         return -1;
     }
-    if (a->lines.has_lines) {
-        frame_source_write(a->w, &a->lines);
+    if (answer->lines.has_lines) {
+        frame_source_write(answer->w, &answer->lines);
         return 0;
     }
     frame_source_pass_lines(
-        a->w, &a->request->json, frame->members[JVM_PRE_CONTEXT],
+        answer->w, &answer->request->json, frame->members[JVM_PRE_CONTEXT],
         frame->members[JVM_CONTEXT_LINE], frame->members[JVM_POST_CONTEXT]);
     return 0;
 }
 
 /* frames ------------------------------------------------------------------ */
 
-static int write_frame(struct jvm_answer *a,
+static int write_frame(struct jvm_answer *answer,
                        const struct jvm_request_frame *frame,
                        const struct jvm_traces_output *output)
 {
-    struct json_writer *w = a->w;
+    struct json_writer *w = answer->w;
 
     json_write_open(w, '{');
-    write_given(a, frame, JVM_PLATFORM, "platform");
-    if (write_names(a, frame, output) != 0 ||
-        write_lines(a, frame, output) != 0) {
+    write_given(answer, frame, JVM_PLATFORM, "platform");
+    if (write_names(answer, frame, output) != 0 ||
+        write_lines(answer, frame, output) != 0) {
         return -1;
     }
-    write_in_app(a, frame, output);
-    write_given(a, frame, JVM_INDEX, "index");
+    write_in_app(answer, frame, output);
+    write_given(answer, frame, JVM_INDEX, "index");
     if (output->signature.data != NULL) {
         json_put_string(w, "signature", output->signature.data,
                         output->signature.size);
     } else {
-        write_given(a, frame, JVM_SIGNATURE, "signature");
+        write_given(answer, frame, JVM_SIGNATURE, "signature");
     }
-    if (is_synthesized(a, frame, output)) {
+    if (is_synthesized(answer, frame, output)) {
         json_put_bool(w, "method_synthesized", true);
     }
     json_write_close(w, '}');
@@ -285,13 +290,13 @@ static int write_frame(struct jvm_answer *a,
 
 /* Finds and writes the frames of a stack.  Those of the stack before are needed
  * no more. */
-static int write_frames(struct jvm_answer *a,
+static int write_frames(struct jvm_answer *answer,
                         const struct jvm_request_stack *stack,
                         const struct jvm_request_exception *exception)
 {
     const struct jvm_request_frame *frames =
-        a->request->frames + stack->first;
-    struct jvm_traces *t = a->traces;
+        answer->request->frames + stack->first;
+    struct jvm_traces *t = answer->traces;
     struct jvm_traces_input *inputs =
         calloc(stack->count + 1, sizeof(*inputs));
     const size_t first = t->count;
@@ -308,34 +313,35 @@ static int write_frames(struct jvm_answer *a,
                         exception->module);
     free(inputs);
     n = t->count - first;
-    for (i = 0; rc == 0 && i < n && !is_full(a); i++) {
+    for (i = 0; rc == 0 && i < n && !is_full(answer); i++) {
         const struct jvm_traces_output *output =
-            &t->outputs[first + (a->request->is_caller_first ? n - 1 - i : i)];
+            &t->outputs[first +
+                        (answer->request->is_caller_first ? n - 1 - i : i)];
 
-        rc = write_frame(a, &frames[output->input], output);
+        rc = write_frame(answer, &frames[output->input], output);
     }
     return rc;
 }
 
-static int write_stack(struct jvm_answer *a,
+static int write_stack(struct jvm_answer *answer,
                        const struct jvm_request_stack *stack)
 {
     struct jvm_request_exception exception = stack->exception;
-    struct json_writer *w = a->w;
+    struct json_writer *w = answer->w;
 
     json_write_open(w, '{');
     json_write_key(w, "exception");
     if (exception.type.data == NULL) {
         json_write_raw(w, "null", 4);
     } else {
-        if (jvm_traces_exception(a->traces, &exception.type,
+        if (jvm_traces_exception(answer->traces, &exception.type,
                                  &exception.module) != 0) {
             return -1;
         }
         write_exception(w, exception.type, exception.module);
     }
     json_put_open(w, "frames", '[');
-    if (write_frames(a, stack, &exception) != 0) {
+    if (write_frames(answer, stack, &exception) != 0) {
         return -1;
     }
     json_write_close(w, ']');
@@ -343,28 +349,28 @@ static int write_stack(struct jvm_answer *a,
     return 0;
 }
 
-static int write_exceptions(struct jvm_answer *a)
+static int write_exceptions(struct jvm_answer *answer)
 {
     struct jvm_request_exception exception;
     size_t i;
 
-    json_put_open(a->w, "exceptions", '[');
-    for (i = 0; i < a->request->nexceptions && !is_full(a); i++) {
-        exception = a->request->exceptions[i];
-        if (jvm_traces_exception(a->traces, &exception.type,
+    json_put_open(answer->w, "exceptions", '[');
+    for (i = 0; i < answer->request->nexceptions && !is_full(answer); i++) {
+        exception = answer->request->exceptions[i];
+        if (jvm_traces_exception(answer->traces, &exception.type,
                                  &exception.module) != 0) {
             return -1;
         }
-        write_exception(a->w, exception.type, exception.module);
+        write_exception(answer->w, exception.type, exception.module);
     }
-    json_write_close(a->w, ']');
+    json_write_close(answer->w, ']');
     return 0;
 }
 
 /* Each class once, although it may have been sent several times. */
-static int write_classes(struct jvm_answer *a)
+static int write_classes(struct jvm_answer *answer)
 {
-    const struct json *json = &a->request->json;
+    const struct json *json = &answer->request->json;
     struct symc_string original;
     struct table seen = {0};
     uint32_t i, end, other;
@@ -372,33 +378,35 @@ static int write_classes(struct jvm_answer *a)
     size_t at;
     int rc = 0;
 
-    json_put_open(a->w, "classes", '{');
-    end = a->request->classes != 0 ? json->values[a->request->classes].end : 0;
-    for (i = a->request->classes + 1; rc == 0 && i < end && !is_full(a);
-         i++) {
+    json_put_open(answer->w, "classes", '{');
+    end = answer->request->classes != 0
+              ? json->values[answer->request->classes].end
+              : 0;
+    for (i = answer->request->classes + 1;
+         rc == 0 && i < end && !is_full(answer); i++) {
         const struct symc_string name = {json_text(json, i),
                                          json->values[i].size};
 
-        hash = table_hash((uintptr_t)a, name.data, name.size);
+        hash = table_hash((uintptr_t)answer, name.data, name.size);
         for (at = 0; (other = (uint32_t)table_next(&seen, hash, &at)) != 0;) {
             if (json->values[other].size == name.size &&
                 memcmp(json_text(json, other), name.data, name.size) == 0) {
                 break;
             }
         }
-        if (other != 0 || !jvm_traces_class(a->traces, name, &original)) {
+        if (other != 0 || !jvm_traces_class(answer->traces, name, &original)) {
             continue;
         }
-        json_write_name(a->w, name.data, name.size);
-        json_write_string(a->w, original.data, original.size);
+        json_write_name(answer->w, name.data, name.size);
+        json_write_string(answer->w, original.data, original.size);
         rc = table_add(&seen, hash, i);
     }
-    json_write_close(a->w, '}');
+    json_write_close(answer->w, '}');
     table_free(&seen);
     return rc;
 }
 
-static void write_errors(const struct jvm_answer *a,
+static void write_errors(const struct jvm_answer *answer,
                          const enum jvm_error *errors)
 {
     static const char *const types[] = {
@@ -410,19 +418,19 @@ static void write_errors(const struct jvm_answer *a,
     char id[SYMCACHE_DEBUG_TEXT_MAX + 1];
     size_t i;
 
-    json_put_open(a->w, "errors", '[');
-    for (i = 0; i < a->request->nmodules; i++) {
-        module = &a->request->modules[i];
+    json_put_open(answer->w, "errors", '[');
+    for (i = 0; i < answer->request->nmodules; i++) {
+        module = &answer->request->modules[i];
         if (module->is_source || errors[i] == JVM_NO_ERROR) {
             continue;
         }
         symcache_debug_id_write(id, module->guid, module->age);
-        json_write_open(a->w, '{');
-        json_put_text(a->w, "uuid", id);
-        json_put_text(a->w, "type", types[errors[i]]);
-        json_write_close(a->w, '}');
+        json_write_open(answer->w, '{');
+        json_put_text(answer->w, "uuid", id);
+        json_put_text(answer->w, "type", types[errors[i]]);
+        json_write_close(answer->w, '}');
     }
-    json_write_close(a->w, ']');
+    json_write_close(answer->w, ']');
 }
 
 /* The attempts for each file: the places asked and their answers. */
@@ -455,35 +463,35 @@ int jvm_answer_write(const struct jvm_request *request,
                      const enum jvm_error *errors, const struct api_round *why,
                      size_t most, struct json_writer *w)
 {
-    struct jvm_answer a;
+    struct jvm_answer answer;
     size_t i;
     int rc;
 
-    a.request = request;
-    a.traces = traces;
-    a.sources = sources;
-    a.w = w;
-    a.most = most;
-    a.file = a.url = NULL;
-    a.file_room = a.url_room = 0;
+    answer.request = request;
+    answer.traces = traces;
+    answer.sources = sources;
+    answer.w = w;
+    answer.most = most;
+    answer.file = answer.url = NULL;
+    answer.file_room = answer.url_room = 0;
 
     json_write_open(w, '{');
     json_put_text(w, "status", "completed");
-    rc = write_exceptions(&a);
+    rc = write_exceptions(&answer);
     json_put_open(w, "stacktraces", '[');
-    for (i = 0; rc == 0 && i < request->nstacks && !is_full(&a); i++) {
-        rc = write_stack(&a, &request->stacks[i]);
+    for (i = 0; rc == 0 && i < request->nstacks && !is_full(&answer); i++) {
+        rc = write_stack(&answer, &request->stacks[i]);
     }
     json_write_close(w, ']');
     if (rc == 0) {
-        rc = write_classes(&a);
+        rc = write_classes(&answer);
     }
-    write_errors(&a, errors);
+    write_errors(&answer, errors);
     if (why != NULL) {
         write_why(w, why);
     }
     json_write_close(w, '}');
-    free(a.file);
-    free(a.url);
+    free(answer.file);
+    free(answer.url);
     return rc == 0 && !w->has_failed ? 0 : -1;
 }

@@ -62,22 +62,23 @@ struct native_found {
 };
 
 /* A member that goes back as it came, if it was there. */
-static void pass_given(struct native_answer *a, const char *name,
+static void pass_given(struct native_answer *answer, const char *name,
                        uint32_t value)
 {
-    json_put_value(a->w, name, &a->request->json, value);
+    json_put_value(answer->w, name, &answer->request->json, value);
 }
 
-static void pass_hex(struct native_answer *a, const char *name, uint32_t value)
+static void pass_hex(struct native_answer *answer, const char *name,
+                     uint32_t value)
 {
     uint64_t number;
 
-    if (value != 0 && schema_hex(&a->request->json, value, &number)) {
-        json_put_hex(a->w, name, number);
+    if (value != 0 && schema_hex(&answer->request->json, value, &number)) {
+        json_put_hex(answer->w, name, number);
     }
 }
 
-static bool find_ip(const struct native_answer *a,
+static bool find_ip(const struct native_answer *answer,
                     const struct symbolicator_stack *stack, uint32_t arch,
                     uint64_t *ip)
 {
@@ -86,7 +87,7 @@ static bool find_ip(const struct native_answer *a,
     const char *name;
     const struct json *json;
 
-    json = &a->request->json;
+    json = &answer->request->json;
     name = call_site_ip_register(arch);
     if (name == NULL || stack->registers == 0) {
         return false;
@@ -109,7 +110,7 @@ static uint32_t arch_of(const struct symc_reader *reader)
  * Where the frame's address is looked up.  Returns false when nothing can be
  * there.
  */
-static bool find_address(const struct native_answer *a,
+static bool find_address(const struct native_answer *answer,
                          const struct symbolicator_stack *stack,
                          struct native_found *found)
 {
@@ -126,9 +127,9 @@ static bool find_address(const struct native_answer *a,
     site.index = found->index;
     site.wish = found->frame->wish;
     site.has_wishes = stack->has_wishes;
-    site.signal = a->request->signal;
+    site.signal = answer->request->signal;
     site.has_ip = site.index == 0 && site.signal != 0 &&
-                  find_ip(a, stack, arch, &site.ip);
+                  find_ip(answer, stack, arch, &site.ip);
     found->address =
         found->image_addr == 0 ? site.address : call_site_address(&site, arch);
     return found->address >= found->image_addr;
@@ -136,18 +137,18 @@ static bool find_address(const struct native_answer *a,
 
 /* Looks a frame of .NET up: its function_id is the method's row, its address
  * an IL offset, of both of which 32 bits count. */
-static bool find_place(const struct native_answer *a,
+static bool find_place(const struct native_answer *answer,
                        const struct ppdbcache_reader *ppdb,
                        struct native_found *found)
 {
     uint64_t id;
     uint32_t method, member = found->members[FRAME_FUNCTION_ID];
 
-    if (member == 0 || !schema_hex(&a->request->json, member, &id)) {
+    if (member == 0 || !schema_hex(&answer->request->json, member, &id)) {
         return false;
     }
     method = (uint32_t)id;
-    if (a->config->symbolicator.tokens && method >> 24 == METHOD_DEF) {
+    if (answer->config->symbolicator.tokens && method >> 24 == METHOD_DEF) {
         method &= 0xFFFFFF;
     }
     return ppdbcache_reader_lookup(
@@ -156,26 +157,26 @@ static bool find_place(const struct native_answer *a,
 
 /* All of a frame but what is at its address.  Returns whether that is to be
  * looked up. */
-static bool prepare_frame(const struct native_answer *a,
+static bool prepare_frame(const struct native_answer *answer,
                           const struct symbolicator_stack *stack, size_t index,
                           struct native_found *found)
 {
     const struct symbolicator_result *result;
     const struct symbolicator_frame *frame;
 
-    frame = &a->request->frames[stack->first + index];
+    frame = &answer->request->frames[stack->first + index];
     found->frame = frame;
     found->index = index;
     found->status = FRAME_UNKNOWN_IMAGE;
     if (frame->has_more) {
-        symbolicator_frame_members(a->request, frame, found->members);
+        symbolicator_frame_members(answer->request, frame, found->members);
     } else {
         memset(found->members, 0, sizeof(found->members));
     }
     if (frame->module == SYMBOLICATOR_NONE) {
         return false;
     }
-    result = &a->results[frame->module];
+    result = &answer->results[frame->module];
     if (result->status != SYMBOLICATOR_FOUND) {
         found->status = result->status == SYMBOLICATOR_MALFORMED
                             ? FRAME_MALFORMED
@@ -185,18 +186,18 @@ static bool prepare_frame(const struct native_answer *a,
     found->status = FRAME_MISSING_SYMBOL;
     found->reader = result->reader;
     if (result->ppdb != NULL) {
-        if (find_place(a, result->ppdb, found)) {
+        if (find_place(answer, result->ppdb, found)) {
             found->status = FRAME_SYMBOLICATED;
         }
         return false;
     }
-    found->image_addr = a->request->modules[frame->module].image_addr;
-    return find_address(a, stack, found);
+    found->image_addr = answer->request->modules[frame->module].image_addr;
+    return find_address(answer, stack, found);
 }
 
 /* Looks frames up: count of them, from first on in the order of the answer,
  * which has all. */
-static void resolve_frames(const struct native_answer *a,
+static void resolve_frames(const struct native_answer *answer,
                            const struct symbolicator_stack *stack,
                            size_t first, size_t count, size_t all,
                            struct native_found *found)
@@ -205,8 +206,9 @@ static void resolve_frames(const struct native_answer *a,
     struct symc_lookup lookups[BLOCK];
 
     for (i = n = 0; i < count; i++) {
-        index = a->request->is_caller_first ? all - 1 - first - i : first + i;
-        if (prepare_frame(a, stack, index, &found[i])) {
+        index =
+            answer->request->is_caller_first ? all - 1 - first - i : first + i;
+        if (prepare_frame(answer, stack, index, &found[i])) {
             lookups[n].reader = found[i].reader;
             lookups[n].address = found[i].address - found[i].image_addr;
             of[n++] = i;
@@ -230,39 +232,41 @@ static bool is_resolved(const struct native_found *found)
 }
 
 /* The file of a frame's module. */
-static void write_package(struct native_answer *a,
+static void write_package(struct native_answer *answer,
                           const struct native_found *found)
 {
     uint32_t package, module = found->frame->module;
     struct written_string *fragment;
     struct symc_string name;
 
-    package = a->request->modules[module].code_file;
+    package = answer->request->modules[module].code_file;
     if (found->reader == NULL || package == 0) {
-        pass_given(a, "package", package);
+        pass_given(answer, "package", package);
         return;
     }
-    json_write_key(a->w, "package");
-    if (written_strings_find(&a->packages, found->reader, module, &fragment)) {
-        written_string_again(fragment, 0, a->w);
+    json_write_key(answer->w, "package");
+    if (written_strings_find(&answer->packages, found->reader, module,
+                             &fragment)) {
+        written_string_again(fragment, 0, answer->w);
         return;
     }
-    name.data = json_text(&a->request->json, package);
-    name.size = a->request->json.values[package].size;
-    written_string_write(fragment, 0, a->w, &name);
+    name.data = json_text(&answer->request->json, package);
+    name.size = answer->request->json.values[package].size;
+    written_string_write(fragment, 0, answer->w, &name);
 }
 
 /* The source code of a frame's module; or NULL. */
 static const struct sourcecache_reader *
-sources_of(const struct native_answer *a, const struct native_found *found)
+sources_of(const struct native_answer *answer,
+           const struct native_found *found)
 {
     return found->frame->module == SYMBOLICATOR_NONE
                ? NULL
-               : a->results[found->frame->module].sources;
+               : answer->results[found->frame->module].sources;
 }
 
 /* The members up to the package, which all functions of a frame share. */
-static void write_begin(struct native_answer *a,
+static void write_begin(struct native_answer *answer,
                         const struct native_found *found)
 {
     const char *begin = frame_begins[found->status];
@@ -271,110 +275,114 @@ static void write_begin(struct native_answer *a,
     bool is_absolute;
 
     members = found->members;
-    json_write_begun(a->w, begin, size);
-    a->begin_at = a->w->size - size;
-    json_write_number(a->w, found->index);
-    pass_given(a, "platform", members[FRAME_PLATFORM]);
+    json_write_begun(answer->w, begin, size);
+    answer->begin_at = answer->w->size - size;
+    json_write_number(answer->w, found->index);
+    pass_given(answer, "platform", members[FRAME_PLATFORM]);
     is_absolute = found->frame->rel == SYMBOLICATOR_NONE ||
                   (is_resolved(found) && found->image_addr != 0);
     if (!is_absolute) {
-        pass_given(a, "addr_mode", members[FRAME_ADDR_MODE]);
+        pass_given(answer, "addr_mode", members[FRAME_ADDR_MODE]);
     }
-    json_put_hex(a->w, "instruction_addr",
+    json_put_hex(answer->w, "instruction_addr",
                  is_resolved(found) ? found->address : found->frame->address);
-    pass_given(a, "adjust_instruction_addr", members[FRAME_ADJUST]);
-    pass_hex(a, "function_id", members[FRAME_FUNCTION_ID]);
+    pass_given(answer, "adjust_instruction_addr", members[FRAME_ADJUST]);
+    pass_hex(answer, "function_id", members[FRAME_FUNCTION_ID]);
     if (found->frame->module == SYMBOLICATOR_NONE) {
-        pass_given(a, "package", members[FRAME_PACKAGE]);
+        pass_given(answer, "package", members[FRAME_PACKAGE]);
     } else {
-        write_package(a, found);
+        write_package(answer, found);
     }
-    a->begin_size = a->w->size - a->begin_at;
+    answer->begin_size = answer->w->size - answer->begin_at;
 }
 
-static void write_end(struct native_answer *a,
+static void write_end(struct native_answer *answer,
                       const struct native_found *found)
 {
     uint32_t trust;
 
     trust = found->members[FRAME_TRUST];
-    if (trust != 0 && !json_is(&a->request->json, trust, "none")) {
-        pass_given(a, "trust", trust);
+    if (trust != 0 && !json_is(&answer->request->json, trust, "none")) {
+        pass_given(answer, "trust", trust);
     }
-    json_write_close(a->w, '}');
+    json_write_close(answer->w, '}');
 }
 
 /*
  * Where only one of the names was given, and it is a decorated one, its
  * readable form is the function, and a function that was given the symbol.
  */
-static void write_names_of_request(struct native_answer *a, const uint32_t *m)
+static void write_names_of_request(struct native_answer *answer,
+                                   const uint32_t *m)
 {
     uint32_t name;
     struct symc_string given, readable;
 
     name = m[FRAME_SYMBOL] == 0 ? m[FRAME_FUNCTION] : m[FRAME_SYMBOL];
     if (name != 0 && (m[FRAME_SYMBOL] == 0 || m[FRAME_FUNCTION] == 0)) {
-        given.data = json_text(&a->request->json, name);
-        given.size = a->request->json.values[name].size;
-        if (demangle(&given, SYMC_NONE, a->room, &readable)) {
-            pass_given(a, "symbol", name);
-            pass_hex(a, "sym_addr", m[FRAME_SYM_ADDR]);
-            json_put_string(a->w, "function", readable.data, readable.size);
+        given.data = json_text(&answer->request->json, name);
+        given.size = answer->request->json.values[name].size;
+        if (demangle(&given, SYMC_NONE, answer->room, &readable)) {
+            pass_given(answer, "symbol", name);
+            pass_hex(answer, "sym_addr", m[FRAME_SYM_ADDR]);
+            json_put_string(answer->w, "function", readable.data,
+                            readable.size);
             return;
         }
     }
-    pass_given(a, "symbol", m[FRAME_SYMBOL]);
-    pass_hex(a, "sym_addr", m[FRAME_SYM_ADDR]);
-    pass_given(a, "function", m[FRAME_FUNCTION]);
+    pass_given(answer, "symbol", m[FRAME_SYMBOL]);
+    pass_hex(answer, "sym_addr", m[FRAME_SYM_ADDR]);
+    pass_given(answer, "function", m[FRAME_FUNCTION]);
 }
 
 /* The place of a frame of .NET. */
-static void write_place(struct native_answer *a,
+static void write_place(struct native_answer *answer,
                         const struct ppdbcache_place *place)
 {
     struct symc_string name = source_path_name(&place->file);
 
-    json_put_string(a->w, "filename", name.data, name.size);
-    json_put_string(a->w, "abs_path", place->file.data, place->file.size);
-    json_put_number(a->w, "lineno", place->line);
+    json_put_string(answer->w, "filename", name.data, name.size);
+    json_put_string(answer->w, "abs_path", place->file.data, place->file.size);
+    json_put_number(answer->w, "lineno", place->line);
 }
 
 /* A frame as it was given, but for the place of one of .NET. */
-static void write_given(struct native_answer *a,
+static void write_given(struct native_answer *answer,
                         const struct native_found *found)
 {
     const uint32_t *m;
 
     m = found->members;
-    write_begin(a, found);
+    write_begin(answer, found);
     if (found->status == FRAME_SYMBOLICATED) {
-        json_put_text(a->w, "lang", symc_language_name(found->place.language));
-        write_names_of_request(a, m);
-        write_place(a, &found->place);
+        json_put_text(answer->w, "lang",
+                      symc_language_name(found->place.language));
+        write_names_of_request(answer, m);
+        write_place(answer, &found->place);
     } else {
-        pass_given(a, "lang", m[FRAME_LANG]);
-        write_names_of_request(a, m);
-        pass_given(a, "filename", m[FRAME_FILENAME]);
-        pass_given(a, "abs_path", m[FRAME_ABS_PATH]);
-        pass_given(a, "lineno", m[FRAME_LINENO]);
+        pass_given(answer, "lang", m[FRAME_LANG]);
+        write_names_of_request(answer, m);
+        pass_given(answer, "filename", m[FRAME_FILENAME]);
+        pass_given(answer, "abs_path", m[FRAME_ABS_PATH]);
+        pass_given(answer, "lineno", m[FRAME_LINENO]);
     }
     if (found->status == FRAME_SYMBOLICATED) {
-        frame_source_find(&a->source, sources_of(a, found), found->place.file,
-                          found->place.line);
-        frame_source_follow(&a->source, a->links, found->frame->module,
-                            found->place.line);
+        frame_source_find(&answer->source, sources_of(answer, found),
+                          found->place.file, found->place.line);
+        frame_source_follow(&answer->source, answer->links,
+                            found->frame->module, found->place.line);
     } else {
-        frame_source_find_given(&a->source, sources_of(a, found),
-                                &a->request->json, m);
+        frame_source_find_given(&answer->source, sources_of(answer, found),
+                                &answer->request->json, m);
     }
-    frame_source_write_given(a->w, &a->source, &a->request->json, m);
-    pass_given(a, "in_app", m[FRAME_IN_APP]);
-    pass_given(a, "vars", m[FRAME_VARS]);
-    write_end(a, found);
+    frame_source_write_given(answer->w, &answer->source,
+                             &answer->request->json, m);
+    pass_given(answer, "in_app", m[FRAME_IN_APP]);
+    pass_given(answer, "vars", m[FRAME_VARS]);
+    write_end(answer, found);
 }
 
-static void write_symbol(struct native_answer *a,
+static void write_symbol(struct native_answer *answer,
                          const struct symc_frame *frame, uint64_t sym_addr,
                          bool is_last)
 {
@@ -382,138 +390,141 @@ static void write_symbol(struct native_answer *a,
     struct written_string *fragment;
     struct symc_string readable;
 
-    is_known = written_strings_find(&a->functions, a->chain.reader,
+    is_known = written_strings_find(&answer->functions, answer->chain.reader,
                                     frame->location.function, &fragment);
-    json_write_key(a->w, "symbol");
+    json_write_key(answer->w, "symbol");
     if (is_known) {
-        written_string_again(fragment, 0, a->w);
+        written_string_again(fragment, 0, answer->w);
     } else {
-        written_string_write(fragment, 0, a->w, &frame->function.name);
+        written_string_write(fragment, 0, answer->w, &frame->function.name);
         fragment->at[1] = fragment->at[0];
         fragment->size[1] = fragment->size[0];
     }
     if (is_last) {
-        json_put_hex(a->w, "sym_addr", sym_addr);
+        json_put_hex(answer->w, "sym_addr", sym_addr);
     }
-    json_write_key(a->w, "function");
+    json_write_key(answer->w, "function");
     if (!is_known && demangle(&frame->function.name, frame->function.language,
-                              a->room, &readable)) {
-        written_string_write(fragment, 1, a->w, &readable);
+                              answer->room, &readable)) {
+        written_string_write(fragment, 1, answer->w, &readable);
     } else {
-        written_string_again(fragment, 1, a->w);
+        written_string_again(fragment, 1, answer->w);
     }
 }
 
-static void write_file(struct native_answer *a,
+static void write_file(struct native_answer *answer,
                        const struct native_found *found, uint32_t file)
 {
     struct written_string *fragment;
     struct symc_string name;
     const struct symc_string *path;
 
-    if (written_strings_find(&a->files, found->reader, file, &fragment)) {
-        json_write_key(a->w, "filename");
-        written_string_again(fragment, 0, a->w);
-        json_write_key(a->w, "abs_path");
-        written_string_again(fragment, 1, a->w);
+    if (written_strings_find(&answer->files, found->reader, file, &fragment)) {
+        json_write_key(answer->w, "filename");
+        written_string_again(fragment, 0, answer->w);
+        json_write_key(answer->w, "abs_path");
+        written_string_again(fragment, 1, answer->w);
         return;
     }
-    path = source_path(&a->path, found->reader, file);
+    path = source_path(&answer->path, found->reader, file);
     if (path == NULL) {
-        a->w->has_failed = true;
+        answer->w->has_failed = true;
         return;
     }
     if (path->size == 0) {
         fragment->reader = NULL;
-        pass_given(a, "filename", found->members[FRAME_FILENAME]);
-        pass_given(a, "abs_path", found->members[FRAME_ABS_PATH]);
+        pass_given(answer, "filename", found->members[FRAME_FILENAME]);
+        pass_given(answer, "abs_path", found->members[FRAME_ABS_PATH]);
         return;
     }
     name = source_path_name(path);
-    json_write_key(a->w, "filename");
-    written_string_write(fragment, 0, a->w, &name);
-    json_write_key(a->w, "abs_path");
-    written_string_write(fragment, 1, a->w, path);
+    json_write_key(answer->w, "filename");
+    written_string_write(fragment, 0, answer->w, &name);
+    json_write_key(answer->w, "abs_path");
+    written_string_write(fragment, 1, answer->w, path);
 }
 
 /* The source code at a place of a frame. */
-static void write_source(struct native_answer *a,
+static void write_source(struct native_answer *answer,
                          const struct native_found *found,
                          const struct symc_location *location)
 {
-    const struct sourcecache_reader *sources = sources_of(a, found);
+    const struct sourcecache_reader *sources = sources_of(answer, found);
     const struct symc_string *path;
 
-    if (sources == NULL && (a->links == NULL || a->links->config == NULL ||
-                            a->links->config->ndebuginfod == 0)) {
+    if (sources == NULL &&
+        (answer->links == NULL || answer->links->config == NULL ||
+         answer->links->config->ndebuginfod == 0)) {
         return;
     }
-    path = source_path(&a->path, found->reader, location->file);
+    path = source_path(&answer->path, found->reader, location->file);
     if (path == NULL) {
-        a->w->has_failed = true;
+        answer->w->has_failed = true;
         return;
     }
-    frame_source_find(
-        &a->source, sources,
-        path->size > 0
-            ? *path
-            : schema_text(&a->request->json, found->members[FRAME_ABS_PATH]),
-        location->line);
+    frame_source_find(&answer->source, sources,
+                      path->size > 0
+                          ? *path
+                          : schema_text(&answer->request->json,
+                                        found->members[FRAME_ABS_PATH]),
+                      location->line);
     if (path->size > 0) {
-        frame_source_follow(&a->source, a->links, found->frame->module,
-                            location->line);
-        frame_source_ask(&a->source, a->links, a->request,
+        frame_source_follow(&answer->source, answer->links,
+                            found->frame->module, location->line);
+        frame_source_ask(&answer->source, answer->links, answer->request,
                          found->frame->module, *path, location->line);
     }
-    frame_source_write(a->w, &a->source);
+    frame_source_write(answer->w, &answer->source);
 }
 
 /* The function at a level of the chain, after what all share. */
-static void write_function(struct native_answer *a,
+static void write_function(struct native_answer *answer,
                            const struct native_found *found, size_t level)
 {
     uint32_t language;
     const struct symc_frame *frame;
 
-    frame = &a->chain.frames[level];
+    frame = &answer->chain.frames[level];
     language = frame->function.language;
     if (language != 0 && language != SYMC_NONE) {
-        json_put_text(a->w, "lang", symc_language_name(language));
+        json_put_text(answer->w, "lang", symc_language_name(language));
     }
-    write_symbol(a, frame, found->image_addr + frame->function.entry,
-                 level + 1 == a->chain.count &&
+    write_symbol(answer, frame, found->image_addr + frame->function.entry,
+                 level + 1 == answer->chain.count &&
                      frame->function.entry != SYMC_NONE);
-    write_file(a, found, frame->location.file);
-    json_put_number(a->w, "lineno", frame->location.line);
-    write_source(a, found, &frame->location);
-    write_end(a, found);
+    write_file(answer, found, frame->location.file);
+    json_put_number(answer->w, "lineno", frame->location.line);
+    write_source(answer, found, &frame->location);
+    write_end(answer, found);
 }
 
 /* No more is written, because there is no memory or too much already. */
-static bool is_over(const struct native_answer *a)
+static bool is_over(const struct native_answer *answer)
 {
-    return a->w->has_failed || a->w->size > a->config->limits.answer_size;
+    return answer->w->has_failed ||
+           answer->w->size > answer->config->limits.answer_size;
 }
 
-static void write_frame(struct native_answer *a,
+static void write_frame(struct native_answer *answer,
                         const struct native_found *found)
 {
     size_t i;
 
     if (!is_resolved(found)) {
-        write_given(a, found);
+        write_given(answer, found);
         return;
     }
-    chain_at(found->reader, found->location, &a->chain);
-    for (i = 0; i < a->chain.count && !is_over(a); i++) {
+    chain_at(found->reader, found->location, &answer->chain);
+    for (i = 0; i < answer->chain.count && !is_over(answer); i++) {
         if (i == 0) {
-            write_begin(a, found);
+            write_begin(answer, found);
         } else {
-            json_write_again(a->w, a->begin_at, a->begin_size);
+            json_write_again(answer->w, answer->begin_at, answer->begin_size);
         }
-        write_function(a, found,
-                       a->request->is_caller_first ? a->chain.count - 1 - i
-                                                   : i);
+        write_function(answer, found,
+                       answer->request->is_caller_first
+                           ? answer->chain.count - 1 - i
+                           : i);
     }
 }
 
@@ -525,139 +536,142 @@ static bool is_dropped(const struct native_found *found)
             found->status == FRAME_UNKNOWN_IMAGE);
 }
 
-static bool is_start(struct native_answer *a, const struct native_found *found)
+static bool is_start(struct native_answer *answer,
+                     const struct native_found *found)
 {
     uint32_t function;
     const struct symc_string *name;
 
     if (!is_resolved(found)) {
         function = found->members[FRAME_FUNCTION];
-        return function != 0 && json_is(&a->request->json, function, "_start");
+        return function != 0 &&
+               json_is(&answer->request->json, function, "_start");
     }
-    chain_at(found->reader, found->location, &a->chain);
-    if (a->chain.count == 0) {
+    chain_at(found->reader, found->location, &answer->chain);
+    if (answer->chain.count == 0) {
         return false;
     }
-    name = &a->chain.frames[a->chain.count - 1].function.name;
+    name = &answer->chain.frames[answer->chain.count - 1].function.name;
     return name->size == 6 && memcmp(name->data, "_start", 6) == 0;
 }
 
 /* One frame by its index. */
-static void look_at_frame(const struct native_answer *a,
+static void look_at_frame(const struct native_answer *answer,
                           const struct symbolicator_stack *stack, size_t index,
                           struct native_found *found)
 {
-    resolve_frames(a, stack,
-                   a->request->is_caller_first ? stack->count - 1 - index
-                                               : index,
+    resolve_frames(answer, stack,
+                   answer->request->is_caller_first ? stack->count - 1 - index
+                                                    : index,
                    1, stack->count, found);
 }
 
 /* How many frames of a stack are answered: _start has no caller, so any frame
  * that an unwinder found after it is wrong. */
-static size_t frames_to_write(struct native_answer *a,
+static size_t frames_to_write(struct native_answer *answer,
                               const struct symbolicator_stack *stack)
 {
     size_t i;
     struct native_found found;
 
     i = stack->count;
-    if (i < 2 ||
-        a->request->frames[stack->first + i - 1].module != SYMBOLICATOR_NONE) {
+    if (i < 2 || answer->request->frames[stack->first + i - 1].module !=
+                     SYMBOLICATOR_NONE) {
         return stack->count;
     }
     for (i = stack->count - 1; i-- > 0;) {
-        look_at_frame(a, stack, i, &found);
+        look_at_frame(answer, stack, i, &found);
         if (!is_dropped(&found)) {
-            return is_start(a, &found) ? stack->count - 1 : stack->count;
+            return is_start(answer, &found) ? stack->count - 1 : stack->count;
         }
     }
     return stack->count;
 }
 
 /* Looks some frames up, and then writes them. */
-static void write_block(struct native_answer *a,
+static void write_block(struct native_answer *answer,
                         const struct symbolicator_stack *stack, size_t first,
                         size_t count, size_t all)
 {
     size_t i;
     struct native_found found[BLOCK];
 
-    resolve_frames(a, stack, first, count, all, found);
-    for (i = 0; i < count && !is_over(a); i++) {
+    resolve_frames(answer, stack, first, count, all, found);
+    for (i = 0; i < count && !is_over(answer); i++) {
         if (!is_dropped(&found[i])) {
-            write_frame(a, &found[i]);
+            write_frame(answer, &found[i]);
         }
     }
 }
 
-static void write_frames(struct native_answer *a,
+static void write_frames(struct native_answer *answer,
                          const struct symbolicator_stack *stack)
 {
     size_t i, count;
 
-    count = frames_to_write(a, stack);
-    json_put_open(a->w, "frames", '[');
-    for (i = 0; i < count && !is_over(a); i += BLOCK) {
-        write_block(a, stack, i, count - i < BLOCK ? count - i : BLOCK, count);
+    count = frames_to_write(answer, stack);
+    json_put_open(answer->w, "frames", '[');
+    for (i = 0; i < count && !is_over(answer); i += BLOCK) {
+        write_block(answer, stack, i, count - i < BLOCK ? count - i : BLOCK,
+                    count);
     }
-    json_write_close(a->w, ']');
+    json_write_close(answer->w, ']');
 }
 
-static void write_registers(struct native_answer *a, uint32_t registers)
+static void write_registers(struct native_answer *answer, uint32_t registers)
 {
     uint32_t i;
     uint64_t number;
     const struct json *json;
 
-    json = &a->request->json;
+    json = &answer->request->json;
     if (registers == 0 || json->values[registers].size == 0) {
         return;
     }
-    json_put_open(a->w, "registers", '{');
+    json_put_open(answer->w, "registers", '{');
     for (i = registers + 1; i < json->values[registers].end;
          i = json->values[i + 1].end) {
-        json_write_name(a->w, json_text(json, i), json->values[i].size);
+        json_write_name(answer->w, json_text(json, i), json->values[i].size);
         schema_hex(json, i + 1, &number);
-        json_write_hex(a->w, number);
+        json_write_hex(answer->w, number);
     }
-    json_write_close(a->w, '}');
+    json_write_close(answer->w, '}');
 }
 
-static void write_stack(struct native_answer *a,
+static void write_stack(struct native_answer *answer,
                         const struct symbolicator_stack *stack)
 {
-    json_write_open(a->w, '{');
-    pass_given(a, "thread_id", stack->thread_id);
-    pass_given(a, "thread_name", stack->thread_name);
-    pass_given(a, "is_requesting", stack->is_requesting);
-    write_registers(a, stack->registers);
-    write_frames(a, stack);
-    json_write_close(a->w, '}');
+    json_write_open(answer->w, '{');
+    pass_given(answer, "thread_id", stack->thread_id);
+    pass_given(answer, "thread_name", stack->thread_name);
+    pass_given(answer, "is_requesting", stack->is_requesting);
+    write_registers(answer, stack->registers);
+    write_frames(answer, stack);
+    json_write_close(answer->w, '}');
 }
 
-static void write_all(struct native_answer *a)
+static void write_all(struct native_answer *answer)
 {
     size_t i;
 
-    json_write_open(a->w, '{');
-    json_put_text(a->w, "status", "completed");
-    if (a->request->has_signal) {
-        json_put_number(a->w, "signal", a->request->signal);
+    json_write_open(answer->w, '{');
+    json_put_text(answer->w, "status", "completed");
+    if (answer->request->has_signal) {
+        json_put_number(answer->w, "signal", answer->request->signal);
     }
-    report_head_write(a->w, a->request, a->results);
-    json_put_open(a->w, "stacktraces", '[');
-    for (i = 0; i < a->request->nstacks; i++) {
-        write_stack(a, &a->request->stacks[i]);
+    report_head_write(answer->w, answer->request, answer->results);
+    json_put_open(answer->w, "stacktraces", '[');
+    for (i = 0; i < answer->request->nstacks; i++) {
+        write_stack(answer, &answer->request->stacks[i]);
     }
-    json_write_close(a->w, ']');
-    json_put_open(a->w, "modules", '[');
-    for (i = 0; i < a->request->nmodules; i++) {
-        symbolicator_module_write(a->w, a->config, a->request, i,
-                                  &a->results[i], a->links);
+    json_write_close(answer->w, ']');
+    json_put_open(answer->w, "modules", '[');
+    for (i = 0; i < answer->request->nmodules; i++) {
+        symbolicator_module_write(answer->w, answer->config, answer->request,
+                                  i, &answer->results[i], answer->links);
     }
-    json_write_close(a->w, ']');
-    json_write_close(a->w, '}');
+    json_write_close(answer->w, ']');
+    json_write_close(answer->w, '}');
 }
 
 bool symbolicator_answer(const struct symbolication_config *config,
@@ -666,21 +680,21 @@ bool symbolicator_answer(const struct symbolication_config *config,
                          struct source_links *links, struct json_writer *w)
 {
     static _Thread_local void *kept;
-    struct native_answer *a = thread_keep(&kept, sizeof(*a));
+    struct native_answer *answer = thread_keep(&kept, sizeof(*answer));
 
-    if (a == NULL) {
+    if (answer == NULL) {
         w->has_failed = true;
         return true;
     }
-    written_strings_begin(&a->files, request->nframes);
-    written_strings_begin(&a->functions, request->nframes);
-    written_strings_begin(&a->packages, request->nmodules);
-    a->config = config;
-    a->request = request;
-    a->results = results;
-    a->links = links;
-    a->w = w;
-    write_all(a);
-    source_path_free(&a->path);
+    written_strings_begin(&answer->files, request->nframes);
+    written_strings_begin(&answer->functions, request->nframes);
+    written_strings_begin(&answer->packages, request->nmodules);
+    answer->config = config;
+    answer->request = request;
+    answer->results = results;
+    answer->links = links;
+    answer->w = w;
+    write_all(answer);
+    source_path_free(&answer->path);
     return w->size <= config->limits.answer_size;
 }

@@ -29,17 +29,17 @@ static void symcache_counts(struct output *output,
     kind_print_count(output, r->string_bytes, " bytes of strings\n");
 }
 
-static void print_identity(struct symcache_print *d)
+static void print_identity(struct symcache_print *symcache)
 {
-    kind_print_guid(d->output, d->reader->data + SYMC_AT_GUID);
-    output_text(d->output, d->reader->data[SYMC_AT_KIND] == 0
-                               ? "\n"
-                               : " (PDB 2.0: time stamp)\n");
-    kind_print_number(d->output, "age        ",
-                      symc_load(d->reader->data + SYMC_AT_AGE));
+    kind_print_guid(symcache->output, symcache->reader->data + SYMC_AT_GUID);
+    output_text(symcache->output, symcache->reader->data[SYMC_AT_KIND] == 0
+                                      ? "\n"
+                                      : " (PDB 2.0: time stamp)\n");
+    kind_print_number(symcache->output, "age        ",
+                      symc_load(symcache->reader->data + SYMC_AT_AGE));
 }
 
-static void print_strings(struct symcache_print *d)
+static void print_strings(struct symcache_print *symcache)
 {
     size_t at;
     uint32_t count;
@@ -47,114 +47,119 @@ static void print_strings(struct symcache_print *d)
     struct symc_string string;
     const uint8_t *section;
 
-    section = d->reader->data + d->reader->strings;
+    section = symcache->reader->data + symcache->reader->strings;
     count = 0;
     fault = NULL;
-    for (at = 0; at < d->reader->string_bytes && fault == NULL;) {
-        fault = symc_string_read(section, d->reader->string_bytes, at,
-                                 d->reader->version, &string);
+    for (at = 0; at < symcache->reader->string_bytes && fault == NULL;) {
+        fault = symc_string_read(section, symcache->reader->string_bytes, at,
+                                 symcache->reader->version, &string);
         if (fault == NULL) {
             at =
                 (size_t)((const uint8_t *)string.data - section) + string.size;
             count++;
         }
     }
-    output_text(d->output, "strings    ");
-    output_decimal(d->output, count);
-    output_text(d->output, " in ");
-    output_decimal(d->output, d->reader->string_bytes);
-    output_text(d->output, " bytes\n");
+    output_text(symcache->output, "strings    ");
+    output_decimal(symcache->output, count);
+    output_text(symcache->output, " in ");
+    output_decimal(symcache->output, symcache->reader->string_bytes);
+    output_text(symcache->output, " bytes\n");
     if (fault != NULL) {
-        output_text(d->output, "           then one at ");
-        output_hex(d->output, d->reader->strings + at, 1);
-        output_text(d->output, " that ");
-        output_text(d->output, fault);
-        output_text(d->output, "\n");
+        output_text(symcache->output, "           then one at ");
+        output_hex(symcache->output, symcache->reader->strings + at, 1);
+        output_text(symcache->output, " that ");
+        output_text(symcache->output, fault);
+        output_text(symcache->output, "\n");
     }
 }
 
-static void print_header(struct symcache_print *d)
+static void print_header(struct symcache_print *symcache)
 {
-    const struct symc_reader *r = d->reader;
+    const struct symc_reader *r = symcache->reader;
 
-    kind_print_number(d->output, "version    ", r->version);
-    print_identity(d);
-    output_text(d->output, "arch       ");
-    output_text(d->output, symc_arch_name(symc_load(r->data + SYMC_AT_ARCH)));
-    output_text(d->output, "\n");
-    kind_print_number(d->output, "files      ", r->num_files);
-    kind_print_number(d->output, "functions  ", r->num_functions);
-    kind_print_number(d->output, "locations  ", r->num_locations);
-    kind_print_number(d->output, "ranges     ", r->num_ranges);
-    print_strings(d);
+    kind_print_number(symcache->output, "version    ", r->version);
+    print_identity(symcache);
+    output_text(symcache->output, "arch       ");
+    output_text(symcache->output,
+                symc_arch_name(symc_load(r->data + SYMC_AT_ARCH)));
+    output_text(symcache->output, "\n");
+    kind_print_number(symcache->output, "files      ", r->num_files);
+    kind_print_number(symcache->output, "functions  ", r->num_functions);
+    kind_print_number(symcache->output, "locations  ", r->num_locations);
+    kind_print_number(symcache->output, "ranges     ", r->num_ranges);
+    print_strings(symcache);
     if (r->strings + r->string_bytes < r->size) {
-        output_text(d->output, "behind it  ");
-        output_decimal(d->output, r->size - r->strings - r->string_bytes);
-        output_text(d->output, " bytes\n");
+        output_text(symcache->output, "behind it  ");
+        output_decimal(symcache->output,
+                       r->size - r->strings - r->string_bytes);
+        output_text(symcache->output, " bytes\n");
     }
 }
 
-static void print_field(struct symcache_print *d, const char *what,
+static void print_field(struct symcache_print *symcache, const char *what,
                         const struct symc_string *string)
 {
     if (string->data != NULL) {
-        output_text(d->output, what);
-        output_string(d->output, string);
-        output_text(d->output, "\n");
+        output_text(symcache->output, what);
+        output_string(symcache->output, string);
+        output_text(symcache->output, "\n");
     }
 }
 
-static int print_files(struct symcache_print *d)
+static int print_files(struct symcache_print *symcache)
 {
     uint32_t i;
     struct symc_file_parts parts;
     const struct symc_string *path;
 
-    output_text(d->output, "\nfiles\n");
-    for (i = 0; i < d->reader->num_files; i++) {
-        path = source_path(d->path, d->reader, i);
+    output_text(symcache->output, "\nfiles\n");
+    for (i = 0; i < symcache->reader->num_files; i++) {
+        path = source_path(symcache->path, symcache->reader, i);
         if (path == NULL) {
             return -1;
         }
-        output_text(d->output, "  ");
-        output_string(d->output, path);
-        output_text(d->output, "\n");
-        symc_reader_file(d->reader, i, &parts);
+        output_text(symcache->output, "  ");
+        output_string(symcache->output, path);
+        output_text(symcache->output, "\n");
+        symc_reader_file(symcache->reader, i, &parts);
         if (parts.comp_dir.size > 0) {
-            print_field(d, "    compiled in ", &parts.comp_dir);
+            print_field(symcache, "    compiled in ", &parts.comp_dir);
         }
-        print_field(d, "    source server name      ", &parts.srcsrv_name);
-        print_field(d, "    source server directory ",
+        print_field(symcache, "    source server name      ",
+                    &parts.srcsrv_name);
+        print_field(symcache, "    source server directory ",
                     &parts.srcsrv_directory);
-        print_field(d, "    source server revision  ", &parts.srcsrv_revision);
+        print_field(symcache, "    source server revision  ",
+                    &parts.srcsrv_revision);
     }
     return 0;
 }
 
-static void print_functions(struct symcache_print *d)
+static void print_functions(struct symcache_print *symcache)
 {
     uint32_t i;
     struct symc_function_parts function;
 
-    output_text(d->output, "\nfunctions\n");
-    for (i = 0; i < d->reader->num_functions; i++) {
-        symc_reader_function(d->reader, i, &function);
-        output_text(d->output, "  ");
+    output_text(symcache->output, "\nfunctions\n");
+    for (i = 0; i < symcache->reader->num_functions; i++) {
+        symc_reader_function(symcache->reader, i, &function);
+        output_text(symcache->output, "  ");
         if (function.entry == SYMC_NONE) {
-            output_text(d->output, "inlined   ");
+            output_text(symcache->output, "inlined   ");
         } else {
-            output_hex(d->output, function.entry, 8);
+            output_hex(symcache->output, function.entry, 8);
         }
-        output_text(d->output, " ");
-        output_text(d->output, function.language == SYMC_NONE
-                                   ? "public"
-                                   : symc_language_name(function.language));
-        output_text(d->output, " ");
+        output_text(symcache->output, " ");
+        output_text(symcache->output,
+                    function.language == SYMC_NONE
+                        ? "public"
+                        : symc_language_name(function.language));
+        output_text(symcache->output, " ");
         if (function.name.data == NULL) {
-            output_text(d->output, "?");
+            output_text(symcache->output, "?");
         }
-        output_string(d->output, &function.name);
-        output_text(d->output, "\n");
+        output_string(symcache->output, &function.name);
+        output_text(symcache->output, "\n");
     }
 }
 
@@ -244,22 +249,26 @@ static int print_frames_json(struct output *output, struct symc_frames *frames,
     return 0;
 }
 
-static int print_ranges(struct symcache_print *d)
+static int print_ranges(struct symcache_print *symcache)
 {
     uint32_t i;
     struct symc_frames frames;
 
-    output_text(d->output, "\nranges\n");
-    for (i = 0; i < d->reader->num_ranges && d->output->error == 0; i++) {
-        output_text(d->output, "  ");
-        output_hex(d->output, symc_reader_range(d->reader, i), 8);
-        output_text(d->output, " ");
-        symc_reader_frames(d->reader, symc_reader_range_location(d->reader, i),
+    output_text(symcache->output, "\nranges\n");
+    for (i = 0;
+         i < symcache->reader->num_ranges && symcache->output->error == 0;
+         i++) {
+        output_text(symcache->output, "  ");
+        output_hex(symcache->output, symc_reader_range(symcache->reader, i),
+                   8);
+        output_text(symcache->output, " ");
+        symc_reader_frames(symcache->reader,
+                           symc_reader_range_location(symcache->reader, i),
                            &frames);
         if (frames.next == SYMC_NONE) {
-            output_text(d->output, "-\n");
-        } else if (print_frames(d->output, &frames, d->path, "             ",
-                                MAX_FRAMES) != 0) {
+            output_text(symcache->output, "-\n");
+        } else if (print_frames(symcache->output, &frames, symcache->path,
+                                "             ", MAX_FRAMES) != 0) {
             return -1;
         }
     }
@@ -270,14 +279,14 @@ static int symcache_dump(struct output *output,
                          const union derived_reader *reader)
 {
     static struct source_path path;
-    struct symcache_print d = {&reader->symcache, output, &path};
+    struct symcache_print symcache = {&reader->symcache, output, &path};
 
-    print_header(&d);
-    if (print_files(&d) != 0) {
+    print_header(&symcache);
+    if (print_files(&symcache) != 0) {
         return -1;
     }
-    print_functions(&d);
-    return print_ranges(&d);
+    print_functions(&symcache);
+    return print_ranges(&symcache);
 }
 
 static int symcache_lookup(struct output *output,
