@@ -61,14 +61,34 @@
 #endif
 
 
-/* In Angie from 1.8.0, a connection is not kept by free(), but after it. */
+/*
+ * In Angie from 1.8.0, a connection is taken from those that are kept after
+ * get(), with NGX_OK, and is kept after free().
+ */
 
 #if (angie_version >= 1008000)
+#define ngx_symcache_upstream_peer_connect_anew(pc)                           \
+    ngx_event_connect(pc, (pc)->data)
 #define ngx_symcache_upstream_peer_close(pc, state)                           \
     if ((pc)->close) {                                                        \
         (pc)->close(pc, (pc)->data, state);                                   \
     }
 #else
+static ngx_inline ngx_int_t
+ngx_symcache_upstream_peer_connect_anew(ngx_peer_connection_t *pc)
+{
+    ngx_int_t              rc;
+    ngx_event_get_peer_pt  get;
+
+    get = pc->get;
+    pc->get = ngx_event_get_peer;
+
+    rc = ngx_event_connect_peer(pc);
+
+    pc->get = get;
+
+    return rc;
+}
 #define ngx_symcache_upstream_peer_close(pc, state)
 #endif
 

@@ -191,7 +191,6 @@ ngx_symcache_upstream_conn_peer(ngx_symcache_helper_t *helper)
     ssize_t                 n;
     ngx_int_t               rc;
     ngx_http_upstream_t    *former;
-    ngx_event_get_peer_pt   get;
     ngx_peer_connection_t  *pc;
 
     pc = &helper->upstream.peer;
@@ -202,7 +201,7 @@ ngx_symcache_upstream_conn_peer(ngx_symcache_helper_t *helper)
 
     ngx_symcache_upstream_conn_leave(helper, former);
 
-    if (rc != NGX_DONE || !pc->cached) {
+    if ((rc != NGX_DONE && rc != NGX_OK) || !pc->cached) {
         return rc;
     }
 
@@ -221,14 +220,7 @@ ngx_symcache_upstream_conn_peer(ngx_symcache_helper_t *helper)
 
     pc->cached = 0;
 
-    get = pc->get;
-    pc->get = ngx_event_get_peer;
-
-    rc = ngx_event_connect_peer(pc);
-
-    pc->get = get;
-
-    return rc;
+    return ngx_symcache_upstream_peer_connect_anew(pc);
 }
 
 
