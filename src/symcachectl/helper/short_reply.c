@@ -49,10 +49,10 @@ void short_reply_failure(const struct short_reply *reply, CURLcode code,
                          char *reason, size_t size)
 {
     snprintf(reason, size, "%s",
-             reply->error[0] != '\0'     ? reply->error
-             : code == CURLE_URL_MALFORMAT
+             code == CURLE_URL_MALFORMAT
                  ? "--url is not a valid URL; a blank in one is %20"
-                 : curl_easy_strerror(code));
+             : reply->error[0] != '\0' ? reply->error
+                                       : curl_easy_strerror(code));
 }
 
 /* The likely cause of a status that the web server itself answered. */
