@@ -70,7 +70,7 @@ unshift @{ $odd->{exception}{values}[0]{raw_stacktrace}{frames} },
 my ($first) = $told =~ /(#1.*\n)/;
 my $more = $told =~ s/\Q$first\E/$first . $first =~ s{#1}{#2}r/er;
 $ctl->is($ctl->run_with($json->encode($odd), 'symbolicate', @root, '-'), 0,
-    qr/\A\Q$more\E\n?\z/, qr/^symcachectl: -: images of the event without a valid "image_addr": 5; frames/,
+    qr/\A\Q$more\E\n?\z/, qr/^symcachectl: -: images of the event without a valid "image_addr": 5; no frame is found in them by/,
     'addresses that are none');
 $odd->{exception}{values}[0]{thread_id} = 2**63;
 $ctl->is($ctl->run_with($json->encode($odd), 'symbolicate', @root, '-'), 0,
@@ -121,6 +121,12 @@ $ctl->is($ctl->run('symbolicate', @root, $t->write_file('placeless.json', event(
     debug_meta => { images => [\%placeless] }))), 2, qr/#0   0x402913\n/,
     qr/placeless\.json: images of the event without a valid "image_addr": 1;/,
     'the only image has no address, which is said');
+$ctl->is($ctl->run('symbolicate', @root, $t->write_file('relative.json', event(
+    threads => { values => [{ stacktrace => { frames => [
+        { instruction_addr => '0x2913', addr_mode => 'rel:0' }] } }] }, exception => undef,
+    debug_meta => { images => [\%placeless] }))), 0, qr/#0   0x2913 in \Q$main\E/,
+    qr/"image_addr": 1; no frame is found in them by its address$/,
+    '... and a frame can say which image it is of');
 for ([{ platform => 'python', exception => { values => [{ stacktrace => { frames => [
         { function => 'f', lineno => 1 }] } }] }, threads => undef }, 'no frame of the event has an address'],
      [{ debug_meta => { images => [] } }, 'has no images']) {

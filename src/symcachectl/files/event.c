@@ -300,7 +300,7 @@ static char *make_request(const char *file, const char *text)
     if (placeless > 0) {
         snprintf(reason, sizeof(reason),
                  "images of the event without a valid \"image_addr\": %zu; "
-                 "frames in them have no module", placeless);
+                 "no frame is found in them by its address", placeless);
         (void)command_fail(COMMAND_OK, file, reason);
     }
     if (cJSON_GetArraySize(cjson_get(root, "stacktraces")) == 0) {
