@@ -109,6 +109,10 @@ my $build = $t->write_file('uploads/.builds/p/%/1', "$paths[1]\n");
 like $ctl->run(@forget, 'web@1.0')->{out},
     qr{^kept: a build has it  \Q$paths[1]\E  release web\@1\.0}m, 'forget: a bundle of a build';
 is found(1), 1, '... stays';
+truncate $build, 2 ** 28 or die $!; # too large to be read
+$ctl->is($ctl->run(@forget, 'web@1.0'), 3, qr/\A\z/, qr{\.builds/p/%/1: File too large},
+    'forget: a list of a build that cannot be read');
+is found(1), 1, '... and may have the bundle';
 unlink $build or die;
 my $r = $ctl->run(@forget, 'web@1.0');
 is $r->{code}, 0, 'forget' or diag explain $r;

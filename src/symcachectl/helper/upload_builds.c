@@ -191,6 +191,20 @@ int upload_builds_show(const char *root, const struct build_pattern *pattern,
 
 /* files ----------------------------------------------------------------- */
 
+/* A list that is not there is one that has just been removed.  Returns an exit
+ * code. */
+static int no_list(const char *tree, const struct build_labels *labels)
+{
+    char path[PATH_MAX];
+    int num = errno;
+
+    if (num == ENOENT) {
+        return COMMAND_OK;
+    }
+    build_list_path(path, tree, labels);
+    return command_fail(COMMAND_IO, path, strerror(num));
+}
+
 int upload_builds_files(const char *root, const struct build_pattern *pattern,
                         void (*print)(void *arg, const char *path), void *arg)
 {
@@ -209,10 +223,14 @@ int upload_builds_files(const char *root, const struct build_pattern *pattern,
             return one;
         }
         for (j = 0; j < lists.n; j++) {
-            list = build_pattern_matches(pattern, &lists.builds[j].labels)
-                       ? upload_paths_read_list(&paths, tree,
-                                                &lists.builds[j].labels, &size)
-                       : NULL;
+            if (!build_pattern_matches(pattern, &lists.builds[j].labels)) {
+                continue;
+            }
+            list = upload_paths_read_list(&paths, tree,
+                                          &lists.builds[j].labels, &size);
+            if (list == NULL && no_list(tree, &lists.builds[j].labels) != 0) {
+                code = COMMAND_IO;
+            }
             at = 0;
             while (list != NULL &&
                    (path = build_list_next(list, size, &at)) != NULL) {
@@ -221,7 +239,7 @@ int upload_builds_files(const char *root, const struct build_pattern *pattern,
                     snprintf(full, sizeof(full), "%.2000s/%.2000s", tree,
                              path);
                     print(arg, full);
-                    code = COMMAND_OK;
+                    code = code == COMMAND_IO ? code : COMMAND_OK;
                 }
             }
         }
@@ -264,20 +282,6 @@ static const char *why_kept(const char *root, const char *path,
     return lgetxattr(full, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0 ? "pinned"
            : errno == ENODATA ? NULL
                               : "its attributes cannot be read";
-}
-
-/* A list that is not there is one that has just been removed.  Returns an exit
- * code. */
-static int no_list(const char *tree, const struct build_labels *labels)
-{
-    char path[PATH_MAX];
-    int num = errno;
-
-    if (num == ENOENT) {
-        return COMMAND_OK;
-    }
-    build_list_path(path, tree, labels);
-    return command_fail(COMMAND_IO, path, strerror(num));
 }
 
 /* Takes note of the files of a build that stays.  Returns an exit code. */

@@ -35,6 +35,7 @@
 struct bundle_entry {
     char path[PATH_SIZE];
     bool is_release;
+    bool is_of_build;
     char *name;
     char *dist; /* "": none */
 };
@@ -78,6 +79,7 @@ static void add_entry(struct bundle_entries *entries, const char *tree,
     snprintf(entry->path, sizeof(entry->path), "%s" FOLDER "%s" END, tree,
              sum);
     entry->is_release = is_release;
+    entry->is_of_build = false;
     entry->name = strdup(name);
     entry->dist = strdup(dist);
     if (entry->name == NULL || entry->dist == NULL) {
@@ -290,24 +292,38 @@ static bool is_gone(const char *root, const struct bundle_entry *entry)
 }
 
 struct sought {
-    const char *path;
-    bool found;
+    const struct bundle_entries *entries;
+    size_t root; /* bytes before the path of an entry */
 };
 
-static void compare_path(void *arg, const char *path)
+static void mark_path(void *arg, const char *path)
 {
-    struct sought *sought = arg;
+    const struct sought *sought = arg;
+    const struct bundle_entry *first;
+    size_t n;
 
-    sought->found |= strcmp(sought->path, path) == 0;
+    first = find_entries(sought->entries, path + sought->root, &n);
+    while (n > 0) {
+        sought->entries->all[first - sought->entries->all + --n].is_of_build =
+            true;
+    }
+}
+
+/* Marks the bundles that a build has.  Returns an exit code. */
+static int mark_builds(const char *root, const struct bundle_entries *entries)
+{
+    static const struct build_pattern all;
+    struct sought sought = {entries, strlen(root) + 1};
+    int code = upload_builds_files(root, &all, mark_path, &sought);
+
+    return code == COMMAND_NOT_FOUND ? COMMAND_OK : code;
 }
 
 /* Why a bundle stays which has releases that the pattern matches, or NULL. */
 static const char *why_kept(const char *root, const struct bundle_entry *entry,
                             size_t n, const char *pattern)
 {
-    static const struct build_pattern all;
     char path[PATH_MAX];
-    struct sought sought = {.path = path};
     size_t i;
 
     for (i = 0; i < n; i++) {
@@ -315,13 +331,10 @@ static const char *why_kept(const char *root, const struct bundle_entry *entry,
             return "has another release";
         }
     }
-    snprintf(path, sizeof(path), "%.2000s/%s", root, entry->path);
-    if (upload_builds_files(root, &all, compare_path, &sought) == COMMAND_IO) {
-        return "a list of builds cannot be read";
-    }
-    if (sought.found) {
+    if (entry->is_of_build) {
         return "a build has it";
     }
+    snprintf(path, sizeof(path), "%.2000s/%s", root, entry->path);
     return lgetxattr(path, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0
                ? "pinned"
            : errno == ENODATA || errno == ENOTSUP
@@ -352,6 +365,13 @@ int bundles_forget(const struct settings *settings, const char *root,
     size_t i, n, found = 0;
     int code = bundle_entries_read(root, &entries), one;
 
+    if (code == COMMAND_OK) {
+        code = mark_builds(root, &entries);
+    }
+    if (code != COMMAND_OK) { /* a build could have any of the bundles */
+        bundle_entries_clear(&entries);
+        return code;
+    }
     for (i = 0; i < entries.n; i += n) {
         entry = find_entries(&entries, entries.all[i].path, &n);
         if (!bundle_has_release(&entries, entry->path, pattern) ||
