@@ -372,6 +372,12 @@ out('forget', '--product', 'q', '--build', '[23]', @admin);
 ok !has(61) && !has(62) && !-e "$root/.try/" . path(63), 'several builds';
 is ctl('builds', '--product', 'q')->{code}, 1, 'none is left';
 
+put(61, "?product=q&build=$_") for 1, 1, 2, 3; # twice to one
+like out('forget', '--product', 'q', '--build', '[12]', @admin),
+    qr{\A(?:kept: in other builds  1 file\nremoved  the build  q  -  [12]\n?){2}\z},
+    'forget tells of each build what others have';
+out('forget', '--product', 'q', '--build', 3, @admin);
+
 put(68, $_) for '?product=q&build=4', '';
 were_sent_before();
 is out('forget', '--product', 'q', '--build', 4, @admin),

@@ -367,18 +367,19 @@ static int forget(const struct settings *settings,
     const char *list, *path, *why;
     int code = COMMAND_OK, one;
     char text[PATH_MAX];
-    size_t size, at = 0, shared = 0;
+    struct upload_paths shared = {.n = 0};
+    size_t size, at = 0, n = 0;
 
     list = upload_paths_read_list(handled, tree, labels, &size);
     if (list == NULL) {
         return no_list(tree, labels);
     }
     while ((path = build_list_next(list, size, &at)) != NULL) {
-        if (!upload_paths_add(handled, path)) {
+        if (upload_paths_have(kept, path)) {
+            n += upload_paths_add(&shared, path);
             continue;
         }
-        if (upload_paths_have(kept, path)) {
-            shared++;
+        if (!upload_paths_add(handled, path)) {
             continue;
         }
         snprintf(text, sizeof(text), "%s%.2000s", prefix, path);
@@ -392,7 +393,8 @@ static int forget(const struct settings *settings,
         one = remove(settings, text);
         code = one > code ? one : code;
     }
-    tell_shared(settings, shared);
+    upload_paths_free(&shared);
+    tell_shared(settings, n);
     if (code == COMMAND_OK) {
         code = remove_list(tree, labels, begun);
         if (code == COMMAND_OK) {
