@@ -46,5 +46,9 @@ for my $signal (qw(HUP INT PIPE TERM)) {
     ok !-e $dir, '... with its daemon and its folder';
 }
 
+local $SIG{HUP} = 'IGNORE';
+is `$^X -I$FindBin::Bin/../lib -MTest::Symcache -e 'print \$SIG{HUP}'`, 'IGNORE',
+    'a signal that was ignored before is so still';
+
 $t->finish;
 done_testing;

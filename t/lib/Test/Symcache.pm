@@ -40,9 +40,11 @@ our $patience = 300;
 
 # A signal that ends the test ends it as exit does, so that nothing that it has
 # started lives on, for whose end prove would wait.  A forked child has none of
-# that to do.
+# that to do.  What nohup or a shell has ignored stays so.
 my $main = $$;
-$SIG{$_} = \&end_by_signal for qw(HUP INT PIPE TERM);
+for (grep { ($SIG{$_} // '') ne 'IGNORE' } qw(HUP INT PIPE TERM)) {
+    $SIG{$_} = \&end_by_signal;
+}
 
 sub end_by_signal {
     my ($name) = @_;
