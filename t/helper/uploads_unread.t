@@ -34,6 +34,10 @@ is scalar(() = $t->helper_log =~ /nginx could not write the body/g), 1, '... log
 like $t->read_file('error.log'), qr/No space left on device/, '... with the reason where it says';
 $t->wait_until('nothing is left of them', sub { !glob "$dir/uploads/.spool/*" });
 is $u->request('GET', '/.unread', '')->{status}, 404, 'no page for clients';
+my $other = $t->http("$dir/u.sock", 'GET', '/v1/unread', 'Host: localhost');
+is $other->{status}, 500, 'another failure of nginx';
+like $other->{body}, qr/nginx failed/, '... is called that';
+is failed(), 2, '... and no upload';
 my $sym = "MODULE windows x86_64 $Test::Symcache::key{'crash.pdb'} crash.pdb\n";
 is $u->put($path =~ s/pdb$/sym/r, $sym)->{status}, 201, 'a small one is stored';
 

@@ -526,8 +526,15 @@ static void on_removed(void *arg, int status, const char *text)
 void unread_page(struct evhttp_request *req)
 {
     static struct log_pause pause;
-    unsigned n = log_pause_end(&pause);
+    unsigned n;
 
+    if (request_header(req, UPLOAD_HEADER_BODY) == NULL) {
+        /* error_page is for all that fails in nginx */
+        reply_error(req, 500, "error", "nginx failed; its error log has the "
+                                       "reason");
+        return;
+    }
+    n = log_pause_end(&pause);
     if (n > 0) {
         log_error(0, "upload: nginx could not write the body of one to "
                      "\"uploads.spool\"; its error log has the reason (%u "
