@@ -334,6 +334,9 @@ int sort_command(int argc, char **argv)
     if (bundle_id != NULL && !unified_tree_is_bundle_id(bundle_id)) {
         return command_usage(NAME, "no id of a bundle", bundle_id);
     }
+    if (stat(output, &sort.output) == 0 && !S_ISDIR(sort.output.st_mode)) {
+        return command_fail(COMMAND_IO, output, strerror(ENOTDIR));
+    }
     bar_init(&sort.bar);
     sort.tree = unified_tree_new(output,
                                  best   ? 19
@@ -343,9 +346,6 @@ int sort_command(int argc, char **argv)
                                  bundle_id);
     if (sort.tree == NULL || stat(output, &sort.output) != 0) {
         return command_fail(COMMAND_IO, output, strerror(errno));
-    }
-    if (!S_ISDIR(sort.output.st_mode)) {
-        return command_fail(COMMAND_IO, output, strerror(ENOTDIR));
     }
     if (with_sources) {
         snprintf(sort.folder, sizeof(sort.folder), "/tmp/symcachectl-XXXXXX");
