@@ -27,7 +27,8 @@ is failed(), 0, 'none has failed';
 for my $n (1, 2) {
     my $r = $u->put($path, $pdb);
     is $r->{status}, 500, 'a body for which nginx has no room' or diag $r->{raw};
-    is $r->{json}{detail}, 'the body could not be stored', '... the answer';
+    is $r->{json}{detail}, 'the web server cannot take the file: its error log says why',
+        '... the answer';
     is failed(), $n, '... counted';
 }
 is scalar(() = $t->helper_log =~ /nginx could not write the body/g), 1, '... logged once';

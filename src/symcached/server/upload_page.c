@@ -541,7 +541,8 @@ void unread_page(struct evhttp_request *req)
                      "such uploads since this was last said)", n);
     }
     refusal_count(500);
-    reply_error(req, 500, "upload-failed", "the body could not be stored");
+    reply_error(req, 500, "upload-failed",
+                "the web server cannot take the file: its error log says why");
 }
 
 void discard_page(struct uploads *uploads, const struct config *config,
