@@ -14,11 +14,11 @@ int transcoder_command(int argc, char **argv)
 {
     struct settings settings = {0};
     int is_init = 0;
-    const struct option_spec specs[] = {
-        {"-c", NULL, &settings.config},
-        {"--init", &is_init, NULL}}; /* this is symcached's alone */
+    const struct option_spec specs[] = {{"-c", NULL, &settings.config}};
+    const struct option_spec of_daemon[] = {{"--init", &is_init, NULL},
+                                            {"-c", NULL, &settings.config}};
 
-    argc = options_parse("transcoder", specs, 1, argc, argv);
+    argc = options_parse("transcoder", specs, COUNT(specs), argc, argv);
     if (argc < 0) {
         return COMMAND_USAGE;
     }
@@ -32,6 +32,6 @@ int transcoder_command(int argc, char **argv)
         return command_usage("transcoder", "one NAME",
                              argc > 2 ? argv[2] : NULL);
     }
-    return daemon_exec_command("--transcoders", specs, COUNT(specs), argc - 1,
-                               argv + 1);
+    return daemon_exec_command("--transcoders", of_daemon, COUNT(of_daemon),
+                               argc - 1, argv + 1);
 }
