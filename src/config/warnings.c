@@ -22,15 +22,15 @@
 
 #define WINE_MEMORY (2ull << 30)
 
-struct teller {
+struct warnings_teller {
     warnings_fn tell;
     unsigned n;
 };
 
-static void warn_of(struct teller *t, const char *format, ...)
+static void warn_of(struct warnings_teller *warnings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void warn_of(struct teller *t, const char *format, ...)
+static void warn_of(struct warnings_teller *warnings, const char *format, ...)
 {
     char text[PATH_MAX];
     va_list args;
@@ -38,8 +38,8 @@ static void warn_of(struct teller *t, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    t->tell(text);
-    t->n++;
+    warnings->tell(text);
+    warnings->n++;
 }
 
 /* Looks for the program of a transcoder.  Returns 0, or -1 with one line in
@@ -77,8 +77,8 @@ static bool is_user(const char *name)
 }
 
 /* Warns of what keeps a transcoder of a profile from being run. */
-static void warn_of_profile(struct teller *t, const struct store_config *store,
-                            size_t i)
+static void warn_of_profile(struct warnings_teller *warnings,
+                            const struct store_config *store, size_t i)
 {
     const struct transcoder_config *transcoder = &store->transcoders[i];
     const char *profile = config_profile_name(transcoder->profile);
@@ -86,14 +86,14 @@ static void warn_of_profile(struct teller *t, const struct store_config *store,
 
     if (transcoder->profile != PROFILE_NONE &&
         program_path_find("bwrap", path, error, sizeof(error)) != 0) {
-        warn_of(t,
+        warn_of(warnings,
                 "stores.%s.transcoders[%zu].profile: \"%s\" needs bubblewrap; "
                 "%s; it is not run",
                 store->name, i, profile, error);
     }
     if (transcoder->profile != PROFILE_NONE && transcoder->user != NULL &&
         !is_user(transcoder->user)) {
-        warn_of(t,
+        warn_of(warnings,
                 "stores.%s.transcoders[%zu].user: there is no user \"%s\"; "
                 "symcached as root does not run it",
                 store->name, i, transcoder->user);
@@ -101,7 +101,7 @@ static void warn_of_profile(struct teller *t, const struct store_config *store,
     if (transcoder->profile == PROFILE_WINE &&
         transcoder->memory < WINE_MEMORY) {
         warn_of(
-            t,
+            warnings,
             "stores.%s.transcoders[%zu].memory: Wine takes 1.7 GiB of address "
             "space before the program has any: at least \"2g\"",
             store->name, i);
@@ -135,7 +135,8 @@ static bool takes_any_urls(const struct store_config *store)
     return false;
 }
 
-static void warn_of_store(struct teller *t, const struct store_config *store)
+static void warn_of_store(struct warnings_teller *warnings,
+                          const struct store_config *store)
 {
     const char *reason = config_store_idle(store), *name;
     const struct source_config *source;
@@ -147,8 +148,8 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
     /* without any transcoder the store is there to serve originals */
     if (reason != NULL && !takes_any_urls(store) &&
         (store->nsources == 0 || store->ntranscoders > 0)) {
-        warn_of(t, "store \"%s\" can make nothing: it has %s", store->name,
-                reason);
+        warn_of(warnings, "store \"%s\" can make nothing: it has %s",
+                store->name, reason);
     }
     for (i = 0; i < store->nsources && reason == NULL; i++) {
         source = store->sources[i];
@@ -156,7 +157,7 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
         if ((inputs & FORMATS_ALL) != 0 && !config_store_asks(store, source) &&
             !takes_urls(store, source) && !config_source_is_uploads(source)) {
             config_formats_print(formats, inputs & FORMATS_ALL, "\" or \"");
-            warn_of(t,
+            warn_of(warnings,
                     "store \"%s\" makes nothing of what source \"%s\" has: no "
                     "transcoder of it has \"%s\" in its \"inputs\"",
                     store->name, source->name, formats);
@@ -167,12 +168,12 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
             store->transcoders[i].is_implied) {
             continue;
         }
-        warn_of_profile(t, store, i);
+        warn_of_profile(warnings, store, i);
         name = store->transcoders[i].command[0];
         if (strchr(name, '{') == NULL &&
             look_for_program(name, error, sizeof(error)) != 0) {
             symcache_version_print(version, &store->transcoders[i].version);
-            warn_of(t,
+            warn_of(warnings,
                     "stores.%s.transcoders[%zu].command[0]: %s; version %s is "
                     "not made",
                     store->name, i, error, version);
@@ -192,8 +193,9 @@ static int look_at_folder(const char *path)
     return rc;
 }
 
-static void warn_of_folder(struct teller *t, const struct systemd_unit *unit,
-                           const char *key, const char *listen)
+static void warn_of_folder(struct warnings_teller *warnings,
+                           const struct systemd_unit *unit, const char *key,
+                           const char *listen)
 {
     char folder[PATH_MAX];
 
@@ -203,7 +205,7 @@ static void warn_of_folder(struct teller *t, const struct systemd_unit *unit,
     snprintf(folder, sizeof(folder), "%s", listen + 5);
     *(strrchr(folder, '/') + 1) = '\0';
     if (look_at_folder(folder) != 0 && !systemd_unit_makes(unit, folder)) {
-        warn_of(t,
+        warn_of(warnings,
                 "%s: \"%s\": %s; symcached does not make the folder of its "
                 "socket, and does not start without it%s",
                 key, folder, strerror(errno),
@@ -238,8 +240,9 @@ static bool can_write(const char *path, char *why, size_t size)
 
 /* Warns of a folder that symcached writes to and cannot: by its unit, or where
  * it is not a service by who checks, who is the user that it runs as. */
-static void warn_of_root(struct teller *t, const struct systemd_unit *unit,
-                         const char *key, const char *path)
+static void warn_of_root(struct warnings_teller *warnings,
+                         const struct systemd_unit *unit, const char *key,
+                         const char *path)
 {
     char why[PATH_MAX];
     mode_t mode;
@@ -251,38 +254,42 @@ static void warn_of_root(struct teller *t, const struct systemd_unit *unit,
     }
     if (unit != NULL ? !systemd_unit_can_write(unit, path, why, sizeof(why))
                      : !can_write(path, why, sizeof(why))) {
-        warn_of(t, "%s: \"%s\" cannot be written to: %s", key, path, why);
+        warn_of(warnings, "%s: \"%s\" cannot be written to: %s", key, path,
+                why);
     }
 }
 
-static void warn_of_roots(struct teller *t, const struct systemd_unit *unit,
+static void warn_of_roots(struct warnings_teller *warnings,
+                          const struct systemd_unit *unit,
                           const struct config *config)
 {
     char key[128];
     size_t i;
 
-    warn_of_root(t, unit, "downloads", config->downloads);
-    warn_of_root(t, unit, "uploads.root", config->uploads.root);
-    warn_of_root(t, unit, "symbolication.symbolicator.tenants.root",
+    warn_of_root(warnings, unit, "downloads", config->downloads);
+    warn_of_root(warnings, unit, "uploads.root", config->uploads.root);
+    warn_of_root(warnings, unit, "symbolication.symbolicator.tenants.root",
                  config->symbolication.symbolicator.tenants.root);
     for (i = 0; i < config->nstores; i++) {
         snprintf(key, sizeof(key), "stores.%s.root", config->stores[i].name);
-        warn_of_root(t, unit, key, config->stores[i].root);
+        warn_of_root(warnings, unit, key, config->stores[i].root);
     }
 }
 
-static void warn_of_listen(struct teller *t, const struct config *config)
+static void warn_of_listen(struct warnings_teller *warnings,
+                           const struct config *config)
 {
     if (strncmp(config->listen, "unix:", 5) != 0 &&
         config->listen_token == NULL) {
-        warn_of(t,
+        warn_of(warnings,
                 "listen: over TCP and without \"listen_token\" everybody who "
                 "can connect may ask; only lookups are answered there");
     }
 }
 
 /* Files that nobody can send, or that no store has. */
-static void warn_of_uploads(struct teller *t, const struct config *config)
+static void warn_of_uploads(struct warnings_teller *warnings,
+                            const struct config *config)
 {
     size_t i = 0;
 
@@ -290,8 +297,9 @@ static void warn_of_uploads(struct teller *t, const struct config *config)
         return;
     }
     if (config->uploads.listen == NULL) {
-        warn_of(t, "uploads: without \"listen\" nginx has no socket to send "
-                   "them to");
+        warn_of(warnings,
+                "uploads: without \"listen\" nginx has no socket to send "
+                "them to");
     }
     while (i < config->nstores &&
            !config_store_has_uploads(&config->stores[i], false) &&
@@ -299,12 +307,13 @@ static void warn_of_uploads(struct teller *t, const struct config *config)
         i++;
     }
     if (i == config->nstores) {
-        warn_of(t, "uploads: no store has \"" UPLOADS_SOURCE "\" in its "
-                   "\"sources\", so nothing is made of them");
+        warn_of(warnings,
+                "uploads: no store has \"" UPLOADS_SOURCE "\" in its "
+                "\"sources\", so nothing is made of them");
     }
 }
 
-static void warn_of_source(struct teller *t,
+static void warn_of_source(struct warnings_teller *warnings,
                            const struct source_config *source, bool thorough)
 {
     bool part = source->group != NULL;
@@ -315,19 +324,20 @@ static void warn_of_source(struct teller *t,
     if (thorough && source->path != NULL &&
         !config_source_is_uploads(source) &&
         look_at_folder(source->path) != 0) {
-        warn_of(t, "sources.%s.%s: \"%s\": %s; lookups there fail", name, key,
-                source->path, strerror(errno));
+        warn_of(warnings, "sources.%s.%s: \"%s\": %s; lookups there fail",
+                name, key, source->path, strerror(errno));
     }
     if (source->url != NULL && !source->transport.internal &&
         origin_reserved(source->url)) {
-        warn_of(t,
+        warn_of(warnings,
                 "sources.%s.%s: a private or loopback address is not asked "
                 "without \"internal\": true; lookups there fail",
                 name, key);
     }
 }
 
-static void warn_of_tiers(struct teller *t, const struct config *config)
+static void warn_of_tiers(struct warnings_teller *warnings,
+                          const struct config *config)
 {
     const struct tier_config *tier;
     size_t i;
@@ -335,7 +345,7 @@ static void warn_of_tiers(struct teller *t, const struct config *config)
     for (i = 0; i < config->ntiers; i++) {
         tier = &config->tiers[i];
         if (tier->path != NULL && look_at_folder(tier->path) != 0) {
-            warn_of(t,
+            warn_of(warnings,
                     "tiers.%s.path: \"%s\": %s; symcached does not make it, "
                     "and goes on without the tier",
                     tier->name, tier->path, strerror(errno));
@@ -346,28 +356,29 @@ static void warn_of_tiers(struct teller *t, const struct config *config)
 unsigned warnings_tell(const struct config *config, bool thorough,
                        warnings_fn tell)
 {
-    struct teller t = {.tell = tell};
+    struct warnings_teller warnings = {.tell = tell};
     struct systemd_unit *unit = NULL;
     size_t i;
 
     if (thorough) {
         unit = systemd_unit_read();
-        warn_of_folder(&t, unit, "listen", config->listen);
-        warn_of_folder(&t, unit, "admin_listen", config->admin_listen);
-        warn_of_folder(&t, unit, "uploads.listen", config->uploads.listen);
-        warn_of_roots(&t, unit, config);
+        warn_of_folder(&warnings, unit, "listen", config->listen);
+        warn_of_folder(&warnings, unit, "admin_listen", config->admin_listen);
+        warn_of_folder(&warnings, unit, "uploads.listen",
+                       config->uploads.listen);
+        warn_of_roots(&warnings, unit, config);
         systemd_unit_free(unit);
-        warn_of_tiers(&t, config);
+        warn_of_tiers(&warnings, config);
     }
-    warn_of_listen(&t, config);
-    warn_of_uploads(&t, config);
+    warn_of_listen(&warnings, config);
+    warn_of_uploads(&warnings, config);
     for (i = 0; i < config->nstores; i++) {
-        warn_of_store(&t, &config->stores[i]);
+        warn_of_store(&warnings, &config->stores[i]);
     }
     for (i = 0; i < config->nsources; i++) {
-        warn_of_source(&t, &config->sources[i], thorough);
+        warn_of_source(&warnings, &config->sources[i], thorough);
     }
-    return t.n;
+    return warnings.n;
 }
 
 struct looking {

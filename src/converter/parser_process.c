@@ -75,7 +75,7 @@ static char shrank[4400]; /* the message of the handler below */
 static size_t shrank_size;
 
 /* The input became shorter, or could not be read, while it was mapped. */
-static void on_sigbus(int signo)
+static void parser_on_sigbus(int signo)
 {
     ssize_t rc;
 
@@ -83,7 +83,7 @@ static void on_sigbus(int signo)
     _exit(rc < 0 ? FAILURE_IO : FAILURE_IO);
 }
 
-static void catch_sigbus(const struct conversion *c)
+static void parser_catch_sigbus(const struct conversion *c)
 {
     int n;
     struct sigaction action;
@@ -94,12 +94,12 @@ static void catch_sigbus(const struct conversion *c)
                  c->program, conversion_shown(c));
     shrank_size = (size_t)n < sizeof(shrank) ? (size_t)n : sizeof(shrank);
     memset(&action, 0, sizeof(action));
-    action.sa_handler = on_sigbus;
+    action.sa_handler = parser_on_sigbus;
     sigaction(SIGBUS, &action, NULL);
 }
 
-static int map_file(int fd, const uint8_t **data, size_t *size,
-                    struct failure *failure)
+static int parser_map_file(int fd, const uint8_t **data, size_t *size,
+                           struct failure *failure)
 {
     struct stat st;
 
@@ -124,20 +124,23 @@ static int map_file(int fd, const uint8_t **data, size_t *size,
     return 0;
 }
 
-static int map_input(const struct parser_process_job *job,
-                     struct parser_input *input, struct failure *failure)
+static int parser_map_input(const struct parser_process_job *job,
+                            struct parser_input *input,
+                            struct failure *failure)
 {
-    return map_file(job->input_fd, &input->data, &input->size, failure) != 0 ||
+    return parser_map_file(job->input_fd, &input->data, &input->size,
+                           failure) != 0 ||
                    (job->map_fd >= 0 &&
-                    map_file(job->map_fd, &input->map, &input->map_size,
-                             failure) != 0)
+                    parser_map_file(job->map_fd, &input->map, &input->map_size,
+                                    failure) != 0)
                ? -1
                : 0;
 }
 
 /* Reserves room for the expanded form of a compressed PDB, before the sandbox
  * limits memory.  Only the used part takes memory. */
-static int map_expanded(struct parser_input *input, struct failure *failure)
+static int parser_map_expanded(struct parser_input *input,
+                               struct failure *failure)
 {
     uint64_t room;
     void *p;
@@ -147,7 +150,7 @@ static int map_expanded(struct parser_input *input, struct failure *failure)
     }
     room = msfz_bound(input->data, input->size);
     if (room == 0) {
-        return 0; /* expand_input() says why */
+        return 0; /* parser_expand_input() says why */
     }
     p = mmap(NULL, (size_t)room, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -161,7 +164,8 @@ static int map_expanded(struct parser_input *input, struct failure *failure)
 }
 
 /* Puts an ordinary PDB in the place of a compressed one. */
-static int expand_input(struct parser_input *input, struct failure *failure)
+static int parser_expand_input(struct parser_input *input,
+                               struct failure *failure)
 {
     static const enum failure_code codes[] = {
         [MSFZ_OK] = FAILURE_NONE,         [MSFZ_UNKNOWN] = FAILURE_MSFZ,
@@ -194,7 +198,7 @@ static int expand_input(struct parser_input *input, struct failure *failure)
  * Without it that data is in memory, which is so as well where our caller
  * allows only smaller files.  Returns the size, or 0.
  */
-static size_t map_scratch(const struct parser_input *input)
+static size_t parser_map_scratch(const struct parser_input *input)
 {
     int fd;
     void *p = MAP_FAILED;
@@ -227,7 +231,7 @@ static size_t map_scratch(const struct parser_input *input)
 /* About ten times what the outputs of real files need.  Source files are not
  * packed there, and have a limit of their own.  A JsCache has 28 bytes for each
  * position, for which "C," or "CAAC," is enough in a source map. */
-static uint64_t output_limit(const struct parser_input *input)
+static uint64_t parser_output_limit(const struct parser_input *input)
 {
     return 64 * MIB +
            (sourcebundle_sniff(input->data, input->size) ||
@@ -237,9 +241,9 @@ static uint64_t output_limit(const struct parser_input *input)
            6 * (uint64_t)input->map_size;
 }
 
-static int enter_sandbox(const struct conversion *c,
-                         const struct parser_input *input, size_t scratch,
-                         struct failure *failure)
+static int parser_enter_sandbox(const struct conversion *c,
+                                const struct parser_input *input,
+                                size_t scratch, struct failure *failure)
 {
     size_t size = work_size(input);
     char error[200];
@@ -256,9 +260,10 @@ static int enter_sandbox(const struct conversion *c,
     }
     limits.memory = 512 * MIB + 4 * (uint64_t)size + scratch + input->room +
                     8 * (uint64_t)input->beside;
-    /* write_all() bounds the output */
-    limits.file_size =
-        scratch > output_limit(input) ? scratch : output_limit(input);
+    /* parser_write_all() bounds the output */
+    limits.file_size = scratch > parser_output_limit(input)
+                           ? scratch
+                           : parser_output_limit(input);
     limits.cpu_seconds = sandbox_seconds(size + input->beside);
     memory_limit(limits.memory);
     if (sandbox_enter(&limits, start, error, sizeof(error)) != 0) {
@@ -270,7 +275,7 @@ static int enter_sandbox(const struct conversion *c,
     return 0;
 }
 
-static bool is_bounded_below(uint64_t size)
+static bool parser_is_bounded_below(uint64_t size)
 {
     struct rlimit now;
 
@@ -278,7 +283,7 @@ static bool is_bounded_below(uint64_t size)
            now.rlim_cur != RLIM_INFINITY && now.rlim_cur < size;
 }
 
-static int write_all(void *context, const void *data, size_t size)
+static int parser_write_all(void *context, const void *data, size_t size)
 {
     struct parser_output *output = context;
     ssize_t n;
@@ -305,7 +310,7 @@ static int write_all(void *context, const void *data, size_t size)
 }
 
 /* Sets the failure of a file that does not become what is wanted. */
-static int refuse_kind(symcache_kind_e wanted, struct failure *failure)
+static int parser_refuse_kind(symcache_kind_e wanted, struct failure *failure)
 {
     return failure_set(failure,
                        wanted == SYMCACHE_KIND_SYMCACHE ? FAILURE_PORTABLE
@@ -314,11 +319,11 @@ static int refuse_kind(symcache_kind_e wanted, struct failure *failure)
 }
 
 /* A module has the name of its file. */
-static int write_breakpad(const struct conversion *c,
-                          const struct parser_input *input,
-                          const struct symc_sink *sink,
-                          struct debuginfo_result *result,
-                          struct failure *failure)
+static int parser_write_breakpad(const struct conversion *c,
+                                 const struct parser_input *input,
+                                 const struct symc_sink *sink,
+                                 struct debuginfo_result *result,
+                                 struct failure *failure)
 {
     int rc = sym_output(input->data, input->size, basename(c->input), sink,
                         result, failure);
@@ -328,11 +333,11 @@ static int write_breakpad(const struct conversion *c,
 }
 
 /* Converts to the output that is wanted, if one is. */
-static int convert_input(const struct conversion *c,
-                         struct parser_input *input,
-                         const struct symc_sink *sink,
-                         struct debuginfo_result *result,
-                         struct failure *failure)
+static int parser_convert_input(const struct conversion *c,
+                                struct parser_input *input,
+                                const struct symc_sink *sink,
+                                struct debuginfo_result *result,
+                                struct failure *failure)
 {
     int rc;
     const struct debuginfo_maker *maker;
@@ -341,14 +346,14 @@ static int convert_input(const struct conversion *c,
         return sourcemap_convert(input->data, input->size, input->map,
                                  input->map_size, sink, result, failure);
     }
-    if (expand_input(input, failure) != 0) {
+    if (parser_expand_input(input, failure) != 0) {
         return -1;
     }
     if (slice_choose(&c->choice, &input->data, &input->size, failure) != 0) {
         return -1;
     }
     if (c->has_wanted && c->wanted == SYMCACHE_KIND_BREAKPAD) {
-        return write_breakpad(c, input, sink, result, failure);
+        return parser_write_breakpad(c, input, sink, result, failure);
     }
     if (c->make != NULL) {
         return c->make(input->data, input->size, sink, result, failure);
@@ -356,7 +361,7 @@ static int convert_input(const struct conversion *c,
     maker = input_maker(input->data, input->size,
                         c->has_wanted ? &c->wanted : NULL);
     if (maker == NULL) {
-        return refuse_kind(c->wanted, failure);
+        return parser_refuse_kind(c->wanted, failure);
     }
     rc = maker->read_cfi != NULL
              ? cfi_convert(maker->read_cfi, c->is_text, input->data,
@@ -367,9 +372,9 @@ static int convert_input(const struct conversion *c,
 }
 
 /* Finds what the conversion uses beside the file. */
-static void map_supplement(const struct parser_process_job *job,
-                           struct parser_input *input,
-                           struct supplement *supplement)
+static void parser_map_supplement(const struct parser_process_job *job,
+                                  struct parser_input *input,
+                                  struct supplement *supplement)
 {
     const struct conversion *c = job->conversion;
     size_t i;
@@ -391,7 +396,7 @@ static void map_supplement(const struct parser_process_job *job,
 
 /* Calls may be inlined so deep that a small stack does not do.  Where that
  * cannot be changed, a file whose are crashes the parser. */
-static void want_stack(void)
+static void parser_want_stack(void)
 {
     struct rlimit now;
 
@@ -402,8 +407,8 @@ static void want_stack(void)
 }
 
 /* Runs in the child.  Writes the result to the pipe; returns the exit code. */
-static enum failure_code child_main(const struct parser_process_job *job,
-                                    int pipe_fd)
+static enum failure_code parser_main(const struct parser_process_job *job,
+                                     int pipe_fd)
 {
     struct parser_output output = {job->output_fd, UINT64_MAX, false};
     struct parser_output pipe = {pipe_fd, UINT64_MAX, false};
@@ -417,27 +422,28 @@ static enum failure_code child_main(const struct parser_process_job *job,
     bool failed;
     size_t scratch, n;
 
-    sink.write = write_all;
+    sink.write = parser_write_all;
     sink.context = &output;
     memset(&result, 0, sizeof(result));
     result.has_file_addresses = c->has_file_addresses;
-    catch_sigbus(c);
+    parser_catch_sigbus(c);
     memory_must_suffice(c->program, conversion_shown(c));
-    want_stack();
-    failed = map_input(job, &input, &failure) != 0 ||
-             map_expanded(&input, &failure) != 0;
-    output.left = c->has_sandbox ? output_limit(&input) : UINT64_MAX;
-    output.is_bounded = is_bounded_below(output_limit(&input));
-    scratch = failed ? 0 : map_scratch(&input);
+    parser_want_stack();
+    failed = parser_map_input(job, &input, &failure) != 0 ||
+             parser_map_expanded(&input, &failure) != 0;
+    output.left = c->has_sandbox ? parser_output_limit(&input) : UINT64_MAX;
+    output.is_bounded = parser_is_bounded_below(parser_output_limit(&input));
+    scratch = failed ? 0 : parser_map_scratch(&input);
     if (!failed) {
-        map_supplement(job, &input, &supplement);
+        parser_map_supplement(job, &input, &supplement);
     }
-    failed = failed || enter_sandbox(c, &input, scratch, &failure) != 0;
+    failed = failed || parser_enter_sandbox(c, &input, scratch, &failure) != 0;
     if (!failed) { /* a bad map keeps nothing else from being read */
         transform_take(&supplement, note, sizeof(note));
         supplement_set(&supplement);
     }
-    if (failed || convert_input(c, &input, &sink, &result, &failure) != 0) {
+    if (failed ||
+        parser_convert_input(c, &input, &sink, &result, &failure) != 0) {
         dprintf(STDERR_FILENO, "%s: %s: %s\n", c->program, conversion_shown(c),
                 failure.text);
         return failure.code;
@@ -448,11 +454,11 @@ static enum failure_code child_main(const struct parser_process_job *job,
                  n > 0 ? "; " : "", note);
     }
     transform_note(&supplement, result.note, sizeof(result.note));
-    return write_all(&pipe, &result, sizeof(result)) == 0 ? FAILURE_NONE
-                                                          : FAILURE_IO;
+    return parser_write_all(&pipe, &result, sizeof(result)) == 0 ? FAILURE_NONE
+                                                                 : FAILURE_IO;
 }
 
-static int child_failed(int status, struct failure *failure)
+static int parser_failed(int status, struct failure *failure)
 {
     int signo;
 
@@ -481,8 +487,8 @@ static int child_failed(int status, struct failure *failure)
                        strsignal(signo));
 }
 
-static int wait_child(pid_t pid, const volatile sig_atomic_t *stop,
-                      int *status)
+static int parser_wait(pid_t pid, const volatile sig_atomic_t *stop,
+                       int *status)
 {
     while (waitpid(pid, status, 0) < 0) {
         if (errno != EINTR) {
@@ -524,10 +530,10 @@ int parser_process_run(const struct parser_process_job *job,
         if (job->conversion->check != NULL) {
             close(job->conversion->check->fd); /* the parent's alone */
         }
-        _exit(getppid() == parent ? child_main(job, fds[1]) : FAILURE_IO);
+        _exit(getppid() == parent ? parser_main(job, fds[1]) : FAILURE_IO);
     }
     close(fds[1]);
-    if (pid < 0 || wait_child(pid, stop, &status) != 0) {
+    if (pid < 0 || parser_wait(pid, stop, &status) != 0) {
         close(fds[0]);
         return failure_set(failure, FAILURE_IO, "no process: %s",
                            strerror(errno));
@@ -538,5 +544,5 @@ int parser_process_run(const struct parser_process_job *job,
         status = FAILURE_IO << 8;
     }
     close(fds[0]);
-    return status == 0 ? 0 : child_failed(status, failure);
+    return status == 0 ? 0 : parser_failed(status, failure);
 }

@@ -109,7 +109,7 @@ static const int calls[] = {
 /* Unix sockets and TCP.  Landlock restricts neither datagrams nor MPTCP, which
  * would lead to any other machine, and other families lead to parts of the
  * kernel that nothing here needs. */
-static int allow_sockets(scmp_filter_ctx filter)
+static int sandbox_allow_sockets(scmp_filter_ctx filter)
 {
     static const scmp_datum_t families[] = {AF_INET, AF_INET6};
     static const scmp_datum_t protocols[] = {0, IPPROTO_TCP};
@@ -128,9 +128,9 @@ static int allow_sockets(scmp_filter_ctx filter)
 }
 
 /* Allows calls with some arguments only. */
-static int allow_some(scmp_filter_ctx filter)
+static int sandbox_allow_some(scmp_filter_ctx filter)
 {
-    int rc = allow_sockets(filter);
+    int rc = sandbox_allow_sockets(filter);
 
     if (rc != 0) {
         return rc;
@@ -160,7 +160,7 @@ static int allow_some(scmp_filter_ctx filter)
                          SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
 }
 
-static int filter_calls(void)
+static int sandbox_filter_calls(void)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     size_t i;
@@ -173,7 +173,7 @@ static int filter_calls(void)
         rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
     }
     if (rc == 0) {
-        rc = allow_some(filter);
+        rc = sandbox_allow_some(filter);
     }
     if (rc == 0) {
         rc = seccomp_load(filter);
@@ -182,15 +182,15 @@ static int filter_calls(void)
     return -rc;
 }
 
-struct grants {
+struct sandbox_grants {
     struct landlock_grant list[GRANTS_MAX];
     size_t n;
 };
 
 /* Grants rights to the folder of a file; NULL grants nothing.  Returns 0, or
  * -1 with errno. */
-static int grant_folder(struct grants *grants, const char *file,
-                        uint64_t rights)
+static int sandbox_grant_folder(struct sandbox_grants *grants,
+                                const char *file, uint64_t rights)
 {
     char path[PATH_MAX];
     char *slash;
@@ -215,16 +215,18 @@ static int grant_folder(struct grants *grants, const char *file,
     return 0;
 }
 
-static int restrict_files(const struct daemon_sandbox *allowed)
+static int sandbox_restrict_files(const struct daemon_sandbox *allowed)
 {
-    static struct grants grants;
+    static struct sandbox_grants grants;
     size_t i, own;
     int rc;
 
-    if (grant_folder(&grants, allowed->config, LANDLOCK_READ_FILE) != 0 ||
-        grant_folder(&grants, allowed->log,
-                     LANDLOCK_WRITE_FILE | LANDLOCK_MAKE_REG) != 0 ||
-        grant_folder(&grants, allowed->socket, LANDLOCK_REMOVE_FILE) != 0) {
+    if (sandbox_grant_folder(&grants, allowed->config, LANDLOCK_READ_FILE) !=
+            0 ||
+        sandbox_grant_folder(&grants, allowed->log,
+                             LANDLOCK_WRITE_FILE | LANDLOCK_MAKE_REG) != 0 ||
+        sandbox_grant_folder(&grants, allowed->socket, LANDLOCK_REMOVE_FILE) !=
+            0) {
         return -1;
     }
     own = grants.n;
@@ -262,10 +264,10 @@ int daemon_sandbox_enter(const struct daemon_sandbox *allowed, char *error,
     /* the check for leaks at the end reads /proc and traces the process */
     return 0;
 #endif
-    restricted = restrict_files(allowed);
+    restricted = sandbox_restrict_files(allowed);
     if (restricted < 0) {
         return fail_sandbox(error, size, "landlock", errno);
     }
-    rc = filter_calls();
+    rc = sandbox_filter_calls();
     return rc == 0 ? restricted : fail_sandbox(error, size, "seccomp", rc);
 }

@@ -31,13 +31,13 @@
 #define SPAWNER_MS 30000 /* a start may take ten seconds, and is tried twice */
 
 /* A file that a worker has mapped; its slot is its place in the list. */
-struct held {
+struct pool_held {
     dev_t device;
     ino_t inode;
 };
 
-struct process {
-    LIST_ENTRY(process) entry; /* of those that wait for a body */
+struct pool_process {
+    LIST_ENTRY(pool_process) entry; /* of those that wait for a body */
     struct work_pool *pool;
     struct event *event; /* of its socket */
     int fd;
@@ -47,18 +47,19 @@ struct process {
     unsigned bodies;
     uint64_t idle_since;
     struct work *work; /* that it does, or NULL */
-    struct held *held;
+    struct pool_held *held;
     size_t nheld;
     size_t room;
 };
 
-LIST_HEAD(processes, process);
+LIST_HEAD(processes, pool_process);
 TAILQ_HEAD(works, work);
 
 struct work {
     TAILQ_ENTRY(work) entry; /* of waiting or of ending */
     struct work_pool *pool;
-    struct process *process; /* NULL: it waits for one, or has none any more */
+    struct pool_process
+        *process;        /* NULL: it waits for one, or has none any more */
     struct event *timer; /* its worker is silent, or this is what is told */
     struct running_clock clock;
     uint64_t due; /* by this clock: its worker has been silent for too long */
@@ -133,7 +134,7 @@ static void order_workers(struct work_pool *pool)
 }
 
 /* It is in no list. */
-static void free_process(struct process *process)
+static void free_process(struct pool_process *process)
 {
     const struct spawner_message order = {.order = SPAWNER_KILL,
                                           .pid = process->pid};
@@ -149,7 +150,7 @@ static void free_process(struct process *process)
     free(process);
 }
 
-static void drop_waiting(struct process *process)
+static void drop_waiting(struct pool_process *process)
 {
     unsigned *n = process->is_used ? &process->pool->nidle
                                    : &process->pool->nready;
@@ -160,10 +161,10 @@ static void drop_waiting(struct process *process)
 }
 
 /* The worker of a work has done it, and may do another one. */
-static void release_process(struct process *process)
+static void release_process(struct pool_process *process)
 {
     struct work_pool *pool = process->pool;
-    struct process *last, *next;
+    struct pool_process *last, *next;
 
     process->work = NULL;
     if (process->domain[0] == '\0' || process->bodies >= BODIES_MAX ||
@@ -182,10 +183,10 @@ static void release_process(struct process *process)
     }
 }
 
-static void on_tidy(evutil_socket_t fd, short what, void *arg)
+static void pool_on_tidy(evutil_socket_t fd, short what, void *arg)
 {
     struct work_pool *pool = arg;
-    struct process *process = LIST_FIRST(&pool->idle), *next;
+    struct pool_process *process = LIST_FIRST(&pool->idle), *next;
 
     for (; process != NULL; process = next) {
         next = LIST_NEXT(process, entry);
@@ -198,7 +199,7 @@ static void on_tidy(evutil_socket_t fd, short what, void *arg)
 /* works -------------------------------------------------------------------- */
 
 /* Returns false if its worker has been silent for too long. */
-static bool wait_on(struct work *work)
+static bool pool_wait_on(struct work *work)
 {
     struct timeval wait;
 
@@ -209,14 +210,14 @@ static bool wait_on(struct work *work)
 static void wait_for_worker(struct work *work)
 {
     work->due = running_clock_ms(&work->clock) + work->order.ms;
-    (void)wait_on(work);
+    (void)pool_wait_on(work);
 }
 
 /* Told from the loop, as callers do not expect it from their own call. */
-static void end_dead_work(struct work *work, enum work_news end)
+static void pool_end_dead_work(struct work *work, enum work_news end)
 {
     static const struct timeval now;
-    struct process *process = work->process;
+    struct pool_process *process = work->process;
 
     work->is_dead = true;
     work->end = end;
@@ -239,8 +240,8 @@ static void end_dead_work(struct work *work, enum work_news end)
 }
 
 /* A work has lost its worker: says how, for which body, and what follows. */
-static void lose_worker(struct work *work, enum work_news end,
-                        const char *how)
+static void pool_lose_worker(struct work *work, enum work_news end,
+                             const char *how)
 {
     snprintf(work->loss, sizeof(work->loss), "its worker %s", how);
     log_error(0,
@@ -249,20 +250,20 @@ static void lose_worker(struct work *work, enum work_news end,
               work->domain[0] != '\0' ? " " : "", work->domain,
               end == WORK_DIED ? "the request fails"
                                : "its client is told to try again");
-    end_dead_work(work, end);
+    pool_end_dead_work(work, end);
 }
 
 /* Has the spawner say how it ended. */
 static void await_end(struct work *work)
 {
-    struct process *process = work->process;
+    struct pool_process *process = work->process;
     const struct spawner_message order = {.order = SPAWNER_REAP,
                                           .pid = process->pid};
 
     event_del(process->event);
     if (!work_message_send(work->pool->spawner, &order, sizeof(order), NULL,
                            0)) {
-        lose_worker(work, WORK_DIED, "died, and cannot be asked for");
+        pool_lose_worker(work, WORK_DIED, "died, and cannot be asked for");
         return;
     }
     work->is_ending = true;
@@ -271,7 +272,7 @@ static void await_end(struct work *work)
 }
 
 /* A worker whose end was awaited has this status. */
-static void on_ended(struct work_pool *pool, pid_t pid, int status)
+static void pool_on_ended(struct work_pool *pool, pid_t pid, int status)
 {
     char how[SPAWNER_END_SIZE];
     struct work *work;
@@ -288,7 +289,7 @@ static void on_ended(struct work_pool *pool, pid_t pid, int status)
     }
     work->process->pid = 0;
     is_killed = spawner_print_end(how, status);
-    lose_worker(work, is_killed ? WORK_UNABLE : WORK_DIED, how);
+    pool_lose_worker(work, is_killed ? WORK_UNABLE : WORK_DIED, how);
 }
 
 static void end_late_work(struct work *work)
@@ -296,27 +297,27 @@ static void end_late_work(struct work *work)
     char how[SPAWNER_END_SIZE];
 
     if (work->is_ending) {
-        lose_worker(work, WORK_DIED, "died, and it is not known how");
+        pool_lose_worker(work, WORK_DIED, "died, and it is not known how");
     } else if (!work->is_waiting) {
         snprintf(how, sizeof(how), "was killed: it said nothing for %u ms",
                  work->order.ms);
-        lose_worker(work, WORK_DIED, how);
+        pool_lose_worker(work, WORK_DIED, how);
     } else {
         log_warn(0, "no worker was started within %u ms", work->order.ms);
         if (clock_since(work->pool->heard) > SPAWNER_MS) {
             spawner_lose();
         }
-        end_dead_work(work, WORK_UNABLE);
+        pool_end_dead_work(work, WORK_UNABLE);
     }
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void pool_on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct work *work = arg;
 
     if (work->is_dead) {
         work->told(work->arg, work->end);
-    } else if (!wait_on(work)) {
+    } else if (!pool_wait_on(work)) {
         end_late_work(work);
     }
 }
@@ -354,23 +355,26 @@ static bool is_allowed(const struct work *work, const struct work_head *head,
 }
 
 /* A packet of a worker that has something to do. */
-static void take_packet(struct work *work, const char *packet, size_t size)
+static void pool_take_packet(struct work *work, const char *packet,
+                             size_t size)
 {
     struct work_head head;
 
     memcpy(&head, packet, sizeof(head));
     size -= sizeof(head);
     if (!is_allowed(work, &head, size)) {
-        lose_worker(work, WORK_DIED, "was killed: it said what it may not");
+        pool_lose_worker(work, WORK_DIED,
+                         "was killed: it said what it may not");
         return;
     }
     if (head.message == WORK_CANNOT) {
-        lose_worker(work, WORK_UNABLE,
-                    "has no memory, or cannot lock itself in");
+        pool_lose_worker(work, WORK_UNABLE,
+                         "has no memory, or cannot lock itself in");
         return;
     }
     if (add_text(work, packet + sizeof(head), size) != 0) {
-        lose_worker(work, WORK_UNABLE, "says more than there is memory for");
+        pool_lose_worker(work, WORK_UNABLE,
+                         "says more than there is memory for");
         return;
     }
     work->status = head.detail;
@@ -390,9 +394,9 @@ static void take_packet(struct work *work, const char *packet, size_t size)
     }
 }
 
-static void on_packet(evutil_socket_t fd, short what, void *arg)
+static void pool_on_packet(evutil_socket_t fd, short what, void *arg)
 {
-    struct process *process = arg;
+    struct pool_process *process = arg;
     struct work *work = process->work;
     char *packet = process->pool->packet, how[SPAWNER_END_SIZE];
     ssize_t n = work_message_receive(fd, packet, WORK_MESSAGE_MAX, NULL, NULL);
@@ -408,16 +412,18 @@ static void on_packet(evutil_socket_t fd, short what, void *arg)
         drop_waiting(process); /* it has nothing to say */
     } else if (n == -1) {
         snprintf(how, sizeof(how), "cannot be heard: %s", strerror(errno));
-        lose_worker(work, errno == EMSGSIZE ? WORK_DIED : WORK_UNABLE, how);
+        pool_lose_worker(work, errno == EMSGSIZE ? WORK_DIED : WORK_UNABLE,
+                         how);
     } else if (n < (ssize_t)sizeof(struct work_head)) {
         await_end(work);
     } else {
-        take_packet(work, packet, (size_t)n);
+        pool_take_packet(work, packet, (size_t)n);
     }
 }
 
 /* The body goes along if it has no file and there is room for it. */
-static bool send_begin(struct work *work, const struct process *process)
+static bool pool_send_begin(struct work *work,
+                            const struct pool_process *process)
 {
     struct work_begin *packet = (struct work_begin *)work->pool->packet;
     struct spool *body = work->body;
@@ -442,7 +448,7 @@ static bool send_begin(struct work *work, const struct process *process)
     return work_message_send_pieces(process->fd, pieces, &fd, fd != -1);
 }
 
-static void begin_work(struct work *work, struct process *process)
+static void pool_begin_work(struct work *work, struct pool_process *process)
 {
     process->work = work;
     process->is_used = true;
@@ -451,9 +457,9 @@ static void begin_work(struct work *work, struct process *process)
     work->process = process;
     atomic_fetch_add(&work->pool->counts->bodies, 1);
     wait_for_worker(work);
-    if (!send_begin(work, process)) {
+    if (!pool_send_begin(work, process)) {
         log_warn(errno, "a worker was not sent its body");
-        end_dead_work(work, WORK_UNABLE);
+        pool_end_dead_work(work, WORK_UNABLE);
     }
     spool_unref(work->body);
     work->body = NULL;
@@ -461,9 +467,9 @@ static void begin_work(struct work *work, struct process *process)
 
 /* the spawner -------------------------------------------------------------- */
 
-static void add_process(struct work_pool *pool, int fd, pid_t pid)
+static void pool_add_process(struct work_pool *pool, int fd, pid_t pid)
 {
-    struct process *process = calloc(1, sizeof(*process));
+    struct pool_process *process = calloc(1, sizeof(*process));
     struct work *work = TAILQ_FIRST(&pool->waiting);
 
     if (process == NULL) {
@@ -475,14 +481,14 @@ static void add_process(struct work_pool *pool, int fd, pid_t pid)
     process->pid = pid;
     fcntl(fd, F_SETFL, O_NONBLOCK);
     atomic_fetch_add(&pool->counts->workers, 1);
-    process->event =
-        event_new(pool->base, fd, EV_READ | EV_PERSIST, on_packet, process);
+    process->event = event_new(pool->base, fd, EV_READ | EV_PERSIST,
+                               pool_on_packet, process);
     if (process->event == NULL || event_add(process->event, NULL) != 0) {
         free_process(process);
     } else if (work != NULL) {
         TAILQ_REMOVE(&pool->waiting, work, entry);
         work->is_waiting = false;
-        begin_work(work, process);
+        pool_begin_work(work, process);
     } else {
         LIST_INSERT_HEAD(&pool->ready, process, entry);
         pool->nready++;
@@ -490,16 +496,16 @@ static void add_process(struct work_pool *pool, int fd, pid_t pid)
 }
 
 /* No worker can be started, now or any more. */
-static void fail_waiting(struct work_pool *pool)
+static void pool_fail_waiting(struct work_pool *pool)
 {
     struct work *work;
 
     while ((work = TAILQ_FIRST(&pool->waiting)) != NULL) {
-        end_dead_work(work, WORK_UNABLE);
+        pool_end_dead_work(work, WORK_UNABLE);
     }
 }
 
-static void on_spawned(evutil_socket_t fd, short what, void *arg)
+static void pool_on_spawned(evutil_socket_t fd, short what, void *arg)
 {
     struct work_pool *pool = arg;
     struct work *work;
@@ -516,19 +522,19 @@ static void on_spawned(evutil_socket_t fd, short what, void *arg)
         /* the loop tries again */
         if (!TAILQ_EMPTY(&pool->waiting)) {
             log_warn(errno, "what starts workers cannot be heard");
-            fail_waiting(pool);
+            pool_fail_waiting(pool);
         }
         return;
     }
     pool->heard = clock_ms();
     if (size == sizeof(spawned) && spawned.order == SPAWNER_REAP) {
-        on_ended(pool, spawned.pid, spawned.status);
+        pool_on_ended(pool, spawned.pid, spawned.status);
         return;
     }
     pool->ordered -= pool->ordered > 0;
     if (size == sizeof(spawned) && n == 1) {
         atomic_fetch_add(&pool->counts->started, 1);
-        add_process(pool, socket, spawned.pid);
+        pool_add_process(pool, socket, spawned.pid);
         return;
     }
     if (size != sizeof(spawned)) {
@@ -536,12 +542,13 @@ static void on_spawned(evutil_socket_t fd, short what, void *arg)
         event_del(pool->spawned);
         pool->ordered = 0;
         while ((work = TAILQ_FIRST(&pool->ending)) != NULL) {
-            lose_worker(work, WORK_UNABLE, "died with what starts workers");
+            pool_lose_worker(work, WORK_UNABLE,
+                             "died with what starts workers");
         }
     } else if (!TAILQ_EMPTY(&pool->waiting)) {
         spawner_log_error(spawned.error); /* else nothing is lost */
     }
-    fail_waiting(pool);
+    pool_fail_waiting(pool);
 }
 
 /* the pool ----------------------------------------------------------------- */
@@ -564,8 +571,8 @@ struct work_pool *work_pool_new(struct event_base *base, int spawner,
     TAILQ_INIT(&pool->ending);
     fcntl(spawner, F_SETFL, O_NONBLOCK);
     pool->spawned =
-        event_new(base, spawner, EV_READ | EV_PERSIST, on_spawned, pool);
-    pool->tidy = event_new(base, -1, EV_PERSIST, on_tidy, pool);
+        event_new(base, spawner, EV_READ | EV_PERSIST, pool_on_spawned, pool);
+    pool->tidy = event_new(base, -1, EV_PERSIST, pool_on_tidy, pool);
     if (pool->spawned == NULL || pool->tidy == NULL ||
         event_add(pool->spawned, NULL) != 0 ||
         event_add(pool->tidy, &often) != 0) {
@@ -577,7 +584,7 @@ struct work_pool *work_pool_new(struct event_base *base, int spawner,
 
 void work_pool_free(struct work_pool *pool)
 {
-    struct process *process;
+    struct pool_process *process;
 
     if (pool == NULL) {
         return;
@@ -593,10 +600,10 @@ void work_pool_free(struct work_pool *pool)
 
 /* A worker for a work: one of its domain, or one that is ready.  NULL: one has
  * to be started. */
-static struct process *find_process(struct work_pool *pool,
-                                    const struct work *work)
+static struct pool_process *find_process(struct work_pool *pool,
+                                         const struct work *work)
 {
-    struct process *process = LIST_FIRST(&pool->idle);
+    struct pool_process *process = LIST_FIRST(&pool->idle);
 
     while (process != NULL && (work->domain[0] == '\0' ||
                                strcmp(process->domain, work->domain) != 0)) {
@@ -617,7 +624,7 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
                         work_fn told, void *arg)
 {
     struct work *work = calloc(1, sizeof(*work));
-    struct process *process;
+    struct pool_process *process;
 
     if (work == NULL) {
         return NULL;
@@ -626,7 +633,7 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
     work->order = *order;
     work->told = told;
     work->arg = arg;
-    work->timer = evtimer_new(pool->base, on_timer, work);
+    work->timer = evtimer_new(pool->base, pool_on_timer, work);
     work->body = spool_ref(order->body);
     work->body_size = order->body->size;
     work->order_text = order->text != NULL ? strdup(order->text) : NULL;
@@ -643,7 +650,7 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
     }
     process = find_process(pool, work);
     if (process != NULL) {
-        begin_work(work, process);
+        pool_begin_work(work, process);
     } else {
         work->is_waiting = true;
         TAILQ_INSERT_TAIL(&pool->waiting, work, entry);
@@ -651,7 +658,7 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
     }
     order_workers(pool);
     if (pool->ordered == 0) {
-        fail_waiting(pool);
+        pool_fail_waiting(pool);
     }
     return work;
 }
@@ -700,7 +707,7 @@ void work_free(struct work *work)
 /* files -------------------------------------------------------------------- */
 
 /* A packet that fills. */
-struct sending {
+struct pool_sending {
     struct work *work;
     size_t nfiles;
     size_t nfds;
@@ -710,7 +717,7 @@ struct sending {
 #define FILES_MAX                                                          \
     ((WORK_MESSAGE_MAX - sizeof(struct work_head)) / sizeof(struct work_file))
 
-static bool send_files(struct sending *sending, bool is_last)
+static bool pool_send_files(struct pool_sending *sending, bool is_last)
 {
     struct work_head *head = (struct work_head *)sending->work->pool->packet;
     bool is_sent;
@@ -729,7 +736,7 @@ static bool send_files(struct sending *sending, bool is_last)
 
 /* The slot of a file, which is new when it is the next one; or WORK_NO_SLOT
  * without memory. */
-static uint32_t slot_of(struct process *process,
+static uint32_t slot_of(struct pool_process *process,
                         const struct work_input_file *input)
 {
     size_t i;
@@ -747,12 +754,12 @@ static uint32_t slot_of(struct process *process,
 }
 
 /* Returns false if a packet could not be sent, or a file not be opened. */
-static bool add_file(struct sending *sending,
+static bool add_file(struct pool_sending *sending,
                      const struct work_input_file *input,
                      int (*open)(void *arg, size_t input), void *arg,
                      size_t index)
 {
-    struct process *process = sending->work->process;
+    struct pool_process *process = sending->work->process;
     struct work_file *files =
         (struct work_file *)(sending->work->pool->packet +
                              sizeof(struct work_head));
@@ -773,7 +780,7 @@ static bool add_file(struct sending *sending,
         fd = open(arg, index);
         if (fd >= 0) {
             process->held[process->nheld++] =
-                (struct held){input->device, input->inode};
+                (struct pool_held){input->device, input->inode};
             sending->fds[sending->nfds++] = fd;
             atomic_fetch_add(&process->pool->counts->given, 1);
             file.is_new = 1;
@@ -785,14 +792,14 @@ static bool add_file(struct sending *sending,
     }
     files[sending->nfiles++] = file;
     return (sending->nfiles < FILES_MAX && sending->nfds < WORK_FILES_MAX) ||
-           send_files(sending, false);
+           pool_send_files(sending, false);
 }
 
 void work_send_files(struct work *work,
                      const struct work_input_file *input_files, size_t n,
                      int (*open)(void *arg, size_t input), void *arg)
 {
-    struct sending sending = {.work = work};
+    struct pool_sending sending = {.work = work};
     size_t i;
 
     if (work->is_dead || work->is_ending) {
@@ -805,19 +812,19 @@ void work_send_files(struct work *work,
             break;
         }
     }
-    if (i == n && send_files(&sending, true)) {
+    if (i == n && pool_send_files(&sending, true)) {
         return;
     }
     log_warn(errno, "a worker was not sent its files");
     while (sending.nfds > 0) {
         close(sending.fds[--sending.nfds]);
     }
-    end_dead_work(work, WORK_UNABLE);
+    pool_end_dead_work(work, WORK_UNABLE);
 }
 
 void work_give_up(struct work *work)
 {
     if (!work->is_dead) {
-        end_dead_work(work, WORK_UNABLE);
+        pool_end_dead_work(work, WORK_UNABLE);
     }
 }

@@ -47,7 +47,7 @@ static struct {
 } first = {.socket = -1};
 
 /* Opens the program of a name or path.  Returns -1 with errno. */
-static int open_program(const char *name)
+static int spawner_open_program(const char *name)
 {
     static const char *const places[] = {"", LIBEXEC};
     char path[PATH_MAX], place[PATH_MAX];
@@ -145,8 +145,8 @@ static pid_t copy_first(int socket, int *error)
 }
 
 /* One that has died, or hangs, is started anew. */
-static pid_t start_process(int program, char *const argv[], int socket,
-                           int *error)
+static pid_t spawner_start_process(int program, char *const argv[], int socket,
+                                   int *error)
 {
     unsigned tries;
     pid_t pid = 0;
@@ -164,8 +164,8 @@ static pid_t start_process(int program, char *const argv[], int socket,
 }
 
 /* Returns the daemon's end of a new worker's socket, or -1. */
-static int start_worker(int program, char *const argv[], size_t channel,
-                        struct spawner_message *answer)
+static int spawner_start_worker(int program, char *const argv[],
+                                size_t channel, struct spawner_message *answer)
 {
     struct offspring *child = calloc(1, sizeof(*child));
     int fds[2];
@@ -175,7 +175,7 @@ static int start_worker(int program, char *const argv[], size_t channel,
         free(child);
         return -1;
     }
-    answer->pid = start_process(program, argv, fds[1], &answer->error);
+    answer->pid = spawner_start_process(program, argv, fds[1], &answer->error);
     close(fds[1]);
     if (answer->pid == 0) {
         free(child);
@@ -190,7 +190,7 @@ static int start_worker(int program, char *const argv[], size_t channel,
 }
 
 /* Forgets a worker that has ended, and that the daemon wants no more of. */
-static void settle(struct offspring **at, const int *sockets)
+static void spawner_settle(struct offspring **at, const int *sockets)
 {
     struct offspring *child = *at;
     const struct spawner_message answer = {.order = SPAWNER_REAP,
@@ -208,7 +208,7 @@ static void settle(struct offspring **at, const int *sockets)
     free(child);
 }
 
-static void reap_workers(const int *sockets)
+static void spawner_reap_workers(const int *sockets)
 {
     struct offspring **at, *child;
     int status;
@@ -222,7 +222,7 @@ static void reap_workers(const int *sockets)
         if (child != NULL) {
             child->has_ended = true;
             child->status = status;
-            settle(at, sockets);
+            spawner_settle(at, sockets);
         } else if (pid == first.pid) {
             first.pid = 0;
             end_first();
@@ -230,8 +230,8 @@ static void reap_workers(const int *sockets)
     }
 }
 
-static void kill_worker(const int *sockets, size_t channel,
-                        const struct spawner_message *order)
+static void spawner_kill_worker(const int *sockets, size_t channel,
+                                const struct spawner_message *order)
 {
     struct offspring **at, *child;
 
@@ -246,34 +246,35 @@ static void kill_worker(const int *sockets, size_t channel,
             kill(child->pid, SIGKILL);
         }
         child->order = order->order;
-        settle(at, sockets);
+        spawner_settle(at, sockets);
     }
 }
 
-static void obey_order(int program, char *const argv[], const int *sockets,
-                       size_t channel, const struct spawner_message *order)
+static void spawner_obey_order(int program, char *const argv[],
+                               const int *sockets, size_t channel,
+                               const struct spawner_message *order)
 {
     struct spawner_message answer = {.order = order->order};
     int fd, socket = sockets[channel];
 
     if (order->order != SPAWNER_START) {
-        kill_worker(sockets, channel, order);
+        spawner_kill_worker(sockets, channel, order);
         return;
     }
-    fd = start_worker(program, argv, channel, &answer);
+    fd = spawner_start_worker(program, argv, channel, &answer);
     if (!work_message_send(socket, &answer, sizeof(answer), &fd, fd >= 0) &&
         fd >= 0) {
         /* without the socket, with which the worker ends: less to allocate */
-        kill_worker(sockets, channel,
-                    &(struct spawner_message){.order = SPAWNER_KILL,
-                                              .pid = answer.pid});
+        spawner_kill_worker(sockets, channel,
+                            &(struct spawner_message){.order = SPAWNER_KILL,
+                                                      .pid = answer.pid});
         answer.pid = 0;
         work_message_send(socket, &answer, sizeof(answer), NULL, 0);
     }
     fd_close(fd);
 }
 
-static void on_child(int signo)
+static void spawner_on_child(int signo)
 {
     /* it only ends a wait */
 }
@@ -294,7 +295,7 @@ static void serve_orders(int program, char *const argv[], const int *sockets,
     }
     while (open > 0) {
         (void)ppoll(events, n, NULL, &nothing);
-        reap_workers(sockets);
+        spawner_reap_workers(sockets);
         for (i = 0; i < n; i++) {
             if (events[i].revents == 0) {
                 continue;
@@ -302,7 +303,7 @@ static void serve_orders(int program, char *const argv[], const int *sockets,
             events[i].revents = 0;
             got = recv(sockets[i], &order, sizeof(order), MSG_DONTWAIT);
             if (got == sizeof(order)) {
-                obey_order(program, argv, sockets, i, &order);
+                spawner_obey_order(program, argv, sockets, i, &order);
             } else if (got >= 0 || (errno != EAGAIN && errno != EINTR)) {
                 events[i].fd = -1;
                 open--;
@@ -315,7 +316,7 @@ static void become_spawner(int program, char *const argv[], int sockets[][2],
                            size_t n, pid_t daemon)
 {
     static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGPIPE};
-    struct sigaction action = {.sa_handler = on_child};
+    struct sigaction action = {.sa_handler = spawner_on_child};
     sigset_t child;
     int ours[SPAWNER_CHANNELS_MAX];
     size_t i;
@@ -343,7 +344,7 @@ static void become_spawner(int program, char *const argv[], int sockets[][2],
     _exit(0);
 }
 
-static void close_all(int sockets[][2], size_t n, int which)
+static void spawner_close_all(int sockets[][2], size_t n, int which)
 {
     while (n > 0) {
         close(sockets[--n][which]);
@@ -357,7 +358,7 @@ int spawner_start(char *const argv[], int *sockets, size_t n, char *error,
     pid_t pid, daemon = getpid();
     size_t i;
 
-    program = open_program(argv[0]);
+    program = spawner_open_program(argv[0]);
     if (program < 0) {
         if (!has_proc()) {
             snprintf(error, size, "%s cannot be found: " NO_PROC, argv[0]);
@@ -382,9 +383,9 @@ int spawner_start(char *const argv[], int *sockets, size_t n, char *error,
         snprintf(error, size, "no process for workers: %s", strerror(errno));
     }
     close(program);
-    close_all(pairs, i, 1);
+    spawner_close_all(pairs, i, 1);
     if (pid < 0) {
-        close_all(pairs, i, 0);
+        spawner_close_all(pairs, i, 0);
         return -1;
     }
     for (i = 0; i < n; i++) {

@@ -25,7 +25,7 @@
 /* Returns a descriptor of a file with these bytes, or -1.  The bytes are those
  * of many variables, and of what is between them, which write() itself refuses
  * to read in a build with AddressSanitizer. */
-static int copy_to_file(const void *data, size_t size)
+static int worker_copy_to_file(const void *data, size_t size)
 {
     int fd = memfd_create("relocated", MFD_CLOEXEC);
 
@@ -38,7 +38,7 @@ static int copy_to_file(const void *data, size_t size)
 
 /* A part of the image that only the start has written (PT_GNU_RELRO).  Its
  * first and last page are found as the C library finds them to protect it. */
-static void share(uintptr_t start, size_t size)
+static void worker_share(uintptr_t start, size_t size)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t end = (start + size) & ~(page - 1);
@@ -46,7 +46,7 @@ static void share(uintptr_t start, size_t size)
 
     start &= ~(page - 1);
     if (end <= start ||
-        (fd = copy_to_file((const void *)start, end - start)) < 0) {
+        (fd = worker_copy_to_file((const void *)start, end - start)) < 0) {
         return;
     }
     if (mmap((void *)start, end - start, PROT_READ, MAP_PRIVATE | MAP_FIXED,
@@ -56,7 +56,8 @@ static void share(uintptr_t start, size_t size)
     close(fd);
 }
 
-static int share_image(struct dl_phdr_info *image, size_t size, void *arg)
+static int worker_share_image(struct dl_phdr_info *image, size_t size,
+                              void *arg)
 {
     const ElfW(Phdr) * part;
     size_t i;
@@ -64,7 +65,7 @@ static int share_image(struct dl_phdr_info *image, size_t size, void *arg)
     for (i = 0; i < image->dlpi_phnum; i++) {
         part = &image->dlpi_phdr[i];
         if (part->p_type == PT_GNU_RELRO) {
-            share(image->dlpi_addr + part->p_vaddr, part->p_memsz);
+            worker_share(image->dlpi_addr + part->p_vaddr, part->p_memsz);
         }
     }
     return 0;
@@ -76,9 +77,9 @@ static int share_image(struct dl_phdr_info *image, size_t size, void *arg)
  * reads.  For a process with one thread, which must not load libraries
  * afterwards.  Pages stay as they are where there is no memory for it.
  */
-static void share_relocations(void)
+static void worker_share_relocations(void)
 {
-    dl_iterate_phdr(share_image, NULL);
+    dl_iterate_phdr(worker_share_image, NULL);
 }
 
 /* Memory that stays with a worker between bodies: giving it back and taking it
@@ -87,7 +88,7 @@ static void share_relocations(void)
 
 #define TEXT_ROOM (WORK_MESSAGE_MAX - sizeof(struct work_head))
 
-struct mapping {
+struct worker_mapping {
     const uint8_t *data;
     size_t size;
 };
@@ -100,12 +101,12 @@ struct work_service {
     } packet;
     char begin[WORK_MESSAGE_MAX]; /* the order, and a small body */
     char input[WORK_MESSAGE_MAX];
-    struct mapping slots[WORK_SLOTS];
+    struct worker_mapping slots[WORK_SLOTS];
 };
 
 static struct work_service only;
 
-static _Noreturn void give_up(void)
+static _Noreturn void worker_give_up(void)
 {
     _exit(1);
 }
@@ -121,8 +122,8 @@ _Noreturn void work_cannot(void)
 }
 
 /* The size of the packet; the process ends with the daemon's interest. */
-static size_t receive_packet(char packet[WORK_MESSAGE_MAX], int *fds,
-                             size_t *nfds)
+static size_t worker_receive_packet(char packet[WORK_MESSAGE_MAX], int *fds,
+                                    size_t *nfds)
 {
     ssize_t n =
         work_message_receive(WORK_SOCKET, packet, WORK_MESSAGE_MAX, fds, nfds);
@@ -134,13 +135,13 @@ static size_t receive_packet(char packet[WORK_MESSAGE_MAX], int *fds,
         work_cannot();
     }
     if (n < (ssize_t)sizeof(struct work_head)) {
-        give_up();
+        worker_give_up();
     }
     return (size_t)n;
 }
 
-static void send_packet(struct work_service *service,
-                        enum work_message message, uint32_t detail)
+static void worker_send_packet(struct work_service *service,
+                               enum work_message message, uint32_t detail)
 {
     const void *packet = &service->packet;
 
@@ -152,10 +153,10 @@ static void send_packet(struct work_service *service,
     service->size = 0;
 }
 
-static struct mapping map_body(int fd)
+static struct worker_mapping worker_map_body(int fd)
 {
     off_t size = lseek(fd, 0, SEEK_END);
-    struct mapping mapping = {NULL, 0};
+    struct worker_mapping mapping = {NULL, 0};
     void *data;
 
     if (size > 0) {
@@ -163,7 +164,7 @@ static struct mapping map_body(int fd)
         if (data == MAP_FAILED) {
             work_cannot();
         }
-        mapping = (struct mapping){data, (size_t)size};
+        mapping = (struct worker_mapping){data, (size_t)size};
     }
     close(fd);
     return mapping;
@@ -181,7 +182,7 @@ void work_say(struct work_service *service, const void *text, size_t size)
         service->size += n;
         text = (const char *)text + n;
         if (service->size == TEXT_ROOM) {
-            send_packet(service, WORK_TEXT, 0);
+            worker_send_packet(service, WORK_TEXT, 0);
         }
     }
 }
@@ -193,17 +194,18 @@ void work_ask(struct work_service *service,
 {
     const struct work_head *head = (const struct work_head *)service->input;
     const struct work_file *files = (const struct work_file *)(head + 1);
-    const struct mapping none = {NULL, 0}, *mapping;
+    const struct worker_mapping none = {NULL, 0}, *mapping;
     int fds[WORK_FILES_MAX];
     size_t i, n, nfds, next;
 
-    send_packet(service, WORK_ASKS, 0);
+    worker_send_packet(service, WORK_ASKS, 0);
     do {
         nfds = WORK_FILES_MAX;
-        n = (receive_packet(service->input, fds, &nfds) - sizeof(*head)) /
+        n = (worker_receive_packet(service->input, fds, &nfds) -
+             sizeof(*head)) /
             sizeof(*files);
         if (head->message != WORK_HAVE) {
-            give_up();
+            worker_give_up();
         }
         for (i = next = 0; i < n; i++) {
             mapping = &none;
@@ -212,7 +214,8 @@ void work_ask(struct work_service *service,
                     if (next == nfds) {
                         work_cannot(); /* the kernel had none left for us */
                     }
-                    service->slots[files[i].slot] = map_body(fds[next++]);
+                    service->slots[files[i].slot] =
+                        worker_map_body(fds[next++]);
                 }
                 mapping = &service->slots[files[i].slot];
             }
@@ -223,21 +226,21 @@ void work_ask(struct work_service *service,
 
 void work_done(struct work_service *service)
 {
-    send_packet(service, WORK_DONE, 0);
+    worker_send_packet(service, WORK_DONE, 0);
 }
 
 void work_refuse(struct work_service *service, uint32_t status)
 {
-    send_packet(service, WORK_REFUSES, status);
+    worker_send_packet(service, WORK_REFUSES, status);
 }
 
 /* Serves the body that a packet of this size begins; the text in it has a NUL
  * after it. */
-static void read_body(struct work_service *service,
-                      const struct work_kind *kind, size_t size, int fd)
+static void worker_read_body(struct work_service *service,
+                             const struct work_kind *kind, size_t size, int fd)
 {
     struct work_begin begin;
-    struct mapping mapping = {NULL, 0};
+    struct worker_mapping mapping = {NULL, 0};
     struct work_body body = {.service = service};
     char *text;
 
@@ -245,12 +248,12 @@ static void read_body(struct work_service *service,
     size -= sizeof(begin);
     if (begin.text > size ||
         (text = strndup(service->begin + sizeof(begin), begin.text)) == NULL) {
-        give_up();
+        worker_give_up();
     }
     body.text = text;
     body.limit = begin.limit;
     if (fd != -1) {
-        mapping = map_body(fd);
+        mapping = worker_map_body(fd);
         body.data = mapping.data;
         body.size = mapping.size;
     } else {
@@ -271,7 +274,7 @@ static void read_body(struct work_service *service,
 
 /* Makes a copy of this process, a child of the same parent.  Returns as
  * fork(). */
-static pid_t copy_process(void)
+static pid_t worker_copy_process(void)
 {
     return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL,
                           NULL);
@@ -288,7 +291,7 @@ void work_fork(void)
     mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
     mallopt(M_TOP_PAD, HEAP_KEPT / 8);
 #ifndef __SANITIZE_ADDRESS__ /* it forbids to read between variables */
-    share_relocations();
+    worker_share_relocations();
 #endif
     for (;;) {
         n = 1;
@@ -298,20 +301,20 @@ void work_fork(void)
             exit(0);
         }
         if (got != sizeof(order) || n != 1) {
-            give_up();
+            worker_give_up();
         }
-        order.pid = copy_process();
+        order.pid = worker_copy_process();
         if (order.pid == 0) {
             break;
         }
         close(fd);
         if (write(WORK_SOCKET, &order, sizeof(order)) != sizeof(order)) {
-            give_up();
+            worker_give_up();
         }
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != spawner || dup2(fd, WORK_SOCKET) < 0) {
-        give_up();
+        worker_give_up();
     }
     close(fd);
 }
@@ -325,13 +328,13 @@ void work_serve(const struct work_kind *kinds, size_t n)
 
     for (;;) {
         nfds = 1;
-        size = receive_packet(service->begin, &fd, &nfds);
+        size = worker_receive_packet(service->begin, &fd, &nfds);
         for (i = 0; i < n && kinds[i].kind != begin->kind; i++) {
         }
         if (i == n || size < sizeof(*begin) ||
             begin->head.message != WORK_BEGIN) {
-            give_up();
+            worker_give_up();
         }
-        read_body(service, &kinds[i], size, nfds == 1 ? fd : -1);
+        worker_read_body(service, &kinds[i], size, nfds == 1 ? fd : -1);
     }
 }

@@ -79,14 +79,14 @@ struct expression_compiler {
 };
 
 /* Takes values whose code is followed by that of one new value. */
-static void take(struct expression_compiler *s, unsigned count)
+static void expression_take(struct expression_compiler *s, unsigned count)
 {
     s->needs_more |= s->depth < count;
     s->depth -= s->depth < count ? s->depth : count;
 }
 
 /* What follows makes a value.  Returns false if there are too many. */
-static bool begin_value(struct expression_compiler *s)
+static bool expression_begin_value(struct expression_compiler *s)
 {
     if (s->depth == CFICACHE_STACK) {
         s->code->fails = true;
@@ -104,25 +104,26 @@ static void check(struct expression_compiler *s, enum symc_status status)
     }
 }
 
-static void put_operation(struct expression_compiler *s,
-                          enum cficache_operation operation)
+static void expression_put_operation(struct expression_compiler *s,
+                                     enum cficache_operation operation)
 {
     unsigned count = operation == CFICACHE_PUSH_CFA ? 0
                      : operation == CFICACHE_READ   ? 1
                                                     : 2;
 
-    take(s, count);
+    expression_take(s, count);
     if (count > 0) {
         s->depth++; /* it begins where the first of them did */
-    } else if (!begin_value(s)) {
+    } else if (!expression_begin_value(s)) {
         return;
     }
     check(s, cficache_code_operation(s->code, operation));
 }
 
-static void put_number(struct expression_compiler *s, int64_t number)
+static void expression_put_number(struct expression_compiler *s,
+                                  int64_t number)
 {
-    if (begin_value(s)) {
+    if (expression_begin_value(s)) {
         check(s, cficache_code_number(s->code, number));
     }
 }
@@ -131,12 +132,13 @@ static void put_number(struct expression_compiler *s, int64_t number)
 static void put_sum(struct expression_compiler *s, int64_t number)
 {
     if (number != 0) {
-        put_number(s, number);
-        put_operation(s, CFICACHE_ADD);
+        expression_put_number(s, number);
+        expression_put_operation(s, CFICACHE_ADD);
     }
 }
 
-static void put_register(struct expression_compiler *s, uint64_t number)
+static void expression_put_register(struct expression_compiler *s,
+                                    uint64_t number)
 {
     int64_t offset = cursor_sleb(&s->c);
     const struct cfi_register *reg;
@@ -149,7 +151,7 @@ static void put_register(struct expression_compiler *s, uint64_t number)
         s->code->fails = true;
         return;
     }
-    if (begin_value(s)) {
+    if (expression_begin_value(s)) {
         check(s, cficache_code_name(s->code, reg->name));
         put_sum(s, offset);
     }
@@ -157,7 +159,8 @@ static void put_register(struct expression_compiler *s, uint64_t number)
 
 /* Puts a copy of a value, of those below the last one by its number, on top of
  * the stack. */
-static void copy_value(struct expression_compiler *s, unsigned below)
+static void expression_copy_value(struct expression_compiler *s,
+                                  unsigned below)
 {
     size_t start, size;
 
@@ -170,19 +173,20 @@ static void copy_value(struct expression_compiler *s, unsigned below)
     s->copied += s->code->size - start;
     if (s->copied > COPIED_MAX) {
         s->code->fails = true;
-    } else if (begin_value(s)) {
+    } else if (expression_begin_value(s)) {
         check(s, cficache_code_copy(s->code, start, size));
     }
 }
 
 /* Moves a value to the top of the stack. */
-static void move_value(struct expression_compiler *s, unsigned below)
+static void expression_move_value(struct expression_compiler *s,
+                                  unsigned below)
 {
     unsigned i;
     size_t start, size;
     struct cficache_code *code = s->code;
 
-    copy_value(s, below);
+    expression_copy_value(s, below);
     if (s->needs_more || s->has_failed || code->fails) {
         return;
     }
@@ -197,9 +201,9 @@ static void move_value(struct expression_compiler *s, unsigned below)
     }
 }
 
-static void drop_value(struct expression_compiler *s)
+static void expression_drop_value(struct expression_compiler *s)
 {
-    take(s, 1);
+    expression_take(s, 1);
     if (!s->needs_more) {
         s->code->size = s->starts[s->depth];
     }
@@ -210,32 +214,32 @@ static bool compile_stack(struct expression_compiler *s, uint8_t code)
 {
     switch (code) {
     case DW_OP_dup:
-        copy_value(s, 0);
+        expression_copy_value(s, 0);
         return true;
     case DW_OP_drop:
-        drop_value(s);
+        expression_drop_value(s);
         return true;
     case DW_OP_over:
-        copy_value(s, 1);
+        expression_copy_value(s, 1);
         return true;
     case DW_OP_pick:
-        copy_value(s, cursor_8(&s->c));
+        expression_copy_value(s, cursor_8(&s->c));
         return true;
     case DW_OP_swap:
-        move_value(s, 1);
+        expression_move_value(s, 1);
         return true;
     case DW_OP_rot: /* the last one goes below two others */
-        move_value(s, 2);
-        move_value(s, 2);
+        expression_move_value(s, 2);
+        expression_move_value(s, 2);
         return true;
     case DW_OP_neg:
-        put_number(s, 0);
-        move_value(s, 1);
-        put_operation(s, CFICACHE_SUBTRACT);
+        expression_put_number(s, 0);
+        expression_move_value(s, 1);
+        expression_put_operation(s, CFICACHE_SUBTRACT);
         return true;
     case DW_OP_not:
-        put_number(s, -1);
-        put_operation(s, CFICACHE_BIT_XOR);
+        expression_put_number(s, -1);
+        expression_put_operation(s, CFICACHE_BIT_XOR);
         return true;
     default:
         return false;
@@ -248,7 +252,7 @@ static void compile_other(struct expression_compiler *s, uint8_t code)
 
     for (i = 0; i < sizeof(binary) / sizeof(binary[0]); i++) {
         if (binary[i].from == code) {
-            put_operation(s, binary[i].to);
+            expression_put_operation(s, binary[i].to);
             return;
         }
     }
@@ -263,52 +267,52 @@ static void compile_operation(struct expression_compiler *s)
     uint8_t code = cursor_8(c);
 
     if (code >= DW_OP_lit0 && code <= DW_OP_lit31) {
-        put_number(s, code - DW_OP_lit0);
+        expression_put_number(s, code - DW_OP_lit0);
         return;
     }
     if (code >= DW_OP_breg0 && code <= DW_OP_breg31) {
-        put_register(s, code - DW_OP_breg0);
+        expression_put_register(s, code - DW_OP_breg0);
         return;
     }
     switch (code) {
     case DW_OP_bregx:
-        put_register(s, cursor_uleb(c));
+        expression_put_register(s, cursor_uleb(c));
         break;
     case DW_OP_deref:
-        put_operation(s, CFICACHE_READ);
+        expression_put_operation(s, CFICACHE_READ);
         break;
     case DW_OP_plus_uconst:
-        take(s, 1);
+        expression_take(s, 1);
         s->depth++;
         put_sum(s, (int64_t)cursor_uleb(c));
         break;
     case DW_OP_const1u:
-        put_number(s, cursor_8(c));
+        expression_put_number(s, cursor_8(c));
         break;
     case DW_OP_const1s:
-        put_number(s, (int8_t)cursor_8(c));
+        expression_put_number(s, (int8_t)cursor_8(c));
         break;
     case DW_OP_const2u:
-        put_number(s, cursor_16(c));
+        expression_put_number(s, cursor_16(c));
         break;
     case DW_OP_const2s:
-        put_number(s, (int16_t)cursor_16(c));
+        expression_put_number(s, (int16_t)cursor_16(c));
         break;
     case DW_OP_const4u:
-        put_number(s, cursor_32(c));
+        expression_put_number(s, cursor_32(c));
         break;
     case DW_OP_const4s:
-        put_number(s, (int32_t)cursor_32(c));
+        expression_put_number(s, (int32_t)cursor_32(c));
         break;
     case DW_OP_const8u:
     case DW_OP_const8s:
-        put_number(s, (int64_t)cursor_64(c));
+        expression_put_number(s, (int64_t)cursor_64(c));
         break;
     case DW_OP_constu:
-        put_number(s, (int64_t)cursor_uleb(c));
+        expression_put_number(s, (int64_t)cursor_uleb(c));
         break;
     case DW_OP_consts:
-        put_number(s, cursor_sleb(c));
+        expression_put_number(s, cursor_sleb(c));
         break;
     default:
         compile_other(s, code);
@@ -327,7 +331,7 @@ static void compile(struct expression_compiler *s,
     s->copied = 0;
     s->needs_more = false;
     if (has_cfa) {
-        put_operation(s, CFICACHE_PUSH_CFA);
+        expression_put_operation(s, CFICACHE_PUSH_CFA);
     }
     while (s->c.at < s->c.end && !s->has_failed && !s->code->fails &&
            !s->needs_more) {

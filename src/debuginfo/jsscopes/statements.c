@@ -29,14 +29,14 @@ bool jsparse_block(struct parser *p)
 }
 
 /* Reads "(" expression ")". */
-static bool parse_condition(struct parser *p)
+static bool parse_statement_condition(struct parser *p)
 {
     return parser_expect(p, '(') && jsparse_expression(p) &&
            parser_expect(p, ')');
 }
 
 /* Reads a variable, and what it is initialized with. */
-static bool parse_variable(struct parser *p)
+static bool parse_variable_of_statement(struct parser *p)
 {
     bool ok, is_there;
     struct node node = {.up = p->node, .kind = NODE_VARIABLE};
@@ -60,10 +60,10 @@ static bool parse_variable(struct parser *p)
     return ok;
 }
 
-static bool parse_variables(struct parser *p)
+static bool parse_variable_statement(struct parser *p)
 {
     do {
-        if (!parser_next(p) || !parse_variable(p)) {
+        if (!parser_next(p) || !parse_variable_of_statement(p)) {
             return false;
         }
     } while (is_sign(&p->t, ','));
@@ -93,7 +93,7 @@ static bool is_declaration(const struct parser *p)
 }
 
 /* Reads what is in the brackets of a loop by "for". */
-static bool parse_for_head(struct parser *p)
+static bool parse_for_statement_head(struct parser *p)
 {
     bool ok = true, has_no_in = p->has_no_in;
 
@@ -102,7 +102,7 @@ static bool parse_for_head(struct parser *p)
         ok = parser_next(p);
     }
     if (ok && is_declaration(p)) {
-        ok = parse_variables(p);
+        ok = parse_variable_statement(p);
     } else if (ok && !is_sign(&p->t, ';')) {
         ok = jsparse_expression(p);
     }
@@ -119,20 +119,21 @@ static bool parse_for_head(struct parser *p)
            (is_sign(&p->t, ')') || jsparse_expression(p));
 }
 
-static bool parse_for(struct parser *p)
+static bool parse_for_statement(struct parser *p)
 {
     if (!parser_next(p) || (p->t.word == WORD_AWAIT && !parser_next(p))) {
         return false;
     }
-    return parser_expect(p, '(') && parse_for_head(p) &&
+    return parser_expect(p, '(') && parse_for_statement_head(p) &&
            parser_expect(p, ')') && jsparse_statement(p);
 }
 
 /* A chain of "else if" is no deeper than one of them. */
-static bool parse_if(struct parser *p)
+static bool parse_if_statement(struct parser *p)
 {
     for (;;) {
-        if (!parser_next(p) || !parse_condition(p) || !jsparse_statement(p)) {
+        if (!parser_next(p) || !parse_statement_condition(p) ||
+            !jsparse_statement(p)) {
             return false;
         }
         if (p->t.word != WORD_ELSE) {
@@ -147,19 +148,20 @@ static bool parse_if(struct parser *p)
     }
 }
 
-static bool parse_do(struct parser *p)
+static bool parse_do_statement(struct parser *p)
 {
     bool is_there;
 
     return parser_next(p) && jsparse_statement(p) &&
            (p->t.word == WORD_WHILE || parser_unexpected(p)) &&
-           parser_next(p) && parse_condition(p) &&
+           parser_next(p) && parse_statement_condition(p) &&
            parser_accept(p, ';', &is_there);
 }
 
-static bool parse_switch(struct parser *p)
+static bool parse_switch_statement(struct parser *p)
 {
-    if (!parser_next(p) || !parse_condition(p) || !parser_expect(p, '{')) {
+    if (!parser_next(p) || !parse_statement_condition(p) ||
+        !parser_expect(p, '{')) {
         return false;
     }
     while (!is_sign(&p->t, '}')) {
@@ -179,7 +181,7 @@ static bool parse_switch(struct parser *p)
     return parser_next(p);
 }
 
-static bool parse_try(struct parser *p)
+static bool parse_try_statement(struct parser *p)
 {
     bool has_more = false;
 
@@ -209,7 +211,7 @@ static bool parse_try(struct parser *p)
 
 /* Reads "break", "return" and the like, with an expression, if there is one.
  */
-static bool parse_jump(struct parser *p)
+static bool parse_jump_statement(struct parser *p)
 {
     if (!parser_next(p)) {
         return false;
@@ -259,7 +261,7 @@ static bool skip_names(struct parser *p)
     return jsparse_semicolon(p);
 }
 
-static bool parse_import(struct parser *p)
+static bool parse_import_statement(struct parser *p)
 {
     struct token next = parser_peek(p);
 
@@ -269,7 +271,7 @@ static bool parse_import(struct parser *p)
     return parser_next(p) && skip_names(p);
 }
 
-static bool parse_export(struct parser *p)
+static bool parse_export_statement(struct parser *p)
 {
     uint32_t start;
 
@@ -322,13 +324,13 @@ static bool parse_other(struct parser *p)
                 return false;
             }
             if (is_declaration(p)) {
-                return parse_variables(p) && jsparse_semicolon(p);
+                return parse_variable_statement(p) && jsparse_semicolon(p);
             }
             parser_restore(p, &state);
         }
     }
     if (is_declaration(p)) {
-        return parse_variables(p) && jsparse_semicolon(p);
+        return parse_variable_statement(p) && jsparse_semicolon(p);
     }
     return jsparse_expression(p) && jsparse_semicolon(p);
 }
@@ -343,28 +345,29 @@ static bool parse_one(struct parser *p)
     case WORD_CLASS:
         return jsparse_class(p, true);
     case WORD_IF:
-        return parse_if(p);
+        return parse_if_statement(p);
     case WORD_FOR:
-        return parse_for(p);
+        return parse_for_statement(p);
     case WORD_WHILE:
     case WORD_WITH:
-        return parser_next(p) && parse_condition(p) && jsparse_statement(p);
+        return parser_next(p) && parse_statement_condition(p) &&
+               jsparse_statement(p);
     case WORD_DO:
-        return parse_do(p);
+        return parse_do_statement(p);
     case WORD_SWITCH:
-        return parse_switch(p);
+        return parse_switch_statement(p);
     case WORD_TRY:
-        return parse_try(p);
+        return parse_try_statement(p);
     case WORD_BREAK:
     case WORD_CONTINUE:
     case WORD_DEBUGGER:
     case WORD_RETURN:
     case WORD_THROW:
-        return parse_jump(p);
+        return parse_jump_statement(p);
     case WORD_IMPORT:
-        return parse_import(p);
+        return parse_import_statement(p);
     case WORD_EXPORT:
-        return parse_export(p);
+        return parse_export_statement(p);
     default:
         break;
     }

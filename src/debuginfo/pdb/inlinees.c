@@ -33,7 +33,7 @@ enum opcode {
 };
 
 /* The state of the interpreter of binary annotations. */
-struct site {
+struct inlinee_site {
     const uint8_t *p;
     const uint8_t *end;
     uint32_t code;
@@ -138,17 +138,17 @@ static __attribute__((noinline)) uint64_t long_number(const uint8_t *p,
 
 /* Reads a compressed number.  Returns 0, or -1 if it is cut off or invalid. */
 static inline __attribute__((always_inline)) int
-annotation_number(struct site *s, uint32_t *value)
+annotation_number(struct inlinee_site *site, uint32_t *value)
 {
     uint64_t number;
 
-    if (s->p < s->end && s->p[0] < 0x80) {
-        *value = *s->p++;
+    if (site->p < site->end && site->p[0] < 0x80) {
+        *value = *site->p++;
         return 0;
     }
-    number = long_number(s->p, s->end);
+    number = long_number(site->p, site->end);
     *value = (uint32_t)number;
-    s->p += number >> 32;
+    site->p += number >> 32;
     return number != 0 ? 0 : -1;
 }
 
@@ -159,95 +159,96 @@ static uint32_t signed_number(uint32_t value)
 
 /* Begins a record at the current offset.  The record before it ends here if it
  * is of the same kind and an annotation has not given its length. */
-static int emit_line(struct site *s, struct lines *lines,
+static int emit_line(struct inlinee_site *site, struct lines *lines,
                      struct lines_list *list)
 {
     uint32_t offset;
 
-    offset = s->code + s->base;
-    if (s->has_last) {
-        if (!s->last.has_length && s->last_kind == s->kind) {
-            s->last.has_length = 1;
-            s->last.length = offset - s->last.offset;
+    offset = site->code + site->base;
+    if (site->has_last) {
+        if (!site->last.has_length && site->last_kind == site->kind) {
+            site->last.has_length = 1;
+            site->last.length = offset - site->last.offset;
         }
-        if (lines_add(lines, &s->last, list) != 0) {
+        if (lines_add(lines, &site->last, list) != 0) {
             return -1;
         }
     }
-    s->last.offset = offset;
-    s->last.line = s->line;
-    s->last.file = s->file;
-    s->last.length = s->length;
-    s->last.has_length = s->has_length;
-    s->last_kind = s->kind;
-    s->has_last = 1;
-    s->has_length = 0;
+    site->last.offset = offset;
+    site->last.line = site->line;
+    site->last.file = site->file;
+    site->last.length = site->length;
+    site->last.has_length = site->has_length;
+    site->last_kind = site->kind;
+    site->has_last = 1;
+    site->has_length = 0;
     return 0;
 }
 
-static void set_length(struct site *s, uint32_t length)
+static void set_length(struct inlinee_site *site, uint32_t length)
 {
-    if (s->has_last && !s->last.has_length && s->last_kind == s->kind) {
-        s->last.has_length = 1;
-        s->last.length = length;
+    if (site->has_last && !site->last.has_length &&
+        site->last_kind == site->kind) {
+        site->last.has_length = 1;
+        site->last.length = length;
     }
-    s->code += length;
+    site->code += length;
 }
 
 /* Executes one annotation.  Returns 1 to go on, 0 at the end, or -1 if it is
  * damaged. */
-static int annotation_step(struct site *s, struct lines *lines,
+static int annotation_step(struct inlinee_site *site, struct lines *lines,
                            struct lines_list *list)
 {
     uint32_t op, n, offset;
 
-    if (annotation_number(s, &op) != 0 || op > OP_LAST) {
+    if (annotation_number(site, &op) != 0 || op > OP_LAST) {
         return -1;
     }
     if (op == OP_END) {
         return 0;
     }
-    if (annotation_number(s, &n) != 0) {
+    if (annotation_number(site, &n) != 0) {
         return -1;
     }
     switch (op) {
     case OP_CODE_OFFSET:
-        s->code = n;
+        site->code = n;
         return 1;
     case OP_CODE_OFFSET_BASE:
-        s->base = n;
+        site->base = n;
         return 1;
     case OP_CODE_LENGTH:
-        set_length(s, n);
+        set_length(site, n);
         return 1;
     case OP_FILE:
-        s->file = n;
+        site->file = n;
         return 1;
     case OP_LINE_OFFSET:
-        s->line += signed_number(n);
+        site->line += signed_number(n);
         return 1;
     case OP_RANGE_KIND:
-        s->kind = n <= 1 ? n : s->kind;
+        site->kind = n <= 1 ? n : site->kind;
         return 1;
     case OP_ADD_CODE_OFFSET:
-        s->code += n;
+        site->code += n;
         break;
     case OP_CODE_AND_LINE_OFFSET:
-        s->code += n & 0xF;
-        s->line += signed_number(n >> 4);
+        site->code += n & 0xF;
+        site->line += signed_number(n >> 4);
         break;
     case OP_CODE_LENGTH_AND_OFFSET:
-        if (annotation_number(s, &offset) != 0) {
+        if (annotation_number(site, &offset) != 0) {
             return -1;
         }
-        s->has_length = 1;
-        s->length = n;
-        s->code += offset;
+        site->has_length = 1;
+        site->length = n;
+        site->code += offset;
         break;
     default: /* columns and ends of lines are not used */
         return 1;
     }
-    return emit_line(s, lines, list) != 0 ? -1 : 1;
+    return emit_line(site, lines, list) != 0 ? -1 : 1;
 }
 
 int inlinees_lines(struct lines *lines, const uint8_t *entry,
@@ -255,22 +256,22 @@ int inlinees_lines(struct lines *lines, const uint8_t *entry,
                    uint32_t offset, struct lines_list *list)
 {
     int rc;
-    struct site s;
+    struct inlinee_site site;
 
-    memset(&s, 0, sizeof(s));
-    s.p = annotations;
-    s.end = annotations + size;
-    s.code = offset;
-    s.file = le32(entry + 4);
-    s.line = le32(entry + 8);
-    s.kind = 1; /* statement */
-    s.last.section = section;
+    memset(&site, 0, sizeof(site));
+    site.p = annotations;
+    site.end = annotations + size;
+    site.code = offset;
+    site.file = le32(entry + 4);
+    site.line = le32(entry + 8);
+    site.kind = 1; /* statement */
+    site.last.section = section;
     rc = 1;
-    while (rc > 0 && s.p < s.end) {
-        rc = annotation_step(&s, lines, list);
+    while (rc > 0 && site.p < site.end) {
+        rc = annotation_step(&site, lines, list);
     }
     if (rc < 0) {
         return -1;
     }
-    return s.has_last ? lines_add(lines, &s.last, list) : 0;
+    return site.has_last ? lines_add(lines, &site.last, list) : 0;
 }

@@ -46,7 +46,7 @@ bool cficache_name(struct cficache_names *names, const char *text, size_t size,
     return true;
 }
 
-static bool is_blank(char c)
+static bool compile_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
 }
@@ -54,12 +54,12 @@ static bool is_blank(char c)
 bool cficache_word(const char **text, size_t *size, const char **word,
                    size_t *word_size)
 {
-    while (*size > 0 && is_blank(**text)) {
+    while (*size > 0 && compile_is_blank(**text)) {
         (*text)++;
         (*size)--;
     }
     *word = *text;
-    while (*size > 0 && !is_blank(**text)) {
+    while (*size > 0 && !compile_is_blank(**text)) {
         (*text)++;
         (*size)--;
     }
@@ -67,8 +67,8 @@ bool cficache_word(const char **text, size_t *size, const char **word,
     return *word_size > 0;
 }
 
-static enum symc_status append(struct cficache_code *code, const uint8_t *data,
-                               size_t size)
+static enum symc_status compile_append(struct cficache_code *code,
+                                       const uint8_t *data, size_t size)
 {
     if (code->size + size > CFICACHE_CODE_MAX) {
         code->fails = true;
@@ -87,7 +87,7 @@ enum symc_status cficache_code_operation(struct cficache_code *code,
 {
     uint8_t data = (uint8_t)operation;
 
-    return append(code, &data, 1);
+    return compile_append(code, &data, 1);
 }
 
 enum symc_status cficache_code_number(struct cficache_code *code,
@@ -97,28 +97,29 @@ enum symc_status cficache_code_number(struct cficache_code *code,
 
     symc_store(data + 1, (uint32_t)number);
     symc_store(data + 5, (uint32_t)((uint64_t)number >> 32));
-    return append(code, data, sizeof(data));
+    return compile_append(code, data, sizeof(data));
 }
 
 enum symc_status cficache_code_name(struct cficache_code *code, uint8_t name)
 {
     uint8_t data[2] = {CFICACHE_NAME, name};
 
-    return append(code, data, sizeof(data));
+    return compile_append(code, data, sizeof(data));
 }
 
 enum symc_status cficache_code_copy(struct cficache_code *code, size_t start,
                                     size_t size)
 {
     if (array_need(&code->data, &code->room, code->size + size, 1) != 0) {
-        return SYMC_NO_MEMORY; /* now, as append() would move what it copies */
+        return SYMC_NO_MEMORY; /* now, as compile_append() would move what it
+                                  copies */
     }
-    return append(code, code->data + start, size);
+    return compile_append(code, code->data + start, size);
 }
 
-static enum symc_status append_name(struct cficache_names *names,
-                                    struct cficache_code *code,
-                                    const char *text, size_t size)
+static enum symc_status compile_append_name(struct cficache_names *names,
+                                            struct cficache_code *code,
+                                            const char *text, size_t size)
 {
     uint8_t name;
     bool out_of_memory = false;
@@ -131,7 +132,7 @@ static enum symc_status append_name(struct cficache_names *names,
 }
 
 /* Reads a decimal number with an optional sign, as Rust's from_str() does. */
-static bool read_number(const char *text, size_t size, int64_t *number)
+static bool compile_read_number(const char *text, size_t size, int64_t *number)
 {
     size_t i = text[0] == '-' || text[0] == '+';
     int64_t n = 0;
@@ -152,7 +153,7 @@ static bool read_number(const char *text, size_t size, int64_t *number)
     return true;
 }
 
-static const uint8_t *find_operator(const char *word, size_t size)
+static const uint8_t *compile_find_operator(const char *word, size_t size)
 {
     const char *p = size == 1 ? strchr(operators, word[0]) : NULL;
 
@@ -178,7 +179,7 @@ enum symc_status cficache_compile_value(struct cficache_names *names,
     code->fails = false;
     while (status == SYMC_OK && !code->fails &&
            cficache_word(&text, &size, &word, &n)) {
-        operation = find_operator(word, n);
+        operation = compile_find_operator(word, n);
         dollar = memchr(word, '$', n);
         if (operation != NULL) {
             status = cficache_code_operation(code, *operation);
@@ -187,12 +188,12 @@ enum symc_status cficache_compile_value(struct cficache_names *names,
         } else if (is(word, n, ".undef")) {
             code->fails = true;
         } else if (dollar != NULL) {
-            status = append_name(names, code, dollar + 1,
-                                 n - (size_t)(dollar + 1 - word));
-        } else if (read_number(word, n, &number)) {
+            status = compile_append_name(names, code, dollar + 1,
+                                         n - (size_t)(dollar + 1 - word));
+        } else if (compile_read_number(word, n, &number)) {
             status = cficache_code_number(code, number);
         } else {
-            status = append_name(names, code, word, n);
+            status = compile_append_name(names, code, word, n);
         }
     }
     return status;
@@ -203,7 +204,7 @@ static enum symc_status compile_win_word(struct cficache_names *names,
                                          const char *word, size_t size)
 {
     int64_t number;
-    const uint8_t *operation = find_operator(word, size);
+    const uint8_t *operation = compile_find_operator(word, size);
 
     if (operation != NULL) {
         return cficache_code_operation(code, *operation);
@@ -215,9 +216,10 @@ static enum symc_status compile_win_word(struct cficache_names *names,
         return cficache_code_operation(code, CFICACHE_UNDEFINED);
     }
     if (word[0] == '$' || word[0] == '.') {
-        return append_name(names, code, word, size);
+        return compile_append_name(names, code, word, size);
     }
-    if (read_number(word, size, &number) && number == (int32_t)number) {
+    if (compile_read_number(word, size, &number) &&
+        number == (int32_t)number) {
         return cficache_code_number(code, number);
     }
     code->fails = true;
@@ -250,8 +252,8 @@ enum symc_status cficache_compile_win(struct cficache_names *names,
 
 /* Reads the operations of one of: base; base, number, "+" or "-".  Returns
  * where they end, or 0. */
-static size_t read_sum(const struct cficache_code *code,
-                       struct cficache_rule *rule)
+static size_t compile_read_sum(const struct cficache_code *code,
+                               struct cficache_rule *rule)
 {
     size_t at = 1;
     int64_t number;
@@ -291,7 +293,7 @@ bool cficache_simplify(const struct cficache_code *code, unsigned num_names,
         rule->number = 0;
         return true;
     }
-    end = read_sum(code, rule);
+    end = compile_read_sum(code, rule);
     if (end > 0 && end == code->size) {
         rule->kind = CFICACHE_VALUE;
         return true;

@@ -31,7 +31,7 @@ static struct apple_text between(const char *p, const char *end)
     return (struct apple_text){p, (size_t)(end - p)};
 }
 
-static size_t skip_spaces(struct cursor *c)
+static size_t line_skip_spaces(struct cursor *c)
 {
     const char *p = c->p;
 
@@ -41,7 +41,7 @@ static size_t skip_spaces(struct cursor *c)
     return (size_t)(c->p - p);
 }
 
-static bool skip_text(struct cursor *c, const char *text)
+static bool line_skip(struct cursor *c, const char *text)
 {
     size_t n = strlen(text);
 
@@ -58,7 +58,7 @@ static bool is_digit(char c)
 }
 
 /* Digits, at least one. */
-static bool take_digits(struct cursor *c, uint64_t *number, line_error *error)
+static bool line_digits(struct cursor *c, uint64_t *number, line_error *error)
 {
     const char *p = c->p;
 
@@ -72,11 +72,11 @@ static bool take_digits(struct cursor *c, uint64_t *number, line_error *error)
 }
 
 /* "0x" and digits, at least one. */
-static bool take_hex(struct cursor *c, uint64_t *number, line_error *error)
+static bool line_hex(struct cursor *c, uint64_t *number, line_error *error)
 {
     struct cursor from = *c;
 
-    if (!skip_text(c, "0x") || c->p == c->end || hex_digit(*c->p) < 0) {
+    if (!line_skip(c, "0x") || c->p == c->end || hex_digit(*c->p) < 0) {
         *c = from;
         return false;
     }
@@ -119,7 +119,7 @@ bool line_number(struct apple_text text, uint32_t *number)
     line_error error = NULL;
     uint64_t n;
 
-    if (!take_digits(&c, &n, &error) || c.p < c.end || error != NULL ||
+    if (!line_digits(&c, &n, &error) || c.p < c.end || error != NULL ||
         n > UINT32_MAX) {
         return false;
     }
@@ -138,14 +138,13 @@ bool parse_thread_line(struct apple_text line, bool is_lenient,
     uint64_t id;
     bool has_crashed;
 
-    if (!skip_text(&c, "Thread ") || !take_digits(&c, &id, &wrong)) {
+    if (!line_skip(&c, "Thread ") || !line_digits(&c, &id, &wrong)) {
         return false;
     }
-    has_crashed =
-        skip_text(&c, " Crashed") ||
-        (is_lenient &&
-         (skip_text(&c, " Attributed") || skip_text(&c, " Highlighted")));
-    if (!skip_text(&c, ":")) {
+    has_crashed = line_skip(&c, " Crashed") ||
+                  (is_lenient && (line_skip(&c, " Attributed") ||
+                                  line_skip(&c, " Highlighted")));
+    if (!line_skip(&c, ":")) {
         return false;
     }
     memset(thread, 0, sizeof(*thread));
@@ -186,11 +185,11 @@ bool parse_thread_name_line(struct apple_text line, uint64_t *id,
     struct cursor c = at(line);
     line_error wrong = NULL;
 
-    if (!skip_text(&c, "Thread ") || !take_digits(&c, id, &wrong) ||
-        !skip_text(&c, " name:")) {
+    if (!line_skip(&c, "Thread ") || !line_digits(&c, id, &wrong) ||
+        !line_skip(&c, " name:")) {
         return false;
     }
-    skip_spaces(&c);
+    line_skip_spaces(&c);
     if (c.p == c.end) {
         return false;
     }
@@ -207,8 +206,8 @@ bool is_thread_state_line(struct apple_text line, bool is_lenient)
     const char *p = c.end;
     uint64_t id;
 
-    if (!skip_text(&c, "Thread ") || !take_digits(&c, &id, &error) ||
-        !skip_text(&c, " crashed with ") || p[-1] != ':') {
+    if (!line_skip(&c, "Thread ") || !line_digits(&c, &id, &error) ||
+        !line_skip(&c, " crashed with ") || p[-1] != ':') {
         return false;
     }
     p--;
@@ -242,8 +241,8 @@ bool parse_register(struct apple_text *rest, struct apple_register *found,
             name--;
         }
         c.p = colon + 1;
-        if (name < colon && skip_spaces(&c) > 0 &&
-            take_hex(&c, &found->value, error)) {
+        if (name < colon && line_skip_spaces(&c) > 0 &&
+            line_hex(&c, &found->value, error)) {
             found->name = between(name, colon);
             *rest = between(c.p, c.end);
             return true;
@@ -259,8 +258,8 @@ bool parse_address(struct apple_text *rest, uint64_t *address,
 {
     struct cursor c = at(*rest);
 
-    skip_spaces(&c);
-    if (!take_hex(&c, address, error)) {
+    line_skip_spaces(&c);
+    if (!line_hex(&c, address, error)) {
         return false;
     }
     *rest = between(c.p, c.end);
@@ -270,7 +269,7 @@ bool parse_address(struct apple_text *rest, uint64_t *address,
 /* Systems write the address 0 as zeros alone, without 0x. */
 static bool skip_null(struct cursor *c)
 {
-    return skip_text(c, "000000000000000000") || skip_text(c, "0000000000");
+    return line_skip(c, "000000000000000000") || line_skip(c, "0000000000");
 }
 
 /* Does a line go on with blanks, an address, and blanks? */
@@ -281,9 +280,9 @@ static bool take_address(struct cursor *c, bool is_lenient, uint64_t *address,
     line_error wrong = NULL;
 
     *address = 0;
-    if (skip_spaces(c) > 0 &&
-        ((is_lenient && skip_null(c)) || take_hex(c, address, &wrong)) &&
-        skip_spaces(c) > 0) {
+    if (line_skip_spaces(c) > 0 &&
+        ((is_lenient && skip_null(c)) || line_hex(c, address, &wrong)) &&
+        line_skip_spaces(c) > 0) {
         *error = wrong;
         return true;
     }
@@ -296,7 +295,7 @@ static bool take_module(struct cursor *c, bool is_lenient,
                         struct apple_frame *frame, line_error *error)
 {
     const char *gap = c->p, *name, *p;
-    size_t blanks = skip_spaces(c);
+    size_t blanks = line_skip_spaces(c);
 
     name = c->p;
     for (p = name + 1; blanks > 0 && name < c->end && p < c->end; p++) {
@@ -330,8 +329,8 @@ static bool cut_offset(struct apple_text *symbol)
         return false;
     }
     c.p = plus + 2;
-    if ((!take_hex(&c, &offset, &ignored) &&
-         !take_digits(&c, &offset, &ignored)) ||
+    if ((!line_hex(&c, &offset, &ignored) &&
+         !line_digits(&c, &offset, &ignored)) ||
         c.p < c.end) {
         return false;
     }
@@ -347,17 +346,17 @@ static bool cut_base(struct apple_text *symbol)
     line_error ignored = NULL;
     uint64_t number;
 
-    if (!take_hex(&c, &number, &ignored) || !skip_text(&c, " + ") ||
-        (!take_hex(&c, &number, &ignored) &&
-         !take_digits(&c, &number, &ignored)) ||
-        skip_spaces(&c) == 0) {
+    if (!line_hex(&c, &number, &ignored) || !line_skip(&c, " + ") ||
+        (!line_hex(&c, &number, &ignored) &&
+         !line_digits(&c, &number, &ignored)) ||
+        line_skip_spaces(&c) == 0) {
         return false;
     }
-    if (skip_text(&c, "// ")) {
+    if (line_skip(&c, "// ")) {
         *symbol = between(c.p, c.end);
         return true;
     }
-    if (skip_text(&c, "(") && c.end[-1] == ')') {
+    if (line_skip(&c, "(") && c.end[-1] == ')') {
         *symbol = between(c.p, c.end - 1);
         return true;
     }
@@ -418,7 +417,7 @@ static bool is_number(struct apple_text symbol)
     line_error error = NULL;
     uint64_t n;
 
-    return take_hex(&c, &n, &error) && c.p == c.end && error == NULL;
+    return line_hex(&c, &n, &error) && c.p == c.end && error == NULL;
 }
 
 bool parse_frame_line(struct apple_text line, bool is_lenient,
@@ -430,7 +429,7 @@ bool parse_frame_line(struct apple_text line, bool is_lenient,
     uint64_t number;
 
     memset(frame, 0, sizeof(*frame));
-    if (!take_digits(&c, &number, &ignored) ||
+    if (!line_digits(&c, &number, &ignored) ||
         !take_module(&c, is_lenient, frame, &wrong)) {
         return false;
     }
@@ -552,7 +551,8 @@ static bool find_id(struct cursor *c, bool is_lenient, struct apple_text *id,
         }
         tail = (struct cursor){close + 1, c->end};
         *id = between(p + 1, close);
-        if (skip_spaces(&tail) == 0 && !(is_lenient && close + 1 == c->end)) {
+        if (line_skip_spaces(&tail) == 0 &&
+            !(is_lenient && close + 1 == c->end)) {
             continue;
         }
         *path = between(tail.p, tail.end);
@@ -572,16 +572,16 @@ bool parse_image_line(struct apple_text line, bool is_lenient,
     uint64_t first, last;
 
     memset(image, 0, sizeof(*image));
-    skip_spaces(&c);
-    if (line.size > IMAGE_LINE || !take_hex(&c, &first, &wrong)) {
+    line_skip_spaces(&c);
+    if (line.size > IMAGE_LINE || !line_hex(&c, &first, &wrong)) {
         return false;
     }
-    skip_spaces(&c);
-    if (!skip_text(&c, "-")) {
+    line_skip_spaces(&c);
+    if (!line_skip(&c, "-")) {
         return false;
     }
-    skip_spaces(&c);
-    if (!take_hex(&c, &last, &wrong) || skip_spaces(&c) == 0 ||
+    line_skip_spaces(&c);
+    if (!line_hex(&c, &last, &wrong) || line_skip_spaces(&c) == 0 ||
         !find_id(&c, is_lenient, &id, &image->path)) {
         return false;
     }
@@ -632,11 +632,11 @@ static bool take_zone(struct cursor *c, int64_t *seconds)
     unsigned digits[4], i;
     bool is_west = c->p < c->end && *c->p == '-';
 
-    if (!skip_text(c, "-") && !skip_text(c, "+")) {
+    if (!line_skip(c, "-") && !line_skip(c, "+")) {
         return false;
     }
     for (i = 0; i < 4; i++) {
-        while (i == 2 && (skip_spaces(c) > 0 || skip_text(c, ":"))) {
+        while (i == 2 && (line_skip_spaces(c) > 0 || line_skip(c, ":"))) {
         }
         if (c->p == c->end || !is_digit(*c->p)) {
             return false;
@@ -656,12 +656,12 @@ static bool take_part(struct cursor *c, size_t most, uint64_t *number)
     struct cursor part;
     line_error ignored = NULL;
 
-    skip_spaces(c);
+    line_skip_spaces(c);
     part = *c;
     if ((size_t)(part.end - part.p) > most) {
         part.end = part.p + most;
     }
-    if (!take_digits(&part, number, &ignored)) {
+    if (!line_digits(&part, number, &ignored)) {
         return false;
     }
     c->p = part.p;
@@ -679,14 +679,14 @@ bool parse_time(struct apple_text text, int64_t *seconds)
 
     for (i = 0; i < 6; i++) {
         if (!take_part(&c, i == 0 ? 4 : 2, &n[i]) ||
-            !skip_text(&c, behind[i])) {
+            !line_skip(&c, behind[i])) {
             return false;
         }
     }
-    if (skip_text(&c, ".") && !take_digits(&c, &fraction, &ignored)) {
+    if (line_skip(&c, ".") && !line_digits(&c, &fraction, &ignored)) {
         return false;
     }
-    skip_spaces(&c);
+    line_skip_spaces(&c);
     if (!take_zone(&c, &zone) || c.p < c.end || !is_day(n[0], n[1], n[2]) ||
         n[3] > 23 || n[4] > 59 || n[5] > 60) {
         return false;

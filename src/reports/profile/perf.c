@@ -24,13 +24,13 @@ struct perf_line {
 };
 
 /* A line of perf buildid-list. */
-struct build_id {
+struct perf_build_id {
     struct symc_string path, id;
 };
 
-struct text {
+struct perf_text {
     struct profile_mappings mappings;
-    struct build_id *ids;
+    struct perf_build_id *ids;
     size_t nids;
     size_t ids_room;
     struct table paths; /* of ids: places + 1 */
@@ -38,7 +38,7 @@ struct text {
 };
 
 /* A frame without a name. */
-struct frame {
+struct perf_frame {
     uint64_t address;
     uint64_t reach; /* of the address: see struct profile_place; 0 of what perf
                        prints of code that is mapped */
@@ -46,8 +46,8 @@ struct frame {
     struct symc_string path;
 };
 
-static bool next_line(const struct profile *profile, const char **at,
-                      struct perf_line *line)
+static bool perf_next_line(const struct profile *profile, const char **at,
+                           struct perf_line *line)
 {
     const char *end = (const char *)profile->data + profile->size, *p;
 
@@ -87,30 +87,31 @@ static const char *read_decimal(const char *p, const char *end,
     return p;
 }
 
-static const char *find_in_line(const char *p, const char *end,
-                                const char *text)
+static const char *perf_find_in_line(const char *p, const char *end,
+                                     const char *text)
 {
     return p != NULL ? memmem(p, (size_t)(end - p), text, strlen(text)) : NULL;
 }
 
-static const char *read_after(const char *p, const char *end, const char *text,
-                              uint64_t *value)
+static const char *perf_read_after(const char *p, const char *end,
+                                   const char *text, uint64_t *value)
 {
-    p = find_in_line(p, end, text);
+    p = perf_find_in_line(p, end, text);
     return p != NULL ? read_hex(p + strlen(text), end, value) : NULL;
 }
 
-static uint64_t hash_path(const struct text *text, struct symc_string path)
+static uint64_t hash_path(const struct perf_text *text,
+                          struct symc_string path)
 {
     return table_hash((uintptr_t)text, path.data, path.size);
 }
 
 /* The id of a path by perf buildid-list, or NULL. */
-static const struct symc_string *id_of(const struct text *text,
+static const struct symc_string *id_of(const struct perf_text *text,
                                        struct symc_string path)
 {
     const uint64_t hash = hash_path(text, path);
-    const struct build_id *id;
+    const struct perf_build_id *id;
     uintptr_t place;
     size_t at = 0;
 
@@ -124,7 +125,8 @@ static const struct symc_string *id_of(const struct text *text,
     return NULL;
 }
 
-static uint32_t module_of(struct profile *profile, const struct text *text,
+static uint32_t module_of(struct profile *profile,
+                          const struct perf_text *text,
                           struct symc_string path, struct symc_string id)
 {
     const struct symc_string *known = id.size == 0 ? id_of(text, path) : NULL;
@@ -139,35 +141,36 @@ static uint32_t module_of(struct profile *profile, const struct text *text,
 
 /* "PERF_RECORD_MMAP2 1/1: [0x1000(0x2000) @ 0x3000 <BUILD ID>]: r-xp PATH";
  * or "@ 0x3000 fd:01 12 0]", or of PERF_RECORD_MMAP "@ 0x3000]". */
-static void read_mapping(struct profile *profile, struct text *text,
-                         const struct perf_line *line, const char *p)
+static void perf_read_mapping(struct profile *profile, struct perf_text *text,
+                              const struct perf_line *line, const char *p)
 {
     const char *end = line->data + line->size, *close;
     struct profile_mapping mapping = {.module = PROFILE_NONE};
     struct symc_string id = {"", 0};
     uint64_t size = 0;
 
-    p = find_in_line(p, end, " ");
+    p = perf_find_in_line(p, end, " ");
     if (p != NULL) {
         (void)read_decimal(p + 1, end, &mapping.process);
     }
-    p = read_after(p, end, "[0x", &mapping.start);
-    p = read_after(p, end, "(0x", &size);
-    p = read_after(p, end, "@ ", &mapping.offset); /* "0", or that of "0x" */
+    p = perf_read_after(p, end, "[0x", &mapping.start);
+    p = perf_read_after(p, end, "(0x", &size);
+    p = perf_read_after(p, end, "@ ",
+                        &mapping.offset); /* "0", or that of "0x" */
     if (p != NULL && p < end && *p == 'x') {
         p = read_hex(p + 1, end, &mapping.offset);
     }
-    close = find_in_line(p, end, "]: ");
+    close = perf_find_in_line(p, end, "]: ");
     if (close == NULL) {
         return;
     }
-    p = find_in_line(p, close, "<");
+    p = perf_find_in_line(p, close, "<");
     if (p != NULL) {
         id.data = p + 1;
         p = memchr(id.data, '>', (size_t)(close - id.data));
         id.size = p != NULL ? (size_t)(p - id.data) : 0;
     }
-    p = find_in_line(close + 3, end, " ");
+    p = perf_find_in_line(close + 3, end, " ");
     if (p == NULL) {
         return;
     }
@@ -181,8 +184,8 @@ static void read_mapping(struct profile *profile, struct text *text,
 
 /* "BUILDID PATH" of perf buildid-list; the first of a path counts.  Returns
  * whether it is such a line. */
-static bool read_id(struct profile *profile, struct text *text,
-                    const struct perf_line *line)
+static bool perf_read_id(struct profile *profile, struct perf_text *text,
+                         const struct perf_line *line)
 {
     const char *space = memchr(line->data, ' ', line->size);
     struct symc_string path,
@@ -202,7 +205,7 @@ static bool read_id(struct profile *profile, struct text *text,
         profile->is_without_memory = true;
         return true;
     }
-    text->ids[text->nids++] = (struct build_id){path, id};
+    text->ids[text->nids++] = (struct perf_build_id){path, id};
     return true;
 }
 
@@ -224,13 +227,14 @@ static bool is_before_time(const char *p, const char *end)
 /* The head of a sample has its process, or a thread of it, before processor
  * and time: "app 12/13 [001] 1.5: cycles:".  Names of threads may have numbers
  * before it; where perf printed neither, it is the first number. */
-static void read_head(struct text *text, const struct perf_line *line)
+static void perf_read_head(struct perf_text *text,
+                           const struct perf_line *line)
 {
     const char *p = line->data, *end = p + line->size, *behind;
     uint32_t process;
     bool has_first = false;
 
-    while ((p = find_in_line(p, end, " ")) != NULL && ++p < end) {
+    while ((p = perf_find_in_line(p, end, " ")) != NULL && ++p < end) {
         behind = read_decimal(p, end, &process);
         if (behind == p || behind == end ||
             (*behind != ' ' && *behind != '/')) {
@@ -250,23 +254,25 @@ static void read_head(struct text *text, const struct perf_line *line)
 
 /* Frames are indented, or stand behind the head of their sample, and then end
  * with a file in parentheses.  Other texts can have parentheses, too. */
-static bool is_like_frame(const struct perf_line *line)
+static bool perf_is_like_frame(const struct perf_line *line)
 {
     const char *end = line->data + line->size;
 
     return line->size > 2 &&
            (line->data[0] == '\t' ||
-            (end[-1] == ')' && find_in_line(line->data, end, " (") != NULL &&
+            (end[-1] == ')' &&
+             perf_find_in_line(line->data, end, " (") != NULL &&
              (line->data[0] == ' ' ||
-              find_in_line(line->data, end, ": ") != NULL)));
+              perf_find_in_line(line->data, end, ": ") != NULL)));
 }
 
-static bool read_frame(const struct perf_line *line, struct frame *frame)
+static bool perf_read_frame(const struct perf_line *line,
+                            struct perf_frame *frame)
 {
     const char *end = line->data + line->size, *p;
     uint64_t offset;
 
-    frame->name = find_in_line(line->data, end, unknown);
+    frame->name = perf_find_in_line(line->data, end, unknown);
     if (frame->name == NULL || end[-1] != ')') {
         return false;
     }
@@ -283,15 +289,16 @@ static bool read_frame(const struct perf_line *line, struct frame *frame)
     /* with the field dsoff, the offset in the file stands after the path */
     for (p = end - 1; p > frame->path.data && *p != '+'; p--) {
     }
-    if (*p == '+' && read_after(p, end, "+0x", &offset) == end - 1) {
+    if (*p == '+' && perf_read_after(p, end, "+0x", &offset) == end - 1) {
         frame->path.size = (size_t)(p - frame->path.data);
     }
     return true;
 }
 
 /* Returns the module of a frame, and sets its address there. */
-static uint32_t place_frame(struct profile *profile, const struct text *text,
-                            struct frame *frame)
+static uint32_t perf_place_frame(struct profile *profile,
+                                 const struct perf_text *text,
+                                 struct perf_frame *frame)
 {
     uint32_t module = profile_mappings_module(&text->mappings, frame->path);
     const struct profile_mapping *mapping;
@@ -315,27 +322,30 @@ static uint32_t place_frame(struct profile *profile, const struct text *text,
 }
 
 /* Takes a line.  Returns the module of its frame if that wants a name. */
-static uint32_t take_line(struct profile *profile, struct text *text,
-                          const struct perf_line *line, struct frame *frame)
+static uint32_t perf_take_line(struct profile *profile, struct perf_text *text,
+                               const struct perf_line *line,
+                               struct perf_frame *frame)
 {
     const char *p;
 
-    if (line->size == 0 || read_id(profile, text, line)) {
+    if (line->size == 0 || perf_read_id(profile, text, line)) {
         return PROFILE_NONE;
     }
-    p = find_in_line(line->data, line->data + line->size, "PERF_RECORD_MMAP");
+    p = perf_find_in_line(line->data, line->data + line->size,
+                          "PERF_RECORD_MMAP");
     if (p != NULL) {
-        read_mapping(profile, text, line, p);
+        perf_read_mapping(profile, text, line, p);
         return PROFILE_NONE;
     }
     if (line->data[0] != ' ' && line->data[0] != '\t') {
-        read_head(text, line);
+        perf_read_head(text, line);
     }
-    return read_frame(line, frame) ? place_frame(profile, text, frame)
-                                   : PROFILE_NONE;
+    return perf_read_frame(line, frame)
+               ? perf_place_frame(profile, text, frame)
+               : PROFILE_NONE;
 }
 
-static void free_text(struct text *text)
+static void free_text(struct perf_text *text)
 {
     profile_mappings_free(&text->mappings);
     free(text->ids);
@@ -347,13 +357,13 @@ bool perf_read(struct profile *profile, char error[PROFILE_ERROR])
     const char *at = (const char *)profile->data;
     bool has_frames = false;
     uint32_t module;
-    struct text text = {0};
-    struct frame frame;
+    struct perf_text text = {0};
+    struct perf_frame frame;
     struct perf_line line;
 
-    while (next_line(profile, &at, &line)) {
-        has_frames = has_frames || is_like_frame(&line);
-        module = take_line(profile, &text, &line, &frame);
+    while (perf_next_line(profile, &at, &line)) {
+        has_frames = has_frames || perf_is_like_frame(&line);
+        module = perf_take_line(profile, &text, &line, &frame);
         if (module != PROFILE_NONE) {
             profile_add_place(profile, module, frame.address, frame.reach);
         }
@@ -364,10 +374,11 @@ bool perf_read(struct profile *profile, char error[PROFILE_ERROR])
 }
 
 /* A line for each function, the innermost first, as perf has them. */
-static void put_frame(const struct profile *profile,
-                      const struct perf_line *line, const struct frame *frame,
-                      const struct profile_place *place,
-                      struct profile_output *out)
+static void perf_put_frame(const struct profile *profile,
+                           const struct perf_line *line,
+                           const struct perf_frame *frame,
+                           const struct profile_place *place,
+                           struct profile_output *out)
 {
     const char *behind = frame->name + sizeof(unknown) - 3;
     bool has_lines = line->data[0] == '\t' || line->data[0] == ' ';
@@ -392,17 +403,17 @@ void perf_write(const struct profile *profile, struct profile_output *out)
     struct profile again = {.data = profile->data, .size = profile->size};
     const char *at = (const char *)profile->data;
     const struct profile_place *place = profile->places;
-    struct text text = {0};
-    struct frame frame;
+    struct perf_text text = {0};
+    struct perf_frame frame;
     struct perf_line line;
 
-    while (next_line(profile, &at, &line)) {
-        if (take_line(&again, &text, &line, &frame) == PROFILE_NONE) {
+    while (perf_next_line(profile, &at, &line)) {
+        if (perf_take_line(&again, &text, &line, &frame) == PROFILE_NONE) {
             profile_put(out, line.data, (size_t)(line.next - line.data));
         } else if (place++->count == 0) {
             profile_put(out, line.data, (size_t)(line.next - line.data));
         } else {
-            put_frame(profile, &line, &frame, place - 1, out);
+            perf_put_frame(profile, &line, &frame, place - 1, out);
         }
     }
     out->has_failed |= again.is_without_memory;

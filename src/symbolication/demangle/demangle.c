@@ -6,7 +6,7 @@
 #include "msvc_parser.h"
 
 /* Of a virtual table: the bases that it is for. */
-static struct text parse_bases(struct demangler *demangler, struct text name)
+static struct text parse_bases(struct msvc_parser *demangler, struct text name)
 {
     bool is_first;
 
@@ -25,7 +25,8 @@ static struct text parse_bases(struct demangler *demangler, struct text name)
 }
 
 /* The function after its name; the letter tells the kind of function. */
-static struct text parse_method(struct demangler *demangler, struct name *name)
+static struct text parse_method(struct msvc_parser *demangler,
+                                struct name *name)
 {
     int code;
     struct text cv, text;
@@ -53,7 +54,7 @@ static struct text parse_method(struct demangler *demangler, struct name *name)
 }
 
 /* A call of the virtual function at an offset of the table, after its name. */
-static struct text parse_vcall(struct demangler *demangler, struct text name)
+static struct text parse_vcall(struct msvc_parser *demangler, struct text name)
 {
     name = text_join3(demangler, name, TEXT("{"), parse_number(demangler));
     if (!take(demangler, "A") || demangler->p >= demangler->end) {
@@ -64,7 +65,7 @@ static struct text parse_vcall(struct demangler *demangler, struct text name)
     return text_join(demangler, name, TEXT(", {flat}}"));
 }
 
-struct text parse_symbol(struct demangler *demangler)
+struct text parse_symbol(struct msvc_parser *demangler)
 {
     struct name name;
     struct text text;
@@ -111,7 +112,7 @@ struct text parse_symbol(struct demangler *demangler)
 
 /* Does LLVM's word for a copy or a part of a function come next, as in
  * ".llvm.123" or ".resume"?  It is not told. */
-static bool is_at_suffix(const struct demangler *demangler)
+static bool is_at_suffix(const struct msvc_parser *demangler)
 {
     return demangler->end - demangler->p > 1 && *demangler->p == '.';
 }
@@ -120,7 +121,7 @@ static bool is_at_suffix(const struct demangler *demangler)
 static bool demangle_msvc(const struct symc_string *name, char *room,
                           struct symc_string *readable)
 {
-    struct demangler demangler = {0};
+    struct msvc_parser demangler = {0};
     struct text text;
 
     if (name->size < 2) {

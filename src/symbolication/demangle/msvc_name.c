@@ -5,34 +5,34 @@
 
 #include <string.h>
 
-static void remember_name(struct demangler *d, struct text name)
+static void remember_name(struct msvc_parser *msvc, struct text name)
 {
     size_t i;
 
-    for (i = 0; i < d->refs.nnames; i++) {
-        if (d->refs.names[i].size == name.size &&
-            memcmp(d->refs.names[i].data, name.data, name.size) == 0) {
+    for (i = 0; i < msvc->refs.nnames; i++) {
+        if (msvc->refs.names[i].size == name.size &&
+            memcmp(msvc->refs.names[i].data, name.data, name.size) == 0) {
             return;
         }
     }
-    if (d->refs.nnames < DEMANGLE_BACKREFS) {
-        d->refs.names[d->refs.nnames++] = name;
+    if (msvc->refs.nnames < DEMANGLE_BACKREFS) {
+        msvc->refs.names[msvc->refs.nnames++] = name;
     }
 }
 
 /* Characters up to "@". */
-static struct text parse_simple(struct demangler *d)
+static struct text parse_simple(struct msvc_parser *msvc)
 {
     const char *at;
     struct text name;
 
-    at = memchr(d->p, '@', (size_t)(d->end - d->p));
-    if (at == NULL || at == d->p) {
-        demangle_fail(d);
+    at = memchr(msvc->p, '@', (size_t)(msvc->end - msvc->p));
+    if (at == NULL || at == msvc->p) {
+        demangle_fail(msvc);
         return TEXT("");
     }
-    name = (struct text){d->p, (size_t)(at - d->p)};
-    d->p = at + 1;
+    name = (struct text){msvc->p, (size_t)(at - msvc->p)};
+    msvc->p = at + 1;
     return name;
 }
 
@@ -110,84 +110,87 @@ static const struct {
     {"__M", "operator<=>"},
 };
 
-static struct text find_operator(struct demangler *d)
+static struct text find_operator(struct msvc_parser *msvc)
 {
     size_t i;
 
     for (i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
-        if (take(d, operators[i].code)) {
+        if (take(msvc, operators[i].code)) {
             return (struct text){operators[i].text, strlen(operators[i].text)};
         }
     }
-    demangle_fail(d);
+    demangle_fail(msvc);
     return TEXT("");
 }
 
 /* Special names that bring a part of their own. */
-static struct text parse_operator(struct demangler *d, enum special *special)
+static struct text parse_operator(struct msvc_parser *msvc,
+                                  enum special *special)
 {
     int i;
     struct text text;
 
-    if (take(d, "0")) {
+    if (take(msvc, "0")) {
         *special = SPECIAL_CTOR;
         return TEXT("ctor");
     }
-    if (take(d, "1")) {
+    if (take(msvc, "1")) {
         *special = SPECIAL_DTOR;
         return TEXT("dtor");
     }
-    if (take(d, "B")) {
+    if (take(msvc, "B")) {
         *special = SPECIAL_CONVERSION;
         return TEXT("operator ");
     }
-    if (take(d, "_R1")) {
+    if (take(msvc, "_R1")) {
         text = TEXT("`RTTI Base Class Descriptor at (");
         for (i = 0; i < 4; i++) {
-            text = text_join3(d, text, i > 0 ? TEXT(", ") : TEXT(""),
-                              parse_number(d));
+            text = text_join3(msvc, text, i > 0 ? TEXT(", ") : TEXT(""),
+                              parse_number(msvc));
         }
-        return text_join(d, text, TEXT(")'"));
+        return text_join(msvc, text, TEXT(")'"));
     }
-    if (take(d, "__K")) {
-        return text_join(d, TEXT("operator \"\" "), parse_simple(d));
+    if (take(msvc, "__K")) {
+        return text_join(msvc, TEXT("operator \"\" "), parse_simple(msvc));
     }
-    return find_operator(d);
+    return find_operator(msvc);
 }
 
 /* One argument of a template; empty for a pack that is. */
-static struct text parse_argument(struct demangler *d)
+static struct text parse_argument(struct msvc_parser *msvc)
 {
     struct text a, b;
 
-    if (take(d, "$0")) {
-        return parse_number(d);
+    if (take(msvc, "$0")) {
+        return parse_number(msvc);
     }
-    if (take(d, "$1?")) {
-        return text_join(d, TEXT("&"), parse_symbol(d));
+    if (take(msvc, "$1?")) {
+        return text_join(msvc, TEXT("&"), parse_symbol(msvc));
     }
-    if (take(d, "$E?")) {
-        return parse_symbol(d);
+    if (take(msvc, "$E?")) {
+        return parse_symbol(msvc);
     }
-    if (take(d, "$F") || take(d, "$2")) {
-        a = parse_number(d);
-        b = parse_number(d);
+    if (take(msvc, "$F") || take(msvc, "$2")) {
+        a = parse_number(msvc);
+        b = parse_number(msvc);
         return text_join(
-            d, text_join3(d, text_join(d, TEXT("{"), a), TEXT(","), b),
+            msvc,
+            text_join3(msvc, text_join(msvc, TEXT("{"), a), TEXT(","), b),
             TEXT("}"));
     }
-    if (take(d, "$M")) {
-        parse_type(d);
-        return take(d, "0") ? parse_number(d) : TEXT("");
+    if (take(msvc, "$M")) {
+        parse_type(msvc);
+        return take(msvc, "0") ? parse_number(msvc) : TEXT("");
     }
-    if (take(d, "$S") || take(d, "$$V") || take(d, "$$$V") || take(d, "$$Z")) {
+    if (take(msvc, "$S") || take(msvc, "$$V") || take(msvc, "$$$V") ||
+        take(msvc, "$$Z")) {
         return TEXT("");
     }
-    return type_whole(d, parse_type(d));
+    return type_whole(msvc, parse_type(msvc));
 }
 
 /* Arguments up to "@", between "<" and ">". */
-static struct text parse_template_arguments(struct demangler *d)
+static struct text parse_template_arguments(struct msvc_parser *msvc)
 {
     size_t i;
     bool is_type;
@@ -195,119 +198,121 @@ static struct text parse_template_arguments(struct demangler *d)
     struct text list, argument;
 
     list = TEXT("<");
-    while (!d->has_failed && !take(d, "@")) {
-        begin = d->p;
-        if (is_digit(peek(d))) {
-            i = (size_t)(*d->p++ - '0');
-            if (i >= d->refs.ntypes) {
-                demangle_fail(d);
+    while (!msvc->has_failed && !take(msvc, "@")) {
+        begin = msvc->p;
+        if (is_digit(peek(msvc))) {
+            i = (size_t)(*msvc->p++ - '0');
+            if (i >= msvc->refs.ntypes) {
+                demangle_fail(msvc);
                 break;
             }
-            argument = type_whole(d, d->refs.types[i]);
+            argument = type_whole(msvc, msvc->refs.types[i]);
         } else {
-            is_type = peek(d) != '$' || peek_second(d) == '$';
-            argument = parse_argument(d);
+            is_type = peek(msvc) != '$' || peek_second(msvc) == '$';
+            argument = parse_argument(msvc);
             if (is_type) {
-                remember_type(d, type_plain(argument), (size_t)(d->p - begin));
+                remember_type(msvc, type_plain(argument),
+                              (size_t)(msvc->p - begin));
             }
         }
         if (argument.size > 0) {
-            list = text_join3(d, list, list.size > 1 ? TEXT(", ") : TEXT(""),
-                              argument);
+            list = text_join3(msvc, list,
+                              list.size > 1 ? TEXT(", ") : TEXT(""), argument);
         }
     }
     if (list.data[list.size - 1] == '>') {
-        list = text_join(d, list, TEXT(" "));
+        list = text_join(msvc, list, TEXT(" "));
     }
-    return text_join(d, list, TEXT(">"));
+    return text_join(msvc, list, TEXT(">"));
 }
 
 /* A template's name and arguments, after "?$". */
-static struct text parse_template(struct demangler *d)
+static struct text parse_template(struct msvc_parser *msvc)
 {
     struct text name;
     struct backrefs outer;
     enum special special = SPECIAL_NONE;
 
-    outer = d->refs;
-    d->refs.nnames = d->refs.ntypes = 0;
-    if (take(d, "?")) {
-        name = parse_operator(d, &special);
+    outer = msvc->refs;
+    msvc->refs.nnames = msvc->refs.ntypes = 0;
+    if (take(msvc, "?")) {
+        name = parse_operator(msvc, &special);
         if (special == SPECIAL_CONVERSION) {
             name = TEXT("operatorcast");
         }
     } else {
-        name = parse_simple(d);
-        remember_name(d, name);
+        name = parse_simple(msvc);
+        remember_name(msvc, name);
     }
-    name = text_join(d, name, parse_template_arguments(d));
-    d->refs = outer;
+    name = text_join(msvc, name, parse_template_arguments(msvc));
+    msvc->refs = outer;
     return name;
 }
 
 /* One part of a name that is not special. */
-struct text parse_part(struct demangler *d)
+struct text parse_part(struct msvc_parser *msvc)
 {
     size_t i;
     struct text name;
 
-    if (is_digit(peek(d))) {
-        i = (size_t)(*d->p++ - '0');
-        if (i >= d->refs.nnames) {
-            demangle_fail(d);
+    if (is_digit(peek(msvc))) {
+        i = (size_t)(*msvc->p++ - '0');
+        if (i >= msvc->refs.nnames) {
+            demangle_fail(msvc);
             return TEXT("");
         }
-        return d->refs.names[i];
+        return msvc->refs.names[i];
     }
-    if (take(d, "?$")) {
-        name = parse_template(d);
-    } else if (take(d, "?A")) {
-        d->p--;
-        name = parse_simple(d);
-        remember_name(d, name);
+    if (take(msvc, "?$")) {
+        name = parse_template(msvc);
+    } else if (take(msvc, "?A")) {
+        msvc->p--;
+        name = parse_simple(msvc);
+        remember_name(msvc, name);
         return TEXT("`anonymous namespace'");
     } else {
-        name = parse_simple(d);
+        name = parse_simple(msvc);
     }
-    remember_name(d, name);
+    remember_name(msvc, name);
     return name;
 }
 
 /* A part that names a place inside a function: "`f(int)'::`2'". */
-static struct text parse_local(struct demangler *d)
+static struct text parse_local(struct msvc_parser *msvc)
 {
     struct text n, symbol;
 
-    n = parse_number(d);
-    if (!take(d, "??")) {
-        demangle_fail(d);
+    n = parse_number(msvc);
+    if (!take(msvc, "??")) {
+        demangle_fail(msvc);
     }
-    symbol = text_join3(d, TEXT("`"), parse_symbol(d), TEXT("'"));
-    return text_join3(d, text_join(d, symbol, TEXT("::`")), n, TEXT("'"));
+    symbol = text_join3(msvc, TEXT("`"), parse_symbol(msvc), TEXT("'"));
+    return text_join3(msvc, text_join(msvc, symbol, TEXT("::`")), n,
+                      TEXT("'"));
 }
 
-static bool is_local(const struct demangler *d)
+static bool is_local(const struct msvc_parser *msvc)
 {
-    return d->end - d->p > 2 && d->p[0] == '?' && d->p[1] != '$' &&
-           (is_digit(d->p[1]) || (d->p[1] >= 'B' && d->p[1] <= 'P') ||
-            d->p[1] == '?');
+    return msvc->end - msvc->p > 2 && msvc->p[0] == '?' && msvc->p[1] != '$' &&
+           (is_digit(msvc->p[1]) || (msvc->p[1] >= 'B' && msvc->p[1] <= 'P') ||
+            msvc->p[1] == '?');
 }
 
 /* The parts up to "@", outermost last in the text and first in the result. */
-struct text parse_scope(struct demangler *d)
+struct text parse_scope(struct msvc_parser *msvc)
 {
     struct text scope, part;
 
     scope = TEXT("");
-    while (!d->has_failed && !take(d, "@")) {
-        if (is_local(d)) {
-            d->p++;
-            part = parse_local(d);
+    while (!msvc->has_failed && !take(msvc, "@")) {
+        if (is_local(msvc)) {
+            msvc->p++;
+            part = parse_local(msvc);
         } else {
-            part = parse_part(d);
+            part = parse_part(msvc);
         }
         scope =
-            scope.size == 0 ? part : text_join3(d, part, TEXT("::"), scope);
+            scope.size == 0 ? part : text_join3(msvc, part, TEXT("::"), scope);
     }
     return scope;
 }
@@ -331,62 +336,63 @@ static struct text last_part(struct text scope)
 }
 
 /* `dynamic initializer for 'x'' and its like, of a name or a symbol. */
-static bool parse_dynamic(struct demangler *d, struct name *name)
+static bool parse_dynamic(struct msvc_parser *msvc, struct name *name)
 {
     struct text what;
 
-    if (take(d, "?__E")) {
+    if (take(msvc, "?__E")) {
         what = TEXT("`dynamic initializer'");
-    } else if (take(d, "?__F")) {
+    } else if (take(msvc, "?__F")) {
         what = TEXT("`dynamic atexit destructor'");
     } else {
         return false;
     }
-    name->scope = text_join(d, TEXT(""), parse_part(d));
-    name->last = parse_scope(d);
+    name->scope = text_join(msvc, TEXT(""), parse_part(msvc));
+    name->last = parse_scope(msvc);
     if (name->last.size > 0) {
-        name->scope = text_join3(d, name->last, TEXT("::"), name->scope);
+        name->scope = text_join3(msvc, name->last, TEXT("::"), name->scope);
     }
     name->last = what;
     return true;
 }
 
-struct name parse_name(struct demangler *d)
+struct name parse_name(struct msvc_parser *msvc)
 {
     struct name name = {0};
 
-    if (parse_dynamic(d, &name)) {
+    if (parse_dynamic(msvc, &name)) {
         return name;
     }
-    if (take(d, "?_R0")) {
-        name.scope = type_whole(d, parse_type(d));
+    if (take(msvc, "?_R0")) {
+        name.scope = type_whole(msvc, parse_type(msvc));
         name.last = TEXT("`RTTI Type Descriptor'");
-        if (!take(d, "@")) {
-            demangle_fail(d);
+        if (!take(msvc, "@")) {
+            demangle_fail(msvc);
         }
         return name;
     }
-    if (peek(d) == '?' && peek_second(d) != '$' && peek_second(d) != -1) {
-        d->p++;
-        name.last = parse_operator(d, &name.special);
-    } else if (take(d, "?$")) {
-        name.last = parse_template(d); /* no digit refers to it */
+    if (peek(msvc) == '?' && peek_second(msvc) != '$' &&
+        peek_second(msvc) != -1) {
+        msvc->p++;
+        name.last = parse_operator(msvc, &name.special);
+    } else if (take(msvc, "?$")) {
+        name.last = parse_template(msvc); /* no digit refers to it */
     } else {
-        name.last = parse_part(d);
+        name.last = parse_part(msvc);
     }
-    name.scope = parse_scope(d);
+    name.scope = parse_scope(msvc);
     if (name.special == SPECIAL_CTOR) {
         name.last = last_part(name.scope);
     } else if (name.special == SPECIAL_DTOR) {
-        name.last = text_join(d, TEXT("~"), last_part(name.scope));
+        name.last = text_join(msvc, TEXT("~"), last_part(name.scope));
     }
     return name;
 }
 
-struct text full_name(struct demangler *d, const struct name *name)
+struct text full_name(struct msvc_parser *msvc, const struct name *name)
 {
     return name->scope.size == 0
                ? name->last
-               : text_join3(d, text_join(d, name->scope, TEXT("::")),
+               : text_join3(msvc, text_join(msvc, name->scope, TEXT("::")),
                             name->last, TEXT(""));
 }

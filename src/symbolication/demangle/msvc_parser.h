@@ -38,7 +38,7 @@ struct backrefs {
     size_t ntypes;
 };
 
-struct demangler {
+struct msvc_parser {
     const char *p;
     const char *end;
     char *room; /* of DEMANGLE_ROOM bytes */
@@ -57,56 +57,56 @@ struct name {
     enum special special;
 };
 
-void demangle_fail(struct demangler *d);
+void demangle_fail(struct msvc_parser *msvc);
 
 /* One level deeper; the caller takes it back.  False: too deep. */
-bool demangle_enter(struct demangler *d);
+bool demangle_enter(struct msvc_parser *msvc);
 
-struct text text_join(struct demangler *d, struct text a, struct text b);
-struct text text_join3(struct demangler *d, struct text a, struct text b,
+struct text text_join(struct msvc_parser *msvc, struct text a, struct text b);
+struct text text_join3(struct msvc_parser *msvc, struct text a, struct text b,
                        struct text c);
 bool text_starts_with(struct text text, struct text begin);
 bool text_ends_with(struct text text, struct text end);
 
 /* The next character and the one after it; -1 at the end. */
-int peek(const struct demangler *d);
-int peek_second(const struct demangler *d);
+int peek(const struct msvc_parser *msvc);
+int peek_second(const struct msvc_parser *msvc);
 
 /* Passes over these characters if they come next. */
-bool take(struct demangler *d, const char *what);
+bool take(struct msvc_parser *msvc, const char *what);
 
 /* A number, as decimal digits. */
-struct text parse_number(struct demangler *d);
+struct text parse_number(struct msvc_parser *msvc);
 
 /* One part of a name, and all parts up to "@", the outermost first. */
-struct text parse_part(struct demangler *d);
-struct text parse_scope(struct demangler *d);
-struct name parse_name(struct demangler *d);
-struct text full_name(struct demangler *d, const struct name *name);
+struct text parse_part(struct msvc_parser *msvc);
+struct text parse_scope(struct msvc_parser *msvc);
+struct name parse_name(struct msvc_parser *msvc);
+struct text full_name(struct msvc_parser *msvc, const struct name *name);
 
 struct type type_plain(struct text text);
-struct text type_whole(struct demangler *d, struct type type);
-struct type parse_type(struct demangler *d);
-struct type parse_class(struct demangler *d);
+struct text type_whole(struct msvc_parser *msvc, struct type type);
+struct type parse_type(struct msvc_parser *msvc);
+struct type parse_class(struct msvc_parser *msvc);
 
 /* " const" and the like. */
-struct text parse_cv(struct demangler *d);
+struct text parse_cv(struct msvc_parser *msvc);
 
 /* Words of pointers that are not told: 64 bits, unaligned, restrict. */
-void skip_modifiers(struct demangler *d);
+void skip_modifiers(struct msvc_parser *msvc);
 
 /* Of a member function: these words, " const" and the like, " &". */
-struct text parse_qualifiers(struct demangler *d);
+struct text parse_qualifiers(struct msvc_parser *msvc);
 
 /* Digits may refer to a type that had size characters. */
-void remember_type(struct demangler *d, struct type type, size_t size);
+void remember_type(struct msvc_parser *msvc, struct type type, size_t size);
 
 /* Parameters up to "@" or "Z", with their brackets, and what may be thrown. */
-struct text parse_parameters(struct demangler *d);
-void skip_throw(struct demangler *d);
+struct text parse_parameters(struct msvc_parser *msvc);
+void skip_throw(struct msvc_parser *msvc);
 
 /* A symbol after its "?". */
-struct text parse_symbol(struct demangler *d);
+struct text parse_symbol(struct msvc_parser *msvc);
 
 static inline bool is_digit(int c)
 {

@@ -5,52 +5,52 @@
 
 #include <string.h>
 
-void demangle_fail(struct demangler *d)
+void demangle_fail(struct msvc_parser *msvc)
 {
-    d->has_failed = true;
-    d->p = d->end;
+    msvc->has_failed = true;
+    msvc->p = msvc->end;
 }
 
-bool demangle_enter(struct demangler *d)
+bool demangle_enter(struct msvc_parser *msvc)
 {
-    if (++d->depth > DEMANGLE_DEPTH_MAX) {
-        demangle_fail(d);
+    if (++msvc->depth > DEMANGLE_DEPTH_MAX) {
+        demangle_fail(msvc);
     }
-    return !d->has_failed;
+    return !msvc->has_failed;
 }
 
-struct text text_join(struct demangler *d, struct text a, struct text b)
+struct text text_join(struct msvc_parser *msvc, struct text a, struct text b)
 {
     char *p;
 
     if (a.size == 0 || b.size == 0) {
         return a.size == 0 ? b : a;
     }
-    p = d->room + d->used;
-    if (a.data + a.size == p && b.size <= DEMANGLE_ROOM - d->used) {
+    p = msvc->room + msvc->used;
+    if (a.data + a.size == p && b.size <= DEMANGLE_ROOM - msvc->used) {
         memcpy(p, b.data, b.size); /* a is the newest: it grows in place */
-        d->used += b.size;
+        msvc->used += b.size;
         return (struct text){a.data, a.size + b.size};
     }
-    if (a.size + b.size > DEMANGLE_ROOM - d->used) {
-        demangle_fail(d);
+    if (a.size + b.size > DEMANGLE_ROOM - msvc->used) {
+        demangle_fail(msvc);
         return a;
     }
     memcpy(p, a.data, a.size);
     memcpy(p + a.size, b.data, b.size);
-    d->used += a.size + b.size;
+    msvc->used += a.size + b.size;
     return (struct text){p, a.size + b.size};
 }
 
-struct text text_join3(struct demangler *d, struct text a, struct text b,
+struct text text_join3(struct msvc_parser *msvc, struct text a, struct text b,
                        struct text c)
 {
-    return text_join(d, text_join(d, a, b), c);
+    return text_join(msvc, text_join(msvc, a, b), c);
 }
 
-struct text type_whole(struct demangler *d, struct type type)
+struct text type_whole(struct msvc_parser *msvc, struct type type)
 {
-    return text_join(d, type.before, type.after);
+    return text_join(msvc, type.before, type.after);
 }
 
 struct type type_plain(struct text text)
@@ -70,46 +70,46 @@ bool text_starts_with(struct text text, struct text begin)
            memcmp(text.data, begin.data, begin.size) == 0;
 }
 
-int peek(const struct demangler *d)
+int peek(const struct msvc_parser *msvc)
 {
-    return d->p < d->end ? (unsigned char)*d->p : -1;
+    return msvc->p < msvc->end ? (unsigned char)*msvc->p : -1;
 }
 
-int peek_second(const struct demangler *d)
+int peek_second(const struct msvc_parser *msvc)
 {
-    return d->end - d->p > 1 ? (unsigned char)d->p[1] : -1;
+    return msvc->end - msvc->p > 1 ? (unsigned char)msvc->p[1] : -1;
 }
 
-bool take(struct demangler *d, const char *what)
+bool take(struct msvc_parser *msvc, const char *what)
 {
     size_t n;
 
     n = strlen(what);
-    if ((size_t)(d->end - d->p) < n || memcmp(d->p, what, n) != 0) {
+    if ((size_t)(msvc->end - msvc->p) < n || memcmp(msvc->p, what, n) != 0) {
         return false;
     }
-    d->p += n;
+    msvc->p += n;
     return true;
 }
 
 /* "A" to "P" are hex digits up to "@"; "0" to "9" are 1 to 10. */
-static struct text parse_digits(struct demangler *d)
+static struct text parse_digits(struct msvc_parser *msvc)
 {
     char digits[24];
     size_t at;
     uint64_t n;
     bool is_negative;
 
-    is_negative = take(d, "?");
+    is_negative = take(msvc, "?");
     n = 0;
-    if (is_digit(peek(d))) {
-        n = (uint64_t)(*d->p++ - '0') + 1;
+    if (is_digit(peek(msvc))) {
+        n = (uint64_t)(*msvc->p++ - '0') + 1;
     } else {
-        for (at = 0; peek(d) >= 'A' && peek(d) <= 'P' && at < 16; at++) {
-            n = n << 4 | (uint64_t)(*d->p++ - 'A');
+        for (at = 0; peek(msvc) >= 'A' && peek(msvc) <= 'P' && at < 16; at++) {
+            n = n << 4 | (uint64_t)(*msvc->p++ - 'A');
         }
-        if (!take(d, "@")) {
-            demangle_fail(d);
+        if (!take(msvc, "@")) {
+            demangle_fail(msvc);
         }
     }
     at = sizeof(digits);
@@ -121,14 +121,14 @@ static struct text parse_digits(struct demangler *d)
         digits[--at] = '-';
     }
     /* into the room: the array does not live long enough */
-    return text_join3(d, TEXT(" "), TEXT(" "),
+    return text_join3(msvc, TEXT(" "), TEXT(" "),
                       (struct text){digits + at, sizeof(digits) - at});
 }
 
-struct text parse_number(struct demangler *d)
+struct text parse_number(struct msvc_parser *msvc)
 {
     struct text text;
 
-    text = parse_digits(d);
+    text = parse_digits(msvc);
     return text.size > 2 ? (struct text){text.data + 2, text.size - 2} : text;
 }

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-struct text parse_cv(struct demangler *d)
+struct text parse_cv(struct msvc_parser *msvc)
 {
-    switch (d->p < d->end ? *d->p++ : '\0') {
+    switch (msvc->p < msvc->end ? *msvc->p++ : '\0') {
     case 'A':
     case 'Q':
         return TEXT("");
@@ -21,230 +21,231 @@ struct text parse_cv(struct demangler *d)
     case 'T':
         return TEXT(" const volatile");
     default:
-        demangle_fail(d);
+        demangle_fail(msvc);
         return TEXT("");
     }
 }
 
 /* A constant type does not become constant twice. */
-static void qualify_type(struct demangler *d, struct type *type,
+static void qualify_type(struct msvc_parser *msvc, struct type *type,
                          struct text cv)
 {
     if (!text_ends_with(type->before, cv)) {
-        type->before = text_join(d, type->before, cv);
+        type->before = text_join(msvc, type->before, cv);
     }
 }
 
-void skip_modifiers(struct demangler *d)
+void skip_modifiers(struct msvc_parser *msvc)
 {
-    while (peek(d) == 'E' || peek(d) == 'F' || peek(d) == 'I') {
-        d->p++;
+    while (peek(msvc) == 'E' || peek(msvc) == 'F' || peek(msvc) == 'I') {
+        msvc->p++;
     }
 }
 
-struct text parse_qualifiers(struct demangler *d)
+struct text parse_qualifiers(struct msvc_parser *msvc)
 {
     struct text reference = TEXT("");
 
-    skip_modifiers(d);
-    if (take(d, "G")) {
+    skip_modifiers(msvc);
+    if (take(msvc, "G")) {
         reference = TEXT(" &");
-    } else if (take(d, "H")) {
+    } else if (take(msvc, "H")) {
         reference = TEXT(" &&");
     }
-    return text_join(d, parse_cv(d), reference);
+    return text_join(msvc, parse_cv(msvc), reference);
 }
 
-void remember_type(struct demangler *d, struct type type, size_t size)
+void remember_type(struct msvc_parser *msvc, struct type type, size_t size)
 {
-    if (size > 1 && d->refs.ntypes < DEMANGLE_BACKREFS) {
-        d->refs.types[d->refs.ntypes++] = type;
+    if (size > 1 && msvc->refs.ntypes < DEMANGLE_BACKREFS) {
+        msvc->refs.types[msvc->refs.ntypes++] = type;
     }
 }
 
 /* Parameters up to "@" or "Z", between brackets. */
-struct text parse_parameters(struct demangler *d)
+struct text parse_parameters(struct msvc_parser *msvc)
 {
     size_t i;
     const char *begin;
     struct text list;
     struct type type;
 
-    if (take(d, "X")) {
+    if (take(msvc, "X")) {
         return TEXT("(void)");
     }
     list = TEXT("(");
-    while (!d->has_failed && !take(d, "@")) {
+    while (!msvc->has_failed && !take(msvc, "@")) {
         if (list.size > 1) {
-            list = text_join(d, list, TEXT(", "));
+            list = text_join(msvc, list, TEXT(", "));
         }
-        if (take(d, "Z")) {
-            list = text_join(d, list, TEXT("..."));
+        if (take(msvc, "Z")) {
+            list = text_join(msvc, list, TEXT("..."));
             break;
         }
-        if (is_digit(peek(d))) {
-            i = (size_t)(*d->p++ - '0');
-            if (i >= d->refs.ntypes) {
-                demangle_fail(d);
+        if (is_digit(peek(msvc))) {
+            i = (size_t)(*msvc->p++ - '0');
+            if (i >= msvc->refs.ntypes) {
+                demangle_fail(msvc);
                 break;
             }
-            type = d->refs.types[i];
+            type = msvc->refs.types[i];
         } else {
-            begin = d->p;
-            type = parse_type(d);
-            remember_type(d, type, (size_t)(d->p - begin));
+            begin = msvc->p;
+            type = parse_type(msvc);
+            remember_type(msvc, type, (size_t)(msvc->p - begin));
         }
-        list = text_join3(d, list, type.before, type.after);
+        list = text_join3(msvc, list, type.before, type.after);
     }
-    return text_join(d, list, TEXT(")"));
+    return text_join(msvc, list, TEXT(")"));
 }
 
 /* "Z" or "_E" after the parameters: what may be thrown. */
-void skip_throw(struct demangler *d)
+void skip_throw(struct msvc_parser *msvc)
 {
-    if (!take(d, "Z") && !take(d, "_E")) {
-        demangle_fail(d);
+    if (!take(msvc, "Z") && !take(msvc, "_E")) {
+        demangle_fail(msvc);
     }
 }
 
 /* A function after "6", "8" and the like: convention, result, parameters. */
-static struct type parse_function(struct demangler *d, struct text cv)
+static struct type parse_function(struct msvc_parser *msvc, struct text cv)
 {
     struct type result, type;
     struct text parameters;
 
-    if (peek(d) < 'A' || peek(d) > 'Z') {
-        demangle_fail(d);
+    if (peek(msvc) < 'A' || peek(msvc) > 'Z') {
+        demangle_fail(msvc);
     }
-    d->p += d->p < d->end;
-    result = take(d, "@") ? type_plain(TEXT("")) : parse_type(d);
-    parameters = parse_parameters(d);
-    skip_throw(d);
+    msvc->p += msvc->p < msvc->end;
+    result = take(msvc, "@") ? type_plain(TEXT("")) : parse_type(msvc);
+    parameters = parse_parameters(msvc);
+    skip_throw(msvc);
     type.before = result.before;
-    type.after = text_join3(d, parameters, cv, result.after);
+    type.after = text_join3(msvc, parameters, cv, result.after);
     type.needs_brackets = true;
     return type;
 }
 
 /* "*" and the like, with brackets where the rest needs them. */
-static struct type point_to_type(struct demangler *d, struct type to,
+static struct type point_to_type(struct msvc_parser *msvc, struct type to,
                                  struct text sign)
 {
     struct type type = {.after = to.after};
 
     if (!to.needs_brackets) {
-        type.before = text_join(d, to.before, sign);
+        type.before = text_join(msvc, to.before, sign);
         return type;
     }
-    type.before = text_join3(d, to.before, TEXT(" ("), sign);
-    type.after = text_join(d, TEXT(")"), to.after);
+    type.before = text_join3(msvc, to.before, TEXT(" ("), sign);
+    type.after = text_join(msvc, TEXT(")"), to.after);
     return type;
 }
 
 /* A pointer or reference after its letter. */
-static struct type parse_pointer(struct demangler *d, struct text sign)
+static struct type parse_pointer(struct msvc_parser *msvc, struct text sign)
 {
     struct type to;
     struct text cv;
     struct text scope;
 
-    if (take(d, "6")) {
-        return point_to_type(d, parse_function(d, TEXT("")), sign);
+    if (take(msvc, "6")) {
+        return point_to_type(msvc, parse_function(msvc, TEXT("")), sign);
     }
-    if (take(d, "8")) {
-        scope = parse_scope(d);
-        cv = parse_qualifiers(d);
-        sign = text_join3(d, scope, TEXT("::"), sign);
-        return point_to_type(d, parse_function(d, cv), sign);
+    if (take(msvc, "8")) {
+        scope = parse_scope(msvc);
+        cv = parse_qualifiers(msvc);
+        sign = text_join3(msvc, scope, TEXT("::"), sign);
+        return point_to_type(msvc, parse_function(msvc, cv), sign);
     }
-    skip_modifiers(d);
-    if (peek(d) >= 'Q' && peek(d) <= 'T') {
-        cv = parse_cv(d);
-        scope = parse_scope(d);
-        to = parse_type(d);
-        qualify_type(d, &to, cv);
-        sign = text_join3(d, text_join(d, TEXT(" "), scope), TEXT("::"), sign);
-        return point_to_type(d, to, sign);
+    skip_modifiers(msvc);
+    if (peek(msvc) >= 'Q' && peek(msvc) <= 'T') {
+        cv = parse_cv(msvc);
+        scope = parse_scope(msvc);
+        to = parse_type(msvc);
+        qualify_type(msvc, &to, cv);
+        sign = text_join3(msvc, text_join(msvc, TEXT(" "), scope), TEXT("::"),
+                          sign);
+        return point_to_type(msvc, to, sign);
     }
-    cv = parse_cv(d);
-    to = parse_type(d);
-    qualify_type(d, &to, cv);
-    return point_to_type(d, to, sign);
+    cv = parse_cv(msvc);
+    to = parse_type(msvc);
+    qualify_type(msvc, &to, cv);
+    return point_to_type(msvc, to, sign);
 }
 
 /* An array after "Y": the number of dimensions, these, the type. */
-static struct type parse_array(struct demangler *d)
+static struct type parse_array(struct msvc_parser *msvc)
 {
     size_t i, count;
     struct text n;
     struct text dimensions;
     struct type type;
 
-    n = parse_number(d);
+    n = parse_number(msvc);
     for (i = count = 0; i < n.size && count < DEMANGLE_DEPTH_MAX; i++) {
         count = 10 * count + (size_t)(n.data[i] - '0');
     }
     if (n.data[0] == '-' || count > DEMANGLE_DEPTH_MAX) {
-        demangle_fail(d);
+        demangle_fail(msvc);
     }
     dimensions = TEXT("");
-    for (i = 0; i < count && !d->has_failed; i++) {
-        dimensions =
-            text_join(d, text_join3(d, dimensions, TEXT("["), parse_number(d)),
-                      TEXT("]"));
+    for (i = 0; i < count && !msvc->has_failed; i++) {
+        dimensions = text_join(
+            msvc, text_join3(msvc, dimensions, TEXT("["), parse_number(msvc)),
+            TEXT("]"));
     }
-    type = parse_type(d);
-    type.after = text_join(d, dimensions, type.after);
+    type = parse_type(msvc);
+    type.after = text_join(msvc, dimensions, type.after);
     type.needs_brackets = true;
     return type;
 }
 
 /* A class, union or enumeration: its name. */
-struct type parse_class(struct demangler *d)
+struct type parse_class(struct msvc_parser *msvc)
 {
     struct text last, scope;
 
-    last = parse_part(d);
-    scope = parse_scope(d);
+    last = parse_part(msvc);
+    scope = parse_scope(msvc);
     return type_plain(
-        scope.size == 0 ? last : text_join3(d, scope, TEXT("::"), last));
+        scope.size == 0 ? last : text_join3(msvc, scope, TEXT("::"), last));
 }
 
 /* Types after "$$". */
-static struct type parse_extended(struct demangler *d)
+static struct type parse_extended(struct msvc_parser *msvc)
 {
     struct type type;
     struct text cv;
 
-    if (take(d, "Q")) {
-        return parse_pointer(d, TEXT("&&"));
+    if (take(msvc, "Q")) {
+        return parse_pointer(msvc, TEXT("&&"));
     }
-    if (take(d, "R")) {
-        return parse_pointer(d, TEXT("&& volatile"));
+    if (take(msvc, "R")) {
+        return parse_pointer(msvc, TEXT("&& volatile"));
     }
-    if (take(d, "A6") || take(d, "A8@@")) {
-        cv = d->p[-1] == '6' ? TEXT("") : parse_qualifiers(d);
-        type = parse_function(d, cv);
-        type.before = text_join(d, type.before, TEXT(" "));
+    if (take(msvc, "A6") || take(msvc, "A8@@")) {
+        cv = msvc->p[-1] == '6' ? TEXT("") : parse_qualifiers(msvc);
+        type = parse_function(msvc, cv);
+        type.before = text_join(msvc, type.before, TEXT(" "));
         return type;
     }
-    if (take(d, "B")) {
-        return parse_type(d);
+    if (take(msvc, "B")) {
+        return parse_type(msvc);
     }
-    if (take(d, "C")) {
-        cv = parse_cv(d);
-        type = parse_type(d);
-        qualify_type(d, &type, cv);
+    if (take(msvc, "C")) {
+        cv = parse_cv(msvc);
+        type = parse_type(msvc);
+        qualify_type(msvc, &type, cv);
         return type;
     }
-    if (take(d, "T")) {
+    if (take(msvc, "T")) {
         return type_plain(TEXT("std::nullptr_t"));
     }
-    demangle_fail(d);
+    demangle_fail(msvc);
     return type_plain(TEXT(""));
 }
 
-static struct type parse_basic(struct demangler *d)
+static struct type parse_basic(struct msvc_parser *msvc)
 {
     size_t i;
     static const struct {
@@ -264,82 +265,82 @@ static struct type parse_basic(struct demangler *d)
     };
 
     for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (take(d, types[i].code)) {
+        if (take(msvc, types[i].code)) {
             return type_plain(
                 (struct text){types[i].text, strlen(types[i].text)});
         }
     }
-    demangle_fail(d);
+    demangle_fail(msvc);
     return type_plain(TEXT(""));
 }
 
 /* "<auto>", which is written like a class without a scope. */
-static struct type parse_deduced(struct demangler *d)
+static struct type parse_deduced(struct msvc_parser *msvc)
 {
-    struct type type = type_plain(parse_part(d));
+    struct type type = type_plain(parse_part(msvc));
 
-    if (!take(d, "@")) {
-        demangle_fail(d);
+    if (!take(msvc, "@")) {
+        demangle_fail(msvc);
     }
     return type;
 }
 
-static struct type parse_any_type(struct demangler *d)
+static struct type parse_any_type(struct msvc_parser *msvc)
 {
     struct type type;
     struct text cv;
 
-    switch (peek(d)) {
+    switch (peek(msvc)) {
     case 'A':
-        d->p++;
-        return parse_pointer(d, TEXT("&"));
+        msvc->p++;
+        return parse_pointer(msvc, TEXT("&"));
     case 'B':
-        d->p++;
-        return parse_pointer(d, TEXT("& volatile"));
+        msvc->p++;
+        return parse_pointer(msvc, TEXT("& volatile"));
     case 'P':
-        d->p++;
-        return parse_pointer(d, TEXT("*"));
+        msvc->p++;
+        return parse_pointer(msvc, TEXT("*"));
     case 'Q':
-        d->p++;
-        return parse_pointer(d, TEXT("* const"));
+        msvc->p++;
+        return parse_pointer(msvc, TEXT("* const"));
     case 'R':
-        d->p++;
-        return parse_pointer(d, TEXT("* volatile"));
+        msvc->p++;
+        return parse_pointer(msvc, TEXT("* volatile"));
     case 'S':
-        d->p++;
-        return parse_pointer(d, TEXT("* const volatile"));
+        msvc->p++;
+        return parse_pointer(msvc, TEXT("* const volatile"));
     case 'T':
     case 'U':
     case 'V':
-        d->p++;
-        return parse_class(d);
+        msvc->p++;
+        return parse_class(msvc);
     case 'W':
-        d->p += d->end - d->p > 1 ? 2 : 1;
-        return parse_class(d);
+        msvc->p += msvc->end - msvc->p > 1 ? 2 : 1;
+        return parse_class(msvc);
     case 'Y':
-        d->p++;
-        return parse_array(d);
+        msvc->p++;
+        return parse_array(msvc);
     case '?':
-        d->p++;
-        cv = parse_cv(d);
-        type = take(d, "?") ? parse_deduced(d) : parse_type(d);
-        qualify_type(d, &type, cv);
+        msvc->p++;
+        cv = parse_cv(msvc);
+        type = take(msvc, "?") ? parse_deduced(msvc) : parse_type(msvc);
+        qualify_type(msvc, &type, cv);
         return type;
     }
-    if (take(d, "$$")) {
-        return parse_extended(d);
+    if (take(msvc, "$$")) {
+        return parse_extended(msvc);
     }
-    return parse_basic(d);
+    return parse_basic(msvc);
 }
 
-struct type parse_type(struct demangler *d)
+struct type parse_type(struct msvc_parser *msvc)
 {
     struct type type;
 
-    if (!demangle_enter(d)) {
+    if (!demangle_enter(msvc)) {
         return type_plain(TEXT(""));
     }
-    type = parse_any_type(d);
-    d->depth--;
+    type = parse_any_type(msvc);
+    msvc->depth--;
     return type;
 }

@@ -16,7 +16,7 @@
 
 #define DESCRIPTOR_MAX 1024 /* bytes; no rule has a longer one */
 
-static struct symc_string slice_of(const char *begin, const char *end)
+static struct symc_string retrace_slice(const char *begin, const char *end)
 {
     struct symc_string text = {begin, (size_t)(end - begin)};
 
@@ -134,11 +134,11 @@ static bool read_call(struct jvm_line *line, const char *begin, const char *p,
         return false;
     }
     line->kind = JVM_LINE_FRAME;
-    line->before = slice_of(begin, p);
-    line->class = slice_of(p, dot);
-    line->method = slice_of(dot + 1, name_end);
+    line->before = retrace_slice(begin, p);
+    line->class = retrace_slice(p, dot);
+    line->method = retrace_slice(dot + 1, name_end);
     line->open = open;
-    line->behind = slice_of(close + 1, end);
+    line->behind = retrace_slice(close + 1, end);
     read_line(line, open + 1, close);
     return true;
 }
@@ -214,9 +214,9 @@ static bool read_exception(struct jvm_line *line, const char *begin,
         return false;
     }
     line->kind = JVM_LINE_EXCEPTION;
-    line->before = slice_of(begin, from);
-    line->class = slice_of(from, p);
-    line->behind = slice_of(p, end);
+    line->before = retrace_slice(begin, from);
+    line->class = retrace_slice(from, p);
+    line->behind = retrace_slice(p, end);
     return true;
 }
 
@@ -261,7 +261,7 @@ static bool next_line(const char **at, const char *end,
         return false;
     }
     lf = memchr(*at, '\n', (size_t)(end - *at));
-    *whole = slice_of(*at, lf != NULL ? lf + 1 : end);
+    *whole = retrace_slice(*at, lf != NULL ? lf + 1 : end);
     *size = whole->size - (lf != NULL);
     *size -= *size > 0 && whole->data[*size - 1] == '\r';
     *at += whole->size;
@@ -352,7 +352,7 @@ static void put_before(struct retrace *retrace, struct symc_string before,
         }
         put_trace(retrace, before.data, (size_t)(at - before.data));
         put_trace(retrace, "<OR> ", 5);
-        before = slice_of(at, before.data + before.size);
+        before = retrace_slice(at, before.data + before.size);
     }
     put_text(retrace, before);
 }
@@ -368,8 +368,8 @@ static void put_frame(struct retrace *retrace, const struct jvm_line *line,
     put_text(retrace, mapped->class);
     put_trace(retrace, ".", 1);
     put_text(retrace, mapped->method);
-    put_text(retrace,
-             slice_of(line->method.data + line->method.size, line->open + 1));
+    put_text(retrace, retrace_slice(line->method.data + line->method.size,
+                                    line->open + 1));
     put_text(retrace, mapped->file);
     put_text(retrace, mapped->extension);
     if (mapped->has_line &&
@@ -504,7 +504,7 @@ jvm_retrace(const struct proguardcache_reader *reader, const char *text,
         return JVM_RETRACED_NO_MEMORY;
     }
     while (!retrace.is_too_large && next_line(&at, text + size, &whole, &n)) {
-        line_end = slice_of(whole.data + n, whole.data + whole.size);
+        line_end = retrace_slice(whole.data + n, whole.data + whole.size);
         jvm_line_read(&line, (struct symc_string){whole.data, n});
         if (line_end.size == 0) { /* of the last line */
             line_end = (struct symc_string){"\n", 1};

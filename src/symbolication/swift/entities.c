@@ -5,7 +5,7 @@
 
 #include "node.h"
 
-swift_ref swift_nominal(struct swift *s, char kind)
+swift_ref swift_entity_nominal(struct swift *s, char kind)
 {
     swift_ref name = swift_pop_name(s), context = swift_pop_context(s);
     swift_ref ref = swift_make(s, SWIFT_NOMINAL, 2, context, name);
@@ -14,7 +14,7 @@ swift_ref swift_nominal(struct swift *s, char kind)
     return swift_share(s, swift_type(s, ref));
 }
 
-swift_ref swift_extension(struct swift *s)
+swift_ref swift_entity_extension(struct swift *s)
 {
     swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE);
     swift_ref module = swift_pop_module(s);
@@ -27,7 +27,7 @@ swift_ref swift_extension(struct swift *s)
 
 /* What the importer of C makes beside a declaration: its name is private, and
  * the letter is the reason. */
-static swift_ref related(struct swift *s, char letter)
+static swift_ref related_entity(struct swift *s, char letter)
 {
     swift_ref name = swift_pop_kind(s, SWIFT_IDENTIFIER), ref;
 
@@ -39,7 +39,7 @@ static swift_ref related(struct swift *s, char letter)
     return ref;
 }
 
-swift_ref swift_local(struct swift *s)
+swift_ref swift_entity_local(struct swift *s)
 {
     swift_ref first, ref;
     uint32_t number;
@@ -57,7 +57,7 @@ swift_ref swift_local(struct swift *s)
     }
     if (s->p < s->end &&
         ((*s->p >= 'a' && *s->p <= 'j') || (*s->p >= 'A' && *s->p <= 'J'))) {
-        return related(s, swift_next(s));
+        return related_entity(s, swift_next(s));
     }
     number = swift_index(s);
     ref = swift_make(s, SWIFT_LOCAL, 1, swift_pop_name(s));
@@ -66,7 +66,7 @@ swift_ref swift_local(struct swift *s)
 }
 
 /* The characters of an operator are letters of its identifier. */
-swift_ref swift_operator(struct swift *s)
+swift_ref swift_entity_operator(struct swift *s)
 {
     static const char characters[] = "& @/= >    <*!|+?%-~   ^ .";
     swift_ref ref = swift_pop_kind(s, SWIFT_IDENTIFIER), made;
@@ -115,7 +115,7 @@ static swift_ref function_type(struct swift *s, swift_ref type)
 }
 
 /* Labels of parameters: an empty list, or one for each parameter. */
-static swift_ref pop_labels(struct swift *s, swift_ref type)
+static swift_ref pop_entity_labels(struct swift *s, swift_ref type)
 {
     swift_ref list[SWIFT_STACK], function, params, label;
     size_t i, n = 1;
@@ -142,12 +142,12 @@ static swift_ref pop_labels(struct swift *s, swift_ref type)
     return n > 0 ? swift_make_list(s, SWIFT_LIST, list, i) : 0;
 }
 
-swift_ref swift_function(struct swift *s)
+swift_ref swift_entity_function(struct swift *s)
 {
     swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE);
     swift_ref type = swift_function_type(s, ""), labels, name, context;
 
-    labels = pop_labels(s, type);
+    labels = pop_entity_labels(s, type);
     if (signature != 0) {
         type =
             swift_type(s, swift_make(s, SWIFT_GENERIC, 2, signature, type));
@@ -157,7 +157,7 @@ swift_ref swift_function(struct swift *s)
     return swift_make(s, SWIFT_FUNCTION, 4, context, name, labels, type);
 }
 
-static swift_ref accessor(struct swift *s, swift_ref of)
+static swift_ref accessor_entity(struct swift *s, swift_ref of)
 {
     static const struct {
         char letter;
@@ -188,29 +188,29 @@ static swift_ref accessor(struct swift *s, swift_ref of)
     return swift_fail(s);
 }
 
-swift_ref swift_variable(struct swift *s)
+swift_ref swift_entity_variable(struct swift *s)
 {
-    swift_ref type = swift_pop_type(s), labels = pop_labels(s, type);
+    swift_ref type = swift_pop_type(s), labels = pop_entity_labels(s, type);
     swift_ref name = swift_pop_name(s), context = swift_pop_context(s);
 
-    return accessor(s, swift_make(s, SWIFT_VARIABLE, 4, context, name, labels,
-                                  type));
+    return accessor_entity(
+        s, swift_make(s, SWIFT_VARIABLE, 4, context, name, labels, type));
 }
 
-swift_ref swift_subscript(struct swift *s)
+swift_ref swift_entity_subscript(struct swift *s)
 {
     swift_ref name = swift_pop_kind(s, SWIFT_PRIVATE);
-    swift_ref type = swift_pop_type(s), labels = pop_labels(s, type);
+    swift_ref type = swift_pop_type(s), labels = pop_entity_labels(s, type);
     swift_ref context = swift_pop_context(s);
 
-    return accessor(s, swift_make(s, SWIFT_SUBSCRIPT, 4, context, name, labels,
-                                  type));
+    return accessor_entity(
+        s, swift_make(s, SWIFT_SUBSCRIPT, 4, context, name, labels, type));
 }
 
-static swift_ref initializer(struct swift *s, bool is_allocating)
+static swift_ref initializer_entity(struct swift *s, bool is_allocating)
 {
     swift_ref name = swift_pop_kind(s, SWIFT_PRIVATE);
-    swift_ref type = swift_pop_type(s), labels = pop_labels(s, type);
+    swift_ref type = swift_pop_type(s), labels = pop_entity_labels(s, type);
     swift_ref context = swift_pop_context(s), ref;
 
     ref = swift_make(s, SWIFT_INIT, 4, context, name, labels, type);
@@ -221,7 +221,7 @@ static swift_ref initializer(struct swift *s, bool is_allocating)
     return ref;
 }
 
-static swift_ref closure(struct swift *s, const char *text)
+static swift_ref closure_entity(struct swift *s, const char *text)
 {
     uint32_t number = swift_index(s);
     swift_ref type = swift_pop_type(s), context = swift_pop_context(s);
@@ -240,16 +240,20 @@ static bool is_class(struct swift *s, swift_ref ref)
            swift_at(s, ref)->number == 'C';
 }
 
-swift_ref swift_member(struct swift *s)
+swift_ref swift_entity_member(struct swift *s)
 {
     uint32_t number;
     swift_ref ref;
 
     switch (swift_next(s)) {
-    case 'C': return initializer(s, true);
-    case 'c': return initializer(s, false);
-    case 'U': return closure(s, "closure #");
-    case 'u': return closure(s, "implicit closure #");
+    case 'C':
+        return initializer_entity(s, true);
+    case 'c':
+        return initializer_entity(s, false);
+    case 'U':
+        return closure_entity(s, "closure #");
+    case 'u':
+        return closure_entity(s, "implicit closure #");
     case 'D':
         ref = swift_pop_context(s);
         return swift_make_text(s, SWIFT_MEMBER,

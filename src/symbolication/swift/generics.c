@@ -7,7 +7,7 @@
 
 #include "node.h"
 
-static swift_ref parameter(struct swift *s)
+static swift_ref generic_parameter(struct swift *s)
 {
     swift_ref ref = swift_make(s, SWIFT_PARAMETER, 0);
     uint32_t depth = 0, index;
@@ -33,11 +33,11 @@ static swift_ref parameter(struct swift *s)
 
 swift_ref swift_parameter(struct swift *s)
 {
-    return swift_type(s, parameter(s));
+    return swift_type(s, generic_parameter(s));
 }
 
 /* A name, and a protocol that has it on top of it, perhaps. */
-static swift_ref associated(struct swift *s, swift_ref base)
+static swift_ref generic_associated(struct swift *s, swift_ref base)
 {
     swift_ref protocol = swift_pop_kind(s, SWIFT_TYPE);
     swift_ref name = swift_pop_kind(s, SWIFT_IDENTIFIER);
@@ -53,7 +53,7 @@ static swift_ref associated(struct swift *s, swift_ref base)
 }
 
 /* The same of several, the first of which ends with "_". */
-static swift_ref compound(struct swift *s, swift_ref base)
+static swift_ref generic_compound(struct swift *s, swift_ref base)
 {
     swift_ref names[16], protocols[16];
     bool is_first = false;
@@ -96,17 +96,19 @@ swift_ref swift_associated(struct swift *s)
 
     switch (c) {
     case 'x':
-        return swift_share(s, associated(s, 0));
+        return swift_share(s, generic_associated(s, 0));
     case 'y':
-        return swift_share(s, associated(s, swift_parameter(s)));
+        return swift_share(s, generic_associated(s, swift_parameter(s)));
     case 'z':
         return swift_share(
-            s, associated(s, swift_type(s, swift_make(s, SWIFT_PARAMETER, 0))));
+            s, generic_associated(
+                   s, swift_type(s, swift_make(s, SWIFT_PARAMETER, 0))));
     case 'Y':
-        return swift_share(s, compound(s, swift_parameter(s)));
+        return swift_share(s, generic_compound(s, swift_parameter(s)));
     case 'Z':
         return swift_share(
-            s, compound(s, swift_type(s, swift_make(s, SWIFT_PARAMETER, 0))));
+            s, generic_compound(
+                   s, swift_type(s, swift_make(s, SWIFT_PARAMETER, 0))));
     case 'r':
         return swift_type(s, swift_make_text(s, SWIFT_BUILTIN, "some", 0));
     case 'O':
@@ -122,19 +124,19 @@ swift_ref swift_associated(struct swift *s)
 }
 
 /* The type that something is required of, by the letter of the requirement. */
-static swift_ref required_type(struct swift *s, char c)
+static swift_ref generic_required_type(struct swift *s, char c)
 {
     switch (c) {
     case 'c':
     case 't':
     case 'p':
     case 'j':
-        return swift_share(s, associated(s, swift_parameter(s)));
+        return swift_share(s, generic_associated(s, swift_parameter(s)));
     case 'C':
     case 'T':
     case 'P':
     case 'J':
-        return swift_share(s, compound(s, swift_parameter(s)));
+        return swift_share(s, generic_compound(s, swift_parameter(s)));
     case 'B':
     case 'S':
     case 'Q':
@@ -165,7 +167,7 @@ swift_ref swift_requirement(struct swift *s)
     if (kinds[i] == '\0' && !is_layout && !is_inverse) {
         s->p--;
     }
-    subject = required_type(s, c);
+    subject = generic_required_type(s, c);
     if (is_inverse) {
         other = swift_make_text(
             s, SWIFT_BUILTIN,

@@ -185,14 +185,14 @@ swift_ref swift_signature(struct swift *s, bool has_counts); /* l, r */
 swift_ref swift_requirement(struct swift *s); /* R */
 swift_ref swift_pop_protocol(struct swift *s);
 
-swift_ref swift_nominal(struct swift *s, char kind); /* C, O, P, V, a */
-swift_ref swift_extension(struct swift *s);  /* E */
-swift_ref swift_function(struct swift *s);   /* F */
-swift_ref swift_variable(struct swift *s);   /* v */
-swift_ref swift_subscript(struct swift *s);  /* i */
-swift_ref swift_member(struct swift *s);     /* f */
-swift_ref swift_local(struct swift *s);      /* L */
-swift_ref swift_operator(struct swift *s);   /* o */
+swift_ref swift_entity_nominal(struct swift *s, char kind); /* C, O, P, V, a */
+swift_ref swift_entity_extension(struct swift *s);          /* E */
+swift_ref swift_entity_function(struct swift *s);           /* F */
+swift_ref swift_entity_variable(struct swift *s);           /* v */
+swift_ref swift_entity_subscript(struct swift *s);          /* i */
+swift_ref swift_entity_member(struct swift *s);             /* f */
+swift_ref swift_entity_local(struct swift *s);              /* L */
+swift_ref swift_entity_operator(struct swift *s);           /* o */
 swift_ref swift_thunk(struct swift *s);      /* T */
 swift_ref swift_witness(struct swift *s);    /* W */
 swift_ref swift_metadata(struct swift *s);   /* M */

@@ -72,7 +72,7 @@ static void append_mangled(struct swift *s, const char *text, size_t size)
 }
 
 /* Later identifiers refer to words of this one. */
-static void note_words(struct swift *s, const char *text, size_t size)
+static void parse_words(struct swift *s, const char *text, size_t size)
 {
     size_t i, start = size + 1;
     char c, before = '\0';
@@ -104,7 +104,7 @@ static bool append_word(struct swift *s, size_t word)
 }
 
 /* Words by letters, of which the last is a capital, and text between them. */
-static void read_parts(struct swift *s, bool has_words)
+static void parse_parts(struct swift *s, bool has_words)
 {
     uint32_t size;
     char c;
@@ -125,12 +125,12 @@ static void read_parts(struct swift *s, bool has_words)
             return;
         }
         append_mangled(s, s->p, size);
-        note_words(s, s->p, size);
+        parse_words(s, s->p, size);
         s->p += size;
     } while (has_words && !s->has_failed);
 }
 
-static swift_ref read_swift_identifier(struct swift *s)
+static swift_ref parse_identifier(struct swift *s)
 {
     size_t from = s->text_size;
     bool has_words = false;
@@ -145,7 +145,7 @@ static swift_ref read_swift_identifier(struct swift *s)
         }
         has_words = true;
     }
-    read_parts(s, has_words);
+    parse_parts(s, has_words);
     ref = s->text_size > from ? swift_make(s, SWIFT_IDENTIFIER, 0) : 0;
     s->nodes[ref].text = s->text + from;
     s->nodes[ref].size = (uint16_t)(s->text_size - from);
@@ -171,7 +171,7 @@ static void push_repeated(struct swift *s, swift_ref ref, uint32_t count)
 }
 
 /* A: letters, the last of which is a capital; a number repeats. */
-static swift_ref read_shared(struct swift *s)
+static swift_ref parse_shared(struct swift *s)
 {
     uint32_t count = 0;
     swift_ref ref;
@@ -244,7 +244,7 @@ static const char *standard_name(char letter, char *kind)
     return NULL;
 }
 
-static const char *concurrency_name(char letter, char *kind)
+static const char *parse_concurrency_name(char letter, char *kind)
 {
     static const struct {
         const char *name;
@@ -282,7 +282,7 @@ static swift_ref standard_type(struct swift *s, const char *name, char kind)
     return swift_type(s, ref);
 }
 
-static swift_ref optional(struct swift *s)
+static swift_ref parse_optional(struct swift *s)
 {
     swift_ref list, type = swift_pop_type(s);
 
@@ -294,7 +294,7 @@ static swift_ref optional(struct swift *s)
                                     list)));
 }
 
-static swift_ref read_standard_type(struct swift *s)
+static swift_ref parse_standard_type(struct swift *s)
 {
     uint32_t count = 0;
     const char *name;
@@ -308,10 +308,10 @@ static swift_ref read_standard_type(struct swift *s)
         return swift_make_text(s, SWIFT_MODULE, "__C_Synthesized", 0);
     }
     if (swift_skip(s, 'g')) {
-        return optional(s);
+        return parse_optional(s);
     }
     swift_natural(s, &count);
-    name = swift_skip(s, 'c') ? concurrency_name(swift_next(s), &kind)
+    name = swift_skip(s, 'c') ? parse_concurrency_name(swift_next(s), &kind)
                               : standard_name(swift_next(s), &kind);
     if (name == NULL) {
         return swift_fail(s);
@@ -323,13 +323,13 @@ static swift_ref read_standard_type(struct swift *s)
 
 /* operators ---------------------------------------------------------------- */
 
-static swift_ref prefixed(struct swift *s, const char *text)
+static swift_ref parse_prefixed(struct swift *s, const char *text)
 {
     return swift_type(s, swift_make_text(s, SWIFT_AROUND, text,
                                          swift_pop_type(s)));
 }
 
-static swift_ref metatype(struct swift *s)
+static swift_ref parse_metatype(struct swift *s)
 {
     swift_ref of = swift_pop_type(s);
     swift_ref ref = swift_make_text(s, SWIFT_AROUND, "", of);
@@ -341,7 +341,7 @@ static swift_ref metatype(struct swift *s)
     return swift_type(s, ref);
 }
 
-static swift_ref generic_type(struct swift *s)
+static swift_ref parse_generic_type(struct swift *s)
 {
     swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE);
     swift_ref type = swift_pop_type(s);
@@ -351,7 +351,7 @@ static swift_ref generic_type(struct swift *s)
                : swift_fail(s);
 }
 
-static swift_ref static_entity(struct swift *s)
+static swift_ref parse_static_entity(struct swift *s)
 {
     swift_ref ref = swift_pop(s);
 
@@ -359,10 +359,11 @@ static swift_ref static_entity(struct swift *s)
                                    : swift_fail(s);
 }
 
-static swift_ref read_type(struct swift *s, char c)
+static swift_ref parse_type(struct swift *s, char c)
 {
     switch (c) {
-    case 'A': return read_shared(s);
+    case 'A':
+        return parse_shared(s);
     case 'B': return swift_builtin(s);
     case 'G': return swift_bound(s);
     case 'I':
@@ -370,68 +371,83 @@ static swift_ref read_type(struct swift *s, char c)
     case 'Q': return swift_associated(s);
     case 'R': return swift_requirement(s);
     case 'S':
-        return read_standard_type(s);
+        return parse_standard_type(s);
     case 'X': return swift_special(s);
     case 'Y': return swift_annotation(s);
     case 'c': return swift_function_type(s, "");
-    case 'h': return prefixed(s, "__shared ");
+    case 'h':
+        return parse_prefixed(s, "__shared ");
     case 'l': return swift_signature(s, false);
-    case 'm': return metatype(s);
-    case 'n': return prefixed(s, "__owned ");
+    case 'm':
+        return parse_metatype(s);
+    case 'n':
+        return parse_prefixed(s, "__owned ");
     case 'p': return swift_protocols(s);
     case 'q': return swift_parameter(s);
     case 'r': return swift_signature(s, true);
     case 't': return swift_tuple(s);
-    case 'u': return generic_type(s);
+    case 'u':
+        return parse_generic_type(s);
     case 'x': return swift_type(s, swift_make(s, SWIFT_PARAMETER, 0));
-    case 'z': return prefixed(s, "inout ");
+    case 'z':
+        return parse_prefixed(s, "inout ");
     default:
         s->p--;
-        return read_swift_identifier(s);
+        return parse_identifier(s);
     }
 }
 
-static swift_ref read_operator(struct swift *s, char c)
+static swift_ref parse_operator(struct swift *s, char c)
 {
     switch (c) {
     case 'C':
     case 'O':
     case 'P':
     case 'V':
-    case 'a': return swift_nominal(s, c);
+    case 'a':
+        return swift_entity_nominal(s, c);
     case 'D': return swift_pop_type(s);
-    case 'E': return swift_extension(s);
-    case 'F': return swift_function(s);
+    case 'E':
+        return swift_entity_extension(s);
+    case 'F':
+        return swift_entity_function(s);
     case 'H':
         return swift_conformance_reference(s);
     case 'K': return swift_make(s, SWIFT_THROWS, 0);
-    case 'L': return swift_local(s);
+    case 'L':
+        return swift_entity_local(s);
     case 'M': return swift_metadata(s);
     case 'N':
         return swift_make_text(s, SWIFT_FOR, "type metadata for ",
                                swift_pop_type(s));
     case 'T': return swift_thunk(s);
     case 'W': return swift_witness(s);
-    case 'Z': return static_entity(s);
+    case 'Z':
+        return parse_static_entity(s);
     case 'd': return swift_make(s, SWIFT_VARIADIC, 0);
-    case 'f': return swift_member(s);
+    case 'f':
+        return swift_entity_member(s);
     case 'g':
         return swift_retroactive(s);
-    case 'i': return swift_subscript(s);
-    case 'o': return swift_operator(s);
+    case 'i':
+        return swift_entity_subscript(s);
+    case 'o':
+        return swift_entity_operator(s);
     case 's': return swift_make_text(s, SWIFT_MODULE, "Swift", 0);
-    case 'v': return swift_variable(s);
+    case 'v':
+        return swift_entity_variable(s);
     case 'w': return swift_value_witness(s);
     case 'y': return swift_make(s, SWIFT_EMPTY_LIST, 0);
     case '_': return swift_make(s, SWIFT_FIRST, 0);
-    default: return read_type(s, c);
+    default:
+        return parse_type(s, c);
     }
 }
 
 bool swift_parse(struct swift *s)
 {
     while (s->p < s->end && *s->p != '.' && !s->has_failed) {
-        swift_push(s, read_operator(s, swift_next(s)));
+        swift_push(s, parse_operator(s, swift_next(s)));
     }
     return !s->has_failed && s->depth > 0;
 }

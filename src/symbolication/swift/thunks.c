@@ -5,7 +5,7 @@
 
 #include "node.h"
 
-static swift_ref conformance(struct swift *s)
+static swift_ref thunk_conformance(struct swift *s)
 {
     swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE);
     swift_ref module = swift_pop_module(s), protocol = swift_pop_protocol(s);
@@ -15,7 +15,7 @@ static swift_ref conformance(struct swift *s)
                       module);
 }
 
-static swift_ref of_entity(struct swift *s, const char *text)
+static swift_ref thunk_of_entity(struct swift *s, const char *text)
 {
     swift_ref ref = swift_pop(s);
 
@@ -23,22 +23,22 @@ static swift_ref of_entity(struct swift *s, const char *text)
                                    : swift_fail(s);
 }
 
-static swift_ref attribute(struct swift *s, const char *text)
+static swift_ref thunk_attribute(struct swift *s, const char *text)
 {
     return swift_make_text(s, SWIFT_ATTRIBUTE, text, 0);
 }
 
-static swift_ref resume(struct swift *s, const char *text)
+static swift_ref thunk_resume(struct swift *s, const char *text)
 {
     uint32_t number = swift_index(s);
-    swift_ref ref = attribute(s, text);
+    swift_ref ref = thunk_attribute(s, text);
 
     swift_at(s, ref)->number = number + 1;
     return ref;
 }
 
 /* Flags, and the number of the pass that has made it. */
-static void read_pass(struct swift *s)
+static void thunk_read_pass(struct swift *s)
 {
     char c;
 
@@ -51,13 +51,13 @@ static void read_pass(struct swift *s)
     }
 }
 
-static swift_ref specialization(struct swift *s, const char *text)
+static swift_ref thunk_specialization(struct swift *s, const char *text)
 {
     swift_ref types[SWIFT_STACK], ref;
     bool is_first;
     size_t n = 0;
 
-    read_pass(s);
+    thunk_read_pass(s);
     is_first = swift_pop_kind(s, SWIFT_EMPTY_LIST) != 0;
     while (!is_first && !s->has_failed && n < SWIFT_STACK) {
         is_first = swift_pop_kind(s, SWIFT_FIRST) != 0;
@@ -70,7 +70,7 @@ static swift_ref specialization(struct swift *s, const char *text)
 }
 
 /* The specialization of one parameter, or of the result. */
-static void read_specialized(struct swift *s)
+static void thunk_read_specialized(struct swift *s)
 {
     char c = swift_next(s);
 
@@ -114,27 +114,27 @@ static void read_specialized(struct swift *s)
     }
 }
 
-static swift_ref signature_specialization(struct swift *s)
+static swift_ref thunk_signature_specialization(struct swift *s)
 {
-    read_pass(s);
+    thunk_read_pass(s);
     while (!s->has_failed && !swift_skip(s, '_')) {
-        read_specialized(s);
+        thunk_read_specialized(s);
     }
-    read_specialized(s);
-    return attribute(s, "function signature specialization of ");
+    thunk_read_specialized(s);
+    return thunk_attribute(s, "function signature specialization of ");
 }
 
-static swift_ref protocol_witness(struct swift *s)
+static swift_ref thunk_protocol_witness(struct swift *s)
 {
     swift_ref entity = swift_pop(s);
 
     return swift_is_entity(s, entity)
-               ? swift_make(s, SWIFT_WITNESS, 2, entity, conformance(s))
+               ? swift_make(s, SWIFT_WITNESS, 2, entity, thunk_conformance(s))
                : swift_fail(s);
 }
 
 /* From one lowered type to another one. */
-static swift_ref reabstraction(struct swift *s, const char *text)
+static swift_ref thunk_reabstraction(struct swift *s, const char *text)
 {
     swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE), to, from, ref;
 
@@ -146,7 +146,7 @@ static swift_ref reabstraction(struct swift *s, const char *text)
 }
 
 /* The accessor of a key path: of an entity, with types. */
-static swift_ref key_path(struct swift *s, const char *text)
+static swift_ref thunk_key_path(struct swift *s, const char *text)
 {
     swift_ref types[8], ref;
     bool is_serialized = swift_skip(s, 'q');
@@ -167,7 +167,7 @@ static swift_ref key_path(struct swift *s, const char *text)
 }
 
 /* The letters of a method that is bridged to Objective-C, for an attribute. */
-static swift_ref bridged(struct swift *s)
+static swift_ref thunk_bridged(struct swift *s)
 {
     const char *from = s->p;
     swift_ref ref;
@@ -180,21 +180,21 @@ static swift_ref bridged(struct swift *s)
     if (c != '_') {
         return swift_fail(s);
     }
-    ref = attribute(s, "outlined bridged method (");
+    ref = thunk_attribute(s, "outlined bridged method (");
     swift_at(s, ref)->behind = from;
     swift_at(s, ref)->size = (uint16_t)(s->p - 1 - from);
     return ref;
 }
 
-static swift_ref back_deployment(struct swift *s)
+static swift_ref thunk_back_deployment(struct swift *s)
 {
     switch (swift_next(s)) {
     case 'b':
-        return attribute(s, "back deployment thunk for ");
+        return thunk_attribute(s, "back deployment thunk for ");
     case 'B':
-        return attribute(s, "back deployment fallback for ");
+        return thunk_attribute(s, "back deployment fallback for ");
     case 'S':
-        return attribute(s, "#_hasSymbol query for ");
+        return thunk_attribute(s, "#_hasSymbol query for ");
     default:
         return swift_fail(s);
     }
@@ -204,60 +204,61 @@ swift_ref swift_thunk(struct swift *s)
 {
     switch (swift_next(s)) {
     case 'R':
-        return reabstraction(s, "reabstraction thunk helper ");
+        return thunk_reabstraction(s, "reabstraction thunk helper ");
     case 'r':
-        return reabstraction(s, "reabstraction thunk ");
+        return thunk_reabstraction(s, "reabstraction thunk ");
     case 'K':
-        return key_path(s, "key path getter for ");
+        return thunk_key_path(s, "key path getter for ");
     case 'k':
-        return key_path(s, "key path setter for ");
+        return thunk_key_path(s, "key path setter for ");
     case 'e':
-        return bridged(s);
+        return thunk_bridged(s);
     case 'i':
-        return specialization(s, "inlined generic function");
+        return thunk_specialization(s, "inlined generic function");
     case 'w':
-        return back_deployment(s);
+        return thunk_back_deployment(s);
     case 'A':
-        return attribute(s, "partial apply forwarder for ");
+        return thunk_attribute(s, "partial apply forwarder for ");
     case 'a':
-        return attribute(s, "partial apply ObjC forwarder for ");
+        return thunk_attribute(s, "partial apply ObjC forwarder for ");
     case 'B':
     case 'g':
-        return specialization(s, "generic specialization");
+        return thunk_specialization(s, "generic specialization");
     case 'G':
-        return specialization(s, "generic not re-abstracted specialization");
+        return thunk_specialization(
+            s, "generic not re-abstracted specialization");
     case 'c':
-        return of_entity(s, "curry thunk of ");
+        return thunk_of_entity(s, "curry thunk of ");
     case 'D':
-        return attribute(s, "dynamic ");
+        return thunk_attribute(s, "dynamic ");
     case 'E':
-        return attribute(s, "distributed thunk ");
+        return thunk_attribute(s, "distributed thunk ");
     case 'f':
-        return signature_specialization(s);
+        return thunk_signature_specialization(s);
     case 'j':
-        return of_entity(s, "dispatch thunk of ");
+        return thunk_of_entity(s, "dispatch thunk of ");
     case 'm':
-        return attribute(s, "merged ");
+        return thunk_attribute(s, "merged ");
     case 'O':
-        return attribute(s, "@nonobjc ");
+        return thunk_attribute(s, "@nonobjc ");
     case 'o':
-        return attribute(s, "@objc ");
+        return thunk_attribute(s, "@objc ");
     case 'Q':
-        return resume(s, "await resume partial function for ");
+        return thunk_resume(s, "await resume partial function for ");
     case 'q':
-        return of_entity(s, "method descriptor for ");
+        return thunk_of_entity(s, "method descriptor for ");
     case 'u':
-        return attribute(s, "async function pointer to ");
+        return thunk_attribute(s, "async function pointer to ");
     case 'W':
-        return protocol_witness(s);
+        return thunk_protocol_witness(s);
     case 'Y':
-        return resume(s, "suspend resume partial function for ");
+        return thunk_resume(s, "suspend resume partial function for ");
     default:
         return swift_fail(s);
     }
 }
 
-static swift_ref of_type(struct swift *s, const char *text)
+static swift_ref thunk_of_type(struct swift *s, const char *text)
 {
     swift_pop_kind(s, SWIFT_SIGNATURE);
     return swift_make_text(s, SWIFT_FOR, text, swift_pop_type(s));
@@ -267,37 +268,37 @@ static swift_ref outlined(struct swift *s)
 {
     switch (swift_next(s)) {
     case 'y':
-        return of_type(s, "outlined copy of ");
+        return thunk_of_type(s, "outlined copy of ");
     case 'e':
-        return of_type(s, "outlined consume of ");
+        return thunk_of_type(s, "outlined consume of ");
     case 'r':
-        return of_type(s, "outlined retain of ");
+        return thunk_of_type(s, "outlined retain of ");
     case 's':
-        return of_type(s, "outlined release of ");
+        return thunk_of_type(s, "outlined release of ");
     case 'b':
-        return of_type(s, "outlined init with take of ");
+        return thunk_of_type(s, "outlined init with take of ");
     case 'c':
-        return of_type(s, "outlined init with copy of ");
+        return thunk_of_type(s, "outlined init with copy of ");
     case 'd':
-        return of_type(s, "outlined assign with take of ");
+        return thunk_of_type(s, "outlined assign with take of ");
     case 'f':
-        return of_type(s, "outlined assign with copy of ");
+        return thunk_of_type(s, "outlined assign with copy of ");
     case 'h':
-        return of_type(s, "outlined destroy of ");
+        return thunk_of_type(s, "outlined destroy of ");
     default:
         return swift_fail(s);
     }
 }
 
-static swift_ref of_conformance(struct swift *s, const char *text)
+static swift_ref thunk_of_conformance(struct swift *s, const char *text)
 {
-    return swift_make_text(s, SWIFT_FOR, text, conformance(s));
+    return swift_make_text(s, SWIFT_FOR, text, thunk_conformance(s));
 }
 
 /* A type's table for a protocol that is made when it is needed. */
 static swift_ref lazy_table(struct swift *s, const char *text)
 {
-    swift_ref protocol = conformance(s), type = swift_pop_type(s);
+    swift_ref protocol = thunk_conformance(s), type = swift_pop_type(s);
     swift_ref ref = swift_make(s, SWIFT_FOR, 2, type, protocol);
 
     swift_at(s, ref)->text = text;
@@ -312,14 +313,15 @@ swift_ref swift_witness(struct swift *s)
     case 'O':
         return outlined(s);
     case 'P':
-        return of_conformance(s, "protocol witness table for ");
+        return thunk_of_conformance(s, "protocol witness table for ");
     case 'V':
-        return of_type(s, "value witness table for ");
+        return thunk_of_type(s, "value witness table for ");
     case 'a':
-        return of_conformance(s, "protocol witness table accessor for ");
+        return thunk_of_conformance(s, "protocol witness table accessor for ");
     case 'I':
-        return of_conformance(s, "instantiation function for generic protocol "
-                                 "witness table for ");
+        return thunk_of_conformance(
+            s, "instantiation function for generic protocol "
+               "witness table for ");
     case 'L':
         return lazy_table(s, "lazy protocol witness table cache variable for "
                              "type ");
@@ -334,17 +336,17 @@ swift_ref swift_metadata(struct swift *s)
 {
     switch (swift_next(s)) {
     case 'a':
-        return of_type(s, "type metadata accessor for ");
+        return thunk_of_type(s, "type metadata accessor for ");
     case 'c':
-        return of_conformance(s, "protocol conformance descriptor for ");
+        return thunk_of_conformance(s, "protocol conformance descriptor for ");
     case 'i':
-        return of_type(s, "type metadata instantiation function for ");
+        return thunk_of_type(s, "type metadata instantiation function for ");
     case 'm':
-        return of_type(s, "metaclass for ");
+        return thunk_of_type(s, "metaclass for ");
     case 'n':
-        return of_type(s, "nominal type descriptor for ");
+        return thunk_of_type(s, "nominal type descriptor for ");
     case 'r':
-        return of_type(s, "type metadata completion function for ");
+        return thunk_of_type(s, "type metadata completion function for ");
     case 'p':
         return swift_make_text(s, SWIFT_FOR, "protocol descriptor for ",
                                swift_pop_protocol(s));
@@ -378,7 +380,7 @@ swift_ref swift_value_witness(struct swift *s)
     letters[1] = swift_next(s);
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (memcmp(letters, names[i].letters, 2) == 0) {
-            ref = of_type(s, names[i].text);
+            ref = thunk_of_type(s, names[i].text);
             swift_at(s, ref)->kind = SWIFT_VALUE_WITNESS;
             return ref;
         }

@@ -45,7 +45,8 @@ static struct {
 
 /* Reads an id, of which others may have only the first digits.  Returns how
  * many there are. */
-static size_t read_id(const char *p, const char *end, char id[DIGITS + 1])
+static size_t retrace_read_id(const char *p, const char *end,
+                              char id[DIGITS + 1])
 {
     size_t n = 0;
 
@@ -57,7 +58,7 @@ static size_t read_id(const char *p, const char *end, char id[DIGITS + 1])
     return n;
 }
 
-static bool is_same(const char *a, const char *b)
+static bool retrace_is_same(const char *a, const char *b)
 {
     size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
 
@@ -65,7 +66,7 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* "# pg_map_id: 0123abc" or "# pg_map_hash: SHA-256 <hex>" */
-static bool has_id(const char *head, size_t size)
+static bool retrace_has_id(const char *head, size_t size)
 {
     static const char *const lines[] = {"pg_map_id: ",
                                         "pg_map_hash: SHA-256 "};
@@ -75,16 +76,17 @@ static bool has_id(const char *head, size_t size)
 
     for (i = 0; i < COUNT(lines); i++) {
         at = memmem(head, size, lines[i], strlen(lines[i]));
-        if (at != NULL && read_id(at + strlen(lines[i]), end, id) > 0 &&
-            is_same(id, wanted.id)) {
+        if (at != NULL &&
+            retrace_read_id(at + strlen(lines[i]), end, id) > 0 &&
+            retrace_is_same(id, wanted.id)) {
             return true;
         }
     }
     return false;
 }
 
-static int look_at_mapping(const char *path, const struct stat *st, int type,
-                           struct FTW *ftw)
+static int retrace_look_at_mapping(const char *path, const struct stat *st,
+                                   int type, struct FTW *ftw)
 {
     char head[HEAD], *converted;
     ssize_t n = -1;
@@ -99,7 +101,7 @@ static int look_at_mapping(const char *path, const struct stat *st, int type,
     }
     size = n > 0 ? (size_t)n : 0;
     converted = input_as_utf8(head, &size);
-    is_found = has_id(converted != NULL ? converted : head, size);
+    is_found = retrace_has_id(converted != NULL ? converted : head, size);
     free(converted);
     if (is_found) {
         snprintf(wanted.path, sizeof(wanted.path), "%s", path);
@@ -113,8 +115,8 @@ static int look_at_mapping(const char *path, const struct stat *st, int type,
  * its path.  Returns an exit code: COMMAND_NOT_FOUND after printing that the
  * trace names none, or which one is not there; or that it names several.
  */
-static int find_mapping(const char *folder, const char *trace, size_t size,
-                        char path[PATH_MAX])
+static int retrace_find_mapping(const char *folder, const char *trace,
+                                size_t size, char path[PATH_MAX])
 {
     static const char mark[] = "r8-map-id-";
     const char *p = trace, *end = trace + size;
@@ -124,10 +126,10 @@ static int find_mapping(const char *folder, const char *trace, size_t size,
     while ((p = memmem(p, (size_t)(end - p), mark, sizeof(mark) - 1)) !=
            NULL) {
         p += sizeof(mark) - 1;
-        if (read_id(p, end, id) < DIGITS_MIN) {
+        if (retrace_read_id(p, end, id) < DIGITS_MIN) {
             continue;
         }
-        if (wanted.id[0] != '\0' && !is_same(id, wanted.id)) {
+        if (wanted.id[0] != '\0' && !retrace_is_same(id, wanted.id)) {
             snprintf(text, sizeof(text),
                      "the trace names several mappings, r8-map-id-%.20s and "
                      "%.20s",
@@ -144,7 +146,7 @@ static int find_mapping(const char *folder, const char *trace, size_t size,
                             "r8-map-id-<hex> as its file");
     }
     wanted.path[0] = '\0';
-    (void)nftw(folder, look_at_mapping, 16, FTW_PHYS);
+    (void)nftw(folder, retrace_look_at_mapping, 16, FTW_PHYS);
     if (wanted.path[0] == '\0') {
         snprintf(text, sizeof(text), "no mapping in it has the id %s",
                  wanted.id);
@@ -159,7 +161,7 @@ static int find_mapping(const char *folder, const char *trace, size_t size,
 static struct output output;
 
 /* Reads the trace while that is still allowed. */
-static int read_trace(const char *file, struct memory_output *bytes)
+static int retrace_read_trace(const char *file, struct memory_output *bytes)
 {
     FILE *f = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
     char piece[65536], *converted;
@@ -188,7 +190,8 @@ static int read_trace(const char *file, struct memory_output *bytes)
 }
 
 /* Opens a ProguardCache, or makes one of a mapping. */
-static int open_mapping(const char *file, struct proguardcache_reader *reader)
+static int retrace_open_mapping(const char *file,
+                                struct proguardcache_reader *reader)
 {
     struct input_bytes input;
     struct memory_output made = {NULL, 0, 0};
@@ -250,14 +253,15 @@ int retrace_show(const char *mapping, const char *file)
     struct memory_output trace = {NULL, 0, 0};
     char found[PATH_MAX];
     struct stat st;
-    int rc = read_trace(file, &trace);
+    int rc = retrace_read_trace(file, &trace);
 
     if (rc == COMMAND_OK && stat(mapping, &st) == 0 && S_ISDIR(st.st_mode)) {
-        rc = find_mapping(mapping, (char *)trace.data, trace.size, found);
+        rc = retrace_find_mapping(mapping, (char *)trace.data, trace.size,
+                                  found);
         mapping = found;
     }
     if (rc == COMMAND_OK) {
-        rc = open_mapping(mapping, &reader);
+        rc = retrace_open_mapping(mapping, &reader);
     }
     if (rc == COMMAND_OK && trace.size > 0) {
         output_init(&output, STDOUT_FILENO);

@@ -32,7 +32,7 @@
 static const volatile sig_atomic_t never;
 
 /* Opens a regular file; -1: there is none. */
-static int open_file(const char *path)
+static int open_script_file(const char *path)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -77,8 +77,8 @@ static int read_reference(int script, char *to, size_t room)
 /* Opens the file that another one refers to by a relative path, and writes its
  * path.  One that begins with a slash is a web server's, or another machine's.
  */
-static int open_reference(const char *path, const char *reference,
-                          char at[PATH_ROOM])
+static int open_script_reference(const char *path, const char *reference,
+                                 char at[PATH_ROOM])
 {
     const char *slash = strrchr(path, '/');
     int folder = slash != NULL ? (int)(slash - path) + 1 : 0;
@@ -89,21 +89,21 @@ static int open_reference(const char *path, const char *reference,
         return -1;
     }
     snprintf(at, PATH_ROOM, "%.*s%s", folder, path, reference);
-    return open_file(at);
+    return open_script_file(at);
 }
 
 /* Opens the map that has the name of a script or module with ".map". */
-static int open_map_beside(const char *path)
+static int open_script_map_beside(const char *path)
 {
     char map[2 * PATH_MAX + 8];
 
     snprintf(map, sizeof(map), "%s.map", path);
-    return open_file(map);
+    return open_script_file(map);
 }
 
 /* Opens the map of the script at a path: what it refers to, or what has its
  * name.  Returns -1 if there is none; *is_inside: it may be in the script. */
-static int open_map(const char *path, int script, bool *is_inside)
+static int open_script_map(const char *path, int script, bool *is_inside)
 {
     char reference[PATH_MAX], at[PATH_ROOM];
     int fd = -1, rc = -1;
@@ -112,10 +112,10 @@ static int open_map(const char *path, int script, bool *is_inside)
         rc = read_reference(script, reference, sizeof(reference));
     }
     if (rc > 0) {
-        fd = open_reference(path, reference, at);
+        fd = open_script_reference(path, reference, at);
     }
     if (fd < 0) {
-        fd = open_map_beside(path);
+        fd = open_script_map_beside(path);
     }
     *is_inside = fd < 0 && rc == 0;
     return fd;
@@ -140,7 +140,7 @@ static void put_link(struct json_writer *w, const char *name,
 
 /* In the child: what a module of WebAssembly refers to, and where its code
  * is. */
-static int read_links(void *arg, FILE *out)
+static int read_script_links(void *arg, FILE *out)
 {
     const int *module = arg;
     struct json_writer w = {0};
@@ -176,17 +176,17 @@ static uint64_t code_offset(const cJSON *links)
 /* Opens the file with the debug information of a module, if it is another one.
  * Its code may begin elsewhere: a tool that strips a module may write the sizes
  * of its sections in more bytes. */
-static void open_debug_file(const char *path, const cJSON *links,
-                            struct module_parts *parts)
+static void open_script_debug_file(const char *path, const cJSON *links,
+                                   struct module_parts *parts)
 {
     cJSON *found;
     int code;
 
-    parts->debug = open_reference(path, printable_field(links, "debug"),
-                                  parts->debug_path);
+    parts->debug = open_script_reference(path, printable_field(links, "debug"),
+                                         parts->debug_path);
     if (parts->debug >= 0) {
-        found = report_child_read(parts->debug_path, read_links, &parts->debug,
-                                  &code);
+        found = report_child_read(parts->debug_path, read_script_links,
+                                  &parts->debug, &code);
         parts->shift = code_offset(found) - code_offset(links);
         cJSON_Delete(found);
     }
@@ -205,18 +205,19 @@ static bool open_module(const char *path, int module,
         !wasm_sniff(head, sizeof(head))) {
         return false;
     }
-    links = report_child_read(path, read_links, &module, &code);
-    parts->map = open_reference(path, printable_field(links, "map"), at);
-    parts->map = parts->map >= 0 ? parts->map : open_map_beside(path);
-    open_debug_file(path, links, parts);
+    links = report_child_read(path, read_script_links, &module, &code);
+    parts->map =
+        open_script_reference(path, printable_field(links, "map"), at);
+    parts->map = parts->map >= 0 ? parts->map : open_script_map_beside(path);
+    open_script_debug_file(path, links, parts);
     cJSON_Delete(links);
     return true;
 }
 
 /* Opens and checks the cache in memory. */
-static enum script_kind read_cache(struct script_file *file,
-                                   symcache_kind_e kind, const void *data,
-                                   size_t size)
+static enum script_kind read_script_cache(struct script_file *file,
+                                          symcache_kind_e kind,
+                                          const void *data, size_t size)
 {
     char error[200];
 
@@ -237,8 +238,8 @@ static enum script_kind read_cache(struct script_file *file,
 }
 
 /* Makes a cache of open files, and maps it. */
-static void make_cache(const char *path, int input, int map,
-                       symcache_kind_e kind, struct script_file *file)
+static void make_script_cache(const char *path, int input, int map,
+                              symcache_kind_e kind, struct script_file *file)
 {
     int out = memfd_create("cache", MFD_CLOEXEC);
     int empty = input < 0 ? memfd_create("script", MFD_CLOEXEC) : -1;
@@ -260,7 +261,7 @@ static void make_cache(const char *path, int input, int map,
         size = lseek(out, 0, SEEK_END);
         data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, out, 0);
         if (data != MAP_FAILED) {
-            file->kind = read_cache(file, kind, data, (size_t)size);
+            file->kind = read_script_cache(file, kind, data, (size_t)size);
         }
     }
     fd_close(empty);
@@ -269,26 +270,26 @@ static void make_cache(const char *path, int input, int map,
 
 /* Makes the cache of the script or module at a path.  Returns whether there is
  * a script, module or map. */
-static bool try_path(const char *path, struct script_file *file)
+static bool try_script_path(const char *path, struct script_file *file)
 {
     bool is_inside = false;
-    int script = open_file(path);
+    int script = open_script_file(path);
     struct module_parts parts = {.map = -1, .debug = -1};
     bool is_module = open_module(path, script, &parts);
 
     if (!is_module) {
-        parts.map = open_map(path, script, &is_inside);
+        parts.map = open_script_map(path, script, &is_inside);
     }
     if (parts.map >= 0 || is_inside) {
-        make_cache(path, is_module ? -1 : script, parts.map,
-                   SYMCACHE_KIND_JSCACHE, file);
+        make_script_cache(path, is_module ? -1 : script, parts.map,
+                          SYMCACHE_KIND_JSCACHE, file);
     } else if (parts.debug >= 0) {
-        make_cache(parts.debug_path, parts.debug, -1, SYMCACHE_KIND_SYMCACHE,
-                   file);
+        make_script_cache(parts.debug_path, parts.debug, -1,
+                          SYMCACHE_KIND_SYMCACHE, file);
         file->shift = file->kind == SCRIPT_MODULE ? parts.shift : 0;
     }
     if (is_module && file->kind == SCRIPT_NONE) {
-        make_cache(path, script, -1, SYMCACHE_KIND_SYMCACHE, file);
+        make_script_cache(path, script, -1, SYMCACHE_KIND_SYMCACHE, file);
     }
     fd_close(script);
     fd_close(parts.map);
@@ -310,8 +311,8 @@ static bool leads_out(const char *path)
 }
 
 /* Looks in a folder for a path, then for less and less of its end. */
-static void try_folder(const char *folder, const char *path,
-                       struct script_file *file)
+static void try_script_folder(const char *folder, const char *path,
+                              struct script_file *file)
 {
     char at[2 * PATH_MAX];
 
@@ -321,7 +322,7 @@ static void try_folder(const char *folder, const char *path,
     while (path != NULL && *path != '\0') {
         path += *path == '/';
         snprintf(at, sizeof(at), "%s/%s", folder, path);
-        if (try_path(at, file)) {
+        if (try_script_path(at, file)) {
             return;
         }
         path = strchr(path, '/');
@@ -348,7 +349,7 @@ static void try_only_module(const char *folder, struct script_file *file)
         closedir(dir);
     }
     if (count == 1) {
-        try_path(at, file);
+        try_script_path(at, file);
     } else if (count > 1) {
         fprintf(stderr,
                 "symcachectl: %s: has several modules of WebAssembly, and "
@@ -359,7 +360,7 @@ static void try_only_module(const char *folder, struct script_file *file)
 
 /* Makes a path of this machine of one in a URL, in place: blanks and others
  * are encoded there, as Node and browsers print it. */
-static void decode_path(char *path)
+static void decode_script_path(char *path)
 {
     if (strstr(path, "%00") == NULL) {
         path[percent_decode(path, path, strlen(path))] = '\0';
@@ -388,7 +389,7 @@ static bool is_nameless(const struct jstrace_text *url)
 }
 
 /* Makes the usual file of a module's name, in place, without the hash. */
-static void take_module_name(char *path)
+static void take_script_module_name(char *path)
 {
     size_t size = strlen(path);
 
@@ -402,8 +403,8 @@ static void take_module_name(char *path)
 }
 
 /* Makes the cache of what a URL leads to on this machine. */
-static void find_file(const char *maps, struct symc_string url,
-                      struct script_file *file)
+static void find_script_file(const char *maps, struct symc_string url,
+                             struct script_file *file)
 {
     char path[PATH_MAX + 6];
     size_t i;
@@ -419,16 +420,16 @@ static void find_file(const char *maps, struct symc_string url,
     memcpy(path, in_url.data, i);
     path[i] = '\0';
     if (js_begins(url, V8_URL)) {
-        take_module_name(path);
+        take_script_module_name(path);
     } else if (memmem(url.data, url.size, "://", 3) != NULL) {
-        decode_path(path);
+        decode_script_path(path);
     } else {
         turn_backslashes(path);
     }
     if (maps != NULL) {
-        try_folder(maps, path, file);
+        try_script_folder(maps, path, file);
     } else if (url.data[0] == '/' || js_begins(url, "file://")) {
-        try_path(path, file);
+        try_script_path(path, file);
     }
 }
 
@@ -471,7 +472,7 @@ const struct script_file *script_files_find(struct script_files *files,
     if (file->url == NULL) {
         command_no_memory();
     }
-    find_file(files->maps, url, file);
+    find_script_file(files->maps, url, file);
     if (file->kind == SCRIPT_NONE && files->maps != NULL &&
         files->has_nameless && is_same(&frame->url, &files->nameless)) {
         try_only_module(files->maps, file);

@@ -53,8 +53,8 @@ struct script_lines {
     char release[600]; /* and dist that a server is asked for, in words */
 };
 
-static void read_lines(struct script_lines *lines, const char *text,
-                       size_t size)
+static void trace_read_lines(struct script_lines *lines, const char *text,
+                             size_t size)
 {
     const char *end = text + size, *next;
     struct trace_line *line;
@@ -90,10 +90,10 @@ static size_t drop_second_hash(char *name, size_t size)
 
 /* The name of a frame, in the arena; caller is how the frame below calls it, or
  * absent. */
-static struct symc_string name_frame(struct arena *arena,
-                                     const struct jstrace_frame *frame,
-                                     const struct jscache_token *token,
-                                     struct symc_string caller)
+static struct symc_string trace_name_frame(struct arena *arena,
+                                           const struct jstrace_frame *frame,
+                                           const struct jscache_token *token,
+                                           struct symc_string caller)
 {
     char *folded;
     struct symc_string own = {NULL, 0}, function;
@@ -129,10 +129,10 @@ static struct symc_string file_name(const struct jscache_file *file)
 }
 
 /* Finds what a frame of a script comes from.  Returns the name of its token. */
-static struct symc_string find_in_map(const struct jscache_reader *map,
-                                      struct arena *names,
-                                      struct trace_line *line,
-                                      struct symc_string caller)
+static struct symc_string trace_find_in_map(const struct jscache_reader *map,
+                                            struct arena *names,
+                                            struct trace_line *line,
+                                            struct symc_string caller)
 {
     const struct jstrace_frame *frame = &line->frame;
     const struct symc_string none = {NULL, 0};
@@ -146,7 +146,7 @@ static struct symc_string find_in_map(const struct jscache_reader *map,
     }
     line->is_found = true;
     line->is_ignored = file.is_ignored;
-    line->function = name_frame(names, frame, &token, caller);
+    line->function = trace_name_frame(names, frame, &token, caller);
     line->file = file_name(&file);
     line->line = (uint64_t)token.line + 1;
     line->column = (uint64_t)token.column + 1;
@@ -154,10 +154,10 @@ static struct symc_string find_in_map(const struct jscache_reader *map,
 }
 
 /* Finds what a frame comes from.  Returns how it calls the next one. */
-static struct symc_string find_frame(struct script_files *files,
-                                     struct arena *names,
-                                     struct trace_line *line,
-                                     struct symc_string caller)
+static struct symc_string trace_find_frame(struct script_files *files,
+                                           struct arena *names,
+                                           struct trace_line *line,
+                                           struct symc_string caller)
 {
     const struct symc_string none = {NULL, 0};
     const struct script_file *file;
@@ -170,7 +170,7 @@ static struct symc_string find_frame(struct script_files *files,
         return none;
     }
     if (file->kind == SCRIPT_MAP) {
-        return find_in_map(&file->map, names, line, caller);
+        return trace_find_in_map(&file->map, names, line, caller);
     }
     line->is_bare = file->module.num_functions == 0;
     symc_reader_lookup(&file->module, line->frame.column - 1 + file->shift,
@@ -182,7 +182,7 @@ static struct symc_string find_frame(struct script_files *files,
 
 /* Takes the next frame at a place in a module, inlined ones first.  Returns
  * false if there is none. */
-static bool take_symbol(struct trace_line *line)
+static bool trace_take_symbol(struct trace_line *line)
 {
     static struct source_path path;
     static char room[DEMANGLE_ROOM];
@@ -205,7 +205,7 @@ static bool take_symbol(struct trace_line *line)
 }
 
 /* From the outermost frame on, as names of callers help. */
-static void find_all(struct script_lines *lines, const char *maps)
+static void trace_find_all(struct script_lines *lines, const char *maps)
 {
     size_t i;
     struct symc_string caller = {NULL, 0};
@@ -218,12 +218,14 @@ static void find_all(struct script_lines *lines, const char *maps)
         }
     }
     for (i = lines->count; i-- > 0;) {
-        caller = find_frame(&files, &lines->names, &lines->list[i], caller);
+        caller =
+            trace_find_frame(&files, &lines->names, &lines->list[i], caller);
     }
 }
 
 /* Prints a part of the text; tabs are no control characters there. */
-static void print_part(struct output *output, const char *data, size_t size)
+static void print_trace_part(struct output *output, const char *data,
+                             size_t size)
 {
     struct symc_string part;
     const char *end = data + size, *tab;
@@ -240,12 +242,13 @@ static void print_part(struct output *output, const char *data, size_t size)
     }
 }
 
-static void print_place(struct output *output, const struct trace_line *line)
+static void print_trace_place(struct output *output,
+                              const struct trace_line *line)
 {
     const struct jstrace_text *given = &line->frame.place;
 
     if (line->file.size == 0) {
-        print_part(output, given->data, given->size);
+        print_trace_part(output, given->data, given->size);
         return;
     }
     output_string(output, &line->file);
@@ -273,20 +276,20 @@ static void print_script_line(struct output *output,
     const struct jstrace_frame *frame = &line->frame;
 
     if (!line->is_found) {
-        print_part(output, line->data, line->size);
+        print_trace_part(output, line->data, line->size);
         output_text(output, "\n");
         return;
     }
-    print_part(output, line->data, frame->begin);
+    print_trace_part(output, line->data, frame->begin);
     if (is_named(line)) {
         output_string(output, &line->function);
         output_text(output, frame->has_at ? " (" : "@");
     } else if (line->data[frame->begin] == '@') {
         output_text(output, "@");
     }
-    print_place(output, line);
+    print_trace_place(output, line);
     output_text(output, frame->has_at && is_named(line) ? ")" : "");
-    print_part(output, line->data + frame->end, line->size - frame->end);
+    print_trace_part(output, line->data + frame->end, line->size - frame->end);
     output_text(output, "\n");
 }
 
@@ -370,7 +373,7 @@ static void print_why_file(const cJSON *file, const char *release)
     }
 }
 
-static void print_why(const struct trace_line *line, const char *release)
+static void print_trace_why(const struct trace_line *line, const char *release)
 {
     const cJSON *file;
 
@@ -384,14 +387,14 @@ static void print_why(const struct trace_line *line, const char *release)
 }
 
 /* Prints a line, or the several of functions that are inlined there. */
-static void print_lines(struct output *output, struct trace_line *line,
-                        void (*print)(struct output *,
-                                      const struct trace_line *))
+static void print_trace_lines(struct output *output, struct trace_line *line,
+                              void (*print)(struct output *,
+                                            const struct trace_line *))
 {
-    take_symbol(line);
+    trace_take_symbol(line);
     do {
         print(output, line);
-    } while (take_symbol(line));
+    } while (trace_take_symbol(line));
 }
 
 /* Prints all lines, and why nothing was found if so. */
@@ -407,12 +410,13 @@ static int print_trace(struct script_lines *lines, bool is_json,
         maps += lines->list[i].has_map;
         bare += lines->list[i].is_bare;
         if (!is_json) {
-            print_lines(&output, &lines->list[i], print_script_line);
+            print_trace_lines(&output, &lines->list[i], print_script_line);
         } else if (lines->list[i].is_frame) {
-            print_lines(&output, &lines->list[i], print_script_frame_json);
+            print_trace_lines(&output, &lines->list[i],
+                              print_script_frame_json);
         }
         if (!is_json && lines->list[i].why != NULL) {
-            print_why(&lines->list[i], lines->release);
+            print_trace_why(&lines->list[i], lines->release);
         }
     }
     if (found == 0) {
@@ -438,7 +442,7 @@ static struct {
     int code;
 } asked;
 
-static cJSON *frame_of(const struct jstrace_frame *frame)
+static cJSON *trace_frame_of(const struct jstrace_frame *frame)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -454,8 +458,8 @@ static cJSON *frame_of(const struct jstrace_frame *frame)
 }
 
 /* Names the debug ids of scripts; one of several frames in a row once. */
-static void add_modules(cJSON *root, const struct script_lines *lines,
-                        const char *ids)
+static void trace_add_modules(cJSON *root, const struct script_lines *lines,
+                              const char *ids)
 {
     cJSON *modules = cjson_add_list(root, "modules"), *module;
     const struct jstrace_frame *frame, *last = NULL;
@@ -484,8 +488,8 @@ static void add_modules(cJSON *root, const struct script_lines *lines,
 
 /* The request for all frames; a trace ends with a line that is none.  It names
  * no artifacts, so that the server's own files are all that there is. */
-static char *make_request(const struct script_lines *lines,
-                          const struct script_options *of)
+static char *trace_make_request(const struct script_lines *lines,
+                                const struct script_options *of)
 {
     size_t i;
     cJSON *root = cJSON_CreateObject(), *source = cJSON_CreateObject();
@@ -499,7 +503,7 @@ static char *make_request(const struct script_lines *lines,
         if (frames == NULL) {
             frames = cjson_add_list(cjson_append_object(stacks), "frames");
         }
-        cjson_append(frames, frame_of(&lines->list[i].frame));
+        cjson_append(frames, trace_frame_of(&lines->list[i].frame));
     }
     options = cJSON_CreateObject();
     cjson_add_text(options, "frame_order", "callee_first");
@@ -515,7 +519,7 @@ static char *make_request(const struct script_lines *lines,
         cjson_add_text(root, "dist", of->dist);
     }
     if (of->debug_id != NULL) {
-        add_modules(root, lines, of->debug_id);
+        trace_add_modules(root, lines, of->debug_id);
     }
     cjson_add(root, "options", options);
     cjson_add(root, "stacktraces", stacks);
@@ -530,7 +534,7 @@ static struct symc_string text_of(const cJSON *object, const char *key)
     return string;
 }
 
-static void take_frame(const cJSON *frame, struct trace_line *line)
+static void trace_take_frame(const cJSON *frame, struct trace_line *line)
 {
     const cJSON *data = cJSON_GetObjectItemCaseSensitive(frame, "data");
     char *function = cJSON_GetStringValue(
@@ -551,7 +555,7 @@ static void take_frame(const cJSON *frame, struct trace_line *line)
 #define NO_MODULES                                                            \
     "a server names no frames of WebAssembly in a text; --maps FOLDER does"
 
-static void set_none(const char *why)
+static void trace_set_none(const char *why)
 {
     snprintf(asked.none, sizeof(asked.none), "%s", why);
 }
@@ -587,7 +591,7 @@ static void set_none_of_release(const struct script_options *options)
              asked.lines.release, (int)size, path.data);
 }
 
-static void print_answer(const cJSON *answer)
+static void trace_print_answer(const cJSON *answer)
 {
     size_t i = 0, scripts = 0, modules = 0;
     const cJSON *stack, *frame, *error;
@@ -606,7 +610,7 @@ static void print_answer(const cJSON *answer)
             if (i < lines->count) {
                 scripts += !lines->list[i].frame.is_wasm;
                 modules += lines->list[i].frame.is_wasm;
-                take_frame(frame, &lines->list[i++]);
+                trace_take_frame(frame, &lines->list[i++]);
             }
         }
     }
@@ -614,10 +618,11 @@ static void print_answer(const cJSON *answer)
     {
         type = printable_field(error, "type");
         if (strcmp(type, "fetching_failed") == 0) {
-            set_none("the server could not look for a file of these scripts: "
-                     "its log says why");
+            trace_set_none(
+                "the server could not look for a file of these scripts: "
+                "its log says why");
         } else if (strcmp(type, "malformed_sourcemap") == 0) {
-            set_none("a source map is malformed");
+            trace_set_none("a source map is malformed");
             fputs("symcachectl: ", stderr);
             printable_put_field(stderr, error, "abs_path");
             fputs(": its source map is malformed: ", stderr);
@@ -626,7 +631,7 @@ static void print_answer(const cJSON *answer)
         }
     }
     if (modules > 0 && scripts == 0) {
-        set_none(NO_MODULES);
+        trace_set_none(NO_MODULES);
     } else if (modules > 0) {
         fputs("symcachectl: note: " NO_MODULES "\n", stderr);
     }
@@ -634,32 +639,33 @@ static void print_answer(const cJSON *answer)
         print_trace(lines, asked.is_json, COMMAND_NOT_FOUND, asked.none);
 }
 
-static int judge_answer(const cJSON *answer)
+static int trace_judge_answer(const cJSON *answer)
 {
     return asked.code;
 }
 
-static int ask_server(const struct settings *settings,
-                      const struct script_options *options)
+static int trace_ask_server(const struct settings *settings,
+                            const struct script_options *options)
 {
     int code;
-    char *request = make_request(&asked.lines, options);
+    char *request = trace_make_request(&asked.lines, options);
     struct settings plain = *settings;
 
     asked.is_json = settings->is_json != 0;
     if (options->release != NULL) {
         set_none_of_release(options);
     } else {
-        set_none(options->debug_id != NULL
-                     ? "the server has no source map of these scripts"
-                     : "the server has no source map of these scripts; what "
-                       "was uploaded is found with --debug-id ID or --release "
-                       "TEXT only");
+        trace_set_none(
+            options->debug_id != NULL
+                ? "the server has no source map of these scripts"
+                : "the server has no source map of these scripts; what "
+                  "was uploaded is found with --debug-id ID or --release "
+                  "TEXT only");
     }
     plain.is_json = 0; /* prints a text made from the answer, not the answer */
     code = json_request_post(
         &plain, options->why ? "/symbolicate-js?why=1" : "/symbolicate-js",
-        request, print_answer, judge_answer);
+        request, trace_print_answer, trace_judge_answer);
     free(request);
     return code;
 }
@@ -671,11 +677,11 @@ int script_trace_show(const struct settings *settings,
     const char *maps = options->maps;
     int code;
 
-    read_lines(&asked.lines, text, size);
+    trace_read_lines(&asked.lines, text, size);
     if (settings->socket != NULL) {
-        code = ask_server(settings, options);
+        code = trace_ask_server(settings, options);
     } else {
-        find_all(&asked.lines, maps);
+        trace_find_all(&asked.lines, maps);
         input_enter_sandbox();
         linkage_by(linkage_demangle_here);
         code =

@@ -35,8 +35,8 @@
 
 /* printing ---------------------------------------------------------------- */
 
-static void print_place(const cJSON *frame, const char *file, const char *line,
-                        const char *after)
+static void symbolicate_print_place(const cJSON *frame, const char *file,
+                                    const char *line, const char *after)
 {
     printable_put_field(stdout, frame, "function");
     fputs(" at ", stdout);
@@ -50,7 +50,7 @@ static void print_place(const cJSON *frame, const char *file, const char *line,
 
 /* Frames of Symbolicator's protocol: of those with the same index, all but
  * the last were inlined. */
-static void print_stack(const cJSON *stack)
+static void symbolicate_print_stack(const cJSON *stack)
 {
     const cJSON *frame, *next;
     double index, last = -1;
@@ -70,16 +70,16 @@ static void print_stack(const cJSON *stack)
             continue;
         }
         next = frame->next;
-        print_place(frame, "abs_path", "lineno",
-                    next != NULL &&
-                            printable_number(next, "original_index") == index
-                        ? " (inlined)"
-                        : "");
+        symbolicate_print_place(
+            frame, "abs_path", "lineno",
+            next != NULL && printable_number(next, "original_index") == index
+                ? " (inlined)"
+                : "");
         printable_put_code(stdout, frame);
     }
 }
 
-static void print_modules(const cJSON *modules)
+static void symbolicate_print_modules(const cJSON *modules)
 {
     const cJSON *module;
     const char *status;
@@ -101,7 +101,7 @@ static void print_modules(const cJSON *modules)
 }
 
 /* A frame of Mozilla's protocol, with what was inlined into it. */
-static void print_frame(const cJSON *frame)
+static void symbolicate_print_frame(const cJSON *frame)
 {
     const cJSON *inlined;
 
@@ -112,32 +112,32 @@ static void print_frame(const cJSON *frame)
     cJSON_ArrayForEach(inlined, cjson_get(frame, "inlines"))
     {
         fputs("    ", stdout);
-        print_place(inlined, "file", "line", " (inlined)");
+        symbolicate_print_place(inlined, "file", "line", " (inlined)");
     }
     fputs("    ", stdout);
     if (cJSON_IsString(cjson_get(frame, "function"))) {
-        print_place(frame, "file", "line", "");
+        symbolicate_print_place(frame, "file", "line", "");
     } else {
         puts("not found");
     }
 }
 
-static void print_answer(const cJSON *answer)
+static void symbolicate_print_answer(const cJSON *answer)
 {
     const cJSON *result, *stack, *frame;
 
     cJSON_ArrayForEach(stack, cjson_get(answer, "stacktraces"))
     {
-        print_stack(stack);
+        symbolicate_print_stack(stack);
     }
-    print_modules(cjson_get(answer, "modules"));
+    symbolicate_print_modules(cjson_get(answer, "modules"));
     cJSON_ArrayForEach(result, cjson_get(answer, "results"))
     {
         cJSON_ArrayForEach(stack, cjson_get(result, "stacks"))
         {
             cJSON_ArrayForEach(frame, stack)
             {
-                print_frame(frame);
+                symbolicate_print_frame(frame);
             }
         }
     }
@@ -146,7 +146,7 @@ static void print_answer(const cJSON *answer)
 static struct trace trace; /* of --images */
 
 /* Whether all was found that was asked for, or some of it, or nothing. */
-static int judge_answer(const cJSON *answer)
+static int symbolicate_judge_answer(const cJSON *answer)
 {
     const cJSON *result, *stack, *frame;
     size_t named = 0, frames = 0;
@@ -180,8 +180,8 @@ static int judge_answer(const cJSON *answer)
 /* requests ---------------------------------------------------------------- */
 
 /* A request for addresses of one module, which are relative to its image. */
-static char *ask_addresses(const struct identity *identity, int count,
-                           char **addresses)
+static char *symbolicate_ask_addresses(const struct identity *identity,
+                                       int count, char **addresses)
 {
     char text[64];
     const char *code_id;
@@ -216,7 +216,7 @@ static char *ask_addresses(const struct identity *identity, int count,
 
 /* The whole file, or standard input, with a NUL after its *size bytes; NULL
  * after printing what is wrong. */
-static char *read_request(const char *file, size_t *size)
+static char *symbolicate_read_request(const char *file, size_t *size)
 {
     FILE *f = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
     char *text = malloc(REQUEST_MAX + 1), *wide;
@@ -274,21 +274,24 @@ static int symbolicate_usage(const char *what, const char *argument)
     return command_usage("symbolicate", what, argument);
 }
 
-static void print_trace(const cJSON *answer)
+static void symbolicate_print_trace(const cJSON *answer)
 {
     trace_print(&trace, answer);
 }
 
-static int answer_file(const struct settings *settings, const char *path,
-                       const char *name, char *text)
+static int symbolicate_answer_file(const struct settings *settings,
+                                   const char *path, const char *name,
+                                   char *text)
 {
     cJSON *object;
     int code;
-    void (*print)(const cJSON *) = trace.text != NULL ? print_trace
-                                                      : print_answer;
+    void (*print)(const cJSON *) = trace.text != NULL
+                                       ? symbolicate_print_trace
+                                       : symbolicate_print_answer;
 
     if (settings->root == NULL) {
-        return json_request_post(settings, path, text, print, judge_answer);
+        return json_request_post(settings, path, text, print,
+                                 symbolicate_judge_answer);
     }
     object = store_reader_answer(settings->root, path, name, text, &code);
     if (object == NULL) {
@@ -299,13 +302,13 @@ static int answer_file(const struct settings *settings, const char *path,
     } else {
         print(object);
     }
-    code = judge_answer(object);
+    code = symbolicate_judge_answer(object);
     cJSON_Delete(object);
     return command_finish(code);
 }
 
 /* The options for a trace; NULL: none. */
-struct hints {
+struct symbolicate_hints {
     const char *images; /* of .NET */
     struct script_options scripts;
     const char *uuid;   /* of a mapping of the JVM */
@@ -313,9 +316,10 @@ struct hints {
 
 /* Prints the frames of a file that is a crash report, or a profile with names,
  * and sets *code.  Returns false if it is none. */
-static bool show_report(struct settings *settings, const char *file,
-                        const struct hints *hints, char *text, size_t size,
-                        int *code)
+static bool symbolicate_show_report(struct settings *settings,
+                                    const char *file,
+                                    const struct symbolicate_hints *hints,
+                                    char *text, size_t size, int *code)
 {
     if (size >= 4 && (memcmp(text, "MDMP", 4) == 0 ||
                       memcmp(text, "PMDM", 4) == 0)) {
@@ -383,19 +387,19 @@ static int refuse_file(const char *file, char *text, size_t size)
 /* A request for the frames of a text; or the text's own, for which path is set
  * to that of its protocol.  Returns NULL after printing what is wrong, or what
  * a crash report has. */
-static char *ask_file(struct settings *settings, const char *file,
-                      const struct hints *hints, const char **path,
-                      int *code)
+static char *symbolicate_ask_file(struct settings *settings, const char *file,
+                                  const struct symbolicate_hints *hints,
+                                  const char **path, int *code)
 {
     size_t size;
-    char *text = read_request(file, &size);
+    char *text = symbolicate_read_request(file, &size);
 
     *code = COMMAND_IO;
     if (text == NULL) {
         return NULL;
     }
     if (hints->images == NULL &&
-        show_report(settings, file, hints, text, size, code)) {
+        symbolicate_show_report(settings, file, hints, text, size, code)) {
         free(text);
         return NULL;
     }
@@ -412,7 +416,7 @@ static char *ask_file(struct settings *settings, const char *file,
     return text;
 }
 
-static char *ask_module(int argc, char **argv, int *code)
+static char *symbolicate_ask_module(int argc, char **argv, int *code)
 {
     struct identity identity;
     uint64_t address;
@@ -433,13 +437,13 @@ static char *ask_module(int argc, char **argv, int *code)
             return NULL;
         }
     }
-    return ask_addresses(&identity, argc - 1, argv + 1);
+    return symbolicate_ask_addresses(&identity, argc - 1, argv + 1);
 }
 
 /* An event by its id becomes a file, whose descriptor is never closed. Returns
  * NULL with *code set. */
-static char *fetch_event(const struct sentry_event *event, int argc,
-                         char **argv, int *code)
+static char *symbolicate_fetch_event(const struct sentry_event *event,
+                                     int argc, char **argv, int *code)
 {
     static char path[40];
     FILE *file;
@@ -461,8 +465,8 @@ static char *fetch_event(const struct sentry_event *event, int argc,
 }
 
 /* Where names come from. */
-static int choose_place(struct settings *settings, const char *url,
-                        const char *symbols)
+static int symbolicate_choose_place(struct settings *settings, const char *url,
+                                    const char *symbols)
 {
     if ((settings->root != NULL) + (settings->socket != NULL) + (url != NULL) +
             (symbols != NULL) >
@@ -476,16 +480,18 @@ static int choose_place(struct settings *settings, const char *url,
 }
 
 /* Prints what the operands come to. */
-static int show_addresses(struct settings *settings, const struct hints *hints,
-                          int argc, char **argv)
+static int symbolicate_show_addresses(struct settings *settings,
+                                      const struct symbolicate_hints *hints,
+                                      int argc, char **argv)
 {
     const char *path = "/symbolicate";
     int code;
-    char *text = argc == 1 ? ask_file(settings, argv[0], hints, &path, &code)
-                           : ask_module(argc, argv, &code);
+    char *text = argc == 1 ? symbolicate_ask_file(settings, argv[0], hints,
+                                                  &path, &code)
+                           : symbolicate_ask_module(argc, argv, &code);
 
     if (text != NULL) {
-        code = answer_file(settings, path, argv[0], text);
+        code = symbolicate_answer_file(settings, path, argv[0], text);
     }
     free(text);
     free(trace.text);
@@ -496,7 +502,7 @@ static int show_addresses(struct settings *settings, const struct hints *hints,
 int symbolicate_command(int argc, char **argv)
 {
     struct settings settings = {.daemon = SETTINGS_SYMBOLICATED};
-    struct hints hints = {0};
+    struct symbolicate_hints hints = {0};
     struct sentry_event event = {0};
     const char *url = NULL, *mapping = NULL, *symbols = NULL;
     const struct option_spec specs[] = {
@@ -527,7 +533,7 @@ int symbolicate_command(int argc, char **argv)
     if (event.org != NULL || event.project != NULL) {
         event.url = url;
         url = NULL; /* names come from elsewhere */
-        argv[0] = fetch_event(&event, argc, argv, &code);
+        argv[0] = symbolicate_fetch_event(&event, argc, argv, &code);
         if (argv[0] == NULL) {
             return code;
         }
@@ -540,7 +546,7 @@ int symbolicate_command(int argc, char **argv)
         (url != NULL || settings.socket != NULL)) {
         return symbolicate_usage("both --maps and a server", NULL);
     }
-    code = choose_place(&settings, url, symbols);
+    code = symbolicate_choose_place(&settings, url, symbols);
     if (code != COMMAND_OK) {
         return code;
     }
@@ -554,5 +560,5 @@ int symbolicate_command(int argc, char **argv)
     if ((hints.images != NULL || hints.uuid != NULL) && argc > 1) {
         return symbolicate_usage("more than one TRACE", argv[1]);
     }
-    return show_addresses(&settings, &hints, argc, argv);
+    return symbolicate_show_addresses(&settings, &hints, argc, argv);
 }

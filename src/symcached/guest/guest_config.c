@@ -12,8 +12,8 @@
 
 #include "symcached/source/sources.h"
 
-static void add_path(cJSON *object, const char *name, const char *scheme,
-                     const char *folder, const char *file)
+static void guest_add_path(cJSON *object, const char *name, const char *scheme,
+                           const char *folder, const char *file)
 {
     char text[PATH_MAX];
 
@@ -21,8 +21,8 @@ static void add_path(cJSON *object, const char *name, const char *scheme,
     cJSON_AddStringToObject(object, name, text);
 }
 
-static void add_text(cJSON *object, const char *name, const char *format,
-                     unsigned long long number)
+static void guest_add_text(cJSON *object, const char *name, const char *format,
+                           unsigned long long number)
 {
     char text[32];
 
@@ -35,7 +35,7 @@ static void add_text(cJSON *object, const char *name, const char *format,
  * be the name of a variable, and "@/" that of a file, of which nothing is a
  * client's business.
  */
-static bool add_secret(cJSON *to, const char *name, const char *text)
+static bool guest_add_secret(cJSON *to, const char *name, const char *text)
 {
     char *written, *p;
 
@@ -59,7 +59,7 @@ static bool add_secret(cJSON *to, const char *name, const char *text)
     return true;
 }
 
-static bool add_headers(cJSON *item, const cJSON *headers)
+static bool guest_add_headers(cJSON *item, const cJSON *headers)
 {
     cJSON *to = cJSON_AddObjectToObject(item, "headers");
     const cJSON *header;
@@ -68,14 +68,14 @@ static bool add_headers(cJSON *item, const cJSON *headers)
     cJSON_ArrayForEach(header, headers)
     {
         good = good && cJSON_IsString(header) &&
-               add_secret(to, header->string, header->valuestring);
+               guest_add_secret(to, header->string, header->valuestring);
     }
     return good;
 }
 
 /* Only these members are taken over, and none of them is read as the name of a
  * file or a variable. */
-static bool add_members(cJSON *item, const cJSON *source)
+static bool guest_add_members(cJSON *item, const cJSON *source)
 {
     static const struct {
         const char *name;
@@ -88,7 +88,7 @@ static bool add_members(cJSON *item, const cJSON *source)
         {"token", true},      {"cookies", true},
     };
     const cJSON *value = cJSON_GetObjectItem(source, "headers");
-    bool good = value == NULL || add_headers(item, value);
+    bool good = value == NULL || guest_add_headers(item, value);
     size_t i;
 
     for (i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
@@ -102,45 +102,46 @@ static bool add_members(cJSON *item, const cJSON *source)
         if (!members[i].is_secret) {
             cJSON_AddStringToObject(item, members[i].name, value->valuestring);
         } else {
-            good =
-                good && add_secret(item, members[i].name, value->valuestring);
+            good = good &&
+                   guest_add_secret(item, members[i].name, value->valuestring);
         }
     }
     return good;
 }
 
-static const char *text_of(const cJSON *source, const char *name)
+static const char *guest_text_of(const cJSON *source, const char *name)
 {
     return cJSON_GetStringValue(cJSON_GetObjectItem(source, name));
 }
 
 /* One of the types that a client may have: not of paths of this machine. */
-static bool is_type(const char *type)
+static bool guest_is_type(const char *type)
 {
     return strcmp(type, "http") == 0 || strcmp(type, "s3") == 0 ||
            strcmp(type, "gcs") == 0 || strcmp(type, "sentry") == 0 ||
            strcmp(type, "web") == 0;
 }
 
-static bool add_source(const struct tenants_config *tenants, cJSON *sources,
-                       cJSON *names, const cJSON *source)
+static bool guest_add_source(const struct tenants_config *tenants,
+                             cJSON *sources, cJSON *names, const cJSON *source)
 {
     static const char *const forms[] = {"packed", "plain"};
-    const char *name = text_of(source, "name"),
-               *type = text_of(source, "type");
-    const char *layout = text_of(source, "layout");
-    const char *endpoint = text_of(source, "endpoint");
-    const char *bucket = text_of(source, "bucket");
-    const char *url = endpoint != NULL ? endpoint : text_of(source, "url");
+    const char *name = guest_text_of(source, "name"),
+               *type = guest_text_of(source, "type");
+    const char *layout = guest_text_of(source, "layout");
+    const char *endpoint = guest_text_of(source, "endpoint");
+    const char *bucket = guest_text_of(source, "bucket");
+    const char *url =
+        endpoint != NULL ? endpoint : guest_text_of(source, "url");
     cJSON *item;
 
-    if (name == NULL || type == NULL || !is_type(type) ||
+    if (name == NULL || type == NULL || !guest_is_type(type) ||
         (layout == NULL && strcmp(type, "sentry") != 0 &&
          strcmp(type, "web") != 0)) {
         return false;
     }
     item = cJSON_AddObjectToObject(sources, name);
-    if (!add_members(item, source)) {
+    if (!guest_add_members(item, source)) {
         return false;
     }
     if (url != NULL && tenants_may_reach(tenants, url)) {
@@ -161,7 +162,7 @@ static bool add_source(const struct tenants_config *tenants, cJSON *sources,
 }
 
 /* Hosts that files at URLs may be at, although they are internal ones. */
-static void add_hosts(cJSON *root, const struct tenants_config *tenants)
+static void guest_add_hosts(cJSON *root, const struct tenants_config *tenants)
 {
     cJSON *hosts = cJSON_AddArrayToObject(
         cJSON_AddObjectToObject(
@@ -178,7 +179,7 @@ static void add_hosts(cJSON *root, const struct tenants_config *tenants)
 }
 
 /* The tier of all stores, as the operator's file has it. */
-static void add_tier(cJSON *root, const struct tier_config *tier)
+static void guest_add_tier(cJSON *root, const struct tier_config *tier)
 {
     cJSON *tenants = cJSON_GetObjectItem(
         cJSON_GetObjectItem(cJSON_GetObjectItem(root, "symbolication"),
@@ -191,28 +192,29 @@ static void add_tier(cJSON *root, const struct tier_config *tier)
 }
 
 /* Settings that are the same for one store and for all. */
-static cJSON *add_times(cJSON *root, const struct limits_config *l)
+static cJSON *guest_add_times(cJSON *root, const struct limits_config *l)
 {
     cJSON *limits = cJSON_AddObjectToObject(root, "limits");
 
-    add_text(limits, "download_time", "%llus", l->download_time);
-    add_text(limits, "connect_time", "%llus", l->connect_time);
-    add_text(limits, "first_byte_time", "%llus", l->first_byte_time);
-    add_text(limits, "first_byte_patience", "%llus", l->first_byte_patience);
-    add_text(limits, "stall_time", "%llus", l->stall_time);
+    guest_add_text(limits, "download_time", "%llus", l->download_time);
+    guest_add_text(limits, "connect_time", "%llus", l->connect_time);
+    guest_add_text(limits, "first_byte_time", "%llus", l->first_byte_time);
+    guest_add_text(limits, "first_byte_patience", "%llus",
+                   l->first_byte_patience);
+    guest_add_text(limits, "stall_time", "%llus", l->stall_time);
     cJSON_AddNumberToObject(limits, "attempts", l->attempts);
     cJSON_AddNumberToObject(limits, "breaker_failures", l->breaker_failures);
-    add_text(limits, "breaker_window", "%llus", l->breaker_window);
-    add_text(limits, "breaker_pause", "%llus", l->breaker_pause);
-    add_text(limits, "transcode_time", "%llus", l->transcode_time);
-    add_text(limits, "transcode_memory", "%llu", l->transcode_memory);
+    guest_add_text(limits, "breaker_window", "%llus", l->breaker_window);
+    guest_add_text(limits, "breaker_pause", "%llus", l->breaker_pause);
+    guest_add_text(limits, "transcode_time", "%llus", l->transcode_time);
+    guest_add_text(limits, "transcode_memory", "%llu", l->transcode_memory);
     return limits;
 }
 
-static void add_limits(cJSON *root, const struct guest_settings *with)
+static void guest_add_limits(cJSON *root, const struct guest_settings *with)
 {
     const struct limits_config *l = with->limits;
-    cJSON *limits = add_times(root, l);
+    cJSON *limits = guest_add_times(root, l);
     cJSON *cache = cJSON_AddObjectToObject(root, "cache");
 
     cJSON_AddNumberToObject(limits, "downloads",
@@ -222,14 +224,15 @@ static void add_limits(cJSON *root, const struct guest_settings *with)
     cJSON_AddNumberToObject(limits, "queue",
                             with->is_public ? l->queue : 1000);
     /* a body is never larger than all that a store may have */
-    add_text(limits, "download_size", "%llu",
-             l->download_size < with->size ? l->download_size : with->size);
+    guest_add_text(limits, "download_size", "%llu",
+                   l->download_size < with->size ? l->download_size
+                                                 : with->size);
     /* half of it, so that there is always room for what is asked for next */
-    add_text(cache, "max_size", "%llu", with->size / 2);
-    add_text(cache, "total_size", "%llu", with->size);
+    guest_add_text(cache, "max_size", "%llu", with->size / 2);
+    guest_add_text(cache, "total_size", "%llu", with->size);
 }
 
-static cJSON *add_transcoder(cJSON *transcoders, const char *version)
+static cJSON *guest_add_transcoder(cJSON *transcoders, const char *version)
 {
     static const char *const command[] = {"pdb2symcache", "-pdb", "{pdb}"};
     cJSON *transcoder = cJSON_CreateObject();
@@ -250,24 +253,24 @@ cJSON *guest_settings(const struct guest_settings *with, const char *folder,
     cJSON *root = cJSON_CreateObject(), *store, *sources, *names, *transcoders;
     bool good = true;
 
-    add_path(root, "downloads", "", folder, "downloads");
+    guest_add_path(root, "downloads", "", folder, "downloads");
     store =
         cJSON_AddObjectToObject(cJSON_AddObjectToObject(root, "stores"), name);
-    add_path(store, "root", "", folder, "store");
+    guest_add_path(store, "root", "", folder, "store");
     transcoders = cJSON_AddArrayToObject(store, "transcoders");
     cJSON_AddItemToObject(
-        add_transcoder(transcoders, "9.0.0"), "inputs",
+        guest_add_transcoder(transcoders, "9.0.0"), "inputs",
         cJSON_CreateStringArray(inputs, sizeof(inputs) / sizeof(inputs[0])));
-    cJSON_AddStringToObject(add_transcoder(transcoders, "1.0.0"), "makes",
-                            "ppdbcache");
+    cJSON_AddStringToObject(guest_add_transcoder(transcoders, "1.0.0"),
+                            "makes", "ppdbcache");
     names = cJSON_AddArrayToObject(store, "sources");
     sources = cJSON_AddObjectToObject(root, "sources");
     cJSON_ArrayForEach(source, list)
     {
-        good = good && add_source(with->tenants, sources, names, source);
+        good = good && guest_add_source(with->tenants, sources, names, source);
     }
-    add_limits(root, with);
-    add_hosts(root, with->tenants);
+    guest_add_limits(root, with);
+    guest_add_hosts(root, with->tenants);
     if (!good) {
         cJSON_Delete(root);
         return NULL;
@@ -282,20 +285,21 @@ cJSON *guest_process_settings(const struct config *config)
     const struct limits_config *l = &config->limits;
     cJSON *root = cJSON_CreateObject(), *limits;
 
-    add_path(root, "listen", "unix:", tenants->root, GUEST_SOCKET);
-    add_path(root, "downloads", "", tenants->root, GUEST_FOLDER "/downloads");
+    guest_add_path(root, "listen", "unix:", tenants->root, GUEST_SOCKET);
+    guest_add_path(root, "downloads", "", tenants->root,
+                   GUEST_FOLDER "/downloads");
     /* a helper has a store; in this one nobody looks */
-    add_path(cJSON_AddObjectToObject(cJSON_AddObjectToObject(root, "stores"),
-                                     "none"),
-             "root", "", tenants->root, GUEST_FOLDER "/store");
-    limits = add_times(root, l);
+    guest_add_path(cJSON_AddObjectToObject(
+                       cJSON_AddObjectToObject(root, "stores"), "none"),
+                   "root", "", tenants->root, GUEST_FOLDER "/store");
+    limits = guest_add_times(root, l);
     cJSON_AddNumberToObject(limits, "downloads", l->downloads);
     cJSON_AddNumberToObject(limits, "transcodes", l->transcodes);
     cJSON_AddNumberToObject(limits, "queue", l->queue);
-    add_text(limits, "download_size", "%llu", l->download_size);
-    add_hosts(root, tenants);
+    guest_add_text(limits, "download_size", "%llu", l->download_size);
+    guest_add_hosts(root, tenants);
     if (tenants->tier != NULL) {
-        add_tier(root, tenants->tier);
+        guest_add_tier(root, tenants->tier);
     }
     return root;
 }

@@ -19,12 +19,12 @@
 #define BODY_CHUNK 65536
 #define COPY_CHUNK (1024 * 1024)
 
-static enum body_status fail_unpacking(enum body_status status, char *error,
-                                       size_t size, const char *format, ...)
+static enum body_status decompress_fail(enum body_status status, char *error,
+                                        size_t size, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static enum body_status fail_unpacking(enum body_status status, char *error,
-                                       size_t size, const char *format, ...)
+static enum body_status decompress_fail(enum body_status status, char *error,
+                                        size_t size, const char *format, ...)
 {
     va_list args;
 
@@ -34,20 +34,21 @@ static enum body_status fail_unpacking(enum body_status status, char *error,
     return status;
 }
 
-static enum body_status read_failed(char *error, size_t size)
+static enum body_status decompress_read_failed(char *error, size_t size)
 {
-    return fail_unpacking(BODY_SYSTEM, error, size, "read: %s",
-                          strerror(errno));
+    return decompress_fail(BODY_SYSTEM, error, size, "read: %s",
+                           strerror(errno));
 }
 
-static enum body_status writer_failed(const struct limited_writer *writer,
-                                      char *error, size_t size)
+static enum body_status
+decompress_write_failed(const struct limited_writer *writer, char *error,
+                        size_t size)
 {
     limited_writer_reason(writer, error, size);
     return writer->error == EFBIG ? BODY_BAD : BODY_SYSTEM;
 }
 
-static ssize_t body_read(int fd, void *buf)
+static ssize_t decompress_read(int fd, void *buf)
 {
     ssize_t n;
 
@@ -59,7 +60,8 @@ static ssize_t body_read(int fd, void *buf)
 }
 
 /* Has the kernel copy the data, and leaves the offset after it. */
-static void copy_by_kernel(int in, off_t end, struct limited_writer *writer)
+static void decompress_copy_by_kernel(int in, off_t end,
+                                      struct limited_writer *writer)
 {
     off_t at = 0;
     size_t n = 1;
@@ -81,31 +83,31 @@ enum body_status body_copy(int in, struct limited_writer *writer, char *error,
 
     if (end > 0 && (uint64_t)end > writer->max) {
         writer->error = EFBIG; /* before there must be room for it */
-        return writer_failed(writer, error, size);
+        return decompress_write_failed(writer, error, size);
     }
     if (end < 0 || lseek(in, 0, SEEK_SET) != 0) {
-        return read_failed(error, size); /* not an empty file */
+        return decompress_read_failed(error, size); /* not an empty file */
     }
     buf = malloc(BODY_CHUNK);
     if (buf == NULL) {
-        return fail_unpacking(BODY_SYSTEM, error, size, "out of memory");
+        return decompress_fail(BODY_SYSTEM, error, size, "out of memory");
     }
 
-    copy_by_kernel(in, end, writer);
-    while ((n = body_read(in, buf)) > 0) {
+    decompress_copy_by_kernel(in, end, writer);
+    while ((n = decompress_read(in, buf)) > 0) {
         if (limited_writer_write(writer, buf, (size_t)n) != 0) {
-            status = writer_failed(writer, error, size);
+            status = decompress_write_failed(writer, error, size);
             break;
         }
     }
 
     free(buf);
-    return n < 0 ? read_failed(error, size) : status;
+    return n < 0 ? decompress_read_failed(error, size) : status;
 }
 
 /* Calls inflate() once, and writes what it returns to the writer. */
-static int inflate_step(z_stream *z, struct limited_writer *writer,
-                        uint8_t *out)
+static int decompress_inflate_step(z_stream *z, struct limited_writer *writer,
+                                   uint8_t *out)
 {
     int rc;
 
@@ -124,15 +126,16 @@ static int inflate_step(z_stream *z, struct limited_writer *writer,
  * ends with its stream.  Returns Z_STREAM_END when the input ended as it
  * should, and Z_BUF_ERROR when it ended too early.
  */
-static int inflate_loop(z_stream *z, int in, struct limited_writer *writer,
-                        bool members, uint8_t *inbuf, uint8_t *outbuf)
+static int decompress_inflate_loop(z_stream *z, int in,
+                                   struct limited_writer *writer, bool members,
+                                   uint8_t *inbuf, uint8_t *outbuf)
 {
     int rc = Z_OK;
     ssize_t n;
 
     for (;;) {
         if (z->avail_in == 0) {
-            n = body_read(in, inbuf);
+            n = decompress_read(in, inbuf);
             if (n < 0) {
                 return Z_STREAM_ERROR;
             }
@@ -148,7 +151,7 @@ static int inflate_loop(z_stream *z, int in, struct limited_writer *writer,
         }
 
         do {
-            rc = inflate_step(z, writer, outbuf);
+            rc = decompress_inflate_step(z, writer, outbuf);
         } while (rc == Z_OK && z->avail_out == 0);
 
         if (rc != Z_OK && rc != Z_BUF_ERROR && rc != Z_STREAM_END) {
@@ -157,9 +160,9 @@ static int inflate_loop(z_stream *z, int in, struct limited_writer *writer,
     }
 }
 
-static enum body_status body_inflate(bool members, int in,
-                                     struct limited_writer *writer,
-                                     char *error, size_t size)
+static enum body_status decompress_inflate(bool members, int in,
+                                           struct limited_writer *writer,
+                                           char *error, size_t size)
 {
     z_stream z = {0};
     uint8_t *buf = malloc(2 * BODY_CHUNK);
@@ -167,7 +170,8 @@ static enum body_status body_inflate(bool members, int in,
 
     if (buf != NULL &&
         (rc = inflateInit2(&z, members ? 15 + 16 : 15)) == Z_OK) {
-        rc = inflate_loop(&z, in, writer, members, buf, buf + BODY_CHUNK);
+        rc = decompress_inflate_loop(&z, in, writer, members, buf,
+                                     buf + BODY_CHUNK);
         inflateEnd(&z);
     }
     free(buf);
@@ -176,68 +180,68 @@ static enum body_status body_inflate(bool members, int in,
     case Z_STREAM_END:
         return BODY_OK;
     case Z_ERRNO:
-        return writer_failed(writer, error, size);
+        return decompress_write_failed(writer, error, size);
     case Z_STREAM_ERROR:
-        return read_failed(error, size);
+        return decompress_read_failed(error, size);
     case Z_MEM_ERROR:
-        return fail_unpacking(BODY_SYSTEM, error, size, "out of memory");
+        return decompress_fail(BODY_SYSTEM, error, size, "out of memory");
     case Z_BUF_ERROR:
-        return fail_unpacking(BODY_BAD, error, size, "truncated %s",
-                              members ? "gzip data" : "zlib data");
+        return decompress_fail(BODY_BAD, error, size, "truncated %s",
+                               members ? "gzip data" : "zlib data");
     default:
-        return fail_unpacking(BODY_BAD, error, size, "damaged %s",
-                              members ? "gzip data" : "zlib data");
+        return decompress_fail(BODY_BAD, error, size, "damaged %s",
+                               members ? "gzip data" : "zlib data");
     }
 }
 
-static enum body_status zstd_loop(ZSTD_DStream *stream, int in,
-                                  struct limited_writer *writer,
-                                  uint8_t *inbuf, uint8_t *outbuf, char *error,
-                                  size_t size)
+static enum body_status decompress_zstd_loop(ZSTD_DStream *stream, int in,
+                                             struct limited_writer *writer,
+                                             uint8_t *inbuf, uint8_t *outbuf,
+                                             char *error, size_t size)
 {
     ZSTD_inBuffer input;
     ZSTD_outBuffer output;
     size_t left = 0;
     ssize_t n;
 
-    while ((n = body_read(in, inbuf)) > 0) {
+    while ((n = decompress_read(in, inbuf)) > 0) {
         input = (ZSTD_inBuffer){inbuf, (size_t)n, 0};
 
         do {
             output = (ZSTD_outBuffer){outbuf, BODY_CHUNK, 0};
             left = ZSTD_decompressStream(stream, &output, &input);
             if (ZSTD_isError(left)) {
-                return fail_unpacking(BODY_BAD, error, size,
-                                      "damaged zstd data: %s",
-                                      ZSTD_getErrorName(left));
+                return decompress_fail(BODY_BAD, error, size,
+                                       "damaged zstd data: %s",
+                                       ZSTD_getErrorName(left));
             }
             if (limited_writer_write(writer, outbuf, output.pos) != 0) {
-                return writer_failed(writer, error, size);
+                return decompress_write_failed(writer, error, size);
             }
         } while (input.pos < input.size || output.pos == output.size);
     }
 
     if (n < 0) {
-        return read_failed(error, size);
+        return decompress_read_failed(error, size);
     }
     if (left != 0) {
-        return fail_unpacking(BODY_BAD, error, size, "truncated zstd data");
+        return decompress_fail(BODY_BAD, error, size, "truncated zstd data");
     }
     return BODY_OK;
 }
 
-static enum body_status body_zstd(int in, struct limited_writer *writer,
-                                  char *error, size_t size)
+static enum body_status decompress_zstd(int in, struct limited_writer *writer,
+                                        char *error, size_t size)
 {
     ZSTD_DStream *stream = ZSTD_createDStream();
     uint8_t *buf = malloc(2 * BODY_CHUNK);
     enum body_status status;
 
     if (stream == NULL || buf == NULL) {
-        status = fail_unpacking(BODY_SYSTEM, error, size, "out of memory");
+        status = decompress_fail(BODY_SYSTEM, error, size, "out of memory");
     } else {
-        status =
-            zstd_loop(stream, in, writer, buf, buf + BODY_CHUNK, error, size);
+        status = decompress_zstd_loop(stream, in, writer, buf,
+                                      buf + BODY_CHUNK, error, size);
     }
 
     free(buf);
@@ -252,7 +256,8 @@ struct msfz_expansion {
     struct limited_writer *writer;
 };
 
-static int read_container(void *context, uint64_t offset, void *to, size_t len)
+static int decompress_read_container(void *context, uint64_t offset, void *to,
+                                     size_t len)
 {
     const struct msfz_expansion *e = context;
     uint8_t *p = to;
@@ -274,8 +279,8 @@ static int read_container(void *context, uint64_t offset, void *to, size_t len)
     return 0;
 }
 
-static int write_pdb(void *context, uint64_t offset, const void *data,
-                     size_t len)
+static int decompress_write_pdb(void *context, uint64_t offset,
+                                const void *data, size_t len)
 {
     struct limited_writer *writer = ((struct msfz_expansion *)context)->writer;
 
@@ -286,17 +291,18 @@ static int write_pdb(void *context, uint64_t offset, const void *data,
     return limited_writer_write(writer, data, len);
 }
 
-static enum body_status body_msfz(int in, struct limited_writer *writer,
-                                  char *error, size_t size)
+static enum body_status decompress_msfz(int in, struct limited_writer *writer,
+                                        char *error, size_t size)
 {
     struct msfz_expansion e = {in, writer};
     off_t end = lseek(in, 0, SEEK_END);
-    const struct msfz_io io = {&e, (uint64_t)end, writer->max, read_container,
-                               write_pdb};
+    const struct msfz_io io = {&e, (uint64_t)end, writer->max,
+                               decompress_read_container,
+                               decompress_write_pdb};
     uint64_t made;
 
     if (end < 0) {
-        return read_failed(error, size);
+        return decompress_read_failed(error, size);
     }
     switch (msfz_expand(&io, &made, error, size)) {
     case MSFZ_OK:
@@ -307,8 +313,9 @@ static enum body_status body_msfz(int in, struct limited_writer *writer,
         writer->error = EFBIG;
         return BODY_BAD;
     case MSFZ_FAILED:
-        return writer->error != 0 ? writer_failed(writer, error, size)
-                                  : BODY_SYSTEM;
+        return writer->error != 0
+                   ? decompress_write_failed(writer, error, size)
+                   : BODY_SYSTEM;
     default:
         return BODY_BAD;
     }
@@ -321,21 +328,21 @@ enum body_status decompress(enum body_kind kind, int in,
 {
     /* After the body was received, the offset is at its end. */
     if (lseek(in, 0, SEEK_SET) != 0) {
-        return read_failed(error, size);
+        return decompress_read_failed(error, size);
     }
 
     switch (kind) {
     case BODY_CABINET:
         return cabinet_unpack(in, parts, writer, error, size);
     case BODY_GZIP:
-        return body_inflate(true, in, writer, error, size);
+        return decompress_inflate(true, in, writer, error, size);
     case BODY_ZLIB:
-        return body_inflate(false, in, writer, error, size);
+        return decompress_inflate(false, in, writer, error, size);
     case BODY_ZSTD:
-        return body_zstd(in, writer, error, size);
+        return decompress_zstd(in, writer, error, size);
     case BODY_MSFZ:
-        return body_msfz(in, writer, error, size);
+        return decompress_msfz(in, writer, error, size);
     default:
-        return fail_unpacking(BODY_BAD, error, size, "nothing to unpack");
+        return decompress_fail(BODY_BAD, error, size, "nothing to unpack");
     }
 }

@@ -43,7 +43,7 @@ static atomic_uint calls_running;
 
 /* The data of a thread.  It shares nothing with the call, which can be freed
  * first. */
-struct tier_file_write {
+struct filesystem_call {
     struct tier_call *call; /* for the loop only */
     struct tier_names names;
     char *path;
@@ -69,82 +69,82 @@ struct tier_file_write {
     bool out_failed; /* it is of a write to out */
 };
 
-static void work_drop(void *arg)
+static void filesystem_drop(void *arg)
 {
-    struct tier_file_write *file_write = arg;
+    struct filesystem_call *filesystem = arg;
 
-    fd_close(file_write->in);
-    fd_close(file_write->out);
-    free(file_write->path);
-    free(file_write->root);
-    free(file_write);
+    fd_close(filesystem->in);
+    fd_close(filesystem->out);
+    free(filesystem->path);
+    free(filesystem->root);
+    free(filesystem);
     atomic_fetch_sub(&calls_running, 1);
 }
 
-static struct tier_file_write *work_new(struct tier_call *call)
+static struct filesystem_call *filesystem_new(struct tier_call *call)
 {
-    struct tier_file_write *file_write;
+    struct filesystem_call *filesystem;
 
     if (atomic_fetch_add(&calls_running, 1) >= CALLS_MAX) {
         atomic_fetch_sub(&calls_running, 1);
         errno = EBUSY;
         return NULL;
     }
-    file_write = calloc(1, sizeof(*file_write));
-    if (file_write == NULL) {
+    filesystem = calloc(1, sizeof(*filesystem));
+    if (filesystem == NULL) {
         atomic_fetch_sub(&calls_running, 1);
         return NULL;
     }
-    file_write->call = call;
-    file_write->in = file_write->out = -1;
-    file_write->path = strdup(call->place);
-    file_write->root = strdup(call->config->path);
-    if (file_write->path == NULL || file_write->root == NULL) {
-        work_drop(file_write);
+    filesystem->call = call;
+    filesystem->in = filesystem->out = -1;
+    filesystem->path = strdup(call->place);
+    filesystem->root = strdup(call->config->path);
+    if (filesystem->path == NULL || filesystem->root == NULL) {
+        filesystem_drop(filesystem);
         errno = ENOMEM;
         return NULL;
     }
-    return file_write;
+    return filesystem;
 }
 
-static void task_ends(void *task)
+static void filesystem_ends(void *task)
 {
     task_cancel(task);
 }
 
 /* The task owns work in any case. */
-static int start_file_task(struct tier_call *call, unsigned seconds,
-                           const struct task_calls *calls,
-                           struct tier_file_write *file_write)
+static int filesystem_start(struct tier_call *call, unsigned seconds,
+                            const struct task_calls *calls,
+                            struct filesystem_call *filesystem)
 {
-    call->task = task_start(call->tiers->base, seconds, calls, file_write);
-    call->task_cancel = task_ends;
+    call->task = task_start(call->tiers->base, seconds, calls, filesystem);
+    call->task_cancel = filesystem_ends;
     return call->task != NULL ? 0 : -1;
 }
 
 /* Ends the call if the thread has failed, or has not come back. */
-static bool is_over(struct tier_file_write *file_write, bool late)
+static bool filesystem_is_over(struct filesystem_call *filesystem, bool late)
 {
-    struct tier_call *call = file_write->call;
+    struct tier_call *call = filesystem->call;
 
     if (late) {
         tier_call_end(call, TIER_REPLY_FAULT, "does not answer");
-    } else if (file_write->errnum == EISDIR) {
+    } else if (filesystem->errnum == EISDIR) {
         tier_call_end(call, TIER_REPLY_FAILED, "a folder is in its place");
-    } else if (file_write->is_alone) {
+    } else if (filesystem->is_alone) {
         tier_call_end(call, TIER_REPLY_FAILED, "its path: %s",
-                      strerror(file_write->errnum));
-    } else if (file_write->errnum == ENOENT) {
+                      strerror(filesystem->errnum));
+    } else if (filesystem->errnum == ENOENT) {
         tier_call_end(call, TIER_REPLY_DENIED, "its folder %.200s is missing",
-                      file_write->root);
-    } else if (file_write->errnum != 0) {
-        tier_call_end(
-            call,
-            file_write->errnum == EACCES || file_write->errnum == EROFS ||
-                    file_write->errnum == EPERM
-                ? TIER_REPLY_DENIED
-                : TIER_REPLY_FAULT,
-            "%s", strerror(file_write->errnum));
+                      filesystem->root);
+    } else if (filesystem->errnum != 0) {
+        tier_call_end(call,
+                      filesystem->errnum == EACCES ||
+                              filesystem->errnum == EROFS ||
+                              filesystem->errnum == EPERM
+                          ? TIER_REPLY_DENIED
+                          : TIER_REPLY_FAULT,
+                      "%s", strerror(filesystem->errnum));
     } else {
         return false;
     }
@@ -153,241 +153,243 @@ static bool is_over(struct tier_file_write *file_write, bool late)
 
 /* Takes errno.  One path may be of no use where the tier's folder, with the
  * permissions of mode, is: that says nothing of the next object. */
-static void fail_path(struct tier_file_write *file_write, int mode)
+static void filesystem_fail(struct filesystem_call *filesystem, int mode)
 {
-    file_write->errnum = errno;
-    file_write->is_alone = (errno == ENOTDIR || errno == EACCES) &&
-                           access(file_write->root, mode) == 0;
+    filesystem->errnum = errno;
+    filesystem->is_alone = (errno == ENOTDIR || errno == EACCES) &&
+                           access(filesystem->root, mode) == 0;
 }
 
 /* reading ------------------------------------------------------------------ */
 
 /* Reads the metadata, and perhaps the beginning of the body. */
-static void open_object(void *arg)
+static void filesystem_open(void *arg)
 {
-    struct tier_file_write *file_write = arg;
+    struct filesystem_call *filesystem = arg;
     const size_t first = sizeof(FIRST_LINE) - 1;
     size_t len = 0;
     struct stat st;
     ssize_t n = 0;
     char *end;
 
-    file_write->in =
-        open(file_write->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (file_write->in < 0 && errno == ENOENT &&
-        access(file_write->root, F_OK) == 0) {
-        file_write->absent = true;
+    filesystem->in =
+        open(filesystem->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (filesystem->in < 0 && errno == ENOENT &&
+        access(filesystem->root, F_OK) == 0) {
+        filesystem->absent = true;
         return;
     }
-    if (file_write->in < 0 && errno == ELOOP) {
-        file_write->malformed = true; /* a symbolic link */
+    if (filesystem->in < 0 && errno == ELOOP) {
+        filesystem->malformed = true; /* a symbolic link */
         return;
     }
-    if (file_write->in < 0 || fstat(file_write->in, &st) != 0) {
-        fail_path(file_write, R_OK | X_OK);
+    if (filesystem->in < 0 || fstat(filesystem->in, &st) != 0) {
+        filesystem_fail(filesystem, R_OK | X_OK);
         return;
     }
     if (!S_ISREG(st.st_mode)) {
-        file_write->malformed = true;
+        filesystem->malformed = true;
         return;
     }
-    file_write->stored = (int64_t)st.st_mtime;
-    while (len < sizeof(file_write->head) - 1 &&
-           (n = read(file_write->in, file_write->head + len,
-                     sizeof(file_write->head) - 1 - len)) > 0) {
+    filesystem->stored = (int64_t)st.st_mtime;
+    while (len < sizeof(filesystem->head) - 1 &&
+           (n = read(filesystem->in, filesystem->head + len,
+                     sizeof(filesystem->head) - 1 - len)) > 0) {
         len += (size_t)n;
     }
     if (n < 0) {
-        file_write->errnum = errno;
+        filesystem->errnum = errno;
         return;
     }
-    end = strncmp(file_write->head, FIRST_LINE, first) == 0
-              ? memmem(file_write->head, len, "\n\n", 2)
+    end = strncmp(filesystem->head, FIRST_LINE, first) == 0
+              ? memmem(filesystem->head, len, "\n\n", 2)
               : NULL;
-    if (end == NULL || (size_t)(end + 1 - file_write->head) - first >=
-                           sizeof(file_write->lines)) {
-        file_write->malformed = true;
+    if (end == NULL || (size_t)(end + 1 - filesystem->head) - first >=
+                           sizeof(filesystem->lines)) {
+        filesystem->malformed = true;
         return;
     }
-    snprintf(file_write->lines, sizeof(file_write->lines), "%.*s",
-             (int)(end + 1 - (file_write->head + first)),
-             file_write->head + first);
-    file_write->head_at = (size_t)(end + 2 - file_write->head);
-    file_write->head_len = len - file_write->head_at;
-    file_write->length = (uint64_t)st.st_size - file_write->head_at;
+    snprintf(filesystem->lines, sizeof(filesystem->lines), "%.*s",
+             (int)(end + 1 - (filesystem->head + first)),
+             filesystem->head + first);
+    filesystem->head_at = (size_t)(end + 2 - filesystem->head);
+    filesystem->head_len = len - filesystem->head_at;
+    filesystem->length = (uint64_t)st.st_size - filesystem->head_at;
 }
 
-static void write_out(struct tier_file_write *file_write, const char *data,
-                      size_t size)
+static void filesystem_write_out(struct filesystem_call *filesystem,
+                                 const char *data, size_t size)
 {
-    if (fd_write(file_write->out, data, size) != 0) {
-        file_write->errnum = errno;
-        file_write->out_failed = true;
+    if (fd_write(filesystem->out, data, size) != 0) {
+        filesystem->errnum = errno;
+        filesystem->out_failed = true;
     }
 }
 
 /* Copies what is left of in to out, as far as size bytes in all. */
-static void copy_rest(struct tier_file_write *file_write)
+static void copy_rest(struct filesystem_call *filesystem)
 {
     char buf[READ_SIZE];
     ssize_t n = 0;
 
-    while (file_write->errnum == 0 && file_write->bytes <= file_write->size &&
-           (n = read(file_write->in, buf, sizeof(buf))) > 0) {
-        file_write->bytes += (uint64_t)n;
-        write_out(file_write, buf, (size_t)n);
+    while (filesystem->errnum == 0 && filesystem->bytes <= filesystem->size &&
+           (n = read(filesystem->in, buf, sizeof(buf))) > 0) {
+        filesystem->bytes += (uint64_t)n;
+        filesystem_write_out(filesystem, buf, (size_t)n);
     }
     if (n < 0) {
-        file_write->errnum = errno;
+        filesystem->errnum = errno;
     }
 }
 
-static void copy_object(void *arg)
+static void filesystem_copy(void *arg)
 {
-    struct tier_file_write *file_write = arg;
+    struct filesystem_call *filesystem = arg;
 
-    file_write->bytes = file_write->head_len;
-    write_out(file_write, file_write->head + file_write->head_at,
-              file_write->head_len);
-    copy_rest(file_write);
+    filesystem->bytes = filesystem->head_len;
+    filesystem_write_out(filesystem, filesystem->head + filesystem->head_at,
+                         filesystem->head_len);
+    copy_rest(filesystem);
 }
 
-static void on_copied(void *arg, bool late)
+static void filesystem_on_copied(void *arg, bool late)
 {
-    struct tier_file_write *file_write = arg;
-    struct tier_call *call = file_write->call;
+    struct filesystem_call *filesystem = arg;
+    struct tier_call *call = filesystem->call;
 
-    if (!late && file_write->out_failed) {
+    if (!late && filesystem->out_failed) {
         /* what is received lies on this machine's disk */
         tier_call_end(call, TIER_REPLY_FAILED, "here: %s",
-                      strerror(file_write->errnum));
+                      strerror(filesystem->errnum));
         return;
     }
-    if (is_over(file_write, late)) {
+    if (filesystem_is_over(filesystem, late)) {
         return;
     }
-    call->bytes = file_write->bytes;
-    if (file_write->bytes > file_write->size) {
+    call->bytes = filesystem->bytes;
+    if (filesystem->bytes > filesystem->size) {
         tier_call_end(call, TIER_REPLY_FAILED, "larger than %llu bytes",
-                      (unsigned long long)file_write->size);
+                      (unsigned long long)filesystem->size);
     } else {
         tier_call_end(call, TIER_REPLY_DONE, "found");
     }
 }
 
-static void on_opened(void *arg, bool late)
+static void filesystem_on_opened(void *arg, bool late)
 {
-    static const struct task_calls copies = {copy_object, on_copied,
-                                             work_drop};
-    struct tier_file_write *file_write = arg, *next;
-    struct tier_call *call = file_write->call;
+    static const struct task_calls copies = {
+        filesystem_copy, filesystem_on_copied, filesystem_drop};
+    struct filesystem_call *filesystem = arg, *next;
+    struct tier_call *call = filesystem->call;
     char reason[160];
 
-    if (is_over(file_write, late)) {
+    if (filesystem_is_over(filesystem, late)) {
         return;
     }
-    if (file_write->absent) {
+    if (filesystem->absent) {
         tier_call_end(call, TIER_REPLY_ABSENT, "no such file");
         return;
     }
-    if (file_write->malformed) {
+    if (filesystem->malformed) {
         /* it ends in the metadata's place, and is refused for them */
         tier_call_end(call, TIER_REPLY_DONE, "no object");
         return;
     }
-    memcpy(call->lines, file_write->lines, sizeof(call->lines));
-    call->stored = file_write->stored;
-    if (file_write->looks) {
+    memcpy(call->lines, filesystem->lines, sizeof(call->lines));
+    call->stored = filesystem->stored;
+    if (filesystem->looks) {
         tier_call_end(call, TIER_REPLY_DONE, "found");
         return;
     }
-    if (file_write->length <= call->max &&
-        disk_space_reserve(call->fd, file_write->length, &call->all->cache,
+    if (filesystem->length <= call->max &&
+        disk_space_reserve(call->fd, filesystem->length, &call->all->cache,
                            reason, sizeof(reason)) != 0) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", reason);
         return;
     }
-    next = work_new(call);
+    next = filesystem_new(call);
     if (next != NULL) {
-        memcpy(next->head, file_write->head, sizeof(next->head));
-        next->head_at = file_write->head_at;
-        next->head_len = file_write->head_len;
+        memcpy(next->head, filesystem->head, sizeof(next->head));
+        next->head_at = filesystem->head_at;
+        next->head_len = filesystem->head_len;
         next->size = call->max;
-        next->in = file_write->in;
-        file_write->in = -1;
+        next->in = filesystem->in;
+        filesystem->in = -1;
         next->out = fcntl(call->fd, F_DUPFD_CLOEXEC, 0);
     }
     if (next == NULL ||
-        start_file_task(call, call->seconds, &copies, next) != 0) {
+        filesystem_start(call, call->seconds, &copies, next) != 0) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", strerror(errno));
     }
 }
 
-static int read_object(struct tier_call *call, bool looks)
+static int filesystem_read(struct tier_call *call, bool looks)
 {
-    static const struct task_calls opens = {open_object, on_opened, work_drop};
-    struct tier_file_write *file_write = work_new(call);
+    static const struct task_calls opens = {
+        filesystem_open, filesystem_on_opened, filesystem_drop};
+    struct filesystem_call *filesystem = filesystem_new(call);
 
-    if (file_write == NULL) {
+    if (filesystem == NULL) {
         return -1;
     }
-    file_write->looks = looks;
-    return start_file_task(call, TIER_FIRST, &opens, file_write);
+    filesystem->looks = looks;
+    return filesystem_start(call, TIER_FIRST, &opens, filesystem);
 }
 
 static int get_file(struct tier_call *call)
 {
-    return read_object(call, false);
+    return filesystem_read(call, false);
 }
 
 static int look_at_file(struct tier_call *call)
 {
-    return read_object(call, true);
+    return filesystem_read(call, true);
 }
 
 /* writing ------------------------------------------------------------------ */
 
-static int write_object(struct tier_file_write *file_write, const char *tmp)
+static int filesystem_write(struct filesystem_call *filesystem,
+                            const char *tmp)
 {
     char head[HEAD_MAX];
-    int n = snprintf(head, sizeof(head), FIRST_LINE "%s\n", file_write->lines);
+    int n = snprintf(head, sizeof(head), FIRST_LINE "%s\n", filesystem->lines);
 
-    file_write->out =
+    filesystem->out =
         open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (file_write->out < 0) {
+    if (filesystem->out < 0) {
         return errno;
     }
-    write_out(file_write, head, (size_t)n);
-    copy_rest(file_write);
-    if (file_write->errnum == 0 && file_write->bytes != file_write->size) {
+    filesystem_write_out(filesystem, head, (size_t)n);
+    copy_rest(filesystem);
+    if (filesystem->errnum == 0 && filesystem->bytes != filesystem->size) {
         return EIO; /* cut short by somebody */
     }
-    return file_write->errnum != 0 || durable_sync(file_write->out) == 0
-               ? file_write->errnum
+    return filesystem->errnum != 0 || durable_sync(filesystem->out) == 0
+               ? filesystem->errnum
                : errno;
 }
 
-static int name_object(struct tier_file_write *file_write, const char *tmp)
+static int name_object(struct filesystem_call *filesystem, const char *tmp)
 {
-    if (file_write->replace) {
-        return rename(tmp, file_write->path) == 0 ? 0 : errno;
+    if (filesystem->replace) {
+        return rename(tmp, filesystem->path) == 0 ? 0 : errno;
     }
-    if (link(tmp, file_write->path) == 0) {
+    if (link(tmp, filesystem->path) == 0) {
         return 0;
     }
-    file_write->exists = errno == EEXIST;
-    if (file_write->exists) {
+    filesystem->exists = errno == EEXIST;
+    if (filesystem->exists) {
         return 0;
     }
     /* a file system without links */
-    return rename(tmp, file_write->path) == 0 ? 0 : errno;
+    return rename(tmp, filesystem->path) == 0 ? 0 : errno;
 }
 
 /* How many folders an object lies in, down from that of the tier.  What is
  * above that is not ours, and need not be readable. */
-static unsigned count_folders(const struct tier_file_write *file_write)
+static unsigned count_folders(const struct filesystem_call *filesystem)
 {
-    const char *p = file_write->path + strlen(file_write->root);
+    const char *p = filesystem->path + strlen(filesystem->root);
     unsigned n = 0;
 
     while ((p = strchr(p, '/')) != NULL) {
@@ -397,150 +399,151 @@ static unsigned count_folders(const struct tier_file_write *file_write)
     return n;
 }
 
-static void put_object(void *arg)
+static void filesystem_put(void *arg)
 {
-    struct tier_file_write *file_write = arg;
+    struct filesystem_call *filesystem = arg;
     char dir[TIER_NAME_MAX + 1024], tmp[TIER_NAME_MAX + 1100];
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(dir, sizeof(dir), "%.*s",
-             (int)(strrchr(file_write->path, '/') - file_write->path),
-             file_write->path);
+             (int)(strrchr(filesystem->path, '/') - filesystem->path),
+             filesystem->path);
     /* machines may have the same process ids, but hardly at the same time */
     snprintf(tmp, sizeof(tmp), "%s/.%ld-%lld-%09ld.tmp", dir, (long)getpid(),
              (long long)now.tv_sec, now.tv_nsec);
-    if (!file_write->replace && access(file_write->path, F_OK) == 0) {
-        file_write->exists = true;
+    if (!filesystem->replace && access(filesystem->path, F_OK) == 0) {
+        filesystem->exists = true;
         return;
     }
-    if (access(file_write->root, F_OK) != 0) {
-        file_write->errnum = errno;
+    if (access(filesystem->root, F_OK) != 0) {
+        filesystem->errnum = errno;
         return;
     }
     if (workdir_make_path(dir) != 0) {
-        fail_path(file_write, W_OK | X_OK);
+        filesystem_fail(filesystem, W_OK | X_OK);
         return;
     }
-    if (lseek(file_write->in, 0, SEEK_SET) != 0) {
-        file_write->errnum = errno;
+    if (lseek(filesystem->in, 0, SEEK_SET) != 0) {
+        filesystem->errnum = errno;
         return;
     }
-    file_write->errnum = write_object(file_write, tmp);
-    if (file_write->errnum == 0) {
-        file_write->errnum = name_object(file_write, tmp);
+    filesystem->errnum = filesystem_write(filesystem, tmp);
+    if (filesystem->errnum == 0) {
+        filesystem->errnum = name_object(filesystem, tmp);
     }
-    if (file_write->errnum == 0 && file_write->durable &&
-        durable_sync_folders(file_write->path, count_folders(file_write)) !=
+    if (filesystem->errnum == 0 && filesystem->durable &&
+        durable_sync_folders(filesystem->path, count_folders(filesystem)) !=
             0) {
-        file_write->errnum = errno;
+        filesystem->errnum = errno;
     }
     (void)unlink(tmp);
-    if (file_write->errnum == EACCES) {
+    if (filesystem->errnum == EACCES) {
         errno = EACCES;
-        fail_path(file_write, W_OK | X_OK);
+        filesystem_fail(filesystem, W_OK | X_OK);
     }
 }
 
 static void on_put(void *arg, bool late)
 {
-    struct tier_file_write *file_write = arg;
+    struct filesystem_call *filesystem = arg;
 
-    if (!late && disk_is_full(file_write->errnum)) {
-        file_write->call->refusal = 507;
+    if (!late && disk_is_full(filesystem->errnum)) {
+        filesystem->call->refusal = 507;
     }
-    if (!is_over(file_write, late)) {
-        tier_call_end(file_write->call,
-                      file_write->exists ? TIER_REPLY_EXISTS : TIER_REPLY_DONE,
-                      "%s", file_write->exists ? "is there" : "stored");
+    if (!filesystem_is_over(filesystem, late)) {
+        tier_call_end(filesystem->call,
+                      filesystem->exists ? TIER_REPLY_EXISTS : TIER_REPLY_DONE,
+                      "%s", filesystem->exists ? "is there" : "stored");
     }
 }
 
 static int put_file(struct tier_call *call)
 {
-    static const struct task_calls puts = {put_object, on_put, work_drop};
-    struct tier_file_write *file_write = work_new(call);
+    static const struct task_calls puts = {filesystem_put, on_put,
+                                           filesystem_drop};
+    struct filesystem_call *filesystem = filesystem_new(call);
 
-    if (file_write == NULL) {
+    if (filesystem == NULL) {
         return -1;
     }
-    file_write->in = fcntl(call->fd, F_DUPFD_CLOEXEC, 0);
-    if (file_write->in < 0) {
-        work_drop(file_write);
+    filesystem->in = fcntl(call->fd, F_DUPFD_CLOEXEC, 0);
+    if (filesystem->in < 0) {
+        filesystem_drop(filesystem);
         return -1;
     }
-    memcpy(file_write->lines, call->lines, sizeof(file_write->lines));
-    file_write->replace = call->replace;
-    file_write->durable = call->is_original;
-    file_write->size = call->size;
-    return start_file_task(
+    memcpy(filesystem->lines, call->lines, sizeof(filesystem->lines));
+    filesystem->replace = call->replace;
+    filesystem->durable = call->is_original;
+    filesystem->size = call->size;
+    return filesystem_start(
         call, TIER_WRITE + (unsigned)(call->size / TIER_WRITE_RATE), &puts,
-        file_write);
+        filesystem);
 }
 
 static int start_new_task(struct tier_call *call,
                           const struct task_calls *calls)
 {
-    struct tier_file_write *file_write = work_new(call);
+    struct filesystem_call *filesystem = filesystem_new(call);
 
-    return file_write != NULL
-               ? start_file_task(call, TIER_FIRST, calls, file_write)
+    return filesystem != NULL
+               ? filesystem_start(call, TIER_FIRST, calls, filesystem)
                : -1;
 }
 
 static void touch_object(void *arg)
 {
-    struct tier_file_write *file_write = arg;
+    struct filesystem_call *filesystem = arg;
 
-    if (utimensat(AT_FDCWD, file_write->path, NULL, 0) != 0) {
-        file_write->absent =
-            errno == ENOENT && access(file_write->root, F_OK) == 0;
-        file_write->errnum = file_write->absent ? 0 : errno;
+    if (utimensat(AT_FDCWD, filesystem->path, NULL, 0) != 0) {
+        filesystem->absent =
+            errno == ENOENT && access(filesystem->root, F_OK) == 0;
+        filesystem->errnum = filesystem->absent ? 0 : errno;
     }
 }
 
 static void on_touched(void *arg, bool late)
 {
-    struct tier_file_write *file_write = arg;
+    struct filesystem_call *filesystem = arg;
 
-    if (!is_over(file_write, late)) {
-        tier_call_end(file_write->call,
-                      file_write->absent ? TIER_REPLY_ABSENT : TIER_REPLY_DONE,
-                      "%s", file_write->absent ? "no such file" : "refreshed");
+    if (!filesystem_is_over(filesystem, late)) {
+        tier_call_end(filesystem->call,
+                      filesystem->absent ? TIER_REPLY_ABSENT : TIER_REPLY_DONE,
+                      "%s", filesystem->absent ? "no such file" : "refreshed");
     }
 }
 
 static int refresh_file(struct tier_call *call)
 {
     static const struct task_calls touches = {touch_object, on_touched,
-                                              work_drop};
+                                              filesystem_drop};
 
     return start_new_task(call, &touches);
 }
 
 static void remove_object(void *arg)
 {
-    struct tier_file_write *file_write = arg;
+    struct filesystem_call *filesystem = arg;
 
-    if (unlink(file_write->path) != 0 &&
-        (errno != ENOENT || access(file_write->root, F_OK) != 0)) {
-        fail_path(file_write, W_OK | X_OK);
+    if (unlink(filesystem->path) != 0 &&
+        (errno != ENOENT || access(filesystem->root, F_OK) != 0)) {
+        filesystem_fail(filesystem, W_OK | X_OK);
     }
 }
 
 static void on_removed(void *arg, bool late)
 {
-    struct tier_file_write *file_write = arg;
+    struct filesystem_call *filesystem = arg;
 
-    if (!is_over(file_write, late)) {
-        tier_call_end(file_write->call, TIER_REPLY_DONE, "removed");
+    if (!filesystem_is_over(filesystem, late)) {
+        tier_call_end(filesystem->call, TIER_REPLY_DONE, "removed");
     }
 }
 
 static int take_away(struct tier_call *call)
 {
     static const struct task_calls removes = {remove_object, on_removed,
-                                              work_drop};
+                                              filesystem_drop};
 
     return start_new_task(call, &removes);
 }
@@ -548,37 +551,38 @@ static int take_away(struct tier_call *call)
 /* A folder that is missing has nothing in it; unless the tier's own is. */
 static void list_folder(void *arg)
 {
-    struct tier_file_write *file_write = arg;
+    struct filesystem_call *filesystem = arg;
     const struct dirent *entry;
-    DIR *dir = opendir(file_write->path);
+    DIR *dir = opendir(filesystem->path);
 
     if (dir == NULL) {
-        if (errno != ENOENT || access(file_write->root, F_OK) != 0) {
-            fail_path(file_write, R_OK | X_OK);
+        if (errno != ENOENT || access(filesystem->root, F_OK) != 0) {
+            filesystem_fail(filesystem, R_OK | X_OK);
         }
         return;
     }
     errno = 0;
     while ((entry = readdir(dir)) != NULL) {
-        tier_names_add(&file_write->names, entry->d_name);
+        tier_names_add(&filesystem->names, entry->d_name);
     }
-    file_write->errnum = errno;
+    filesystem->errnum = errno;
     closedir(dir);
 }
 
 static void on_listed(void *arg, bool late)
 {
-    struct tier_file_write *file_write = arg;
+    struct filesystem_call *filesystem = arg;
 
-    if (!is_over(file_write, late)) {
-        *file_write->call->names = file_write->names;
-        tier_call_end(file_write->call, TIER_REPLY_DONE, "listed");
+    if (!filesystem_is_over(filesystem, late)) {
+        *filesystem->call->names = filesystem->names;
+        tier_call_end(filesystem->call, TIER_REPLY_DONE, "listed");
     }
 }
 
 static int list_files(struct tier_call *call)
 {
-    static const struct task_calls lists = {list_folder, on_listed, work_drop};
+    static const struct task_calls lists = {list_folder, on_listed,
+                                            filesystem_drop};
 
     return start_new_task(call, &lists);
 }

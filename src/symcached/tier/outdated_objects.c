@@ -39,9 +39,10 @@ struct outdated_objects_look {
 };
 
 /* Writes the path of the note into path, and its text into text. */
-static void print_note(char path[PATH_MAX], char text[SYMCACHE_PATH_MAX + 2],
-                       const char *root, const symcache_key_t *key,
-                       const symcache_version_t *version)
+static void print_outdated_note(char path[PATH_MAX],
+                                char text[SYMCACHE_PATH_MAX + 2],
+                                const char *root, const symcache_key_t *key,
+                                const symcache_version_t *version)
 {
     size_t n = symcache_path_file(text, key, version, SYMCACHE_FILE_PLAIN);
     struct digest *digest = digest_new();
@@ -57,7 +58,7 @@ static void print_note(char path[PATH_MAX], char text[SYMCACHE_PATH_MAX + 2],
 }
 
 /* Opens a new file in the folder of notes, which is made for it. */
-static int open_note(const char *tmp)
+static int open_outdated_note(const char *tmp)
 {
     const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
     int fd = open(tmp, flags, 0644);
@@ -80,9 +81,9 @@ static int note_outdated(const char *root, const symcache_key_t *key,
     bool written;
     int fd;
 
-    print_note(path, text, root, key, version);
+    print_outdated_note(path, text, root, key, version);
     snprintf(tmp, sizeof(tmp), "%.1024s/" FOLDER "/.new", root);
-    fd = open_note(tmp);
+    fd = open_outdated_note(tmp);
     if (fd < 0) {
         return -1;
     }
@@ -97,7 +98,7 @@ bool outdated_object_is_noted(const char *root, const symcache_key_t *key,
 {
     char path[PATH_MAX], text[SYMCACHE_PATH_MAX + 2];
 
-    print_note(path, text, root, key, version);
+    print_outdated_note(path, text, root, key, version);
     return access(path, F_OK) == 0;
 }
 
@@ -106,13 +107,13 @@ void outdated_object_drop(const char *root, const symcache_key_t *key,
 {
     char path[PATH_MAX], text[SYMCACHE_PATH_MAX + 2];
 
-    print_note(path, text, root, key, version);
+    print_outdated_note(path, text, root, key, version);
     (void)unlink(path);
 }
 
 /* Returns false if the file is not a note, or is too old to matter. */
-static bool read_note(int dir, const char *name, struct discarded *to,
-                      unsigned seconds)
+static bool read_outdated_note(int dir, const char *name, struct discarded *to,
+                               unsigned seconds)
 {
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     char text[SYMCACHE_PATH_MAX + 2];
@@ -138,8 +139,8 @@ static bool read_note(int dir, const char *name, struct discarded *to,
  * seconds; 0 is any age.  Older notes and files that are not notes are
  * removed.  Returns the number.
  */
-static size_t read_notes(const char *root, struct discarded *list, size_t max,
-                         unsigned seconds)
+static size_t read_outdated_notes(const char *root, struct discarded *list,
+                                  size_t max, unsigned seconds)
 {
     char path[PATH_MAX];
     struct dirent *entry;
@@ -155,7 +156,7 @@ static size_t read_notes(const char *root, struct discarded *list, size_t max,
         if (entry->d_name[0] == '.') {
             continue;
         }
-        if (read_note(dirfd(dir), entry->d_name, &list[n], seconds)) {
+        if (read_outdated_note(dirfd(dir), entry->d_name, &list[n], seconds)) {
             n++;
         } else {
             (void)unlinkat(dirfd(dir), entry->d_name, 0);
@@ -194,7 +195,7 @@ void tiers_discard(struct tiers *tiers, const struct store_config *store,
     tier_puts_remove(tiers, store, key, version);
 }
 
-static void look_for_notes(void *arg)
+static void look_for_outdated_notes(void *arg)
 {
     struct outdated_objects_look *look = arg;
     const struct config *config = look->config;
@@ -205,7 +206,7 @@ static void look_for_notes(void *arg)
         store = &config->stores[i];
         if (store->tier != NULL) {
             /* what cannot be written stays until nobody has the file */
-            n += read_notes(
+            n += read_outdated_notes(
                 store->root, look->list + n, LOOK_MAX - n,
                 store->tier->read_only ? config->cache.max_unused_for : 0);
         }
@@ -257,7 +258,8 @@ static void on_drop(void *arg)
 
 void outdated_objects_look(evutil_socket_t fd, short events, void *arg)
 {
-    static const struct task_calls calls = {look_for_notes, on_done, on_drop};
+    static const struct task_calls calls = {look_for_outdated_notes, on_done,
+                                            on_drop};
     struct tiers *tiers = arg;
     struct outdated_objects_look *look;
 

@@ -53,7 +53,7 @@ void tier_s3_code(char code[TIER_CODE_MAX],
     snprintf(code, TIER_CODE_MAX, "%.*s", (int)n, p != NULL ? p : "");
 }
 
-static char *url_below(const char *base, const struct tier_call *call)
+static char *s3_url_below(const char *base, const struct tier_call *call)
 {
     char name[3 * TIER_NAME_MAX + 1], *url;
 
@@ -61,16 +61,16 @@ static char *url_below(const char *base, const struct tier_call *call)
     return asprintf(&url, "%s/%s", base, name) < 0 ? NULL : url;
 }
 
-static char *object_url(const struct tier_call *call)
+static char *s3_object_url(const struct tier_call *call)
 {
-    return url_below(call->config->url, call);
+    return s3_url_below(call->config->url, call);
 }
 
 char *tier_s3_url(const struct tier_call *call)
 {
     const struct tier_config *config = call->config;
     const struct transport_config *transport = &config->transport;
-    char *url = url_below(config->redirect_url, call), *copy = NULL;
+    char *url = s3_url_below(config->redirect_url, call), *copy = NULL;
     char buf[PRESIGN_MAX];
     struct presign presign = {.url = url,
                               .region = config->bucket.region,
@@ -110,7 +110,7 @@ static void renewal_cancel(void *task)
     free(renewal);
 }
 
-static void on_renewed(void *arg, const char *error)
+static void s3_on_renewed(void *arg, const char *error)
 {
     struct s3_renewal *renewal = arg;
     struct tier_call *call = renewal->call;
@@ -133,9 +133,9 @@ static void on_renewed(void *arg, const char *error)
 
 /* Are the keys refused, so that they are read again?  Then the call goes on
  * when that is done. */
-static bool renews_keys(struct tier_call *call, enum request what,
-                        enum tier_reply reply, const char *detail,
-                        const char *code)
+static bool s3_renews_keys(struct tier_call *call, enum request what,
+                           enum tier_reply reply, const char *detail,
+                           const char *code)
 {
     struct s3_renewal *renewal;
 
@@ -151,7 +151,7 @@ static bool renews_keys(struct tier_call *call, enum request what,
     renewal->reply = reply;
     snprintf(renewal->detail, sizeof(renewal->detail), "%s", detail);
     renewal->task = reload_keys_start(
-        call->tiers->base, &call->config->transport, on_renewed, renewal);
+        call->tiers->base, &call->config->transport, s3_on_renewed, renewal);
     if (renewal->task == NULL) {
         free(renewal);
         return false;
@@ -163,14 +163,14 @@ static bool renews_keys(struct tier_call *call, enum request what,
 
 /* answers ------------------------------------------------------------------ */
 
-static bool is_too_large(const struct fetch_response *response,
-                         const char *code)
+static bool s3_is_too_large(const struct fetch_response *response,
+                            const char *code)
 {
     return response->status == 413 || strcmp(code, "EntityTooLarge") == 0;
 }
 
 /* A quota has another code at each store, and another status. */
-static bool is_full(const struct fetch_response *response, const char *code)
+static bool s3_is_full(const struct fetch_response *response, const char *code)
 {
     return response->status == 507 || strstr(code, "QuotaExceeded") != NULL;
 }
@@ -180,12 +180,12 @@ void tier_s3_take_status(struct tier_call *call,
                          const char *code)
 {
     call->status = response->status;
-    call->refusal = is_too_large(response, code) ? 413
-                    : is_full(response, code)    ? 507
-                                                 : 0;
+    call->refusal = s3_is_too_large(response, code) ? 413
+                    : s3_is_full(response, code)    ? 507
+                                                    : 0;
 }
 
-static bool has_type_of_page(const struct fetch_response *response)
+static bool s3_has_type_of_page(const struct fetch_response *response)
 {
     return response->status < 300 &&
            strncasecmp(response->type, "text/html", strlen("text/html")) == 0;
@@ -195,14 +195,14 @@ static bool has_type_of_page(const struct fetch_response *response)
  * Google's storage has this type as well, without a body or for XML. */
 static bool is_page(const struct fetch_response *response)
 {
-    return response->bytes > 0 && has_type_of_page(response) &&
+    return response->bytes > 0 && s3_has_type_of_page(response) &&
            strncmp(response->body, "<?xml", strlen("<?xml")) != 0;
 }
 
 /* The same of an answer without a body: objects have our type, and notes. */
-static bool is_page_head(const struct fetch_response *response)
+static bool s3_is_page_head(const struct fetch_response *response)
 {
-    return response->bytes == 0 && has_type_of_page(response) &&
+    return response->bytes == 0 && s3_has_type_of_page(response) &&
            response->meta[0] == '\0';
 }
 
@@ -216,7 +216,7 @@ enum tier_reply tier_s3_judge(const struct fetch_response *response,
 {
     long status = response->status;
 
-    if (is_too_large(response, code)) {
+    if (s3_is_too_large(response, code)) {
         return TIER_REPLY_FAILED; /* others may be smaller */
     }
     if (is_page(response)) {
@@ -248,8 +248,8 @@ enum tier_reply tier_s3_judge(const struct fetch_response *response,
  * whose rules are about a part of the names, denies one and gives the next:
  * only several in a row are about the keys.
  */
-static enum tier_reply judge_read(const struct fetch_response *response,
-                                  const char *code)
+static enum tier_reply s3_judge_read(const struct fetch_response *response,
+                                     const char *code)
 {
     enum tier_reply reply = tier_s3_judge(response, code);
 
@@ -277,15 +277,15 @@ static void s3_refused(struct tier_call *call, enum request what,
     }
     snprintf(detail, sizeof(detail), "%.200s%s%s", text,
              code[0] != '\0' ? " " : "", code);
-    if (renews_keys(call, what, reply, detail, code)) {
+    if (s3_renews_keys(call, what, reply, detail, code)) {
         return;
     }
     tier_call_end(call, reply, "%s%s", detail,
                   strcmp(code, "RequestTimeTooSkewed") == 0
                       ? ": this machine's clock is not the store's"
-                  : is_too_large(response, code)
+                  : s3_is_too_large(response, code)
                       ? ": the store, or a proxy before it, limits bodies"
-                  : is_page(response) || is_page_head(response)
+                  : is_page(response) || s3_is_page_head(response)
                       ? " with a page of HTML, which is not the store's"
                       : "");
 }
@@ -298,7 +298,7 @@ static int64_t s3_stored_time(const struct fetch_response *response)
     return stored > 0 ? (int64_t)stored : 0;
 }
 
-static void on_fetched(void *arg, const struct fetch_result *result)
+static void s3_on_fetched(void *arg, const struct fetch_result *result)
 {
     const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
@@ -314,7 +314,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
                            result->outcome == SOURCE_FAILED_HERE ||
                            (response->status == 200 && !is_page(response))
                        ? TIER_REPLY_FAILED
-                       : judge_read(response, code),
+                       : s3_judge_read(response, code),
                    result->detail, response);
         return;
     }
@@ -324,8 +324,8 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     tier_call_end(call, TIER_REPLY_DONE, "found");
 }
 
-static void on_answer(struct tier_call *call, enum request what,
-                      const struct send_result *result)
+static void s3_on_answer(struct tier_call *call, enum request what,
+                         const struct send_result *result)
 {
     const struct fetch_response *response = result->response;
     enum tier_reply reply;
@@ -348,13 +348,13 @@ static void on_answer(struct tier_call *call, enum request what,
                   reply == TIER_REPLY_DONE ? "stored" : "is there");
 }
 
-static void on_stored(void *arg, const struct send_result *result)
+static void s3_on_stored(void *arg, const struct send_result *result)
 {
-    on_answer(arg, REQUEST_PUT, result);
+    s3_on_answer(arg, REQUEST_PUT, result);
 }
 
 /* Has an object that was stored then, in seconds, lived half of its life? */
-static bool is_old(const struct tier_call *call, int64_t stored)
+static bool s3_is_old(const struct tier_call *call, int64_t stored)
 {
     int64_t life = (int64_t)time(NULL) - stored;
 
@@ -362,7 +362,7 @@ static bool is_old(const struct tier_call *call, int64_t stored)
 }
 
 /* The <LastModified> of a copy, in seconds, or 0. */
-static int64_t copied_at(const struct fetch_response *response)
+static int64_t s3_copied_at(const struct fetch_response *response)
 {
     const char *p = strstr(response->body, "<LastModified>");
     struct tm tm = {0};
@@ -375,56 +375,56 @@ static int64_t copied_at(const struct fetch_response *response)
 
 /* Servers that keep objects in files may leave the time as it was; then the
  * object is stored anew. */
-static void on_copied(void *arg, const struct send_result *result)
+static void s3_on_copied(void *arg, const struct send_result *result)
 {
     struct tier_call *call = arg;
-    int64_t stored = copied_at(result->response);
+    int64_t stored = s3_copied_at(result->response);
 
     if (result->response->status == 200 && stored != 0 &&
-        is_old(call, stored)) {
+        s3_is_old(call, stored)) {
         tier_call_end(call, TIER_REPLY_ABSENT, "a copy is as old as before");
         return;
     }
-    on_answer(call, REQUEST_COPY, result);
+    s3_on_answer(call, REQUEST_COPY, result);
 }
 
 /* Is the object ours, by its digest, and old? */
-static bool is_to_copy(const struct tier_call *call,
-                       const struct fetch_response *response)
+static bool s3_is_to_copy(const struct tier_call *call,
+                          const struct fetch_response *response)
 {
     struct tier_meta ours, meta;
 
     return tier_meta_read(&ours, call->lines) == NULL &&
            tier_meta_read(&meta, response->meta) == NULL &&
            strcmp(ours.sha256, meta.sha256) == 0 &&
-           is_old(call, s3_stored_time(response));
+           s3_is_old(call, s3_stored_time(response));
 }
 
 /* Returns false if there is an object; otherwise it has ended the call. */
-static bool head_fails(struct tier_call *call, enum request what,
-                       const struct send_result *result)
+static bool s3_head_fails(struct tier_call *call, enum request what,
+                          const struct send_result *result)
 {
     const struct fetch_response *response = result->response;
-    bool is_page = is_page_head(response);
+    bool is_page = s3_is_page_head(response);
 
     if (response->status == 200 && !is_page) {
         return false;
     }
     s3_refused(call, what,
-               is_page ? TIER_REPLY_FAULT : judge_read(response, ""),
+               is_page ? TIER_REPLY_FAULT : s3_judge_read(response, ""),
                result->detail, response);
     return true;
 }
 
-static void on_looked(void *arg, const struct send_result *result)
+static void s3_on_looked(void *arg, const struct send_result *result)
 {
     const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
 
-    if (head_fails(call, REQUEST_LOOK, result)) {
+    if (s3_head_fails(call, REQUEST_LOOK, result)) {
         return;
     }
-    if (!is_to_copy(call, response)) {
+    if (!s3_is_to_copy(call, response)) {
         call->stored = s3_stored_time(response);
         tier_call_end(call, TIER_REPLY_EXISTS, "is young, or another one");
     } else if (s3_request(call, REQUEST_COPY) != 0) {
@@ -432,12 +432,12 @@ static void on_looked(void *arg, const struct send_result *result)
     }
 }
 
-static void on_head(void *arg, const struct send_result *result)
+static void s3_on_head(void *arg, const struct send_result *result)
 {
     const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
 
-    if (head_fails(call, REQUEST_HEAD, result)) {
+    if (s3_head_fails(call, REQUEST_HEAD, result)) {
         return;
     }
     call->status = response->status;
@@ -449,12 +449,12 @@ static void on_head(void *arg, const struct send_result *result)
 
 /* requests ----------------------------------------------------------------- */
 
-static void fetch_ends(void *task)
+static void s3_fetch_ends(void *task)
 {
     fetch_cancel(task);
 }
 
-static void send_ends(void *task)
+static void s3_send_ends(void *task)
 {
     send_cancel(task);
 }
@@ -482,7 +482,7 @@ static int s3_fetch(struct tier_call *call, char *url, fetch_done_fn done)
     call->task = url != NULL ? fetch_start(call->tiers->fetcher, &request,
                                            done, call)
                              : NULL;
-    call->task_cancel = fetch_ends;
+    call->task_cancel = s3_fetch_ends;
     free(url);
     errno = ENOMEM;
     return call->task != NULL ? 0 : -1;
@@ -490,7 +490,7 @@ static int s3_fetch(struct tier_call *call, char *url, fetch_done_fn done)
 
 static int s3_get(struct tier_call *call)
 {
-    return s3_fetch(call, object_url(call), on_fetched);
+    return s3_fetch(call, s3_object_url(call), s3_on_fetched);
 }
 
 struct send *tier_s3_send(struct tier_call *call,
@@ -511,7 +511,7 @@ struct send *tier_s3_send(struct tier_call *call,
             (unsigned)((request->waits_for + request->size) / TIER_WRITE_RATE),
         .stall = request->waits_for > 0 ? 0 : TIER_STALL,
     };
-    char *base = object_url(call), *url = NULL;
+    char *base = s3_object_url(call), *url = NULL;
     struct send *started = NULL;
 
     if (base != NULL && asprintf(&url, "%s%s", base, request->query) >= 0) {
@@ -524,9 +524,9 @@ struct send *tier_s3_send(struct tier_call *call,
     return started;
 }
 
-static int send_request(struct tier_call *call, const char *method,
-                        struct s3_headers *headers, int fd, uint64_t size,
-                        send_done_fn done)
+static int s3_send_request(struct tier_call *call, const char *method,
+                           struct s3_headers *headers, int fd, uint64_t size,
+                           send_done_fn done)
 {
     struct tier_s3_request request = {.method = method,
                                       .query = "",
@@ -536,7 +536,7 @@ static int send_request(struct tier_call *call, const char *method,
 
     call->renewals = call->config->transport.renewals;
     call->task = tier_s3_send(call, &request, done, call);
-    call->task_cancel = send_ends;
+    call->task_cancel = s3_send_ends;
     return call->task != NULL ? 0 : -1;
 }
 
@@ -559,23 +559,23 @@ static int s3_put(struct tier_call *call)
         s3_headers_add_absent(&headers, call);
     }
     s3_headers_add_meta(&headers, call);
-    return send_request(call, "PUT", &headers, call->fd, call->size,
-                        on_stored);
+    return s3_send_request(call, "PUT", &headers, call->fd, call->size,
+                           s3_on_stored);
 }
 
 /* A request without a body. */
-static int send_empty(struct tier_call *call, const char *method,
-                      send_done_fn done)
+static int s3_send_empty(struct tier_call *call, const char *method,
+                         send_done_fn done)
 {
     struct s3_headers headers = {.n = 0};
 
     s3_headers_add_body(&headers, call, BUCKET_BODY_EMPTY);
-    return send_request(call, method, &headers, -1, 0, done);
+    return s3_send_request(call, method, &headers, -1, 0, done);
 }
 
 static int s3_look(struct tier_call *call)
 {
-    return send_empty(call, "HEAD", on_head);
+    return s3_send_empty(call, "HEAD", s3_on_head);
 }
 
 /* Looks whether the object is ours and needs a copy.  The copy itself cannot
@@ -583,7 +583,7 @@ static int s3_look(struct tier_call *call)
  * for the signature. */
 static int s3_refresh(struct tier_call *call)
 {
-    return send_empty(call, "HEAD", on_looked);
+    return s3_send_empty(call, "HEAD", s3_on_looked);
 }
 
 /*
@@ -603,10 +603,10 @@ static int s3_copy(struct tier_call *call)
     s3_headers_add_copy(&headers, call, from);
     s3_headers_add_body(&headers, call, BUCKET_BODY_EMPTY);
     s3_headers_add_meta(&headers, call);
-    return send_request(call, "PUT", &headers, -1, 0, on_copied);
+    return s3_send_request(call, "PUT", &headers, -1, 0, s3_on_copied);
 }
 
-static void on_removed(void *arg, const struct send_result *result)
+static void s3_on_removed(void *arg, const struct send_result *result)
 {
     const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
@@ -626,16 +626,16 @@ static void on_removed(void *arg, const struct send_result *result)
     }
 }
 
-static int take_away(struct tier_call *call)
+static int s3_take_away(struct tier_call *call)
 {
-    return send_empty(call, "DELETE", on_removed);
+    return s3_send_empty(call, "DELETE", s3_on_removed);
 }
 
 /* lists -------------------------------------------------------------------- */
 
 /* Writes the prefix of the keys of a folder. */
-static void folder_prefix(char prefix[TIER_PAGE_TEXT],
-                          const struct tier_call *call)
+static void s3_folder_prefix(char prefix[TIER_PAGE_TEXT],
+                             const struct tier_call *call)
 {
     size_t n;
 
@@ -644,21 +644,21 @@ static void folder_prefix(char prefix[TIER_PAGE_TEXT],
     snprintf(prefix + n, TIER_PAGE_TEXT - n, "%s/", call->name);
 }
 
-static void on_named(void *arg, const struct tier_listed *listed)
+static void s3_on_named(void *arg, const struct tier_listed *listed)
 {
     tier_names_add(arg, listed->name);
 }
 
 /* A page without a name that is not the last one says nothing. */
-static void read_list(struct tier_call *call)
+static void s3_read_list(struct tier_call *call)
 {
     struct tier_page *page = calloc(1, sizeof(*page));
     char prefix[TIER_PAGE_TEXT], error[300];
 
-    folder_prefix(prefix, call);
+    s3_folder_prefix(prefix, call);
     if (page == NULL) {
         tier_call_end(call, TIER_REPLY_FAILED, "out of memory");
-    } else if (tier_page_read(page, call->fd, prefix, on_named, call->names,
+    } else if (tier_page_read(page, call->fd, prefix, s3_on_named, call->names,
                               error, sizeof(error)) != 0) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", error);
     } else if (page->is_truncated && call->names->n == 0) {
@@ -669,7 +669,7 @@ static void read_list(struct tier_call *call)
     free(page);
 }
 
-static void on_listed(void *arg, const struct fetch_result *result)
+static void s3_on_listed(void *arg, const struct fetch_result *result)
 {
     const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
@@ -679,7 +679,7 @@ static void on_listed(void *arg, const struct fetch_result *result)
     call->bytes += result->bytes;
     call->status = response->status;
     if (result->outcome == SOURCE_FOUND) {
-        read_list(call);
+        s3_read_list(call);
         return;
     }
     tier_s3_code(code, response);
@@ -699,8 +699,9 @@ static int s3_list(struct tier_call *call)
     char prefix[TIER_PAGE_TEXT];
 
     call->max = LIST_PAGE_MAX;
-    folder_prefix(prefix, call);
-    return s3_fetch(call, tier_page_url(call->config, prefix, ""), on_listed);
+    s3_folder_prefix(prefix, call);
+    return s3_fetch(call, tier_page_url(call->config, prefix, ""),
+                    s3_on_listed);
 }
 
 static int s3_request(struct tier_call *call, enum request what)
@@ -717,7 +718,7 @@ static int s3_request(struct tier_call *call, enum request what)
     case REQUEST_LIST:
         return s3_list(call);
     case REQUEST_REMOVE:
-        return take_away(call);
+        return s3_take_away(call);
     default:
         return s3_copy(call);
     }
@@ -725,9 +726,10 @@ static int s3_request(struct tier_call *call, enum request what)
 
 static bool s3_receives(const struct tier_call *call)
 {
-    return call->task != NULL && call->task_cancel == fetch_ends &&
+    return call->task != NULL && call->task_cancel == s3_fetch_ends &&
            fetch_receives(call->task);
 }
 
-const struct tier_type tier_s3 = {true,       s3_get,    s3_look, s3_put,
-                                  s3_refresh, take_away, s3_list, s3_receives};
+const struct tier_type tier_s3 = {true,    s3_get,     s3_look,
+                                  s3_put,  s3_refresh, s3_take_away,
+                                  s3_list, s3_receives};

@@ -297,48 +297,49 @@ find_assembly(const struct assemblies *assemblies,
               const struct assembly_request *request)
 {
     uint64_t hash = hash_of(assemblies, &request->sum);
-    struct assembly_entry *entry;
+    struct assembly_entry *assembly;
     size_t at = 0;
 
-    while ((entry = (struct assembly_entry *)table_next(&assemblies->by_sum,
-                                                        hash, &at)) != NULL) {
-        if (memcmp(&entry->sum, &request->sum, sizeof(entry->sum)) == 0 &&
-            entry->only_try == request->only_try &&
-            memcmp(&entry->labels, &request->labels,
-                   sizeof(entry->labels)) == 0 &&
-            strcmp(entry->name, request->name) == 0) {
+    while ((assembly = (struct assembly_entry *)table_next(
+                &assemblies->by_sum, hash, &at)) != NULL) {
+        if (memcmp(&assembly->sum, &request->sum, sizeof(assembly->sum)) ==
+                0 &&
+            assembly->only_try == request->only_try &&
+            memcmp(&assembly->labels, &request->labels,
+                   sizeof(assembly->labels)) == 0 &&
+            strcmp(assembly->name, request->name) == 0) {
             break;
         }
     }
-    return entry;
+    return assembly;
 }
 
-static void drop_chunks(struct assembly_entry *entry)
+static void drop_chunks(struct assembly_entry *assembly)
 {
-    if (entry->chunks != NULL) {
-        entry->assemblies->nchunks -= entry->nchunks;
+    if (assembly->chunks != NULL) {
+        assembly->assemblies->nchunks -= assembly->nchunks;
     }
-    free(entry->chunks);
-    entry->chunks = NULL;
+    free(assembly->chunks);
+    assembly->chunks = NULL;
 }
 
-static void forget_assembly(struct assembly_entry *entry)
+static void forget_assembly(struct assembly_entry *assembly)
 {
-    struct assemblies *assemblies = entry->assemblies;
+    struct assemblies *assemblies = assembly->assemblies;
 
-    TAILQ_REMOVE(&assemblies->entries, entry, next);
-    table_remove(&assemblies->by_sum, hash_of(assemblies, &entry->sum),
-                 (uintptr_t)entry);
-    if (entry->listing != NULL) {
-        bundle_listing_cancel(entry->listing);
+    TAILQ_REMOVE(&assemblies->entries, assembly, next);
+    table_remove(&assemblies->by_sum, hash_of(assemblies, &assembly->sum),
+                 (uintptr_t)assembly);
+    if (assembly->listing != NULL) {
+        bundle_listing_cancel(assembly->listing);
     }
-    free(entry->name);
-    drop_chunks(entry);
-    free(entry->user);
-    free(entry->release);
-    free(entry->dist);
-    free(entry->text);
-    free(entry);
+    free(assembly->name);
+    drop_chunks(assembly);
+    free(assembly->user);
+    free(assembly->release);
+    free(assembly->dist);
+    free(assembly->text);
+    free(assembly);
 }
 
 /* Drops one that is done if there are as many as may be.  Returns false if
@@ -346,15 +347,15 @@ static void forget_assembly(struct assembly_entry *entry)
  */
 static bool drop_oldest(struct assemblies *assemblies)
 {
-    struct assembly_entry *entry;
+    struct assembly_entry *assembly;
 
     if (assemblies->by_sum.count < ENTRIES_MAX) {
         return true;
     }
-    TAILQ_FOREACH(entry, &assemblies->entries, next)
+    TAILQ_FOREACH(assembly, &assemblies->entries, next)
     {
-        if (entry->state >= ASSEMBLY_DONE) {
-            forget_assembly(entry);
+        if (assembly->state >= ASSEMBLY_DONE) {
+            forget_assembly(assembly);
             return true;
         }
     }
@@ -365,42 +366,42 @@ static struct assembly_entry *
 add_assembly(struct assemblies *assemblies,
              const struct assembly_request *request)
 {
-    struct assembly_entry *entry =
+    struct assembly_entry *assembly =
         request->nchunks <= CHUNKS_KEPT - assemblies->nchunks &&
                 drop_oldest(assemblies)
-            ? calloc(1, sizeof(*entry))
+            ? calloc(1, sizeof(*assembly))
             : NULL;
 
-    if (entry == NULL) {
+    if (assembly == NULL) {
         return NULL;
     }
-    entry->assemblies = assemblies;
-    entry->sum = request->sum;
-    entry->state = ASSEMBLY_WAITS;
-    entry->only_try = request->only_try;
-    entry->expires = request->expires;
-    entry->labels = request->labels;
-    entry->nchunks = request->nchunks;
-    entry->is_artifacts = request->is_artifacts;
-    entry->user = request->user != NULL ? strdup(request->user) : NULL;
-    entry->release =
+    assembly->assemblies = assemblies;
+    assembly->sum = request->sum;
+    assembly->state = ASSEMBLY_WAITS;
+    assembly->only_try = request->only_try;
+    assembly->expires = request->expires;
+    assembly->labels = request->labels;
+    assembly->nchunks = request->nchunks;
+    assembly->is_artifacts = request->is_artifacts;
+    assembly->user = request->user != NULL ? strdup(request->user) : NULL;
+    assembly->release =
         request->release != NULL ? strdup(request->release) : NULL;
-    entry->dist = request->dist != NULL ? strdup(request->dist) : NULL;
-    entry->name = strdup(request->name);
-    entry->chunks = copy_sums(request->chunks, request->nchunks);
-    if (entry->chunks != NULL) {
+    assembly->dist = request->dist != NULL ? strdup(request->dist) : NULL;
+    assembly->name = strdup(request->name);
+    assembly->chunks = copy_sums(request->chunks, request->nchunks);
+    if (assembly->chunks != NULL) {
         assemblies->nchunks += request->nchunks;
     }
-    TAILQ_INSERT_TAIL(&assemblies->entries, entry, next);
-    if (entry->name == NULL || entry->chunks == NULL ||
-        (entry->release == NULL) != (request->release == NULL) ||
-        (entry->dist == NULL) != (request->dist == NULL) ||
-        table_add(&assemblies->by_sum, hash_of(assemblies, &entry->sum),
-                  (uintptr_t)entry) != 0) {
-        forget_assembly(entry);
+    TAILQ_INSERT_TAIL(&assemblies->entries, assembly, next);
+    if (assembly->name == NULL || assembly->chunks == NULL ||
+        (assembly->release == NULL) != (request->release == NULL) ||
+        (assembly->dist == NULL) != (request->dist == NULL) ||
+        table_add(&assemblies->by_sum, hash_of(assemblies, &assembly->sum),
+                  (uintptr_t)assembly) != 0) {
+        forget_assembly(assembly);
         return NULL;
     }
-    return entry;
+    return assembly;
 }
 
 /* NULL only after a reload, see assemblies_ask(). */
@@ -438,23 +439,23 @@ void assemblies_stop(struct assemblies *assemblies)
 }
 
 /* status: of a failure. */
-static void end_assembly(struct assembly_entry *entry, int status,
+static void end_assembly(struct assembly_entry *assembly, int status,
                          const char *failure)
 {
-    struct assemblies *assemblies = entry->assemblies;
+    struct assemblies *assemblies = assembly->assemblies;
     struct assembly_watch *watch;
 
     assemblies->running = NULL;
-    entry->listing = NULL;
-    entry->state = failure == NULL ? ASSEMBLY_DONE : ASSEMBLY_FAILED;
+    assembly->listing = NULL;
+    assembly->state = failure == NULL ? ASSEMBLY_DONE : ASSEMBLY_FAILED;
     if (failure != NULL) {
         log_info(0, "upload user=%s status=%d file=%s is not taken: %s",
-                 entry->user != NULL ? entry->user : "-", status, entry->name,
-                 failure);
-        free(entry->text);
-        entry->text = strdup(failure);
+                 assembly->user != NULL ? assembly->user : "-", status,
+                 assembly->name, failure);
+        free(assembly->text);
+        assembly->text = strdup(failure);
     }
-    drop_chunks(entry);
+    drop_chunks(assembly);
     LIST_FOREACH(watch, &assemblies->watches, entry)
     {
         watch->ended(watch->arg);
@@ -463,27 +464,27 @@ static void end_assembly(struct assembly_entry *entry, int status,
 
 static void on_noted(void *arg, const char *failure)
 {
-    struct assembly_entry *entry = arg;
-    struct assemblies *assemblies = entry->assemblies;
+    struct assembly_entry *assembly = arg;
+    struct assemblies *assemblies = assembly->assemblies;
 
-    end_assembly(entry, 503, failure);
+    end_assembly(assembly, 503, failure);
     assemblies_next(assemblies);
 }
 
 /* Looks at the file of one that is done.  Returns false if it is not there. */
-static bool look_at_file(const struct assembly_entry *entry, const char *root,
-                         struct stat *st)
+static bool look_at_file(const struct assembly_entry *assembly,
+                         const char *root, struct stat *st)
 {
     char path[PATH_MAX], file[PATH_MAX];
 
-    upload_file_path(file, &entry->place, entry->only_try);
+    upload_file_path(file, &assembly->place, assembly->only_try);
     snprintf(path, sizeof(path), "%.2000s/%.2000s", root, file);
     return lstat(path, st) == 0;
 }
 
 /* A bundle is stored: notes the ids by which it is found.  Returns false if
  * that fails. */
-static bool note_bundle(struct assembly_entry *entry,
+static bool note_bundle(struct assembly_entry *assembly,
                         const struct upload_result *result)
 {
     char sum[ARTIFACTS_SUM + 1];
@@ -491,27 +492,27 @@ static bool note_bundle(struct assembly_entry *entry,
         .config = result->config,
         .sum = sum,
         .debug_ids = result->debug_ids,
-        .release = entry->release,
-        .dist = entry->dist,
-        .is_try = entry->only_try,
+        .release = assembly->release,
+        .dist = assembly->dist,
+        .is_try = assembly->only_try,
     };
 
-    print_sum(sum, &entry->sum);
-    entry->listing = bundle_listing_start(entry->assemblies->uploads, &note,
-                                          on_noted, entry);
-    return entry->listing != NULL;
+    print_sum(sum, &assembly->sum);
+    assembly->listing = bundle_listing_start(assembly->assemblies->uploads,
+                                             &note, on_noted, assembly);
+    return assembly->listing != NULL;
 }
 
 /* Reports doubts to the client and in the log. */
-static void take_doubts(struct assembly_entry *entry, const char *doubts)
+static void take_doubts(struct assembly_entry *assembly, const char *doubts)
 {
     char sum[ARTIFACTS_SUM + 1];
 
     if (doubts != NULL) {
-        print_sum(sum, &entry->sum);
+        print_sum(sum, &assembly->sum);
         log_warn(0, "upload: the bundle %s is taken, but %s", sum, doubts);
-        free(entry->text);
-        entry->text = strdup(doubts);
+        free(assembly->text);
+        assembly->text = strdup(doubts);
     }
 }
 
@@ -527,93 +528,94 @@ static bool has_same_place(const struct assembly_entry *a,
 
 /* Notes which file has taken the place of those that had it, with the same
  * labels: with others it counts for its own build only. */
-static void note_successor(const struct assembly_entry *entry)
+static void note_successor(const struct assembly_entry *assembly)
 {
     struct assembly_entry *former;
 
-    TAILQ_FOREACH(former, &entry->assemblies->entries, next)
+    TAILQ_FOREACH(former, &assembly->assemblies->entries, next)
     {
-        if (former->state == ASSEMBLY_DONE && has_same_place(former, entry)) {
-            former->successor = entry->sum;
+        if (former->state == ASSEMBLY_DONE &&
+            has_same_place(former, assembly)) {
+            former->successor = assembly->sum;
         }
     }
 }
 
 static void on_done(void *arg, const struct upload_result *result)
 {
-    struct assembly_entry *entry = arg;
+    struct assembly_entry *assembly = arg;
     struct stat st = {.st_ino = 0};
 
     if (result->status >= 300 || result->nfiles == 0) {
-        end_assembly(entry, result->status,
+        end_assembly(assembly, result->status,
                      result->text != NULL ? result->text : "");
         return;
     }
-    entry->place = result->files[0].place;
-    (void)look_at_file(entry, result->config->uploads.root, &st);
-    entry->inode = st.st_ino;
-    entry->size = st.st_size;
-    entry->stored = st.st_mtim;
-    if (!entry->is_artifacts) {
-        note_successor(entry);
-        end_assembly(entry, 0, NULL);
+    assembly->place = result->files[0].place;
+    (void)look_at_file(assembly, result->config->uploads.root, &st);
+    assembly->inode = st.st_ino;
+    assembly->size = st.st_size;
+    assembly->stored = st.st_mtim;
+    if (!assembly->is_artifacts) {
+        note_successor(assembly);
+        end_assembly(assembly, 0, NULL);
         return;
     }
-    take_doubts(entry, result->doubts);
-    if (!note_bundle(entry, result)) {
-        end_assembly(entry, 503, "out of memory");
+    take_doubts(assembly, result->doubts);
+    if (!note_bundle(assembly, result)) {
+        end_assembly(assembly, 503, "out of memory");
     }
 }
 
 static struct assembly_entry *
 first_that_waits(const struct assemblies *assemblies)
 {
-    struct assembly_entry *entry;
+    struct assembly_entry *assembly;
 
-    TAILQ_FOREACH(entry, &assemblies->entries, next)
+    TAILQ_FOREACH(assembly, &assemblies->entries, next)
     {
-        if (entry->state == ASSEMBLY_WAITS) {
+        if (assembly->state == ASSEMBLY_WAITS) {
             break;
         }
     }
-    return entry;
+    return assembly;
 }
 
 static void begin_assembly(struct assemblies *assemblies,
-                           struct assembly_entry *entry)
+                           struct assembly_entry *assembly)
 {
     const struct uploads_config *config =
         &scheduler_config(assemblies->uploads->scheduler)->uploads;
     char id[sizeof("hash-") + ARTIFACTS_SUM];
-    struct upload_request request = {.name = entry->name,
+    struct upload_request request = {.name = assembly->name,
                                      .id = "",
                                      .file = "",
                                      .is_object = true,
-                                     .sum = entry->sum,
-                                     .chunks = entry->chunks,
-                                     .nchunks = entry->nchunks,
-                                     .only_try = entry->only_try,
-                                     .expires = entry->expires,
-                                     .labels = entry->labels,
-                                     .user = entry->user,
+                                     .sum = assembly->sum,
+                                     .chunks = assembly->chunks,
+                                     .nchunks = assembly->nchunks,
+                                     .only_try = assembly->only_try,
+                                     .expires = assembly->expires,
+                                     .labels = assembly->labels,
+                                     .user = assembly->user,
                                      .replace = config->replace};
 
-    if (entry->is_artifacts) {
-        print_sum(stpcpy(id, "hash-"), &entry->sum);
+    if (assembly->is_artifacts) {
+        print_sum(stpcpy(id, "hash-"), &assembly->sum);
         request.name = SYMCACHE_NAME_NONE;
         request.id = id;
         request.file = ARTIFACTS_FILE;
         request.is_artifacts = true;
         request.is_object = false;
     }
-    assemblies->running = entry;
-    entry->state = ASSEMBLY_RUNS;
-    uploads_take(assemblies->uploads, &request, on_done, entry);
+    assemblies->running = assembly;
+    assembly->state = ASSEMBLY_RUNS;
+    uploads_take(assemblies->uploads, &request, on_done, assembly);
 }
 
 void assemblies_next(struct assemblies *assemblies)
 {
-    struct assembly_entry *entry;
+    struct assembly_entry *assembly;
 
     if (assemblies->is_beginning) {
         return; /* one that has ended at once; the loop below goes on */
@@ -621,8 +623,8 @@ void assemblies_next(struct assemblies *assemblies)
     assemblies->is_beginning = true;
     while (assemblies->running == NULL &&
            uploads_are_taken(assemblies->uploads) &&
-           (entry = first_that_waits(assemblies)) != NULL) {
-        begin_assembly(assemblies, entry);
+           (assembly = first_that_waits(assemblies)) != NULL) {
+        begin_assembly(assemblies, assembly);
     }
     assemblies->is_beginning = false;
 }
@@ -651,14 +653,14 @@ static int find_missing(const struct assemblies *assemblies,
 }
 
 /* A file that was done may have been removed or replaced since. */
-static bool is_there(const struct assembly_entry *entry)
+static bool is_there(const struct assembly_entry *assembly)
 {
     struct stat st;
 
-    return look_at_file(entry, root_of(entry->assemblies), &st) &&
-           st.st_ino == entry->inode &&
-           st.st_mtim.tv_sec == entry->stored.tv_sec &&
-           st.st_mtim.tv_nsec == entry->stored.tv_nsec;
+    return look_at_file(assembly, root_of(assembly->assemblies), &st) &&
+           st.st_ino == assembly->inode &&
+           st.st_mtim.tv_sec == assembly->stored.tv_sec &&
+           st.st_mtim.tv_nsec == assembly->stored.tv_nsec;
 }
 
 static bool is_better(const struct assembly_entry *a,
@@ -672,39 +674,41 @@ static bool is_better(const struct assembly_entry *a,
 
 /* Has another file of the request taken the place of one that is done, and is
  * it as good? */
-static bool is_replaced(const struct assembly_entry *entry,
+static bool is_replaced(const struct assembly_entry *assembly,
                         const struct assembly_request *request)
 {
-    struct assemblies *assemblies = entry->assemblies;
+    struct assemblies *assemblies = assembly->assemblies;
     const struct assembly_entry *other = NULL;
     char sum[ARTIFACTS_SUM + 1];
     size_t at = 0;
 
-    print_sum(sum, &entry->successor);
+    print_sum(sum, &assembly->successor);
     if (cJSON_GetObjectItem(request->files, sum) == NULL) {
         return false;
     }
     do {
         other = (const struct assembly_entry *)table_next(
-            &assemblies->by_sum, hash_of(assemblies, &entry->successor), &at);
+            &assemblies->by_sum, hash_of(assemblies, &assembly->successor),
+            &at);
     } while (other != NULL &&
-             (other->state != ASSEMBLY_DONE || !has_same_place(other, entry) ||
-              is_better(entry, other) || !is_there(other)));
+             (other->state != ASSEMBLY_DONE ||
+              !has_same_place(other, assembly) || is_better(assembly, other) ||
+              !is_there(other)));
     return other != NULL;
 }
 
-static void answer_entry(struct assembly_entry *entry,
+static void answer_entry(struct assembly_entry *assembly,
                          struct assembly_answer *answer)
 {
-    answer->state = entry->state;
-    if (entry->state == ASSEMBLY_DONE) {
-        answer->place = &entry->place;
-        answer->text = entry->text;
-    } else if (entry->state == ASSEMBLY_FAILED) {
-        free(entry->assemblies->text);
-        answer->text = entry->assemblies->text = entry->text;
-        entry->text = NULL;
-        forget_assembly(entry); /* it may be tried again */
+    answer->state = assembly->state;
+    if (assembly->state == ASSEMBLY_DONE) {
+        answer->place = &assembly->place;
+        answer->text = assembly->text;
+    } else if (assembly->state == ASSEMBLY_FAILED) {
+        free(assembly->assemblies->text);
+        answer->text = assembly->assemblies->text = assembly->text;
+        assembly->text = NULL;
+        forget_assembly(assembly); /* it may be tried again */
     }
 }
 
@@ -712,7 +716,7 @@ int assemblies_ask(struct assemblies *assemblies,
                    const struct assembly_request *request,
                    struct assembly_answer *answer)
 {
-    struct assembly_entry *entry = find_assembly(assemblies, request);
+    struct assembly_entry *assembly = find_assembly(assemblies, request);
     int n;
 
     memset(answer, 0, sizeof(*answer));
@@ -721,13 +725,13 @@ int assemblies_ask(struct assemblies *assemblies,
         answer->text = "the configuration has no \"uploads\"";
         return 0;
     }
-    if (entry != NULL && entry->state == ASSEMBLY_DONE && !is_there(entry) &&
-        !is_replaced(entry, request)) {
-        forget_assembly(entry);
-        entry = NULL;
+    if (assembly != NULL && assembly->state == ASSEMBLY_DONE &&
+        !is_there(assembly) && !is_replaced(assembly, request)) {
+        forget_assembly(assembly);
+        assembly = NULL;
     }
-    if (entry != NULL) {
-        answer_entry(entry, answer);
+    if (assembly != NULL) {
+        answer_entry(assembly, answer);
         return 0;
     }
     n = find_missing(assemblies, request, &answer->missing);
@@ -736,8 +740,8 @@ int assemblies_ask(struct assemblies *assemblies,
     }
     free(answer->missing);
     answer->missing = NULL;
-    entry = add_assembly(assemblies, request);
-    if (entry == NULL) {
+    assembly = add_assembly(assemblies, request);
+    if (assembly == NULL) {
         return -1;
     }
     answer->state = ASSEMBLY_WAITS;
@@ -758,13 +762,13 @@ struct assemblies *assemblies_new(struct uploads *uploads)
 
 void assemblies_free(struct assemblies *assemblies)
 {
-    struct assembly_entry *entry;
+    struct assembly_entry *assembly;
 
     if (assemblies == NULL) {
         return;
     }
-    while ((entry = TAILQ_FIRST(&assemblies->entries)) != NULL) {
-        forget_assembly(entry);
+    while ((assembly = TAILQ_FIRST(&assemblies->entries)) != NULL) {
+        forget_assembly(assembly);
     }
     table_free(&assemblies->by_sum);
     free(assemblies->text);

@@ -47,15 +47,16 @@ static uint32_t entry_member(const struct json *json, uint32_t object,
     return found;
 }
 
-static bool is_type(const struct json *json, uint32_t value,
-                    enum json_type type)
+static bool symbolicate_is_type(const struct json *json, uint32_t value,
+                                enum json_type type)
 {
     return json->values[value].type == (uint32_t)type;
 }
 
-static bool is_list(const struct json *json, uint32_t value, uint32_t size)
+static bool symbolicate_is_list(const struct json *json, uint32_t value,
+                                uint32_t size)
 {
-    return is_type(json, value, JSON_ARRAY) &&
+    return symbolicate_is_type(json, value, JSON_ARRAY) &&
            json->values[value].size == size;
 }
 
@@ -65,7 +66,8 @@ static const uint32_t of_names[8] = {0, 0x53FF6801, 0x87FFFFFF, 0x6FFFFFFE};
 static const uint32_t of_ids[8] = {0, 0x03FF0000, 0x0000007E, 0x0000007E};
 
 /* A string of these characters only. */
-static bool has_only(const char *text, size_t size, const uint32_t set[8])
+static bool symbolicate_has_only(const char *text, size_t size,
+                                 const uint32_t set[8])
 {
     size_t i;
     unsigned char c;
@@ -86,34 +88,36 @@ static bool ends_line(const char *text, size_t size)
 }
 
 /* Returns NULL, or what is wrong with the entry. */
-static const char *read_entry(struct mozilla_call *call, uint32_t value)
+static const char *symbolicate_read_entry(struct mozilla_call *call,
+                                          uint32_t value)
 {
     const struct json *json = call->request->json;
     struct mozilla_entry *e = &call->entries[call->nentries++];
     uint32_t name = value + 1, id = value + 2;
     bool bad_name, bad_id, name_line, id_line;
 
-    if (!is_list(json, value, 2)) {
+    if (!symbolicate_is_list(json, value, 2)) {
         return "does not have a debug_filename and debug_id";
     }
-    if (!is_type(json, name, JSON_STRING)) {
+    if (!symbolicate_is_type(json, name, JSON_STRING)) {
         return "has an invalid debug_filename";
     }
     e->name = json_text(json, name);
     e->name_size = json->values[name].size;
     name_line = ends_line(e->name, e->name_size);
-    bad_name = !has_only(e->name, e->name_size - name_line, of_names);
+    bad_name =
+        !symbolicate_has_only(e->name, e->name_size - name_line, of_names);
     if ((bad_name && !call->config->mozilla.lenient) ||
         e->name_size > API_MODULE_NAME_MAX) {
         return "has an invalid debug_filename";
     }
-    if (!is_type(json, id, JSON_STRING)) {
+    if (!symbolicate_is_type(json, id, JSON_STRING)) {
         return "has an invalid debug_id";
     }
     e->id = json_text(json, id);
     e->id_size = json->values[id].size;
     id_line = ends_line(e->id, e->id_size);
-    bad_id = !has_only(e->id, e->id_size - id_line, of_ids);
+    bad_id = !symbolicate_has_only(e->id, e->id_size - id_line, of_ids);
     if (bad_id && !call->config->mozilla.lenient) {
         return "has an invalid debug_id";
     }
@@ -121,15 +125,16 @@ static const char *read_entry(struct mozilla_call *call, uint32_t value)
     return NULL;
 }
 
-static bool read_modules(struct mozilla_call *call, struct mozilla_job *job,
-                         uint32_t list, struct api_reply *reply)
+static bool symbolicate_read_modules(struct mozilla_call *call,
+                                     struct mozilla_job *job, uint32_t list,
+                                     struct api_reply *reply)
 {
     const struct json *json = call->request->json;
     unsigned j = (unsigned)(job - call->jobs), i;
     const char *wrong;
     uint32_t value;
 
-    if (!is_type(json, list, JSON_ARRAY)) {
+    if (!symbolicate_is_type(json, list, JSON_ARRAY)) {
         mozilla_error(call->request, reply, 400,
                       "job %u has invalid modules: modules must be a list", j);
         return false;
@@ -137,7 +142,7 @@ static bool read_modules(struct mozilla_call *call, struct mozilla_job *job,
     job->entry = call->nentries;
     job->entries = json->values[list].size;
     for (i = 0, value = list + 1; i < job->entries; i++) {
-        wrong = read_entry(call, value);
+        wrong = symbolicate_read_entry(call, value);
         if (wrong != NULL) {
             mozilla_error(call->request, reply, 400,
                           "job %u has invalid modules: module index %u %s", j,
@@ -150,12 +155,13 @@ static bool read_modules(struct mozilla_call *call, struct mozilla_job *job,
 }
 
 /* An integer from -1 on; true and false are 1 and 0 to Python. */
-static bool read_integer(const struct json *json, uint32_t value,
-                         uint64_t *number, bool *minus_one)
+static bool symbolicate_read_integer(const struct json *json, uint32_t value,
+                                     uint64_t *number, bool *minus_one)
 {
     *minus_one = false;
-    *number = is_type(json, value, JSON_TRUE);
-    if (is_type(json, value, JSON_TRUE) || is_type(json, value, JSON_FALSE)) {
+    *number = symbolicate_is_type(json, value, JSON_TRUE);
+    if (symbolicate_is_type(json, value, JSON_TRUE) ||
+        symbolicate_is_type(json, value, JSON_FALSE)) {
         return true;
     }
     switch (json_integer(json, value, number)) {
@@ -174,31 +180,33 @@ static bool is_integer(const struct json *json, uint32_t value)
 {
     uint64_t number;
 
-    return is_type(json, value, JSON_TRUE) ||
-           is_type(json, value, JSON_FALSE) ||
+    return symbolicate_is_type(json, value, JSON_TRUE) ||
+           symbolicate_is_type(json, value, JSON_FALSE) ||
            json_integer(json, value, &number) != JSON_INTEGER_NONE;
 }
 
 /* Returns NULL, or what is wrong with the frame. */
-static const char *read_frame(struct mozilla_call *call,
-                              const struct mozilla_job *job, uint32_t value)
+static const char *symbolicate_read_frame(struct mozilla_call *call,
+                                          const struct mozilla_job *job,
+                                          uint32_t value)
 {
     const struct json *json = call->request->json;
     struct mozilla_frame *frame = &call->frames[call->base.nframes++];
     uint64_t index;
     bool minus_one;
 
-    if (!is_list(json, value, 2)) {
+    if (!symbolicate_is_list(json, value, 2)) {
         return "is not a list of two items";
     }
-    if (!read_integer(json, value + 1, &index, &minus_one) ||
+    if (!symbolicate_read_integer(json, value + 1, &index, &minus_one) ||
         (!minus_one && index >= job->entries)) {
         return is_integer(json, value + 1)
                    ? "has a module_index that isn't in modules"
                    : "has an invalid module_index";
     }
     frame->entry = minus_one ? MOZILLA_NONE : job->entry + (uint32_t)index;
-    if (!read_integer(json, value + 2, &frame->offset, &frame->minus_one)) {
+    if (!symbolicate_read_integer(json, value + 2, &frame->offset,
+                                  &frame->minus_one)) {
         return "has an invalid module_offset";
     }
     if (!minus_one) {
@@ -207,9 +215,9 @@ static const char *read_frame(struct mozilla_call *call,
     return NULL;
 }
 
-static bool read_stack(struct mozilla_call *call,
-                       const struct mozilla_job *job, uint32_t value,
-                       struct api_reply *reply)
+static bool symbolicate_read_stack(struct mozilla_call *call,
+                                   const struct mozilla_job *job,
+                                   uint32_t value, struct api_reply *reply)
 {
     const struct json *json = call->request->json;
     struct mozilla_stack *stack = &call->stacks[call->nstacks++];
@@ -217,7 +225,7 @@ static bool read_stack(struct mozilla_call *call,
     unsigned s = (unsigned)(stack - call->stacks) - job->stack;
     const char *wrong;
 
-    if (!is_type(json, value, JSON_ARRAY)) {
+    if (!symbolicate_is_type(json, value, JSON_ARRAY)) {
         mozilla_error(call->request, reply, 400,
                       "job %u has invalid stacks: stack %u is not a list", j,
                       s);
@@ -226,7 +234,7 @@ static bool read_stack(struct mozilla_call *call,
     stack->frame = (uint32_t)call->base.nframes;
     stack->n = json->values[value].size;
     for (i = 0, value++; i < stack->n; i++) {
-        wrong = read_frame(call, job, value);
+        wrong = symbolicate_read_frame(call, job, value);
         if (wrong != NULL) {
             mozilla_error(call->request, reply, 400,
                           "job %u has invalid stacks: stack %u frame %u %s", j,
@@ -238,14 +246,15 @@ static bool read_stack(struct mozilla_call *call,
     return true;
 }
 
-static bool read_stacks(struct mozilla_call *call, struct mozilla_job *job,
-                        uint32_t list, struct api_reply *reply)
+static bool symbolicate_read_stacks(struct mozilla_call *call,
+                                    struct mozilla_job *job, uint32_t list,
+                                    struct api_reply *reply)
 {
     const struct json *json = call->request->json;
     unsigned j = (unsigned)(job - call->jobs);
     uint32_t i, value;
 
-    if (!is_type(json, list, JSON_ARRAY)) {
+    if (!symbolicate_is_type(json, list, JSON_ARRAY)) {
         mozilla_error(call->request, reply, 400,
                       "job %u has invalid stacks: stacks must be a list of "
                       "lists",
@@ -260,7 +269,7 @@ static bool read_stacks(struct mozilla_call *call, struct mozilla_job *job,
         return false;
     }
     for (i = 0, value = list + 1; i < job->stacks; i++) {
-        if (!read_stack(call, job, value, reply)) {
+        if (!symbolicate_read_stack(call, job, value, reply)) {
             return false;
         }
         value = json->values[value].end;
@@ -268,15 +277,15 @@ static bool read_stacks(struct mozilla_call *call, struct mozilla_job *job,
     return true;
 }
 
-static bool read_job(struct mozilla_call *call, uint32_t value,
-                     struct api_reply *reply)
+static bool symbolicate_read_job(struct mozilla_call *call, uint32_t value,
+                                 struct api_reply *reply)
 {
     const struct json *json = call->request->json;
     struct mozilla_job *job = &call->jobs[call->njobs++];
     unsigned j = (unsigned)(job - call->jobs);
     uint32_t map = 0, stacks = 0;
 
-    if (!is_type(json, value, JSON_OBJECT)) {
+    if (!symbolicate_is_type(json, value, JSON_OBJECT)) {
         mozilla_error(call->request, reply, 400, "job %u is invalid", j);
         return false;
     }
@@ -288,8 +297,8 @@ static bool read_job(struct mozilla_call *call, uint32_t value,
                       stacks == 0 ? "stacks" : "memoryMap");
         return false;
     }
-    return read_modules(call, job, map, reply) &&
-           read_stacks(call, job, stacks, reply);
+    return symbolicate_read_modules(call, job, map, reply) &&
+           symbolicate_read_stacks(call, job, stacks, reply);
 }
 
 /*
@@ -300,10 +309,11 @@ static uint32_t count_jobs(const struct json *json, uint32_t jobs)
 {
     uint32_t size = json->values[jobs].size, n = 0, i;
 
-    if (is_type(json, jobs, JSON_ARRAY) || is_type(json, jobs, JSON_OBJECT)) {
+    if (symbolicate_is_type(json, jobs, JSON_ARRAY) ||
+        symbolicate_is_type(json, jobs, JSON_OBJECT)) {
         return size;
     }
-    if (!is_type(json, jobs, JSON_STRING)) {
+    if (!symbolicate_is_type(json, jobs, JSON_STRING)) {
         return 1;
     }
     for (i = 0; i < size; i++) {
@@ -312,8 +322,8 @@ static uint32_t count_jobs(const struct json *json, uint32_t jobs)
     return n;
 }
 
-static bool read_jobs(struct mozilla_call *call, uint32_t jobs,
-                      struct api_reply *reply)
+static bool symbolicate_read_jobs(struct mozilla_call *call, uint32_t jobs,
+                                  struct api_reply *reply)
 {
     const struct json *json = call->request->json;
     uint32_t i, value = jobs + 1, n = count_jobs(json, jobs);
@@ -325,12 +335,12 @@ static bool read_jobs(struct mozilla_call *call, uint32_t jobs,
                       MOZILLA_JOBS_MAX);
         return false;
     }
-    if (n > 0 && !is_type(json, jobs, JSON_ARRAY)) {
+    if (n > 0 && !symbolicate_is_type(json, jobs, JSON_ARRAY)) {
         mozilla_error(call->request, reply, 400, "job 0 is invalid");
         return false;
     }
     for (i = 0; i < n; i++) {
-        if (!read_job(call, value, reply)) {
+        if (!symbolicate_read_job(call, value, reply)) {
             return false;
         }
         value = json->values[value].end;
@@ -340,7 +350,7 @@ static bool read_jobs(struct mozilla_call *call, uint32_t jobs,
 
 /* modules ----------------------------------------------------------------- */
 
-static int compare_entries(const void *a, const void *b)
+static int symbolicate_compare_entries(const void *a, const void *b)
 {
     const struct mozilla_entry *x = *(struct mozilla_entry *const *)a;
     const struct mozilla_entry *y = *(struct mozilla_entry *const *)b;
@@ -357,7 +367,7 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /* Puts entries that are written alike into one group.  Returns 0, or -1. */
-static int make_groups(struct mozilla_call *call)
+static int symbolicate_make_groups(struct mozilla_call *call)
 {
     struct mozilla_entry **sorted =
         zeroed_alloc(call->nentries + 1, sizeof(sorted[0]));
@@ -372,9 +382,11 @@ static int make_groups(struct mozilla_call *call)
     for (i = 0; i < call->nentries; i++) {
         sorted[i] = &call->entries[i];
     }
-    qsort(sorted, call->nentries, sizeof(sorted[0]), compare_entries);
+    qsort(sorted, call->nentries, sizeof(sorted[0]),
+          symbolicate_compare_entries);
     for (i = 0; i < call->nentries; i++) {
-        if (i == 0 || compare_entries(&sorted[i - 1], &sorted[i]) != 0) {
+        if (i == 0 ||
+            symbolicate_compare_entries(&sorted[i - 1], &sorted[i]) != 0) {
             group = &call->groups[call->ngroups++];
             group->module = group->first = MOZILLA_NONE;
         }
@@ -387,7 +399,8 @@ static int make_groups(struct mozilla_call *call)
 }
 
 /* 32 digits and an age, of which eight digits count; none is age 0. */
-static bool read_id(const struct mozilla_entry *e, symcache_key_t *key)
+static bool symbolicate_read_id(const struct mozilla_entry *e,
+                                symcache_key_t *key)
 {
     char age[8 + 1] = "";
     uint32_t n;
@@ -403,21 +416,21 @@ static bool read_id(const struct mozilla_entry *e, symcache_key_t *key)
     return true;
 }
 
-static void fill_module(struct api_module *module,
-                        const struct mozilla_entry *e)
+static void symbolicate_fill_module(struct api_module *module,
+                                    const struct mozilla_entry *e)
 {
     module->name = e->name;
     module->name_size = e->name_size;
     if (e->bad ||
         symcache_name_parse(e->name, e->name_size, &module->key) !=
             SYMCACHE_OK ||
-        !read_id(e, &module->key)) {
+        !symbolicate_read_id(e, &module->key)) {
         module->state = API_MODULE_MISSING;
     }
 }
 
 /* Collects the modules to look for.  Returns 0, or -1 without memory. */
-static int make_modules(struct mozilla_call *call)
+static int symbolicate_make_modules(struct mozilla_call *call)
 {
     struct mozilla_group *group;
     size_t n = 0;
@@ -438,8 +451,9 @@ static int make_modules(struct mozilla_call *call)
         }
         if (group->used && group->module == MOZILLA_NONE) {
             group->module = (uint32_t)call->base.first.nmodules;
-            fill_module(&call->base.first.modules[call->base.first.nmodules++],
-                        &call->entries[i]);
+            symbolicate_fill_module(
+                &call->base.first.modules[call->base.first.nmodules++],
+                &call->entries[i]);
         }
     }
     return 0;
@@ -448,7 +462,7 @@ static int make_modules(struct mozilla_call *call)
 /* beginning --------------------------------------------------------------- */
 
 /* Room for all that the values of the body can be.  Returns 0, or -1. */
-static int make_room(struct mozilla_call *call)
+static int symbolicate_make_room(struct mozilla_call *call)
 {
     size_t count = call->request->json->count;
 
@@ -462,8 +476,9 @@ static int make_room(struct mozilla_call *call)
 }
 
 /* A limit that the configuration sets. */
-static bool check_limit(struct mozilla_call *call, struct api_reply *reply,
-                        const char *what, size_t n, unsigned limit)
+static bool symbolicate_check_limit(struct mozilla_call *call,
+                                    struct api_reply *reply, const char *what,
+                                    size_t n, unsigned limit)
 {
     if (n > limit) {
         mozilla_error(call->request, reply, 400,
@@ -473,18 +488,20 @@ static bool check_limit(struct mozilla_call *call, struct api_reply *reply,
     return n <= limit;
 }
 
-static bool read_body(struct mozilla_call *call, struct api_reply *reply)
+static bool symbolicate_read_body(struct mozilla_call *call,
+                                  struct api_reply *reply)
 {
     const struct json *json = call->request->json;
     uint32_t jobs = 0;
 
-    if (call->protocol == API_MOZILLA_V5 && is_type(json, 0, JSON_OBJECT)) {
+    if (call->protocol == API_MOZILLA_V5 &&
+        symbolicate_is_type(json, 0, JSON_OBJECT)) {
         jobs = entry_member(json, 0, "jobs");
     }
-    return (jobs != 0 ? read_jobs(call, jobs, reply)
-                      : read_job(call, 0, reply)) &&
-           check_limit(call, reply, "frames", call->base.nframes,
-                       call->config->limits.frames);
+    return (jobs != 0 ? symbolicate_read_jobs(call, jobs, reply)
+                      : symbolicate_read_job(call, 0, reply)) &&
+           symbolicate_check_limit(call, reply, "frames", call->base.nframes,
+                                   call->config->limits.frames);
 }
 
 /* Parses the JSON of a body.  Returns false when it has answered. */
@@ -555,21 +572,23 @@ static bool read_request(struct mozilla_call *call, struct api_reply *reply)
     /* the Firefox Profiler: a page in a browser, whose requests have jobs;
      * Eliot's own answers have no sizes */
     call->sizes = request->header(request, "Origin") != NULL &&
-                  is_type(request->json, 0, JSON_OBJECT) &&
+                  symbolicate_is_type(request->json, 0, JSON_OBJECT) &&
                   entry_member(request->json, 0, "jobs") != 0;
-    if (make_room(call) != 0) {
+    if (symbolicate_make_room(call) != 0) {
         reply->body->has_failed = true;
         return false;
     }
-    if (!read_body(call, reply)) {
+    if (!symbolicate_read_body(call, reply)) {
         return false;
     }
-    if (make_groups(call) != 0 || make_modules(call) != 0) {
+    if (symbolicate_make_groups(call) != 0 ||
+        symbolicate_make_modules(call) != 0) {
         reply->body->has_failed = true;
         return false;
     }
-    return check_limit(call, reply, "modules", call->base.first.nmodules,
-                       call->config->limits.modules);
+    return symbolicate_check_limit(call, reply, "modules",
+                                   call->base.first.nmodules,
+                                   call->config->limits.modules);
 }
 
 struct api_call *mozilla_begin(const struct api_request *request,

@@ -194,20 +194,20 @@ symbolicator_failure(const struct symbolicator_result *result)
 /* the list ---------------------------------------------------------------- */
 
 /* Adds one, whose texts it takes over; NULL counts as no memory. */
-static struct listed_candidate *add_candidate(struct candidates *all,
+static struct listed_candidate *add_candidate(struct candidates *candidates,
                                               char *source, char *location)
 {
     struct listed_candidate *candidate;
 
     if (source == NULL || location == NULL ||
-        array_need(&all->list, &all->room, all->count + 1,
-                   sizeof(all->list[0])) != 0) {
-        all->has_failed = true;
+        array_need(&candidates->list, &candidates->room, candidates->count + 1,
+                   sizeof(candidates->list[0])) != 0) {
+        candidates->has_failed = true;
         free(source);
         free(location);
         return NULL;
     }
-    candidate = &all->list[all->count++];
+    candidate = &candidates->list[candidates->count++];
     memset(candidate, 0, sizeof(*candidate));
     candidate->source = source;
     candidate->location = location;
@@ -223,7 +223,7 @@ static void clear_candidate(struct listed_candidate *candidate)
 }
 
 /* Whether a source is one of the store's, and one that the client wants. */
-static bool is_told(const struct candidates *all,
+static bool is_told(const struct candidates *candidates,
                     const struct store_config *store, const char *source)
 {
     size_t i, n;
@@ -232,8 +232,8 @@ static bool is_told(const struct candidates *all,
         n = strlen(store->source_names[i]);
         if (strncmp(source, store->source_names[i], n) == 0 &&
             (source[n] == '\0' || source[n] == '.')) {
-            return symbolicator_request_sources_has(all->config, all->request,
-                                                    source);
+            return symbolicator_request_sources_has(
+                candidates->config, candidates->request, source);
         }
     }
     return false;
@@ -287,15 +287,15 @@ static bool swap_form(char *location)
 }
 
 /* Was something told of a place of the source of c? */
-static bool is_told_of(const struct candidates *all,
+static bool is_told_of(const struct candidates *candidates,
                        const struct listed_candidate *candidate,
                        const char *location)
 {
     size_t i;
 
-    for (i = 0; i < all->count; i++) {
-        if (strcmp(all->list[i].source, candidate->source) == 0 &&
-            strcasecmp(all->list[i].location, location) == 0) {
+    for (i = 0; i < candidates->count; i++) {
+        if (strcmp(candidates->list[i].source, candidate->source) == 0 &&
+            strcasecmp(candidates->list[i].location, location) == 0) {
             return true;
         }
     }
@@ -307,25 +307,25 @@ static bool is_told_of(const struct candidates *all,
  * Symbolicator asks, and so tells of both.  An answer to the other form before
  * that stays as it was.
  */
-static void add_other_form(struct candidates *all, const struct json *json,
-                           uint32_t attempt)
+static void add_other_form(struct candidates *candidates,
+                           const struct json *json, uint32_t attempt)
 {
     struct listed_candidate *candidate, *other;
     char *location;
 
-    candidate = &all->list[all->count - 1];
+    candidate = &candidates->list[candidates->count - 1];
     if ((candidate->outcome != OUTCOME_ERROR &&
          candidate->outcome != OUTCOME_NOPERM) ||
         is_member(json, attempt, "form", "pointer")) {
         return;
     }
     location = strdup(candidate->location);
-    if (location != NULL &&
-        (!swap_form(location) || is_told_of(all, candidate, location))) {
+    if (location != NULL && (!swap_form(location) ||
+                             is_told_of(candidates, candidate, location))) {
         free(location);
         return;
     }
-    other = add_candidate(all, strdup(candidate->source), location);
+    other = add_candidate(candidates, strdup(candidate->source), location);
     if (other != NULL) {
         candidate = other - 1; /* the list may have moved */
         other->outcome = candidate->outcome;
@@ -337,11 +337,12 @@ static void add_other_form(struct candidates *all, const struct json *json,
 /* The same that was told of the same place before, perhaps in another spelling;
  * c itself if nothing was. */
 static struct listed_candidate *
-known_candidate(struct candidates *all, struct listed_candidate *candidate)
+known_candidate(struct candidates *candidates,
+                struct listed_candidate *candidate)
 {
     struct listed_candidate *other;
 
-    for (other = all->list; other != candidate; other++) {
+    for (other = candidates->list; other != candidate; other++) {
         if (other->outcome == candidate->outcome &&
             strcmp(other->source, candidate->source) == 0 &&
             strcasecmp(other->location, candidate->location) == 0) {
@@ -367,7 +368,7 @@ static void translate_location(const struct symbolicator_request *request,
     }
 }
 
-static void add_attempt(struct candidates *all, const struct json *json,
+static void add_attempt(struct candidates *candidates, const struct json *json,
                         uint32_t attempt, const struct store_config *store)
 {
     struct listed_candidate *candidate, *other;
@@ -376,40 +377,40 @@ static void add_attempt(struct candidates *all, const struct json *json,
     source = text_of(json, attempt, "source");
     place = text_of(json, attempt, "place");
     if (store == NULL && source != NULL && place != NULL) {
-        translate_location(all->request,
+        translate_location(candidates->request,
                            outcome_of(json, attempt) == OUTCOME_NOTFOUND,
                            &source, &place);
     }
     if (source == NULL || place == NULL ||
         is_member(json, attempt, "form", "index2") ||
-        (store != NULL && !is_told(all, store, source))) {
+        (store != NULL && !is_told(candidates, store, source))) {
         free(source);
         free(place);
         return;
     }
-    candidate = add_candidate(all, source, print_location(place));
+    candidate = add_candidate(candidates, source, print_location(place));
     free(place);
     if (candidate == NULL) {
         return;
     }
     candidate->outcome = outcome_of(json, attempt);
-    if (all->result->status == SYMBOLICATOR_UNSUPPORTED &&
+    if (candidates->result->status == SYMBOLICATOR_UNSUPPORTED &&
         is_member(json, attempt, "outcome", "wrong format")) {
         candidate->outcome = OUTCOME_UNSUPPORTED;
     }
-    other = known_candidate(all, candidate);
+    other = known_candidate(candidates, candidate);
     if (candidate->outcome == OUTCOME_OK) {
-        all->good = (size_t)(other - all->list) + 1;
+        candidates->good = (size_t)(other - candidates->list) + 1;
     }
     if (other != candidate) {
         clear_candidate(candidate);
-        all->count--;
+        candidates->count--;
         return;
     }
     if (!print_details(candidate, json, attempt)) {
-        all->has_failed = true;
+        candidates->has_failed = true;
     }
-    add_other_form(all, json, attempt);
+    add_other_form(candidates, json, attempt);
 }
 
 /* May there be source code in a file at this place?  There is none in PDBs and
@@ -429,14 +430,16 @@ static bool may_have_source_code(const char *place)
 }
 
 /* Has a source a place for source code, which debug files may have in them? */
-static bool has_source_code(const struct candidates *all, const char *source)
+static bool has_source_code(const struct candidates *candidates,
+                            const char *source)
 {
     size_t i;
 
-    for (i = 0; i < all->count; i++) {
-        if ((all->list[i].is_source_code || all->may_have_sources) &&
-            may_have_source_code(all->list[i].location) &&
-            strcmp(all->list[i].source, source) == 0) {
+    for (i = 0; i < candidates->count; i++) {
+        if ((candidates->list[i].is_source_code ||
+             candidates->may_have_sources) &&
+            may_have_source_code(candidates->list[i].location) &&
+            strcmp(candidates->list[i].source, source) == 0) {
             return true;
         }
     }
@@ -445,9 +448,10 @@ static bool has_source_code(const struct candidates *all, const char *source)
 
 /* Sources of the request without a place for source code, or those that were
  * not asked for the module. */
-static void add_listed(struct candidates *all, uint32_t list, bool for_code)
+static void add_listed(struct candidates *candidates, uint32_t list,
+                       bool for_code)
 {
-    const struct json *json = &all->request->json;
+    const struct json *json = &candidates->request->json;
     uint32_t i, n = 0;
     char *id;
 
@@ -455,54 +459,57 @@ static void add_listed(struct candidates *all, uint32_t list, bool for_code)
          i = json->values[i].end, n++) {
         id = text_of(json, i, "id");
         if (id == NULL ||
-            (for_code ? has_source_code(all, id)
-                      : (all->result->client_asked >> n & 1) != 0)) {
+            (for_code ? has_source_code(candidates, id)
+                      : (candidates->result->client_asked >> n & 1) != 0)) {
             free(id);
         } else {
-            add_candidate(all, id, strdup(CLIENT_NO_PLACE));
+            add_candidate(candidates, id, strdup(CLIENT_NO_PLACE));
         }
     }
 }
 
 /* Sources without a place: those that have none for source code, when this was
  * looked for as well. */
-static void add_empty(struct candidates *all)
+static void add_empty(struct candidates *candidates)
 {
     size_t i, k;
     uint32_t list;
     const char *name;
     const struct store_config *store;
 
-    list = symbolicator_request_sources(all->config, all->request);
+    list =
+        symbolicator_request_sources(candidates->config, candidates->request);
     if (list != 0) {
-        add_listed(all, list, true);
+        add_listed(candidates, list, true);
         return;
     }
-    for (i = 0; i < all->config->nstores; i++) {
-        store = all->config->stores[i];
+    for (i = 0; i < candidates->config->nstores; i++) {
+        store = candidates->config->stores[i];
         for (k = 0; k < store->nsource_names; k++) {
             name = store->source_names[k];
-            if (is_told(all, store, name) && !has_source_code(all, name)) {
-                add_candidate(all, strdup(name), strdup(CLIENT_NO_PLACE));
+            if (is_told(candidates, store, name) &&
+                !has_source_code(candidates, name)) {
+                add_candidate(candidates, strdup(name),
+                              strdup(CLIENT_NO_PLACE));
             }
         }
     }
 }
 
 /* The last one of those with the best outcome is the one that was read. */
-static void choose_outcome(struct candidates *all, enum outcome outcome)
+static void choose_outcome(struct candidates *candidates, enum outcome outcome)
 {
     size_t i;
 
-    for (i = all->count; i > 0; i--) {
-        if (all->list[i - 1].outcome == outcome) {
-            all->list[i - 1].is_chosen = true;
+    for (i = candidates->count; i > 0; i--) {
+        if (candidates->list[i - 1].outcome == outcome) {
+            candidates->list[i - 1].is_chosen = true;
             return;
         }
     }
 }
 
-static void add_attempts(struct candidates *all,
+static void add_attempts(struct candidates *candidates,
                          const struct api_attempts *attempts)
 {
     uint32_t i;
@@ -512,75 +519,75 @@ static void add_attempts(struct candidates *all,
         json = attempts->json;
         for (i = attempts->list + 1; i < json->values[attempts->list].end;
              i = json->values[i].end) {
-            add_attempt(all, json, i, attempts->store);
+            add_attempt(candidates, json, i, attempts->store);
         }
     }
 }
 
 /* Lists a place only once: a portable PDB can be both debug file and
  * source. */
-static void collect_sources(struct candidates *all,
+static void collect_sources(struct candidates *candidates,
                             const struct symbolicator_result *result)
 {
-    size_t i = all->count, k;
+    size_t i = candidates->count, k;
 
-    add_attempts(all, result->source_attempts);
-    for (k = i; i < all->count; i++) {
-        if (all->list[i].outcome == OUTCOME_NOTFOUND &&
-            strcmp(all->list[i].location, CLIENT_NO_PLACE) == 0) {
-            clear_candidate(&all->list[i]); /* see add_empty() */
+    add_attempts(candidates, result->source_attempts);
+    for (k = i; i < candidates->count; i++) {
+        if (candidates->list[i].outcome == OUTCOME_NOTFOUND &&
+            strcmp(candidates->list[i].location, CLIENT_NO_PLACE) == 0) {
+            clear_candidate(&candidates->list[i]); /* see add_empty() */
         } else {
-            all->list[k] = all->list[i];
-            all->list[k++].is_source_code = true;
+            candidates->list[k] = candidates->list[i];
+            candidates->list[k++].is_source_code = true;
         }
     }
-    all->count = k;
+    candidates->count = k;
 }
 
-static void collect_cfi(struct candidates *all,
+static void collect_cfi(struct candidates *candidates,
                         const struct symbolicator_result *result)
 {
     bool is_found = false;
     unsigned i;
 
-    all->good = 0;
+    candidates->good = 0;
     for (i = 0; i < 2; i++) {
         if (result->cfi[i] != NULL) {
-            add_attempts(all, result->cfi[i]->attempts);
+            add_attempts(candidates, result->cfi[i]->attempts);
             is_found = is_found || result->cfi[i]->state == API_MODULE_FOUND;
         }
     }
-    if (is_found && all->good > 0) {
-        all->list[all->good - 1].is_unwind = true;
+    if (is_found && candidates->good > 0) {
+        candidates->list[candidates->good - 1].is_unwind = true;
     }
 }
 
-static void collect_candidates(struct candidates *all,
+static void collect_candidates(struct candidates *candidates,
                                const struct symbolicator_result *result)
 {
-    add_attempts(all, result->attempts[0]);
-    add_attempts(all, result->attempts[1]);
+    add_attempts(candidates, result->attempts[0]);
+    add_attempts(candidates, result->attempts[1]);
     if (result->status == SYMBOLICATOR_FOUND) {
-        choose_outcome(all, OUTCOME_OK);
+        choose_outcome(candidates, OUTCOME_OK);
     } else if (result->status == SYMBOLICATOR_MALFORMED) {
-        choose_outcome(all, OUTCOME_MALFORMED);
+        choose_outcome(candidates, OUTCOME_MALFORMED);
     } else if (result->status == SYMBOLICATOR_UNSUPPORTED) {
-        choose_outcome(all, OUTCOME_UNSUPPORTED);
+        choose_outcome(candidates, OUTCOME_UNSUPPORTED);
     }
-    if (all->is_walked) {
-        collect_cfi(all, result);
+    if (candidates->is_walked) {
+        collect_cfi(candidates, result);
     }
-    if (all->request->wants_context) {
-        collect_sources(all, result);
-        add_empty(all);
-    } else if (all->config->symbolicator.sources ==
+    if (candidates->request->wants_context) {
+        collect_sources(candidates, result);
+        add_empty(candidates);
+    } else if (candidates->config->symbolicator.sources ==
                    SYMBOLICATOR_SOURCES_ALLOW &&
-               all->request->sources != 0) {
-        add_listed(all, all->request->sources, false);
+               candidates->request->sources != 0) {
+        add_listed(candidates, candidates->request->sources, false);
     }
 }
 
-static void collect_links(struct candidates *all,
+static void collect_links(struct candidates *candidates,
                           const struct source_links *links, size_t index)
 {
     static const enum outcome outcomes[API_MODULE_LATE + 1] = {
@@ -598,7 +605,7 @@ static void collect_links(struct candidates *all,
             continue;
         }
         candidate = add_candidate(
-            all,
+            candidates,
             strdup(links->files[i].is_of_server ? "debuginfod" : "sourcelink"),
             strdup(links->files[i].url));
         if (candidate != NULL) {
@@ -704,20 +711,23 @@ static void write_candidate(struct json_writer *w,
     json_write_close(w, '}');
 }
 
-static void write_all(struct json_writer *w, const struct candidates *all,
+static void write_all(struct json_writer *w,
+                      const struct candidates *candidates,
                       const struct symbolicator_result *result)
 {
     size_t i;
 
-    if (all->count == 0) {
+    if (candidates->count == 0) {
         return;
     }
     json_put_open(w, "candidates", '[');
-    for (i = 0; i < all->count; i++) {
+    for (i = 0; i < candidates->count; i++) {
         if (i == 0 ||
-            strcmp(all->list[i].source, all->list[i - 1].source) != 0 ||
-            strcmp(all->list[i].location, all->list[i - 1].location) != 0) {
-            write_candidate(w, &all->list[i], result);
+            strcmp(candidates->list[i].source,
+                   candidates->list[i - 1].source) != 0 ||
+            strcmp(candidates->list[i].location,
+                   candidates->list[i - 1].location) != 0) {
+            write_candidate(w, &candidates->list[i], result);
         }
     }
     json_write_close(w, ']');
@@ -731,25 +741,26 @@ void symbolicator_candidates_write(
 {
     size_t i;
     uint32_t type = request->modules[index].type;
-    struct candidates all = {.is_walked = is_walked};
+    struct candidates candidates = {.is_walked = is_walked};
 
-    all.result = result;
-    all.config = config;
-    all.request = request;
-    all.may_have_sources =
+    candidates.result = result;
+    candidates.config = config;
+    candidates.request = request;
+    candidates.may_have_sources =
         type != 0 && (json_is(&request->json, type, "elf") ||
                       json_is(&request->json, type, "wasm") ||
                       json_is(&request->json, type, "pe_dotnet"));
-    collect_candidates(&all, result);
-    collect_links(&all, links, index);
-    if (all.has_failed) {
+    collect_candidates(&candidates, result);
+    collect_links(&candidates, links, index);
+    if (candidates.has_failed) {
         w->has_failed = true;
-    } else if (all.count > 0) {
-        qsort(all.list, all.count, sizeof(all.list[0]), by_location);
+    } else if (candidates.count > 0) {
+        qsort(candidates.list, candidates.count, sizeof(candidates.list[0]),
+              by_location);
     }
-    write_all(w, &all, result);
-    for (i = 0; i < all.count; i++) {
-        clear_candidate(&all.list[i]);
+    write_all(w, &candidates, result);
+    for (i = 0; i < candidates.count; i++) {
+        clear_candidate(&candidates.list[i]);
     }
-    free(all.list);
+    free(candidates.list);
 }

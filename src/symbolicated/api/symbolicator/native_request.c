@@ -96,7 +96,7 @@ static const char *const languages[] = {
 static const struct schema_member frame_members[FRAME_MEMBERS] = {
     [FRAME_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [FRAME_ADDR_MODE] = {"addr_mode", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
-    /* parse_frame() reads it, once */
+    /* parse_native_frame() reads it, once */
     [FRAME_INSTRUCTION_ADDR] = {"instruction_addr", SCHEMA_ANY,
                                 SCHEMA_REQUIRED, NULL},
     [FRAME_ADJUST] = {"adjust_instruction_addr", SCHEMA_BOOL, SCHEMA_NULLABLE,
@@ -151,7 +151,8 @@ static const struct schema_member module_members[MODULE_MEMBERS] = {
  * "abs", or "rel:" and the index of a module.  The index comes back as it is
  * written usually, without a sign and zeros before it.
  */
-static bool parse_addr_mode(struct json *json, uint32_t value, uint32_t *rel)
+static bool parse_native_addr_mode(struct json *json, uint32_t value,
+                                   uint32_t *rel)
 {
     struct json_value *v = &json->values[value];
     char *text = json->text + v->at, *p, *end;
@@ -189,9 +190,9 @@ static uint8_t trust_of(const struct json *json, uint32_t value)
     return API_TRUST_OTHER;
 }
 
-static bool parse_frame(struct symbolicator_request *request,
-                        struct schema_walk *walk, uint32_t value,
-                        struct symbolicator_frame *frame)
+static bool parse_native_frame(struct symbolicator_request *request,
+                               struct schema_walk *walk, uint32_t value,
+                               struct symbolicator_frame *frame)
 {
     uint32_t found[FRAME_MEMBERS];
     struct json *json;
@@ -208,7 +209,7 @@ static bool parse_frame(struct symbolicator_request *request,
                                   frame_members[FRAME_INSTRUCTION_ADDR].name,
                                   "expected a number or hex string");
     }
-    if (!parse_addr_mode(json, found[FRAME_ADDR_MODE], &frame->rel)) {
+    if (!parse_native_addr_mode(json, found[FRAME_ADDR_MODE], &frame->rel)) {
         return schema_fail(walk, "addr_mode: invalid address mode");
     }
     frame->wish = found[FRAME_ADJUST] == 0 ? CALL_SITE_AUTOMATIC
@@ -219,8 +220,9 @@ static bool parse_frame(struct symbolicator_request *request,
     return true;
 }
 
-static bool check_registers(struct symbolicator_request *request,
-                            struct schema_walk *walk, uint32_t registers)
+static bool check_native_registers(struct symbolicator_request *request,
+                                   struct schema_walk *walk,
+                                   uint32_t registers)
 {
     const struct json *json = &request->json;
     uint64_t n;
@@ -237,8 +239,9 @@ static bool check_registers(struct symbolicator_request *request,
 }
 
 /* Room for the frames of one more stack. */
-static int add_frames(struct symbolicator_request *request,
-                      struct schema_walk *walk, size_t count, size_t most)
+static int add_native_frames(struct symbolicator_request *request,
+                             struct schema_walk *walk, size_t count,
+                             size_t most)
 {
     if (count > most - request->nframes) {
         schema_fail_member(walk, "frames", "too many frames");
@@ -257,10 +260,10 @@ static int add_frames(struct symbolicator_request *request,
     return 0;
 }
 
-static int parse_frames(struct symbolicator_request *request,
-                        struct schema_walk *walk,
-                        struct symbolicator_stack *stack, uint32_t list,
-                        size_t most)
+static int parse_native_frames(struct symbolicator_request *request,
+                               struct schema_walk *walk,
+                               struct symbolicator_stack *stack, uint32_t list,
+                               size_t most)
 {
     int status;
     size_t i;
@@ -269,14 +272,14 @@ static int parse_frames(struct symbolicator_request *request,
 
     stack->first = request->nframes;
     stack->count = request->json.values[list].size;
-    status = add_frames(request, walk, stack->count, most);
+    status = add_native_frames(request, walk, stack->count, most);
     if (status != 0) {
         return status;
     }
     for (i = 0; schema_next(walk, "frames", list, &item); i++) {
         frame = &request->frames[stack->first];
         frame += request->is_caller_first ? stack->count - 1 - i : i;
-        if (!parse_frame(request, walk, item, frame)) {
+        if (!parse_native_frame(request, walk, item, frame)) {
             return 422;
         }
         stack->has_wishes =
@@ -285,25 +288,27 @@ static int parse_frames(struct symbolicator_request *request,
     return 0;
 }
 
-static int parse_stack(struct symbolicator_request *request,
-                       struct schema_walk *walk, uint32_t value,
-                       struct symbolicator_stack *stack, size_t most)
+static int parse_native_stack(struct symbolicator_request *request,
+                              struct schema_walk *walk, uint32_t value,
+                              struct symbolicator_stack *stack, size_t most)
 {
     uint32_t found[STACK_MEMBERS];
 
     if (!schema_object(walk, value, stack_members, STACK_MEMBERS, found) ||
-        !check_registers(request, walk, found[STACK_REGISTERS])) {
+        !check_native_registers(request, walk, found[STACK_REGISTERS])) {
         return 422;
     }
     stack->thread_id = found[STACK_THREAD_ID];
     stack->thread_name = found[STACK_THREAD_NAME];
     stack->is_requesting = found[STACK_IS_REQUESTING];
     stack->registers = found[STACK_REGISTERS];
-    return parse_frames(request, walk, stack, found[STACK_FRAMES], most);
+    return parse_native_frames(request, walk, stack, found[STACK_FRAMES],
+                               most);
 }
 
-static int parse_stacks(struct symbolicator_request *request,
-                        struct schema_walk *walk, uint32_t list, size_t most)
+static int parse_native_stacks(struct symbolicator_request *request,
+                               struct schema_walk *walk, uint32_t list,
+                               size_t most)
 {
     int status;
     uint32_t item = 0;
@@ -317,8 +322,8 @@ static int parse_stacks(struct symbolicator_request *request,
         return 500;
     }
     while (schema_next(walk, "stacktraces", list, &item)) {
-        status = parse_stack(request, walk, item,
-                             &request->stacks[request->nstacks++], most);
+        status = parse_native_stack(
+            request, walk, item, &request->stacks[request->nstacks++], most);
         if (status != 0) {
             return status;
         }
@@ -366,9 +371,9 @@ static bool read_pdb20_id(struct symbolicator_module *module, const char *p,
     return true;
 }
 
-static bool parse_module(struct symbolicator_request *request,
-                         struct schema_walk *walk, uint32_t value,
-                         struct symbolicator_module *module)
+static bool parse_native_module(struct symbolicator_request *request,
+                                struct schema_walk *walk, uint32_t value,
+                                struct symbolicator_module *module)
 {
     uint32_t found[MODULE_MEMBERS];
     struct json *json;
@@ -411,8 +416,8 @@ static bool parse_module(struct symbolicator_request *request,
     return true;
 }
 
-static int parse_modules(struct symbolicator_request *request,
-                         struct schema_walk *walk, uint32_t list)
+static int parse_native_modules(struct symbolicator_request *request,
+                                struct schema_walk *walk, uint32_t list)
 {
     uint32_t item = 0;
 
@@ -426,8 +431,8 @@ static int parse_modules(struct symbolicator_request *request,
         return 500;
     }
     while (schema_next(walk, "modules", list, &item)) {
-        if (!parse_module(request, walk, item,
-                          &request->modules[request->nmodules++])) {
+        if (!parse_native_module(request, walk, item,
+                                 &request->modules[request->nmodules++])) {
             return 422;
         }
     }
@@ -474,8 +479,8 @@ static int find_owners(struct symbolicator_request *request)
     return 0;
 }
 
-static bool parse_options(struct symbolicator_request *request,
-                          struct schema_walk *walk, uint32_t value)
+static bool parse_native_options(struct symbolicator_request *request,
+                                 struct schema_walk *walk, uint32_t value)
 {
     const struct json *json;
     uint32_t found[OPTION_MEMBERS];
@@ -515,7 +520,8 @@ static uint32_t said_value(const struct json *json, uint32_t object,
 }
 
 /* list has the modules. */
-static void take_report(struct symbolicator_request *request, uint32_t list)
+static void take_native_report(struct symbolicator_request *request,
+                               uint32_t list)
 {
     const struct json *json = &request->json;
     uint32_t item = list + 1;
@@ -532,16 +538,16 @@ static void take_report(struct symbolicator_request *request, uint32_t list)
     }
 }
 
-static int parse_body(struct symbolicator_request *request,
-                      struct schema_walk *walk,
-                      const struct symbolicator_limits *limits)
+static int parse_native_body(struct symbolicator_request *request,
+                             struct schema_walk *walk,
+                             const struct symbolicator_limits *limits)
 {
     int status;
     uint64_t signal;
     uint32_t found[NATIVE_BODY_MEMBERS];
 
     if (!schema_object(walk, 0, body_members, NATIVE_BODY_MEMBERS, found) ||
-        !parse_options(request, walk, found[NATIVE_BODY_OPTIONS]) ||
+        !parse_native_options(request, walk, found[NATIVE_BODY_OPTIONS]) ||
         !check_scraping(walk, found[NATIVE_BODY_SCRAPING])) {
         return 422;
     }
@@ -553,13 +559,14 @@ static int parse_body(struct symbolicator_request *request,
         request->signal = (uint32_t)signal;
         request->has_signal = true;
     }
-    status = parse_stacks(request, walk, found[NATIVE_BODY_STACKTRACES],
-                          limits->frames);
+    status = parse_native_stacks(request, walk, found[NATIVE_BODY_STACKTRACES],
+                                 limits->frames);
     if (status == 0) {
-        status = parse_modules(request, walk, found[NATIVE_BODY_MODULES]);
+        status =
+            parse_native_modules(request, walk, found[NATIVE_BODY_MODULES]);
     }
     if (status == 0 && limits->takes_report) {
-        take_report(request, found[NATIVE_BODY_MODULES]);
+        take_native_report(request, found[NATIVE_BODY_MODULES]);
     }
     if (status == 0) {
         status = find_owners(request);
@@ -586,7 +593,7 @@ int symbolicator_parse(struct symbolicator_request *request, char *body,
     memset(request, 0, sizeof(*request));
     status = schema_read(&walk, &request->json, body, size, most, true);
     if (status == 0) {
-        status = parse_body(request, &walk, limits);
+        status = parse_native_body(request, &walk, limits);
     }
     if (status == 500) {
         snprintf(error, error_size, "out of memory");

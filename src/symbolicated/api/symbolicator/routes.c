@@ -18,17 +18,17 @@
 #include "short_answer.h"
 #include "request_sources.h"
 
-#define REQUESTS "/requests/"
-#define PLAIN "/symbolicate"
-#define ANY "/symbolicate-any"
-#define JVM "/symbolicate-jvm"
-#define JS "/symbolicate-js"
+#define ROUTE_REQUESTS "/requests/"
+#define ROUTE_PLAIN "/symbolicate"
+#define ROUTE_ANY "/symbolicate-any"
+#define ROUTE_JVM "/symbolicate-jvm"
+#define ROUTE_JS "/symbolicate-js"
 
 static request_count running; /* requests that are posted */
 
 /* Says so, unless the method is the one that a path has. */
-static bool is_method(const struct api_request *request, const char *method,
-                      struct api_reply *reply)
+static bool route_has_method(const struct api_request *request,
+                             const char *method, struct api_reply *reply)
 {
     bool is_get;
 
@@ -44,8 +44,8 @@ static bool is_method(const struct api_request *request, const char *method,
 
 /* How long this connection waits; without the parameter, as long as a request
  * may take.  Returns false when it has answered. */
-static bool read_query(const struct api_request *request, uint64_t *wait,
-                       struct api_reply *reply)
+static bool route_read_query(const struct api_request *request, uint64_t *wait,
+                             struct api_reply *reply)
 {
     size_t n;
     uint64_t seconds;
@@ -72,9 +72,9 @@ static bool read_query(const struct api_request *request, uint64_t *wait,
 
 /* The parameter "scope" of the query, as it was sent.  Returns false when it
  * is too long, and has answered. */
-static bool read_scope(const struct api_request *request,
-                       char scope[SYMBOLICATOR_SCOPE_MAX + 1],
-                       struct api_reply *reply)
+static bool route_read_scope(const struct api_request *request,
+                             char scope[SYMBOLICATOR_SCOPE_MAX + 1],
+                             struct api_reply *reply)
 {
     size_t n;
     const char *p;
@@ -96,7 +96,7 @@ static bool read_scope(const struct api_request *request,
 }
 
 /* application/json, or something that ends in +json; parameters may follow. */
-static bool is_json_type(const char *type)
+static bool route_is_json_type(const char *type)
 {
     size_t n;
 
@@ -110,10 +110,10 @@ static bool is_json_type(const char *type)
 }
 
 /* Is the body JSON that is not packed, and not too large?  If not, says so. */
-static bool takes_json(const struct api_request *request,
-                       struct api_reply *reply)
+static bool route_takes_json(const struct api_request *request,
+                             struct api_reply *reply)
 {
-    if (!is_json_type(request->header(request, "Content-Type"))) {
+    if (!route_is_json_type(request->header(request, "Content-Type"))) {
         answer_text(reply, 415,
                     "Expected request with `Content-Type: application/json`");
         return false;
@@ -132,9 +132,8 @@ static bool takes_json(const struct api_request *request,
 }
 
 /* The end of a begin: the call, or what became of it. */
-static struct api_call *call_or_error(struct native_call *call, int status,
-                                      const char *error,
-                                      struct api_reply *reply)
+static struct api_call *route_call(struct native_call *call, int status,
+                                   const char *error, struct api_reply *reply)
 {
     if (status == 0 && native_call_want(call) == 0) {
         return &call->api;
@@ -144,8 +143,8 @@ static struct api_call *call_or_error(struct native_call *call, int status,
     return NULL;
 }
 
-static struct api_call *post_symbolicate(const struct api_request *request,
-                                         struct api_reply *reply)
+static struct api_call *route_symbolicate(const struct api_request *request,
+                                          struct api_reply *reply)
 {
     int status;
     char error[256];
@@ -155,7 +154,7 @@ static struct api_call *post_symbolicate(const struct api_request *request,
         .modules = request->config->limits.modules,
     };
 
-    if (!takes_json(request, reply)) {
+    if (!route_takes_json(request, reply)) {
         return NULL;
     }
     call = native_call_new(request->config);
@@ -174,7 +173,8 @@ static struct api_call *post_symbolicate(const struct api_request *request,
     call->running = &running;
     status = symbolicator_parse(&call->request, request->body, request->size,
                                 &limits, error, sizeof(error));
-    if (status == 0 && !read_scope(request, call->request.scope, reply)) {
+    if (status == 0 &&
+        !route_read_scope(request, call->request.scope, reply)) {
         call->api.free(&call->api);
         return NULL;
     }
@@ -182,7 +182,7 @@ static struct api_call *post_symbolicate(const struct api_request *request,
         status = symbolicator_request_sources_check(
             call->config, &call->request, error, sizeof(error));
     }
-    return call_or_error(call, status, error, reply);
+    return route_call(call, status, error, reply);
 }
 
 /* Paths of requests that are forms with a report. */
@@ -190,20 +190,20 @@ static const struct {
     const char *path;
     enum crash_kind kind;
     enum api_protocol protocol;
-} forms[] = {{"/minidump", CRASH_MINIDUMP, API_MINIDUMP},
-             {"/applecrashreport", CRASH_APPLE, API_APPLE}};
+} form_routes[] = {{"/minidump", CRASH_MINIDUMP, API_MINIDUMP},
+                   {"/applecrashreport", CRASH_APPLE, API_APPLE}};
 
-#define FORMS (sizeof(forms) / sizeof(forms[0]))
+#define FORM_ROUTES (sizeof(form_routes) / sizeof(form_routes[0]))
 
 /* Which of them a path is, or FORMS. */
-static size_t form_of(const struct symbolication_config *config,
-                      const char *path)
+static size_t form_route_of(const struct symbolication_config *config,
+                            const char *path)
 {
     size_t i;
 
-    for (i = 0; i < FORMS; i++) {
-        if (strcmp(path, forms[i].path) == 0 &&
-            crash_config(config, forms[i].kind)->enabled) {
+    for (i = 0; i < FORM_ROUTES; i++) {
+        if (strcmp(path, form_routes[i].path) == 0 &&
+            crash_config(config, form_routes[i].kind)->enabled) {
             break;
         }
     }
@@ -211,15 +211,15 @@ static size_t form_of(const struct symbolication_config *config,
 }
 
 /* A report, in a form. */
-static struct api_call *post_form(const struct api_request *request,
-                                  struct api_reply *reply)
+static struct api_call *route_form(const struct api_request *request,
+                                   struct api_reply *reply)
 {
     char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
-    size_t form = form_of(request->config, request->path);
+    size_t form = form_route_of(request->config, request->path);
 
-    reply->protocol = forms[form].protocol;
-    return read_scope(request, scope, reply)
-               ? crash_begin(request, forms[form].kind, scope, reply)
+    reply->protocol = form_routes[form].protocol;
+    return route_read_scope(request, scope, reply)
+               ? crash_begin(request, form_routes[form].kind, scope, reply)
                : NULL;
 }
 
@@ -229,90 +229,96 @@ static const struct {
     enum api_protocol protocol;
     struct api_call *(*begin)(const struct api_request *request,
                               const char *scope, struct api_reply *reply);
-} events[] = {{ANY, API_MINIDUMP, remote_report_begin},
-              {JVM, API_JVM, jvm_begin},
-              {JS, API_JS, js_begin}};
+} event_routes[] = {{ROUTE_ANY, API_MINIDUMP, remote_report_begin},
+                    {ROUTE_JVM, API_JVM, jvm_begin},
+                    {ROUTE_JS, API_JS, js_begin}};
 
-#define EVENTS (sizeof(events) / sizeof(events[0]))
+#define EVENT_ROUTES (sizeof(event_routes) / sizeof(event_routes[0]))
 
 /* Which of them a path is, or EVENTS. */
-static size_t event_of(const char *path)
+static size_t event_route_of(const char *path)
 {
     size_t i;
 
-    for (i = 0; i < EVENTS && strcmp(path, events[i].path) != 0; i++) {
+    for (i = 0; i < EVENT_ROUTES && strcmp(path, event_routes[i].path) != 0;
+         i++) {
     }
     return i;
 }
 
 /* A report that is somewhere else, or an event of a program for the JVM or of
  * a script. */
-static struct api_call *post_event(const struct api_request *request,
-                                   struct api_reply *reply)
+static struct api_call *route_event(const struct api_request *request,
+                                    struct api_reply *reply)
 {
     char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
-    size_t event = event_of(request->path);
+    size_t event = event_route_of(request->path);
 
-    reply->protocol = events[event].protocol;
-    return takes_json(request, reply) && read_scope(request, scope, reply)
-               ? events[event].begin(request, scope, reply)
+    reply->protocol = event_routes[event].protocol;
+    return route_takes_json(request, reply) &&
+                   route_read_scope(request, scope, reply)
+               ? event_routes[event].begin(request, scope, reply)
                : NULL;
 }
 
 bool symbolicator_takes_form(const struct symbolication_config *config,
                              const char *path)
 {
-    return form_of(config, path) < FORMS;
+    return form_route_of(config, path) < FORM_ROUTES;
 }
 
-typedef struct api_call *begin_fn(const struct api_request *request,
+typedef struct api_call *route_fn(const struct api_request *request,
                                   struct api_reply *reply);
 
 /* What begins the call of a path that is posted to; NULL: the path is another
  * one. */
-static begin_fn *begin_of(const struct symbolication_config *config,
+static route_fn *route_of(const struct symbolication_config *config,
                           const char *path)
 {
-    return strcmp(path, PLAIN) == 0        ? post_symbolicate
-           : form_of(config, path) < FORMS ? post_form
-           : event_of(path) < EVENTS       ? post_event
-                                           : NULL;
+    return strcmp(path, ROUTE_PLAIN) == 0              ? route_symbolicate
+           : form_route_of(config, path) < FORM_ROUTES ? route_form
+           : event_route_of(path) < EVENT_ROUTES       ? route_event
+                                                       : NULL;
 }
 
 bool symbolicator_owns(const struct symbolication_config *config,
                        const char *path)
 {
-    return strcmp(path, PLAIN) == 0 || form_of(config, path) < FORMS ||
-           (strcmp(path, ANY) == 0 && (config->symbolicator.minidump.enabled ||
-                                       config->symbolicator.apple.enabled)) ||
-           (strcmp(path, JVM) == 0 && config->symbolicator.jvm.enabled) ||
-           (strcmp(path, JS) == 0 && config->symbolicator.js.enabled) ||
+    return strcmp(path, ROUTE_PLAIN) == 0 ||
+           form_route_of(config, path) < FORM_ROUTES ||
+           (strcmp(path, ROUTE_ANY) == 0 &&
+            (config->symbolicator.minidump.enabled ||
+             config->symbolicator.apple.enabled)) ||
+           (strcmp(path, ROUTE_JVM) == 0 &&
+            config->symbolicator.jvm.enabled) ||
+           (strcmp(path, ROUTE_JS) == 0 && config->symbolicator.js.enabled) ||
            strcmp(path, "/healthcheck") == 0 ||
-           strncmp(path, REQUESTS, strlen(REQUESTS)) == 0;
+           strncmp(path, ROUTE_REQUESTS, strlen(ROUTE_REQUESTS)) == 0;
 }
 
 struct api_call *symbolicator_begin(const struct api_request *request,
                                     struct api_reply *reply)
 {
-    begin_fn *begin = begin_of(request->config, request->path);
+    route_fn *route = route_of(request->config, request->path);
     struct api_call *call;
     uint64_t wait;
 
-    if (begin == NULL && strcmp(request->path, "/healthcheck") == 0) {
-        if (is_method(request, "GET,HEAD", reply)) {
+    if (route == NULL && strcmp(request->path, "/healthcheck") == 0) {
+        if (route_has_method(request, "GET,HEAD", reply)) {
             answer_text(reply, 200, "ok");
         }
         return NULL;
     }
     api_reply_header(reply, "Cache-Control", "no-store");
-    if (!is_method(request, begin != NULL ? "POST" : "GET,HEAD", reply) ||
-        !read_query(request, &wait, reply)) {
+    if (!route_has_method(request, route != NULL ? "POST" : "GET,HEAD",
+                          reply) ||
+        !route_read_query(request, &wait, reply)) {
         return NULL;
     }
-    if (begin == NULL) {
-        return poll_begin(request->path + strlen(REQUESTS), wait, reply);
+    if (route == NULL) {
+        return poll_begin(request->path + strlen(ROUTE_REQUESTS), wait, reply);
     }
-    call = begin(request, reply);
+    call = route(request, reply);
     if (call != NULL && wait < SYMBOLICATOR_LIMIT_MS) {
         call->patience = wait;
         call->answer_pending = answer_pending;
