@@ -24,8 +24,8 @@ static bool read_stack(void *context, uint64_t address, uint64_t *word)
 }
 
 /* Returns the number of a name, or CFICACHE_NAMES. */
-static unsigned find_name(const struct symc_string *names, unsigned count,
-                          const char *name)
+static unsigned stack_win_find_name(const struct symc_string *names,
+                                    unsigned count, const char *name)
 {
     unsigned n;
 
@@ -38,8 +38,8 @@ static unsigned find_name(const struct symc_string *names, unsigned count,
     return CFICACHE_NAMES;
 }
 
-static void set_variable(struct cficache_variables *variables, unsigned n,
-                         uint32_t value)
+static void stack_win_set_variable(struct cficache_variables *variables,
+                                   unsigned n, uint32_t value)
 {
     if (n != CFICACHE_NAMES) {
         variables->values[n] = value;
@@ -51,29 +51,33 @@ static void set_variable(struct cficache_variables *variables, unsigned n,
  * The stack of the callee ends with its locals and saved registers.  Sizes of
  * parameters are not known, as they are not in SymCaches.
  */
-static uint32_t frame_size(const struct cficache_win *win)
+static uint32_t stack_win_frame_size(const struct cficache_win *win)
 {
     return win->locals + win->saved_registers;
 }
 
-static void set_inputs(struct cficache_variables *variables,
-                       const struct symc_string *names, unsigned count,
-                       const struct cficache_win *win, uint32_t start)
+static void stack_win_set_inputs(struct cficache_variables *variables,
+                                 const struct symc_string *names,
+                                 unsigned count,
+                                 const struct cficache_win *win,
+                                 uint32_t start)
 {
     const uint32_t values[INPUTS] = {
         win->params, 0, win->saved_registers, win->locals, start, start};
     unsigned i;
 
     for (i = 0; i < INPUTS; i++) {
-        set_variable(variables, find_name(names, count, inputs[i]), values[i]);
+        stack_win_set_variable(variables,
+                               stack_win_find_name(names, count, inputs[i]),
+                               values[i]);
     }
 }
 
-static bool by_program(const struct stackwalk *walk,
-                       const struct stackwalk_registers *callee,
-                       const struct cficache_reader *cfi,
-                       const struct cficache_win *win,
-                       struct stackwalk_registers *caller)
+static bool stack_win_by_program(const struct stackwalk *walk,
+                                 const struct stackwalk_registers *callee,
+                                 const struct cficache_reader *cfi,
+                                 const struct cficache_win *win,
+                                 struct stackwalk_registers *caller)
 {
     struct symc_string names[CFICACHE_NAMES];
     struct cficache_variables variables;
@@ -86,23 +90,24 @@ static bool by_program(const struct stackwalk *walk,
         return false;
     }
     start = win->aligns ? callee->values[EBP] + 4
-                        : callee->values[ESP] + frame_size(win);
+                        : callee->values[ESP] + stack_win_frame_size(win);
     if (start > UINT32_MAX) {
         return false;
     }
     memset(variables.is_set, 0, sizeof(variables.is_set));
     for (i = ESP; i <= EBX; i++) {
         if (caller_knows(callee, i)) {
-            set_variable(&variables, find_name(names, count, outputs[i]),
-                         (uint32_t)callee->values[i]);
+            stack_win_set_variable(
+                &variables, stack_win_find_name(names, count, outputs[i]),
+                (uint32_t)callee->values[i]);
         }
     }
-    set_inputs(&variables, names, count, win, (uint32_t)start);
+    stack_win_set_inputs(&variables, names, count, win, (uint32_t)start);
     if (!cficache_run(cfi, win, &variables, &memory)) {
         return false;
     }
     for (i = 0; i < OUTPUTS; i++) {
-        n = find_name(names, count, outputs[i]);
+        n = stack_win_find_name(names, count, outputs[i]);
         if (n != CFICACHE_NAMES && variables.is_set[n]) {
             caller_set(caller, i, variables.values[n]);
         }
@@ -110,13 +115,13 @@ static bool by_program(const struct stackwalk *walk,
     return true;
 }
 
-static bool by_sizes(const struct stackwalk *walk,
-                     const struct stackwalk_frame *frame,
-                     const struct cficache_win *win,
-                     struct stackwalk_registers *caller)
+static bool stack_win_by_sizes(const struct stackwalk *walk,
+                               const struct stackwalk_frame *frame,
+                               const struct cficache_win *win,
+                               struct stackwalk_registers *caller)
 {
     const struct stackwalk_registers *callee = &frame->registers;
-    uint64_t eip, ebp, slot = callee->values[ESP] + frame_size(win);
+    uint64_t eip, ebp, slot = callee->values[ESP] + stack_win_frame_size(win);
 
     if (!caller_read(walk, slot, &eip)) {
         return false;
@@ -157,7 +162,7 @@ bool caller_by_win(const struct stackwalk *walk,
     if (!cficache_reader_win(cfi, offset, &win)) {
         return false;
     }
-    return win.has_program
-               ? by_program(walk, &callee->registers, cfi, &win, caller)
-               : by_sizes(walk, callee, &win, caller);
+    return win.has_program ? stack_win_by_program(walk, &callee->registers,
+                                                  cfi, &win, caller)
+                           : stack_win_by_sizes(walk, callee, &win, caller);
 }

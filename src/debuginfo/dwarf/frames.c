@@ -34,8 +34,9 @@ struct dwarf_frames_reader {
 
 /* entries ----------------------------------------------------------------- */
 
-static bool read_address(const void *context, const struct frame_cie *cie,
-                         struct cursor *c, uint64_t *address)
+static bool frame_read_address(const void *context,
+                               const struct frame_cie *cie, struct cursor *c,
+                               uint64_t *address)
 {
     const struct dwarf_frames *frames = context;
 
@@ -98,9 +99,9 @@ static enum entry_status read_entry(const struct dwarf_frames *frames,
 }
 
 /* Reads what the letters of a CIE's augmentation stand for. */
-static bool read_augmentation(const struct dwarf_frames *frames,
-                              struct cursor *c, const char *letters,
-                              size_t count, struct frame_cie *cie)
+static bool frame_read_augmentation(const struct dwarf_frames *frames,
+                                    struct cursor *c, const char *letters,
+                                    size_t count, struct frame_cie *cie)
 {
     size_t i;
     uint64_t size;
@@ -183,7 +184,7 @@ static bool read_cie(const struct dwarf_frames_reader *r,
     cie->ra = (uint16_t)ra;
     cie->has_augmentation = count > 0;
     if (c.failed || ra > UINT16_MAX ||
-        !read_augmentation(frames, &c, letters, count, cie)) {
+        !frame_read_augmentation(frames, &c, letters, count, cie)) {
         return false;
     }
     cie->instructions = c;
@@ -200,7 +201,7 @@ static bool is_same(const struct frame_rule *a, const struct frame_rule *b)
 
 /* Where is kept what was last said of a register?  Returns -1 if it has no
  * name, so that nothing is. */
-static int slot_of(const struct dwarf_frames_reader *r, uint16_t reg)
+static int frame_slot_of(const struct dwarf_frames_reader *r, uint16_t reg)
 {
     if (reg < FRAME_REGISTERS) {
         return reg;
@@ -223,8 +224,9 @@ struct changes {
 };
 
 /* Adds the rule of a register, if it is one that can be written. */
-static int add_rule(struct dwarf_frames_reader *r, struct changes *changes,
-                    const struct frame_rule *rule)
+static int frame_add_rule(struct dwarf_frames_reader *r,
+                          struct changes *changes,
+                          const struct frame_rule *rule)
 {
     struct change *change = &changes->rules[changes->count];
     uint64_t base = rule->reg;
@@ -262,8 +264,8 @@ static int add_rule(struct dwarf_frames_reader *r, struct changes *changes,
 }
 
 /* Adds the CFA's rule, unless it is an expression. */
-static int add_cfa(struct dwarf_frames_reader *r, struct changes *changes,
-                   const struct frame_rule *cfa)
+static int frame_add_cfa(struct dwarf_frames_reader *r,
+                         struct changes *changes, const struct frame_rule *cfa)
 {
     struct change *change = &changes->rules[changes->count];
 
@@ -281,8 +283,8 @@ static int add_cfa(struct dwarf_frames_reader *r, struct changes *changes,
     return 0;
 }
 
-static int write_changes(struct dwarf_frames_reader *r,
-                         const struct changes *changes)
+static int frame_write_changes(struct dwarf_frames_reader *r,
+                               const struct changes *changes)
 {
     unsigned i;
     int rc = 0;
@@ -308,11 +310,11 @@ static int collect(struct dwarf_frames_reader *r, const struct frame_row *row,
     changes->count = 0;
     *has_ra = false;
     if (cfa == NULL || !is_same(cfa, &row->cfa)) {
-        rc = add_cfa(r, changes, &row->cfa);
+        rc = frame_add_cfa(r, changes, &row->cfa);
     }
     for (i = 0; i < row->count && rc == 0; i++) {
         rule = &row->rules[i];
-        slot = slot_of(r, rule->reg);
+        slot = frame_slot_of(r, rule->reg);
         if (slot < 0 || (r->said_in[slot] == r->function &&
                          is_same(&r->said[slot], rule))) {
             continue;
@@ -320,7 +322,7 @@ static int collect(struct dwarf_frames_reader *r, const struct frame_row *row,
         r->said_in[slot] = r->function;
         r->said[slot] = *rule;
         *has_ra = *has_ra || rule->reg == r->cie.ra;
-        rc = add_rule(r, changes, rule);
+        rc = frame_add_rule(r, changes, rule);
     }
     return rc;
 }
@@ -342,7 +344,7 @@ static int write_row(struct dwarf_frames_reader *r, uint64_t start,
         return 0;
     }
     if (is_first && !has_ra && frame_registers_needs_ra(&r->registers) &&
-        add_rule(r, &changes, &same) != 0) {
+        frame_add_rule(r, &changes, &same) != 0) {
         return -1;
     }
     if ((is_first ? cfi_range(r->cfi, start - load, size)
@@ -350,7 +352,7 @@ static int write_row(struct dwarf_frames_reader *r, uint64_t start,
         0) {
         return -1;
     }
-    return write_changes(r, &changes);
+    return frame_write_changes(r, &changes);
 }
 
 static bool is_expression(const struct frame_rule *rule)
@@ -414,8 +416,9 @@ static int correct_register(struct dwarf_frames_reader *r,
     const struct cfi_register *target = &cfi_ra;
 
     if (!is_expression(rule)) {
-        return add_rule(r, &changes, rule) != 0 ? -1
-                                                : write_changes(r, &changes);
+        return frame_add_rule(r, &changes, rule) != 0
+                   ? -1
+                   : frame_write_changes(r, &changes);
     }
     if (rule->reg != r->cie.ra &&
         frame_registers_find(&r->registers, rule->reg, &target) != 0) {
@@ -453,8 +456,8 @@ static int correct_row(struct dwarf_frames_reader *r, uint64_t end,
     if (rc == 0 && is_expression(&row->cfa)) {
         rc = add_expression(r, &cfi_cfa, false, &row->cfa);
     } else if (rc == 0) {
-        rc = add_cfa(r, &changes, &row->cfa);
-        rc = rc != 0 ? rc : write_changes(r, &changes);
+        rc = frame_add_cfa(r, &changes, &row->cfa);
+        rc = rc != 0 ? rc : frame_write_changes(r, &changes);
     }
     for (i = 0; i < row->count && rc == 0; i++) {
         has_ra = has_ra || row->rules[i].reg == r->cie.ra;
@@ -518,7 +521,7 @@ static bool read_fde(const struct dwarf_frames_reader *r, struct cursor *c,
     const struct dwarf_frames *frames = &r->frames;
     struct cursor data;
 
-    if (!read_address(frames, cie, c, start)) {
+    if (!frame_read_address(frames, cie, c, start)) {
         return false;
     }
     *size = frame_address_read_form(
@@ -541,9 +544,9 @@ static bool read_fde(const struct dwarf_frames_reader *r, struct cursor *c,
 /* Runs a function once more, for what the text does not have of it.  Rules are
  * added to the range that was begun last, so that both cannot be made at once.
  */
-static int take_corrections(struct dwarf_frames_reader *r,
-                            const struct dwarf_frames_entry *entry,
-                            uint64_t end)
+static int frame_take_corrections(struct dwarf_frames_reader *r,
+                                  const struct dwarf_frames_entry *entry,
+                                  uint64_t end)
 {
     int rc = 0;
     enum frame_status status;
@@ -565,9 +568,9 @@ static int take_corrections(struct dwarf_frames_reader *r,
     return rc == 0 ? cfi_correction(r->cfi, 0, 0) : rc;
 }
 
-static int take_rows(struct dwarf_frames_reader *r,
-                     const struct dwarf_frames_entry *entry, uint64_t start,
-                     uint64_t size, bool *is_beyond)
+static int frame_take_rows(struct dwarf_frames_reader *r,
+                           const struct dwarf_frames_entry *entry,
+                           uint64_t start, uint64_t size, bool *is_beyond)
 {
     int rc = 0;
     bool is_first = true;
@@ -611,13 +614,13 @@ static int take_fde(struct dwarf_frames_reader *r,
     size = frame_address_mask(start + size, r->cie.address_size) - start;
     is_beyond = r->cie.is_signal;
     frame_machine_restart(&r->machine, &c, start);
-    rc = take_rows(r, entry, start, size, &is_beyond);
+    rc = frame_take_rows(r, entry, start, size, &is_beyond);
     if (rc != 0 || !is_beyond || r->machine.is_deep || !has_corrections(r) ||
         start < r->frames.load_address) {
         return rc;
     }
     frame_machine_restart(&r->machine, &c, start);
-    return take_corrections(r, entry, start + size);
+    return frame_take_corrections(r, entry, start + size);
 }
 
 struct dwarf_frames_reader *dwarf_frames_open(const struct dwarf_frames *frames,
@@ -638,7 +641,7 @@ struct dwarf_frames_reader *dwarf_frames_open(const struct dwarf_frames *frames,
     r->cfi = cfi;
     r->work = WORK_BASE + WORK_FACTOR * (uint64_t)s.size;
     r->cie.offset = FRAME_NO_CIE;
-    r->machine.read_address = read_address;
+    r->machine.read_address = frame_read_address;
     r->machine.context = &r->frames;
     r->machine.work = &r->work;
     r->machine.section = s.data;

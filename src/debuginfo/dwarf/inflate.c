@@ -28,7 +28,7 @@
 #define ZSTD_MOST 43691
 
 /* The fields of a section's header. */
-struct compressed {
+struct inflate_input {
     uint32_t type;
     uint64_t size; /* decompressed */
     const uint8_t *data;
@@ -38,7 +38,7 @@ struct compressed {
 /* Returns false if there is none of a known type, or if it states more than the
  * data can become. */
 static bool read_header(const struct dwarf_section *s, bool is_64, bool is_big,
-                        struct compressed *c)
+                        struct inflate_input *c)
 {
     size_t header = is_64 ? 24 : 12;
     uint64_t most;
@@ -83,7 +83,7 @@ struct dwarf_inflation {
 };
 
 /* Returns NULL without memory. */
-static struct dwarf_inflation *begin_inflate(const struct compressed *c,
+static struct dwarf_inflation *begin_inflate(const struct inflate_input *c,
                                              uint8_t *out, size_t room)
 {
     struct dwarf_inflation *inflation = malloc(sizeof(*inflation) + STEP);
@@ -104,7 +104,7 @@ static struct dwarf_inflation *begin_inflate(const struct compressed *c,
 }
 
 /* ISA-L takes windows that are larger than zlib's format allows. */
-static bool has_window(const struct compressed *c)
+static bool has_window(const struct inflate_input *c)
 {
     return c->data_size > 0 && c->data[0] >> 4 <= 7;
 }
@@ -135,7 +135,7 @@ static int inflate_step(struct dwarf_inflation *inflation)
 }
 
 /* Returns false for any other section. */
-static bool inflate_whole(const struct compressed *c, uint8_t *out,
+static bool inflate_whole(const struct inflate_input *c, uint8_t *out,
                           uint64_t room)
 {
     int rc;
@@ -161,7 +161,7 @@ static uInt part_size(uint64_t left)
 
 /* Decompresses until the room or the data ends.  Returns false if the data is
  * damaged. */
-static bool inflate_zlib(const struct compressed *c, uint8_t *out,
+static bool inflate_zlib(const struct inflate_input *c, uint8_t *out,
                          uint64_t room, uint64_t *size)
 {
     int rc;
@@ -191,7 +191,7 @@ static bool inflate_zlib(const struct compressed *c, uint8_t *out,
     return rc == Z_STREAM_END || rc == Z_BUF_ERROR || rc == Z_OK;
 }
 
-static bool inflate_zstd(const struct compressed *c, uint8_t *out,
+static bool inflate_zstd(const struct inflate_input *c, uint8_t *out,
                          uint64_t room, uint64_t *size)
 {
     size_t n = ZSTD_decompress(out, room, c->data, c->data_size);
@@ -205,7 +205,7 @@ int dwarf_inflate(struct dwarf_section *section, bool is_64, bool is_big)
     bool ok;
     uint64_t size = 0;
     uint8_t *out;
-    struct compressed c;
+    struct inflate_input c;
 
     if (!read_header(section, is_64, is_big, &c)) {
         *section = (struct dwarf_section){NULL, 0};
@@ -282,7 +282,7 @@ struct dwarf_inflation *dwarf_inflation_begin(struct dwarf_section *section,
                                               bool is_64, bool is_big)
 {
     uint8_t *out;
-    struct compressed c;
+    struct inflate_input c;
     struct dwarf_inflation *inflation;
 
     /* the end of an empty one would never be waited for */

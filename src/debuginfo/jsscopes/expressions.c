@@ -34,7 +34,7 @@ static bool is_prefix(const struct parser *p)
     }
 }
 
-static bool parse_unary(struct parser *p)
+static bool parse_unary_expression(struct parser *p)
 {
     bool is_plain = true;
 
@@ -113,7 +113,7 @@ static bool is_assignment(const struct parser *p)
 }
 
 /* Reads what is assigned to the operand before. */
-static bool parse_value(struct parser *p)
+static bool parse_expression_value(struct parser *p)
 {
     bool ok;
     struct node node = {.up = p->node,
@@ -131,7 +131,7 @@ static bool parse_value(struct parser *p)
 }
 
 /* Reads "yield" and what it gives. */
-static bool parse_yield(struct parser *p)
+static bool parse_yield_expression(struct parser *p)
 {
     bool is_star;
 
@@ -148,13 +148,13 @@ static bool parse_yield(struct parser *p)
 }
 
 /* Reads operands and operators up to "?", "=", or something else. */
-static bool parse_operands(struct parser *p)
+static bool parse_expression_operands(struct parser *p)
 {
-    if (!parse_unary(p)) {
+    if (!parse_unary_expression(p)) {
         return false;
     }
     while (!p->was_arrow && is_infix(p)) {
-        if (!parser_next(p) || !parse_unary(p)) {
+        if (!parser_next(p) || !parse_unary_expression(p)) {
             return false;
         }
         p->ref = REF_NONE;
@@ -163,7 +163,7 @@ static bool parse_operands(struct parser *p)
 }
 
 /* Reads "?", a value, and ":". */
-static bool parse_choice(struct parser *p)
+static bool parse_choice_expression(struct parser *p)
 {
     bool has_no_in = p->has_no_in;
 
@@ -175,25 +175,25 @@ static bool parse_choice(struct parser *p)
     return parser_expect(p, ':');
 }
 
-static bool parse_tail(struct parser *p)
+static bool parse_expression_tail(struct parser *p)
 {
     for (;;) {
         if (p->t.word == WORD_YIELD && p->is_generator) {
-            return parse_yield(p);
+            return parse_yield_expression(p);
         }
-        if (!parse_operands(p)) {
+        if (!parse_expression_operands(p)) {
             return false;
         }
         if (p->was_arrow) {
             return true;
         }
         if (is_assignment(p)) {
-            return parse_value(p);
+            return parse_expression_value(p);
         }
         if (!is_sign(&p->t, '?')) {
             return true;
         }
-        if (!parse_choice(p)) {
+        if (!parse_choice_expression(p)) {
             return false;
         }
     }
@@ -208,7 +208,7 @@ bool jsparse_assignment(struct parser *p)
         return false;
     }
     p->ref_base = p->num_refs;
-    ok = parse_tail(p);
+    ok = parse_expression_tail(p);
     p->num_refs = p->ref_base;
     p->ref_base = base;
     p->ref = REF_NONE;

@@ -18,8 +18,8 @@
 #define NUMBER_MAX 400
 
 /* Reads at most max hexadecimal digits; returns how many there are. */
-static unsigned read_hex(const char *p, const char *end, unsigned max,
-                         uint32_t *value)
+static unsigned read_literal_hex(const char *p, const char *end, unsigned max,
+                                 uint32_t *value)
 {
     unsigned n;
 
@@ -32,7 +32,7 @@ static unsigned read_hex(const char *p, const char *end, unsigned max,
 
 /* Reads what follows a backslash; returns how many bytes, and sets *c to the
  * character, or to UINT32_MAX if it is none. */
-static size_t read_escape(const char *p, const char *end, uint32_t *c)
+static size_t read_literal_escape(const char *p, const char *end, uint32_t *c)
 {
     unsigned n;
     uint32_t low;
@@ -45,12 +45,13 @@ static size_t read_escape(const char *p, const char *end, uint32_t *c)
     }
     if (*p == 'x' || *p == 'u') {
         if (p + 1 < end && p[1] == '{') {
-            n = read_hex(p + 2, end, 6, c);
+            n = read_literal_hex(p + 2, end, 6, c);
             return n + 3;
         }
-        n = read_hex(p + 1, end, *p == 'x' ? 2 : 4, c);
+        n = read_literal_hex(p + 1, end, *p == 'x' ? 2 : 4, c);
         if (*c >= 0xD800 && *c < 0xDC00 && end - p >= 11 && p[5] == '\\' &&
-            read_hex(p + 7, end, 4, &low) == 4 && utf16_pair(*c, low) != 0) {
+            read_literal_hex(p + 7, end, 4, &low) == 4 &&
+            utf16_pair(*c, low) != 0) {
             *c = utf16_pair(*c, low);
             return 11;
         }
@@ -66,7 +67,7 @@ static size_t read_escape(const char *p, const char *end, uint32_t *c)
 }
 
 /* Writes a character of a text in quotes. */
-static char *quote(char *to, uint32_t c)
+static char *quote_literal(char *to, uint32_t c)
 {
     switch (c) {
     case '\n':
@@ -86,8 +87,8 @@ static char *quote(char *to, uint32_t c)
 }
 
 /* Writes the text of a string token in quotes. */
-static char *write_string(const struct parser *p, const struct token *t,
-                          char *to)
+static char *write_literal_string(const struct parser *p,
+                                  const struct token *t, char *to)
 {
     size_t n;
     uint32_t c;
@@ -97,12 +98,12 @@ static char *write_string(const struct parser *p, const struct token *t,
     *to++ = '"';
     while (from < end) {
         if (*from == '\\' && from + 1 < end) {
-            n = 1 + read_escape(from + 1, end, &c);
+            n = 1 + read_literal_escape(from + 1, end, &c);
         } else {
             n = (size_t)abs(utf8_decode(from, (size_t)(end - from), &c));
         }
         if (c != UINT32_MAX) {
-            to = quote(to, c);
+            to = quote_literal(to, c);
         }
         from += n < (size_t)(end - from) ? n : (size_t)(end - from);
     }
@@ -112,7 +113,7 @@ static char *write_string(const struct parser *p, const struct token *t,
 
 /* A number as ECMAScript prints it, for what people write: the fewest digits
  * that read as the same number. */
-static int print_number(char *to, size_t room, double value)
+static int print_literal_number(char *to, size_t room, double value)
 {
     int digits, n = 0;
 
@@ -128,8 +129,8 @@ static int print_number(char *to, size_t room, double value)
     return n;
 }
 
-static char *write_number(const struct parser *p, const struct token *t,
-                          char *to, size_t room)
+static char *write_literal_number(const struct parser *p,
+                                  const struct token *t, char *to, size_t room)
 {
     uint32_t i, n = 0;
     int base = 10;
@@ -153,7 +154,7 @@ static char *write_number(const struct parser *p, const struct token *t,
         memcpy(to, text, n);
         to += n;
     } else {
-        to += print_number(to, room, value);
+        to += print_literal_number(to, room, value);
     }
     if (t->type == TOKEN_BIGINT) {
         *to++ = 'n';
@@ -173,9 +174,9 @@ bool literal_part(struct parser *p, const struct token *t, bool is_key,
     }
     *to++ = is_key ? '<' : '[';
     if (t->type == TOKEN_STRING) {
-        to = write_string(p, t, to);
+        to = write_literal_string(p, t, to);
     } else if (t->type == TOKEN_NUMBER || t->type == TOKEN_BIGINT) {
-        to = write_number(p, t, to, NUMBER_MAX);
+        to = write_literal_number(p, t, to, NUMBER_MAX);
     } else { /* a regular expression, true, false, null */
         memcpy(to, p->lexer.text + t->start, t->end - t->start);
         to += t->end - t->start;
@@ -196,7 +197,8 @@ size_t jsscopes_unescape(char *name, size_t size)
 
     while (p < end) {
         most = (size_t)(end - p);
-        n = *p == '\\' && most > 1 ? 1 + read_escape(p + 1, end, &c) : 1;
+        n = *p == '\\' && most > 1 ? 1 + read_literal_escape(p + 1, end, &c)
+                                   : 1;
         n = n < most ? n : most;
         /* between braces, a script has what it likes: that stays as it is */
         if (n == 1 || c == UINT32_MAX || utf8_encode(text, c) > n) {

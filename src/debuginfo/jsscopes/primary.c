@@ -18,7 +18,7 @@ static bool is_arrow(const struct parser *p)
 
 /* Reads "(" ... ")" as expressions, of which there may be none, and "...x" may
  * be one, if an arrow follows. */
-static bool parse_brackets(struct parser *p, bool *is_expression)
+static bool parse_primary_brackets(struct parser *p, bool *is_expression)
 {
     bool is_spread;
 
@@ -57,7 +57,7 @@ static bool parse_maybe_arrow(struct parser *p, uint32_t start, bool is_async,
         *is_expression = false;
         return jsparse_arrow_parameters(p, start, is_async);
     }
-    if (!parse_brackets(p, is_expression)) {
+    if (!parse_primary_brackets(p, is_expression)) {
         return false;
     }
     if (!is_arrow(p)) {
@@ -72,7 +72,7 @@ static bool parse_maybe_arrow(struct parser *p, uint32_t start, bool is_async,
            jsparse_arrow_parameters(p, start, is_async);
 }
 
-static bool parse_parentheses(struct parser *p)
+static bool parse_primary_parentheses(struct parser *p)
 {
     bool is_expression;
 
@@ -83,7 +83,7 @@ static bool parse_parentheses(struct parser *p)
     return is_expression || p->was_arrow || parser_unexpected(p);
 }
 
-static bool parse_name(struct parser *p)
+static bool parse_primary_name(struct parser *p)
 {
     struct token t = p->t;
     struct jsscopes_part part = parser_identifier(p, &t);
@@ -99,14 +99,14 @@ static bool parse_name(struct parser *p)
 }
 
 /* Reads what begins with "async": a function, a call, or the name alone. */
-static bool parse_async(struct parser *p)
+static bool parse_primary_async(struct parser *p)
 {
     bool is_expression;
     uint32_t start = p->t.start;
     struct token next = parser_peek(p);
 
     if (next.is_on_new_line) {
-        return parse_name(p);
+        return parse_primary_name(p);
     }
     if (next.word == WORD_FUNCTION) {
         return parser_next(p) && parser_next(p) &&
@@ -122,11 +122,11 @@ static bool parse_async(struct parser *p)
         return parser_next(p) &&
                parse_maybe_arrow(p, start, true, &is_expression);
     }
-    return parse_name(p);
+    return parse_primary_name(p);
 }
 
 /* Reads "[" ... "]" as an array. */
-static bool parse_array(struct parser *p)
+static bool parse_primary_array(struct parser *p)
 {
     bool is_there;
 
@@ -160,7 +160,7 @@ static bool parse_maybe_pattern(struct parser *p)
     if (parser_is_pattern(p, state.t.start)) {
         ok = jsparse_pattern(p);
     } else {
-        ok = is_sign(&p->t, '[') ? parse_array(p) : jsparse_object(p);
+        ok = is_sign(&p->t, '[') ? parse_primary_array(p) : jsparse_object(p);
         if (ok && is_sign(&p->t, '=') &&
             p->scopes->count != state.num_scopes) {
             parser_restore(p, &state);
@@ -171,7 +171,7 @@ static bool parse_maybe_pattern(struct parser *p)
     return ok;
 }
 
-static bool parse_regex(struct parser *p)
+static bool parse_primary_regex(struct parser *p)
 {
     if (!lexer_regex(&p->lexer, &p->t)) {
         return parser_fail(p, JSSCOPES_BAD_SYNTAX,
@@ -181,13 +181,13 @@ static bool parse_regex(struct parser *p)
 }
 
 /* Reads "import(...)" or "import.meta". */
-static bool parse_import(struct parser *p)
+static bool parse_primary_import(struct parser *p)
 {
     return parser_next(p) && (is_sign(&p->t, '(') || is_sign(&p->t, '.') ||
                               parser_unexpected(p));
 }
 
-static bool parse_this(struct parser *p)
+static bool parse_primary_this(struct parser *p)
 {
     struct jsscopes_part part = {"this", 4, false};
 
@@ -195,7 +195,7 @@ static bool parse_this(struct parser *p)
     return parser_refer(p, &part) && parser_next(p);
 }
 
-static bool parse_word(struct parser *p)
+static bool parse_primary_word(struct parser *p)
 {
     uint32_t start = p->t.start;
 
@@ -205,18 +205,19 @@ static bool parse_word(struct parser *p)
     case WORD_CLASS:
         return jsparse_class(p, false);
     case WORD_ASYNC:
-        return parse_async(p);
+        return parse_primary_async(p);
     case WORD_THIS:
-        return parse_this(p);
+        return parse_primary_this(p);
     case WORD_IMPORT:
-        return parse_import(p);
+        return parse_primary_import(p);
     case WORD_NULL:
     case WORD_TRUE:
     case WORD_FALSE:
     case WORD_SUPER:
         return parser_next(p);
     default:
-        return is_identifier(&p->t) ? parse_name(p) : parser_unexpected(p);
+        return is_identifier(&p->t) ? parse_primary_name(p)
+                                    : parser_unexpected(p);
     }
 }
 
@@ -225,7 +226,7 @@ bool jsparse_primary(struct parser *p)
     p->ref = REF_NONE;
     switch (p->t.type) {
     case TOKEN_NAME:
-        return parse_word(p);
+        return parse_primary_word(p);
     case TOKEN_NUMBER:
     case TOKEN_BIGINT:
     case TOKEN_STRING:
@@ -238,13 +239,13 @@ bool jsparse_primary(struct parser *p)
     }
     switch (p->t.sign) {
     case '(':
-        return parse_parentheses(p);
+        return parse_primary_parentheses(p);
     case '[':
     case '{':
         return parse_maybe_pattern(p);
     case '/':
     case SIGN2('/', '='):
-        return parse_regex(p);
+        return parse_primary_regex(p);
     default:
         return parser_unexpected(p);
     }

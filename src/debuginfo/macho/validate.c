@@ -27,7 +27,7 @@
 #define THREAD_COMMAND 16
 #define THREAD_WORDS_MAX 70
 
-struct accept {
+struct validated_image {
     const struct macho_image *image;
     uint64_t sections; /* that are read */
     uint64_t names;    /* bytes */
@@ -35,7 +35,7 @@ struct accept {
     bool has_text;
 };
 
-static const char *check_segment(struct accept *a,
+static const char *check_segment(struct validated_image *a,
                                  const struct macho_command *command)
 {
     uint64_t most;
@@ -54,7 +54,7 @@ static const char *check_segment(struct accept *a,
     return NULL;
 }
 
-static const char *check_symtab(const struct accept *a,
+static const char *check_symtab(const struct validated_image *a,
                                 const struct macho_command *command)
 {
     uint32_t symbols, strings;
@@ -70,7 +70,7 @@ static const char *check_symtab(const struct accept *a,
 }
 
 /* The name of a library or path, at an offset from the command's start. */
-static const char *check_name(struct accept *a,
+static const char *check_name(struct validated_image *a,
                               const struct macho_command *command, size_t size)
 {
     uint32_t offset;
@@ -91,7 +91,7 @@ static const char *check_name(struct accept *a,
                : "the name of a library is not UTF-8";
 }
 
-static const char *check_thread(const struct accept *a,
+static const char *check_thread(const struct validated_image *a,
                                 const struct macho_command *command)
 {
     uint32_t words;
@@ -106,7 +106,7 @@ static const char *check_thread(const struct accept *a,
                : "the state of a thread is too large";
 }
 
-static const char *check_command(struct accept *a,
+static const char *check_command(struct validated_image *a,
                                  const struct macho_command *command)
 {
     switch (command->type) {
@@ -140,7 +140,7 @@ int macho_open_valid(struct macho_image *image, const uint8_t *data,
 {
     char error[200];
     const char *wrong;
-    struct accept a = {.image = image};
+    struct validated_image a = {.image = image};
     struct macho_command command = {.next = 0};
 
     if (macho_image_open(image, data, size, error, sizeof(error)) != 0) {

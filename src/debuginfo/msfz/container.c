@@ -53,8 +53,9 @@ bool msfz_sniff(const uint8_t *data, size_t size)
 }
 
 /* Reads a part of the file, which must be inside it. */
-static enum msfz_status read_at(const struct msfz_io *io, uint64_t offset,
-                                void *to, size_t len, char *error, size_t size)
+static enum msfz_status container_read_at(const struct msfz_io *io,
+                                          uint64_t offset, void *to,
+                                          size_t len, char *error, size_t size)
 {
     if (offset > io->size || len > io->size - offset) {
         return msfz_fail(MSFZ_TRUNCATED, error, size,
@@ -68,8 +69,9 @@ static enum msfz_status read_at(const struct msfz_io *io, uint64_t offset,
     return MSFZ_OK;
 }
 
-static enum msfz_status parse_header(const uint8_t *p, struct msfz_header *h,
-                                     char *error, size_t size)
+static enum msfz_status container_parse_header(const uint8_t *p,
+                                               struct msfz_header *h,
+                                               char *error, size_t size)
 {
     uint64_t version = le64(p + 32);
 
@@ -112,7 +114,7 @@ uint64_t msfz_bound(const uint8_t *data, size_t size)
     uint32_t i;
 
     if (size < HEADER_SIZE ||
-        parse_header(data, &h, error, sizeof(error)) != MSFZ_OK ||
+        container_parse_header(data, &h, error, sizeof(error)) != MSFZ_OK ||
         h.chunks > size ||
         (uint64_t)h.num_chunks * CHUNK_SIZE > size - h.chunks) {
         return 0;
@@ -130,10 +132,10 @@ uint64_t msfz_bound(const uint8_t *data, size_t size)
            filled * (bound < 1u << 30 ? 4096 : 32768);
 }
 
-static enum msfz_status read_chunks(struct msfz_container *container,
-                                    const struct msfz_io *io,
-                                    const struct msfz_header *h, char *error,
-                                    size_t size)
+static enum msfz_status container_read_chunks(struct msfz_container *container,
+                                              const struct msfz_io *io,
+                                              const struct msfz_header *h,
+                                              char *error, size_t size)
 {
     uint8_t row[CHUNK_SIZE];
     struct msfz_chunk *chunk;
@@ -153,7 +155,7 @@ static enum msfz_status read_chunks(struct msfz_container *container,
     }
     for (; container->num_chunks < h->num_chunks;
          container->num_chunks++, at += CHUNK_SIZE) {
-        status = read_at(io, at, row, sizeof(row), error, size);
+        status = container_read_at(io, at, row, sizeof(row), error, size);
         if (status != MSFZ_OK) {
             return status;
         }
@@ -181,8 +183,9 @@ static enum msfz_status read_chunks(struct msfz_container *container,
     return MSFZ_OK;
 }
 
-static enum msfz_status inflate_raw(const uint8_t *packed, size_t packed_size,
-                                    uint8_t *to, size_t size)
+static enum msfz_status container_inflate_raw(const uint8_t *packed,
+                                              size_t packed_size, uint8_t *to,
+                                              size_t size)
 {
     z_stream z = {.next_in = (uint8_t *)packed,
                   .avail_in = (unsigned)packed_size,
@@ -217,7 +220,7 @@ enum msfz_status msfz_unpack(uint32_t compression, const uint8_t *packed,
         }
         break;
     case 2:
-        status = inflate_raw(packed, packed_size, to, size);
+        status = container_inflate_raw(packed, packed_size, to, size);
         break;
     default:
         return msfz_fail(MSFZ_UNKNOWN, error, error_size,
@@ -235,10 +238,10 @@ enum msfz_status msfz_unpack(uint32_t compression, const uint8_t *packed,
 }
 
 /* Reads the directory and unpacks it.  The caller frees *directory. */
-static enum msfz_status read_directory(const struct msfz_io *io,
-                                       const struct msfz_header *h,
-                                       uint8_t **directory, char *error,
-                                       size_t size)
+static enum msfz_status container_read_directory(const struct msfz_io *io,
+                                                 const struct msfz_header *h,
+                                                 uint8_t **directory,
+                                                 char *error, size_t size)
 {
     enum msfz_status status;
     uint8_t *packed;
@@ -259,7 +262,8 @@ static enum msfz_status read_directory(const struct msfz_io *io,
         free(packed);
         return no_memory(error, size);
     }
-    status = read_at(io, h->directory, packed, h->packed, error, size);
+    status =
+        container_read_at(io, h->directory, packed, h->packed, error, size);
     if (status == MSFZ_OK) {
         status = msfz_unpack(h->compression, packed, h->packed, *directory,
                              h->size, error, size);
@@ -310,11 +314,10 @@ static int add_fragment(struct msfz_container *container,
     return 0;
 }
 
-static enum msfz_status read_streams(struct msfz_container *container,
-                                     const struct msfz_io *io,
-                                     const struct msfz_header *h,
-                                     const uint8_t *p, char *error,
-                                     size_t size)
+static enum msfz_status
+container_read_streams(struct msfz_container *container,
+                       const struct msfz_io *io, const struct msfz_header *h,
+                       const uint8_t *p, char *error, size_t size)
 {
     const uint8_t *end = p + h->size;
     struct msfz_fragment f = {0};
@@ -388,18 +391,20 @@ enum msfz_status msfz_container_read(struct msfz_container *container,
     struct msfz_header h;
 
     memset(container, 0, sizeof(*container));
-    status = read_at(io, 0, head, sizeof(head), error, error_size);
+    status = container_read_at(io, 0, head, sizeof(head), error, error_size);
     if (status == MSFZ_OK) {
-        status = parse_header(head, &h, error, error_size);
+        status = container_parse_header(head, &h, error, error_size);
     }
     if (status == MSFZ_OK) {
-        status = read_chunks(container, io, &h, error, error_size);
+        status = container_read_chunks(container, io, &h, error, error_size);
     }
     if (status == MSFZ_OK) {
-        status = read_directory(io, &h, &directory, error, error_size);
+        status =
+            container_read_directory(io, &h, &directory, error, error_size);
     }
     if (status == MSFZ_OK) {
-        status = read_streams(container, io, &h, directory, error, error_size);
+        status = container_read_streams(container, io, &h, directory, error,
+                                        error_size);
     }
     free(directory);
     if (status == MSFZ_OK &&

@@ -10,7 +10,7 @@
 #include "base/sort.h"
 
 /* The entries of blocks that overlap, in the order in which they were put. */
-struct symc_cluster {
+struct range_cluster {
     uint32_t *addresses; /* of all entries; once decided, of the keys */
     struct symc_location *locations;
     uint64_t *keys; /* address in the high half, index in the low half */
@@ -24,7 +24,7 @@ static const struct symc_block *block_at(const struct symc_ranges *ranges,
     return &ranges->blocks[(uint32_t)ranges->keys[i]];
 }
 
-static void cluster_free(struct symc_cluster *c)
+static void range_cluster_free(struct range_cluster *c)
 {
     if (c != NULL) {
         free(c->addresses);
@@ -36,13 +36,13 @@ static void cluster_free(struct symc_cluster *c)
 
 void symc_runs_free(struct symc_runs *runs)
 {
-    cluster_free(runs->cluster);
+    range_cluster_free(runs->cluster);
     runs->cluster = NULL;
 }
 
-static struct symc_cluster *cluster_new(size_t total)
+static struct range_cluster *range_cluster_new(size_t total)
 {
-    struct symc_cluster *c;
+    struct range_cluster *c;
 
     c = calloc(1, sizeof(*c));
     if (c == NULL) {
@@ -52,15 +52,15 @@ static struct symc_cluster *cluster_new(size_t total)
     c->locations = malloc(total * sizeof(*c->locations));
     c->keys = malloc(2 * total * sizeof(*c->keys));
     if (c->addresses == NULL || c->locations == NULL || c->keys == NULL) {
-        cluster_free(c);
+        range_cluster_free(c);
         return NULL;
     }
     return c;
 }
 
-static void cluster_add(struct symc_cluster *c,
-                        const struct symc_ranges *ranges,
-                        const struct symc_block *block)
+static void range_cluster_add(struct range_cluster *c,
+                              const struct symc_ranges *ranges,
+                              const struct symc_block *block)
 {
     const uint8_t *p;
     struct symc_location last = {0, 0, 0, 0};
@@ -80,7 +80,7 @@ static void cluster_add(struct symc_cluster *c,
 
 /* Sorts the entries and keeps one for each address.  Returns how many are
  * left. */
-static size_t cluster_decide(struct symc_cluster *c)
+static size_t range_cluster_decide(struct range_cluster *c)
 {
     size_t i, n;
 
@@ -102,12 +102,12 @@ static int open_cluster(struct symc_runs *runs, size_t first, size_t end,
 {
     size_t i;
     uint64_t *order;
-    struct symc_cluster *c;
+    struct range_cluster *c;
 
-    c = total > UINT32_MAX ? NULL : cluster_new(total);
+    c = total > UINT32_MAX ? NULL : range_cluster_new(total);
     order = malloc(2 * (end - first) * sizeof(*order));
     if (c == NULL || order == NULL) {
-        cluster_free(c);
+        range_cluster_free(c);
         free(order);
         return -1;
     }
@@ -117,10 +117,11 @@ static int open_cluster(struct symc_runs *runs, size_t first, size_t end,
     }
     sort_keys(order, order + (end - first), end - first);
     for (i = first; i < end; i++) {
-        cluster_add(c, runs->ranges, &runs->ranges->blocks[order[i - first]]);
+        range_cluster_add(c, runs->ranges,
+                          &runs->ranges->blocks[order[i - first]]);
     }
     free(order);
-    runs->count = cluster_decide(c);
+    runs->count = range_cluster_decide(c);
     runs->cluster = c;
     return 0;
 }
@@ -178,7 +179,7 @@ void symc_runs_locations(struct symc_runs *runs,
                          struct symc_location *locations, size_t n)
 {
     size_t i;
-    struct symc_cluster *c;
+    struct range_cluster *c;
 
     c = runs->cluster;
     if (c == NULL && runs->block->is_narrow) {

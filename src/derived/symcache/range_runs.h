@@ -20,7 +20,7 @@ struct symc_runs {
     const struct symc_block *block; /* its first one */
     const uint8_t *p; /* its next packed locations */
     struct symc_location last;
-    struct symc_cluster *cluster; /* NULL, or blocks that overlap */
+    struct range_cluster *cluster; /* NULL, or blocks that overlap */
 };
 
 /* Goes to the next run.  Returns 1, 0 at the end, or -1 if memory runs out.

@@ -60,9 +60,9 @@ static const char *const header_names[APPLE_HEADERS] = {
 };
 
 /* Lines that make a report unreadable if their values are none. */
-static const char *check_header(struct apple_report *report,
-                                struct apple_text name,
-                                struct apple_text value)
+static const char *report_check_header(struct apple_report *report,
+                                       struct apple_text name,
+                                       struct apple_text value)
 {
     uint8_t uuid[16];
     uint32_t version;
@@ -85,7 +85,8 @@ static const char *check_header(struct apple_report *report,
     return NULL;
 }
 
-static void read_header(struct text_report_reader *r, struct apple_text line)
+static void report_read_header(struct text_report_reader *r,
+                               struct apple_text line)
 {
     struct apple_report *report = r->report;
     const char *colon = memchr(line.data, ':', line.size);
@@ -107,13 +108,13 @@ static void read_header(struct text_report_reader *r, struct apple_text line)
             return;
         }
     }
-    r->error = check_header(report, name, value);
+    r->error = report_check_header(report, name, value);
 }
 
 /* threads ----------------------------------------------------------------- */
 
-static void begin_thread(struct text_report_reader *r,
-                         const struct apple_thread *thread)
+static void report_begin_thread(struct text_report_reader *r,
+                                const struct apple_thread *thread)
 {
     size_t n = r->report->num_threads;
 
@@ -123,8 +124,8 @@ static void begin_thread(struct text_report_reader *r,
 }
 
 /* "(0x180001234 0x180005678)": what was thrown without names, in one line. */
-static void read_bare_frames(struct text_report_reader *r,
-                             struct apple_text line)
+static void report_read_bare_frames(struct text_report_reader *r,
+                                    struct apple_text line)
 {
     struct apple_frame frame = {0};
 
@@ -134,14 +135,15 @@ static void read_bare_frames(struct text_report_reader *r,
     }
 }
 
-static void read_frame(struct text_report_reader *r, struct apple_text line)
+static void report_read_frame(struct text_report_reader *r,
+                              struct apple_text line)
 {
     const struct apple_report *report = r->report;
     struct apple_frame frame;
 
     if (report->threads[report->num_threads - 1].is_exception &&
         line_starts(line, "(0x")) {
-        read_bare_frames(r, line);
+        report_read_bare_frames(r, line);
         return;
     }
     if (!parse_frame_line(line, report->has_names, &frame, &r->error)) {
@@ -180,7 +182,7 @@ static int compare_names(const void *one, const void *other)
 }
 
 /* The last name of an id is that of the first thread that has it. */
-static void name_threads(struct text_report_reader *r)
+static void report_name_threads(struct text_report_reader *r)
 {
     struct apple_report *report = r->report;
     size_t i, low, high, middle;
@@ -209,8 +211,8 @@ static void name_threads(struct text_report_reader *r)
     }
 }
 
-static void read_registers(struct text_report_reader *r,
-                           struct apple_text line)
+static void report_read_registers(struct text_report_reader *r,
+                                  struct apple_text line)
 {
     struct apple_register found;
 
@@ -221,7 +223,8 @@ static void read_registers(struct text_report_reader *r,
 
 /* images ----------------------------------------------------------------- */
 
-static void read_image(struct text_report_reader *r, struct apple_text line)
+static void report_read_image(struct text_report_reader *r,
+                              struct apple_text line)
 {
     struct apple_report *report = r->report;
     bool is_lenient = (report->corrections & APPLE_MAC) != 0;
@@ -230,7 +233,7 @@ static void read_image(struct text_report_reader *r, struct apple_text line)
     if (!parse_image_line(line, is_lenient, &image, &r->error)) {
         /* the correction passes over lines that are damaged */
         if (is_lenient) {
-            read_header(r, line);
+            report_read_header(r, line);
         } else {
             r->state = STATE_HEAD;
         }
@@ -246,7 +249,8 @@ static void read_image(struct text_report_reader *r, struct apple_text line)
 /* lines ------------------------------------------------------------------- */
 
 /* Lines that begin a part, in whatever part they occur. */
-static bool begin_state(struct text_report_reader *r, struct apple_text line)
+static bool report_begin_state(struct text_report_reader *r,
+                               struct apple_text line)
 {
     bool is_lenient = (r->report->corrections & APPLE_STATES) != 0;
     struct apple_thread thread = {.is_exception = true};
@@ -255,7 +259,7 @@ static bool begin_state(struct text_report_reader *r, struct apple_text line)
     if ((r->report->corrections & APPLE_EXCEPTION) != 0 &&
         (line_is(line, "Last Exception Backtrace:") ||
          line_starts(line, "Application Specific Backtrace "))) {
-        begin_thread(r, &thread);
+        report_begin_thread(r, &thread);
     } else if (line_starts(line, "Binary Images:") ||
                ((r->report->corrections & APPLE_MAC) != 0 &&
                 line_starts(line, "Binary Images ("))) {
@@ -270,7 +274,7 @@ static bool begin_state(struct text_report_reader *r, struct apple_text line)
         r->state = STATE_REGISTERS;
     } else if (parse_thread_line(line, r->report->has_names, &thread,
                                  &r->error)) {
-        begin_thread(r, &thread);
+        report_begin_thread(r, &thread);
     } else if (parse_thread_name_line(line, &name.id, &name.name, &r->error)) {
         keep_name(r, &name);
     } else {
@@ -279,27 +283,28 @@ static bool begin_state(struct text_report_reader *r, struct apple_text line)
     return true;
 }
 
-static void read_line(struct text_report_reader *r, struct apple_text line)
+static void report_read_line(struct text_report_reader *r,
+                             struct apple_text line)
 {
-    if (begin_state(r, line)) {
+    if (report_begin_state(r, line)) {
         return;
     }
     switch (r->state) {
     case STATE_HEAD:
-        read_header(r, line);
+        report_read_header(r, line);
         break;
     case STATE_THREAD:
-        read_frame(r, line);
+        report_read_frame(r, line);
         break;
     case STATE_REGISTERS:
         if (line.size == 0) {
             r->state = STATE_HEAD;
         }
-        read_registers(r, line);
+        report_read_registers(r, line);
         break;
     case STATE_IMAGES:
         if (line.size > 0) {
-            read_image(r, line);
+            report_read_image(r, line);
         }
         break;
     case STATE_INFORMATION:
@@ -389,8 +394,8 @@ static bool is_kept(const struct text_report_reader *r, struct apple_text line)
     return r->state == STATE_INFORMATION || r->state == STATE_LOG;
 }
 
-static void read_lines(struct text_report_reader *r, const char *text,
-                       size_t size)
+static void report_read_lines(struct text_report_reader *r, const char *text,
+                              size_t size)
 {
     const char *p, *end = text + size, *next;
     struct apple_text line, quote = {NULL, 0};
@@ -412,7 +417,7 @@ static void read_lines(struct text_report_reader *r, const char *text,
             line.size -= n;
         }
         number++;
-        read_line(r, line);
+        report_read_line(r, line);
         if (r->error != apple_no_memory &&
             (r->report->corrections & APPLE_LENIENT) != 0) {
             r->error = NULL;
@@ -425,7 +430,7 @@ static void read_lines(struct text_report_reader *r, const char *text,
 }
 
 /* "10.14.0", of three numbers. */
-static size_t version_size(struct apple_text text)
+static size_t report_version_size(struct apple_text text)
 {
     size_t i = 0, n, part;
 
@@ -445,7 +450,8 @@ static size_t version_size(struct apple_text text)
 }
 
 /* The system as Symbolicator takes it apart: only that of a Mac. */
-static struct apple_system read_system(const struct apple_report *report)
+static struct apple_system
+report_read_system(const struct apple_report *report)
 {
     static const char mac[] = "Mac OS X ";
     struct apple_text line = report->headers[APPLE_OS_VERSION], rest = line;
@@ -457,7 +463,7 @@ static struct apple_system read_system(const struct apple_report *report)
     }
     rest.data += sizeof(mac) - 1;
     rest.size -= sizeof(mac) - 1;
-    parts.version = (struct apple_text){rest.data, version_size(rest)};
+    parts.version = (struct apple_text){rest.data, report_version_size(rest)};
     rest.data += parts.version.size;
     rest.size -= parts.version.size;
     if (parts.version.size == 0 || rest.size == 0) {
@@ -490,10 +496,10 @@ int apple_text_read(struct apple_report *report, const char *text, size_t size)
             text = memcpy(r.copy, text, size);
         }
     }
-    read_lines(&r, text, size);
+    report_read_lines(&r, text, size);
     if (r.error == NULL) {
-        name_threads(&r);
-        report->system = read_system(report);
+        report_name_threads(&r);
+        report->system = report_read_system(report);
         n = report->information_size;
         if (n > 0 && report->information[n - 1] == '\n') {
             report->information_size--;

@@ -15,10 +15,10 @@
 #define STACK_BUFFER_OVERRUN 0xc0000409
 #define LAST_ERROR 13 /* pointers before it in a thread's block (TEB) */
 
-static void write_text(struct minidump *dump, const char *format, ...)
+static void reason_write_text(struct minidump *dump, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void write_text(struct minidump *dump, const char *format, ...)
+static void reason_write_text(struct minidump *dump, const char *format, ...)
 {
     va_list args;
 
@@ -28,15 +28,15 @@ static void write_text(struct minidump *dump, const char *format, ...)
 }
 
 /* Writes a name with a text in front of it, or else the code. */
-static void write_code(struct minidump *dump, const char *before,
-                       enum reason_names_table table, uint64_t code)
+static void reason_write_code(struct minidump *dump, const char *before,
+                              enum reason_names_table table, uint64_t code)
 {
     const char *name = reason_names_find(table, code);
 
     if (name != NULL) {
-        write_text(dump, "%s%s", before, name);
+        reason_write_text(dump, "%s%s", before, name);
     } else {
-        write_text(dump, "%s0x%08" PRIx64, before, code);
+        reason_write_text(dump, "%s0x%08" PRIx64, before, code);
     }
 }
 
@@ -57,7 +57,7 @@ static const char *exception_name(uint32_t code)
 }
 
 /* The name of a code that is not an exception's. */
-static void windows_error(char text[MINIDUMP_REASON], uint32_t code)
+static void reason_windows_error(char text[MINIDUMP_REASON], uint32_t code)
 {
     const char *facility, *name = reason_names_find(NAMES_WIN_ERROR, code);
 
@@ -77,7 +77,7 @@ static void windows_error(char text[MINIDUMP_REASON], uint32_t code)
     }
 }
 
-static void windows(struct minidump *dump)
+static void reason_windows(struct minidump *dump)
 {
     const struct minidump_exception *e = &dump->exception;
     const char *name = exception_name(e->code);
@@ -86,19 +86,20 @@ static void windows(struct minidump *dump)
 
     if (e->code == ACCESS_VIOLATION && e->num_parameters >= 1 &&
         kind != NULL) {
-        write_text(dump, "EXCEPTION_ACCESS_VIOLATION_%s", kind);
+        reason_write_text(dump, "EXCEPTION_ACCESS_VIOLATION_%s", kind);
     } else if (e->code == IN_PAGE_ERROR && e->num_parameters >= 3 &&
                kind != NULL) {
         snprintf(before, sizeof(before), "EXCEPTION_IN_PAGE_ERROR_%s / ",
                  kind);
-        write_code(dump, before, NAMES_NTSTATUS, (uint32_t)e->parameters[2]);
+        reason_write_code(dump, before, NAMES_NTSTATUS,
+                          (uint32_t)e->parameters[2]);
     } else if (e->code == STACK_BUFFER_OVERRUN && e->num_parameters >= 1) {
-        write_code(dump, "EXCEPTION_STACK_BUFFER_OVERRUN / ", NAMES_FAST_FAIL,
-                   (uint32_t)e->parameters[0]);
+        reason_write_code(dump, "EXCEPTION_STACK_BUFFER_OVERRUN / ",
+                          NAMES_FAST_FAIL, (uint32_t)e->parameters[0]);
     } else if (name != NULL) {
-        write_text(dump, "%s", name);
+        reason_write_text(dump, "%s", name);
     } else {
-        windows_error(dump->reason, e->code);
+        reason_windows_error(dump->reason, e->code);
     }
 }
 
@@ -116,13 +117,14 @@ bool minidump_last_error(const struct minidump *dump, size_t thread,
     if (memory == NULL || memory->size - (address - memory->start) < 4) {
         return false;
     }
-    windows_error(text, get32(dump, memory->data + (address - memory->start)));
+    reason_windows_error(
+        text, get32(dump, memory->data + (address - memory->start)));
     return true;
 }
 
 /* Linux ------------------------------------------------------------------- */
 
-static void unix_signal(struct minidump *dump)
+static void reason_unix_signal(struct minidump *dump)
 {
     static const struct {
         uint32_t signal;
@@ -144,18 +146,18 @@ static void unix_signal(struct minidump *dump)
     }
     kind = kind != NULL ? kind : reason_names_find(NAMES_SICODE, e->flags);
     if (e->flags == 0) { /* SI_USER */
-        write_text(dump, "%s", name);
+        reason_write_text(dump, "%s", name);
     } else if (kind != NULL) {
-        write_text(dump, "%s / %s", name, kind);
+        reason_write_text(dump, "%s / %s", name, kind);
     } else {
-        write_text(dump, "%s / 0x%08x", name, e->flags);
+        reason_write_text(dump, "%s / 0x%08x", name, e->flags);
     }
 }
 
 /* Apple ------------------------------------------------------------------- */
 
-static void mach_resource(struct minidump *dump, uint32_t type,
-                          const char *name)
+static void reason_mach_resource(struct minidump *dump, uint32_t type,
+                                 const char *name)
 {
     uint64_t code = dump->exception.parameters[1];
     uint64_t more = dump->exception.parameters[2];
@@ -164,9 +166,9 @@ static void mach_resource(struct minidump *dump, uint32_t type,
     char text[128];
 
     if (flavor == NULL) {
-        write_text(dump,
-                   "EXC_RESOURCE / %s / 0x%016" PRIx64 " / 0x%016" PRIx64,
-                   name, code, more);
+        reason_write_text(
+            dump, "EXC_RESOURCE / %s / 0x%016" PRIx64 " / 0x%016" PRIx64, name,
+            code, more);
         return;
     }
     switch (type) {
@@ -197,10 +199,11 @@ static void mach_resource(struct minidump *dump, uint32_t type,
                  code & 0x7fff);
         break;
     }
-    write_text(dump, "EXC_RESOURCE / %s / %s%s", name, flavor, text);
+    reason_write_text(dump, "EXC_RESOURCE / %s / %s%s", name, flavor, text);
 }
 
-static void mach_guarded(struct minidump *dump, uint32_t type, const char *name)
+static void reason_mach_guarded(struct minidump *dump, uint32_t type,
+                                const char *name)
 {
     enum { NONE, MACH_PORT, FD, USER, VN, VIRT_MEMORY, REJECTED_SC };
     static const enum reason_names_table flavors[] = {
@@ -217,9 +220,9 @@ static void mach_guarded(struct minidump *dump, uint32_t type, const char *name)
     if (type != NONE && type != USER) {
         flavor = reason_names_find(flavors[type], code >> 32 & 0x1fffffff);
         if (flavor == NULL) {
-            write_text(dump,
-                       "EXC_GUARD / %s / 0x%016" PRIx64 " / 0x%016" PRIx64,
-                       name, code, more);
+            reason_write_text(
+                dump, "EXC_GUARD / %s / 0x%016" PRIx64 " / 0x%016" PRIx64,
+                name, code, more);
             return;
         }
     }
@@ -253,13 +256,13 @@ static void mach_guarded(struct minidump *dump, uint32_t type, const char *name)
     default:
         break;
     }
-    write_text(dump, "EXC_GUARD / %s%s%s%s", name,
-               flavor != NULL ? " / " : "", flavor != NULL ? flavor : "",
-               text);
+    reason_write_text(dump, "EXC_GUARD / %s%s%s%s", name,
+                      flavor != NULL ? " / " : "",
+                      flavor != NULL ? flavor : "", text);
 }
 
 /* The name of an exception's flags, or NULL. */
-static const char *mach_kind(const struct minidump *dump)
+static const char *reason_mach_kind(const struct minidump *dump)
 {
     const struct minidump_exception *e = &dump->exception;
     unsigned cpu;
@@ -301,11 +304,11 @@ static const char *mach_kind(const struct minidump *dump)
     }
 }
 
-static void mach(struct minidump *dump)
+static void reason_mach(struct minidump *dump)
 {
     const struct minidump_exception *e = &dump->exception;
     const char *name = reason_names_find(NAMES_MACH, e->code);
-    const char *kind = mach_kind(dump), *type = NULL;
+    const char *kind = reason_mach_kind(dump), *type = NULL;
     uint32_t number = e->flags >> 29;
 
     if (name == NULL) {
@@ -317,15 +320,15 @@ static void mach(struct minidump *dump)
         type = reason_names_find(NAMES_GUARDED, number);
     }
     if (e->code == 0x43507378) {
-        write_text(dump, "Simulated Exception");
+        reason_write_text(dump, "Simulated Exception");
     } else if (type != NULL && e->code == 11) {
-        mach_resource(dump, number, type);
+        reason_mach_resource(dump, number, type);
     } else if (type != NULL) {
-        mach_guarded(dump, number, type);
+        reason_mach_guarded(dump, number, type);
     } else if (kind != NULL) {
-        write_text(dump, "%s / %s", name, kind);
+        reason_write_text(dump, "%s / %s", name, kind);
     } else {
-        write_text(dump, "%s / 0x%08x", name, e->flags);
+        reason_write_text(dump, "%s / 0x%08x", name, e->flags);
     }
 }
 
@@ -347,22 +350,22 @@ void reason_write(struct minidump *dump)
 {
     switch (dump->os) {
     case MINIDUMP_WINDOWS:
-        windows(dump);
+        reason_windows(dump);
         break;
     case MINIDUMP_MACOS:
     case MINIDUMP_IOS:
-        mach(dump);
+        reason_mach(dump);
         break;
     case MINIDUMP_LINUX:
     case MINIDUMP_ANDROID:
-        unix_signal(dump);
+        reason_unix_signal(dump);
         break;
     default:
         break;
     }
     if (dump->reason[0] == '\0') {
-        write_text(dump, "unknown 0x%08x / 0x%08x", dump->exception.code,
-                   dump->exception.flags);
+        reason_write_text(dump, "unknown 0x%08x / 0x%08x",
+                          dump->exception.code, dump->exception.flags);
     }
     dump->crash_address = crash_address(dump);
 }

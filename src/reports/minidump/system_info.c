@@ -51,7 +51,7 @@ const char *minidump_os_name(enum minidump_os os)
 }
 
 /* Cuts blanks off both ends. */
-static char *trim_text(char *text)
+static char *system_trim_text(char *text)
 {
     size_t size;
 
@@ -68,7 +68,7 @@ static char *trim_text(char *text)
  * ARCH",
  * often followed by "Linux/GNU".  Returns false if that has no version.
  */
-static bool split_uname(struct minidump *dump, char *text)
+static bool system_split_uname(struct minidump *dump, char *text)
 {
     char *version = strchr(text, ' '), *build, *last;
 
@@ -96,7 +96,7 @@ static bool split_uname(struct minidump *dump, char *text)
     return true;
 }
 
-static bool read_version(struct minidump *dump, const uint8_t *p)
+static bool system_read_version(struct minidump *dump, const uint8_t *p)
 {
     char *version = arena_take(&dump->arena, 48);
     char *csd = bytes_string(dump, get32(dump, p + 24)), *copy;
@@ -118,8 +118,8 @@ static bool read_version(struct minidump *dump, const uint8_t *p)
     }
     memcpy(copy, csd, size);
     if (dump->os != MINIDUMP_LINUX || strcmp(version, "0.0.0") != 0 ||
-        !split_uname(dump, copy)) {
-        dump->os_build = trim_text(csd);
+        !system_split_uname(dump, copy)) {
+        dump->os_build = system_trim_text(csd);
     }
     return true;
 }
@@ -156,8 +156,8 @@ static const char *const arm_features[] = {
     "vfpv4", "idiva", "idivt"};
 
 /* Adds a text to what is known of the processor. */
-static void add_cpu_text(struct minidump *dump, const char *before,
-                         const char *text)
+static void system_add_cpu_text(struct minidump *dump, const char *before,
+                                const char *text)
 {
     size_t used = strlen(dump->cpu_info);
 
@@ -165,42 +165,43 @@ static void add_cpu_text(struct minidump *dump, const char *before,
              before, text);
 }
 
-static void add_arm_name(struct minidump *dump, const char *what, uint32_t id)
+static void system_add_arm_name(struct minidump *dump, const char *what,
+                                uint32_t id)
 {
     char number[32];
     size_t i;
 
     for (i = 0; i < sizeof(arm_names) / sizeof(arm_names[0]); i++) {
         if (arm_names[i].cpuid == id) {
-            add_cpu_text(dump, " ", arm_names[i].name);
+            system_add_cpu_text(dump, " ", arm_names[i].name);
             return;
         }
     }
     snprintf(number, sizeof(number), " %s(0x%x)", what, id);
-    add_cpu_text(dump, number, "");
+    system_add_cpu_text(dump, number, "");
 }
 
-static void read_arm_cpu(struct minidump *dump, unsigned level, uint32_t cpuid,
-                         uint32_t features)
+static void system_read_arm_cpu(struct minidump *dump, unsigned level,
+                                uint32_t cpuid, uint32_t features)
 {
     const char *before = " features: ";
     size_t i;
 
     snprintf(dump->cpu_info, sizeof(dump->cpu_info), "ARMv%u", level);
     if (cpuid != 0) {
-        add_arm_name(dump, "vendor", cpuid >> 24);
-        add_arm_name(dump, "part", cpuid & 0xff00fff0);
+        system_add_arm_name(dump, "vendor", cpuid >> 24);
+        system_add_arm_name(dump, "part", cpuid & 0xff00fff0);
     }
     for (i = 0; i < sizeof(arm_features) / sizeof(arm_features[0]); i++) {
         if ((features >> i & 1) != 0) {
-            add_cpu_text(dump, before, arm_features[i]);
+            system_add_cpu_text(dump, before, arm_features[i]);
             before = ",";
         }
     }
 }
 
 /* As the crate describes a processor.  It says nothing of others. */
-static void read_cpu(struct minidump *dump, const uint8_t *p)
+static void system_read_cpu(struct minidump *dump, const uint8_t *p)
 {
     char vendor[14] = "";
     unsigned i, level = get16(dump, p + 2), revision = get16(dump, p + 4);
@@ -215,7 +216,8 @@ static void read_cpu(struct minidump *dump, const uint8_t *p)
                  "%sfamily %u model %u stepping %u", vendor, level,
                  revision >> 8, revision & 0xff);
     } else if (dump->cpu == STACKWALK_ARM) {
-        read_arm_cpu(dump, level, get32(dump, p + 32), get32(dump, p + 36));
+        system_read_arm_cpu(dump, level, get32(dump, p + 32),
+                            get32(dump, p + 36));
     }
 }
 
@@ -242,6 +244,6 @@ bool system_read(struct minidump *dump)
             dump->os = systems[i].os;
         }
     }
-    read_cpu(dump, stream.data);
-    return read_version(dump, stream.data);
+    system_read_cpu(dump, stream.data);
+    return system_read_version(dump, stream.data);
 }

@@ -18,7 +18,7 @@
 /* Bytes of attempts in all; when there are more, all are forgotten. */
 #define ATTEMPTS_TOTAL_MAX (1024 * 1024)
 
-struct folder_cache_entry {
+struct module_cache_folder {
     int store;
     struct folder_state folder; /* inode 0: there is none */
     struct module *module;      /* or NULL: nothing for us in the folder */
@@ -34,7 +34,7 @@ struct folder_cache_entry {
 };
 
 /* A folder as a call has just seen it. */
-struct glance {
+struct module_cache_glance {
     struct module_asker asker;
     int store;
     int error; /* errno; 0: st is set */
@@ -44,8 +44,8 @@ struct glance {
 
 /* What symcached forgot in a store: an upload, for one, makes it forget that a
  * key is absent, and no folder need change then. */
-struct forgotten {
-    SLIST_ENTRY(forgotten) next;
+struct module_cache_forgotten {
+    SLIST_ENTRY(module_cache_forgotten) next;
     struct module_asker asker; /* that looked last */
     int store;
     struct stat st;   /* all zero: there is none */
@@ -56,14 +56,14 @@ struct forgotten {
 #define GLANCE_MS 100 /* that a call believes one */
 
 struct module_cache {
-    struct glance glances[GLANCES];
+    struct module_cache_glance glances[GLANCES];
     struct mapped_modules *mapped;
     unsigned generation;  /* of mapped, when it was last trimmed */
     size_t empty;         /* entries without a module */
     uint64_t absences;    /* so far */
     size_t attempts_size; /* of all entries */
     struct table entries;
-    SLIST_HEAD(, forgotten) forgotten; /* a few stores */
+    SLIST_HEAD(, module_cache_forgotten) forgotten; /* a few stores */
 };
 
 struct module_cache *module_cache_new(struct mapped_modules *mapped)
@@ -85,7 +85,7 @@ static uint64_t hash_of(const struct module_cache *cache,
 }
 
 static void forget_attempts(struct module_cache *cache,
-                            struct folder_cache_entry *entry)
+                            struct module_cache_folder *entry)
 {
     cache->attempts_size -= entry->attempts_size;
     free(entry->attempts);
@@ -94,7 +94,7 @@ static void forget_attempts(struct module_cache *cache,
 }
 
 static void drop_folder(struct module_cache *cache, uint64_t hash,
-                        struct folder_cache_entry *entry)
+                        struct module_cache_folder *entry)
 {
     table_remove(&cache->entries, hash, (uintptr_t)entry);
     cache->empty -= entry->module == NULL;
@@ -109,12 +109,12 @@ static void drop_folder(struct module_cache *cache, uint64_t hash,
 static void drop_some(struct module_cache *cache, bool empty, bool all)
 {
     struct table_slot *slot;
-    struct folder_cache_entry *entry;
+    struct module_cache_folder *entry;
     size_t i = 0;
 
     while (i < cache->entries.num_slots) {
         slot = &cache->entries.slots[i];
-        entry = (struct folder_cache_entry *)slot->value;
+        entry = (struct module_cache_folder *)slot->value;
         if (entry != NULL &&
             (all ||
              (entry->module == NULL ? empty
@@ -128,7 +128,7 @@ static void drop_some(struct module_cache *cache, bool empty, bool all)
 
 void module_cache_free(struct module_cache *cache)
 {
-    struct forgotten *forgotten;
+    struct module_cache_forgotten *forgotten;
 
     if (cache != NULL) {
         drop_some(cache, true, true);
@@ -141,14 +141,14 @@ void module_cache_free(struct module_cache *cache)
     free(cache);
 }
 
-static struct folder_cache_entry *find_folder(const struct module_cache *cache,
-                                              uint64_t hash, int store,
-                                              const symcache_key_t *key)
+static struct module_cache_folder *
+find_folder(const struct module_cache *cache, uint64_t hash, int store,
+            const symcache_key_t *key)
 {
-    struct folder_cache_entry *entry;
+    struct module_cache_folder *entry;
     size_t at = 0;
 
-    while ((entry = (struct folder_cache_entry *)table_next(
+    while ((entry = (struct module_cache_folder *)table_next(
                 &cache->entries, hash, &at)) != NULL) {
         if (entry->store == store && symcache_key_equal(&entry->key, key)) {
             break;
@@ -158,17 +158,17 @@ static struct folder_cache_entry *find_folder(const struct module_cache *cache,
 }
 
 /* NULL without memory: it is looked for again next time. */
-static struct folder_cache_entry *add_folder(struct module_cache *cache,
-                                             uint64_t hash, int store,
-                                             const symcache_key_t *key,
-                                             struct module *module)
+static struct module_cache_folder *add_folder(struct module_cache *cache,
+                                              uint64_t hash, int store,
+                                              const symcache_key_t *key,
+                                              struct module *module)
 {
-    struct folder_cache_entry *entry;
+    struct module_cache_folder *entry;
 
     if (module == NULL && cache->empty >= EMPTY_MAX) {
         drop_some(cache, true, false);
     }
-    entry = calloc(1, offsetof(struct folder_cache_entry, key.name) +
+    entry = calloc(1, offsetof(struct module_cache_folder, key.name) +
                           key->name_len + 1);
     if (entry == NULL) {
         return NULL;
@@ -204,9 +204,10 @@ static bool is_same(const char *name, const char *hints,
                 : strcmp(hints, question->hints) == 0);
 }
 
-static struct forgotten *forgotten_of(struct module_cache *cache, int store)
+static struct module_cache_forgotten *forgotten_of(struct module_cache *cache,
+                                                   int store)
 {
-    struct forgotten *forgotten;
+    struct module_cache_forgotten *forgotten;
 
     SLIST_FOREACH(forgotten, &cache->forgotten, next)
     {
@@ -222,7 +223,7 @@ static struct forgotten *forgotten_of(struct module_cache *cache, int store)
 static uint64_t forgotten_at(struct module_cache *cache, int store, int root,
                              const struct module_asker *asker)
 {
-    struct forgotten *seen = forgotten_of(cache, store);
+    struct module_cache_forgotten *seen = forgotten_of(cache, store);
     bool is_new = seen == NULL;
     struct stat st;
 
@@ -253,7 +254,7 @@ static uint64_t forgotten_at(struct module_cache *cache, int store, int root,
     return seen->noticed;
 }
 
-static enum module_find find_empty(const struct folder_cache_entry *entry,
+static enum module_find find_empty(const struct module_cache_folder *entry,
                                    const struct module_question *question,
                                    uint64_t now, uint64_t forgotten,
                                    unsigned *reason)
@@ -269,7 +270,7 @@ static enum module_find find_empty(const struct folder_cache_entry *entry,
 
 /* The folder is there, and as it was. */
 static enum module_find find_here(struct module_cache *cache, uint64_t hash,
-                                  struct folder_cache_entry *entry,
+                                  struct module_cache_folder *entry,
                                   uint64_t now, struct module **module)
 {
     if (atomic_load_explicit(&entry->module->broken, memory_order_relaxed)) {
@@ -290,12 +291,11 @@ static enum module_find find_here(struct module_cache *cache, uint64_t hash,
  * and again in its next round; half of what a small dump asks the kernel for
  * were these questions.
  */
-static const struct glance *look_at_folder(struct module_cache *cache,
-                                           uint64_t hash, int store, int root,
-                                           const symcache_key_t *key,
-                                           const struct module_asker *asker)
+static const struct module_cache_glance *
+look_at_folder(struct module_cache *cache, uint64_t hash, int store, int root,
+               const symcache_key_t *key, const struct module_asker *asker)
 {
-    struct glance *seen = &cache->glances[hash % GLANCES];
+    struct module_cache_glance *seen = &cache->glances[hash % GLANCES];
     char path[SYMCACHE_PATH_MAX + 1];
     size_t size = symcache_path_dir(path, key) + 1;
 
@@ -318,8 +318,8 @@ enum module_find module_cache_find(struct module_cache *cache, int store,
 {
     const symcache_key_t *key = question->key;
     uint64_t hash = hash_of(cache, key);
-    struct folder_cache_entry *entry = find_folder(cache, hash, store, key);
-    const struct glance *seen =
+    struct module_cache_folder *entry = find_folder(cache, hash, store, key);
+    const struct module_cache_glance *seen =
         look_at_folder(cache, hash, store, root, key, asker);
     /* also before the first question: what is forgotten later is seen */
     uint64_t forgotten = store >= 0 && (entry == NULL || entry->module == NULL)
@@ -349,7 +349,7 @@ void module_cache_add(struct module_cache *cache, int store,
                       const struct module_sight *sight)
 {
     uint64_t hash = hash_of(cache, key);
-    struct folder_cache_entry *entry = find_folder(cache, hash, store, key);
+    struct module_cache_folder *entry = find_folder(cache, hash, store, key);
 
     cache->glances[hash % GLANCES].asker.call = 0;
     if (entry != NULL) {
@@ -370,7 +370,7 @@ void module_cache_absent(struct module_cache *cache, int store,
 {
     const symcache_key_t *key = question->key;
     uint64_t hash = hash_of(cache, key);
-    struct folder_cache_entry *entry = find_folder(cache, hash, store, key);
+    struct module_cache_folder *entry = find_folder(cache, hash, store, key);
     char *name = strndup(question->name, question->name_size);
     char *hints = question->hints != NULL ? strdup(question->hints) : NULL;
 
@@ -399,7 +399,7 @@ bool module_cache_find_absence(struct module_cache *cache, int store, int root,
                                struct module_absence *absence)
 {
     const symcache_key_t *key = question->key;
-    const struct folder_cache_entry *entry;
+    const struct module_cache_folder *entry;
     struct module *module = NULL;
     unsigned reason;
     enum module_find found = module_cache_find(cache, store, root, question,
@@ -420,7 +420,7 @@ void module_cache_add_attempts(struct module_cache *cache, int store,
                                const symcache_key_t *key, uint64_t number,
                                const char *text, size_t size)
 {
-    struct folder_cache_entry *entry =
+    struct module_cache_folder *entry =
         find_folder(cache, hash_of(cache, key), store, key);
     size_t i;
 
@@ -432,8 +432,9 @@ void module_cache_add_attempts(struct module_cache *cache, int store,
         for (i = 0; i < cache->entries.num_slots; i++) {
             if (cache->entries.slots[i].value != 0) {
                 forget_attempts(
-                    cache, (struct folder_cache_entry *)cache->entries.slots[i]
-                               .value);
+                    cache,
+                    (struct module_cache_folder *)cache->entries.slots[i]
+                        .value);
             }
         }
     }

@@ -44,7 +44,7 @@ struct source_paths {
     size_t count;
 };
 
-struct text {
+struct bundle_text {
     char *data;
     size_t size;
     size_t room;
@@ -52,7 +52,7 @@ struct text {
 
 /* the child -------------------------------------------------------------- */
 
-static void say(struct output *out, const char *text, size_t size)
+static void bundle_say(struct output *out, const char *text, size_t size)
 {
     size_t i;
 
@@ -64,56 +64,59 @@ static void say(struct output *out, const char *text, size_t size)
     }
 }
 
-static void say_text(struct output *out, const char *text)
+static void bundle_say_text(struct output *out, const char *text)
 {
-    say(out, text, strlen(text) + 1);
+    bundle_say(out, text, strlen(text) + 1);
 }
 
-static void say_id(struct output *out, const uint8_t guid[16], uint32_t age)
+static void bundle_say_id(struct output *out, const uint8_t guid[16],
+                          uint32_t age)
 {
     char text[SYMCACHE_DEBUG_TEXT_MAX + 1];
 
     symcache_debug_id_write(text, guid, age);
-    say_text(out, text);
+    bundle_say_text(out, text);
 }
 
-static void say_path(struct output *out, const struct symc_string *path)
+static void bundle_say_path(struct output *out, const struct symc_string *path)
 {
     if (path->size > 0 && memchr(path->data, '\0', path->size) == NULL) {
-        say(out, path->data, path->size);
-        say(out, "", 1);
+        bundle_say(out, path->data, path->size);
+        bundle_say(out, "", 1);
     }
 }
 
-static void say_symcache(struct output *out, const struct symc_reader *r)
+static void bundle_say_symcache(struct output *out,
+                                const struct symc_reader *r)
 {
     struct source_path path = {0};
     const struct symc_string *text;
     uint32_t i;
 
-    say_text(out, symc_arch_name(symc_load(r->data + SYMC_AT_ARCH)));
-    say_id(out, r->data + SYMC_AT_GUID, symc_load(r->data + SYMC_AT_AGE));
+    bundle_say_text(out, symc_arch_name(symc_load(r->data + SYMC_AT_ARCH)));
+    bundle_say_id(out, r->data + SYMC_AT_GUID,
+                  symc_load(r->data + SYMC_AT_AGE));
     for (i = 0; i < r->num_files; i++) {
         text = source_path(&path, r, i);
         if (text != NULL) {
-            say_path(out, text);
+            bundle_say_path(out, text);
         }
     }
     source_path_free(&path);
 }
 
-static void say_ppdbcache(struct output *out,
-                          const struct ppdbcache_reader *r)
+static void bundle_say_ppdbcache(struct output *out,
+                                 const struct ppdbcache_reader *r)
 {
     struct symc_string name;
     uint32_t i, language;
 
-    say_text(out, "any");
-    say_id(out, r->data + PPDBCACHE_AT_GUID,
-           symc_load(r->data + PPDBCACHE_AT_STAMP));
+    bundle_say_text(out, "any");
+    bundle_say_id(out, r->data + PPDBCACHE_AT_GUID,
+                  symc_load(r->data + PPDBCACHE_AT_STAMP));
     for (i = 0; i < r->num_files; i++) {
         (void)ppdbcache_reader_file(r, i, &name, &language);
-        say_path(out, &name);
+        bundle_say_path(out, &name);
     }
 }
 
@@ -126,9 +129,9 @@ static _Noreturn void write_source_paths(const char *cache, int fd)
     output_init(&out, fd);
     rc = input_open(cache, COMMAND_FOREIGN, &input);
     if (rc == COMMAND_OK && input.kind == SYMCACHE_KIND_PPDBCACHE) {
-        say_ppdbcache(&out, &input.reader.ppdbcache);
+        bundle_say_ppdbcache(&out, &input.reader.ppdbcache);
     } else if (rc == COMMAND_OK) {
-        say_symcache(&out, &input.reader.symcache);
+        bundle_say_symcache(&out, &input.reader.symcache);
     }
     output_flush(&out);
     _exit(rc != COMMAND_OK ? rc : out.error != 0 ? COMMAND_IO : COMMAND_OK);
@@ -226,7 +229,7 @@ static int read_source_paths(const char *file, const char *cache,
 /* source files ----------------------------------------------------------- */
 
 /* Reads a source file.  Returns NULL, or why it is left out. */
-static const char *read_source(const char *path, struct text *text)
+static const char *read_source(const char *path, struct bundle_text *text)
 {
     struct stat st;
     const char *why = NULL;
@@ -281,7 +284,7 @@ static void set_code_id(struct bundle_writer *w, const char *file)
 static ssize_t add_sources(struct bundle_writer *w,
                            const struct source_paths *list)
 {
-    struct text text = {0};
+    struct bundle_text text = {0};
     const char *why;
     size_t i, left_out = 0;
     int rc = 0;

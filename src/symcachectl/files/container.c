@@ -54,29 +54,29 @@ enum container_kind container_sniff(int fd)
 
 /* in the child ------------------------------------------------------------ */
 
-static void put_bytes(int fd, const void *data, size_t size)
+static void container_put_bytes(int fd, const void *data, size_t size)
 {
     if (fd_write(fd, data, size) != 0) {
         _exit(1);
     }
 }
 
-static void put_pieces(int fd, const uint8_t *data, size_t size)
+static void container_put_pieces(int fd, const uint8_t *data, size_t size)
 {
     uint32_t n;
 
     for (; size > 0; data += n, size -= n) {
         n = size < PIECE_MAX ? (uint32_t)size : PIECE_MAX;
-        put_bytes(fd, &n, sizeof(n));
-        put_bytes(fd, data, n);
+        container_put_bytes(fd, &n, sizeof(n));
+        container_put_bytes(fd, data, n);
     }
 }
 
-static void put_end(int fd, bool is_whole)
+static void container_put_end(int fd, bool is_whole)
 {
     const uint32_t end[2] = {0, is_whole};
 
-    put_bytes(fd, end, sizeof(end));
+    container_put_bytes(fd, end, sizeof(end));
 }
 
 struct container_member {
@@ -86,7 +86,7 @@ struct container_member {
 };
 
 /* The first piece tells whether a member is wanted. */
-static int on_piece(void *arg, const uint8_t *data, size_t size)
+static int container_on_piece(void *arg, const uint8_t *data, size_t size)
 {
     struct container_member *m = arg;
 
@@ -95,14 +95,14 @@ static int on_piece(void *arg, const uint8_t *data, size_t size)
             return 1;
         }
         m->is_begun = m->head.has_content = true;
-        put_bytes(m->fd, &m->head, sizeof(m->head));
+        container_put_bytes(m->fd, &m->head, sizeof(m->head));
     }
-    put_pieces(m->fd, data, size);
+    container_put_pieces(m->fd, data, size);
     return 0;
 }
 
-static void send_member(struct zip *zip, const struct zip_member *member,
-                        int fd)
+static void container_send_member(struct zip *zip,
+                                  const struct zip_member *member, int fd)
 {
     struct container_member m = {.fd = fd};
     char error[sizeof(m.head.error)] = "no debug file, and no program";
@@ -114,10 +114,10 @@ static void send_member(struct zip *zip, const struct zip_member *member,
     } else if (member->size > PART_MAX) {
         snprintf(error, sizeof(error), "larger than 16 GiB");
     } else {
-        rc = zip_unpack(zip, on_piece, &m, error, sizeof(error));
+        rc = zip_unpack(zip, container_on_piece, &m, error, sizeof(error));
     }
     if (m.is_begun) {
-        put_end(fd, rc == 0);
+        container_put_end(fd, rc == 0);
         if (rc == 0) {
             return;
         }
@@ -125,11 +125,12 @@ static void send_member(struct zip *zip, const struct zip_member *member,
     m.head.has_content = false;
     m.head.is_damaged = rc == -1;
     snprintf(m.head.error, sizeof(m.head.error), "%s", error);
-    put_bytes(fd, &m.head, sizeof(m.head));
+    container_put_bytes(fd, &m.head, sizeof(m.head));
 }
 
 /* Returns what is wrong with the archive as a whole, or NULL. */
-static const char *send_members(const uint8_t *data, size_t size, int fd)
+static const char *container_send_members(const uint8_t *data, size_t size,
+                                          int fd)
 {
     struct zip *zip = zip_open(data, size);
     struct zip_member member;
@@ -144,13 +145,14 @@ static const char *send_members(const uint8_t *data, size_t size, int fd)
         return "the archive has more than 20,000 members";
     }
     for (n = 0; n < MEMBERS_MAX && (rc = zip_next(zip, &member)) == 1; n++) {
-        send_member(zip, &member, fd);
+        container_send_member(zip, &member, fd);
     }
     zip_close(zip);
     return rc < 0 ? "the directory of the archive is damaged" : NULL;
 }
 
-static const char *send_slices(const uint8_t *data, size_t size, int fd)
+static const char *container_send_slices(const uint8_t *data, size_t size,
+                                         int fd)
 {
     static char error[200];
     struct macho_identity identity;
@@ -176,10 +178,11 @@ static const char *send_slices(const uint8_t *data, size_t size, int fd)
                      : head.is_cut   ? "is truncated: the file ends before it"
                                      : "cannot be read");
         }
-        put_bytes(fd, &head, sizeof(head));
+        container_put_bytes(fd, &head, sizeof(head));
         if (head.has_content) {
-            put_pieces(fd, data + slice->offset, (size_t)slice->size);
-            put_end(fd, true);
+            container_put_pieces(fd, data + slice->offset,
+                                 (size_t)slice->size);
+            container_put_end(fd, true);
         }
     }
     return NULL;
@@ -198,19 +201,19 @@ static _Noreturn void unpack_in_child(int in, size_t size,
         snprintf(last.error, sizeof(last.error), "cannot be mapped");
     } else if (sandbox_enter(&limits, NULL, last.error, sizeof(last.error)) ==
                0) {
-        error = kind == CONTAINER_ZIP ? send_members(data, size, out)
-                                      : send_slices(data, size, out);
+        error = kind == CONTAINER_ZIP ? container_send_members(data, size, out)
+                                      : container_send_slices(data, size, out);
         last.is_damaged = error != NULL;
         snprintf(last.error, sizeof(last.error), "%s",
                  error != NULL ? error : "");
     }
-    put_bytes(out, &last, sizeof(last));
+    container_put_bytes(out, &last, sizeof(last));
     _exit(0);
 }
 
 /* in the parent ----------------------------------------------------------- */
 
-static bool get_bytes(int fd, void *data, size_t size)
+static bool container_get_bytes(int fd, void *data, size_t size)
 {
     char *p = data;
     ssize_t n;
@@ -227,7 +230,7 @@ static bool get_bytes(int fd, void *data, size_t size)
 /* Writes the pieces to a temporary file.  Returns false if the child has not
  * sent all that it should.  Without room, *file is NULL and the rest is passed
  * over; *is_whole tells whether it is all of the part. */
-static bool get_content(int fd, FILE **file, bool *is_whole)
+static bool container_get_content(int fd, FILE **file, bool *is_whole)
 {
     static char piece[PIECE_MAX];
     uint64_t all = 0;
@@ -235,8 +238,8 @@ static bool get_content(int fd, FILE **file, bool *is_whole)
 
     *file = tmpfile();
     for (;;) {
-        if (!get_bytes(fd, &n, sizeof(n)) || n > PIECE_MAX || all > PART_MAX ||
-            (n > 0 && !get_bytes(fd, piece, n))) {
+        if (!container_get_bytes(fd, &n, sizeof(n)) || n > PIECE_MAX ||
+            all > PART_MAX || (n > 0 && !container_get_bytes(fd, piece, n))) {
             return false;
         }
         if (n == 0) {
@@ -252,15 +255,15 @@ static bool get_content(int fd, FILE **file, bool *is_whole)
         fclose(*file);
         *file = NULL;
     }
-    if (!get_bytes(fd, &whole, sizeof(whole))) {
+    if (!container_get_bytes(fd, &whole, sizeof(whole))) {
         return false;
     }
     *is_whole = whole != 0;
     return true;
 }
 
-static void name_part(struct container_part *part,
-                      const struct container_head *head)
+static void container_name_part(struct container_part *part,
+                                const struct container_head *head)
 {
     memset(part, 0, sizeof(*part));
     snprintf(part->name, sizeof(part->name), "%.*s",
@@ -281,8 +284,8 @@ static int get_parts(int fd, enum container_kind kind,
     struct container_head head;
     bool is_sent, is_whole;
 
-    while (get_bytes(fd, &head, sizeof(head))) {
-        name_part(&part, &head);
+    while (container_get_bytes(fd, &head, sizeof(head))) {
+        container_name_part(&part, &head);
         if (head.is_last) {
             snprintf(error, size, "%s", part.error);
             return part.error[0] == '\0' ? 0 : part.is_damaged ? 1 : -1;
@@ -291,7 +294,7 @@ static int get_parts(int fd, enum container_kind kind,
             part.file = NULL;
         }
         if (head.has_content) {
-            is_sent = get_content(fd, &part.content, &is_whole);
+            is_sent = container_get_content(fd, &part.content, &is_whole);
             if ((!is_sent || !is_whole) && part.content != NULL) {
                 fclose(part.content);
             }

@@ -147,7 +147,8 @@ find_unloaded(const struct minidump *dump, uint64_t address,
 }
 
 /* As minidump-stackwalk tells of them. */
-static cJSON *describe_unloaded(const struct minidump *dump, uint64_t address)
+static cJSON *json_describe_unloaded(const struct minidump *dump,
+                                     uint64_t address)
 {
     const struct minidump_unloaded *found[UNLOADED_MAX];
     size_t i, n = find_unloaded(dump, address, found);
@@ -194,7 +195,7 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
         cjson_add_number(object, "module", (double)frame->module);
     } else {
         cjson_add(object, "unloaded",
-                  describe_unloaded(&w->dump, frame->lookup));
+                  json_describe_unloaded(&w->dump, frame->lookup));
     }
     cjson_append(w->frames, object);
     if (frame->is_interrupted) {
@@ -203,8 +204,8 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
     }
 }
 
-static cJSON *registers_of(const struct minidump *dump,
-                           const struct stackwalk_registers *registers)
+static cJSON *json_registers_of(const struct minidump *dump,
+                                const struct stackwalk_registers *registers)
 {
     const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[dump->cpu];
     cJSON *object = cJSON_CreateObject();
@@ -217,7 +218,7 @@ static cJSON *registers_of(const struct minidump *dump,
 }
 
 /* A text in which U+FFFD stands for bytes that are not UTF-8. */
-static cJSON *readable_text(const struct minidump_bytes *text)
+static cJSON *json_readable_text(const struct minidump_bytes *text)
 {
     const uint8_t *p = text->data;
     size_t n, left = text->size;
@@ -241,8 +242,8 @@ static cJSON *readable_text(const struct minidump_bytes *text)
 }
 
 /* Frames that the process has found itself. */
-static cJSON *own_frames(struct minidump_json *w,
-                         const struct minidump_thread *thread)
+static cJSON *json_own_frames(struct minidump_json *w,
+                              const struct minidump_thread *thread)
 {
     cJSON *list = cJSON_CreateArray(), *object;
     struct minidump_own_frame frame;
@@ -258,14 +259,14 @@ static cJSON *own_frames(struct minidump_json *w,
         object = cJSON_CreateObject();
         add_hex(object, "instruction_addr", frame.address);
         add_text(object, "trust", "prewalked");
-        cjson_add(object, "function", readable_text(&frame.function));
+        cjson_add(object, "function", json_readable_text(&frame.function));
         cjson_append(list, object);
     }
     return list;
 }
 
-static cJSON *walk_thread(struct minidump_json *w, struct stackwalk *walk,
-                          size_t thread)
+static cJSON *json_walk_thread(struct minidump_json *w, struct stackwalk *walk,
+                               size_t thread)
 {
     const struct minidump_thread *t = &w->dump.threads[thread];
     struct stackwalk_registers registers;
@@ -288,17 +289,18 @@ static cJSON *walk_thread(struct minidump_json *w, struct stackwalk *walk,
     if (minidump_thread(&w->dump, thread, &registers, &stack)) {
         walk->stack = stack.data != NULL ? &stack : NULL;
         w->has_more |= !stackwalk_run(walk, &registers, on_frame, w);
-        cjson_add(object, "registers", registers_of(&w->dump, &registers));
+        cjson_add(object, "registers",
+                  json_registers_of(&w->dump, &registers));
     }
     cjson_add(object, "frames", w->frames);
     if (t->num_own_frames > 0) {
-        cjson_add(object, "prewalked", own_frames(w, t));
+        cjson_add(object, "prewalked", json_own_frames(w, t));
     }
     return object;
 }
 
-static cJSON *describe_module(const struct minidump *dump,
-                              const struct minidump_module *m)
+static cJSON *json_describe_module(const struct minidump *dump,
+                                   const struct minidump_module *m)
 {
     cJSON *object = cJSON_CreateObject();
     const char *type = "unknown";
@@ -332,7 +334,7 @@ static cJSON *describe_module(const struct minidump *dump,
 }
 
 /* The further members of minidump-stackwalk's JSON. */
-static cJSON *describe_more(const struct minidump *dump)
+static cJSON *json_describe_more(const struct minidump *dump)
 {
     cJSON *object = cJSON_CreateObject(), *list = cJSON_CreateArray(), *u;
     char code_id[24];
@@ -399,21 +401,21 @@ static cJSON *report_walk(struct minidump_json *w)
     add_text(object, "crash_reason", reason);
     add_text(object, "assertion", "");
     for (i = 0; i < dump->num_threads; i++) {
-        cjson_append(threads, walk_thread(w, &walk, i));
+        cjson_append(threads, json_walk_thread(w, &walk, i));
     }
     for (i = 0; i < dump->num_modules; i++) {
-        cjson_append(modules, describe_module(dump, &dump->modules[i]));
+        cjson_append(modules, json_describe_module(dump, &dump->modules[i]));
     }
     cjson_add(object, "stacktraces", threads);
     cjson_add(object, "modules", modules);
-    cjson_add(object, "socorro", describe_more(dump));
+    cjson_add(object, "socorro", json_describe_more(dump));
     if (dump->cut != NULL || w->has_more) {
         add_text(object, "left_out", dump->cut != NULL ? dump->cut : "frames");
     }
     return object;
 }
 
-struct arguments {
+struct minidump_json_arguments {
     const char *file;
     const char *root;
     int fd;
@@ -426,7 +428,8 @@ static bool is_core(const uint8_t *data, size_t size)
 }
 
 /* Enters the sandbox and walks.  Returns NULL with *code set. */
-static cJSON *walk_file(const struct arguments *arguments, int *code)
+static cJSON *walk_file(const struct minidump_json_arguments *arguments,
+                        int *code)
 {
     static atomic_bool is_cut;
     static struct minidump_json w;
@@ -492,7 +495,7 @@ static int walk_in_child(void *arg, FILE *out)
 
 cJSON *minidump_json(const char *file, const char *root, bool stays, int *code)
 {
-    struct arguments arguments = {
+    struct minidump_json_arguments arguments = {
         .file = file,
         .root = root,
         .fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK),

@@ -20,37 +20,38 @@ struct socorro_report {
     int digits;           /* of an address */
 };
 
-static void add_text(cJSON *object, const char *key, const char *text)
+static void socorro_add_text(cJSON *object, const char *key, const char *text)
 {
     cjson_add(object, key,
               text != NULL && text[0] != '\0' ? cJSON_CreateString(text)
                                               : cJSON_CreateNull());
 }
 
-static void add_copy(cJSON *object, const char *key, const cJSON *value)
+static void socorro_add_copy(cJSON *object, const char *key,
+                             const cJSON *value)
 {
     cjson_add(object, key,
               value != NULL ? cJSON_Duplicate(value, true)
                             : cJSON_CreateNull());
 }
 
-static uint64_t hex_field(const cJSON *object, const char *key)
+static uint64_t socorro_hex_field(const cJSON *object, const char *key)
 {
     return strtoull(printable_field(object, key), NULL, 16);
 }
 
-static void add_address(const struct socorro_report *socorro, cJSON *object,
-                        const char *key, uint64_t value)
+static void socorro_add_address(const struct socorro_report *socorro,
+                                cJSON *object, const char *key, uint64_t value)
 {
     char text[24];
 
     snprintf(text, sizeof(text), "0x%0*llx", socorro->digits,
              (unsigned long long)value);
-    add_text(object, key, text);
+    socorro_add_text(object, key, text);
 }
 
 /* Members that minidump-stackwalk has, and we do not know. */
-static void add_nulls(cJSON *object, const char *const *keys)
+static void socorro_add_nulls(cJSON *object, const char *const *keys)
 {
     for (; *keys != NULL; keys++) {
         cjson_add(object, *keys, cJSON_CreateNull());
@@ -58,12 +59,12 @@ static void add_nulls(cJSON *object, const char *const *keys)
 }
 
 /* A function, its file and its line, of a frame with names or NULL. */
-static void add_place(cJSON *object, const cJSON *named)
+static void socorro_add_place(cJSON *object, const cJSON *named)
 {
     bool has_line = named != NULL && printable_number(named, "lineno") > 0;
 
-    add_text(object, "function", printable_field(named, "function"));
-    add_text(object, "file", printable_field(named, "abs_path"));
+    socorro_add_text(object, "function", printable_field(named, "function"));
+    socorro_add_text(object, "file", printable_field(named, "abs_path"));
     cjson_add(object, "line",
               has_line ? cJSON_CreateNumber(printable_number(named, "lineno"))
                        : cJSON_CreateNull());
@@ -71,7 +72,7 @@ static void add_place(cJSON *object, const cJSON *named)
 
 /* Moves *named on to the last frame with an index, and returns the list of the
  * others, which were inlined into it. */
-static cJSON *take_inlines(const cJSON **named, int index)
+static cJSON *socorro_take_inlines(const cJSON **named, int index)
 {
     cJSON *list = NULL, *object;
 
@@ -79,24 +80,25 @@ static cJSON *take_inlines(const cJSON **named, int index)
            printable_number((*named)->next, "original_index") == index) {
         list = list != NULL ? list : cJSON_CreateArray();
         object = cJSON_CreateObject();
-        add_place(object, *named);
+        socorro_add_place(object, *named);
         cjson_append(list, object);
         *named = (*named)->next;
     }
     return list != NULL ? list : cJSON_CreateNull();
 }
 
-static cJSON *describe_frame(const struct socorro_report *socorro,
-                             const cJSON *frame, int index, const cJSON **next)
+static cJSON *socorro_describe_frame(const struct socorro_report *socorro,
+                                     const cJSON *frame, int index,
+                                     const cJSON **next)
 {
     cJSON *object = cJSON_CreateObject(), *inlines = NULL;
     const cJSON *named = NULL, *module = NULL;
     const char *trust = printable_field(frame, "trust");
-    uint64_t lookup = hex_field(frame, "lookup");
+    uint64_t lookup = socorro_hex_field(frame, "lookup");
     bool has_name;
 
     if (*next != NULL && printable_number(*next, "original_index") == index) {
-        inlines = take_inlines(next, index);
+        inlines = socorro_take_inlines(next, index);
         named = *next;
         *next = named->next;
     }
@@ -106,33 +108,33 @@ static cJSON *describe_frame(const struct socorro_report *socorro,
     }
     has_name = printable_field(named, "function")[0] != '\0';
     cjson_add_number(object, "frame", index);
-    add_text(object, "module",
-             report_last_part(printable_field(module, "code_file")));
-    add_place(object, named);
-    add_address(socorro, object, "offset", lookup);
+    socorro_add_text(object, "module",
+                     report_last_part(printable_field(module, "code_file")));
+    socorro_add_place(object, named);
+    socorro_add_address(socorro, object, "offset", lookup);
     cjson_add(object, "inlines",
               inlines != NULL ? inlines : cJSON_CreateNull());
     if (module != NULL) {
-        add_address(socorro, object, "module_offset",
-                    lookup - hex_field(module, "image_addr"));
+        socorro_add_address(socorro, object, "module_offset",
+                            lookup - socorro_hex_field(module, "image_addr"));
     } else {
-        add_text(object, "module_offset", NULL);
+        socorro_add_text(object, "module_offset", NULL);
     }
-    if (has_name && hex_field(named, "sym_addr") != 0) {
-        add_address(socorro, object, "function_offset",
-                    lookup - hex_field(named, "sym_addr"));
+    if (has_name && socorro_hex_field(named, "sym_addr") != 0) {
+        socorro_add_address(socorro, object, "function_offset",
+                            lookup - socorro_hex_field(named, "sym_addr"));
     } else {
-        add_text(object, "function_offset", NULL);
+        socorro_add_text(object, "function_offset", NULL);
     }
     cjson_add(object, "missing_symbols", cJSON_CreateBool(!has_name));
-    add_copy(object, "unloaded_modules", cjson_get(frame, "unloaded"));
-    add_text(object, "trust",
-             strcmp(trust, "fp") == 0 ? "frame_pointer" : trust);
+    socorro_add_copy(object, "unloaded_modules", cjson_get(frame, "unloaded"));
+    socorro_add_text(object, "trust",
+                     strcmp(trust, "fp") == 0 ? "frame_pointer" : trust);
     return object;
 }
 
-static cJSON *describe_thread(const struct socorro_report *socorro,
-                              const cJSON *thread, const cJSON *named)
+static cJSON *socorro_describe_thread(const struct socorro_report *socorro,
+                                      const cJSON *thread, const cJSON *named)
 {
     cJSON *object = cJSON_CreateObject(), *frames = cJSON_CreateArray();
     const cJSON *frame, *next = cjson_get(named, "frames");
@@ -141,18 +143,20 @@ static cJSON *describe_thread(const struct socorro_report *socorro,
     next = next != NULL ? next->child : NULL;
     cJSON_ArrayForEach(frame, cjson_get(thread, "frames"))
     {
-        cjson_append(frames, describe_frame(socorro, frame, n++, &next));
+        cjson_append(frames,
+                     socorro_describe_frame(socorro, frame, n++, &next));
     }
     cjson_add_number(object, "frame_count", n);
-    add_copy(object, "thread_name", cjson_get(thread, "thread_name"));
-    add_copy(object, "thread_id", cjson_get(thread, "thread_id"));
-    add_copy(object, "last_error_value", cjson_get(thread, "last_error"));
+    socorro_add_copy(object, "thread_name", cjson_get(thread, "thread_name"));
+    socorro_add_copy(object, "thread_id", cjson_get(thread, "thread_id"));
+    socorro_add_copy(object, "last_error_value",
+                     cjson_get(thread, "last_error"));
     cjson_add(object, "frames", frames);
     return object;
 }
 
 /* A debug id as Breakpad writes it: without "-", the age at the end. */
-static void add_debug_id(cJSON *object, const char *id)
+static void socorro_add_debug_id(cJSON *object, const char *id)
 {
     char text[48];
     size_t n = 0, dashes = 0;
@@ -174,27 +178,28 @@ static void add_debug_id(cJSON *object, const char *id)
 }
 
 /* has_frames: so symbols were looked for */
-static cJSON *describe_module(const struct socorro_report *socorro,
-                              const cJSON *module, bool has_frames,
-                              const cJSON *named)
+static cJSON *socorro_describe_module(const struct socorro_report *socorro,
+                                      const cJSON *module, bool has_frames,
+                                      const cJSON *named)
 {
     static const char *const unknown[] = {"cert_subject", "symbol_url", NULL};
     cJSON *object = cJSON_CreateObject();
     const char *status = printable_field(named, "debug_status");
-    uint64_t base = hex_field(module, "image_addr");
+    uint64_t base = socorro_hex_field(module, "image_addr");
 
-    add_address(socorro, object, "base_addr", base);
-    add_address(socorro, object, "end_addr",
-                base + (uint64_t)printable_number(module, "image_size"));
+    socorro_add_address(socorro, object, "base_addr", base);
+    socorro_add_address(socorro, object, "end_addr",
+                        base +
+                            (uint64_t)printable_number(module, "image_size"));
     cjson_add(object, "filename",
               cJSON_CreateString(
                   report_last_part(printable_field(module, "code_file"))));
     cjson_add(object, "debug_file",
               cJSON_CreateString(
                   report_last_part(printable_field(module, "debug_file"))));
-    add_debug_id(object, printable_field(module, "debug_id"));
+    socorro_add_debug_id(object, printable_field(module, "debug_id"));
     cjson_add_text(object, "code_id", printable_field(module, "code_id"));
-    add_copy(object, "version", cjson_get(module, "version"));
+    socorro_add_copy(object, "version", cjson_get(module, "version"));
     cjson_add(object, "loaded_symbols",
               cJSON_CreateBool(strcmp(status, "found") == 0));
     cjson_add(object, "missing_symbols",
@@ -202,11 +207,11 @@ static cJSON *describe_module(const struct socorro_report *socorro,
                                (strcmp(status, "unused") != 0 || has_frames)));
     cjson_add(object, "corrupt_symbols",
               cJSON_CreateBool(strcmp(status, "malformed") == 0));
-    add_nulls(object, unknown);
+    socorro_add_nulls(object, unknown);
     return object;
 }
 
-static cJSON *make_system_info(const cJSON *walked)
+static cJSON *socorro_make_system_info(const cJSON *walked)
 {
     static const char *const socorro_words[][2] = {
         {"Windows", "Windows NT"}, {"macOS", "Mac OS X"}, {"x86_64", "amd64"}};
@@ -226,42 +231,44 @@ static cJSON *make_system_info(const cJSON *walked)
     snprintf(version, sizeof(version), "%s%s%s",
              printable_field(system, "os_version"), build[0] != '\0' ? " " : "",
              build);
-    add_text(object, "os", os);
-    add_text(object, "os_ver", version);
-    add_text(object, "cpu_arch", arch);
-    add_copy(object, "cpu_info",
-             cjson_get(cjson_get(walked, "socorro"), "cpu_info"));
-    add_copy(object, "cpu_count",
-             cjson_get(cjson_get(walked, "socorro"), "cpu_count"));
+    socorro_add_text(object, "os", os);
+    socorro_add_text(object, "os_ver", version);
+    socorro_add_text(object, "cpu_arch", arch);
+    socorro_add_copy(object, "cpu_info",
+                     cjson_get(cjson_get(walked, "socorro"), "cpu_info"));
+    socorro_add_copy(object, "cpu_count",
+                     cjson_get(cjson_get(walked, "socorro"), "cpu_count"));
     cjson_add(object, "cpu_microcode_version", cJSON_CreateNull());
     return object;
 }
 
-static cJSON *describe_crash(const struct socorro_report *socorro,
-                             const cJSON *more)
+static cJSON *socorro_describe_crash(const struct socorro_report *socorro,
+                                     const cJSON *more)
 {
     static const char *const unknown[] = {
         "adjusted_address",           "instruction",       "memory_accesses",
         "instruction_pointer_update", "possible_bit_flips", NULL};
     cJSON *object = cJSON_CreateObject();
 
-    add_copy(object, "type", cjson_get(more, "reason"));
+    socorro_add_copy(object, "type", cjson_get(more, "reason"));
     if (cjson_get(more, "address") != NULL) {
-        add_address(socorro, object, "address", hex_field(more, "address"));
+        socorro_add_address(socorro, object, "address",
+                            socorro_hex_field(more, "address"));
     } else {
-        add_text(object, "address", NULL);
+        socorro_add_text(object, "address", NULL);
     }
-    add_copy(object, "crashing_thread", cjson_get(more, "crashing_thread"));
-    add_text(object, "assertion", NULL);
+    socorro_add_copy(object, "crashing_thread",
+                     cjson_get(more, "crashing_thread"));
+    socorro_add_text(object, "assertion", NULL);
     cjson_add(object, "crash_inconsistencies",
               cjson_get(more, "reason") != NULL ? cJSON_CreateArray()
                                                 : cJSON_CreateNull());
-    add_nulls(object, unknown);
+    socorro_add_nulls(object, unknown);
     return object;
 }
 
-static cJSON *describe_unloaded(const struct socorro_report *socorro,
-                                const cJSON *list)
+static cJSON *socorro_describe_unloaded(const struct socorro_report *socorro,
+                                        const cJSON *list)
 {
     cJSON *array = cJSON_CreateArray(), *object;
     const cJSON *module;
@@ -270,12 +277,14 @@ static cJSON *describe_unloaded(const struct socorro_report *socorro,
     cJSON_ArrayForEach(module, list)
     {
         object = cJSON_CreateObject();
-        base = hex_field(module, "image_addr");
-        add_address(socorro, object, "base_addr", base);
-        add_address(socorro, object, "end_addr",
-                    base + (uint64_t)printable_number(module, "image_size"));
-        add_text(object, "filename", printable_field(module, "code_file"));
-        add_copy(object, "code_id", cjson_get(module, "code_id"));
+        base = socorro_hex_field(module, "image_addr");
+        socorro_add_address(socorro, object, "base_addr", base);
+        socorro_add_address(
+            socorro, object, "end_addr",
+            base + (uint64_t)printable_number(module, "image_size"));
+        socorro_add_text(object, "filename",
+                         printable_field(module, "code_file"));
+        socorro_add_copy(object, "code_id", cjson_get(module, "code_id"));
         cjson_add(object, "cert_subject", cJSON_CreateNull());
         cjson_append(array, object);
     }
@@ -283,8 +292,9 @@ static cJSON *describe_unloaded(const struct socorro_report *socorro,
 }
 
 /* The thread that crashed once more, with the registers of its first frame. */
-static void add_crashing_thread(const struct socorro_report *socorro,
-                                cJSON *object, const cJSON *threads, int index)
+static void socorro_add_crashing_thread(const struct socorro_report *socorro,
+                                        cJSON *object, const cJSON *threads,
+                                        int index)
 {
     cJSON *thread = cJSON_Duplicate(cJSON_GetArrayItem(threads, index), true);
     cJSON *frames = cJSON_GetObjectItemCaseSensitive(thread, "frames");
@@ -301,8 +311,8 @@ static void add_crashing_thread(const struct socorro_report *socorro,
     }
     cJSON_ArrayForEach(value, from)
     {
-        add_address(socorro, registers, value->string,
-                    hex_field(from, value->string));
+        socorro_add_address(socorro, registers, value->string,
+                            socorro_hex_field(from, value->string));
     }
     cjson_add(frames->child, "registers", registers);
     cjson_add_number(thread, "threads_index", index);
@@ -343,8 +353,8 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Modules as the dump lists them. */
-static cJSON *describe_modules(const struct socorro_report *socorro,
-                               const cJSON *answer)
+static cJSON *socorro_describe_modules(const struct socorro_report *socorro,
+                                       const cJSON *answer)
 {
     const cJSON *module, *named = cjson_get(answer, "modules");
     cJSON *array = cJSON_CreateArray();
@@ -360,8 +370,8 @@ static cJSON *describe_modules(const struct socorro_report *socorro,
     cJSON_ArrayForEach(module, socorro->modules)
     {
         list[n].number = printable_number(module, "number");
-        list[n].object =
-            describe_module(socorro, module, list[n].has_frames, named);
+        list[n].object = socorro_describe_module(socorro, module,
+                                                 list[n].has_frames, named);
         n++;
         named = named != NULL ? named->next : NULL;
     }
@@ -385,29 +395,31 @@ cJSON *socorro_report(const cJSON *walked, const cJSON *answer)
                                                                          : 16};
     cJSON *object = cJSON_CreateObject(), *threads = cJSON_CreateArray();
 
-    add_text(object, "status", "OK");
-    cjson_add(object, "system_info", make_system_info(walked));
-    cjson_add(object, "crash_info", describe_crash(&socorro, more));
+    socorro_add_text(object, "status", "OK");
+    cjson_add(object, "system_info", socorro_make_system_info(walked));
+    cjson_add(object, "crash_info", socorro_describe_crash(&socorro, more));
     named = cjson_get(answer, "stacktraces");
     named = named != NULL ? named->child : NULL;
     cJSON_ArrayForEach(from, cjson_get(walked, "stacktraces"))
     {
-        cjson_append(threads, describe_thread(&socorro, from, named));
+        cjson_append(threads, socorro_describe_thread(&socorro, from, named));
         named = named != NULL ? named->next : NULL;
     }
     cjson_add_number(object, "main_module", 0);
-    cjson_add(object, "modules", describe_modules(&socorro, answer));
+    cjson_add(object, "modules", socorro_describe_modules(&socorro, answer));
     cjson_add(object, "modules_contains_cert_info", cJSON_CreateFalse());
-    add_copy(object, "pid", cjson_get(more, "pid"));
-    add_copy(object, "process_uptime", cjson_get(more, "uptime"));
+    socorro_add_copy(object, "pid", cjson_get(more, "pid"));
+    socorro_add_copy(object, "process_uptime", cjson_get(more, "uptime"));
     cjson_add_number(object, "thread_count", cJSON_GetArraySize(threads));
     cjson_add(object, "threads", threads);
-    cjson_add(object, "unloaded_modules",
-              describe_unloaded(&socorro, cjson_get(more, "unloaded")));
-    add_nulls(object, unknown);
+    cjson_add(
+        object, "unloaded_modules",
+        socorro_describe_unloaded(&socorro, cjson_get(more, "unloaded")));
+    socorro_add_nulls(object, unknown);
     if (cjson_get(more, "crashing_thread") != NULL) {
-        add_crashing_thread(&socorro, object, threads,
-                            (int)printable_number(more, "crashing_thread"));
+        socorro_add_crashing_thread(
+            &socorro, object, threads,
+            (int)printable_number(more, "crashing_thread"));
     }
     return object;
 }

@@ -70,7 +70,7 @@ const char *client_daemon(const struct client *client)
 #define CLIENT_TEXT_MAX 300
 
 /* Returns the new end of buf. */
-static size_t append_url(char *buf, size_t at, const char *text)
+static size_t client_append_url(char *buf, size_t at, const char *text)
 {
     char part[CLIENT_TEXT_MAX];
 
@@ -84,10 +84,10 @@ void client_path(char buf[CLIENT_PATH_MAX], const char *page,
     size_t at;
 
     at = (size_t)snprintf(buf, 64, "/v1/%.32s/", page);
-    at = append_url(buf, at, store);
+    at = client_append_url(buf, at, store);
     if (name != NULL) {
         buf[at++] = '/';
-        at = append_url(buf, at, name);
+        at = client_append_url(buf, at, name);
     }
     if (id != NULL) {
         snprintf(buf + at, CLIENT_PATH_MAX - at, "/%s", id);
@@ -100,11 +100,11 @@ void client_query(char buf[CLIENT_PATH_MAX], const char *name,
     size_t at = strlen(buf);
 
     at += (size_t)snprintf(buf + at, CLIENT_PATH_MAX - at, "?%.32s=", name);
-    append_url(buf, at, value);
+    client_append_url(buf, at, value);
 }
 
 /* "": there is no such header. */
-static const char *header_of(CURL *request, const char *name)
+static const char *client_header_of(CURL *request, const char *name)
 {
     struct curl_header *header;
 
@@ -114,20 +114,20 @@ static const char *header_of(CURL *request, const char *name)
                : "";
 }
 
-static void take_headers(CURL *request, struct client_answer *a)
+static void client_take_headers(CURL *request, struct client_answer *a)
 {
-    const char *seconds = header_of(request, "Retry-After");
+    const char *seconds = client_header_of(request, "Retry-After");
 
     if (*seconds >= '0' && *seconds <= '9') {
         a->retry_after = (unsigned)strtoul(seconds, NULL, 10);
     }
     snprintf(a->reason, sizeof(a->reason), "%s",
-             header_of(request, SYMCACHE_HEADER_REASON));
+             client_header_of(request, SYMCACHE_HEADER_REASON));
     snprintf(a->version, sizeof(a->version), "%s",
-             header_of(request, SYMCACHE_HEADER_VERSION));
+             client_header_of(request, SYMCACHE_HEADER_VERSION));
 }
 
-static size_t on_body(char *data, size_t unit, size_t n, void *arg)
+static size_t client_on_body(char *data, size_t unit, size_t n, void *arg)
 {
     struct client_answer *a = arg;
     char *body;
@@ -188,7 +188,7 @@ CURL *client_request(struct client *client, const char *method,
     curl_easy_setopt(request, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(request, CURLOPT_TIMEOUT, seconds);
     curl_easy_setopt(request, CURLOPT_ERRORBUFFER, answer->error);
-    curl_easy_setopt(request, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(request, CURLOPT_WRITEFUNCTION, client_on_body);
     curl_easy_setopt(request, CURLOPT_WRITEDATA, answer);
     curl_easy_setopt(request, CURLOPT_PRIVATE, answer);
     if (strcmp(method, "POST") == 0) {
@@ -210,7 +210,7 @@ void client_finish(CURL *request, CURLcode code)
     a->is_denied = false;
     if (code == CURLE_OK) {
         curl_easy_getinfo(request, CURLINFO_RESPONSE_CODE, &a->status);
-        take_headers(request, a);
+        client_take_headers(request, a);
     } else if (code == CURLE_COULDNT_CONNECT &&
                curl_easy_getinfo(request, CURLINFO_OS_ERRNO, &errnum) ==
                    CURLE_OK &&
@@ -275,8 +275,8 @@ struct progress {
 };
 
 /* libcurl calls this once a second while nothing moves. */
-static int on_progress(void *arg, curl_off_t all, curl_off_t received,
-                       curl_off_t all_up, curl_off_t sent)
+static int client_on_progress(void *arg, curl_off_t all, curl_off_t received,
+                              curl_off_t all_up, curl_off_t sent)
 {
     struct progress *p = arg;
     unsigned seconds = (unsigned)((bar_clock() - p->started) / 1000);
@@ -297,7 +297,7 @@ void client_perform(const struct client *client, CURL *request)
 
     bar_init(&p.bar);
     curl_easy_setopt(request, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(request, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(request, CURLOPT_XFERINFOFUNCTION, client_on_progress);
     curl_easy_setopt(request, CURLOPT_XFERINFODATA, &p);
     code = curl_easy_perform(request);
     bar_clear(&p.bar);

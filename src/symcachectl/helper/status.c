@@ -40,8 +40,8 @@ static const char *const tenant_keys[] = {"name",    "scope", "sources",
                                           "started", "asked", "listen"};
 
 /* A breaker, and what has failed since it is not closed. */
-static void print_failure(const cJSON *way, const char *name,
-                          const char *what)
+static void status_print_failure(const cJSON *way, const char *name,
+                                 const char *what)
 {
     const cJSON *why = cJSON_GetObjectItemCaseSensitive(way, "failure");
 
@@ -57,7 +57,7 @@ static void print_failure(const cJSON *way, const char *name,
 
 /* The state of a breaker.  "closed" and "open" would be read as the opposite
  * of what they say of the tier. */
-static const char *breaker_text(const cJSON *item)
+static const char *status_breaker_text(const cJSON *item)
 {
     const char *state = cJSON_IsString(item) ? item->valuestring : "";
 
@@ -67,7 +67,7 @@ static const char *breaker_text(const cJSON *item)
                                         : "?";
 }
 
-static void print_tiers(const cJSON *tiers)
+static void status_print_tiers(const cJSON *tiers)
 {
     const cJSON *tier, *name, *item;
     struct text_table table;
@@ -80,7 +80,7 @@ static void print_tiers(const cJSON *tiers)
         for (i = 0; i < sizeof(tier_keys) / sizeof(tier_keys[0]); i++) {
             item = cJSON_GetObjectItemCaseSensitive(tier, tier_keys[i]);
             if (i == TIER_READ || i == TIER_WRITE) {
-                text_table_text(&table, breaker_text(item));
+                text_table_text(&table, status_breaker_text(item));
             } else {
                 text_table_item(&table, item);
             }
@@ -91,15 +91,15 @@ static void print_tiers(const cJSON *tiers)
     {
         name = cJSON_GetObjectItemCaseSensitive(tier, "name");
         if (cJSON_IsString(name)) {
-            print_failure(cJSON_GetObjectItemCaseSensitive(tier, "get"),
-                          name->valuestring, "read");
-            print_failure(cJSON_GetObjectItemCaseSensitive(tier, "put"),
-                          name->valuestring, "written");
+            status_print_failure(cJSON_GetObjectItemCaseSensitive(tier, "get"),
+                                 name->valuestring, "read");
+            status_print_failure(cJSON_GetObjectItemCaseSensitive(tier, "put"),
+                                 name->valuestring, "written");
         }
     }
 }
 
-static void print_tenants(const cJSON *tenants)
+static void status_print_tenants(const cJSON *tenants)
 {
     const cJSON *tenant;
     struct text_table table;
@@ -124,8 +124,8 @@ static void print_tenants(const cJSON *tenants)
 }
 
 /* Prints why a group of disks is not ready, and which are at fault. */
-static void print_disks(const cJSON *answer, const char *words,
-                        const char *why, bool is_of_uploads)
+static void status_print_disks(const cJSON *answer, const char *words,
+                               const char *why, bool is_of_uploads)
 {
     const cJSON *disk;
 
@@ -154,14 +154,14 @@ static void print_disks(const cJSON *answer, const char *words,
 
 /* Why a balancer should send requests elsewhere; a drain is in the first line.
  * Uploads are refused for themselves. */
-static void print_not_ready(const cJSON *answer)
+static void status_print_not_ready(const cJSON *answer)
 {
     const char *why = printable_field(answer, "not_ready");
 
-    print_disks(answer, "not ready", strcmp(why, "draining") != 0 ? why : "",
-                false);
-    print_disks(answer, "uploads are refused",
-                printable_field(answer, "uploads_not_ready"), true);
+    status_print_disks(answer, "not ready",
+                       strcmp(why, "draining") != 0 ? why : "", false);
+    status_print_disks(answer, "uploads are refused",
+                       printable_field(answer, "uploads_not_ready"), true);
 }
 
 static void print_status(const cJSON *answer)
@@ -189,12 +189,12 @@ static void print_status(const cJSON *answer)
         printable_put(stdout, stale->valuestring);
         putchar('\n');
     }
-    print_not_ready(answer);
+    status_print_not_ready(answer);
     if (cJSON_GetArraySize(tiers) > 0) {
-        print_tiers(tiers);
+        status_print_tiers(tiers);
     }
     if (cJSON_GetArraySize(tenants) > 0) {
-        print_tenants(tenants);
+        status_print_tenants(tenants);
     }
     if (cJSON_GetArraySize(list) == 0) {
         puts("symbolicated: none has reported");

@@ -43,8 +43,8 @@ struct uploads_list {
     struct bundle_entries bundles;
 };
 
-static void print_json(const struct uploads_list *list,
-                       const struct uploads_file *file)
+static void uploads_print_json(const struct uploads_list *list,
+                               const struct uploads_file *file)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -64,8 +64,8 @@ static void print_json(const struct uploads_list *list,
     cJSON_Delete(object);
 }
 
-static void print_text(const struct uploads_list *list,
-                       const struct uploads_file *file)
+static void uploads_print_text(const struct uploads_list *list,
+                               const struct uploads_file *file)
 {
     char size[PRINTABLE_SIZE_MAX], time[PRINTABLE_TIME_MAX];
     char expires[PRINTABLE_TIME_MAX];
@@ -84,7 +84,7 @@ static void print_text(const struct uploads_list *list,
     putchar('\n');
 }
 
-static bool is_chunk(const char *path)
+static bool uploads_is_chunk(const char *path)
 {
     static const char end[] = "/_.chunk";
     size_t len = strlen(path);
@@ -94,7 +94,7 @@ static bool is_chunk(const char *path)
 }
 
 /* Prints the file of a path that begins with the root. */
-static void list_file(void *arg, const char *path)
+static void uploads_list_file(void *arg, const char *path)
 {
     struct uploads_list *list = arg;
     char text[24] = "";
@@ -115,16 +115,16 @@ static void list_file(void *arg, const char *path)
     }
     file.is_pinned = getxattr(path, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0;
     if (list->is_json) {
-        print_json(list, &file);
-    } else if (is_chunk(path)) {
+        uploads_print_json(list, &file);
+    } else if (uploads_is_chunk(path)) {
         list->chunks++;
         list->chunks_size += (uint64_t)st.st_size;
     } else {
-        print_text(list, &file);
+        uploads_print_text(list, &file);
     }
 }
 
-static void print_chunks(const struct uploads_list *list)
+static void uploads_print_chunks(const struct uploads_list *list)
 {
     char size[PRINTABLE_SIZE_MAX];
 
@@ -136,7 +136,7 @@ static void print_chunks(const struct uploads_list *list)
     }
 }
 
-static bool has_labels(const struct build_pattern *pattern)
+static bool uploads_has_labels(const struct build_pattern *pattern)
 {
     return pattern->product != NULL || pattern->branch != NULL ||
            pattern->build != NULL;
@@ -147,7 +147,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static int list_all(struct uploads_list *list)
+static int uploads_list_all(struct uploads_list *list)
 {
     const char *root = list->root;
     char *copy = strdup(root), *paths[] = {copy, NULL};
@@ -175,7 +175,7 @@ static int list_all(struct uploads_list *list)
             fts_set(fts, entry, FTS_SKIP);
         } else if (entry->fts_info == FTS_F &&
                    entry->fts_level == LEVEL + is_try) {
-            list_file(list, entry->fts_path);
+            uploads_list_file(list, entry->fts_path);
         } else if (entry->fts_info == FTS_DNR ||
                    (entry->fts_level == FTS_ROOTLEVEL &&
                     entry->fts_info != FTS_D && entry->fts_info != FTS_DP)) {
@@ -205,10 +205,11 @@ static int list_uploads(const char *root, const struct build_pattern *pattern,
     int code = bundle_entries_read(root, &list.bundles);
 
     if (code == COMMAND_OK) {
-        code = has_labels(pattern)
-                   ? upload_builds_files(root, pattern, list_file, &list)
-                   : list_all(&list);
-        print_chunks(&list);
+        code =
+            uploads_has_labels(pattern)
+                ? upload_builds_files(root, pattern, uploads_list_file, &list)
+                : uploads_list_all(&list);
+        uploads_print_chunks(&list);
     }
     bundle_entries_clear(&list.bundles);
     return code;
@@ -216,7 +217,7 @@ static int list_uploads(const char *root, const struct build_pattern *pattern,
 
 /* Splits "[.try/]<name>/<id>/<file>".  Returns false if it is something
  * else; then the text is as it was. */
-static bool split_name(char *text, char *parts[3], bool *is_try)
+static bool uploads_split_name(char *text, char *parts[3], bool *is_try)
 {
     int n = 0;
 
@@ -239,7 +240,7 @@ static bool split_name(char *text, char *parts[3], bool *is_try)
     return false;
 }
 
-static int set_pin(const char *root, const char *file, bool is_pinned)
+static int uploads_set_pin(const char *root, const char *file, bool is_pinned)
 {
     char path[4096];
     int rc;
@@ -254,7 +255,7 @@ static int set_pin(const char *root, const char *file, bool is_pinned)
                         path, strerror(errno));
 }
 
-static void print_untold(const cJSON *answer)
+static void uploads_print_untold(const cJSON *answer)
 {
     const char *untold = cJSON_GetStringValue(
         cJSON_GetObjectItemCaseSensitive(answer, "untold"));
@@ -267,14 +268,14 @@ static void print_untold(const cJSON *answer)
 }
 
 /* Has a file removed.  Returns an exit code; *answer is NULL if it is not. */
-static int ask_removal(const struct settings *settings, char *text,
-                       cJSON **answer)
+static int uploads_ask_removal(const struct settings *settings, char *text,
+                               cJSON **answer)
 {
     char path[CLIENT_PATH_MAX], *parts[3];
     bool is_try;
 
     *answer = NULL;
-    if (!split_name(text, parts, &is_try)) {
+    if (!uploads_split_name(text, parts, &is_try)) {
         return command_usage("uploads", "not <name>/<id>/<file>", text);
     }
     client_path(path, "discard", parts[0], parts[1], parts[2]);
@@ -284,46 +285,46 @@ static int ask_removal(const struct settings *settings, char *text,
     return json_request_object(settings, "POST", path, answer);
 }
 
-static int remove_file(const struct settings *settings, char *text)
+static int uploads_remove_file(const struct settings *settings, char *text)
 {
     cJSON *answer;
-    int code = ask_removal(settings, text, &answer);
+    int code = uploads_ask_removal(settings, text, &answer);
 
     if (answer != NULL && settings->is_json) {
         printable_json(stdout, answer);
     } else if (answer != NULL) {
-        print_untold(answer);
+        uploads_print_untold(answer);
     }
     cJSON_Delete(answer);
     return code;
 }
 
 /* Says which it was, and of a bundle whose. */
-static int remove_bundle(const struct settings *settings,
-                         const struct bundle_entries *bundles,
-                         const char *file)
+static int uploads_remove_bundle(const struct settings *settings,
+                                 const struct bundle_entries *bundles,
+                                 const char *file)
 {
     char text[4096];
     cJSON *answer;
     int code;
 
     snprintf(text, sizeof(text), "%s", file);
-    code = ask_removal(settings, text, &answer);
+    code = uploads_ask_removal(settings, text, &answer);
     if (answer != NULL) {
         bundle_tell(settings, bundles, file, answer, "removed");
     }
     if (answer != NULL && !settings->is_json) {
-        print_untold(answer);
+        uploads_print_untold(answer);
     }
     cJSON_Delete(answer);
     return code;
 }
 
-static int forget_file(const struct settings *settings, char *file)
+static int uploads_forget_file(const struct settings *settings, char *file)
 {
     static const struct bundle_entries none;
 
-    return remove_bundle(settings, &none, file);
+    return uploads_remove_bundle(settings, &none, file);
 }
 
 static int each_upload(const struct settings *settings, const char *what,
@@ -333,8 +334,8 @@ static int each_upload(const struct settings *settings, const char *what,
 
     for (i = 0; i < argc; i++) {
         one = strcmp(what, "rm") == 0
-                  ? remove_file(settings, argv[i])
-                  : set_pin(root, argv[i], strcmp(what, "pin") == 0);
+                  ? uploads_remove_file(settings, argv[i])
+                  : uploads_set_pin(root, argv[i], strcmp(what, "pin") == 0);
         code = one > code ? one : code;
     }
     return code;
@@ -345,7 +346,7 @@ enum verb { LS, RM, PIN, UNPIN, BUILDS, FORGET, VERBS };
 static const char *const verbs[] = {"ls",    "rm",     "pin",
                                     "unpin", "builds", "forget"};
 
-static enum verb find_verb(const char *what)
+static enum verb uploads_find_verb(const char *what)
 {
     enum verb verb = LS;
 
@@ -356,8 +357,9 @@ static enum verb find_verb(const char *what)
 }
 
 /* Returns COMMAND_USAGE after printing what is wrong, or COMMAND_OK. */
-static int check_usage(enum verb verb, const struct build_pattern *pattern,
-                       const char *release, int nfiles)
+static int uploads_check_usage(enum verb verb,
+                               const struct build_pattern *pattern,
+                               const char *release, int nfiles)
 {
     bool takes_files = verb == RM || verb == PIN || verb == UNPIN;
 
@@ -369,15 +371,15 @@ static int check_usage(enum verb verb, const struct build_pattern *pattern,
         return command_usage("uploads", verbs[verb],
                              nfiles > 0 ? "takes no file" : "needs a file");
     }
-    if (takes_files && has_labels(pattern)) {
+    if (takes_files && uploads_has_labels(pattern)) {
         return command_usage("uploads", verbs[verb], "takes no labels");
     }
-    if (release != NULL && ((verb != LS && verb != FORGET) ||
-                            has_labels(pattern))) {
+    if (release != NULL &&
+        ((verb != LS && verb != FORGET) || uploads_has_labels(pattern))) {
         return command_usage("uploads", "--release",
                              "is for ls and forget, without labels");
     }
-    if (verb == FORGET && release == NULL && !has_labels(pattern)) {
+    if (verb == FORGET && release == NULL && !uploads_has_labels(pattern)) {
         return command_usage("uploads", verbs[verb],
                              "needs --product, --branch, --build or "
                              "--release");
@@ -406,8 +408,8 @@ int uploads_command(int argc, char **argv)
     }
     pattern = (struct build_pattern){(char *)product, (char *)branch,
                                      (char *)build};
-    verb = find_verb(argc > 0 ? argv[0] : "");
-    if (check_usage(verb, &pattern, release, argc - 1) != COMMAND_OK) {
+    verb = uploads_find_verb(argc > 0 ? argv[0] : "");
+    if (uploads_check_usage(verb, &pattern, release, argc - 1) != COMMAND_OK) {
         return COMMAND_USAGE;
     }
     if (verb != RM) {
@@ -419,9 +421,10 @@ int uploads_command(int argc, char **argv)
     if (verb == BUILDS) {
         code = upload_builds_show(root, &pattern, settings.is_json);
     } else if (verb == FORGET && release != NULL) {
-        code = bundles_forget(&settings, root, release, remove_bundle);
+        code = bundles_forget(&settings, root, release, uploads_remove_bundle);
     } else if (verb == FORGET) {
-        code = upload_builds_forget(&settings, root, &pattern, forget_file);
+        code = upload_builds_forget(&settings, root, &pattern,
+                                    uploads_forget_file);
     } else if (verb == LS) {
         code = list_uploads(root, &pattern, release, settings.is_json);
     } else {

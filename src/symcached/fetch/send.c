@@ -57,14 +57,14 @@ void send_cancel(struct send *send)
     free(send);
 }
 
-static size_t on_header(char *line, size_t size, size_t n, void *arg)
+static size_t send_on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct send *send = arg;
 
     return fetch_response_line(&send->response, line, size * n) ? size * n : 0;
 }
 
-static size_t on_answer(char *data, size_t size, size_t n, void *arg)
+static size_t send_on_answer(char *data, size_t size, size_t n, void *arg)
 {
     struct send *send = arg;
 
@@ -74,7 +74,7 @@ static size_t on_answer(char *data, size_t size, size_t n, void *arg)
 }
 
 /* The size was announced, so a file that was cut short must not end early. */
-static size_t on_body(char *buf, size_t size, size_t n, void *arg)
+static size_t send_on_body(char *buf, size_t size, size_t n, void *arg)
 {
     struct send *send = arg;
     uint64_t left = send->size - send->at;
@@ -91,7 +91,7 @@ static size_t on_body(char *buf, size_t size, size_t n, void *arg)
 }
 
 /* A kept connection was closed before it took the request. */
-static int on_seek(void *arg, curl_off_t offset, int origin)
+static int send_on_seek(void *arg, curl_off_t offset, int origin)
 {
     struct send *send = arg;
 
@@ -103,8 +103,8 @@ static int on_seek(void *arg, curl_off_t offset, int origin)
 }
 
 /* To libcurl, a lack of descriptors is a server that cannot be reached. */
-static curl_socket_t on_connect(void *arg, curlsocktype purpose,
-                                struct curl_sockaddr *address)
+static curl_socket_t send_on_connect(void *arg, curlsocktype purpose,
+                                     struct curl_sockaddr *address)
 {
     struct send *send = arg;
     int fd;
@@ -126,7 +126,7 @@ static bool run(struct send *send)
     return send->running;
 }
 
-static void on_done(void *arg, CURLcode code)
+static void send_on_done(void *arg, CURLcode code)
 {
     struct send *send = arg;
     struct send_result result = {.response = &send->response};
@@ -165,18 +165,19 @@ static void on_done(void *arg, CURLcode code)
     send_cancel(send);
 }
 
-static void set_options(struct send *send, const struct send_request *request)
+static void send_set_options(struct send *send,
+                             const struct send_request *request)
 {
     CURL *easy = send->easy;
 
     transport_prepare(easy);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, &send->slot);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, send->error);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_connect);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, send_on_connect);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, send);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, send_on_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, send);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, send_on_answer);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, send);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)request->connect);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)request->seconds);
@@ -197,9 +198,9 @@ static void set_options(struct send *send, const struct send_request *request)
         /* a large body is announced with "Expect", which cannot be left out,
          * as libcurl would sign an empty one; it need not be answered */
         curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
-        curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_body);
+        curl_easy_setopt(easy, CURLOPT_READFUNCTION, send_on_body);
         curl_easy_setopt(easy, CURLOPT_READDATA, send);
-        curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
+        curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, send_on_seek);
         curl_easy_setopt(easy, CURLOPT_SEEKDATA, send);
     }
 }
@@ -243,7 +244,7 @@ struct send *send_start(struct fetcher *fetcher,
     send->size = request->size;
     send->done = done;
     send->arg = arg;
-    send->slot.done = on_done;
+    send->slot.done = send_on_done;
     send->slot.arg = send;
     fetch_response_clear(&send->response);
     send->easy = curl_easy_init();
@@ -251,7 +252,7 @@ struct send *send_start(struct fetcher *fetcher,
         send_cancel(send);
         return NULL;
     }
-    set_options(send, request);
+    send_set_options(send, request);
     if (!run(send)) {
         send_cancel(send);
         return NULL;

@@ -48,7 +48,7 @@ bool job_has_work(const struct job *job)
     return access(out, F_OK) == 0;
 }
 
-static void end_forgotten(struct job *job)
+static void conversion_end_forgotten(struct job *job)
 {
     job_discard_pdb(job);
     job_fail(job, 0, "forgotten while the transcoder ran");
@@ -56,7 +56,7 @@ static void end_forgotten(struct job *job)
 
 /* After a malformed debug file the source may have the program.  Is it to be
  * asked for that? */
-static bool has_more(const struct job *job)
+static bool conversion_has_more(const struct job *job)
 {
     return job->source != NULL && job->original.from == job->source->name &&
            lookup_has_id(job->source, &job->key, job_hints(job),
@@ -66,14 +66,14 @@ static bool has_more(const struct job *job)
 
 /* Only this copy is malformed: another source may have a good one, or the
  * SymCache, so the next source is asked. */
-static void mark_malformed(struct job *job)
+static void conversion_mark_malformed(struct job *job)
 {
     job_leaves_run(job);
     job->findings |= FINDING_MALFORMED;
     attempt_log_mark_unusable(job->attempt_log, job->original.from,
                               job_pdb_path(job), job_text(job));
     job_discard_pdb(job);
-    job->id_at = has_more(job) ? job->original.id_at + 1 : 0;
+    job->id_at = conversion_has_more(job) ? job->original.id_at + 1 : 0;
     if (job->id_at == 0) {
         job->source = source_order_next(&job->order);
     }
@@ -96,7 +96,7 @@ static void mark_malformed(struct job *job)
 }
 
 /* Is it the fault of the PDB, or of something around the run? */
-static void diagnose_failure(struct job *job)
+static void conversion_diagnose(struct job *job)
 {
     struct stat st;
 
@@ -105,7 +105,7 @@ static void diagnose_failure(struct job *job)
     } else if (!job_has_work(job)) {
         job_fail(job, 0, "its folder vanished under the transcoder");
     } else if (job->findings & FINDING_FORGOTTEN) {
-        end_forgotten(job);
+        conversion_end_forgotten(job);
     } else {
         job_diagnose(job);
     }
@@ -116,16 +116,17 @@ void job_diagnosed(struct job *job, const char *doubt)
     if (doubt != NULL) {
         job_fail(job, 0, doubt);
     } else if (job->findings & FINDING_FORGOTTEN) {
-        end_forgotten(job);
+        conversion_end_forgotten(job);
     } else {
-        mark_malformed(job);
+        conversion_mark_malformed(job);
     }
 }
 
 /* of an original that was left at its source */
 static const char changed[] = "the file of the source changed meanwhile";
 
-static void on_transcoded(void *arg, const struct transcode_result *result)
+static void conversion_on_transcoded(void *arg,
+                                     const struct transcode_result *result)
 {
     struct job *job = arg;
     char text[NEGCACHE_TEXT_MAX];
@@ -168,7 +169,7 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
         job_run_failed(job, text);
         job_end(job, FINDING_FAILED);
     } else {
-        diagnose_failure(job);
+        conversion_diagnose(job);
     }
 }
 
@@ -177,14 +178,14 @@ void job_start_transcoder(struct job *job)
     job->run.transcode =
         transcode_start(job->scheduler->base, job->config, job_transcoder(job),
                         &job->key, job_pdb_path(job), job->original.seconds,
-                        job->work, on_transcoded, job);
+                        job->work, conversion_on_transcoded, job);
     if (job->run.transcode == NULL) {
         job_fail(job, ENOMEM, "the transcoder cannot be started");
     }
 }
 
 /* The folder of the file system on which the file will lie. */
-static const char *file_root(const struct job *job)
+static const char *conversion_file_root(const struct job *job)
 {
     return symcache_key_is_download(&job->key) ? job->config->downloads
                                                : job->store->root;
@@ -193,7 +194,7 @@ static const char *file_root(const struct job *job)
 void job_run_transcoder(struct job *job)
 {
     struct workdir *workdir =
-        scheduler_workdir(job->scheduler, file_root(job));
+        scheduler_workdir(job->scheduler, conversion_file_root(job));
     char error[NEGCACHE_TEXT_MAX];
 
     bool has_inputs = kind_has_inputs((symcache_kind_e)job->key.kind);

@@ -14,7 +14,7 @@
 #include "symcached/space/space.h"
 #include "waiter.h"
 
-static void on_kept(void *arg, long long result, int errnum)
+static void publication_on_kept(void *arg, long long result, int errnum)
 {
     struct job *job = arg;
 
@@ -34,7 +34,7 @@ static void on_kept(void *arg, long long result, int errnum)
  * wait while a slow disk writes a large original.  Returns false if there is
  * nothing to wait for.
  */
-static bool keep_original(struct job *job)
+static bool publication_keep_original(struct job *job)
 {
     const struct job_original *original = &job->original;
     char path[PATH_MAX];
@@ -46,7 +46,7 @@ static bool keep_original(struct job *job)
     job_original_key(job, &key);
     store_download_path(path, job->config->downloads, job->store->name, &key);
     job->publish = publish_original(job->scheduler->base, original->link, path,
-                                    on_kept, job);
+                                    publication_on_kept, job);
     if (job->publish == NULL) {
         log_warn(errno, "job %s: the original cannot be kept", job_id(job));
         return false;
@@ -96,14 +96,14 @@ static void on_published(void *arg, long long size, int errnum)
                   scheduler_workdir(job->scheduler, job->store->root),
                   &job->key, &target->published, job->tier_replace);
     }
-    if (!keep_original(job)) {
+    if (!publication_keep_original(job)) {
         job_end(job, FINDING_PUBLISHED);
     }
 }
 
 /* Is the digest needed now?  It is if a waiter serves the file at once, or if
  * the digest identifies files made from this one. */
-static bool wants_digest(const struct job *job)
+static bool publication_wants_digest(const struct job *job)
 {
     const struct waiter *w;
 
@@ -137,9 +137,9 @@ static void start_publication(struct job *job,
     char path[PATH_MAX];
 
     if (!symcache_key_is_download(&job->key)) {
-        job->publish =
-            publish_start(job->scheduler->base, job->store->root, &job->key,
-                          version, file, wants_digest(job), on_published, job);
+        job->publish = publish_start(
+            job->scheduler->base, job->store->root, &job->key, version, file,
+            publication_wants_digest(job), on_published, job);
         return;
     }
     store_download_path(path, job->config->downloads, job->store->name,

@@ -38,7 +38,7 @@ struct lookup_ids job_source_ids(const struct job *job, unsigned first)
 /* The longest pause before a SymCache server is asked again, in seconds. */
 #define AGAIN_MAX 60
 
-static void on_attempt(void *arg, const struct lookup_attempt *attempt)
+static void search_on_attempt(void *arg, const struct lookup_attempt *attempt)
 {
     struct job *job = arg;
 
@@ -82,7 +82,7 @@ void job_drop_kept(struct job *job)
 }
 
 /* Must the file on disk stay, because its PDB has more in it? */
-static bool is_worse(const struct job *job)
+static bool search_is_worse(const struct job *job)
 {
     char path[PATH_MAX];
 
@@ -99,7 +99,7 @@ static bool is_worse(const struct job *job)
 
 /* What is to be known of a file before it is among the downloads.  Returns 0,
  * or -1 with errno. */
-static int note_file(const struct job *job)
+static int search_note_file(const struct job *job)
 {
     char root[PATH_MAX];
     symcache_key_t key;
@@ -121,7 +121,7 @@ static bool is_link(const char *file)
 
 /* Keeps the compressed form next to a PDB that was sent compressed, or removes
  * a former one. */
-static void take_compressed(const struct job *job, const char *file)
+static void search_take_compressed(const struct job *job, const char *file)
 {
     char from[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 16], to[PATH_MAX];
     symcache_key_t key;
@@ -150,20 +150,21 @@ bool job_take_file(struct job *job, const char *file)
         (void)chmod(file, 0644);
     }
     job_discard_pdb(job);
-    if (note_file(job) != 0 || store_rename(file, job_pdb_path(job)) != 0) {
+    if (search_note_file(job) != 0 ||
+        store_rename(file, job_pdb_path(job)) != 0) {
         int errnum = errno;
 
         job_leave_sources(job);
         job_fail(job, errnum, "the original cannot be stored");
         return false;
     }
-    take_compressed(job, file);
+    search_take_compressed(job, file);
     return true;
 }
 
 /* No source has debug information that can be read: what has symbols at least
  * is converted. */
-static void use_kept(struct job *job)
+static void search_use_kept(struct job *job)
 {
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
     uint64_t bytes = job->original.bytes;
@@ -191,15 +192,15 @@ static bool uploads_have_changed(struct job *job)
 }
 
 /* What the job would end with now. */
-static enum job_outcome outcome_so_far(const struct job *job)
+static enum job_outcome search_outcome_so_far(const struct job *job)
 {
     return findings_outcome(job->findings | FINDING_EXHAUSTED, job->purpose);
 }
 
 /* Would clients be told 404? */
-static bool is_final(const struct job *job)
+static bool search_is_final(const struct job *job)
 {
-    enum job_outcome outcome = outcome_so_far(job);
+    enum job_outcome outcome = search_outcome_so_far(job);
 
     return outcome == JOB_NOTFOUND || outcome == JOB_WRONG_FORMAT ||
            outcome == JOB_MALFORMED;
@@ -207,17 +208,17 @@ static bool is_final(const struct job *job)
 
 /* Is the file absent but for servers of which some are not to be left out any
  * more? */
-static bool has_old_loop(const struct job *job)
+static bool search_has_old_loop(const struct job *job)
 {
     return job->loop_is_old && job->kept_work == NULL &&
-           outcome_so_far(job) == JOB_LOOP;
+           search_outcome_so_far(job) == JOB_LOOP;
 }
 
 static void sources_exhausted(struct job *job)
 {
     if ((job->findings & FINDING_FORGOTTEN) ||
-        (is_final(job) && uploads_have_changed(job)) ||
-        has_old_loop(job)) {
+        (search_is_final(job) && uploads_have_changed(job)) ||
+        search_has_old_loop(job)) {
         /* there may be something new, as an operator may have said: ask all
          * again */
         job_drop_kept(job);
@@ -232,7 +233,7 @@ static void sources_exhausted(struct job *job)
         return;
     }
     if (job->kept_work != NULL) {
-        use_kept(job);
+        search_use_kept(job);
         return;
     }
     if (same_module_job_goes_on(job)) {
@@ -253,7 +254,7 @@ static bool may_be_bettered(const struct job *job)
 
 /* Keeps the first of these, unless such a one or a better one is on disk, and
  * asks the next source. */
-static void keep_original(struct job *job, bool is_wanted)
+static void search_keep_original(struct job *job, bool is_wanted)
 {
     if (job->kept_work == NULL && is_wanted &&
         job->purpose != JOB_FOR_DEBUG_FILE) {
@@ -295,7 +296,7 @@ void job_take_target(struct job *job, const char *file)
  * on the disk, or else a symbolic link to it, if nginx's workers can follow
  * that.  Otherwise the same source is asked for a copy.
  */
-static void take_link(struct job *job, const char *file)
+static void search_take_link(struct job *job, const char *file)
 {
     char clone[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 16];
 
@@ -317,7 +318,7 @@ static void take_link(struct job *job, const char *file)
  * be another one than that which was looked at: of a format of which the target
  * is not made.  Returns false if the job has ended.
  */
-static bool is_usable(struct job *job, const char *file)
+static bool search_is_usable(struct job *job, const char *file)
 {
     bool is_read = job_format_of(job, file, &job->original.format);
     int errnum = is_read ? 0 : errno;
@@ -334,7 +335,7 @@ static bool is_usable(struct job *job, const char *file)
     return false;
 }
 
-static void on_found(struct job *job)
+static void search_on_found(struct job *job)
 {
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
     bool worse;
@@ -344,14 +345,14 @@ static void on_found(struct job *job)
         section_cut_file(job, file);
         return;
     }
-    if (!is_usable(job, file)) {
+    if (!search_is_usable(job, file)) {
         return;
     }
     job->original.slot =
         lookup_id_slot(&job->key, job->original.id_at, job->original.format);
-    worse = is_worse(job);
+    worse = search_is_worse(job);
     if (worse && job->purpose == JOB_FOR_REBUILD && may_be_bettered(job)) {
-        keep_original(job, !worse);
+        search_keep_original(job, !worse);
         return;
     }
     if (worse) {
@@ -362,7 +363,7 @@ static void on_found(struct job *job)
     }
 
     if (is_link(file) && job->target.transcoder == &order_original) {
-        take_link(job, file);
+        search_take_link(job, file);
         return;
     }
     if (is_link(file)) {
@@ -382,7 +383,7 @@ static void on_found(struct job *job)
     }
 
     if (may_be_bettered(job)) {
-        keep_original(job, true);
+        search_keep_original(job, true);
         return;
     }
     if (!job_take_file(job, file)) {
@@ -394,7 +395,7 @@ static void on_found(struct job *job)
 }
 
 /* Has the server had the time for a download and a conversion of its own? */
-static bool waited_enough(const struct job *job)
+static bool search_waited_enough(const struct job *job)
 {
     const struct limits_config *limits = &job->config->limits;
     uint64_t seconds =
@@ -403,7 +404,7 @@ static bool waited_enough(const struct job *job)
     return clock_since(job->pending) >= seconds * 1000;
 }
 
-static void on_again(evutil_socket_t fd, short events, void *arg)
+static void search_on_again(evutil_socket_t fd, short events, void *arg)
 {
     struct job *job = arg;
 
@@ -420,12 +421,12 @@ static void on_again(evutil_socket_t fd, short events, void *arg)
 }
 
 /* Returns false when out of memory. */
-static bool ask_again_in(struct job *job, long seconds)
+static bool search_ask_again_in(struct job *job, long seconds)
 {
     struct timeval delay = {.tv_sec = seconds};
 
     if (job->again == NULL) {
-        job->again = evtimer_new(job->scheduler->base, on_again, job);
+        job->again = evtimer_new(job->scheduler->base, search_on_again, job);
     }
     return job->again != NULL && evtimer_add(job->again, &delay) == 0;
 }
@@ -434,11 +435,11 @@ void job_tell_sources(struct job *job)
 {
     job->via_is_new = true;
     job->loop_is_old |= (job->findings & FINDING_LOOP) != 0;
-    (void)ask_again_in(job, 0);
+    (void)search_ask_again_in(job, 0);
 }
 
 /* Leaves the slot to others until it is time to ask the same source again. */
-static void wait_for_upstream(struct job *job)
+static void search_wait_for_upstream(struct job *job)
 {
     long seconds = job->again_after;
 
@@ -448,7 +449,7 @@ static void wait_for_upstream(struct job *job)
         seconds = AGAIN_MAX;
     }
     job_leave_sources(job);
-    if (!ask_again_in(job, job->via_is_new ? 0 : seconds)) {
+    if (!search_ask_again_in(job, job->via_is_new ? 0 : seconds)) {
         job_fail(job, ENOMEM, "the source cannot be asked again");
         return;
     }
@@ -456,14 +457,14 @@ static void wait_for_upstream(struct job *job)
 }
 
 /* Returns false if the source is asked again later, and the job waits. */
-static bool is_done(struct job *job, enum source_outcome outcome)
+static bool search_is_done(struct job *job, enum source_outcome outcome)
 {
     if (outcome == SOURCE_PENDING) {
         if (job->pending == 0) {
             job->pending = clock_ms();
         }
-        if (!waited_enough(job)) {
-            wait_for_upstream(job);
+        if (!search_waited_enough(job)) {
+            search_wait_for_upstream(job);
             return false;
         }
         metrics_add(METRIC_SYMCACHE_GAVE_UP, 1);
@@ -488,7 +489,7 @@ static bool is_done(struct job *job, enum source_outcome outcome)
     return true;
 }
 
-static void on_left_out(void *arg)
+static void search_on_left_out(void *arg)
 {
     struct job *job = arg;
 
@@ -503,8 +504,8 @@ static void on_source_done(void *arg, enum source_outcome outcome)
     if (outcome == SOURCE_FOUND) {
         job->pending = 0;
         job->original.from = job->source->name;
-        on_found(job);
-    } else if (is_done(job, outcome)) {
+        search_on_found(job);
+    } else if (search_is_done(job, outcome)) {
         job->pending = 0;
         if (!section_next(job)) {
             job->source = NULL;
@@ -530,13 +531,14 @@ void job_pass_over(struct job *job)
         .ms = clock_since(job->step),
     };
 
-    on_attempt(job, &attempt);
+    search_on_attempt(job, &attempt);
     lookup_cancel(job->lookup);
     on_source_done(job, SOURCE_FAILED);
 }
 
 static const struct lookup_callbacks source_callbacks = {
-    on_attempt, on_left_out, on_source_done, job_take_unverified};
+    search_on_attempt, search_on_left_out, on_source_done,
+    job_take_unverified};
 
 struct lookup_ids job_ask_ids(struct job *job,
                               const struct source_config *source)

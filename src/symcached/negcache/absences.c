@@ -33,8 +33,8 @@
  * seconds. */
 #define SETTLED_SECONDS 3
 
-struct absent_store {
-    LIST_ENTRY(absent_store) next;
+struct absence_store {
+    LIST_ENTRY(absence_store) next;
     struct absences *absences;
     struct journal journal;
     off_t bytes;     /* of the records that count */
@@ -45,7 +45,7 @@ struct absent_store {
 
 struct absence {
     TAILQ_ENTRY(absence) age;
-    struct absent_store *store;
+    struct absence_store *store;
     /* the key's folder when it was seen to have no file of its kind */
     struct timespec changed;
     dev_t dev;
@@ -59,7 +59,7 @@ struct absence {
 struct absences {
     struct table by_folder; /* a key has few entries */
     TAILQ_HEAD(, absence) by_age; /* oldest first */
-    LIST_HEAD(, absent_store) stores;
+    LIST_HEAD(, absence_store) stores;
     size_t bytes;
 };
 
@@ -74,7 +74,8 @@ struct absences *absences_new(void)
 }
 
 /* The hash of the folder that a path lies in, or of a folder with its "/". */
-static uint64_t hash_of(const struct absent_store *store, const char *path)
+static uint64_t absences_hash_of(const struct absence_store *store,
+                                 const char *path)
 {
     const char *end = strrchr(path, '/');
 
@@ -84,7 +85,8 @@ static uint64_t hash_of(const struct absent_store *store, const char *path)
 
 static void drop_absence(struct absences *absences, struct absence *absence)
 {
-    table_remove(&absences->by_folder, hash_of(absence->store, absence->path),
+    table_remove(&absences->by_folder,
+                 absences_hash_of(absence->store, absence->path),
                  (uintptr_t)absence);
     TAILQ_REMOVE(&absences->by_age, absence, age);
     absences->bytes -= absence->size;
@@ -95,7 +97,7 @@ static void drop_absence(struct absences *absences, struct absence *absence)
 
 void absences_free(struct absences *absences)
 {
-    struct absent_store *store;
+    struct absence_store *store;
     struct absence *absence;
 
     if (absences == NULL) {
@@ -112,10 +114,10 @@ void absences_free(struct absences *absences)
     free(absences);
 }
 
-static struct absence *find_absence(struct absent_store *store,
+static struct absence *find_absence(struct absence_store *store,
                                     const char *path)
 {
-    uint64_t hash = hash_of(store, path);
+    uint64_t hash = absences_hash_of(store, path);
     struct absence *absence;
     size_t at = 0;
 
@@ -127,7 +129,7 @@ static struct absence *find_absence(struct absent_store *store,
     return absence;
 }
 
-static void add_absence(struct absent_store *store, const char *record,
+static void add_absence(struct absence_store *store, const char *record,
                         size_t path_len)
 {
     struct absences *absences = store->absences;
@@ -145,7 +147,7 @@ static void add_absence(struct absent_store *store, const char *record,
     absence->rest = absence->path + path_len + 1;
     memcpy(absence->rest, record + path_len + 1,
            strlen(record + path_len + 1) + 1);
-    if (table_add(&absences->by_folder, hash_of(store, absence->path),
+    if (table_add(&absences->by_folder, absences_hash_of(store, absence->path),
                   (uintptr_t)absence) != 0) {
         free(absence);
         return;
@@ -159,9 +161,9 @@ static void add_absence(struct absent_store *store, const char *record,
 }
 
 /* A journal_fn. */
-static void take_record(void *arg, const char *record)
+static void absences_take_record(void *arg, const char *record)
 {
-    struct absent_store *store = arg;
+    struct absence_store *store = arg;
     char path[SYMCACHE_PATH_MAX + 1];
     struct absence *absence, *next;
     size_t len;
@@ -191,7 +193,8 @@ static void take_record(void *arg, const char *record)
     }
 }
 
-static void journal_path(char buf[PATH_MAX], const struct absent_store *store)
+static void absences_journal_path(char buf[PATH_MAX],
+                                  const struct absence_store *store)
 {
     snprintf(buf, PATH_MAX, "%.1024s/" SYMCACHE_ABSENT_FILE, store->root);
 }
@@ -201,7 +204,7 @@ static void journal_path(char buf[PATH_MAX], const struct absent_store *store)
  * touching the journal.  If one has run here since, what the journal says may
  * have been forgotten, so nothing of it is believed.
  */
-static void discard_if_outdated(const struct absent_store *store)
+static void absences_discard_if_outdated(const struct absence_store *store)
 {
     char path[PATH_MAX];
     struct stat journal, forgotten;
@@ -211,7 +214,7 @@ static void discard_if_outdated(const struct absent_store *store)
     if (stat(path, &forgotten) != 0) {
         return;
     }
-    journal_path(path, store);
+    absences_journal_path(path, store);
     if (stat(path, &journal) == 0 &&
         (forgotten.st_mtim.tv_sec > journal.st_mtim.tv_sec ||
          (forgotten.st_mtim.tv_sec == journal.st_mtim.tv_sec &&
@@ -220,26 +223,26 @@ static void discard_if_outdated(const struct absent_store *store)
     }
 }
 
-static int read_journal(struct absent_store *store)
+static int absences_read_journal(struct absence_store *store)
 {
     char path[PATH_MAX];
     int rc;
 
     if (!store->is_read) {
-        discard_if_outdated(store);
+        absences_discard_if_outdated(store);
         store->is_read = true;
     }
-    journal_path(path, store);
-    rc = journal_read(&store->journal, path, take_record, store);
+    absences_journal_path(path, store);
+    rc = journal_read(&store->journal, path, absences_take_record, store);
     store->is_damaged = rc != 0 && errno == EFBIG;
     return rc;
 }
 
 /* The store as its journal was when it was last read; NULL if it never was. */
-static struct absent_store *known_store(const struct absences *absences,
-                                        const char *root)
+static struct absence_store *known_store(const struct absences *absences,
+                                         const char *root)
 {
-    struct absent_store *store;
+    struct absence_store *store;
 
     LIST_FOREACH(store, &absences->stores, next)
     {
@@ -251,10 +254,10 @@ static struct absent_store *known_store(const struct absences *absences,
 }
 
 /* The store as its journal is now; NULL when out of memory. */
-static struct absent_store *store_of(struct absences *absences,
-                                     const char *root)
+static struct absence_store *absences_store_of(struct absences *absences,
+                                               const char *root)
 {
-    struct absent_store *store = known_store(absences, root);
+    struct absence_store *store = known_store(absences, root);
     size_t len = strlen(root) + 1;
 
     if (store == NULL) {
@@ -266,19 +269,20 @@ static struct absent_store *store_of(struct absences *absences,
         memcpy(store->root, root, len);
         LIST_INSERT_HEAD(&absences->stores, store, next);
     }
-    (void)read_journal(store);
+    (void)absences_read_journal(store);
     return store;
 }
 
 /* Writes the records that count, oldest first.  EAGAIN: another process has
- * written some meanwhile, which are read by the next read_journal(). */
-static int rewrite_journal(struct absent_store *store)
+ * written some meanwhile, which are read by the next absences_read_journal().
+ */
+static int absences_rewrite_journal(struct absence_store *store)
 {
     char path[PATH_MAX], record[JOURNAL_RECORD_MAX + 1];
     const struct absence *absence;
     FILE *f;
 
-    journal_path(path, store);
+    absences_journal_path(path, store);
     f = journal_rewrite_begin(path);
     if (f == NULL) {
         return -1;
@@ -294,42 +298,44 @@ static int rewrite_journal(struct absent_store *store)
     return journal_rewrite_end(store->is_damaged ? NULL : &store->journal, f,
                                path) != 0
                ? -1
-               : read_journal(store);
+               : absences_read_journal(store);
 }
 
 /* Appends a record and takes it in, as if somebody else had written it. */
-static int write_record(struct absent_store *store, const char *record)
+static int absences_write_record(struct absence_store *store,
+                                 const char *record)
 {
     char path[PATH_MAX];
     int rc;
 
     if ((store->is_damaged ||
          store->journal.size > 2 * store->bytes + WASTE_MAX) &&
-        rewrite_journal(store) != 0 && errno != EAGAIN) {
+        absences_rewrite_journal(store) != 0 && errno != EAGAIN) {
         return -1;
     }
-    journal_path(path, store);
-    rc = journal_append(&store->journal, path, record, take_record, store);
-    return rc == 0 ? read_journal(store) : rc > 0 ? 0 : -1;
+    absences_journal_path(path, store);
+    rc = journal_append(&store->journal, path, record, absences_take_record,
+                        store);
+    return rc == 0 ? absences_read_journal(store) : rc > 0 ? 0 : -1;
 }
 
 /* What is forgotten must not come back.  Where that cannot be written down,
  * nothing that the journal says is believed any more. */
-static void discard_journal(struct absent_store *store)
+static void absences_discard_journal(struct absence_store *store)
 {
     char path[PATH_MAX];
 
-    journal_path(path, store);
+    absences_journal_path(path, store);
     (void)unlink(path);
-    (void)read_journal(store);
+    (void)absences_read_journal(store);
 }
 
-static void take_back(struct absent_store *store, const char *path)
+static void absences_take_back(struct absence_store *store, const char *path)
 {
     struct absence *absence;
 
-    if (write_record(store, path) != 0) {
-        discard_journal(store);
+    if (absences_write_record(store, path) != 0) {
+        absences_discard_journal(store);
     }
     absence = find_absence(store, path);
     if (absence != NULL) {
@@ -339,7 +345,7 @@ static void take_back(struct absent_store *store, const char *path)
 
 /* Reads "<reason>\t<time>\t<fingerprint>[+<uploads changed>]\t<spellings>\t
  * <text>". */
-static bool parse_record(const char *rest, struct written *written)
+static bool absences_parse_record(const char *rest, struct written *written)
 {
     struct negcache_entry *entry = &written->entry;
     char *end;
@@ -378,9 +384,9 @@ static bool parse_record(const char *rest, struct written *written)
 }
 
 /* store may be NULL. */
-static struct absence *find_key(struct absent_store *store,
-                                const symcache_key_t *key,
-                                const symcache_version_t *version)
+static struct absence *absences_find_key(struct absence_store *store,
+                                         const symcache_key_t *key,
+                                         const symcache_version_t *version)
 {
     char path[SYMCACHE_PATH_MAX + 1];
 
@@ -393,9 +399,9 @@ bool absences_find(struct absences *absences, const char *root,
                    const symcache_version_t *version, struct written *written)
 {
     const struct absence *absence =
-        find_key(store_of(absences, root), key, version);
+        absences_find_key(absences_store_of(absences, root), key, version);
 
-    return absence != NULL && parse_record(absence->rest, written);
+    return absence != NULL && absences_parse_record(absence->rest, written);
 }
 
 int absences_add(struct absences *absences, const char *root,
@@ -403,7 +409,7 @@ int absences_add(struct absences *absences, const char *root,
                  const struct written *written)
 {
     const struct negcache_entry *entry = &written->entry;
-    struct absent_store *store = store_of(absences, root);
+    struct absence_store *store = absences_store_of(absences, root);
     char record[JOURNAL_RECORD_MAX + 1], changed[24] = "", *p;
     size_t n;
 
@@ -427,27 +433,28 @@ int absences_add(struct absences *absences, const char *root,
             *p = ' ';
         }
     }
-    return write_record(store, record);
+    return absences_write_record(store, record);
 }
 
 void absences_remove(struct absences *absences, const char *root,
                      const symcache_key_t *key,
                      const symcache_version_t *version)
 {
-    struct absence *absence = find_key(store_of(absences, root), key, version);
+    struct absence *absence =
+        absences_find_key(absences_store_of(absences, root), key, version);
     char path[SYMCACHE_PATH_MAX + 1];
 
     if (absence != NULL) {
         snprintf(path, sizeof(path), "%s", absence->path);
-        take_back(absence->store, path);
+        absences_take_back(absence->store, path);
     }
 }
 
 /* An entry below the folder of a key, which ends with "/", or NULL. */
-static struct absence *find_below(struct absent_store *store,
-                                  const char *folder)
+static struct absence *absences_find_below(struct absence_store *store,
+                                           const char *folder)
 {
-    uint64_t hash = hash_of(store, folder);
+    uint64_t hash = absences_hash_of(store, folder);
     size_t len = strlen(folder), at = 0;
     struct absence *absence;
 
@@ -459,7 +466,8 @@ static struct absence *find_below(struct absent_store *store,
     return absence;
 }
 
-static unsigned drop_below(struct absent_store *store, const char *folder)
+static unsigned absences_drop_below(struct absence_store *store,
+                                    const char *folder)
 {
     struct absence *absence, *next;
     size_t len = strlen(folder);
@@ -479,18 +487,19 @@ static unsigned drop_below(struct absent_store *store, const char *folder)
 
 /* The ids of a name may be all that there are, so they are looked for once,
  * and the journal is written anew once. */
-static unsigned forget_name(struct absent_store *store, const char *folder)
+static unsigned absences_forget_name(struct absence_store *store,
+                                     const char *folder)
 {
-    unsigned n = drop_below(store, folder), tries = 3;
-    int rc = n > 0 ? rewrite_journal(store) : 0;
+    unsigned n = absences_drop_below(store, folder), tries = 3;
+    int rc = n > 0 ? absences_rewrite_journal(store) : 0;
 
     while (rc != 0 && errno == EAGAIN && --tries > 0) {
-        (void)read_journal(store);
-        (void)drop_below(store, folder);
-        rc = rewrite_journal(store);
+        (void)absences_read_journal(store);
+        (void)absences_drop_below(store, folder);
+        rc = absences_rewrite_journal(store);
     }
     if (rc != 0) {
-        discard_journal(store);
+        absences_discard_journal(store);
     }
     return n;
 }
@@ -498,7 +507,7 @@ static unsigned forget_name(struct absent_store *store, const char *folder)
 unsigned absences_forget(struct absences *absences, const char *root,
                          const symcache_key_t *key, bool has_id)
 {
-    struct absent_store *store = store_of(absences, root);
+    struct absence_store *store = absences_store_of(absences, root);
     char folder[SYMCACHE_PATH_MAX + 2], path[SYMCACHE_PATH_MAX + 1];
     struct absence *absence;
     unsigned n = 0;
@@ -508,13 +517,13 @@ unsigned absences_forget(struct absences *absences, const char *root,
     }
     if (!has_id) {
         snprintf(folder, sizeof(folder), "%s/", key->name);
-        return forget_name(store, folder);
+        return absences_forget_name(store, folder);
     }
     symcache_path_dir(path, key);
     snprintf(folder, sizeof(folder), "%s/", path);
-    while ((absence = find_below(store, folder)) != NULL) {
+    while ((absence = absences_find_below(store, folder)) != NULL) {
         snprintf(path, sizeof(path), "%s", absence->path);
-        take_back(store, path);
+        absences_take_back(store, path);
         n++;
     }
     return n;
@@ -542,7 +551,7 @@ bool absences_is_alone(struct absences *absences, const char *root,
                        const symcache_version_t *version)
 {
     const struct absence *absence =
-        find_key(known_store(absences, root), key, version);
+        absences_find_key(known_store(absences, root), key, version);
     struct stat st;
 
     return absence != NULL &&
@@ -559,7 +568,7 @@ void absences_set_alone(struct absences *absences, const char *root,
                         const symcache_version_t *version)
 {
     struct absence *absence =
-        find_key(known_store(absences, root), key, version);
+        absences_find_key(known_store(absences, root), key, version);
     struct timespec now;
     struct stat st;
 

@@ -62,8 +62,8 @@ struct pyroscope_call {
 /* answers ----------------------------------------------------------------- */
 
 /* An error of the Connect protocol: its code, and the HTTP status for that. */
-static void answer_error(struct evhttp_request *req, int status,
-                         const char *code, const char *text)
+static void pyroscope_answer_error(struct evhttp_request *req, int status,
+                                   const char *code, const char *text)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -76,8 +76,8 @@ static void answer_error(struct evhttp_request *req, int status,
 }
 
 /* The core's status in Connect's words. */
-static void answer_refusal(struct evhttp_request *req, int status,
-                           const char *text)
+static void pyroscope_answer_refusal(struct evhttp_request *req, int status,
+                                     const char *text)
 {
     const char *code = status == 400                    ? "invalid_argument"
                        : status == 403                  ? "permission_denied"
@@ -87,12 +87,12 @@ static void answer_refusal(struct evhttp_request *req, int status,
                        : status == 413 || status == 507 ? "resource_exhausted"
                                                         : "internal";
 
-    answer_error(req, status, code, text);
+    pyroscope_answer_error(req, status, code, text);
 }
 
 /* ShouldInitiateUploadResponse: 1 = the boolean, 2 = the reason. */
-static void answer_wanted(const struct pyroscope_call *call, bool is_wanted,
-                          const char *reason)
+static void pyroscope_answer_wanted(const struct pyroscope_call *call,
+                                    bool is_wanted, const char *reason)
 {
     struct evbuffer *body;
     cJSON *object;
@@ -106,7 +106,7 @@ static void answer_wanted(const struct pyroscope_call *call, bool is_wanted,
     }
     body = evbuffer_new();
     if (body == NULL) {
-        answer_error(call->req, 503, "unavailable", "out of memory");
+        pyroscope_answer_error(call->req, 503, "unavailable", "out of memory");
         return;
     }
     if (is_wanted) {
@@ -119,7 +119,7 @@ static void answer_wanted(const struct pyroscope_call *call, bool is_wanted,
 }
 
 /* A message without fields. */
-static void answer_empty(const struct pyroscope_call *call)
+static void pyroscope_answer_empty(const struct pyroscope_call *call)
 {
     if (call->is_json) {
         reply_object(call->req, 200, cJSON_CreateObject());
@@ -131,8 +131,8 @@ static void answer_empty(const struct pyroscope_call *call)
 /* permissions ------------------------------------------------------------- */
 
 /* The token is that of "Bearer TOKEN", or the password of "Basic". */
-static bool check_token(const struct config *config,
-                        struct pyroscope_call *call)
+static bool pyroscope_check_token(const struct config *config,
+                                  struct pyroscope_call *call)
 {
     char pair[REQUEST_PAIR_MAX];
     const char *secret = request_pair(call->req, "Basic", pair);
@@ -145,9 +145,9 @@ static bool check_token(const struct config *config,
 
 /* uploads that are begun -------------------------------------------------- */
 
-static struct pyroscope_entry *find_upload(struct pyroscope *pyroscope,
-                                           const struct pyroscope_call *call,
-                                           const char *build_id)
+static struct pyroscope_entry *
+pyroscope_find_upload(struct pyroscope *pyroscope,
+                      const struct pyroscope_call *call, const char *build_id)
 {
     struct open_upload *open;
     struct pyroscope_entry *entry;
@@ -165,12 +165,13 @@ static struct pyroscope_entry *find_upload(struct pyroscope *pyroscope,
 }
 
 /* Returns NULL if the user is sending as many as may be. */
-static struct pyroscope_entry *begin_file(struct pyroscope *pyroscope,
-                                          const struct pyroscope_call *call,
-                                          const struct pyroscope_file *file)
+static struct pyroscope_entry *
+pyroscope_begin_file(struct pyroscope *pyroscope,
+                     const struct pyroscope_call *call,
+                     const struct pyroscope_file *file)
 {
     struct pyroscope_entry *entry =
-        find_upload(pyroscope, call, file->build_id);
+        pyroscope_find_upload(pyroscope, call, file->build_id);
 
     if (entry == NULL) {
         entry = open_uploads_add(&pyroscope->open, call->user, sizeof(*entry));
@@ -189,9 +190,9 @@ static struct pyroscope_entry *begin_file(struct pyroscope *pyroscope,
 /* Is a program or debug file with this build id among the uploads, and would
  * stay no longer if it was sent once more?  A file of another name is one more:
  * it may have what the first one has not. */
-static bool is_there(const struct config *config, bool only_try,
-                     const struct pyroscope_file *file,
-                     const struct build_labels *labels)
+static bool pyroscope_is_there(const struct config *config, bool only_try,
+                               const struct pyroscope_file *file,
+                               const struct build_labels *labels)
 {
     char root[2048], folder[SYMSTORE_ID_SIZE], path[4096];
     struct upload_index_names *names = calloc(1, sizeof(*names));
@@ -216,35 +217,37 @@ static bool is_there(const struct config *config, bool only_try,
     return found && upload_is_kept(path, labels);
 }
 
-static void should_initiate(struct pyroscope *pyroscope,
-                            const struct config *config,
-                            const struct pyroscope_call *call,
-                            const struct pyroscope_file *file)
+static void pyroscope_should_initiate(struct pyroscope *pyroscope,
+                                      const struct config *config,
+                                      const struct pyroscope_call *call,
+                                      const struct pyroscope_file *file)
 {
     const struct pyroscope_entry *entry =
-        find_upload(pyroscope, call, file->build_id);
+        pyroscope_find_upload(pyroscope, call, file->build_id);
     struct build_labels labels = {.build = ""};
     const char *wrong = upload_labels_read(call->req, &labels);
 
     if (wrong != NULL) {
-        answer_refusal(call->req, 400, wrong);
+        pyroscope_answer_refusal(call->req, 400, wrong);
     } else if (file->build_id[0] == '\0') {
-        answer_wanted(call, false, "a file without a GNU build id is not "
-                                   "found again");
+        pyroscope_answer_wanted(call, false,
+                                "a file without a GNU build id is not "
+                                "found again");
     } else if (entry != NULL && entry->state == ENTRY_RUNS) {
-        answer_wanted(call, false, "it is being uploaded");
-    } else if (is_there(config, call->only_try, file, &labels)) {
-        answer_wanted(call, false, "a file of this name with this build id "
-                                   "was uploaded already");
-    } else if (begin_file(pyroscope, call, file) == NULL) {
-        answer_error(call->req, 503, "unavailable",
-                     "too many uploads are begun");
+        pyroscope_answer_wanted(call, false, "it is being uploaded");
+    } else if (pyroscope_is_there(config, call->only_try, file, &labels)) {
+        pyroscope_answer_wanted(call, false,
+                                "a file of this name with this build id "
+                                "was uploaded already");
+    } else if (pyroscope_begin_file(pyroscope, call, file) == NULL) {
+        pyroscope_answer_error(call->req, 503, "unavailable",
+                               "too many uploads are begun");
     } else {
-        answer_wanted(call, true, "no such file was uploaded yet");
+        pyroscope_answer_wanted(call, true, "no such file was uploaded yet");
     }
 }
 
-static void on_done(void *arg, const struct upload_result *result)
+static void pyroscope_on_done(void *arg, const struct upload_result *result)
 {
     struct pyroscope_entry *entry = arg;
     struct evhttp_request *req = entry->open.req;
@@ -255,7 +258,7 @@ static void on_done(void *arg, const struct upload_result *result)
     if (result->status >= 300) {
         log_info(0, "upload user=%s status=%d file=%s %s", entry->open.user,
                  result->status, entry->file.build_id, result->text);
-        answer_refusal(req, result->status, result->text);
+        pyroscope_answer_refusal(req, result->status, result->text);
         return;
     }
     id = strrchr(result->files[0].place.id, '-');
@@ -263,16 +266,17 @@ static void on_done(void *arg, const struct upload_result *result)
         strncmp(id + 1, entry->file.build_id,
                 strlen(entry->file.build_id)) != 0) {
         /* it is stored as what it is */
-        answer_refusal(req, 400, "the file has another build id");
+        pyroscope_answer_refusal(req, 400, "the file has another build id");
         return;
     }
     entry->state = ENTRY_STORED;
     reply_empty(req, 200);
 }
 
-static void take_upload(struct pyroscope *pyroscope,
-                        const struct config *config,
-                        const struct pyroscope_call *call, const char *text)
+static void pyroscope_take_upload(struct pyroscope *pyroscope,
+                                  const struct config *config,
+                                  const struct pyroscope_call *call,
+                                  const char *text)
 {
     char build_id[PYROSCOPE_BUILD_ID_MAX + 1];
     struct pyroscope_entry *entry;
@@ -292,46 +296,47 @@ static void take_upload(struct pyroscope *pyroscope,
     } else if (request.body == NULL) {
         wrong = "the request has no body";
     }
-    entry = wrong == NULL ? find_upload(pyroscope, call, build_id) : NULL;
+    entry = wrong == NULL ? pyroscope_find_upload(pyroscope, call, build_id)
+                          : NULL;
     if (wrong != NULL) {
-        answer_refusal(call->req, 400, wrong);
+        pyroscope_answer_refusal(call->req, 400, wrong);
     } else if (entry == NULL || entry->state != ENTRY_BEGUN) {
-        answer_error(call->req, 412, "failed_precondition",
-                     "no upload of this build id is begun");
+        pyroscope_answer_error(call->req, 412, "failed_precondition",
+                               "no upload of this build id is begun");
     } else {
         request.name =
             entry->file.name[0] != '\0' ? entry->file.name : build_id;
         entry->state = ENTRY_RUNS;
         entry->open.req = call->req;
-        uploads_take(pyroscope->uploads, &request, on_done, entry);
+        uploads_take(pyroscope->uploads, &request, pyroscope_on_done, entry);
     }
 }
 
-static void finish_file(struct pyroscope *pyroscope,
-                        const struct pyroscope_call *call,
-                        const struct pyroscope_file *file)
+static void pyroscope_finish_file(struct pyroscope *pyroscope,
+                                  const struct pyroscope_call *call,
+                                  const struct pyroscope_file *file)
 {
     struct pyroscope_entry *entry =
-        find_upload(pyroscope, call, file->build_id);
+        pyroscope_find_upload(pyroscope, call, file->build_id);
 
     if (entry == NULL) {
-        answer_error(call->req, 404, "not_found",
-                     "no upload of this build id is begun");
+        pyroscope_answer_error(call->req, 404, "not_found",
+                               "no upload of this build id is begun");
     } else if (entry->state != ENTRY_STORED) {
-        answer_error(call->req, 400, "failed_precondition",
-                     "the file has not come");
+        pyroscope_answer_error(call->req, 400, "failed_precondition",
+                               "the file has not come");
     } else {
         open_upload_forget(&entry->open);
-        answer_empty(call);
+        pyroscope_answer_empty(call);
     }
 }
 
 /* -------------------------------------------------------------------------- */
 
 /* Reads the message of a call.  Returns false when it has been answered. */
-static bool read_message(const struct config *config,
-                         struct pyroscope_call *call, bool is_flat,
-                         struct pyroscope_file *file)
+static bool pyroscope_read_message(const struct config *config,
+                                   struct pyroscope_call *call, bool is_flat,
+                                   struct pyroscope_file *file)
 {
     const char *body = request_header(call->req, UPLOAD_HEADER_BODY);
     const char *type = request_header(call->req, "Content-Type");
@@ -345,21 +350,22 @@ static bool read_message(const struct config *config,
         type != NULL && strncasecmp(type, "application/json", 16) == 0;
     if (!call->is_json &&
         (type == NULL || strcasecmp(type, "application/proto") != 0)) {
-        answer_error(call->req, 415, "unknown",
-                     "only the Connect protocol with application/proto or "
-                     "application/json is spoken");
+        pyroscope_answer_error(
+            call->req, 415, "unknown",
+            "only the Connect protocol with application/proto or "
+            "application/json is spoken");
         return false;
     }
     if (encoding != NULL && strcasecmp(encoding, "identity") != 0) {
-        answer_error(call->req, 501, "unimplemented",
-                     "messages are not packed");
+        pyroscope_answer_error(call->req, 501, "unimplemented",
+                               "messages are not packed");
         return false;
     }
     if (body != NULL && body[0] != '\0') {
         fd = nginx_body_file_open(config->uploads.spool, body, &status, error,
                                   sizeof(error));
         if (fd < 0) {
-            answer_refusal(call->req, status, error);
+            pyroscope_answer_refusal(call->req, status, error);
             return false;
         }
         n = pread(fd, text, sizeof(text), 0);
@@ -374,7 +380,7 @@ static bool read_message(const struct config *config,
                                                      file);
     }
     if (wrong != NULL) {
-        answer_refusal(call->req, 400, wrong);
+        pyroscope_answer_refusal(call->req, 400, wrong);
     }
     return wrong == NULL;
 }
@@ -390,27 +396,30 @@ void pyroscope_page(struct pyroscope *pyroscope, const struct config *config,
 
     reply_header(req, "Connection", "close");
     if (config->uploads.root == NULL) {
-        answer_refusal(req, 404, "the configuration has no \"uploads\"");
-    } else if (!check_token(config, &call)) {
-        answer_error(req, 401, "unauthenticated", "the token is unknown");
+        pyroscope_answer_refusal(req, 404,
+                                 "the configuration has no \"uploads\"");
+    } else if (!pyroscope_check_token(config, &call)) {
+        pyroscope_answer_error(req, 401, "unauthenticated",
+                               "the token is unknown");
     } else if (is_upload) {
-        take_upload(pyroscope, config, &call, path->segments[3]);
+        pyroscope_take_upload(pyroscope, config, &call, path->segments[3]);
     } else if (path->n == 3 && strcmp(name, "DeleteDebuginfo") == 0) {
-        answer_refusal(req, 403, "uploads are removed by an operator: "
+        pyroscope_answer_refusal(req, 403,
+                                 "uploads are removed by an operator: "
                                  "symcachectl uploads rm");
     } else if (path->n == 3 &&
                (is_begin || strcmp(name, "UploadFinished") == 0)) {
-        if (!read_message(config, &call, !is_begin, &file)) {
+        if (!pyroscope_read_message(config, &call, !is_begin, &file)) {
             return;
         }
         if (is_begin) {
-            should_initiate(pyroscope, config, &call, &file);
+            pyroscope_should_initiate(pyroscope, config, &call, &file);
         } else {
-            finish_file(pyroscope, &call, &file);
+            pyroscope_finish_file(pyroscope, &call, &file);
         }
     } else {
-        answer_error(req, path->n == 3 ? 501 : 404, "unimplemented",
-                     "symcachectl uploads ls lists uploads");
+        pyroscope_answer_error(req, path->n == 3 ? 501 : 404, "unimplemented",
+                               "symcachectl uploads ls lists uploads");
     }
 }
 

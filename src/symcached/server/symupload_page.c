@@ -52,10 +52,12 @@ struct symuploads {
 
 /* answers ------------------------------------------------------------------ */
 
-static void answer_json(struct evhttp_request *req, const char *format, ...)
+static void symupload_answer_json(struct evhttp_request *req,
+                                  const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void answer_json(struct evhttp_request *req, const char *format, ...)
+static void symupload_answer_json(struct evhttp_request *req,
+                                  const char *format, ...)
 {
     struct evbuffer *body = evbuffer_new();
     va_list args;
@@ -71,8 +73,8 @@ static void answer_json(struct evhttp_request *req, const char *format, ...)
     evbuffer_free(body);
 }
 
-static void answer_error(struct evhttp_request *req, int status,
-                         const char *text)
+static void symupload_answer_error(struct evhttp_request *req, int status,
+                                   const char *text)
 {
     upload_add_retry(req, status);
     reply_error(req, status, "upload-failed", text);
@@ -82,10 +84,10 @@ static void answer_error(struct evhttp_request *req, int status,
  * ---------------------------------------------------------------------- */
 
 /* Returns 0, or the status of a refusal with *wrong. */
-static int check_token(const struct config *config,
-                       struct evhttp_request *req, const char *query,
-                       char user[UPLOAD_USER_SIZE], bool *only_try,
-                       const char **wrong)
+static int symupload_check_token(const struct config *config,
+                                 struct evhttp_request *req, const char *query,
+                                 char user[UPLOAD_USER_SIZE], bool *only_try,
+                                 const char **wrong)
 {
     struct evkeyvalq pairs;
     bool has_query =
@@ -111,24 +113,25 @@ static void create_symupload(struct symuploads *symuploads, const char *user,
 
     open_uploads_expire(&symuploads->open);
     if (url == NULL || strpbrk(url, "\"\\") != NULL) {
-        answer_error(
+        symupload_answer_error(
             req, 500,
             "nginx does not say where the server is, by " UPLOAD_HEADER_URL);
         return;
     }
     entry = open_uploads_add(&symuploads->open, user, sizeof(*entry));
     if (entry == NULL) {
-        answer_error(req, 503, "too many uploads are begun");
+        symupload_answer_error(req, 503, "too many uploads are begun");
         return;
     }
     entry->only_try = only_try;
-    answer_json(req,
-                "{ \"uploadUrl\": \"%s/symupload/v1/uploads/%s:send\", "
-                "\"uploadKey\": \"%s\" }\n",
-                url, entry->open.key, entry->open.key);
+    symupload_answer_json(
+        req,
+        "{ \"uploadUrl\": \"%s/symupload/v1/uploads/%s:send\", "
+        "\"uploadKey\": \"%s\" }\n",
+        url, entry->open.key, entry->open.key);
 }
 
-static void on_done(void *arg, const struct upload_result *result)
+static void symupload_on_done(void *arg, const struct upload_result *result)
 {
     struct symupload_entry *entry = arg;
     struct evhttp_request *req = entry->open.req;
@@ -138,7 +141,7 @@ static void on_done(void *arg, const struct upload_result *result)
         log_info(0, "upload user=%s status=%d %s", entry->open.user,
                  result->status, result->text);
         entry->state = ENTRY_BEGUN; /* it may be sent again */
-        answer_error(req, result->status, result->text);
+        symupload_answer_error(req, result->status, result->text);
         return;
     }
     entry->state = result->nfiles > 0 && result->files[0].fate == UPLOAD_SAME
@@ -164,17 +167,17 @@ static void take_symupload(struct symuploads *symuploads,
     const char *wrong = upload_labels_read(req, &request.labels);
 
     if (wrong != NULL) {
-        answer_error(req, 400, wrong);
+        symupload_answer_error(req, 400, wrong);
     } else if (request.body == NULL) {
-        answer_error(req, 400, "the request has no body");
+        symupload_answer_error(req, 400, "the request has no body");
     } else if (!upload_user_check(config, entry->open.user, entry->only_try)) {
-        answer_error(req, 403, "the key is not valid any more");
+        symupload_answer_error(req, 403, "the key is not valid any more");
     } else if (entry->state == ENTRY_RUNS) {
-        answer_error(req, 409, "it is being sent already");
+        symupload_answer_error(req, 409, "it is being sent already");
     } else {
         entry->state = ENTRY_RUNS;
         entry->open.req = req;
-        uploads_take(symuploads->uploads, &request, on_done, entry);
+        uploads_take(symuploads->uploads, &request, symupload_on_done, entry);
     }
 }
 
@@ -183,15 +186,16 @@ static void complete_symupload(struct symupload_entry *entry, const char *user,
                                struct evhttp_request *req)
 {
     if (strcmp(entry->open.user, user) != 0) {
-        answer_error(req, 404, "no such page");
+        symupload_answer_error(req, 404, "no such page");
         return;
     }
     if (entry->state != ENTRY_STORED && entry->state != ENTRY_SAME) {
-        answer_error(req, 409, "the file has not come");
+        symupload_answer_error(req, 409, "the file has not come");
         return;
     }
-    answer_json(req, "{ \"result\": \"%s\" }\n",
-                entry->state == ENTRY_SAME ? "DUPLICATE_DATA" : "OK");
+    symupload_answer_json(req, "{ \"result\": \"%s\" }\n",
+                          entry->state == ENTRY_SAME ? "DUPLICATE_DATA"
+                                                     : "OK");
     open_upload_forget(&entry->open);
 }
 
@@ -199,8 +203,8 @@ static void complete_symupload(struct symupload_entry *entry, const char *user,
 
 /* Is an entry of a folder a text, which would stay no longer if it was sent
  * once more? */
-static bool is_kept_text(const char *folder, const char *name,
-                         const struct build_labels *labels)
+static bool symupload_is_kept_text(const char *folder, const char *name,
+                                   const struct build_labels *labels)
 {
     size_t len = strlen(name);
     char path[PATH_MAX];
@@ -211,9 +215,9 @@ static bool is_kept_text(const char *folder, const char *name,
 }
 
 /* Is a text of this module there? */
-static void check_status(const struct config *config, bool only_try,
-                         const char *name, const char *id,
-                         struct evhttp_request *req)
+static void symupload_check_status(const struct config *config, bool only_try,
+                                   const char *name, const char *id,
+                                   struct evhttp_request *req)
 {
     char path[PATH_MAX], text[SYMCACHE_ID_TEXT_MAX + 1];
     struct build_labels labels = {.build = ""};
@@ -228,7 +232,7 @@ static void check_status(const struct config *config, bool only_try,
         wrong = "the path is .../symbols/<file>/<id>";
     }
     if (wrong != NULL) {
-        answer_error(req, 400, wrong);
+        symupload_answer_error(req, 400, wrong);
         return;
     }
     symcache_id_print(text, &key);
@@ -236,17 +240,17 @@ static void check_status(const struct config *config, bool only_try,
              only_try ? "/" UPLOADS_TRY : "", key.name, text);
     dir = opendir(path);
     while (dir != NULL && !is_there && (entry = readdir(dir)) != NULL) {
-        is_there = is_kept_text(path, entry->d_name, &labels);
+        is_there = symupload_is_kept_text(path, entry->d_name, &labels);
     }
     if (dir != NULL) {
         closedir(dir);
     }
-    answer_json(req, "{ \"status\": \"%s\" }\n",
-                is_there ? "FOUND" : "MISSING");
+    symupload_answer_json(req, "{ \"status\": \"%s\" }\n",
+                          is_there ? "FOUND" : "MISSING");
 }
 
 /* Cuts off a verb after a colon.  Returns it, or "". */
-static char *cut_verb(char *segment)
+static char *symupload_cut_verb(char *segment)
 {
     char *colon = strrchr(segment, ':');
 
@@ -269,7 +273,7 @@ void symupload_page(struct symuploads *symuploads, const struct config *config,
     int status = 404;
 
     reply_header(req, "Connection", "close");
-    verb = path->n > 2 ? cut_verb(path->segments[path->n - 1]) : "";
+    verb = path->n > 2 ? symupload_cut_verb(path->segments[path->n - 1]) : "";
     is_uploads = path->n > 2 && strcmp(path->segments[2], "uploads") == 0;
     is_check = path->n == 5 && method == EVHTTP_REQ_GET &&
                strcmp(path->segments[2], "symbols") == 0 &&
@@ -283,17 +287,18 @@ void symupload_page(struct symuploads *symuploads, const struct config *config,
         (is_check || is_create ||
          (entry != NULL && method == EVHTTP_REQ_POST &&
           strcmp(verb, "complete") == 0))) {
-        status = check_token(config, req, query, user, &only_try, &wrong);
+        status =
+            symupload_check_token(config, req, query, user, &only_try, &wrong);
     } else if (entry != NULL && method == EVHTTP_REQ_PUT &&
                strcmp(verb, "send") == 0) {
         take_symupload(symuploads, config, entry, req);
         return;
     }
     if (status != 0) {
-        answer_error(req, status, wrong);
+        symupload_answer_error(req, status, wrong);
     } else if (is_check) {
-        check_status(config, only_try, path->segments[3], path->segments[4],
-                     req);
+        symupload_check_status(config, only_try, path->segments[3],
+                               path->segments[4], req);
     } else if (is_create) {
         create_symupload(symuploads, user, only_try, req);
     } else {

@@ -106,14 +106,14 @@ static void ignore_name(void *to, const char *name)
 {
 }
 
-static void add_line(void *to, const char *name)
+static void bundle_add_line(void *to, const char *name)
 {
     char **end = to;
 
     *end = stpcpy(stpcpy(*end, name), "\n");
 }
 
-static void add_entry(void *to, const char *name)
+static void bundle_add_entry(void *to, const char *name)
 {
     struct bundle_listing *listing = to;
     struct symstore_path *place = &listing->entries[listing->n++].place;
@@ -122,8 +122,8 @@ static void add_entry(void *to, const char *name)
 }
 
 /* Returns false when out of memory. */
-static bool take_lists(struct bundle_listing *listing,
-                       const struct bundle_to_list *note)
+static bool bundle_take_lists(struct bundle_listing *listing,
+                              const struct bundle_to_list *note)
 {
     size_t i, n = each_list(note, ignore_name, NULL);
     char *text = malloc(n * ARTIFACT_LIST_SIZE + 1);
@@ -135,8 +135,8 @@ static bool take_lists(struct bundle_listing *listing,
         return false;
     }
     *text = '\0';
-    (void)each_list(note, add_line, &text);
-    (void)each_list(note, add_entry, listing);
+    (void)each_list(note, bundle_add_line, &text);
+    (void)each_list(note, bundle_add_entry, listing);
     clock_gettime(CLOCK_REALTIME, &now);
     for (i = 0; i < n; i++) {
         struct symstore_path *place = &listing->entries[i].place;
@@ -150,7 +150,7 @@ static bool take_lists(struct bundle_listing *listing,
 
 /* the other machines ------------------------------------------------------ */
 
-static void on_told(void *arg, const char *untold)
+static void bundle_on_told(void *arg, const char *untold)
 {
     struct bundle_listing *listing = arg;
 
@@ -158,7 +158,7 @@ static void on_told(void *arg, const char *untold)
     end_listing(listing, NULL);
 }
 
-static void tell_peers(struct bundle_listing *listing)
+static void bundle_tell_peers(struct bundle_listing *listing)
 {
     if (!listing->is_here) {
         end_listing(listing, NULL);
@@ -166,7 +166,7 @@ static void tell_peers(struct bundle_listing *listing)
     }
     listing->notification =
         peers_tell(listing->uploads->peers, listing->entries, listing->n,
-                   listing->is_try, on_told, listing);
+                   listing->is_try, bundle_on_told, listing);
     if (listing->notification == NULL) {
         end_listing(listing, "out of memory");
     }
@@ -175,7 +175,8 @@ static void tell_peers(struct bundle_listing *listing)
 /* the stores -------------------------------------------------------------- */
 
 /* Drops what stores know of a list.  Returns false if that must wait. */
-static bool drop_list(const struct bundle_listing *listing, const char *name)
+static bool bundle_drop_list(const struct bundle_listing *listing,
+                             const char *name)
 {
     struct scheduler *scheduler = listing->uploads->scheduler;
     const struct config *config = scheduler_config(scheduler);
@@ -206,14 +207,15 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
         end_listing(listing, listing->failure);
         return;
     }
-    while (listing->next < listing->n && turn++ < TURN &&
-           drop_list(listing, listing->entries[listing->next].place.id)) {
+    while (
+        listing->next < listing->n && turn++ < TURN &&
+        bundle_drop_list(listing, listing->entries[listing->next].place.id)) {
         listing->next++;
     }
     if (listing->next < listing->n) {
         event_add(listing->timer, &pause);
     } else {
-        tell_peers(listing);
+        bundle_tell_peers(listing);
     }
 }
 
@@ -228,8 +230,8 @@ static void drop_lists(struct bundle_listing *listing)
 /* the tier ---------------------------------------------------------------- */
 
 /* May be called from inside of tier_copy_start(). */
-static void on_shared(void *arg, const struct upload_file *other, int status,
-                      const char *failure)
+static void bundle_on_shared(void *arg, const struct upload_file *other,
+                             int status, const char *failure)
 {
     struct bundle_listing *listing = arg;
 
@@ -239,7 +241,7 @@ static void on_shared(void *arg, const struct upload_file *other, int status,
     drop_lists(listing);
 }
 
-static void share_list(struct bundle_listing *listing)
+static void bundle_share_list(struct bundle_listing *listing)
 {
     struct tier_copy *tier_copy;
 
@@ -250,7 +252,7 @@ static void share_list(struct bundle_listing *listing)
     tier_copy =
         tier_copy_start(scheduler_get_tiers(listing->uploads->scheduler),
                         listing->config, listing->entries, listing->n,
-                        listing->is_try, true, on_shared, listing);
+                        listing->is_try, true, bundle_on_shared, listing);
     if (tier_copy != NULL) {
         listing->tier_copy = tier_copy;
     }
@@ -290,7 +292,7 @@ static void on_noted(void *arg, bool late)
         end_listing(listing, late ? "the disk does not answer"
                                   : strerror(work->errnum));
     } else {
-        share_list(listing);
+        bundle_share_list(listing);
     }
 }
 
@@ -335,7 +337,7 @@ struct bundle_listing *bundle_listing_start(struct uploads *uploads,
     if (!listing->is_here) {
         LIST_INSERT_HEAD(&uploads->told, listing, entry);
     }
-    is_good = listing->timer != NULL && take_lists(listing, note);
+    is_good = listing->timer != NULL && bundle_take_lists(listing, note);
     if (is_good && listing->is_here) {
         listing->task = start_listing(listing, note);
         is_good = listing->task != NULL;

@@ -91,7 +91,7 @@ struct cleaner_removing {
 };
 
 /* No rule says how long builds are kept: they are only counted. */
-static void count_builds(struct cleaner_pass *pass, const char *root)
+static void cleaner_count_builds(struct cleaner_pass *pass, const char *root)
 {
     struct build_lists lists;
 
@@ -104,12 +104,13 @@ static void count_builds(struct cleaner_pass *pass, const char *root)
 }
 
 /* Lists are read only if a rule says how long builds are kept. */
-static struct builds *read_builds(struct cleaner_pass *pass, const char *root)
+static struct builds *cleaner_read_builds(struct cleaner_pass *pass,
+                                          const char *root)
 {
     struct builds *builds;
 
     if (pass->config->uploads.nkeep == 0) {
-        count_builds(pass, root);
+        cleaner_count_builds(pass, root);
         return NULL;
     }
     builds = builds_read(root, &pass->config->uploads, pass->begun);
@@ -126,7 +127,8 @@ static struct builds *read_builds(struct cleaner_pass *pass, const char *root)
 
 /* All files of the dropped builds are gone, unless some are left.  Returns how
  * many builds have gone. */
-static size_t remove_builds(struct builds *const builds[2], size_t left)
+static size_t cleaner_remove_builds(struct builds *const builds[2],
+                                    size_t left)
 {
     size_t i, n = 0;
 
@@ -136,7 +138,7 @@ static size_t remove_builds(struct builds *const builds[2], size_t left)
     return n;
 }
 
-static void clean_spool(const struct cleaner_pass *pass)
+static void cleaner_clean_spool(const struct cleaner_pass *pass)
 {
     uint64_t files, bytes;
 
@@ -184,7 +186,7 @@ static void run_cleaner(void *arg)
     if (rules.indexes) {
         upload_index_begin(uploads->root);
     }
-    rules.builds = pass->builds[0] = read_builds(pass, uploads->root);
+    rules.builds = pass->builds[0] = cleaner_read_builds(pass, uploads->root);
     if (rules.builds == NULL && uploads->nkeep > 0) {
         rules.now = 0; /* any file may be of a build that is kept */
     }
@@ -194,7 +196,7 @@ static void run_cleaner(void *arg)
     rules.max_age = uploads->try_max_age;
     rules.is_try = true;
     snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY, uploads->root);
-    rules.builds = pass->builds[1] = read_builds(pass, path);
+    rules.builds = pass->builds[1] = cleaner_read_builds(pass, path);
     retention_pass(path, &rules, &pass->sum);
     if (pass->sum.errnum != 0) {
         log_error(pass->sum.errnum,
@@ -205,7 +207,7 @@ static void run_cleaner(void *arg)
     }
     if (!pass->is_doubted &&
         (pass->sum.found == NULL || pass->sum.nfound == 0)) {
-        pass->nbuilds = remove_builds(pass->builds, pass->sum.left);
+        pass->nbuilds = cleaner_remove_builds(pass->builds, pass->sum.left);
     }
     if (rules.indexes && pass->sum.errnum == 0) {
         upload_index_set_whole(uploads->root);
@@ -215,32 +217,34 @@ static void run_cleaner(void *arg)
     artifacts_clean(uploads->root);
     artifacts_clean(path);
     if (!pass->is_doubted) {
-        clean_spool(pass);
+        cleaner_clean_spool(pass);
     }
 }
 
-static void start_timer(struct cleaner *cleaner, unsigned seconds)
+static void cleaner_start_timer(struct cleaner *cleaner, unsigned seconds)
 {
     struct timeval pause = {.tv_sec = (time_t)seconds};
 
     event_add(cleaner->timer, &pause);
 }
 
-static void look_later(struct cleaner *cleaner)
+static void cleaner_look_later(struct cleaner *cleaner)
 {
     unsigned every = scheduler_config(cleaner->scheduler)->cache.clean_every;
 
-    start_timer(cleaner, every < LOOK_SECONDS ? every : LOOK_SECONDS);
+    cleaner_start_timer(cleaner, every < LOOK_SECONDS ? every : LOOK_SECONDS);
 }
 
-static bool is_due(const struct cleaner *cleaner, const struct config *config)
+static bool cleaner_is_due(const struct cleaner *cleaner,
+                           const struct config *config)
 {
     return config->uploads.root != NULL &&
            (cleaner->passed == 0 ||
             clock_since(cleaner->passed) / 1000 >= config->cache.clean_every);
 }
 
-static void end_pass(struct cleaner *cleaner, uint64_t files, uint64_t bytes)
+static void cleaner_end_pass(struct cleaner *cleaner, uint64_t files,
+                             uint64_t bytes)
 {
     if (files > 0) {
         log_info(0, "clean uploads files=%" PRIu64 " bytes=%" PRIu64, files,
@@ -248,10 +252,10 @@ static void end_pass(struct cleaner *cleaner, uint64_t files, uint64_t bytes)
         metrics_add(METRIC_UPLOADS_REMOVED, files);
     }
     cleaner->passed = clock_ms();
-    look_later(cleaner);
+    cleaner_look_later(cleaner);
 }
 
-static void free_found(struct retention_sum *sum)
+static void cleaner_free_found(struct retention_sum *sum)
 {
     while (sum->nfound > 0) {
         free(sum->found[--sum->nfound].path);
@@ -260,9 +264,9 @@ static void free_found(struct retention_sum *sum)
     sum->found = NULL;
 }
 
-static void remove_next(struct cleaner_removing *removing);
+static void cleaner_remove_next(struct cleaner_removing *removing);
 
-static void on_removed(void *arg, int status, const char *text)
+static void cleaner_on_removed(void *arg, int status, const char *text)
 {
     struct cleaner_removing *removing = arg;
 
@@ -277,30 +281,31 @@ static void on_removed(void *arg, int status, const char *text)
         removing->next = removing->sum.nfound; /* the next pass tries again */
         removing->sum.left++;
     }
-    remove_next(removing);
+    cleaner_remove_next(removing);
 }
 
-static void end_removing(struct cleaner_removing *removing)
+static void cleaner_end_removing(struct cleaner_removing *removing)
 {
     struct cleaner *cleaner = removing->cleaner;
 
     if (cleaner != NULL) {
-        metrics_add(METRIC_UPLOADS_BUILDS_REMOVED,
-                    remove_builds(removing->builds, removing->sum.left));
+        metrics_add(
+            METRIC_UPLOADS_BUILDS_REMOVED,
+            cleaner_remove_builds(removing->builds, removing->sum.left));
         cleaner->removing = NULL;
-        end_pass(cleaner, removing->files, removing->bytes);
+        cleaner_end_pass(cleaner, removing->files, removing->bytes);
     }
     builds_free(removing->builds[0]);
     builds_free(removing->builds[1]);
     config_unref(removing->config);
-    free_found(&removing->sum);
+    cleaner_free_found(&removing->sum);
     free(removing);
 }
 
 /* Was a file sent again since the pass began, or is it just being sent?  It may
  * be kept for longer then, or for a build that the pass does not know. */
-static bool is_young(const struct cleaner_removing *removing,
-                     const struct retention_found *found)
+static bool cleaner_is_young(const struct cleaner_removing *removing,
+                             const struct retention_found *found)
 {
     bool is_try = removing->next >= removing->ntry;
     char path[PATH_MAX];
@@ -313,7 +318,7 @@ static bool is_young(const struct cleaner_removing *removing,
            uploads_store(removing->cleaner->uploads, found->path, is_try);
 }
 
-static void remove_next(struct cleaner_removing *removing)
+static void cleaner_remove_next(struct cleaner_removing *removing)
 {
     struct cleaner *cleaner = removing->cleaner;
     const struct retention_found *found = removing->sum.found;
@@ -327,12 +332,12 @@ static void remove_next(struct cleaner_removing *removing)
         removing->next = removing->sum.nfound;
     }
     while (removing->next < removing->sum.nfound &&
-           is_young(removing, found + removing->next)) {
+           cleaner_is_young(removing, found + removing->next)) {
         removing->sum.left += found[removing->next].is_of_builds;
         removing->next++;
     }
     if (cleaner == NULL || removing->next == removing->sum.nfound) {
-        end_removing(removing);
+        cleaner_end_removing(removing);
         return;
     }
     found += removing->next;
@@ -342,12 +347,12 @@ static void remove_next(struct cleaner_removing *removing)
     request.file = path;
     request.is_try = removing->next >= removing->ntry;
     request.unused_for = found->is_unused ? removing->max_unused_for : 0;
-    removals_start(uploads_removals(cleaner->uploads), &request, on_removed,
-                   removing);
+    removals_start(uploads_removals(cleaner->uploads), &request,
+                   cleaner_on_removed, removing);
 }
 
 /* Returns false if there is nothing, or no memory. */
-static bool remove_found(struct cleaner_pass *pass)
+static bool cleaner_remove_found(struct cleaner_pass *pass)
 {
     struct cleaner_removing *removing =
         pass->sum.nfound > 0 ? calloc(1, sizeof(*removing)) : NULL;
@@ -365,11 +370,11 @@ static bool remove_found(struct cleaner_pass *pass)
     memset(pass->builds, 0, sizeof(pass->builds));
     memset(&pass->sum, 0, sizeof(pass->sum));
     pass->cleaner->removing = removing;
-    remove_next(removing);
+    cleaner_remove_next(removing);
     return true;
 }
 
-static void show_builds(const struct cleaner_pass *pass)
+static void cleaner_show_builds(const struct cleaner_pass *pass)
 {
     const char *help = "Builds of uploads, by whether a rule of uploads.keep "
                        "names them.";
@@ -383,7 +388,7 @@ static void show_builds(const struct cleaner_pass *pass)
                  pass->unread);
 }
 
-static void on_done(void *arg, bool late)
+static void cleaner_on_done(void *arg, bool late)
 {
     struct cleaner_pass *pass = arg;
 
@@ -396,18 +401,18 @@ static void on_done(void *arg, bool late)
                  "%d s",
                  pass->ahead, DOUBT_SECONDS);
     }
-    show_builds(pass);
+    cleaner_show_builds(pass);
     metrics_add(METRIC_UPLOADS_BUILDS_REMOVED, pass->nbuilds);
-    if (!remove_found(pass)) {
-        end_pass(pass->cleaner, pass->sum.files, pass->sum.bytes);
+    if (!cleaner_remove_found(pass)) {
+        cleaner_end_pass(pass->cleaner, pass->sum.files, pass->sum.bytes);
     }
 }
 
-static void on_drop(void *arg)
+static void cleaner_on_drop(void *arg)
 {
     struct cleaner_pass *pass = arg;
 
-    free_found(&pass->sum);
+    cleaner_free_found(&pass->sum);
     builds_free(pass->builds[0]);
     builds_free(pass->builds[1]);
     config_unref(pass->config);
@@ -442,12 +447,13 @@ static struct cleaner_pass *pass_new(struct cleaner *cleaner,
 
 static void on_timer(evutil_socket_t fd, short events, void *arg)
 {
-    static const struct task_calls calls = {run_cleaner, on_done, on_drop};
+    static const struct task_calls calls = {run_cleaner, cleaner_on_done,
+                                            cleaner_on_drop};
     struct cleaner *cleaner = arg;
     const struct config *config = scheduler_config(cleaner->scheduler);
     struct cleaner_pass *pass = NULL;
 
-    if (is_due(cleaner, config)) {
+    if (cleaner_is_due(cleaner, config)) {
         pass = pass_new(cleaner, config);
     }
     if (pass != NULL) {
@@ -460,7 +466,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
         cleaner->task = task_start(cleaner->base, 0, &calls, pass);
     }
     if (cleaner->task == NULL) {
-        look_later(cleaner);
+        cleaner_look_later(cleaner);
     }
 }
 
@@ -484,7 +490,7 @@ struct cleaner *cleaner_new(struct event_base *base,
         free(cleaner);
         return NULL;
     }
-    start_timer(cleaner, FIRST_SECONDS);
+    cleaner_start_timer(cleaner, FIRST_SECONDS);
     return cleaner;
 }
 

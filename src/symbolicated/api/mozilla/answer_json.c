@@ -75,8 +75,8 @@ static const struct chain *chain_of(const struct mozilla_call *call,
     return chain;
 }
 
-static void write_offset(struct json_writer *w,
-                         const struct mozilla_frame *frame)
+static void answer_offset(struct json_writer *w,
+                          const struct mozilla_frame *frame)
 {
     if (frame->minus_one) {
         json_write_text(w, "-0x1");
@@ -86,8 +86,8 @@ static void write_offset(struct json_writer *w,
 }
 
 /* Returns false if there is no path to write. */
-static bool write_file(struct mozilla_call *call, struct json_writer *w,
-                       const struct symc_reader *reader, uint32_t file)
+static bool answer_file(struct mozilla_call *call, struct json_writer *w,
+                        const struct symc_reader *reader, uint32_t file)
 {
     struct written_string *fragment;
     const struct symc_string *path;
@@ -109,11 +109,11 @@ static bool write_file(struct mozilla_call *call, struct json_writer *w,
 }
 
 /* file and line of one level of a chain */
-static void write_place(struct mozilla_call *call, struct json_writer *w,
-                        const struct chain *chain,
-                        const struct symc_frame *level)
+static void answer_place(struct mozilla_call *call, struct json_writer *w,
+                         const struct chain *chain,
+                         const struct symc_frame *level)
 {
-    if (write_file(call, w, chain->reader, level->location.file) &&
+    if (answer_file(call, w, chain->reader, level->location.file) &&
         level->location.line != 0) {
         json_put_number(w, "line", level->location.line);
     }
@@ -135,37 +135,37 @@ static struct symc_string name_function(const struct symc_frame *level)
                : *name;
 }
 
-static void write_function(struct json_writer *w,
-                           const struct symc_frame *level)
+static void answer_function(struct json_writer *w,
+                            const struct symc_frame *level)
 {
     struct symc_string name = name_function(level);
 
     json_put_string(w, "function", name.data, name.size);
 }
 
-static void write_inlines(struct mozilla_call *call, struct json_writer *w,
-                          const struct chain *chain)
+static void answer_inlines(struct mozilla_call *call, struct json_writer *w,
+                           const struct chain *chain)
 {
     size_t i;
 
     json_put_open(w, "inlines", '[');
     for (i = 0; i + 1 < chain->count; i++) {
         json_write_open(w, '{');
-        write_function(w, &chain->frames[i]);
-        write_place(call, w, chain, &chain->frames[i]);
+        answer_function(w, &chain->frames[i]);
+        answer_place(call, w, chain, &chain->frames[i]);
         json_write_close(w, '}');
     }
     json_write_close(w, ']');
 }
 
-static void write_chain(struct mozilla_call *call, struct json_writer *w,
-                        const struct mozilla_frame *frame,
-                        const struct chain *chain)
+static void answer_chain(struct mozilla_call *call, struct json_writer *w,
+                         const struct mozilla_frame *frame,
+                         const struct chain *chain)
 {
     const struct symc_frame *outer = &chain->frames[chain->count - 1];
     uint32_t entry = chain_entry(chain), size;
 
-    write_function(w, outer);
+    answer_function(w, outer);
     json_put_hex(w, "function_offset",
                  entry <= frame->offset ? frame->offset - entry : 0);
     if (call->sizes) {
@@ -174,9 +174,9 @@ static void write_chain(struct mozilla_call *call, struct json_writer *w,
             json_put_hex(w, "function_size", size);
         }
     }
-    write_place(call, w, chain, outer);
+    answer_place(call, w, chain, outer);
     if (chain->count > 1) {
-        write_inlines(call, w, chain);
+        answer_inlines(call, w, chain);
     }
 }
 
@@ -197,8 +197,8 @@ static struct symc_string name_of(const struct mozilla_call *call,
 
 /* The name of the module of a frame, and the member after it up to its colon:
  * all frames of an entry have the same. */
-static void write_module(struct mozilla_call *call, struct json_writer *w,
-                         const struct mozilla_frame *frame)
+static void answer_module(struct mozilla_call *call, struct json_writer *w,
+                          const struct mozilla_frame *frame)
 {
     struct mozilla_entry *e =
         frame->entry != MOZILLA_NONE ? &call->entries[frame->entry] : NULL;
@@ -219,19 +219,19 @@ static void write_module(struct mozilla_call *call, struct json_writer *w,
     }
 }
 
-static void write_frame(struct mozilla_call *call, struct json_writer *w,
-                        const struct mozilla_frame *frame, uint32_t location,
-                        uint32_t index)
+static void answer_frame(struct mozilla_call *call, struct json_writer *w,
+                         const struct mozilla_frame *frame, uint32_t location,
+                         uint32_t index)
 {
     static const char begin[] = "{\"frame\": ";
     const struct chain *chain = chain_of(call, frame, location);
 
     json_write_begun(w, begin, sizeof(begin) - 1);
     json_write_number(w, index);
-    write_module(call, w, frame);
-    write_offset(w, frame);
+    answer_module(call, w, frame);
+    answer_offset(w, frame);
     if (chain->count > 0) {
-        write_chain(call, w, frame, chain);
+        answer_chain(call, w, frame, chain);
     }
     json_write_close(w, '}');
 }
@@ -281,8 +281,8 @@ void mozilla_write_name(struct mozilla_call *call, struct json_writer *w,
 }
 
 /* "FUNCTION (in MODULE)", the form of v4. */
-static void write_text(struct mozilla_call *call, struct json_writer *w,
-                       const struct mozilla_frame *frame, uint32_t location)
+static void answer_text(struct mozilla_call *call, struct json_writer *w,
+                        const struct mozilla_frame *frame, uint32_t location)
 {
     const struct chain *chain = chain_of(call, frame, location);
     struct symc_string name = name_of(call, frame);
@@ -308,8 +308,8 @@ static void write_text(struct mozilla_call *call, struct json_writer *w,
 }
 
 /* Returns false if the answer becomes too long. */
-static bool write_stack(struct mozilla_call *call, struct json_writer *w,
-                        const struct mozilla_stack *stack)
+static bool answer_stack(struct mozilla_call *call, struct json_writer *w,
+                         const struct mozilla_stack *stack)
 {
     const struct mozilla_frame *frames = &call->frames[stack->frame];
     uint32_t i, locations[BLOCK];
@@ -322,9 +322,9 @@ static bool write_stack(struct mozilla_call *call, struct json_writer *w,
                            locations);
         }
         if (call->protocol == API_MOZILLA_V4) {
-            write_text(call, w, &frames[i], locations[i % BLOCK]);
+            answer_text(call, w, &frames[i], locations[i % BLOCK]);
         } else {
-            write_frame(call, w, &frames[i], locations[i % BLOCK], i);
+            answer_frame(call, w, &frames[i], locations[i % BLOCK], i);
         }
         if (w->size > call->config->limits.answer_size) {
             return false;
@@ -334,14 +334,14 @@ static bool write_stack(struct mozilla_call *call, struct json_writer *w,
     return true;
 }
 
-static bool write_stacks(struct mozilla_call *call, struct json_writer *w,
-                         const struct mozilla_job *job)
+static bool answer_stacks(struct mozilla_call *call, struct json_writer *w,
+                          const struct mozilla_job *job)
 {
     uint32_t s;
 
     json_write_open(w, '[');
     for (s = 0; s < job->stacks; s++) {
-        if (!write_stack(call, w, &call->stacks[job->stack + s])) {
+        if (!answer_stack(call, w, &call->stacks[job->stack + s])) {
             return false;
         }
     }
@@ -350,8 +350,8 @@ static bool write_stacks(struct mozilla_call *call, struct json_writer *w,
 }
 
 /* true, false or null: found, not found, not looked for. */
-static void write_found(const struct mozilla_call *call, struct json_writer *w,
-                        const struct mozilla_entry *e)
+static void answer_found(const struct mozilla_call *call,
+                         struct json_writer *w, const struct mozilla_entry *e)
 {
     uint32_t module = call->groups[e->group].module;
 
@@ -363,9 +363,9 @@ static void write_found(const struct mozilla_call *call, struct json_writer *w,
     }
 }
 
-static void write_found_modules(struct mozilla_call *call,
-                                struct json_writer *w,
-                                const struct mozilla_job *job)
+static void answer_found_modules(struct mozilla_call *call,
+                                 struct json_writer *w,
+                                 const struct mozilla_job *job)
 {
     uint32_t i, number = (uint32_t)(job - call->jobs) + 1;
     const struct mozilla_entry *e;
@@ -379,13 +379,13 @@ static void write_found_modules(struct mozilla_call *call,
             group->told = number;
             group->jobs++;
             mozilla_write_name(call, w, e);
-            write_found(call, w, e);
+            answer_found(call, w, e);
         }
     }
     json_write_close(w, '}');
 }
 
-static bool write_v5(struct mozilla_call *call, struct json_writer *w)
+static bool answer_v5(struct mozilla_call *call, struct json_writer *w)
 {
     uint32_t j;
 
@@ -395,11 +395,11 @@ static bool write_v5(struct mozilla_call *call, struct json_writer *w)
     for (j = 0; j < call->njobs; j++) {
         json_write_open(w, '{');
         json_write_key(w, "stacks");
-        if (!write_stacks(call, w, &call->jobs[j])) {
+        if (!answer_stacks(call, w, &call->jobs[j])) {
             return false;
         }
         json_write_key(w, "found_modules");
-        write_found_modules(call, w, &call->jobs[j]);
+        answer_found_modules(call, w, &call->jobs[j]);
         json_write_close(w, '}');
     }
     json_write_close(w, ']');
@@ -410,18 +410,18 @@ static bool write_v5(struct mozilla_call *call, struct json_writer *w)
     return true;
 }
 
-static bool write_v4(struct mozilla_call *call, struct json_writer *w)
+static bool answer_v4(struct mozilla_call *call, struct json_writer *w)
 {
     uint32_t i;
 
     json_write_open(w, '{');
     json_write_key(w, "symbolicatedStacks");
-    if (!write_stacks(call, w, &call->jobs[0])) {
+    if (!answer_stacks(call, w, &call->jobs[0])) {
         return false;
     }
     json_put_open(w, "knownModules", '[');
     for (i = 0; i < call->nentries; i++) {
-        write_found(call, w, &call->entries[i]);
+        answer_found(call, w, &call->entries[i]);
     }
     json_write_close(w, ']');
     json_write_close(w, '}');
@@ -472,8 +472,8 @@ enum api_next mozilla_step(struct api_call *base, struct api_reply *reply)
     reply->status = 200;
     reply->type = "application/json";
     w->is_python = true;
-    if (!(call->protocol == API_MOZILLA_V4 ? write_v4(call, w)
-                                           : write_v5(call, w)) ||
+    if (!(call->protocol == API_MOZILLA_V4 ? answer_v4(call, w)
+                                           : answer_v5(call, w)) ||
         w->size > config->limits.answer_size) {
         json_write_reset(w);
         mozilla_error(call->request, reply, 400,

@@ -55,7 +55,7 @@ struct asm_requested {
 
 static request_count running;
 
-static void free_call(struct api_call *base)
+static void asm_free_call(struct api_call *base)
 {
     struct asm_call *call = (struct asm_call *)base;
     size_t i;
@@ -73,8 +73,8 @@ static void free_call(struct api_call *base)
 
 /* steps ------------------------------------------------------------------- */
 
-static const struct api_module *found_program(const struct asm_call *call,
-                                              symcache_kind_e kind)
+static const struct api_module *asm_found_program(const struct asm_call *call,
+                                                  symcache_kind_e kind)
 {
     size_t i;
 
@@ -87,32 +87,32 @@ static const struct api_module *found_program(const struct asm_call *call,
     return NULL;
 }
 
-static enum api_next refuse_for_now(struct api_reply *reply)
+static enum api_next asm_refuse_for_now(struct api_reply *reply)
 {
     return mozilla_refuse(reply, 503,
                           "the program could not be had, please try again");
 }
 
 /* Begins the work, if there is code. */
-static enum api_next begin_work(const struct asm_call *call,
-                                struct api_reply *reply)
+static enum api_next asm_begin_work(const struct asm_call *call,
+                                    struct api_reply *reply)
 {
     size_t i;
 
-    if (found_program(call, SYMCACHE_KIND_CODECACHE) != NULL) {
+    if (asm_found_program(call, SYMCACHE_KIND_CODECACHE) != NULL) {
         return API_WORKS;
     }
     for (i = 0; i < call->base.first.nmodules; i++) {
         if (call->modules[i].key.kind == SYMCACHE_KIND_CODECACHE &&
             call->modules[i].state >= API_MODULE_FAILED) {
-            return refuse_for_now(reply);
+            return asm_refuse_for_now(reply);
         }
     }
     return mozilla_refuse(reply, 200,
                           "the program of the module is not to be had here");
 }
 
-static enum api_next give_files(struct asm_call *call)
+static enum api_next asm_give_files(struct asm_call *call)
 {
     static const symcache_kind_e kinds[] = {
         [DISASSEMBLY_CODE] = SYMCACHE_KIND_CODECACHE,
@@ -121,7 +121,7 @@ static enum api_next give_files(struct asm_call *call)
 
     for (i = 0; i < 2; i++) {
         call->input_files[i].index = i;
-        call->input_files[i].module = found_program(call, kinds[i]);
+        call->input_files[i].module = asm_found_program(call, kinds[i]);
     }
     call->work.input_files = call->input_files;
     call->work.ninput_files = 2;
@@ -149,14 +149,14 @@ static enum api_next asm_step(struct api_call *base, struct api_reply *reply)
     mozilla_service(call->request, "POST", reply); /* it is one: for CORS */
     switch (call->work.news) {
     case API_WORK_NONE:
-        return begin_work(call, reply);
+        return asm_begin_work(call, reply);
     case API_WORK_WANTS:
-        return give_files(call);
+        return asm_give_files(call);
     case API_WORK_ENDED:
         return answer_asm(call, reply);
     case API_WORK_REFUSED:
         if (call->work.detail == DISASSEMBLY_LACKS_CODE) {
-            return refuse_for_now(reply); /* it was replaced meanwhile */
+            return asm_refuse_for_now(reply); /* it was replaced meanwhile */
         }
         return mozilla_refuse(reply, 200,
                               call->work.said != NULL ? call->work.said : "");
@@ -176,8 +176,8 @@ static enum api_next asm_step(struct api_call *base, struct api_reply *reply)
 
 /* Completes a debug id by what a code id says: a UUID of Apple's is one, and
  * of a build id one is made, as of ELF files. */
-static bool derive_key(const struct asm_requested *names,
-                       struct api_module *module)
+static bool asm_derive_key(const struct asm_requested *names,
+                           struct api_module *module)
 {
     char text[SYMCACHE_ID_TEXT_MAX + 1];
     symcache_key_t id = module->key;
@@ -201,8 +201,8 @@ static bool derive_key(const struct asm_requested *names,
 }
 
 /* Adds the code id, and the name that the program has with it. */
-static bool add_hints(const struct asm_requested *names,
-                      struct api_module *module)
+static bool asm_add_hints(const struct asm_requested *names,
+                          struct api_module *module)
 {
     char hints[SYMCACHE_HINTS_MAX + 1] = "", text[SYMCACHE_ID_TEXT_MAX + 1];
     bool is_pe = names->code_id.size <= PE_DIGITS;
@@ -223,9 +223,9 @@ static bool add_hints(const struct asm_requested *names,
 
 /* Has a file of the module looked for by its debug id, if that is known.
  * Returns false without memory. */
-static bool want_by_debug_id(struct asm_call *call,
-                             const struct asm_requested *names,
-                             symcache_kind_e kind)
+static bool asm_want_by_debug_id(struct asm_call *call,
+                                 const struct asm_requested *names,
+                                 symcache_kind_e kind)
 {
     struct api_module *module = &call->modules[call->base.first.nmodules];
     const struct symc_string *name =
@@ -237,19 +237,19 @@ static bool want_by_debug_id(struct asm_call *call,
             : symcache_name_parse(name->data, name->size, &module->key) !=
                       SYMCACHE_OK ||
                   names->code_id.size <= PE_DIGITS ||
-                  !derive_key(names, module)) {
+                  !asm_derive_key(names, module)) {
         return true;
     }
     module->name = name->data;
     module->name_size = name->size;
     module->key.kind = (uint8_t)kind;
     call->base.first.nmodules++;
-    return add_hints(names, module);
+    return asm_add_hints(names, module);
 }
 
 /* The same of an image of Windows, by its code id. */
-static void want_image(struct asm_call *call,
-                       const struct asm_requested *names)
+static void asm_want_image(struct asm_call *call,
+                           const struct asm_requested *names)
 {
     struct api_module *module = &call->modules[call->base.first.nmodules];
 
@@ -269,7 +269,8 @@ static void want_image(struct asm_call *call,
 }
 
 /* Reads where to begin and how far to go. */
-static const char *read_range(struct asm_call *call, const struct json *json)
+static const char *asm_read_range(struct asm_call *call,
+                                  const struct json *json)
 {
     struct symc_string start, size;
     uint64_t start_value, size_value;
@@ -295,8 +296,8 @@ static const char *read_range(struct asm_call *call, const struct json *json)
 }
 
 /* Returns NULL, or what is wrong. */
-static const char *read_request(struct asm_call *call,
-                                const struct api_request *request)
+static const char *asm_read_request(struct asm_call *call,
+                                    const struct api_request *request)
 {
     struct asm_requested names;
     struct json_error error = {0};
@@ -314,22 +315,23 @@ static const char *read_request(struct asm_call *call,
     (void)mozilla_member_text(request->json, "codeId", &names.code_id);
     (void)mozilla_member_text(request->json, "debugName", &names.debug_name);
     (void)mozilla_member_text(request->json, "debugId", &names.debug_id);
-    wrong = read_range(call, request->json);
+    wrong = asm_read_range(call, request->json);
     if (wrong != NULL) {
         return wrong;
     }
-    if (!want_by_debug_id(call, &names, SYMCACHE_KIND_SYMCACHE) ||
-        !want_by_debug_id(call, &names, SYMCACHE_KIND_CODECACHE)) {
+    if (!asm_want_by_debug_id(call, &names, SYMCACHE_KIND_SYMCACHE) ||
+        !asm_want_by_debug_id(call, &names, SYMCACHE_KIND_CODECACHE)) {
         return mozilla_no_memory;
     }
-    want_image(call, &names);
+    asm_want_image(call, &names);
     return call->base.first.nmodules > 0
                ? NULL
                : "please send debugName and debugId, or name and codeId";
 }
 
 /* Makes the work for a worker.  Returns false without memory. */
-static bool make_work(struct asm_call *call, const struct api_request *request)
+static bool asm_make_work(struct asm_call *call,
+                          const struct api_request *request)
 {
     call->order.most = (uint32_t)request->config->mozilla.code_size;
     call->order.answer = request->config->limits.answer_size;
@@ -364,14 +366,14 @@ struct api_call *mozilla_asm_begin(const struct api_request *request,
     call->base.round = &call->base.first;
     call->base.first.modules = call->modules;
     call->base.step = asm_step;
-    call->base.free = free_call;
+    call->base.free = asm_free_call;
     call->base.wait = (uint64_t)config->wait * 1000;
     call->is_running =
         request_limit_begin(&running, config->requests, 0, SIZE_MAX);
-    wrong = call->is_running ? read_request(call, request)
+    wrong = call->is_running ? asm_read_request(call, request)
                              : "too many requests are running, please try "
                                "again";
-    if (wrong == NULL && make_work(call, request)) {
+    if (wrong == NULL && asm_make_work(call, request)) {
         return &call->base;
     }
     if (wrong == NULL) {
@@ -380,6 +382,6 @@ struct api_call *mozilla_asm_begin(const struct api_request *request,
     mozilla_refuse(
         reply, call->is_running && wrong != mozilla_no_memory ? 400 : 503,
         wrong);
-    free_call(&call->base);
+    asm_free_call(&call->base);
     return NULL;
 }

@@ -48,7 +48,7 @@ struct candidates {
 
 /* outcomes ---------------------------------------------------------------- */
 
-static const char *status_phrase(uint64_t status)
+static const char *candidate_status_phrase(uint64_t status)
 {
     size_t i;
     static const struct {
@@ -114,7 +114,8 @@ static char *text_of(const struct json *json, uint32_t attempt,
                : NULL;
 }
 
-static enum outcome outcome_of(const struct json *json, uint32_t attempt)
+static enum outcome candidate_outcome_of(const struct json *json,
+                                         uint32_t attempt)
 {
     uint32_t outcome = json_member(json, attempt, "outcome");
     uint64_t status;
@@ -133,8 +134,8 @@ static enum outcome outcome_of(const struct json *json, uint32_t attempt)
 }
 
 /* Returns false without memory. */
-static bool print_details(struct listed_candidate *candidate,
-                          const struct json *json, uint32_t attempt)
+static bool print_candidate_details(struct listed_candidate *candidate,
+                                    const struct json *json, uint32_t attempt)
 {
     char *detail, text[512];
     uint64_t status, errnum;
@@ -147,10 +148,10 @@ static bool print_details(struct listed_candidate *candidate,
     errnum = number_of(json, attempt, "errno");
     if (candidate->outcome == OUTCOME_NOPERM) {
         snprintf(text, sizeof(text), "%u %s", (unsigned)status,
-                 status_phrase(status));
+                 candidate_status_phrase(status));
     } else if (status >= 300) {
         snprintf(text, sizeof(text), "download failed: %u %s",
-                 (unsigned)status, status_phrase(status));
+                 (unsigned)status, candidate_status_phrase(status));
     } else if (errnum != 0) {
         snprintf(text, sizeof(text), "download failed: %s (os error %d)",
                  strerror((int)errnum), (int)errnum);
@@ -181,7 +182,7 @@ symbolicator_failure(const struct symbolicator_result *result)
     json = attempts->json;
     for (i = attempts->list + 1; i < json->values[attempts->list].end;
          i = json->values[i].end) {
-        outcome = outcome_of(json, i);
+        outcome = candidate_outcome_of(json, i);
         first = i == attempts->list + 1 ? outcome : first;
         has_failed |= outcome != OUTCOME_OK && outcome != OUTCOME_NOTFOUND &&
                       !is_member(json, i, "outcome", "failed here");
@@ -240,7 +241,7 @@ static bool is_told(const struct candidates *candidates,
 }
 
 /* "file://" and a path, or a URL, to be freed; NULL without memory. */
-static char *print_location(const char *place)
+static char *print_candidate_location(const char *place)
 {
     static const char scheme[] = "file://";
     size_t n = sizeof(scheme) - 1, size = strlen(place) + 1;
@@ -353,8 +354,9 @@ known_candidate(struct candidates *candidates,
 }
 
 /* A source of a tenant and a place there, as the client knows them. */
-static void translate_location(const struct symbolicator_request *request,
-                               bool is_absent, char **source, char **place)
+static void
+translate_candidate_location(const struct symbolicator_request *request,
+                             bool is_absent, char **source, char **place)
 {
     uint32_t own = client_source_find(request, *source);
     char *location;
@@ -377,9 +379,10 @@ static void add_attempt(struct candidates *candidates, const struct json *json,
     source = text_of(json, attempt, "source");
     place = text_of(json, attempt, "place");
     if (store == NULL && source != NULL && place != NULL) {
-        translate_location(candidates->request,
-                           outcome_of(json, attempt) == OUTCOME_NOTFOUND,
-                           &source, &place);
+        translate_candidate_location(candidates->request,
+                                     candidate_outcome_of(json, attempt) ==
+                                         OUTCOME_NOTFOUND,
+                                     &source, &place);
     }
     if (source == NULL || place == NULL ||
         is_member(json, attempt, "form", "index2") ||
@@ -388,12 +391,13 @@ static void add_attempt(struct candidates *candidates, const struct json *json,
         free(place);
         return;
     }
-    candidate = add_candidate(candidates, source, print_location(place));
+    candidate =
+        add_candidate(candidates, source, print_candidate_location(place));
     free(place);
     if (candidate == NULL) {
         return;
     }
-    candidate->outcome = outcome_of(json, attempt);
+    candidate->outcome = candidate_outcome_of(json, attempt);
     if (candidates->result->status == SYMBOLICATOR_UNSUPPORTED &&
         is_member(json, attempt, "outcome", "wrong format")) {
         candidate->outcome = OUTCOME_UNSUPPORTED;
@@ -407,7 +411,7 @@ static void add_attempt(struct candidates *candidates, const struct json *json,
         candidates->count--;
         return;
     }
-    if (!print_details(candidate, json, attempt)) {
+    if (!print_candidate_details(candidate, json, attempt)) {
         candidates->has_failed = true;
     }
     add_other_form(candidates, json, attempt);
@@ -497,7 +501,8 @@ static void add_empty(struct candidates *candidates)
 }
 
 /* The last one of those with the best outcome is the one that was read. */
-static void choose_outcome(struct candidates *candidates, enum outcome outcome)
+static void choose_candidate_outcome(struct candidates *candidates,
+                                     enum outcome outcome)
 {
     size_t i;
 
@@ -568,11 +573,11 @@ static void collect_candidates(struct candidates *candidates,
     add_attempts(candidates, result->attempts[0]);
     add_attempts(candidates, result->attempts[1]);
     if (result->status == SYMBOLICATOR_FOUND) {
-        choose_outcome(candidates, OUTCOME_OK);
+        choose_candidate_outcome(candidates, OUTCOME_OK);
     } else if (result->status == SYMBOLICATOR_MALFORMED) {
-        choose_outcome(candidates, OUTCOME_MALFORMED);
+        choose_candidate_outcome(candidates, OUTCOME_MALFORMED);
     } else if (result->status == SYMBOLICATOR_UNSUPPORTED) {
-        choose_outcome(candidates, OUTCOME_UNSUPPORTED);
+        choose_candidate_outcome(candidates, OUTCOME_UNSUPPORTED);
     }
     if (candidates->is_walked) {
         collect_cfi(candidates, result);
@@ -631,8 +636,8 @@ static int by_location(const void *a, const void *b)
     return n != 0 ? n : (int)x->outcome - (int)y->outcome;
 }
 
-static void write_status(struct json_writer *w,
-                         const struct listed_candidate *candidate)
+static void write_candidate_status(struct json_writer *w,
+                                   const struct listed_candidate *candidate)
 {
     static const char *const statuses[] = {
         [OUTCOME_OK] = "ok",
@@ -648,8 +653,8 @@ static void write_status(struct json_writer *w,
     json_put_known(w, "details", candidate->details);
 }
 
-static void write_features(struct json_writer *w, bool debug, bool symbols,
-                           bool sources)
+static void write_candidate_features(struct json_writer *w, bool debug,
+                                     bool symbols, bool sources)
 {
     size_t i;
     const struct {
@@ -667,8 +672,8 @@ static void write_features(struct json_writer *w, bool debug, bool symbols,
     json_write_close(w, '}');
 }
 
-static void write_debug(struct json_writer *w,
-                        const struct listed_candidate *candidate)
+static void write_candidate_debug(struct json_writer *w,
+                                  const struct listed_candidate *candidate)
 {
     json_write_key(w, "debug");
     if (candidate->outcome == OUTCOME_UNSUPPORTED) {
@@ -676,7 +681,7 @@ static void write_debug(struct json_writer *w,
         json_put_text(w, "status", "error");
         json_put_text(w, "details", UNSUPPORTED);
     } else {
-        write_status(w, candidate);
+        write_candidate_status(w, candidate);
     }
     json_write_close(w, '}');
 }
@@ -689,24 +694,24 @@ static void write_candidate(struct json_writer *w,
     json_put_text(w, "source", candidate->source);
     json_put_text(w, "location", candidate->location);
     json_write_key(w, "download");
-    write_status(w, candidate);
+    write_candidate_status(w, candidate);
     if (candidate->outcome == OUTCOME_OK && candidate->is_source_code) {
-        write_features(w, false, false, true);
+        write_candidate_features(w, false, false, true);
     } else if (candidate->outcome == OUTCOME_OK) {
         symbolicator_module_features_write(w, result, candidate->is_unwind,
                                            false);
     } else if (candidate->outcome == OUTCOME_UNSUPPORTED) {
         /* as for every Windows PDB; its processor was not checked */
-        write_features(w, true, true, false);
+        write_candidate_features(w, true, true, false);
     }
     json_write_close(w, '}');
     if (candidate->is_unwind) {
         json_write_key(w, "unwind");
-        write_status(w, candidate);
+        write_candidate_status(w, candidate);
         json_write_close(w, '}');
     }
     if (candidate->is_chosen) {
-        write_debug(w, candidate);
+        write_candidate_debug(w, candidate);
     }
     json_write_close(w, '}');
 }

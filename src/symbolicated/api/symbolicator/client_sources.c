@@ -116,7 +116,8 @@ static bool has_control(const struct json *json, uint32_t value)
 
 /* NULL, or the error.  "@/" begins the name of a file in the configuration, so
  * it cannot begin a client's secret. */
-static const char *mistake_of_secret(const struct json *json, uint32_t value)
+static const char *mistake_of_source_secret(const struct json *json,
+                                            uint32_t value)
 {
     size_t size = json->values[value].size;
 
@@ -147,7 +148,8 @@ static bool is_of(const struct json *json, uint32_t value, size_t max,
 
 /* layout ------------------------------------------------------------------ */
 
-static bool read_layout(struct schema_walk *walk, struct client_source *own)
+static bool read_source_layout(struct schema_walk *walk,
+                               struct client_source *own)
 {
     uint32_t found[LAYOUT_MEMBERS];
     size_t i = 0;
@@ -174,8 +176,8 @@ static bool read_layout(struct schema_walk *walk, struct client_source *own)
 
 /* places ------------------------------------------------------------------ */
 
-static bool has_origin(const char *scheme, size_t scheme_size,
-                       const char *host, size_t host_size)
+static bool source_has_origin(const char *scheme, size_t scheme_size,
+                              const char *host, size_t host_size)
 {
     char origin[ORIGIN_MAX], *url = NULL;
     bool has_one = asprintf(&url, "%.*s%.*s", (int)scheme_size, scheme,
@@ -187,7 +189,7 @@ static bool has_origin(const char *scheme, size_t scheme_size,
 }
 
 /* The part of a URL after "://", or NULL. */
-static const char *host_of(const char *text, size_t size)
+static const char *source_host_of(const char *text, size_t size)
 {
     if (size > 7 && memcmp(text, "http://", 7) == 0) {
         return text + 7;
@@ -197,11 +199,11 @@ static const char *host_of(const char *text, size_t size)
 
 /* Takes a URL to pieces.  Returns NULL, or what is wrong.  A query is refused:
  * it may be a secret, and would be a part of each place that is told. */
-static const char *split_url(const struct json *json, uint32_t value,
-                             struct client_source *own)
+static const char *split_source_url(const struct json *json, uint32_t value,
+                                    struct client_source *own)
 {
     const char *text = json_text(json, value), *p, *at;
-    const char *host = host_of(text, json->values[value].size);
+    const char *host = source_host_of(text, json->values[value].size);
     const char *end = text + json->values[value].size;
     size_t len;
 
@@ -234,8 +236,9 @@ static const char *split_url(const struct json *json, uint32_t value,
     }
     own->host = host;
     own->host_size = (size_t)(end - host);
-    len = (size_t)(host_of(text, json->values[value].size) - text);
-    return has_origin(text, len, host, own->host_size) ? NULL : "is not a URL";
+    len = (size_t)(source_host_of(text, json->values[value].size) - text);
+    return source_has_origin(text, len, host, own->host_size) ? NULL
+                                                              : "is not a URL";
 }
 
 /* types of sources -------------------------------------------------------- */
@@ -255,8 +258,8 @@ static bool is_repeated(const struct json *json, uint32_t first, uint32_t i)
     return false;
 }
 
-static const char *mistake_of_header(const struct json *json, uint32_t first,
-                                     uint32_t i)
+static const char *mistake_of_source_header(const struct json *json,
+                                            uint32_t first, uint32_t i)
 {
     if (!is_of(json, i, 256, BUCKET_LETTERS "!#$%&'*+^`|~")) {
         return "is not the name of a header";
@@ -268,11 +271,11 @@ static const char *mistake_of_header(const struct json *json, uint32_t first,
         return "has a header twice";
     }
     return json->values[i + 1].type == JSON_STRING
-               ? mistake_of_secret(json, i + 1)
+               ? mistake_of_source_secret(json, i + 1)
                : "expected a string";
 }
 
-static bool read_headers(struct schema_walk *walk, uint32_t headers)
+static bool read_source_headers(struct schema_walk *walk, uint32_t headers)
 {
     const struct json *json = walk->json;
     const char *mistake;
@@ -284,8 +287,9 @@ static bool read_headers(struct schema_walk *walk, uint32_t headers)
     }
     for (i = headers + 1; i < json->values[headers].end;
          i = json->values[i + 1].end) {
-        mistake = ++n > HEADERS_MAX ? "has too many"
-                                    : mistake_of_header(json, headers + 1, i);
+        mistake = ++n > HEADERS_MAX
+                      ? "has too many"
+                      : mistake_of_source_header(json, headers + 1, i);
         if (mistake != NULL) {
             return schema_fail_member(walk, "headers", mistake);
         }
@@ -293,7 +297,8 @@ static bool read_headers(struct schema_walk *walk, uint32_t headers)
     return true;
 }
 
-static bool read_http(struct schema_walk *walk, struct client_source *own)
+static bool read_http_source(struct schema_walk *walk,
+                             struct client_source *own)
 {
     const struct json *json = walk->json;
     const char *mistake;
@@ -301,7 +306,7 @@ static bool read_http(struct schema_walk *walk, struct client_source *own)
     if (own->found[CLIENT_URL] == 0) {
         return schema_fail(walk, "missing field `url`");
     }
-    mistake = split_url(json, own->found[CLIENT_URL], own);
+    mistake = split_source_url(json, own->found[CLIENT_URL], own);
     if (mistake != NULL) {
         return schema_fail_member(walk, "url", mistake);
     }
@@ -315,11 +320,12 @@ static bool read_http(struct schema_walk *walk, struct client_source *own)
         }
         own->host_size -= 8;
     }
-    return read_headers(walk, own->found[CLIENT_HEADERS]);
+    return read_source_headers(walk, own->found[CLIENT_HEADERS]);
 }
 
 /* The members that both types of buckets have. */
-static bool read_bucket(struct schema_walk *walk, struct client_source *own)
+static bool read_bucket_source(struct schema_walk *walk,
+                               struct client_source *own)
 {
     static const struct {
         enum client_member member;
@@ -351,9 +357,10 @@ static bool read_bucket(struct schema_walk *walk, struct client_source *own)
         return schema_fail_member(walk, "prefix", "is not a part of a name");
     }
     for (i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
-        mistake = client_source_has(json, own, secrets[i].member)
-                      ? mistake_of_secret(json, own->found[secrets[i].member])
-                      : NULL;
+        mistake =
+            client_source_has(json, own, secrets[i].member)
+                ? mistake_of_source_secret(json, own->found[secrets[i].member])
+                : NULL;
         if (mistake != NULL) {
             return schema_fail_member(walk, secrets[i].name, mistake);
         }
@@ -367,7 +374,8 @@ static bool read_bucket(struct schema_walk *walk, struct client_source *own)
 }
 
 /* A name, or a name and the URL of a server that is not Amazon's. */
-static bool read_region(struct schema_walk *walk, struct client_source *own)
+static bool read_source_region(struct schema_walk *walk,
+                               struct client_source *own)
 {
     const struct json *json = walk->json;
     uint32_t value = own->found[CLIENT_REGION];
@@ -384,7 +392,7 @@ static bool read_region(struct schema_walk *walk, struct client_source *own)
         }
         own->endpoint = value + 2;
         value++;
-        mistake = split_url(json, own->endpoint, own);
+        mistake = split_source_url(json, own->endpoint, own);
         if (mistake == NULL && own->login != NULL) {
             mistake = "has a user name";
         }
@@ -398,7 +406,7 @@ static bool read_region(struct schema_walk *walk, struct client_source *own)
            schema_fail_member(walk, "region", "is not the name of a region");
 }
 
-static bool read_s3(struct schema_walk *walk, struct client_source *own)
+static bool read_s3_source(struct schema_walk *walk, struct client_source *own)
 {
     const struct json *json = walk->json;
 
@@ -408,7 +416,7 @@ static bool read_s3(struct schema_walk *walk, struct client_source *own)
         return schema_fail_member(walk, "aws_credentials_provider",
                                   "only static is allowed here");
     }
-    if (!read_bucket(walk, own) || !read_region(walk, own)) {
+    if (!read_bucket_source(walk, own) || !read_source_region(walk, own)) {
         return false;
     }
     if (client_source_has(json, own, CLIENT_ACCESS_KEY) !=
@@ -422,11 +430,12 @@ static bool read_s3(struct schema_walk *walk, struct client_source *own)
 }
 
 /* Google's private keys come with line ends, or with "\n" in their place. */
-static bool read_gcs(struct schema_walk *walk, struct client_source *own)
+static bool read_gcs_source(struct schema_walk *walk,
+                            struct client_source *own)
 {
     const struct json *json = walk->json;
 
-    if (!read_bucket(walk, own)) {
+    if (!read_bucket_source(walk, own)) {
         return false;
     }
     if (client_source_has(json, own, CLIENT_PRIVATE_KEY) !=
@@ -440,7 +449,8 @@ static bool read_gcs(struct schema_walk *walk, struct client_source *own)
 }
 
 /* Sentry's own; it has neither layout nor filters. */
-static bool read_sentry(struct schema_walk *walk, struct client_source *own)
+static bool read_sentry_source(struct schema_walk *walk,
+                               struct client_source *own)
 {
     const struct json *json = walk->json;
     enum client_member member =
@@ -457,20 +467,20 @@ static bool read_sentry(struct schema_walk *walk, struct client_source *own)
     if (own->found[member] == 0) {
         return schema_fail(walk, "missing field `token` or `cookies`");
     }
-    mistake = split_url(json, own->found[CLIENT_URL], own);
+    mistake = split_source_url(json, own->found[CLIENT_URL], own);
     if (mistake == NULL && own->login != NULL) {
         mistake = "has a user name";
     }
     if (mistake != NULL) {
         return schema_fail_member(walk, "url", mistake);
     }
-    mistake = mistake_of_secret(json, own->found[member]);
+    mistake = mistake_of_source_secret(json, own->found[member]);
     return mistake == NULL ||
            schema_fail_member(
                walk, member == CLIENT_TOKEN ? "token" : "cookies", mistake);
 }
 
-static bool is_true(const struct json *json, uint32_t value)
+static bool source_is_true(const struct json *json, uint32_t value)
 {
     return value != 0 && json->values[value].type == JSON_TRUE;
 }
@@ -478,7 +488,8 @@ static bool is_true(const struct json *json, uint32_t value)
 bool client_source_is_public(const struct json *json,
                              const struct client_source *own)
 {
-    return !own->is_sentry && is_true(json, own->found[CLIENT_IS_PUBLIC]);
+    return !own->is_sentry &&
+           source_is_true(json, own->found[CLIENT_IS_PUBLIC]);
 }
 
 bool client_source_read(struct schema_walk *walk, uint32_t value,
@@ -494,25 +505,25 @@ bool client_source_read(struct schema_walk *walk, uint32_t value,
         return false;
     }
     if (json_is(json, own->found[CLIENT_TYPE], "sentry")) {
-        return read_sentry(walk, own);
+        return read_sentry_source(walk, own);
     }
     if (!client_filter_read(walk, own->found[CLIENT_FILTERS], &own->filter) ||
-        !read_layout(walk, own)) {
+        !read_source_layout(walk, own)) {
         return false;
     }
-    if (is_true(json, own->found[CLIENT_INVALID_CERTS])) {
+    if (source_is_true(json, own->found[CLIENT_INVALID_CERTS])) {
         return schema_fail_member(walk, "accept_invalid_certs",
                                   "certificates are always verified here");
     }
     type = own->found[CLIENT_TYPE];
     if (json_is(json, type, "http")) {
-        return read_http(walk, own);
+        return read_http_source(walk, own);
     }
     if (json_is(json, type, "s3")) {
-        return read_s3(walk, own);
+        return read_s3_source(walk, own);
     }
     return json_is(json, type, "gcs")
-               ? read_gcs(walk, own)
+               ? read_gcs_source(walk, own)
                : schema_fail_member(
                      walk, "type",
                      "only http, s3, gcs and sentry are allowed here");

@@ -44,8 +44,8 @@ static const struct schema_member any_members[ANY_MEMBERS] = {
                      NULL},
 };
 
-static bool read_type(struct schema_walk *walk, uint32_t type,
-                      enum crash_kind *kind)
+static bool remote_read_type(struct schema_walk *walk, uint32_t type,
+                             enum crash_kind *kind)
 {
     char reason[160];
 
@@ -67,12 +67,12 @@ static bool read_type(struct schema_walk *walk, uint32_t type,
     return schema_fail_member(walk, "type", reason);
 }
 
-static bool read_any(struct schema_walk *walk, uint32_t value,
-                     enum crash_kind *kind, uint32_t found[ANY_MEMBERS])
+static bool remote_read_any(struct schema_walk *walk, uint32_t value,
+                            enum crash_kind *kind, uint32_t found[ANY_MEMBERS])
 {
     schema_enter(walk, "symbolicate", 0);
     if (!schema_object(walk, value, any_members, ANY_MEMBERS, found) ||
-        !read_type(walk, found[ANY_TYPE], kind)) {
+        !remote_read_type(walk, found[ANY_TYPE], kind)) {
         return false;
     }
     if (found[ANY_URL] == 0) {
@@ -86,14 +86,14 @@ static bool read_any(struct schema_walk *walk, uint32_t value,
 }
 
 /* A text of its own; NULL without memory. */
-static char *copy_value(const struct json *json, uint32_t value)
+static char *remote_copy_value(const struct json *json, uint32_t value)
 {
     return value != 0
                ? strndup(json_text(json, value), json->values[value].size)
                : NULL;
 }
 
-static char *print_value(const struct json *json, uint32_t value)
+static char *remote_print_value(const struct json *json, uint32_t value)
 {
     struct json_writer w = {0};
     char *text;
@@ -106,8 +106,9 @@ static char *print_value(const struct json *json, uint32_t value)
 
 /* The parts of the request besides the report.  Without sources, no source is
  * asked. */
-static void write_members(struct json_writer *w, const struct json *json,
-                          const uint32_t found[BODY_MEMBERS])
+static void remote_write_members(struct json_writer *w,
+                                 const struct json *json,
+                                 const uint32_t found[BODY_MEMBERS])
 {
     unsigned i;
 
@@ -123,9 +124,9 @@ static void write_members(struct json_writer *w, const struct json *json,
 }
 
 /* Checks these as those of POST /symbolicate.  Returns 0 or a status. */
-static int check_members(const struct symbolication_config *config,
-                         const struct json_writer *members, char *error,
-                         size_t size)
+static int remote_check_members(const struct symbolication_config *config,
+                                const struct json_writer *members, char *error,
+                                size_t size)
 {
     const struct symbolicator_limits limits = {0};
     struct symbolicator_request request;
@@ -147,15 +148,16 @@ static int check_members(const struct symbolication_config *config,
 }
 
 /* Returns 0 or a status, with the reason. */
-static int read_stored(const struct symbolication_config *config,
-                       struct schema_walk *walk, struct crash_stored *stored)
+static int remote_read_stored(const struct symbolication_config *config,
+                              struct schema_walk *walk,
+                              struct crash_stored *stored)
 {
     const struct json *json = walk->json;
     uint32_t found[BODY_MEMBERS], any[ANY_MEMBERS];
     int status;
 
     if (!schema_object(walk, 0, body_members, BODY_MEMBERS, found) ||
-        !read_any(walk, found[BODY_SYMBOLICATE], &stored->kind, any)) {
+        !remote_read_any(walk, found[BODY_SYMBOLICATE], &stored->kind, any)) {
         return 422;
     }
     if (!crash_config(config, stored->kind)->enabled) {
@@ -166,19 +168,19 @@ static int read_stored(const struct symbolication_config *config,
         schema_fail(walk, "symbolicate.storage_url: not allowed here");
         return 422;
     }
-    write_members(&stored->members, json, found);
+    remote_write_members(&stored->members, json, found);
     if (stored->members.has_failed) {
         return 500;
     }
-    status =
-        check_members(config, &stored->members, walk->error, walk->error_size);
+    status = remote_check_members(config, &stored->members, walk->error,
+                                  walk->error_size);
     if (status != 0) {
         return status;
     }
-    stored->url = copy_value(json, any[ANY_URL]);
-    stored->token = copy_value(json, any[ANY_TOKEN]);
+    stored->url = remote_copy_value(json, any[ANY_URL]);
+    stored->token = remote_copy_value(json, any[ANY_TOKEN]);
     if (stored->kind == CRASH_MINIDUMP) {
-        stored->rewrite = print_value(json, any[ANY_REWRITE]);
+        stored->rewrite = remote_print_value(json, any[ANY_REWRITE]);
     }
     if (stored->url == NULL ||
         (any[ANY_TOKEN] != 0 && stored->token == NULL) ||
@@ -204,7 +206,7 @@ struct api_call *remote_report_begin(const struct api_request *request,
     status = schema_read(&walk, request->json, request->body, request->size,
                          VALUES_MAX, true);
     if (status == 0) {
-        status = read_stored(request->config, &walk, &stored);
+        status = remote_read_stored(request->config, &walk, &stored);
     }
     if (status == 0) {
         reply->protocol =

@@ -53,26 +53,26 @@ static const struct config_field keys[] = {
 
 /* the signature ----------------------------------------------------------- */
 
-static size_t name_length(const char *line)
+static size_t azure_name_length(const char *line)
 {
     return strcspn(line, ":;"); /* "Name;" has no value */
 }
 
-static const char *value_of(const char *line)
+static const char *azure_value_of(const char *line)
 {
-    line += name_length(line) + 1;
+    line += azure_name_length(line) + 1;
     return line + strspn(line, " \t");
 }
 
-static const char *find_header(const struct curl_slist *headers,
-                               const char *name)
+static const char *azure_find_header(const struct curl_slist *headers,
+                                     const char *name)
 {
     size_t len = strlen(name);
 
     for (; headers != NULL; headers = headers->next) {
-        if (name_length(headers->data) == len &&
+        if (azure_name_length(headers->data) == len &&
             strncasecmp(headers->data, name, len) == 0) {
-            return value_of(headers->data);
+            return azure_value_of(headers->data);
         }
     }
     return NULL;
@@ -81,14 +81,14 @@ static const char *find_header(const struct curl_slist *headers,
 static int by_name(const void *a, const void *b)
 {
     const char *x = *(const char *const *)a, *y = *(const char *const *)b;
-    size_t nx = name_length(x), ny = name_length(y);
+    size_t nx = azure_name_length(x), ny = azure_name_length(y);
     int cmp = strncasecmp(x, y, nx < ny ? nx : ny);
 
     return cmp != 0 ? cmp : (nx > ny) - (nx < ny);
 }
 
 /* CanonicalizedHeaders.  Returns 0, or -1 when out of memory. */
-static int put_headers(FILE *out, const struct curl_slist *headers)
+static int azure_put_headers(FILE *out, const struct curl_slist *headers)
 {
     const struct curl_slist *header;
     const char **lines;
@@ -109,18 +109,18 @@ static int put_headers(FILE *out, const struct curl_slist *headers)
     }
     qsort(lines, n, sizeof(*lines), by_name);
     for (i = 0; i < n; i++) {
-        for (j = 0; j < name_length(lines[i]); j++) {
+        for (j = 0; j < azure_name_length(lines[i]); j++) {
             fputc(tolower((unsigned char)lines[i][j]), out);
         }
-        fprintf(out, ":%s\n", value_of(lines[i]));
+        fprintf(out, ":%s\n", azure_value_of(lines[i]));
     }
     free(lines);
     return 0;
 }
 
 /* The text that is signed, to be freed; NULL when out of memory. */
-static char *string_to_sign(const struct azure *azure, const char *url,
-                            const struct curl_slist *headers)
+static char *azure_string_to_sign(const struct azure *azure, const char *url,
+                                  const struct curl_slist *headers)
 {
     /* the empty one is Date, for which x-ms-date is sent */
     static const char *const standard[] = {
@@ -143,10 +143,10 @@ static char *string_to_sign(const struct azure *azure, const char *url,
 
     fputs("GET\n", out);
     for (i = 0; i < sizeof(standard) / sizeof(standard[0]); i++) {
-        value = find_header(headers, standard[i]);
+        value = azure_find_header(headers, standard[i]);
         fprintf(out, "%s\n", value != NULL ? value : "");
     }
-    rc = put_headers(out, headers);
+    rc = azure_put_headers(out, headers);
     fprintf(out, "/%s%s", azure->account, path != NULL ? path : "/");
     if (fclose(out) != 0 || rc != 0) {
         free(text);
@@ -159,7 +159,7 @@ static char *string_to_sign(const struct azure *azure, const char *url,
  * Decodes the key.  Returns its length, or -1.  Blanks are refused, because
  * OpenSSL skips those around the text, but the result counts them.
  */
-static int decode_key(unsigned char *key, const char *text)
+static int azure_decode_key(unsigned char *key, const char *text)
 {
     size_t len = strlen(text);
     int n = -1;
@@ -173,7 +173,8 @@ static int decode_key(unsigned char *key, const char *text)
 
 /* Appends line, which it takes over.  Returns NULL when out of memory; the
  * headers are then freed. */
-static struct curl_slist *append_header(struct curl_slist *headers, char *line)
+static struct curl_slist *azure_append_header(struct curl_slist *headers,
+                                              char *line)
 {
     struct curl_slist *more = NULL;
 
@@ -192,11 +193,11 @@ static char *azure_authorization(const struct azure *azure, const char *url,
 {
     unsigned char key[KEY_TEXT_MAX], mac[EVP_MAX_MD_SIZE];
     unsigned char base64[EVP_MAX_MD_SIZE * 2];
-    char *text = string_to_sign(azure, url, headers), *line = NULL;
+    char *text = azure_string_to_sign(azure, url, headers), *line = NULL;
     unsigned n = 0;
 
     if (text != NULL &&
-        HMAC(EVP_sha256(), key, decode_key(key, azure->account_key),
+        HMAC(EVP_sha256(), key, azure_decode_key(key, azure->account_key),
              (const unsigned char *)text, strlen(text), mac, &n) != NULL) {
         EVP_EncodeBlock(base64, mac, (int)n);
         if (asprintf(&line, "Authorization: SharedKey %s:%s", azure->account,
@@ -209,9 +210,10 @@ static char *azure_authorization(const struct azure *azure, const char *url,
     return line;
 }
 
-static struct curl_slist *sign_key(const void *settings, const char *method,
-                                   const char *url, struct curl_slist *headers,
-                                   char **instead)
+static struct curl_slist *azure_sign_key(const void *settings,
+                                         const char *method, const char *url,
+                                         struct curl_slist *headers,
+                                         char **instead)
 {
     const struct azure *azure = settings;
     time_t now = time(NULL);
@@ -224,19 +226,22 @@ static struct curl_slist *sign_key(const void *settings, const char *method,
 
     strftime(date, sizeof(date), "x-ms-date: %a, %d %b %Y %H:%M:%S GMT",
              gmtime_r(&now, &tm));
-    headers = append_header(headers, strdup(date));
-    if (headers != NULL && find_header(headers, "x-ms-version") == NULL) {
-        headers = append_header(headers, strdup("x-ms-version: " VERSION));
+    headers = azure_append_header(headers, strdup(date));
+    if (headers != NULL &&
+        azure_find_header(headers, "x-ms-version") == NULL) {
+        headers =
+            azure_append_header(headers, strdup("x-ms-version: " VERSION));
     }
     return headers != NULL
-               ? append_header(headers,
-                               azure_authorization(azure, url, headers))
+               ? azure_append_header(headers,
+                                     azure_authorization(azure, url, headers))
                : NULL;
 }
 
-static struct curl_slist *sign_sas(const void *settings, const char *method,
-                                   const char *url, struct curl_slist *headers,
-                                   char **instead)
+static struct curl_slist *azure_sign_sas(const void *settings,
+                                         const char *method, const char *url,
+                                         struct curl_slist *headers,
+                                         char **instead)
 {
     const struct azure *azure = settings;
 
@@ -300,12 +305,12 @@ static int check_secrets(struct config_reader *r, const cJSON *item,
     }
 
     if (azure->account_key != NULL) {
-        n = decode_key(key, azure->account_key);
+        n = azure_decode_key(key, azure->account_key);
         explicit_bzero(key, sizeof(key));
         if (n <= 0) {
             return field_error(r, item, "\"account_key\" is not base64");
         }
-        transport->sign = sign_key;
+        transport->sign = azure_sign_key;
     }
     if (azure->sas_token != NULL) {
         if (azure->sas_token[0] == '?') { /* as the portal shows it */
@@ -316,7 +321,7 @@ static int check_secrets(struct config_reader *r, const cJSON *item,
             return field_error(r, item,
                                "\"sas_token\" is not a query with \"sig=\"");
         }
-        transport->sign = sign_sas;
+        transport->sign = azure_sign_sas;
     }
     if (transport->sign != NULL) {
         transport->auth = TRANSPORT_SIGN;

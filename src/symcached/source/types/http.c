@@ -44,8 +44,8 @@ static char *http_url(const struct source_config *source, const char *path)
 
 static void http_next(struct lookup *lookup);
 
-static void received_pointer(struct lookup *lookup,
-                             const struct fetch_response *response)
+static void http_received_pointer(struct lookup *lookup,
+                                  const struct fetch_response *response)
 {
     if (!response->framed) {
         /* a location that was cut may name another file */
@@ -113,9 +113,9 @@ static void index_unsure(struct lookup *lookup, const char *detail)
     http_next(lookup);
 }
 
-static void on_index(struct lookup *lookup,
-                     const struct fetch_response *response,
-                     enum source_outcome outcome, const char *detail)
+static void http_on_index(struct lookup *lookup,
+                          const struct fetch_response *response,
+                          enum source_outcome outcome, const char *detail)
 {
     bool present = response->status == 200;
     struct http *http = lookup->state;
@@ -153,7 +153,7 @@ void source_http_code(char code[HTTP_CODE],
 }
 
 /* Is a byte escaped in <name>/<GUIDAGE>/<form>, the last three parts? */
-static bool odd_name(const char *url)
+static bool http_odd_name(const char *url)
 {
     const char *p = url + strlen(url);
     int slashes = 0;
@@ -183,7 +183,7 @@ static enum source_outcome judge_http(struct lookup *lookup,
     struct http *http = lookup->state;
 
     if (response->status != 400 || response->moved ||
-        http->form == FORM_INDEX || !odd_name(lookup->place) ||
+        http->form == FORM_INDEX || !http_odd_name(lookup->place) ||
         lookup->source->transport.certificate != NULL ||
         (http->walk.probed && !http->plain)) {
         return result->outcome;
@@ -195,7 +195,7 @@ static enum source_outcome judge_http(struct lookup *lookup,
 }
 
 /* Does a file of that kind say by itself where it ends? */
-static bool says_its_end(enum body_kind kind)
+static bool http_says_its_end(enum body_kind kind)
 {
     switch ((int)kind) {
     case BODY_ORIGINAL + FORMAT_PDB:
@@ -233,10 +233,10 @@ static bool http_body_is_complete(const struct lookup *lookup,
     return lookup->source->layout != LAYOUT_BREAKPAD &&
            kind != SYMCACHE_KIND_SOURCE && kind != SYMCACHE_KIND_SECTION &&
            kind != SYMCACHE_KIND_FILE && n >= 0 &&
-           says_its_end(body_sniff(head, (size_t)n, &what));
+           http_says_its_end(body_sniff(head, (size_t)n, &what));
 }
 
-static void on_fetched(void *arg, const struct fetch_result *result)
+static void http_on_fetched(void *arg, const struct fetch_result *result)
 {
     struct lookup *lookup = arg;
     struct http *http = lookup->pointed ? NULL : lookup->state;
@@ -254,7 +254,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
 
     if (http != NULL && http->form == FORM_INDEX) {
-        on_index(lookup, result->response, outcome, detail);
+        http_on_index(lookup, result->response, outcome, detail);
         return;
     }
     if (outcome != SOURCE_FOUND) {
@@ -271,7 +271,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
 
     if (http != NULL && http->form == FORM_POINTER) {
-        received_pointer(lookup, result->response);
+        http_received_pointer(lookup, result->response);
     } else if (!http_body_is_complete(lookup, result->response)) {
         lookup_attempt_here(lookup, SOURCE_UNUSABLE,
                             "200 without a length, or with a part: the file "
@@ -286,7 +286,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
 }
 
-static int open_part(void *arg)
+static int http_open_part(void *arg)
 {
     struct lookup *lookup = arg;
 
@@ -331,13 +331,13 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
     request.limits = &lookup->config->limits;
     request.cache = &lookup->config->cache;
     request.fd = -1; /* most places have no file */
-    request.open = open_part;
+    request.open = http_open_part;
     request.max = max;
     request.seconds = lookup->config->limits.download_time;
 
     if (url != NULL) {
-        fetch = fetch_start(lookup->sources->fetcher, &request, on_fetched,
-                            lookup);
+        fetch = fetch_start(lookup->sources->fetcher, &request,
+                            http_on_fetched, lookup);
         free(url);
     }
     if (fetch == NULL) {
