@@ -44,8 +44,8 @@ static bool may_have(const uint8_t *data, size_t size)
 typedef size_t read_function(const uint8_t *data, size_t size, char *to,
                              size_t room);
 
-static size_t read_link(const uint8_t *data, size_t size, char *to,
-                        size_t room)
+static size_t read_supplement_link(const uint8_t *data, size_t size, char *to,
+                                   size_t room)
 {
     struct elf_altlink link;
 
@@ -78,9 +78,10 @@ static void answer_supplement(const uint8_t *data, size_t size,
 
 /* Has a child without rights read something of a file.  Nothing of that is to
  * be believed.  Returns its bytes, 0 if it failed. */
-static size_t ask_child(const struct conversion *c, const uint8_t *data,
-                        size_t size, read_function *read_it, char *to,
-                        size_t room)
+static size_t ask_supplement_child(const struct conversion *c,
+                                   const uint8_t *data, size_t size,
+                                   read_function *read_it, char *to,
+                                   size_t room)
 {
     int fds[2], status = -1;
     size_t n = 0;
@@ -117,13 +118,15 @@ static size_t ask_child(const struct conversion *c, const uint8_t *data,
 static bool ask_link(const struct conversion *c, const uint8_t *data,
                      size_t size, struct elf_altlink *link)
 {
-    return ask_child(c, data, size, read_link, (char *)link, sizeof(*link)) ==
-               sizeof(*link) &&
+    return ask_supplement_child(c, data, size, read_supplement_link,
+                                (char *)link,
+                                sizeof(*link)) == sizeof(*link) &&
            link->id_size > 1 && link->id_size <= sizeof(link->id) &&
            memchr(link->path, '\0', sizeof(link->path)) != NULL;
 }
 
-static bool map_file(const char *path, struct supplement_file *supplement)
+static bool map_supplement_file(const char *path,
+                                struct supplement_file *supplement)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
@@ -172,21 +175,21 @@ static void find_supplement(const struct conversion *c,
     name = name != NULL ? name + 1 : link->path;
     if (name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
         snprintf(path, sizeof(path), "%.*s%s", dir, c->input, name);
-        if (map_file(path, supplement)) {
+        if (map_supplement_file(path, supplement)) {
             return;
         }
         snprintf(path, sizeof(path), "%.*s.dwz/%s", dir, c->input, name);
-        if (map_file(path, supplement)) {
+        if (map_supplement_file(path, supplement)) {
             return;
         }
     }
     if (strncmp(link->path, folder, sizeof(folder) - 1) == 0 &&
         strstr(link->path, "/../") == NULL &&
-        map_file(link->path, supplement)) {
+        map_supplement_file(link->path, supplement)) {
         return;
     }
     print_id_path(path, sizeof(path), link->id, link->id_size);
-    (void)map_file(path, supplement);
+    (void)map_supplement_file(path, supplement);
 }
 
 /* The image of crash.pdb is crash.dll, crash.exe or crash.sys. */
@@ -204,7 +207,7 @@ static void find_image(const struct conversion *c,
     for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         if ((size_t)snprintf(path, sizeof(path), "%.*s%s", (int)stem, c->input,
                              ends[i]) < sizeof(path) &&
-            map_file(path, &supplement->image)) {
+            map_supplement_file(path, &supplement->image)) {
             return;
         }
     }
@@ -234,15 +237,15 @@ static void find_package(const struct conversion *c, const uint8_t *data,
     bool is_found = false;
 
     if (c->dwp != NULL && !is_folder(c->dwp)) {
-        is_found = map_file(c->dwp, &split[0]);
+        is_found = map_supplement_file(c->dwp, &split[0]);
     } else if (elf_sniff(data, size) && n + sizeof(".dwp") <= sizeof(path)) {
         snprintf(path, sizeof(path), "%s.dwp", c->input);
-        is_found = map_file(path, &split[0]);
+        is_found = map_supplement_file(path, &split[0]);
         if (!is_found && n >= sizeof(end) &&
             strcmp(c->input + n - (sizeof(end) - 1), end) == 0) {
             snprintf(path, sizeof(path), "%.*s.dwp",
                      (int)(n - (sizeof(end) - 1)), c->input);
-            is_found = map_file(path, &split[0]);
+            is_found = map_supplement_file(path, &split[0]);
         }
     }
     supplement->split = split;
@@ -274,7 +277,7 @@ static bool find_below(const struct conversion *c, const char *wanted,
         } else {
             snprintf(path, sizeof(path), "%.*s%s", dir, c->input, wanted);
         }
-        if (map_file(path, supplement)) {
+        if (map_supplement_file(path, supplement)) {
             return true;
         }
     }
@@ -287,13 +290,13 @@ void supplement_map(const struct conversion *c, const uint8_t *data,
     struct elf_altlink link;
 
     if (c->uuid_map != NULL) {
-        (void)map_file(c->uuid_map, &supplement->uuid_map);
+        (void)map_supplement_file(c->uuid_map, &supplement->uuid_map);
     }
     if (c->symbol_map != NULL) {
-        (void)map_file(c->symbol_map, &supplement->symbol_map);
+        (void)map_supplement_file(c->symbol_map, &supplement->symbol_map);
     }
     if (c->line_mapping != NULL) {
-        (void)map_file(c->line_mapping, &supplement->line_mapping);
+        (void)map_supplement_file(c->line_mapping, &supplement->line_mapping);
     }
     if (c->is_like_symbolic) {
         return;
@@ -303,10 +306,10 @@ void supplement_map(const struct conversion *c, const uint8_t *data,
         if (c->image == NULL) {
             find_image(c, supplement);
         } else {
-            (void)map_file(c->image, &supplement->image);
+            (void)map_supplement_file(c->image, &supplement->image);
         }
     } else if (c->altlink != NULL) {
-        (void)map_file(c->altlink, &supplement->altlink);
+        (void)map_supplement_file(c->altlink, &supplement->altlink);
     } else if (may_have(data, size) && ask_link(c, data, size, &link)) {
         find_supplement(c, &link, &supplement->altlink);
     }
@@ -322,7 +325,8 @@ void supplement_map_dwo(const struct conversion *c, const uint8_t *data,
     if (supplement->num_split > 0) {
         return;
     }
-    n = ask_child(c, data, size, elf_split_paths, paths, sizeof(paths));
+    n = ask_supplement_child(c, data, size, elf_split_paths, paths,
+                             sizeof(paths));
     for (at = 0; at < n && supplement->num_split < FILES_MAX; at += used + 1) {
         used = strnlen(paths + at, n - at);
         if (at + used == n) {

@@ -32,8 +32,8 @@ READER(proguardcache, proguardcache_reader_open, proguardcache_verify)
 
 /* Says that a file is not of the module of a key, unless it has the GUID of
  * the key, or none, where it may. */
-static bool has_guid(const uint8_t own[16], const symcache_key_t *key,
-                     bool may_lack, char *error, size_t error_size)
+static bool derived_has_guid(const uint8_t own[16], const symcache_key_t *key,
+                             bool may_lack, char *error, size_t error_size)
 {
     static const uint8_t none[16];
 
@@ -66,15 +66,16 @@ static bool belongs_symcache(const union derived_reader *reader,
         return false;
     }
     return key->id_type != SYMCACHE_ID_DEBUG || r->data[SYMC_AT_KIND] != 0 ||
-           has_guid(r->data + SYMC_AT_GUID, key, true, error, error_size);
+           derived_has_guid(r->data + SYMC_AT_GUID, key, true, error,
+                            error_size);
 }
 
 static bool belongs_ppdbcache(const union derived_reader *reader,
                               const symcache_key_t *key, bool is_received,
                               char *error, size_t error_size)
 {
-    return has_guid(reader->ppdbcache.data + PPDBCACHE_AT_GUID, key, false,
-                    error, error_size);
+    return derived_has_guid(reader->ppdbcache.data + PPDBCACHE_AT_GUID, key,
+                            false, error, error_size);
 }
 
 /* Under a key with a PE code id the debug id is not compared: the image may
@@ -84,8 +85,8 @@ static bool belongs_cficache(const union derived_reader *reader,
                              char *error, size_t error_size)
 {
     return key->id_type != SYMCACHE_ID_DEBUG ||
-           has_guid(reader->cficache.data + CFICACHE_AT_GUID, key, true, error,
-                    error_size);
+           derived_has_guid(reader->cficache.data + CFICACHE_AT_GUID, key,
+                            true, error, error_size);
 }
 
 static bool belongs_codecache(const union derived_reader *reader,
@@ -93,8 +94,8 @@ static bool belongs_codecache(const union derived_reader *reader,
                               char *error, size_t error_size)
 {
     return key->id_type != SYMCACHE_ID_DEBUG ||
-           has_guid(reader->codecache.data + CODECACHE_AT_GUID, key, true,
-                    error, error_size);
+           derived_has_guid(reader->codecache.data + CODECACHE_AT_GUID, key,
+                            true, error, error_size);
 }
 
 static bool sniff_text(const uint8_t *data, size_t size)
@@ -146,9 +147,9 @@ static bool sniff_bytes(const uint8_t *data, size_t size)
     return false;
 }
 
-static enum symc_open_status open_bytes(union derived_reader *reader,
-                                        const void *data, size_t size,
-                                        char *error, size_t error_size)
+static enum symc_open_status derived_open_bytes(union derived_reader *reader,
+                                                const void *data, size_t size,
+                                                char *error, size_t error_size)
 {
     reader->bytes = (struct derived_bytes){data, size};
     return SYMC_OPENED;
@@ -242,7 +243,7 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
             .newest = {1, UINT16_MAX, UINT16_MAX},
             .written = {1, 0, 0},
             .sniff = sniff_text,
-            .open = open_bytes,
+            .open = derived_open_bytes,
             .verify = verify_text,
             .belongs = belongs_text,
         },
@@ -252,7 +253,7 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
             .oldest = {1, 0, 0},
             .newest = {1, UINT16_MAX, UINT16_MAX},
             .sniff = sniff_bytes,
-            .open = open_bytes,
+            .open = derived_open_bytes,
             .verify = verify_bytes,
             .belongs = belongs_bytes,
         },

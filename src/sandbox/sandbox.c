@@ -165,13 +165,13 @@ static const int sandbox_calls[] = {
 };
 
 /* abort() sends a signal to the process itself. */
-static int allow_abort(scmp_filter_ctx filter)
+static int sandbox_allow_abort(scmp_filter_ctx filter)
 {
     return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
 }
 
-static int allow(scmp_filter_ctx filter)
+static int sandbox_allow(scmp_filter_ctx filter)
 {
     size_t i;
     int rc;
@@ -198,7 +198,7 @@ static int allow(scmp_filter_ctx filter)
 /* Descriptors that are sent, and read-only views of their files.  No signal:
  * the filter is made before the process is, which alone might be sent one, so
  * that abort() ends in its last resort, an instruction that is forbidden. */
-static int allow_received(scmp_filter_ctx filter)
+static int sandbox_allow_received(scmp_filter_ctx filter)
 {
     int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), 0);
 
@@ -213,7 +213,7 @@ static int allow_received(scmp_filter_ctx filter)
  * a filter with each call that there is when it is installed, which took an
  * eighth of the time of a worker's start.
  */
-static int make_filter(bool receives, scmp_filter_ctx *made)
+static int sandbox_make_filter(bool receives, scmp_filter_ctx *made)
 {
     scmp_filter_ctx filter;
     int rc;
@@ -229,10 +229,11 @@ static int make_filter(bool receives, scmp_filter_ctx *made)
         rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     }
     if (rc == 0) {
-        rc = allow(filter);
+        rc = sandbox_allow(filter);
     }
     if (rc == 0) {
-        rc = receives ? allow_received(filter) : allow_abort(filter);
+        rc = receives ? sandbox_allow_received(filter)
+                      : sandbox_allow_abort(filter);
     }
     if (rc != 0) {
         seccomp_release(filter);
@@ -249,7 +250,7 @@ int sandbox_prepare_receiving(void)
 {
     scmp_filter_ctx filter;
     off_t size = -1;
-    int rc = make_filter(true, &filter), fd;
+    int rc = sandbox_make_filter(true, &filter), fd;
 
     if (rc != 0) {
         errno = rc;
@@ -288,7 +289,7 @@ static int sandbox_seccomp(bool receives)
                    ? 0
                    : errno;
     }
-    rc = make_filter(receives, &filter);
+    rc = sandbox_make_filter(receives, &filter);
     if (rc == 0) {
         rc = -seccomp_load(filter);
         seccomp_release(filter);

@@ -39,7 +39,7 @@ struct demangle_reply {
 };
 
 /* A remembered answer: the name, followed by the readable form. */
-struct memo {
+struct demangler_memo {
     char *text; /* NULL: nothing */
     uint32_t name_size;
     uint32_t readable_size; /* 0: it has none */
@@ -52,7 +52,7 @@ static struct {
     int fd;       /* its socket */
     uint64_t failed; /* when none could be started; 0: it could */
     pthread_mutex_t lock;
-    struct memo memos[MEMO_SLOTS];
+    struct demangler_memo memos[MEMO_SLOTS];
 } demangler = {.spawner = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* the worker -------------------------------------------------------------- */
@@ -172,9 +172,11 @@ static enum wait wait_for_answer(void)
 
 /* Returns the size of the answer, or -1: there is no worker any more, as there
  * was no answer in time, or it has died; how is printed. */
-static ssize_t ask_worker(const struct symc_string *name, uint32_t language,
-                          struct demangle_reply *answer, enum wait *waited,
-                          char how[SPAWNER_END_SIZE])
+static ssize_t demangler_ask_worker(const struct symc_string *name,
+                                    uint32_t language,
+                                    struct demangle_reply *answer,
+                                    enum wait *waited,
+                                    char how[SPAWNER_END_SIZE])
 {
     static const char *const ends[] = {
         [WAIT_TOO_LONG] = "was killed: it took too long",
@@ -214,8 +216,8 @@ static ssize_t ask_worker(const struct symc_string *name, uint32_t language,
 
 /* the threads ------------------------------------------------------------- */
 
-static struct memo *find_readable(const struct symc_string *name,
-                                  uint32_t language)
+static struct demangler_memo *find_readable(const struct symc_string *name,
+                                            uint32_t language)
 {
     size_t i;
     uint32_t hash = 2166136261u ^ language; /* FNV-1a */
@@ -226,7 +228,7 @@ static struct memo *find_readable(const struct symc_string *name,
     return &demangler.memos[(hash ^ hash >> 16) & (MEMO_SLOTS - 1)];
 }
 
-static void remember_readable(struct memo *memo,
+static void remember_readable(struct demangler_memo *memo,
                               const struct symc_string *name,
                               uint32_t language, const char *readable,
                               size_t size)
@@ -259,9 +261,9 @@ static bool has_worker(void)
 
 /* Asks the process.  Returns the size of the readable form, 0: there is none,
  * or -1: nobody can be asked now. */
-static ssize_t exchange_with_child(const struct symc_string *name,
-                                   uint32_t language,
-                                   struct demangle_reply *answer)
+static ssize_t demangler_exchange(const struct symc_string *name,
+                                  uint32_t language,
+                                  struct demangle_reply *answer)
 {
     char how[SPAWNER_END_SIZE];
     enum wait waited;
@@ -273,7 +275,7 @@ static ssize_t exchange_with_child(const struct symc_string *name,
         if (!has_worker()) {
             return -1;
         }
-        n = ask_worker(name, language, answer, &waited, how);
+        n = demangler_ask_worker(name, language, answer, &waited, how);
     } while (n < 0 && waited <= WAIT_KILLED && !is_new);
     if (n < 0) {
         log_warn(0,
@@ -294,7 +296,7 @@ static bool ask_child(const struct symc_string *name, uint32_t language,
 {
     ssize_t n;
     struct demangle_reply answer;
-    struct memo *memo;
+    struct demangler_memo *memo;
 
     pthread_mutex_lock(&demangler.lock);
     memo = find_readable(name, language);
@@ -304,7 +306,7 @@ static bool ask_child(const struct symc_string *name, uint32_t language,
         *size = memo->readable_size;
         memcpy(room, memo->text + memo->name_size, *size);
     } else {
-        n = exchange_with_child(name, language, &answer);
+        n = demangler_exchange(name, language, &answer);
         *size = n > 0 ? (size_t)n : 0;
         memcpy(room, answer.text, *size);
         if (n >= 0) {

@@ -207,7 +207,7 @@ static bool pool_wait_on(struct work *work)
            event_add(work->timer, &wait) == 0;
 }
 
-static void wait_for_worker(struct work *work)
+static void pool_wait_for_worker(struct work *work)
 {
     work->due = running_clock_ms(&work->clock) + work->order.ms;
     (void)pool_wait_on(work);
@@ -268,7 +268,7 @@ static void await_end(struct work *work)
     }
     work->is_ending = true;
     TAILQ_INSERT_TAIL(&work->pool->ending, work, entry);
-    wait_for_worker(work);
+    pool_wait_for_worker(work);
 }
 
 /* A worker whose end was awaited has this status. */
@@ -322,7 +322,7 @@ static void pool_on_timer(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static void tell_of_work(struct work *work, enum work_news news)
+static void pool_tell_of_work(struct work *work, enum work_news news)
 {
     event_del(work->timer);
     work->has_news = true;
@@ -380,16 +380,16 @@ static void pool_take_packet(struct work *work, const char *packet,
     work->status = head.detail;
     switch (head.message) {
     case WORK_TEXT:
-        wait_for_worker(work);
+        pool_wait_for_worker(work);
         break;
     case WORK_ASKS:
-        tell_of_work(work, WORK_WANTS);
+        pool_tell_of_work(work, WORK_WANTS);
         break;
     case WORK_DONE:
-        tell_of_work(work, WORK_ENDED);
+        pool_tell_of_work(work, WORK_ENDED);
         break;
     default:
-        tell_of_work(work, WORK_REFUSED);
+        pool_tell_of_work(work, WORK_REFUSED);
         break;
     }
 }
@@ -456,7 +456,7 @@ static void pool_begin_work(struct work *work, struct pool_process *process)
     memcpy(process->domain, work->domain, sizeof(process->domain));
     work->process = process;
     atomic_fetch_add(&work->pool->counts->bodies, 1);
-    wait_for_worker(work);
+    pool_wait_for_worker(work);
     if (!pool_send_begin(work, process)) {
         log_warn(errno, "a worker was not sent its body");
         pool_end_dead_work(work, WORK_UNABLE);
@@ -654,7 +654,7 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
     } else {
         work->is_waiting = true;
         TAILQ_INSERT_TAIL(&pool->waiting, work, entry);
-        wait_for_worker(work);
+        pool_wait_for_worker(work);
     }
     order_workers(pool);
     if (pool->ordered == 0) {
@@ -806,7 +806,7 @@ void work_send_files(struct work *work,
         return; /* since it asked: its timer tells of it, or the spawner */
     }
     work->has_news = false;
-    wait_for_worker(work);
+    pool_wait_for_worker(work);
     for (i = 0; i < n; i++) {
         if (!add_file(&sending, &input_files[i], open, arg, i)) {
             break;

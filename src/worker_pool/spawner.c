@@ -92,7 +92,7 @@ static _Noreturn void become_first(int program, char *const argv[], int socket)
     _exit(1);
 }
 
-static void end_first(void)
+static void spawner_end_first(void)
 {
     fd_close(first.socket);
     if (first.pid > 0) {
@@ -103,7 +103,7 @@ static void end_first(void)
 }
 
 /* Starts the program of which workers are copies.  Returns 0, or -1. */
-static int start_first(int program, char *const argv[])
+static int spawner_start_first(int program, char *const argv[])
 {
     static const struct timeval patience = {.tv_sec = START_SECONDS};
     int fds[2];
@@ -119,7 +119,7 @@ static int start_first(int program, char *const argv[])
     first.socket = fds[0];
     if (first.pid < 0 || setsockopt(first.socket, SOL_SOCKET, SO_RCVTIMEO,
                                     &patience, sizeof(patience)) != 0) {
-        end_first();
+        spawner_end_first();
         return -1;
     }
     return 0;
@@ -152,12 +152,12 @@ static pid_t spawner_start_process(int program, char *const argv[], int socket,
     pid_t pid = 0;
 
     for (tries = 0; tries < 2 && pid == 0; tries++) {
-        if (first.socket < 0 && start_first(program, argv) != 0) {
+        if (first.socket < 0 && spawner_start_first(program, argv) != 0) {
             return 0;
         }
         pid = copy_first(socket, error);
         if (pid == 0) {
-            end_first();
+            spawner_end_first();
         }
     }
     return pid;
@@ -225,7 +225,7 @@ static void spawner_reap_workers(const int *sockets)
             spawner_settle(at, sockets);
         } else if (pid == first.pid) {
             first.pid = 0;
-            end_first();
+            spawner_end_first();
         }
     }
 }

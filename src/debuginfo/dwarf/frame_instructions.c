@@ -86,7 +86,7 @@ static enum outcome set_rule(struct frame_machine *m,
     return OUTCOME_NONE;
 }
 
-static uint16_t read_register(struct cursor *c)
+static uint16_t frame_read_register(struct cursor *c)
 {
     uint64_t reg = cursor_uleb(c);
 
@@ -178,7 +178,7 @@ static enum outcome define_cfa(struct frame_machine *m, uint8_t code)
     switch (code) {
     case DW_CFA_def_cfa:
     case DW_CFA_def_cfa_sf:
-        rule.reg = read_register(c);
+        rule.reg = frame_read_register(c);
         rule.number = code == DW_CFA_def_cfa
                           ? (int64_t)cursor_uleb(c)
                           : factor(m, (uint64_t)cursor_sleb(c));
@@ -190,7 +190,7 @@ static enum outcome define_cfa(struct frame_machine *m, uint8_t code)
     default:
         rule = *cfa;
         if (code == DW_CFA_def_cfa_register) {
-            rule.reg = read_register(c);
+            rule.reg = frame_read_register(c);
         } else {
             rule.number = code == DW_CFA_def_cfa_offset
                               ? (int64_t)cursor_uleb(c)
@@ -214,7 +214,7 @@ static enum outcome define_cfa(struct frame_machine *m, uint8_t code)
 static enum outcome define(struct frame_machine *m, uint8_t code)
 {
     struct cursor *c = &m->instructions;
-    struct frame_rule rule = {read_register(c), FRAME_AT_OFFSET, 0, 0};
+    struct frame_rule rule = {frame_read_register(c), FRAME_AT_OFFSET, 0, 0};
 
     switch (code) {
     case DW_CFA_undefined:
@@ -225,7 +225,7 @@ static enum outcome define(struct frame_machine *m, uint8_t code)
         break;
     case DW_CFA_register:
         rule.kind = FRAME_REGISTER;
-        rule.number = read_register(c);
+        rule.number = frame_read_register(c);
         break;
     case DW_CFA_expression:
         rule.kind = FRAME_AT_EXPRESSION;
@@ -298,7 +298,7 @@ static enum outcome run_state(struct frame_machine *m, uint8_t code)
     case DW_CFA_advance_loc4:
         return advance(m, cursor_32(c));
     case DW_CFA_restore_extended:
-        return restore(m, read_register(c));
+        return restore(m, frame_read_register(c));
     case DW_CFA_remember_state:
         return remember(m);
     case DW_CFA_restore_state:

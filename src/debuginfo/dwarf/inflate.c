@@ -38,7 +38,7 @@ struct inflate_input {
 /* Returns false if there is none of a known type, or if it states more than the
  * data can become. */
 static bool read_header(const struct dwarf_section *s, bool is_64, bool is_big,
-                        struct inflate_input *c)
+                        struct inflate_input *input)
 {
     size_t header = is_64 ? 24 : 12;
     uint64_t most;
@@ -46,20 +46,21 @@ static bool read_header(const struct dwarf_section *s, bool is_64, bool is_big,
 
     if (s->size >= GNU_HEADER && memcmp(p, GNU_MAGIC, 4) == 0) {
         header = GNU_HEADER;
-        c->type = ELFCOMPRESS_ZLIB;
-        c->size = byte_order_64(p + 4, true);
+        input->type = ELFCOMPRESS_ZLIB;
+        input->size = byte_order_64(p + 4, true);
     } else if (s->size >= header) {
-        c->type = byte_order_32(p, is_big);
-        c->size = is_64 ? byte_order_64(p + 8, is_big)
-                        : byte_order_32(p + 4, is_big);
+        input->type = byte_order_32(p, is_big);
+        input->size = is_64 ? byte_order_64(p + 8, is_big)
+                            : byte_order_32(p + 4, is_big);
     } else {
         return false;
     }
-    c->data = p + header;
-    c->data_size = s->size - header;
-    most = c->type == ELFCOMPRESS_ZSTD ? ZSTD_MOST : ZLIB_MOST;
-    return (c->type == ELFCOMPRESS_ZLIB || c->type == ELFCOMPRESS_ZSTD) &&
-           c->size <= most * c->data_size;
+    input->data = p + header;
+    input->data_size = s->size - header;
+    most = input->type == ELFCOMPRESS_ZSTD ? ZSTD_MOST : ZLIB_MOST;
+    return (input->type == ELFCOMPRESS_ZLIB ||
+            input->type == ELFCOMPRESS_ZSTD) &&
+           input->size <= most * input->data_size;
 }
 
 /* the usual section, whose size is right.  ISA-L takes a third of the time that
@@ -83,7 +84,7 @@ struct dwarf_inflation {
 };
 
 /* Returns NULL without memory. */
-static struct dwarf_inflation *begin_inflate(const struct inflate_input *c,
+static struct dwarf_inflation *begin_inflate(const struct inflate_input *input,
                                              uint8_t *out, size_t room)
 {
     struct dwarf_inflation *inflation = malloc(sizeof(*inflation) + STEP);
@@ -93,9 +94,9 @@ static struct dwarf_inflation *begin_inflate(const struct inflate_input *c,
     }
     isal_inflate_init(&inflation->state);
     inflation->state.crc_flag = ISAL_ZLIB;
-    inflation->state.next_in = (uint8_t *)(uintptr_t)c->data;
+    inflation->state.next_in = (uint8_t *)(uintptr_t)input->data;
     inflation->state.avail_in = 0;
-    inflation->end = c->data + c->data_size;
+    inflation->end = input->data + input->data_size;
     inflation->out = out;
     inflation->room = room;
     inflation->size = 0;
@@ -104,9 +105,9 @@ static struct dwarf_inflation *begin_inflate(const struct inflate_input *c,
 }
 
 /* ISA-L takes windows that are larger than zlib's format allows. */
-static bool has_window(const struct inflate_input *c)
+static bool has_window(const struct inflate_input *input)
 {
-    return c->data_size > 0 && c->data[0] >> 4 <= 7;
+    return input->data_size > 0 && input->data[0] >> 4 <= 7;
 }
 
 /* Decompresses some more.  Returns 1, 0 at the end, or -1 if the data is
@@ -135,13 +136,14 @@ static int inflate_step(struct dwarf_inflation *inflation)
 }
 
 /* Returns false for any other section. */
-static bool inflate_whole(const struct inflate_input *c, uint8_t *out,
+static bool inflate_whole(const struct inflate_input *input, uint8_t *out,
                           uint64_t room)
 {
     int rc;
     struct dwarf_inflation *inflation;
 
-    inflation = has_window(c) ? begin_inflate(c, out, (size_t)room) : NULL;
+    inflation =
+        has_window(input) ? begin_inflate(input, out, (size_t)room) : NULL;
     if (inflation == NULL) {
         return false;
     }
@@ -161,18 +163,18 @@ static uInt part_size(uint64_t left)
 
 /* Decompresses until the room or the data ends.  Returns false if the data is
  * damaged. */
-static bool inflate_zlib(const struct inflate_input *c, uint8_t *out,
+static bool inflate_zlib(const struct inflate_input *input, uint8_t *out,
                          uint64_t room, uint64_t *size)
 {
     int rc;
     z_stream z;
-    uint64_t in_left = c->data_size, out_left = room;
+    uint64_t in_left = input->data_size, out_left = room;
 
     memset(&z, 0, sizeof(z));
     if (inflateInit(&z) != Z_OK) {
         return false;
     }
-    z.next_in = (Bytef *)(uintptr_t)c->data;
+    z.next_in = (Bytef *)(uintptr_t)input->data;
     z.next_out = out;
     do {
         if (z.avail_in == 0) {
@@ -191,10 +193,10 @@ static bool inflate_zlib(const struct inflate_input *c, uint8_t *out,
     return rc == Z_STREAM_END || rc == Z_BUF_ERROR || rc == Z_OK;
 }
 
-static bool inflate_zstd(const struct inflate_input *c, uint8_t *out,
+static bool inflate_zstd(const struct inflate_input *input, uint8_t *out,
                          uint64_t room, uint64_t *size)
 {
-    size_t n = ZSTD_decompress(out, room, c->data, c->data_size);
+    size_t n = ZSTD_decompress(out, room, input->data, input->data_size);
 
     *size = n;
     return !ZSTD_isError(n);
@@ -205,23 +207,23 @@ int dwarf_inflate(struct dwarf_section *section, bool is_64, bool is_big)
     bool ok;
     uint64_t size = 0;
     uint8_t *out;
-    struct inflate_input c;
+    struct inflate_input input;
 
-    if (!read_header(section, is_64, is_big, &c)) {
+    if (!read_header(section, is_64, is_big, &input)) {
         *section = (struct dwarf_section){NULL, 0};
         return 0;
     }
-    out = scratch_allocate((size_t)c.size);
+    out = scratch_allocate((size_t)input.size);
     if (out == NULL) {
         return -1;
     }
-    if (c.type == ELFCOMPRESS_ZSTD) {
-        ok = inflate_zstd(&c, out, c.size, &size);
-    } else if (inflate_whole(&c, out, c.size)) {
+    if (input.type == ELFCOMPRESS_ZSTD) {
+        ok = inflate_zstd(&input, out, input.size, &size);
+    } else if (inflate_whole(&input, out, input.size)) {
         ok = true;
-        size = c.size;
+        size = input.size;
     } else {
-        ok = inflate_zlib(&c, out, c.size, &size);
+        ok = inflate_zlib(&input, out, input.size, &size);
     }
     if (!ok) {
         scratch_free(out);
@@ -282,16 +284,19 @@ struct dwarf_inflation *dwarf_inflation_begin(struct dwarf_section *section,
                                               bool is_64, bool is_big)
 {
     uint8_t *out;
-    struct inflate_input c;
+    struct inflate_input input;
     struct dwarf_inflation *inflation;
 
     /* the end of an empty one would never be waited for */
-    if (section->size < LEAST || !read_header(section, is_64, is_big, &c) ||
-        c.type != ELFCOMPRESS_ZLIB || c.size == 0 || !has_window(&c)) {
+    if (section->size < LEAST ||
+        !read_header(section, is_64, is_big, &input) ||
+        input.type != ELFCOMPRESS_ZLIB || input.size == 0 ||
+        !has_window(&input)) {
         return NULL;
     }
-    out = scratch_allocate((size_t)c.size);
-    inflation = out != NULL ? begin_inflate(&c, out, (size_t)c.size) : NULL;
+    out = scratch_allocate((size_t)input.size);
+    inflation =
+        out != NULL ? begin_inflate(&input, out, (size_t)input.size) : NULL;
     if (inflation == NULL) {
         scratch_free(out);
         return NULL;

@@ -8,7 +8,7 @@
 #include "parser.h"
 
 /* Sets the end of a scope, whose number may be -1. */
-static bool end_scope(struct parser *p, long scope, bool ok)
+static bool end_function_scope(struct parser *p, long scope, bool ok)
 {
     if (scope >= 0 && ok) {
         p->scopes->list[scope].end = p->last_end;
@@ -81,7 +81,8 @@ bool jsparse_function(struct parser *p, uint32_t start, bool is_async)
     }
     scope = scope_function(p, start, own.size > 0 ? &own : NULL);
     return scope >= 0 &&
-           end_scope(p, scope, parse_function_rest(p, is_async, is_generator));
+           end_function_scope(p, scope,
+                              parse_function_rest(p, is_async, is_generator));
 }
 
 /* Reads "=>" and the body, below node. */
@@ -105,7 +106,7 @@ bool jsparse_arrow(struct parser *p, uint32_t start, bool is_async)
     long scope = scope_function(p, start, NULL);
 
     return scope >= 0 &&
-           end_scope(p, scope, parse_arrow_body(p, &node, is_async));
+           end_function_scope(p, scope, parse_arrow_body(p, &node, is_async));
 }
 
 bool jsparse_arrow_parameters(struct parser *p, uint32_t start, bool is_async)
@@ -121,11 +122,12 @@ bool jsparse_arrow_parameters(struct parser *p, uint32_t start, bool is_async)
     around = enter_function(p, &node, is_async, false);
     ok = parser_expect(p, '(') && jsparse_elements(p, ')');
     leave_function(p, &around);
-    return end_scope(p, scope, ok && parse_arrow_body(p, &node, is_async));
+    return end_function_scope(p, scope,
+                              ok && parse_arrow_body(p, &node, is_async));
 }
 
 /* The words before the key of a member. */
-struct modifiers {
+struct class_modifiers {
     bool is_static;
     bool is_async;
     bool is_generator;
@@ -133,7 +135,7 @@ struct modifiers {
 };
 
 /* Is a word at p->t a modifier, and not a key itself? */
-static bool is_modifier(const struct parser *p, bool allows_line)
+static bool is_class_modifier(const struct parser *p, bool allows_line)
 {
     struct token next = parser_peek(p);
 
@@ -145,17 +147,17 @@ static bool is_modifier(const struct parser *p, bool allows_line)
              strchr("(=;},:", (int)next.sign) != NULL);
 }
 
-static bool parse_modifiers(struct parser *p, bool is_class,
-                            struct modifiers *m)
+static bool parse_class_modifiers(struct parser *p, bool is_class,
+                                  struct class_modifiers *m)
 {
     memset(m, 0, sizeof(*m));
-    if (is_class && p->t.word == WORD_STATIC && is_modifier(p, true)) {
+    if (is_class && p->t.word == WORD_STATIC && is_class_modifier(p, true)) {
         m->is_static = true;
         if (!parser_next(p)) {
             return false;
         }
     }
-    if (p->t.word == WORD_ASYNC && is_modifier(p, false)) {
+    if (p->t.word == WORD_ASYNC && is_class_modifier(p, false)) {
         m->is_async = true;
         if (!parser_next(p)) {
             return false;
@@ -165,7 +167,7 @@ static bool parse_modifiers(struct parser *p, bool is_class,
         return false;
     }
     if ((p->t.word == WORD_GET || p->t.word == WORD_SET) && !m->is_async &&
-        !m->is_generator && is_modifier(p, true) &&
+        !m->is_generator && is_class_modifier(p, true) &&
         parser_peek(p).sign != '*') {
         m->accessor = p->t.word == WORD_GET ? 'g' : 's';
         return parser_next(p);
@@ -174,8 +176,9 @@ static bool parse_modifiers(struct parser *p, bool is_class,
 }
 
 /* Reads a method after its key. */
-static bool parse_method(struct parser *p, uint32_t start,
-                         const struct modifiers *m, const struct key *key)
+static bool parse_class_method(struct parser *p, uint32_t start,
+                               const struct class_modifiers *m,
+                               const struct key *key)
 {
     bool ok;
     long scope = 0;
@@ -191,11 +194,11 @@ static bool parse_method(struct parser *p, uint32_t start,
     }
     ok = scope >= 0 && parse_function_rest(p, m->is_async, m->is_generator);
     p->node = node.up;
-    return has_scope ? end_scope(p, scope, ok) : ok;
+    return has_scope ? end_function_scope(p, scope, ok) : ok;
 }
 
 /* Reads the value of a field after its key. */
-static bool parse_field(struct parser *p)
+static bool parse_class_field(struct parser *p)
 {
     bool is_there, ok;
     struct around around = enter_function(p, p->node, false, false);
@@ -209,7 +212,7 @@ static bool parse_field(struct parser *p)
 static bool parse_class_member(struct parser *p)
 {
     uint32_t start = p->t.start;
-    struct modifiers m;
+    struct class_modifiers m;
     struct key key;
     struct around around;
     bool ok;
@@ -224,11 +227,11 @@ static bool parse_class_member(struct parser *p)
             return ok;
         }
     }
-    if (!parse_modifiers(p, true, &m) || !jsparse_key(p, &key)) {
+    if (!parse_class_modifiers(p, true, &m) || !jsparse_key(p, &key)) {
         return false;
     }
-    return is_sign(&p->t, '(') ? parse_method(p, start, &m, &key)
-                               : parse_field(p);
+    return is_sign(&p->t, '(') ? parse_class_method(p, start, &m, &key)
+                               : parse_class_field(p);
 }
 
 static bool parse_class_body(struct parser *p)
@@ -280,23 +283,24 @@ bool jsparse_class(struct parser *p, bool is_declaration)
     p->ref = REF_NONE;
     p->was_arrow = false;
     parser_leave(p);
-    return end_scope(p, scope, ok);
+    return end_function_scope(p, scope, ok);
 }
 
 /* Reads a getter or setter of a literal after its key.  It does not end the
  * names of what is in it. */
 static bool parse_accessor(struct parser *p, uint32_t start,
-                           const struct modifiers *m, const struct key *key)
+                           const struct class_modifiers *m,
+                           const struct key *key)
 {
     long scope = scope_accessor(p, start, m->accessor == 'g', key);
 
     return scope >= 0 &&
-           end_scope(p, scope, parse_parts(p, p->node, false, false));
+           end_function_scope(p, scope, parse_parts(p, p->node, false, false));
 }
 
 /* Reads what follows the key of a literal's member. */
 static bool parse_property_value(struct parser *p, uint32_t start,
-                                 const struct modifiers *m,
+                                 const struct class_modifiers *m,
                                  const struct key *key)
 {
     bool ok;
@@ -312,7 +316,7 @@ static bool parse_property_value(struct parser *p, uint32_t start,
         ok =
             scope >= 0 && parse_function_rest(p, m->is_async, m->is_generator);
         p->node = node.up;
-        return end_scope(p, scope, ok);
+        return end_function_scope(p, scope, ok);
     }
     if (is_sign(&p->t, ':')) {
         p->node = key->is_plain ? &node : p->node;
@@ -331,7 +335,7 @@ bool jsparse_object(struct parser *p)
 {
     bool is_there, ok = true;
     uint32_t start;
-    struct modifiers m;
+    struct class_modifiers m;
     struct key key;
     struct node node = {.up = p->node, .kind = NODE_OBJECT};
 
@@ -342,10 +346,10 @@ bool jsparse_object(struct parser *p)
     while (ok && !is_sign(&p->t, '}')) {
         start = p->t.start;
         ok = parser_accept(p, SIGN_SPREAD, &is_there) &&
-             (is_there
-                  ? jsparse_assignment(p)
-                  : parse_modifiers(p, false, &m) && jsparse_key(p, &key) &&
-                        parse_property_value(p, start, &m, &key)) &&
+             (is_there ? jsparse_assignment(p)
+                       : parse_class_modifiers(p, false, &m) &&
+                             jsparse_key(p, &key) &&
+                             parse_property_value(p, start, &m, &key)) &&
              (is_sign(&p->t, '}') || parser_expect(p, ','));
     }
     p->node = node.up;

@@ -62,7 +62,7 @@ static const struct {
     "MethodListEntry { attributes: %a%_, method_type: %t, vtable_offset: %i " \
     "}"
 
-static const char *find_form(uint32_t kind)
+static const char *member_find_form(uint32_t kind)
 {
     size_t i;
 
@@ -78,7 +78,7 @@ static const char *find_form(uint32_t kind)
 bool member_is(uint32_t kind)
 {
     return kind == LF_FIELDLIST || kind == LF_METHODLIST ||
-           find_form(kind) != NULL;
+           member_find_form(kind) != NULL;
 }
 
 struct member_number member_take_number(struct bytes *b)
@@ -114,19 +114,20 @@ struct member_number member_take_number(struct bytes *b)
 
 /* writing; nothing is written if text is NULL ----------------------------- */
 
-static void put(struct text *text, const char *data, size_t size)
+static void member_put(struct text *text, const char *data, size_t size)
 {
     if (text != NULL) {
         text_add(text, data, size);
     }
 }
 
-static void put_string(struct text *text, const char *string)
+static void member_put_string(struct text *text, const char *string)
 {
-    put(text, string, strlen(string));
+    member_put(text, string, strlen(string));
 }
 
-static void put_number(struct text *text, const char *form, uint64_t number)
+static void member_put_number(struct text *text, const char *form,
+                              uint64_t number)
 {
     if (text != NULL && form != NULL) {
         text_add_number(text, form, number);
@@ -135,7 +136,7 @@ static void put_number(struct text *text, const char *form, uint64_t number)
 
 /* Writes the character at p in escaped form.  Returns how many bytes were
  * used. */
-static size_t put_escaped(struct text *text, const char *p, size_t left)
+static size_t member_put_escaped(struct text *text, const char *p, size_t left)
 {
     const char *at;
     uint8_t c, next;
@@ -145,33 +146,33 @@ static size_t put_escaped(struct text *text, const char *p, size_t left)
     next = left > 1 ? (uint8_t)p[1] : 0;
     at = c == 0 ? NULL : strchr(plain, c);
     if (at != NULL) {
-        put(text, "\\", 1);
-        put(text, &letters[at - plain], 1);
+        member_put(text, "\\", 1);
+        member_put(text, &letters[at - plain], 1);
     } else if (c == 0) {
-        put(text, "\\0", 2);
+        member_put(text, "\\0", 2);
     } else if (c < 0x20 || c == 0x7F) {
-        put_number(text, "\\u{%llx}", c);
+        member_put_number(text, "\\u{%llx}", c);
     } else if (c == 0xC2 && next >= 0x80 && next < 0xA0) {
-        put_number(text, "\\u{%llx}", next);
+        member_put_number(text, "\\u{%llx}", next);
         return 2;
     } else {
-        put(text, p, 1);
+        member_put(text, p, 1);
     }
     return 1;
 }
 
-static void put_name(struct text *text, struct bytes *b, uint32_t kind)
+static void member_put_name(struct text *text, struct bytes *b, uint32_t kind)
 {
     size_t i;
     const char *name;
     uint32_t size;
 
     take_name(b, kind, &name, &size);
-    put_string(text, "RawString(\"");
+    member_put_string(text, "RawString(\"");
     for (i = 0; i < size;) {
-        i += put_escaped(text, name + i, size - i);
+        i += member_put_escaped(text, name + i, size - i);
     }
-    put_string(text, "\")");
+    member_put_string(text, "\")");
 }
 
 static bool is_new_virtual(uint32_t attributes)
@@ -179,8 +180,8 @@ static bool is_new_virtual(uint32_t attributes)
     return (attributes >> 2 & 7) == 4 || (attributes >> 2 & 7) == 6;
 }
 
-static void put_form(struct text *text, struct bytes *b, uint32_t kind,
-                     const char *form)
+static void member_put_form(struct text *text, struct bytes *b, uint32_t kind,
+                            const char *form)
 {
     const char *end;
     uint32_t attributes;
@@ -190,43 +191,43 @@ static void put_form(struct text *text, struct bytes *b, uint32_t kind,
     for (; *form != '\0'; form = end + 2) {
         end = strchr(form, '%');
         if (end == NULL) {
-            put_string(text, form);
+            member_put_string(text, form);
             return;
         }
-        put(text, form, (size_t)(end - form));
+        member_put(text, form, (size_t)(end - form));
         switch (end[1]) {
         case 'a':
             attributes = take(b, 2);
-            put_number(text, "FieldAttributes(%llu)", attributes);
+            member_put_number(text, "FieldAttributes(%llu)", attributes);
             break;
         case 'h':
-            put_number(text, "%llu", take(b, 2));
+            member_put_number(text, "%llu", take(b, 2));
             break;
         case 'b':
-            put_number(text, "%llu", take(b, 1));
+            member_put_number(text, "%llu", take(b, 1));
             break;
         case 't':
-            put_number(text, "TypeIndex(0x%llx)", take(b, 4));
+            member_put_number(text, "TypeIndex(0x%llx)", take(b, 4));
             break;
         case 'n':
-            put_number(text, "%llu", (uint32_t)take_numeric(b));
+            member_put_number(text, "%llu", (uint32_t)take_numeric(b));
             break;
         case 'N':
-            put_number(text, "%llu", take_numeric(b));
+            member_put_number(text, "%llu", take_numeric(b));
             break;
         case 'v':
             number = member_take_number(b);
-            put_number(text, number.form, number.value);
+            member_put_number(text, number.form, number.value);
             break;
         case 'i':
             if (is_new_virtual(attributes)) {
-                put_number(text, "Some(%llu)", take(b, 4));
+                member_put_number(text, "Some(%llu)", take(b, 4));
             } else {
-                put_string(text, "None");
+                member_put_string(text, "None");
             }
             break;
         case 's':
-            put_name(text, b, kind);
+            member_put_name(text, b, kind);
             break;
         default:
             take(b, 2);
@@ -247,10 +248,10 @@ static enum member_status put_fields(struct text *text, struct bytes *b,
     comma = "";
     has_more = 0;
     more = 0;
-    put_string(text, "FieldList(FieldList { fields: [");
+    member_put_string(text, "FieldList(FieldList { fields: [");
     while (b->left > 0) {
         kind = take(b, 2);
-        form = find_form(kind);
+        form = member_find_form(kind);
         if (kind == LF_INDEX) {
             has_more = 1;
             more = take(b, 4);
@@ -260,17 +261,17 @@ static enum member_status put_fields(struct text *text, struct bytes *b,
             *unknown = kind;
             return MEMBER_UNKNOWN;
         } else {
-            put_string(text, comma);
-            put_form(text, b, kind, form);
+            member_put_string(text, comma);
+            member_put_form(text, b, kind, form);
             comma = ", ";
         }
         take_padding(b);
     }
-    put_string(text, "], continuation: ");
+    member_put_string(text, "], continuation: ");
     if (has_more) {
-        put_number(text, "Some(TypeIndex(0x%llx)) })", more);
+        member_put_number(text, "Some(TypeIndex(0x%llx)) })", more);
     } else {
-        put_string(text, "None })");
+        member_put_string(text, "None })");
     }
     return MEMBER_OK;
 }
@@ -279,12 +280,12 @@ static void put_methods(struct text *text, struct bytes *b)
 {
     const char *comma;
 
-    put_string(text, "MethodList(MethodList { methods: [");
+    member_put_string(text, "MethodList(MethodList { methods: [");
     for (comma = ""; b->left > 0; comma = ", ") {
-        put_string(text, comma);
-        put_form(text, b, LF_METHODLIST, METHOD_FORM);
+        member_put_string(text, comma);
+        member_put_form(text, b, LF_METHODLIST, METHOD_FORM);
     }
-    put_string(text, "] })");
+    member_put_string(text, "] })");
 }
 
 enum member_status member_write(struct text *text, const uint8_t *record,
@@ -301,7 +302,7 @@ enum member_status member_write(struct text *text, const uint8_t *record,
     } else if (kind == LF_METHODLIST) {
         put_methods(text, &b);
     } else {
-        put_form(text, &b, kind, find_form(kind));
+        member_put_form(text, &b, kind, member_find_form(kind));
     }
     return b.is_short ? MEMBER_DAMAGED : status;
 }

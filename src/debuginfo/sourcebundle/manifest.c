@@ -41,7 +41,8 @@ static int wrong_manifest(struct manifest_reader *r, const char *what)
                        "is damaged: manifest of the source bundle: %s", what);
 }
 
-static struct symc_text text_of(const struct json *json, uint32_t value)
+static struct symc_text manifest_text_of(const struct json *json,
+                                         uint32_t value)
 {
     struct symc_text text = {json_text(json, value),
                                 json->values[value].size};
@@ -49,7 +50,7 @@ static struct symc_text text_of(const struct json *json, uint32_t value)
     return text;
 }
 
-static bool is_text(const struct json *json, uint32_t value)
+static bool manifest_is_text(const struct json *json, uint32_t value)
 {
     return json->values[value].type == JSON_STRING;
 }
@@ -72,7 +73,8 @@ static bool read_type(const struct json *json, uint32_t value,
 
     *type = SOURCECACHE_ANY;
     for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (is_text(json, value) && json_is(json, value, types[i].name)) {
+        if (manifest_is_text(json, value) &&
+            json_is(json, value, types[i].name)) {
             *type = types[i].type;
             return true;
         }
@@ -80,7 +82,8 @@ static bool read_type(const struct json *json, uint32_t value,
     return json->values[value].type == JSON_NULL;
 }
 
-static bool has_name(const struct json *json, uint32_t value, const char *name)
+static bool manifest_has_name(const struct json *json, uint32_t value,
+                              const char *name)
 {
     return json->values[value].size == strlen(name) &&
            strncasecmp(json_text(json, value), name, strlen(name)) == 0;
@@ -98,15 +101,15 @@ static const char *read_headers(const struct json *json, uint32_t object,
         return "the headers of a file are not an object";
     }
     for (i = 0; i < json->values[object].size; i++) {
-        if (!is_text(json, at + 1)) {
+        if (!manifest_is_text(json, at + 1)) {
             return "a header is not a text";
         }
-        if (has_name(json, at, "debug-id")) {
-            id = text_of(json, at + 1);
-        } else if (has_name(json, at, "sourcemap")) {
-            file->map = text_of(json, at + 1);
-        } else if (has_name(json, at, "x-sourcemap")) {
-            old = text_of(json, at + 1);
+        if (manifest_has_name(json, at, "debug-id")) {
+            id = manifest_text_of(json, at + 1);
+        } else if (manifest_has_name(json, at, "sourcemap")) {
+            file->map = manifest_text_of(json, at + 1);
+        } else if (manifest_has_name(json, at, "x-sourcemap")) {
+            old = manifest_text_of(json, at + 1);
         }
         at = json->values[at + 1].end;
     }
@@ -119,8 +122,9 @@ static const char *read_headers(const struct json *json, uint32_t object,
 }
 
 /* Reads a member of a file's entry; seen has a bit for each that was there. */
-static const char *read_member(const struct json *json, uint32_t name,
-                               unsigned *seen, struct sourcecache_file *file)
+static const char *manifest_read_member(const struct json *json, uint32_t name,
+                                        unsigned *seen,
+                                        struct sourcecache_file *file)
 {
     static const char *const names[] = {"type", "path", "url", "headers"};
     uint32_t value = name + 1;
@@ -142,10 +146,10 @@ static const char *read_member(const struct json *json, uint32_t name,
                    : "the type of a file is unknown";
     case 1:
     case 2:
-        if (!is_text(json, value)) {
+        if (!manifest_is_text(json, value)) {
             return "a path or URL is not a text";
         }
-        *(i == 1 ? &file->path : &file->url) = text_of(json, value);
+        *(i == 1 ? &file->path : &file->url) = manifest_text_of(json, value);
         return NULL;
     default:
         return read_headers(json, value, file);
@@ -160,12 +164,12 @@ static const char *read_file(const struct json *json, uint32_t name,
     const char *what = NULL;
 
     memset(file, 0, sizeof(*file));
-    file->name = text_of(json, name);
+    file->name = manifest_text_of(json, name);
     if (json->values[object].type != JSON_OBJECT) {
         return "a file is not an object";
     }
     for (i = 0; i < json->values[object].size && what == NULL; i++) {
-        what = read_member(json, at, &seen, file);
+        what = manifest_read_member(json, at, &seen, file);
         at = json->values[at + 1].end;
     }
     return what;
@@ -268,11 +272,12 @@ static int read_links(struct manifest_reader *r, uint32_t object)
         return failure_memory(r->failure);
     }
     for (i = 0; i < n; i++, at += 2) {
-        if (!is_text(json, at + 1)) {
+        if (!manifest_is_text(json, at + 1)) {
             return wrong_manifest(r, "the URL of a source link is not a text");
         }
-        manifest->links[manifest->num_links].name = text_of(json, at);
-        manifest->links[manifest->num_links++].value = text_of(json, at + 1);
+        manifest->links[manifest->num_links].name = manifest_text_of(json, at);
+        manifest->links[manifest->num_links++].value =
+            manifest_text_of(json, at + 1);
     }
     qsort(manifest->links, manifest->num_links, sizeof(*manifest->links),
           compare_links);
@@ -285,12 +290,12 @@ static int read_attribute(struct manifest_reader *r, uint32_t name)
     struct manifest *manifest = r->manifest;
     struct sourcecache_identity *id = &manifest->identity;
 
-    if (!is_text(&r->json, name + 1)) {
+    if (!manifest_is_text(&r->json, name + 1)) {
         return wrong_manifest(r, "an attribute is not a text");
     }
     pair = &manifest->attributes[manifest->num_attributes++];
-    pair->name = text_of(&r->json, name);
-    pair->value = text_of(&r->json, name + 1);
+    pair->name = manifest_text_of(&r->json, name);
+    pair->value = manifest_text_of(&r->json, name + 1);
     if (json_is(&r->json, name, "debug_id") &&
         !symcache_debug_id_read(pair->value.data, pair->value.size, id->guid,
                                 &id->age)) {

@@ -19,7 +19,7 @@
  * LF only, and a column is a number of units of UTF-16.
  */
 
-struct script_lines {
+struct scope_lines {
     const char *text;
     uint32_t size;
     uint32_t *starts; /* in bytes */
@@ -32,7 +32,7 @@ struct script_lines {
 
 /* Units of UTF-16 that begin in some bytes of UTF-8: one for each character,
  * and one more for those of 4 bytes. */
-static uint32_t count_units(const char *p, const char *end)
+static uint32_t scope_count_units(const char *p, const char *end)
 {
     uint32_t n = 0;
 
@@ -54,7 +54,7 @@ static bool is_ascii(const char *p, size_t size)
     return all < 0x80;
 }
 
-static int read_units(struct script_lines *lines)
+static int read_units(struct scope_lines *lines)
 {
     size_t i, n = lines->size / SCRIPT_LINES_STEP + 1;
     const char *p = lines->text;
@@ -66,15 +66,15 @@ static int read_units(struct script_lines *lines)
     lines->units[0] = 0;
     for (i = 1; i < n; i++, p += SCRIPT_LINES_STEP) {
         lines->units[i] =
-            lines->units[i - 1] + count_units(p, p + SCRIPT_LINES_STEP);
+            lines->units[i - 1] + scope_count_units(p, p + SCRIPT_LINES_STEP);
     }
     return 0;
 }
 
 /* Looks for the lines of a text.  *lines must be freed in any case.  Returns
  * 0, or -1 when out of memory. */
-static int read_lines(struct script_lines *lines, const char *text,
-                      size_t size)
+static int scope_read_lines(struct scope_lines *lines, const char *text,
+                            size_t size)
 {
     const char *p, *end = text + size;
 
@@ -93,7 +93,7 @@ static int read_lines(struct script_lines *lines, const char *text,
     return is_ascii(text, size) ? 0 : read_units(lines);
 }
 
-static void free_lines(struct script_lines *lines)
+static void free_lines(struct scope_lines *lines)
 {
     free(lines->starts);
     free(lines->units);
@@ -101,21 +101,22 @@ static void free_lines(struct script_lines *lines)
 }
 
 /* Units of UTF-16 before a byte. */
-static uint32_t units_before(const struct script_lines *lines, uint32_t at)
+static uint32_t scope_units_before(const struct scope_lines *lines,
+                                   uint32_t at)
 {
     uint32_t step = at / SCRIPT_LINES_STEP;
 
     return lines->units == NULL
                ? at
                : lines->units[step] +
-                     count_units(lines->text + step * SCRIPT_LINES_STEP,
-                                 lines->text + at);
+                     scope_count_units(lines->text + step * SCRIPT_LINES_STEP,
+                                       lines->text + at);
 }
 
 /* Finds the line and column, both from 0, of a byte.  Returns false if the
  * text has no such byte. */
-static bool find_place(const struct script_lines *lines, uint32_t at,
-                       uint32_t *line, uint32_t *column)
+static bool scope_find_place(const struct scope_lines *lines, uint32_t at,
+                             uint32_t *line, uint32_t *column)
 {
     size_t half, base = 0, count = lines->count;
 
@@ -128,15 +129,15 @@ static bool find_place(const struct script_lines *lines, uint32_t at,
         count -= half;
     }
     *line = (uint32_t)base;
-    *column =
-        units_before(lines, at) - units_before(lines, lines->starts[base]);
+    *column = scope_units_before(lines, at) -
+              scope_units_before(lines, lines->starts[base]);
     return true;
 }
 
 struct scopes {
     struct sourcemap *map;
     struct jsscopes read;
-    struct script_lines lines;
+    struct scope_lines lines;
     struct jscache_writer *writer;
     uint32_t *names; /* of scopes: offsets in the cache, or its values */
 };
@@ -145,7 +146,7 @@ static const struct jscache_row *find_position(const struct scopes *scopes,
                                                uint32_t at, uint32_t *line,
                                                uint32_t *column)
 {
-    return find_place(&scopes->lines, at, line, column)
+    return scope_find_place(&scopes->lines, at, line, column)
                ? sourcemap_find(scopes->map, *line, *column)
                : NULL;
 }
@@ -285,9 +286,9 @@ static void give_changes(struct scopes *scopes,
             scope = changes[next].scope == JSSCOPES_OUTSIDE
                         ? JSCACHE_NONE
                         : scopes->names[changes[next].scope];
-            is_there =
-                ++next < n &&
-                find_place(&scopes->lines, changes[next].at, &line, &column);
+            is_there = ++next < n &&
+                       scope_find_place(&scopes->lines, changes[next].at,
+                                        &line, &column);
         }
         token->scope = scope;
     }
@@ -334,11 +335,12 @@ static int read_script(struct scopes *scopes, const char *script, size_t size,
     }
     status = jsscopes_read(&scopes->read, script, size, &error);
     if (status == JSSCOPES_NO_MEMORY ||
-        read_lines(&scopes->lines, script, size) != 0) {
+        scope_read_lines(&scopes->lines, script, size) != 0) {
         return failure_memory(failure);
     }
     if (status != JSSCOPES_OK) {
-        (void)find_place(&scopes->lines, (uint32_t)error.at, &line, &column);
+        (void)scope_find_place(&scopes->lines, (uint32_t)error.at, &line,
+                               &column);
         snprintf(text, text_size,
                  "names of functions are missing: line %u, column %u of the "
                  "script: %s",

@@ -64,8 +64,8 @@ bool why_query_note(struct api_attempts **list,
  * puts it after those of other stores.  Returns NULL if it is none, which is
  * left out, or without memory. */
 static const struct api_attempts *
-add_attempts(struct api_attempts **list, const struct store_config *store,
-             char *text, size_t size)
+why_add_attempts(struct api_attempts **list, const struct store_config *store,
+                 char *text, size_t size)
 {
     struct api_attempts *attempts =
         text != NULL ? calloc(1, sizeof(*attempts)) : NULL;
@@ -122,8 +122,8 @@ static bool is_known(struct why_query_question *q)
     if (text != NULL) {
         memcpy(text, absence.attempts, absence.size);
     }
-    return add_attempts(&q->module->attempts, store_of(q), text,
-                        absence.size) != NULL;
+    return why_add_attempts(&q->module->attempts, store_of(q), text,
+                            absence.size) != NULL;
 }
 
 /* Remembers the attempts of an answer with an absence: they are read in each
@@ -157,8 +157,8 @@ static void take_page(struct why_query_question *question,
     if (text != NULL) {
         evbuffer_copyout(page, text, size);
     }
-    attempts = add_attempts(&question->module->attempts, store_of(question),
-                            text, size);
+    attempts = why_add_attempts(&question->module->attempts,
+                                store_of(question), text, size);
     if (attempts != NULL && question->absence != 0 &&
         json_member(attempts->json, 0, "job") == 0) {
         remember_attempts(question, attempts);

@@ -41,7 +41,7 @@ static bool is_name(char c)
            (c >= 'A' && c <= 'Z');
 }
 
-static const char *skip_blanks(const char *p, const char *end)
+static const char *retrace_skip_blanks(const char *p, const char *end)
 {
     while (p < end && is_blank(*p)) {
         p++;
@@ -58,7 +58,8 @@ static const char *cut_blanks(const char *p, const char *end)
 }
 
 /* Does a text begin so?  Then *p is after it. */
-static bool take_word(const char **p, const char *end, const char *word)
+static bool retrace_take_word(const char **p, const char *end,
+                              const char *word)
 {
     size_t size = strlen(word);
 
@@ -74,7 +75,7 @@ static bool take_word(const char **p, const char *end, const char *word)
  * "11-27 18:00:00.000  123  123 E AndroidRuntime: " and
  * "E/AndroidRuntime(  123): ".
  */
-static const char *skip_logcat(const char *p, const char *end)
+static const char *retrace_skip_logcat(const char *p, const char *end)
 {
     static const char letters[] = "VDIWEFA";
     const char *colon = memmem(p, (size_t)(end - p), ": ", 2), *at;
@@ -121,8 +122,9 @@ static void read_line(struct jvm_line *line, const char *p, const char *end)
 /* Reads "a.b.c(File:1)", whose parentheses are known; in front of the class
  * there may be a loader and a module, "app//java.base@17/", and after the
  * method a blank, as Google's Play Console writes. */
-static bool read_call(struct jvm_line *line, const char *begin, const char *p,
-                      const char *open, const char *close, const char *end)
+static bool retrace_read_call(struct jvm_line *line, const char *begin,
+                              const char *p, const char *open,
+                              const char *close, const char *end)
 {
     const char *dot, *slash, *name_end = cut_blanks(p, open);
 
@@ -149,13 +151,14 @@ static bool read_frame(struct jvm_line *line, const char *begin, const char *p,
 {
     const char *open, *close;
 
-    if (!take_word(&p, end, "at ")) {
+    if (!retrace_take_word(&p, end, "at ")) {
         return false;
     }
-    p = skip_blanks(p, end);
+    p = retrace_skip_blanks(p, end);
     open = memchr(p, '(', (size_t)(end - p));
     close = open != NULL ? memchr(open, ')', (size_t)(end - open)) : NULL;
-    return close != NULL && read_call(line, begin, p, open, close, end);
+    return close != NULL &&
+           retrace_read_call(line, begin, p, open, close, end);
 }
 
 /* The same behind anything, such as what a log has in front of each line. */
@@ -176,7 +179,7 @@ static bool find_frame(struct jvm_line *line, const char *begin, const char *p,
         at = cut_blanks(p, name);
         if (at < name && at - p >= 2 && memcmp(at - 2, "at", 2) == 0 &&
             (at - p == 2 || !is_name(at[-3])) &&
-            read_call(line, begin, name, open, close, end)) {
+            retrace_read_call(line, begin, name, open, close, end)) {
             return true;
         }
     }
@@ -195,11 +198,11 @@ static bool read_exception(struct jvm_line *line, const char *begin,
     size_t i;
 
     for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (!take_word(&p, end, words[i])) {
+        if (!retrace_take_word(&p, end, words[i])) {
             continue;
         }
         if (i == 2) {
-            p = skip_blanks(p, end); /* the JDK has had one since 17 */
+            p = retrace_skip_blanks(p, end); /* the JDK has had one since 17 */
             has_bracket = true;
         } else if (i == 3) {
             from = memmem(p, (size_t)(end - p), "\" ", 2);
@@ -244,7 +247,7 @@ void jvm_line_read(struct jvm_line *line, struct symc_string text)
     if (text.size == 0) {
         return;
     }
-    p = skip_blanks(skip_logcat(begin, end), end);
+    p = retrace_skip_blanks(retrace_skip_logcat(begin, end), end);
     if (!read_frame(line, begin, p, end) && !find_frame(line, begin, p, end) &&
         !read_exception(line, begin, p, end)) {
         find_exception(line, begin, p, end);
@@ -300,7 +303,7 @@ bool jvm_is_trace(const char *text, size_t size)
 
     for (i = 0; i < SNIFFED && next_line(&at, text + size, &whole, &n); i++) {
         end = whole.data + n;
-        p = skip_blanks(skip_logcat(whole.data, end), end);
+        p = retrace_skip_blanks(retrace_skip_logcat(whole.data, end), end);
         if (read_frame(&line, whole.data, p, end) && is_place(&line)) {
             return true;
         }

@@ -40,8 +40,8 @@ struct symbfile_push_request {
 /* the id ------------------------------------------------------------------ */
 
 /* Adds size bytes of a file from an offset.  Returns false if that fails. */
-static bool add_bytes(struct digest *digest, FILE *file, long offset,
-                      size_t size)
+static bool push_add_bytes(struct digest *digest, FILE *file, long offset,
+                           size_t size)
 {
     char bytes[ID_PART];
 
@@ -90,8 +90,9 @@ int symbfile_id(const char *path, char id[SYMBFILE_ID_SIZE])
         for (i = 0; i < sizeof(size); i++) {
             size[i] = (char)((uint64_t)st.st_size >> (56 - 8 * i));
         }
-        is_read = add_bytes(digest, file, 0, part) &&
-                  add_bytes(digest, file, (long)st.st_size - (long)part, part);
+        is_read =
+            push_add_bytes(digest, file, 0, part) &&
+            push_add_bytes(digest, file, (long)st.st_size - (long)part, part);
         digest_add(digest, size, sizeof(size));
     }
     if (is_read) {
@@ -108,11 +109,12 @@ int symbfile_id(const char *path, char id[SYMBFILE_ID_SIZE])
 
 /* one part ---------------------------------------------------------------- */
 
-static void add_header(struct symbfile_push_request *r, const char *format,
-                       ...) __attribute__((format(printf, 2, 3)));
+static void add_header(struct symbfile_push_request *request,
+                       const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static void add_header(struct symbfile_push_request *r, const char *format,
-                       ...)
+static void add_header(struct symbfile_push_request *request,
+                       const char *format, ...)
 {
     char line[2 * SECRET_MAX + 32];
     struct curl_slist *list;
@@ -121,15 +123,15 @@ static void add_header(struct symbfile_push_request *r, const char *format,
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    list = curl_slist_append(r->headers, line);
+    list = curl_slist_append(request->headers, line);
     if (list == NULL) {
         command_no_memory();
     }
-    r->headers = list;
+    request->headers = list;
 }
 
 /* Adds the key, encoded unless it is.  Returns an exit code. */
-static int add_key(struct symbfile_push_request *r, const char *key)
+static int add_key(struct symbfile_push_request *request, const char *key)
 {
     char secret[SECRET_MAX + 1], error[256];
     char encoded[BASE64_ENCODE_RAW_LENGTH(SECRET_MAX) + 1];
@@ -146,29 +148,29 @@ static int add_key(struct symbfile_push_request *r, const char *key)
         n = strlen(secret);
         base64_encode_raw(encoded, n, (const uint8_t *)secret);
         encoded[BASE64_ENCODE_RAW_LENGTH(n)] = '\0';
-        add_header(r, "Authorization: APIKey %s", encoded);
+        add_header(request, "Authorization: APIKey %s", encoded);
     } else {
-        add_header(r, "Authorization: APIKey %s", secret);
+        add_header(request, "Authorization: APIKey %s", secret);
     }
     return COMMAND_OK;
 }
 
 /* Posts a part of a file.  Returns the status, or 0 with a reason. */
-static long post_symbfile(struct symbfile_push_request *r, FILE *file,
+static long post_symbfile(struct symbfile_push_request *request, FILE *file,
                           off_t begin, off_t size, char *reason,
                           size_t reason_size)
 {
-    CURL *curl = r->curl;
+    CURL *curl = request->curl;
     CURLcode code;
     long status = 0;
 
-    short_reply_begin(&r->reply, curl, r->url, r->headers);
+    short_reply_begin(&request->reply, curl, request->url, request->headers);
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    file_body_begin(&r->body, curl, file, begin, size);
+    file_body_begin(&request->body, curl, file, begin, size);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
     code = curl_easy_perform(curl);
     if (code != CURLE_OK) {
-        short_reply_failure(&r->reply, code, reason, reason_size);
+        short_reply_failure(&request->reply, code, reason, reason_size);
         return 0;
     }
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
@@ -176,10 +178,10 @@ static long post_symbfile(struct symbfile_push_request *r, FILE *file,
 }
 
 /* The server says what is wrong as {"uuid": ..., "error": {"Text": ...}}. */
-static void read_reason(const struct symbfile_push_request *r, long status,
-                        char *reason, size_t size)
+static void read_reason(const struct symbfile_push_request *request,
+                        long status, char *reason, size_t size)
 {
-    cJSON *answer = cJSON_Parse(r->reply.text);
+    cJSON *answer = cJSON_Parse(request->reply.text);
     const char *text = printable_field(cJSON_GetObjectItemCaseSensitive(
                                            answer, "error"), "Text");
     const char *uuid = printable_field(answer, "uuid");
@@ -191,9 +193,9 @@ static void read_reason(const struct symbfile_push_request *r, long status,
 }
 
 /* A page of a portal answers 200 as well. */
-static bool is_taken(const struct symbfile_push_request *r)
+static bool is_taken(const struct symbfile_push_request *request)
 {
-    cJSON *answer = cJSON_Parse(r->reply.text);
+    cJSON *answer = cJSON_Parse(request->reply.text);
     bool is_true =
         cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(answer, "success"));
 
@@ -202,18 +204,18 @@ static bool is_taken(const struct symbfile_push_request *r)
 }
 
 /* Waits as long as the server says. */
-static void pause_before(const struct symbfile_push_request *r)
+static void pause_before(const struct symbfile_push_request *request)
 {
     curl_off_t seconds = 0;
 
-    curl_easy_getinfo(r->curl, CURLINFO_RETRY_AFTER, &seconds);
+    curl_easy_getinfo(request->curl, CURLINFO_RETRY_AFTER, &seconds);
     seconds = seconds <= 0 ? RETRY_SECONDS : seconds;
     sleep(seconds > RETRY_MAX ? RETRY_MAX : (unsigned)seconds);
 }
 
 /* Sends a part, again and again where that can help.  Returns an exit code. */
-static int send_part(struct symbfile_push_request *r, FILE *file, off_t begin,
-                     off_t size)
+static int send_part(struct symbfile_push_request *request, FILE *file,
+                     off_t begin, off_t size)
 {
     char reason[512] = "";
     long status = 0;
@@ -221,10 +223,11 @@ static int send_part(struct symbfile_push_request *r, FILE *file, off_t begin,
 
     for (attempt = 1; attempt <= ATTEMPTS; attempt++) {
         if (attempt > 1) {
-            pause_before(r);
+            pause_before(request);
         }
-        status = post_symbfile(r, file, begin, size, reason, sizeof(reason));
-        if (status == 200 && is_taken(r)) {
+        status =
+            post_symbfile(request, file, begin, size, reason, sizeof(reason));
+        if (status == 200 && is_taken(request)) {
             return COMMAND_OK;
         }
         if (status == 200) {
@@ -232,14 +235,14 @@ static int send_part(struct symbfile_push_request *r, FILE *file, off_t begin,
                      "the answer is not that of a server for symbfiles: it is "
                      "that of another page, or of a portal (HTTP 200)");
         } else if (status != 0) {
-            read_reason(r, status, reason, sizeof(reason));
+            read_reason(request, status, reason, sizeof(reason));
         }
         if (status != 0 && status != 429 && status <= 500) {
             break;
         }
     }
     fputs("symcachectl symbfile push: ", stderr);
-    printable_put_address(stderr, r->url);
+    printable_put_address(stderr, request->url);
     fputs(": ", stderr);
     printable_put(stderr, reason);
     fputc('\n', stderr);
@@ -252,37 +255,38 @@ static int send_file(const struct symbfile_push *push, const char *page,
                      const char *path)
 {
     FILE *file = fopen(path, "re");
-    struct symbfile_push_request r = {.curl = curl_easy_init()};
+    struct symbfile_push_request request = {.curl = curl_easy_init()};
     struct stat st;
     unsigned i, parts;
     off_t begin;
     int code;
 
-    if (r.curl == NULL) {
+    if (request.curl == NULL) {
         command_no_memory();
     }
     if (file == NULL || fstat(fileno(file), &st) != 0) {
         return command_fail(COMMAND_IO, path, strerror(errno));
     }
-    snprintf(r.url, sizeof(r.url), "%s/api/symbols-%s", push->url, page);
+    snprintf(request.url, sizeof(request.url), "%s/api/symbols-%s", push->url,
+             page);
     parts = st.st_size < push->parts ? 1 : push->parts;
     for (i = 0, code = COMMAND_OK; i < parts && code == COMMAND_OK; i++) {
-        add_header(&r, "Expect:");
-        add_header(&r, "Content-Type: application/octet-stream");
-        add_header(&r, "FileID: %s", push->file_id);
-        add_header(&r, "FilePart: %u", i);
-        add_header(&r, "FileParts: %u", parts);
-        code = add_key(&r, push->api_key);
+        add_header(&request, "Expect:");
+        add_header(&request, "Content-Type: application/octet-stream");
+        add_header(&request, "FileID: %s", push->file_id);
+        add_header(&request, "FilePart: %u", i);
+        add_header(&request, "FileParts: %u", parts);
+        code = add_key(&request, push->api_key);
         if (code == COMMAND_OK) {
             begin = st.st_size / parts * i;
-            code = send_part(&r, file, begin,
+            code = send_part(&request, file, begin,
                              i + 1 < parts ? st.st_size / parts
                                            : st.st_size - begin);
         }
-        curl_slist_free_all(r.headers);
-        r.headers = NULL;
+        curl_slist_free_all(request.headers);
+        request.headers = NULL;
     }
-    curl_easy_cleanup(r.curl);
+    curl_easy_cleanup(request.curl);
     fclose(file);
     return code;
 }

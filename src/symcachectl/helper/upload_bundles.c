@@ -44,8 +44,8 @@ struct bundle_entry {
 
 /* Reads the names of a release and its dist, two lines.  Where there are none,
  * as in lists of before, the name is that of the list. */
-static void read_names(int dir, const char *list, char names[NAMES_MAX],
-                       const char **dist)
+static void bundle_read_names(int dir, const char *list, char names[NAMES_MAX],
+                              const char **dist)
 {
     int fd = openat(dir, ARTIFACTS_RELEASE,
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -103,7 +103,7 @@ static void read_list(struct bundle_entries *entries, const char *tree,
         return; /* it has just been removed, or is no list */
     }
     if (is_release) {
-        read_names(fd, list, names, &dist);
+        bundle_read_names(fd, list, names, &dist);
         name = names;
     }
     while ((item = readdir(dir)) != NULL) {

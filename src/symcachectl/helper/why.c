@@ -14,7 +14,7 @@
 #include "symcachectl/terminal/printable.h"
 #include "symcachectl/terminal/text_table.h"
 
-static void put_time(double seconds)
+static void why_put_time(double seconds)
 {
     char text[PRINTABLE_TIME_MAX];
 
@@ -22,7 +22,7 @@ static void put_time(double seconds)
     fputs(text, stdout);
 }
 
-static void print_file(const cJSON *file)
+static void why_print_file(const cJSON *file)
 {
     const cJSON *checked = cjson_get(file, "checked");
 
@@ -37,13 +37,13 @@ static void print_file(const cJSON *file)
     }
     if (cJSON_IsNumber(checked)) {
         fputs(", better sources asked at ", stdout);
-        put_time(checked->valuedouble);
+        why_put_time(checked->valuedouble);
     }
     putchar('\n');
 }
 
 /* Prints the names for which a miss holds, if there are several. */
-static void print_variants(const cJSON *variants)
+static void why_print_variants(const cJSON *variants)
 {
     const char *before = "    looked for as ";
     const cJSON *name;
@@ -61,7 +61,7 @@ static void print_variants(const cJSON *variants)
 }
 
 /* Does a reason list the places of the attempts, which are printed below? */
-static bool is_list(const char *reason, const cJSON *attempts)
+static bool why_is_list(const char *reason, const cJSON *attempts)
 {
     const cJSON *attempt;
 
@@ -78,8 +78,8 @@ static bool is_list(const char *reason, const cJSON *attempts)
 
 /* Prints what is known against making a version, or of an original against
  * fetching it. */
-static void print_miss(const cJSON *transcoder, const cJSON *attempts,
-                       bool is_original)
+static void why_print_miss(const cJSON *transcoder, const cJSON *attempts,
+                           bool is_original)
 {
     if (is_original) {
         fputs("  not fetched: ", stdout);
@@ -89,18 +89,18 @@ static void print_miss(const cJSON *transcoder, const cJSON *attempts,
         fputs(" is not made: ", stdout);
     }
     printable_put_field(stdout, transcoder, "blocked");
-    if (!is_list(printable_field(transcoder, "reason"), attempts)) {
+    if (!why_is_list(printable_field(transcoder, "reason"), attempts)) {
         fputs(": ", stdout);
         printable_put_field(stdout, transcoder, "reason");
     }
     fputs("; known since ", stdout);
-    put_time(printable_number(transcoder, "since"));
+    why_put_time(printable_number(transcoder, "since"));
     printf(", for another %.0f s\n", printable_number(transcoder, "retry_in"));
-    print_variants(cjson_get(transcoder, "spellings"));
+    why_print_variants(cjson_get(transcoder, "spellings"));
 }
 
-static void print_transcoder(const cJSON *transcoder, const cJSON *attempts,
-                             bool is_original)
+static void why_print_transcoder(const cJSON *transcoder,
+                                 const cJSON *attempts, bool is_original)
 {
     if (cJSON_IsNumber(cjson_get(transcoder, "not_run_for"))) {
         fputs("  the transcoder of version ", stdout);
@@ -111,7 +111,7 @@ static void print_transcoder(const cJSON *transcoder, const cJSON *attempts,
         putchar('\n');
     }
     if (cJSON_IsString(cjson_get(transcoder, "blocked"))) {
-        print_miss(transcoder, attempts, is_original);
+        why_print_miss(transcoder, attempts, is_original);
     }
 }
 
@@ -157,14 +157,14 @@ static void print_why(const cJSON *answer)
     putchar('\n');
     cJSON_ArrayForEach(item, cjson_get(answer, "files"))
     {
-        print_file(item);
+        why_print_file(item);
     }
     if (cJSON_GetArraySize(cjson_get(answer, "files")) == 0) {
         puts("  not cached");
     }
     cJSON_ArrayForEach(item, cjson_get(answer, "transcoders"))
     {
-        print_transcoder(item, cjson_get(answer, "attempts"), is_original);
+        why_print_transcoder(item, cjson_get(answer, "attempts"), is_original);
     }
     fputs("  next: ", stdout);
     printable_put_field(stdout, answer, "next");

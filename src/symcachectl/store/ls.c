@@ -31,7 +31,7 @@
 #define ABSENT_MAX 5000 /* of a negative entry, two lines of it */
 
 /* One version of a kind of a build: a file, a negative entry, or both. */
-struct version {
+struct ls_version {
     symcache_kind_e kind;
     symcache_version_t version;
     uint64_t size; /* 0: no file */
@@ -58,7 +58,7 @@ struct ls {
     uint64_t bytes;
     uint64_t absent;
     int failed;
-    struct version versions[VERSIONS_MAX];
+    struct ls_version versions[VERSIONS_MAX];
     int nversions;
     struct ls_record *records; /* of the journal of absent keys */
     size_t nrecords;
@@ -83,10 +83,10 @@ static DIR *open_folder(struct ls *ls, int at, const char *name,
     return fdopendir(fd);
 }
 
-static struct version *version_of(struct ls *ls, symcache_kind_e kind,
-                                  const symcache_version_t *version)
+static struct ls_version *version_of(struct ls *ls, symcache_kind_e kind,
+                                     const symcache_version_t *version)
 {
-    struct version *v;
+    struct ls_version *v;
     int i;
 
     for (i = 0; i < ls->nversions; i++) {
@@ -111,7 +111,7 @@ static void add_file(struct ls *ls, int at, const char *name,
 {
     symcache_version_t version;
     symcache_file_e file;
-    struct version *v;
+    struct ls_version *v;
     struct stat st;
 
     if (!symcache_path_entry_parse(name, strlen(name), key, &version, &file) ||
@@ -136,7 +136,7 @@ static void add_file(struct ls *ls, int at, const char *name,
 
 static int compare_entries(const void *a, const void *b)
 {
-    const struct version *left = a, *right = b;
+    const struct ls_version *left = a, *right = b;
 
     return left->kind != right->kind
                ? (int)left->kind - (int)right->kind
@@ -144,8 +144,8 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /* Reads "<reason> <since>...\n<text>\n".  Returns the text. */
-static const char *read_absent(int at, const char *name, char *buf,
-                               size_t size, double *since)
+static const char *ls_read_absent(int at, const char *name, char *buf,
+                                  size_t size, double *since)
 {
     char *space, *text;
     ssize_t n;
@@ -168,8 +168,8 @@ static const char *read_absent(int at, const char *name, char *buf,
     return text;
 }
 
-static void print_row(const symcache_key_t *key, const char *id,
-                      const char *version, const char *size, double when)
+static void ls_print_row(const symcache_key_t *key, const char *id,
+                         const char *version, const char *size, double when)
 {
     char time[PRINTABLE_TIME_MAX], *name;
 
@@ -183,7 +183,7 @@ static void print_row(const symcache_key_t *key, const char *id,
 }
 
 static void print_file(const struct ls *ls, const symcache_key_t *key,
-                       const char *id, const struct version *v)
+                       const char *id, const struct ls_version *v)
 {
     char version[SYMCACHE_VERSION_TEXT_MAX + 1], size[PRINTABLE_SIZE_MAX];
     cJSON *object;
@@ -191,7 +191,7 @@ static void print_file(const struct ls *ls, const symcache_key_t *key,
     symcache_version_print(version, &v->version);
     if (!ls->settings.is_json) {
         printable_size(size, v->size);
-        print_row(key, id, version, size, (double)v->used);
+        ls_print_row(key, id, version, size, (double)v->used);
         puts(v->gzip > 0 ? "  gz" : "");
         return;
     }
@@ -218,7 +218,7 @@ static void print_absent(const struct ls *ls, const symcache_key_t *key,
 
     symcache_version_print(version, of);
     if (!ls->settings.is_json) {
-        print_row(key, id, version, "absent", since);
+        ls_print_row(key, id, version, "absent", since);
         fputs("  ", stdout);
         printable_put(stdout, reason);
         fputs(": ", stdout);
@@ -243,21 +243,21 @@ static void print_absent(const struct ls *ls, const symcache_key_t *key,
 
 static void print_absent_file(const struct ls *ls, int at,
                               const symcache_key_t *key, const char *id,
-                              const struct version *v)
+                              const struct ls_version *v)
 {
     char name[SYMCACHE_PATH_MAX + 1], entry[ABSENT_MAX];
     const char *text;
     double since;
 
     symcache_path_name(name, key, &v->version, SYMCACHE_FILE_ABSENT);
-    text = read_absent(at, name, entry, sizeof(entry), &since);
+    text = ls_read_absent(at, name, entry, sizeof(entry), &since);
     print_absent(ls, key, id, &v->version, entry, text, since);
 }
 
 static void list_build(struct ls *ls, int at, symcache_key_t *key,
                        const char *id, const char *told)
 {
-    const struct version *v;
+    const struct ls_version *v;
     struct dirent *entry;
     DIR *dir;
 

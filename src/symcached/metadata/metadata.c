@@ -39,7 +39,7 @@ struct source_request {
 
 /* The data of the thread.  The thread owns it, because it cannot be
  * stopped. */
-struct local {
+struct metadata_local {
     struct metadata_query *query; /* for the loop alone */
     struct config *config; /* a reference */
     enum metadata_key key;
@@ -113,7 +113,7 @@ static void one_has_ended(struct metadata_query *query)
 
 static void local_run(void *arg)
 {
-    struct local *local = arg;
+    struct metadata_local *local = arg;
     const struct config *config = local->config;
     char folder[PATH_MAX];
     size_t i;
@@ -129,7 +129,7 @@ static void local_run(void *arg)
 
 static void local_done(void *arg, bool late)
 {
-    struct local *local = arg;
+    struct metadata_local *local = arg;
     struct metadata_query *query = local->query;
     const cJSON *entry;
 
@@ -152,7 +152,7 @@ static void local_done(void *arg, bool late)
 
 static void local_drop(void *arg)
 {
-    struct local *local = arg;
+    struct metadata_local *local = arg;
 
     config_unref(local->config);
     cJSON_Delete(local->results.list);
@@ -167,7 +167,7 @@ static const struct task_calls local_calls = {local_run, local_done,
 static bool start_local(struct metadata_query *query, enum metadata_key key,
                         const char *value)
 {
-    struct local *local = NULL;
+    struct metadata_local *local = NULL;
 
     if (atomic_fetch_add(&walks, 1) < QUERIES_MAX) {
         local = calloc(1, sizeof(*local));

@@ -703,7 +703,7 @@ static unsigned forget_errors(struct negcache *negcache, const char *prefix,
 }
 
 /* A folder that may have entries; or NULL: there is none, or it is not read. */
-static DIR *open_entries(const char *path, int *errnum)
+static DIR *negcache_open_entries(const char *path, int *errnum)
 {
     DIR *dir = opendir(path);
 
@@ -714,8 +714,8 @@ static DIR *open_entries(const char *path, int *errnum)
 }
 
 /* Drops the entries of every kind in the folder of a key. */
-static unsigned forget_files(const struct store_config *store,
-                             symcache_key_t *key, int *errnum)
+static unsigned negcache_forget_files(const struct store_config *store,
+                                      symcache_key_t *key, int *errnum)
 {
     char path[PATH_MAX], relative[SYMCACHE_PATH_MAX + 1];
     symcache_version_t version;
@@ -726,7 +726,7 @@ static unsigned forget_files(const struct store_config *store,
 
     symcache_path_dir(relative, key);
     snprintf(path, sizeof(path), "%.1024s/%s", store->root, relative);
-    dir = open_entries(path, errnum);
+    dir = negcache_open_entries(path, errnum);
     if (dir == NULL) {
         return 0;
     }
@@ -765,7 +765,7 @@ unsigned negcache_forget(struct negcache *negcache,
         snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, folder);
         return forget_errors(negcache, prefix, key) +
                absences_forget(negcache->absences, store->root, key, true) +
-               forget_files(store, &each, errnum);
+               negcache_forget_files(store, &each, errnum);
     }
 
     snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, key->name);
@@ -773,14 +773,14 @@ unsigned negcache_forget(struct negcache *negcache,
         absences_forget(negcache->absences, store->root, key, false);
 
     snprintf(path, sizeof(path), "%.1024s/%s", store->root, key->name);
-    dir = open_entries(path, errnum);
+    dir = negcache_open_entries(path, errnum);
     if (dir == NULL) {
         return n;
     }
     while (errno = 0, (entry = readdir(dir)) != NULL) {
         if (symcache_path_id_parse(entry->d_name, strlen(entry->d_name),
                                    &each)) {
-            n += forget_files(store, &each, errnum);
+            n += negcache_forget_files(store, &each, errnum);
         }
     }
     *errnum = errno != 0 ? errno : *errnum;

@@ -31,7 +31,7 @@ static const char starting[] = "starting";
 
 /* The disks that one thread looks at: one that hangs keeps no look at others
  * from its end. */
-struct disk_group {
+struct ready_group {
     struct ready *ready;
     bool is_of_uploads; /* without them lookups are still answered */
     struct task *task;  /* a look at the disks, or NULL */
@@ -44,13 +44,13 @@ struct ready {
     struct event_base *base;
     struct scheduler *scheduler;
     struct event *timer;
-    struct disk_group lookups, uploads;
+    struct ready_group lookups, uploads;
 };
 
 /* One look at the disks, with a configuration that lasts as long.  Its thread
  * can outlive the group. */
-struct disk_look {
-    struct disk_group *group; /* for the loop alone */
+struct ready_look {
+    struct ready_group *group; /* for the loop alone */
     bool is_of_uploads;
     struct config *config;
     const char *why;  /* as in struct ready */
@@ -61,7 +61,7 @@ struct disk_look {
 };
 
 /* Writes a byte to a file without a name.  Returns 0, or an errno. */
-static int try_write(const char *path)
+static int ready_try_write(const char *path)
 {
     int fd = open(path, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     int errnum;
@@ -82,24 +82,24 @@ static int try_write(const char *path)
 
 /* A missing folder is not a fault: the next job creates it.  Where a symbolic
  * link leads, as to a disk that is not mounted, none does. */
-static bool is_created(const char *path)
+static bool ready_is_created(const char *path)
 {
     struct stat st;
 
     return lstat(path, &st) != 0 || !S_ISLNK(st.st_mode);
 }
 
-static void look_at(struct disk_look *look, const char *kind,
-                    const char *store, const char *path)
+static void ready_look_at(struct ready_look *look, const char *kind,
+                          const char *store, const char *path)
 {
     cJSON *disk = cJSON_CreateObject();
     struct disk_space space = {0};
     int errnum = disk_space_look(path, &look->config->cache, &space) != 0
                      ? errno
                  : space.free <= space.kept ? ENOSPC
-                                            : try_write(path);
+                                            : ready_try_write(path);
 
-    errnum = errnum != ENOENT || !is_created(path) ? errnum : 0;
+    errnum = errnum != ENOENT || !ready_is_created(path) ? errnum : 0;
     if (errnum != 0) {
         look->why = disk_is_full(errnum) ? "no-room" : "no-disk";
         look->path = path;
@@ -119,23 +119,23 @@ static void look_at(struct disk_look *look, const char *kind,
 
 static void disk_look_run(void *arg)
 {
-    struct disk_look *look = arg;
+    struct ready_look *look = arg;
     size_t i;
 
     look->disks = cJSON_CreateArray();
     if (look->is_of_uploads) {
-        look_at(look, "uploads", "", look->config->uploads.root);
+        ready_look_at(look, "uploads", "", look->config->uploads.root);
         return;
     }
     for (i = 0; i < look->config->nstores; i++) {
-        look_at(look, "store", look->config->stores[i].name,
-                look->config->stores[i].root);
+        ready_look_at(look, "store", look->config->stores[i].name,
+                      look->config->stores[i].root);
     }
-    look_at(look, "downloads", "", look->config->downloads);
+    ready_look_at(look, "downloads", "", look->config->downloads);
 }
 
-static void log_change(const struct disk_group *group,
-                       const struct disk_look *look)
+static void ready_log_change(const struct ready_group *group,
+                             const struct ready_look *look)
 {
     char space[96] = "";
 
@@ -166,11 +166,11 @@ static void log_change(const struct disk_group *group,
  */
 static void disk_look_done(void *arg, bool late)
 {
-    struct disk_look *look = arg;
-    struct disk_group *group = look->group;
+    struct ready_look *look = arg;
+    struct ready_group *group = look->group;
 
     group->task = NULL;
-    log_change(group, look);
+    ready_log_change(group, look);
     group->why = look->why;
     cJSON_Delete(group->disks);
     group->disks = look->disks;
@@ -182,7 +182,7 @@ static void disk_look_done(void *arg, bool late)
 
 static void disk_look_drop(void *arg)
 {
-    struct disk_look *look = arg;
+    struct ready_look *look = arg;
 
     config_unref(look->config);
     cJSON_Delete(look->disks);
@@ -193,10 +193,10 @@ static const struct task_calls disk_look_calls = {
     disk_look_run, disk_look_done, disk_look_drop};
 
 /* Where the disks hang, one thread waits for them, and no more are started. */
-static void start_look(struct disk_group *group)
+static void start_look(struct ready_group *group)
 {
     const struct ready *ready = group->ready;
-    struct disk_look *look;
+    struct ready_look *look;
 
     if (group->task != NULL) {
         return;
@@ -263,7 +263,7 @@ void ready_free(struct ready *ready)
     free(ready);
 }
 
-static const char *group_why_not(const struct disk_group *group)
+static const char *group_why_not(const struct ready_group *group)
 {
     if (group->task != NULL && clock_since(group->began) > READY_SILENT_MS) {
         return "no-disk";

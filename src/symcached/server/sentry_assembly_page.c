@@ -103,7 +103,7 @@ static void print_debug_id(char text[DEBUG_ID_SIZE],
     }
 }
 
-static void add_features(cJSON *object, unsigned features)
+static void assembly_add_features(cJSON *object, unsigned features)
 {
     static const struct {
         unsigned bit;
@@ -144,11 +144,12 @@ cJSON *sentry_file(const char *name, const char *asked,
     cJSON_AddStringToObject(file, "cpuName", "any");
     data = cJSON_AddObjectToObject(file, "data");
     cJSON_AddStringToObject(data, "type", "dbg");
-    add_features(data, place->features);
+    assembly_add_features(data, place->features);
     return file;
 }
 
-static void add_state(cJSON *answer, const char *state, const char *detail)
+static void assembly_add_state(cJSON *answer, const char *state,
+                               const char *detail)
 {
     cJSON_AddStringToObject(answer, "state", state);
     if (detail != NULL) {
@@ -159,7 +160,7 @@ static void add_state(cJSON *answer, const char *state, const char *detail)
 static void refuse(cJSON *answer, const char *detail)
 {
     cJSON_AddArrayToObject(answer, "missingChunks");
-    add_state(answer, "error", detail);
+    assembly_add_state(answer, "error", detail);
 }
 
 /* Reads the sums of a list, at most left.  Returns false if one is none. */
@@ -209,10 +210,11 @@ answer_state(struct assemblies *assemblies, cJSON *answer, const cJSON *asked,
     struct assembly_answer state;
 
     if (assemblies_ask(assemblies, request, &state) != 0) {
-        add_state(answer, "error", "too many files at a time: try again");
+        assembly_add_state(answer, "error",
+                           "too many files at a time: try again");
         return NULL;
     }
-    add_state(answer, states[state.state], state.text);
+    assembly_add_state(answer, states[state.state], state.text);
     if (state.missing != NULL) {
         add_missing(missing, cJSON_GetObjectItem(asked, "chunks"),
                     state.missing);
@@ -254,7 +256,7 @@ static void ask_file(struct assembly_page *page, const cJSON *asked,
     }
     if (request.nchunks == 0) {
         cJSON_AddArrayToObject(answer, "missingChunks");
-        add_state(answer, "not_found", NULL);
+        assembly_add_state(answer, "not_found", NULL);
         return;
     }
     place = answer_state(uploads_assemblies(page->uploads), answer, asked,

@@ -27,8 +27,8 @@
 /* the list ---------------------------------------------------------------- */
 
 /* Reads the body.  Returns NULL with a status and what is wrong. */
-static cJSON *read_json(const struct config *config, const char *body,
-                        int *status, const char **wrong)
+static cJSON *tecken_read_json(const struct config *config, const char *body,
+                               int *status, const char **wrong)
 {
     static char error[256]; /* for the answer, which is printed at once */
     char *text = NULL;
@@ -65,7 +65,7 @@ static cJSON *read_json(const struct config *config, const char *body,
 
 /* Returns whether a path has three parts that can be one of a store, and fills
  * *place with these. */
-static bool read_path(const char *path, struct symstore_path *place)
+static bool tecken_read_path(const char *path, struct symstore_path *place)
 {
     char copy[3 * SYMCACHE_NAME_MAX + 3], *at = copy, *part;
     const char *parts[3];
@@ -87,7 +87,7 @@ static bool read_path(const char *path, struct symstore_path *place)
     return at == NULL && upload_place_spell(place, parts);
 }
 
-static bool read_md5(const char *text, uint8_t md5[16])
+static bool tecken_read_md5(const char *text, uint8_t md5[16])
 {
     return strspn(text, HEX_LOWER) == 32 && hex_bytes(text, md5, 16);
 }
@@ -109,9 +109,9 @@ static bool read_file(const struct config *config, bool only_try,
         return false;
     }
     file->size = (uint64_t)size->valuedouble;
-    if (!read_path(file->path, &place)) {
+    if (!tecken_read_path(file->path, &place)) {
         file->wrong = "invalid key";
-    } else if (!read_md5(md5, file->md5)) {
+    } else if (!tecken_read_md5(md5, file->md5)) {
         file->wrong = "invalid MD5 hex digest";
     } else if (file->size > config->uploads.max_size) {
         file->wrong = too_large;
@@ -138,7 +138,7 @@ struct tecken_files *tecken_files_read(const struct config *config,
     }
     refusal_print_size(files->too_large, sizeof(files->too_large), config,
                        "the file");
-    files->json = read_json(config, body, status, wrong);
+    files->json = tecken_read_json(config, body, status, wrong);
     array = cJSON_GetObjectItemCaseSensitive(files->json, "files");
     if (cJSON_IsArray(array) && cJSON_GetArraySize(array) > FILES_MAX) {
         *wrong = "too many files";
@@ -174,7 +174,7 @@ void tecken_files_free(struct tecken_files *files)
 }
 
 /* Has an open file this MD5? */
-static bool has_md5(int fd, const uint8_t md5[16], char *buffer)
+static bool tecken_has_md5(int fd, const uint8_t md5[16], char *buffer)
 {
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
     uint8_t sum[EVP_MAX_MD_SIZE];
@@ -232,7 +232,7 @@ void tecken_files_compare(struct tecken_files *files)
         }
         file->is_there = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
                          (uint64_t)st.st_size == file->size &&
-                         has_md5(fd, file->md5, buffer);
+                         tecken_has_md5(fd, file->md5, buffer);
         close(fd);
     }
     free(buffer);

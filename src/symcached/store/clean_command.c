@@ -20,8 +20,8 @@ struct bar {
     uint64_t at; /* clock_ms() of the last update */
 };
 
-static void on_progress(void *arg, const struct evict_tree *tree,
-                        uint64_t done, uint64_t all)
+static void clean_on_progress(void *arg, const struct evict_tree *tree,
+                              uint64_t done, uint64_t all)
 {
     struct bar *bar = arg;
     unsigned filled, i;
@@ -42,7 +42,7 @@ static void on_progress(void *arg, const struct evict_tree *tree,
             all > 0 ? (unsigned)(done * 100 / all) : 100, tree->kept.files);
 }
 
-static void print_count(FILE *f, const struct evict_pass_count *count)
+static void clean_print_count(FILE *f, const struct evict_pass_count *count)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
     double bytes = (double)count->bytes;
@@ -72,7 +72,7 @@ static void print_summary(const struct evict_pass *evict_pass, bool unknown,
     for (i = 0; i < n; i++) {
         if (trees[i].path[0] != '\0') {
             printf("%s: ", trees[i].path);
-            print_count(stdout, &trees[i].kept);
+            clean_print_count(stdout, &trees[i].kept);
             putchar('\n');
         }
     }
@@ -82,7 +82,7 @@ static void print_summary(const struct evict_pass *evict_pass, bool unknown,
             continue;
         }
         printf("%s (%s): ", dry_run ? "would remove" : "removed", words[r]);
-        print_count(stdout, &removed[r]);
+        clean_print_count(stdout, &removed[r]);
         putchar('\n');
     }
     if (failed > 0) {
@@ -140,7 +140,7 @@ static int run_pass(const struct config *config,
         return 3;
     }
 
-    evict_pass_run(evict_pass, terminal ? on_progress : NULL, &bar);
+    evict_pass_run(evict_pass, terminal ? clean_on_progress : NULL, &bar);
     if (terminal) {
         fputs("\r\033[K", stderr);
     }

@@ -171,8 +171,8 @@ static void print_name(char *name, size_t size,
              part == CLIENT_PART_TEXT ? "-sym" : "");
 }
 
-static void add_to_digest(struct sha256_ctx *digest, const char *text,
-                          size_t size)
+static void tenant_add_to_digest(struct sha256_ctx *digest, const char *text,
+                                 size_t size)
 {
     sha256_update(digest, size, (const uint8_t *)text);
     sha256_update(digest, 1, (const uint8_t *)"");
@@ -193,12 +193,13 @@ static uint32_t place_digest(const struct json *json,
     sha256_init(&digest);
     for (i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         value = members[i];
-        add_to_digest(&digest, value != 0 ? json_text(json, value) : "",
-                      value != 0 ? json->values[value].size : 0);
+        tenant_add_to_digest(&digest, value != 0 ? json_text(json, value) : "",
+                             value != 0 ? json->values[value].size : 0);
     }
-    add_to_digest(&digest, own->host != NULL ? own->host : "", own->host_size);
-    add_to_digest(&digest, own->layout, strlen(own->layout));
-    add_to_digest(&digest, own->casing, strlen(own->casing));
+    tenant_add_to_digest(&digest, own->host != NULL ? own->host : "",
+                         own->host_size);
+    tenant_add_to_digest(&digest, own->layout, strlen(own->layout));
+    tenant_add_to_digest(&digest, own->casing, strlen(own->casing));
     sha256_digest(&digest, sizeof(sum), sum);
     memcpy(&value, sum, sizeof(value));
     return value;

@@ -63,7 +63,8 @@ uint64_t *symbolize_need_addresses(struct symbolize_call *call, size_t n)
 
 /* Reads a file id, as profilers write it; a build id, in hexadecimal digits; or
  * one of both as keys have it. */
-static bool read_key(const char *text, size_t size, symcache_key_t *key)
+static bool symbolize_read_key(const char *text, size_t size,
+                               symcache_key_t *key)
 {
     if (!symcache_profiler_id_parse(text, size, key)) {
         if (size > SYMCACHE_ID_TEXT_MAX) {
@@ -123,8 +124,8 @@ static void take_question(struct symbolize_call *call)
     call->naddresses += question->error == NULL ? question->count : 0;
     if (question->error == NULL &&
         (question->file_size == 0 ||
-         !read_key(call->texts + question->file, question->file_size,
-                   &key))) {
+         !symbolize_read_key(call->texts + question->file, question->file_size,
+                             &key))) {
         question->error = "this is neither a file id nor a build id";
     }
     if (question->error == NULL) {
@@ -368,7 +369,8 @@ static struct api_call *refuse_symbolize(struct symbolize_call *call,
 }
 
 /* Has a header this word, which is not said to be unwanted? */
-static bool accepts_type(const struct api_request *request, const char *word)
+static bool symbolize_accepts_type(const struct api_request *request,
+                                   const char *word)
 {
     const char *p = request->header(request, "Accept-Encoding");
     size_t size = strlen(word);
@@ -406,9 +408,9 @@ static struct symbolize_call *new_call(const struct api_request *request,
     call->is_in_messages =
         type != NULL && strncasecmp(type, "application/x-protobuf",
                                     strlen("application/x-protobuf")) == 0;
-    call->packing = accepts_type(request, "zstd")   ? API_ZSTD
-                    : accepts_type(request, "gzip") ? API_GZIP
-                                                    : API_NOT_PACKED;
+    call->packing = symbolize_accepts_type(request, "zstd")   ? API_ZSTD
+                    : symbolize_accepts_type(request, "gzip") ? API_GZIP
+                                                              : API_NOT_PACKED;
     call->is_running =
         request_limit_begin(&running, config->requests, request->size,
                             request->config->limits.running_size);
