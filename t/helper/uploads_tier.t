@@ -11,6 +11,7 @@ use lib "$FindBin::Bin/../lib";
 use Digest::SHA qw(hmac_sha256_hex sha256_hex);
 use JSON::PP ();
 use POSIX ();
+use Test::Clock;
 use Test::More;
 use Test::S3;
 use Test::SparsePdb;
@@ -261,6 +262,30 @@ for (['413 ContentTooLarge', 413], ['400 EntityTooLarge', 413],
     is $t->metric('symcached_uploads_ready'), 1, "$mode: uploads are taken";
     is found(), 200, "$mode: and found";
     $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0');
+}
+
+# --- nobody is told for ever of a tier that refused files
+
+SKIP: {
+    my $clock = Test::Clock->new($t) or skip Test::Clock::why(), 8;
+    my $not_ready = sub { $t->helper_json('/v1/status')->{uploads_not_ready} };
+    for my $mode ('403 QuotaExceeded', '403 AccessDenied') {
+        $clock->set(0);
+        machine(\%s3);
+        $t->stop_symcached;
+        $t->start_symcached(undef, env => $clock->env(all => 1));
+        $s3->fail("put $mode");
+        $t->wait_until("$mode: no file is taken",
+            sub { $u->put($path, $pdb); $not_ready->() eq 'no-tier' });
+        $clock->set(540);
+        $t->wait_until("$mode: an alert can fire",
+            sub { $not_ready->() eq 'no-tier' }); # the disk is late first
+        $clock->set(660);
+        ok $t->wait_until("$mode: but ends without uploads",
+            sub { $not_ready->() eq '' });
+        is $t->metric('symcached_uploads_ready'), 1, "$mode: as the metric";
+    }
+    $s3->fail('');
 }
 
 # --- kept no longer

@@ -381,6 +381,8 @@ is_deeply [helper_says(not_ready => 'no-disk')],
     ['A disk of symcached does not answer.'], 'one that hangs';
 is_deeply [helper_says(uploads_not_ready => 'no-disk')],
     ['The disk of uploads does not answer.'], 'that of uploads';
+is_deeply [helper_says(uploads_not_ready => 'no-tier')],
+    ['Uploads are refused: their tier takes no files.'], 'their tier';
 is_deeply [helper_says(jobs => { queued => 10000, queue => 10000 })],
     ['The queue is full: 10,000 jobs wait for a slot, and more are refused.'],
     'a full queue';

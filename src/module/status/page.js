@@ -282,6 +282,9 @@ function troublesOf(status) {
     if (hangs(uploads_not_ready, d => d.kind === 'uploads')) {
         list.push('The disk of uploads does not answer.');
     }
+    if (uploads_not_ready === 'no-tier') {
+        list.push('Uploads are refused: their tier takes no files.');
+    }
     for (const disk of disks.filter(d => d.failure)) {
         if (!news.free(disk.free, disk)) {
             list.push(`No file can be written in ${disk.path}: ${

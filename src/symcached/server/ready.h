@@ -34,7 +34,7 @@ const char *ready_why_not(const struct ready *ready);
 
 /*
  * Returns NULL, or "no-room" or "no-disk" where "uploads.root" takes no files,
- * and "no-tier" where their tier took none the last time: uploads are refused
+ * and "no-tier" where their tier has lately taken none: uploads are refused
  * then, and lookups are not.
  */
 const char *ready_why_no_uploads(const struct ready *ready);

@@ -28,6 +28,10 @@ const struct limits_config tier_limits = {
 
 static const struct breaker_limits breaker_limits = {3, 10, 30};
 
+/* Without new uploads nobody learns that a tier takes files again.  Within the
+ * time an alert can fire. */
+#define REFUSES_SECONDS 600
+
 /* One failure is enough where the next request will be refused, too. */
 static const struct breaker_limits denied_limits = {1, 10, 30};
 
@@ -429,7 +433,8 @@ bool tiers_refuse_files(const struct tiers *tiers,
 {
     const struct tier_way *way = &look_up(tiers, config->name)->put;
 
-    return way->breaker.state != BREAKER_CLOSED || way->refusal != 0;
+    return (way->breaker.state != BREAKER_CLOSED || way->refusal != 0) &&
+           clock_since(way->breaker.since) < REFUSES_SECONDS * 1000;
 }
 
 cJSON *tiers_json(const struct tiers *tiers)

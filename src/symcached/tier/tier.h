@@ -247,7 +247,7 @@ struct tier_original *tiers_remove_original(struct tiers *tiers,
 /* done is not called any more.  What was sent may have happened. */
 void tiers_original_cancel(struct tier_original *original);
 
-/* Has the tier failed to store files, and none since? */
+/* Has the tier failed to store files in the last minutes, and none since? */
 bool tiers_refuse_files(const struct tiers *tiers,
                         const struct tier_config *config);
 
