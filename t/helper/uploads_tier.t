@@ -95,6 +95,7 @@ sub again {
     });
     return $r;
 }
+sub warnings { scalar(() = $t->helper_log =~ /\[warn\].* tier fleet: /g) }
 sub found { my @what = @_; return again(sub { ask(@what)->{status} }) }
 sub put { my @what = @_; return again(sub { $u->put(@what) }) }
 
@@ -230,6 +231,7 @@ for (['413 ContentTooLarge', 413], ['400 EntityTooLarge', 413],
     is again(sub { $u->upload(Test::Zip::zip([$path, $pdb])) })->{status},
         $status, "$mode: the same of an archive" if $mode !~ /Quota/;
     if ($mode =~ /Quota/) {
+        my $warnings = warnings();
         requests();
         $r = $u->put("$key/crash.sym", $sym);
         is $r->{status}, 507, "$mode: others while the tier is left alone";
@@ -239,6 +241,7 @@ for (['413 ContentTooLarge', 413], ['400 EntityTooLarge', 413],
         is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')
             ->{status}, 503, "$mode: a removal is to be sent again";
         is requests(), '', "$mode: it is not asked";
+        is warnings(), $warnings, "$mode: which the log had when that began";
         $r = $t->helper('GET', '/readyz');
         is_deeply [$r->{status}, JSON::PP::decode_json($r->{body})],
             [200, { status => 'ok', uploads => 'no-tier' }],

@@ -46,6 +46,7 @@ struct tier_original {
     bool looks; /* the call looks at what is there */
     unsigned nlooks;
     bool called;
+    bool left_alone; /* the tier is, as a line of the log says already */
     bool probe;
     struct task *task;
     tier_original_fn done;
@@ -76,9 +77,10 @@ end(struct tier_original *original, enum tier_original_outcome outcome,
         (original->removes || original->mode != TIER_ORIGINAL_COMPARE)) {
         metrics_add(METRIC_TIER_PUT_FAILED, 1);
         original->tier->not_stored++;
-        log_warn(0, "tier %s: \"%s\" is not %s: %s", original->tier->name,
-                 original->call.name, original->removes ? "removed" : "stored",
-                 detail);
+        log_write(original->left_alone ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN, 0,
+                  "tier %s: \"%s\" is not %s: %s", original->tier->name,
+                  original->call.name, original->removes ? "removed" : "stored",
+                  detail);
     }
     original_free(original);
     done(arg, outcome, detail);
@@ -250,6 +252,7 @@ static void begin(struct tier_original *original,
 
     if (!tier_way_begins(original->tier, way, &original->call,
                          &original->probe)) {
+        original->left_alone = true;
         end(original, original->removes ? TIER_ORIGINAL_FAILED
                                         : failure_of(way->refusal),
             "it is left alone: %s", way->why);
