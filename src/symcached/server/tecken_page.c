@@ -169,7 +169,7 @@ static void on_looked(void *arg, bool late)
     cJSON *object, *files, *item;
     size_t i;
 
-    ncompared--;
+    ncompared--; /* also of a late one, or a dead disk would keep the place */
     start_uploads();
     if (late) {
         tecken_reply_error(upload->req, 503, "the disk does not answer");
