@@ -38,6 +38,10 @@
 /* Who has sent the file first, as the tokens have it. */
 #define SYMCACHE_UPLOAD_USER     "user.symcached.user"
 
+/* Which file it is, as its machine writes it, of one whose upload is complete:
+ * all have been told, so the same bytes tell nobody anything new. */
+#define SYMCACHE_UPLOAD_COMPLETE  "user.symcached.complete"
+
 /* Of the folder of all uploads: the id of its machine, to which what it was
  * sent last belongs in a tier. */
 #define SYMCACHE_UPLOAD_MACHINE  "user.symcached.machine"

@@ -24,6 +24,7 @@ struct invalidation {
     size_t n;
     size_t next;
     bool is_try;
+    bool keeps_made; /* of the file that is next: what was made is of it */
     bool is_made; /* there was something in a store with a tier */
     uint64_t began; /* clock_ms() */
     struct event *timer;
@@ -39,6 +40,7 @@ static bool invalidate_key(struct invalidation *invalidation,
 {
     struct scheduler *scheduler = invalidation->scheduler;
     bool done =
+        invalidation->keeps_made ||
         scheduler_discard(scheduler, store, key, &invalidation->is_made);
     int errnum;
 
@@ -166,11 +168,14 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     struct invalidation *invalidation = arg;
     invalidation_done_fn done = invalidation->done;
     const struct upload_file *file;
-    bool is_made;
+    bool is_changed, is_made;
 
     for (; invalidation->next < invalidation->n; invalidation->next++) {
         file = &invalidation->files[invalidation->next];
-        if ((file->fate != UPLOAD_SAME || file->has_come || file->is_recent) &&
+        is_changed =
+            file->fate != UPLOAD_SAME || file->has_come || file->is_recent;
+        invalidation->keeps_made = !is_changed;
+        if ((is_changed || file->is_complete) &&
             !drop_known(invalidation, &file->place)) {
             event_add(invalidation->timer, &pause);
             return;

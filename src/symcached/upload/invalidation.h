@@ -18,7 +18,8 @@ struct scheduler;
 typedef void (*invalidation_done_fn)(void *arg, bool is_made);
 
 /*
- * Drops it for those of n files that were stored (UPLOAD_NEW, UPLOAD_REPLACED).
+ * Drops it for those of n files that were stored (UPLOAD_NEW, UPLOAD_REPLACED),
+ * or may be; of those that are complete only negative entries.
  * The files live until the end.  done is called once, never from inside: a job
  * that is just publishing is waited for, and a tier that is just storing.
  * Returns NULL when out of memory.

@@ -20,7 +20,6 @@
 #include "symcached/upload_index/upload_index.h"
 #include "symcached/tier/tier.h"
 #include "write_ahead_log.h"
-#include "retention.h"
 
 #define SECONDS 600
 #define CHUNK 65536
@@ -250,7 +249,9 @@ static int compare_published(struct publication *publication,
     file->fate = same ? UPLOAD_SAME : UPLOAD_REPLACED;
     if (stat(path, &st) == 0 &&
         time(NULL) - st.st_mtime < TIER_RECENT_SECONDS) {
-        file->is_recent = true;
+        retention_print_version(file->version, &st);
+        file->is_complete = retention_is_complete(path, file->version);
+        file->is_recent = file->is_recent || !file->is_complete;
     }
     return same || publication->replace
                ? 0
@@ -434,10 +435,11 @@ static int list_build(const struct publication *publication)
 /* Gives a new file its name, or notes of one that is there that it was sent
  * again.  Returns 0, or an errno. */
 static int publish_file(const struct publication *publication,
-                        const struct upload_file *file)
+                        struct upload_file *file)
 {
     bool is_new = file->fate != UPLOAD_SAME;
     char path[PATH_MAX];
+    struct stat st;
     int rc;
 
     if (is_new) {
@@ -453,6 +455,9 @@ static int publish_file(const struct publication *publication,
     if (is_new) {
         retention_set_user(path, publication->user);
         rc = retention_set_expires(path, publication->expires);
+        if (rc == 0 && stat(path, &st) == 0) {
+            retention_print_version(file->version, &st);
+        }
         return rc != 0 ? rc : give_name(publication, file);
     }
     /* as good as new: it counts as used, and may live longer */
@@ -482,6 +487,22 @@ static int publish_files(struct publication *publication)
         }
     }
     return rc;
+}
+
+void publication_note_complete(const struct publication *publication)
+{
+    const struct upload_file *file;
+    char path[PATH_MAX];
+    size_t i;
+
+    for (i = 0; i < publication->nfiles; i++) {
+        file = &publication->files[i];
+        if ((file->fate != UPLOAD_SAME || file->is_recent) &&
+            file->version[0] != '\0') {
+            print_path(path, publication, file);
+            retention_set_complete(path, file->version);
+        }
+    }
 }
 
 static void run_publication(void *arg)

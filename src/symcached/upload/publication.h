@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include "base/build_list.h"
 #include "debuginfo/identity/identity.h"
+#include "retention.h"
 
 struct event_base;
 struct intent;
@@ -34,6 +35,8 @@ struct upload_file {
     bool has_come; /* it was in the tier, and not here */
     bool is_recent; /* it was here or in the tier for so short a time that
                        others may not have been told: it counts as changed */
+    bool is_complete; /* it was here, and all had been told */
+    char version[RETENTION_VERSION_SIZE]; /* once it has its name */
     bool is_unsure; /* it may not have been stored: what others have stays */
     bool is_made_of; /* only what was made of it is to be dropped */
     bool is_overtaken; /* another machine has changed it meanwhile */
@@ -85,6 +88,10 @@ struct publication *publication_take_over(struct publication *publication);
 /* All other machines have been told, or the client has been told to send it
  * again. */
 void publication_settled(struct publication *publication);
+
+/* Notes of its files that their upload is complete: all others have been
+ * told. */
+void publication_note_complete(const struct publication *publication);
 
 /* Adds a file.  Returns it, or NULL when out of memory. */
 struct upload_file *publication_add(struct publication *publication,

@@ -59,6 +59,29 @@ void retention_set_user(const char *path, const char *user)
     }
 }
 
+void retention_print_version(char text[RETENTION_VERSION_SIZE],
+                             const struct stat *st)
+{
+    snprintf(text, RETENTION_VERSION_SIZE, "%llu %lld.%09ld",
+             (unsigned long long)st->st_ino, (long long)st->st_mtim.tv_sec,
+             st->st_mtim.tv_nsec);
+}
+
+void retention_set_complete(const char *path, const char *version)
+{
+    (void)setxattr(path, SYMCACHE_UPLOAD_COMPLETE, version, strlen(version),
+                   0);
+}
+
+bool retention_is_complete(const char *path, const char *version)
+{
+    char text[RETENTION_VERSION_SIZE] = "";
+
+    return lgetxattr(path, SYMCACHE_UPLOAD_COMPLETE, text, sizeof(text) - 1) >
+               0 &&
+           strcmp(text, version) == 0;
+}
+
 time_t upload_expires(const char *path)
 {
     char text[24] = "";

@@ -15,6 +15,7 @@
 #include <time.h>
 
 struct builds;
+struct stat;
 
 /*
  * Notes that the file is of no use after so many seconds; 0 removes such a
@@ -37,6 +38,18 @@ int retention_extend(const char *path, unsigned seconds);
 /* Notes who has sent a new file; NULL is not known.  Where the file system has
  * no such attributes, only the log has it. */
 void retention_set_user(const char *path, const char *user);
+
+/* Inode and time of the content: a file that takes the place, or is written to,
+ * is another one. */
+#define RETENTION_VERSION_SIZE 64
+
+void retention_print_version(char text[RETENTION_VERSION_SIZE],
+                             const struct stat *st);
+
+/* Notes that the upload of this version is complete.  Where the file system has
+ * no such attributes, that is not known. */
+void retention_set_complete(const char *path, const char *version);
+bool retention_is_complete(const char *path, const char *version);
 
 /* Notes that the file is used now. */
 void retention_touch(const char *path);

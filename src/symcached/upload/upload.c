@@ -169,6 +169,9 @@ static void on_told(void *arg, const char *untold)
 
     upload->notification = NULL;
     upload->result.untold = untold;
+    if (untold[0] == '\0') {
+        publication_note_complete(p);
+    }
     for (i = 0; i < p->nfiles; i++) {
         if (is_stored(&p->files[i])) {
             all_same = false;
