@@ -82,6 +82,16 @@ $ctl->is($r, 1, qr{not cached
   next: the next request in \d+ s or later looks again
 .*upstream  not found  \Q$ctl->{url}\E/never\.pdb/}s, undef, 'why: nowhere');
 
+my $build_id = 'bb10f859098824e79b1c774baa3fd5d70fb9c6eb';
+my $hinted = '59F810BB8809E7249B1C774BAA3FD5D70';
+is $t->helper('GET', "/v1/symcache/default/hinted/$hinted?version=9.0.0&wait=60"
+    . "&code_id=buildid-$build_id")->{status}, 404, 'a module asked for with its build id';
+$r = $ctl->run('why', @socket, "hinted/$hinted");
+$ctl->is($r, 1, qr{not cached
+  version 9\.0\.0 is not made: notfound for the hints code_id=buildid-$build_id; known since \d{4}-.*, for another \d+ s
+  next: the next request starts a job, unless it has these hints
+}, undef, 'why: what is remembered for the build id alone');
+
 is $t->helper('GET', "/v1/symcache/default/NeVer.pdb/$id?version=9.0.0&wait=60")
     ->{status}, 404, 'in another spelling, too';
 $r = $ctl->run('why', @socket, "never.pdb/$id");

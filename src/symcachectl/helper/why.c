@@ -89,6 +89,10 @@ static void why_print_miss(const cJSON *transcoder, const cJSON *attempts,
         fputs(" is not made: ", stdout);
     }
     printable_put_field(stdout, transcoder, "blocked");
+    if (cJSON_IsString(cjson_get(transcoder, "hints"))) {
+        fputs(" for the hints ", stdout);
+        printable_put_field(stdout, transcoder, "hints");
+    }
     if (!why_is_list(printable_field(transcoder, "reason"), attempts)) {
         fputs(": ", stdout);
         printable_put_field(stdout, transcoder, "reason");
@@ -112,6 +116,10 @@ static void why_print_transcoder(const cJSON *transcoder,
     }
     if (cJSON_IsString(cjson_get(transcoder, "blocked"))) {
         why_print_miss(transcoder, attempts, is_original);
+    }
+    if (cJSON_IsObject(cjson_get(transcoder, "hinted"))) {
+        why_print_miss(cjson_get(transcoder, "hinted"), attempts,
+                       is_original);
     }
 }
 

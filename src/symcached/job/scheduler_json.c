@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/store_key.h"
+#include "proto/hints.h"
 #include "scheduler_state.h"
 #include "same_module_job.h"
 #include "symcached/store/store.h"
@@ -209,24 +210,37 @@ static void add_variants(cJSON *item, const symcache_key_t *key,
     }
 }
 
+static void add_negcache_entry(cJSON *item, const struct negcache_entry *entry)
+{
+    cJSON_AddStringToObject(item, "blocked",
+                            negcache_rules[entry->reason].name);
+    cJSON_AddStringToObject(item, "reason", entry->text);
+    cJSON_AddNumberToObject(item, "since", (double)entry->since);
+    cJSON_AddNumberToObject(item, "retry_in", entry->valid);
+}
+
 /* A version that can be made, and why it is not being made now. */
 static cJSON *made_json(const struct scheduler *scheduler,
                         const struct store_config *store,
                         const symcache_key_t *key,
                         const symcache_version_t *version)
 {
-    cJSON *item = cJSON_CreateObject();
+    cJSON *item = cJSON_CreateObject(), *hinted;
+    char hints[SYMCACHE_HINTS_MAX + 1];
     struct negcache_entry entry;
 
     add_version(item, "version", version);
     if (negcache_find(scheduler->negcache, store, &scheduler->config->cache,
                       key, NULL, NULL, version, &entry)) {
-        cJSON_AddStringToObject(item, "blocked",
-                                negcache_rules[entry.reason].name);
-        cJSON_AddStringToObject(item, "reason", entry.text);
-        cJSON_AddNumberToObject(item, "since", (double)entry.since);
-        cJSON_AddNumberToObject(item, "retry_in", entry.valid);
+        add_negcache_entry(item, &entry);
         add_variants(item, key, &entry);
+    }
+    if (negcache_find_hinted(scheduler->negcache, store, key, version, &entry,
+                             hints)) {
+        hinted = cJSON_AddObjectToObject(item, "hinted");
+        add_version(hinted, "version", version);
+        cJSON_AddStringToObject(hinted, "hints", hints);
+        add_negcache_entry(hinted, &entry);
     }
     return item;
 }
@@ -276,6 +290,7 @@ static void add_next(cJSON *object, const struct scheduler *scheduler,
     const bool is_there =
         cJSON_GetArraySize(cJSON_GetObjectItem(object, "files")) > 0;
     const cJSON *item, *negative = NULL;
+    bool is_hinted = false;
     char text[128];
 
     cJSON_ArrayForEach(item, transcoders)
@@ -283,6 +298,7 @@ static void add_next(cJSON *object, const struct scheduler *scheduler,
         if (cJSON_HasObjectItem(item, "blocked")) {
             negative = cJSON_GetObjectItem(item, "retry_in");
         }
+        is_hinted = is_hinted || cJSON_HasObjectItem(item, "hinted");
     }
 
     if (job != NULL) {
@@ -307,7 +323,8 @@ static void add_next(cJSON *object, const struct scheduler *scheduler,
                  "the next request is refused: this machine drains, and "
                  "starts no job");
     } else {
-        snprintf(text, sizeof(text), "the next request starts a job");
+        snprintf(text, sizeof(text), "the next request starts a job%s",
+                 is_hinted ? ", unless it has these hints" : "");
     }
     cJSON_AddStringToObject(object, "next", text);
 }

@@ -249,6 +249,17 @@ static bool in_force(struct negcache *negcache,
     return true;
 }
 
+static void fill_negcache_entry(struct negcache_entry *entry,
+                                const struct negcache_error *f, time_t now)
+{
+    entry->reason = f->reason;
+    entry->since = f->since;
+    entry->uploads_changed = f->uploads_changed;
+    entry->valid = (unsigned)(f->until - now);
+    entry->variants.text[0] = '\0';
+    snprintf(entry->text, sizeof(entry->text), "%s", f->text);
+}
+
 bool negcache_find_noted(struct negcache *negcache,
                          const struct store_config *store,
                          const symcache_key_t *key, const char *name,
@@ -269,13 +280,38 @@ bool negcache_find_noted(struct negcache *negcache,
         return false;
     }
 
-    entry->reason = f->reason;
-    entry->since = f->since;
-    entry->uploads_changed = f->uploads_changed;
-    entry->valid = (unsigned)(f->until - now);
-    entry->variants.text[0] = '\0';
-    snprintf(entry->text, sizeof(entry->text), "%s", f->text);
+    fill_negcache_entry(entry, f, now);
     return true;
+}
+
+bool negcache_find_hinted(const struct negcache *negcache,
+                          const struct store_config *store,
+                          const symcache_key_t *key,
+                          const symcache_version_t *version,
+                          struct negcache_entry *entry, char *hints)
+{
+    char id[FAILURE_ID_MAX], fingerprint[17];
+    const struct negcache_error *f;
+    time_t now = time(NULL);
+    size_t len;
+
+    print_id(id, store, key, "", NULL, version);
+    len = strlen(id);
+    snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64,
+             store->fingerprint);
+    TAILQ_FOREACH_REVERSE(f, &negcache->by_age, negcache_errors, age)
+    {
+        if (strncmp(f->id, id, len) == 0 && f->id[len] == '?' &&
+            strcmp(strrchr(f->id, ' ') + 1, fingerprint) == 0 &&
+            now >= f->since && now < f->until) {
+            fill_negcache_entry(entry, f, now);
+            len++;
+            snprintf(hints, SYMCACHE_HINTS_MAX + 1, "%.*s",
+                     (int)strcspn(f->id + len, " "), f->id + len);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* An entry that is on disk: of an absent key in the journal, or, as all were

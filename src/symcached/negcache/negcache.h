@@ -116,6 +116,15 @@ bool negcache_find_noted(struct negcache *negcache,
                          const char *hints, const symcache_version_t *version,
                          struct negcache_entry *entry);
 
+/* The latest entry in memory that was found out of the version with hints, of
+ * whichever client, and is believed for those.  Returns false if there is none;
+ * hints has room for SYMCACHE_HINTS_MAX. */
+bool negcache_find_hinted(const struct negcache *negcache,
+                          const struct store_config *store,
+                          const symcache_key_t *key,
+                          const symcache_version_t *version,
+                          struct negcache_entry *entry, char *hints);
+
 /* Is there an entry on disk that says that the file is absent, and whose time
  * is over? */
 bool negcache_was_absent(struct negcache *negcache,
