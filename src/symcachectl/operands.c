@@ -109,7 +109,9 @@ static int from_file(const char *command, const char *path,
         return 0;
     }
     found = module_file_read(path, fd, identity, error);
-    if (found == MODULE_FILE_OTHER && examine_is_packed(fd)) {
+    if (found == MODULE_FILE_OTHER && st.st_size == 0) {
+        snprintf(error, sizeof(error), "is empty");
+    } else if (found == MODULE_FILE_OTHER && examine_is_packed(fd)) {
         snprintf(error, sizeof(error),
                  "is packed: unpack it, or give its name and id");
     } else if (found == MODULE_FILE_OTHER &&

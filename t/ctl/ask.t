@@ -161,6 +161,8 @@ $ctl->is($ctl->run('forget', @socket, $t->path('libx.so.debug')), 0,
     qr/^forgotten entries: 1$/, undef, 'forget: its debug file');
 $ctl->is($ctl->run('why', @socket, $t->path('x.c')), 2, undef,
     qr/belongs to no module/, 'why: a text');
+$ctl->is($ctl->run('why', @socket, $t->write_file('empty.so', '')), 2, undef,
+    qr/is empty: /, 'why: an empty file');
 $t->write_file('mapping.txt', "a.B -> a.a:\n    1:1:void c():5:5 -> a\n");
 $ctl->is($ctl->run('why', @socket, $t->path('mapping.txt')), 2, undef,
     qr/is a mapping, which has no id in it: give its UUID as well: /,
