@@ -208,6 +208,8 @@ $ctl->is($ctl->run('sort', '-o', "$dir/splits", "$dir/split"), 0, qr/1\.pdb/,
     'copies and split DWARF are counted');
 $ctl->is($ctl->run('sort', '-o', "$dir/some", "$dir/in/notes.txt"), 1, undef,
     qr/ 0 sorted, .* 0 left out: no file is of a format of this layout$/, 'nothing to sort');
+$ctl->is($ctl->run('sort', '-o', "$dir/none/out", "$dir/split"), 3, undef,
+    qr{none/out: cannot be made: the folder above it is not there}, 'no folder above the output');
 $ctl->is($ctl->run('sort', '-o', "$dir/in/notes.txt", "$dir/split"), 3, undef,
     qr/notes\.txt: Not a directory$/, 'a file in the place of the folder');
 $ctl->is($ctl->run('sort', "$dir/in"), 2, undef, qr/no -o/, 'no -o');

@@ -345,7 +345,11 @@ int sort_command(int argc, char **argv)
                                         : 0,
                                  bundle_id);
     if (sort.tree == NULL || stat(output, &sort.output) != 0) {
-        return command_fail(COMMAND_IO, output, strerror(errno));
+        return command_fail(COMMAND_IO, output,
+                            errno == ENOENT
+                                ? "cannot be made: the folder above it is "
+                                  "not there"
+                                : strerror(errno));
     }
     if (with_sources) {
         snprintf(sort.folder, sizeof(sort.folder), "/tmp/symcachectl-XXXXXX");
