@@ -63,6 +63,9 @@ is "$code $out", "1 $trace", 'no mapping: the trace as it is';
 like $err, qr/nothing names a mapping/, '... and that is told';
 is((run($trace . $named, 'symbolicate', '--socket',
     'unix:' . $t->path('none'), '-'))[0], 3, 'a server that is not there');
+($code, $out, $err) = run($trace, 'symbolicate', '--mapping', $uuid, '-');
+is "$code $err", "1 symcachectl: symbolicated is not reached: the trace is printed as it is\n",
+    'no server: nothing is called missing';
 ($code, $out, $err) = run($trace, 'symbolicate', '--root', $t->dir,
     '--mapping', $uuid, '-');
 is "$code $out", "1 $trace", 'a store without the mapping: the same';

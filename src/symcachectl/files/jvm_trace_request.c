@@ -23,6 +23,7 @@
 static struct symc_string trace;
 static const char *mapping; /* its UUID */
 static bool is_json;
+static bool is_asked; /* a store or a server: it has the mapping, or not */
 static size_t num_named; /* frames that the mapping knows */
 
 bool jvm_trace_is_uuid(const char *text)
@@ -213,6 +214,7 @@ static void count_named(const cJSON *answer)
 static void print_answer(const cJSON *answer)
 {
     const cJSON *stack = NULL, *frame = NULL, *error;
+    const cJSON *errors = is_asked ? cjson_get(answer, "errors") : NULL;
     struct symc_string rest = trace, whole;
     struct jvm_line line;
     unsigned number;
@@ -222,7 +224,7 @@ static void print_answer(const cJSON *answer)
         printable_json(stdout, answer);
         return;
     }
-    cJSON_ArrayForEach(error, cjson_get(answer, "errors"))
+    cJSON_ArrayForEach(error, errors)
     {
         fprintf(stderr, "symcachectl: mapping %s: %s\n",
                 printable_field(error, "uuid"),
@@ -261,6 +263,7 @@ int jvm_trace_request_show(struct settings *settings, const char *uuid,
     }
     is_json = settings->is_json != 0;
     settings->is_json = 0; /* an answer of a server is printed as ours is */
+    is_asked = settings->root != NULL || !report_names_here(settings);
     request = make_request();
     code = report_names(settings, "/symbolicate-jvm", file, request,
                         "the trace is printed as it is", print_answer);
