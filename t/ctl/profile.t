@@ -47,6 +47,10 @@ is_deeply run("--root '@{[$t->path('store')]}' - < '$packed'"), [0, $named, ''],
 my $all = "app 1 1.0: cycles:\n\t    aaaac1479980 _RINvNtC+0x144 (/app)\n";
 is_deeply run("--root '@{[$t->path('store')]}' '@{[$t->write_file('all.txt', $all)]}'"), [0, $all, ''],
     'a profile of perf with all names';
+mkdir $t->path('nothing');
+is_deeply run("--root '@{[$t->path('nothing')]}' '$file'"),
+    [0, $perf, "symcachectl: nothing got a name: modules without a build id or a debug file get none\n"],
+    'no names: that is said';
 my $older = run("--root '@{[$t->path('store')]}' '"
     . $t->write_file('older.json', '{"meta":{"version":3},"threads":[{"libs":[]}]}') . "'");
 ok $older->[0] == 4 && $older->[2] =~ /this JSON has no "libs" and no tables of frames/,

@@ -18,6 +18,7 @@
 #include "symcachectl/store/store_reader.h"
 
 #define LOOKED_AT 512
+#define UNKNOWN " [unknown] (" /* a frame of perf script */
 #define UNPACKED_MAX (1u << 30)
 
 static bool is_text(const char *text, size_t size)
@@ -77,7 +78,7 @@ bool profile_is_one(const char *text, size_t size)
         return size >= 4 && is_message(text);
     }
     if (text[0] != '{') {
-        return strstr(text, " [unknown] (") != NULL ||
+        return strstr(text, UNKNOWN) != NULL ||
                strstr(text, ": PERF_RECORD_MMAP") != NULL ||
                has_named_frame(text);
     }
@@ -89,8 +90,14 @@ bool profile_is_one(const char *text, size_t size)
     return is_one;
 }
 
-static int print_profile(const void *data, size_t size)
+static int print_profile(const void *data, size_t size, const void *before,
+                         size_t size_before)
 {
+    if (size == size_before && memcmp(data, before, size) == 0 &&
+        memmem(data, size, UNKNOWN, strlen(UNKNOWN)) != NULL) {
+        fputs("symcachectl: nothing got a name: modules without a build id "
+              "or a debug file get none\n", stderr);
+    }
     fwrite(data, 1, size, stdout);
     return command_finish(COMMAND_OK);
 }
@@ -124,10 +131,11 @@ static int ask_profile(const struct settings *settings, const char *file,
             fputs("symcachectl: some files could not be fetched, and give no "
                   "names: try again later\n", stderr);
         }
-        code = print_profile(answer.body, answer.size);
+        code = print_profile(answer.body, answer.size, data, size);
     } else if (answer.status == 0 && settings->socket == NULL) {
         fputs("symcachectl: symbolicated is not running: no names\n", stderr);
-        code = print_profile(data, size);
+        fwrite(data, 1, size, stdout);
+        code = command_finish(COMMAND_OK);
     } else {
         client_error(&answer, error, sizeof(error));
         code = answer.status == 400
@@ -204,8 +212,7 @@ static int show_profile(const char *root, const char *file, const void *data,
         if (out.has_failed) {
             command_no_memory();
         }
-        fwrite(out.data, 1, out.size, stdout);
-        code = command_finish(COMMAND_OK);
+        code = print_profile(out.data, out.size, data, size);
     }
     free(out.data);
     profile_free(&profile);
