@@ -315,7 +315,7 @@ SKIP: {
     ok !listed()->[0]{pinned}, 'unpinned';
     $t->reload_symcached($u->config);
 }
-is $ctl->run('uploads', 'rm', @on, $path)->{code}, 0, 'rm';
+$ctl->is($ctl->run('uploads', 'rm', @on, $path), 0, qr/^removed  \Q$path\E$/, undef, 'rm');
 unlike $u->stored, qr/\Q$path\E/, 'removed';
 $r = $ctl->run('uploads', 'rm', @on, $path);
 is $r->{code}, 3, 'rm: not there';

@@ -370,7 +370,7 @@ ok has(61) && has(62), 'and none of others';
 ok !-e "$root/.builds/q/main/1", 'and the build';
 out('forget', '--product', 'q', '--build', '[23]', @admin);
 ok !has(61) && !has(62) && !-e "$root/.try/" . path(63), 'several builds';
-is ctl('builds', '--product', 'q')->{code}, 1, 'none is left';
+$ctl->is(ctl('builds', '--product', 'q'), 1, qr/^$/, qr/: no such build\n/, 'none is left');
 
 put(61, "?product=q&build=$_") for 1, 1, 2, 3; # twice to one
 like out('forget', '--product', 'q', '--build', '[12]', @admin),

@@ -186,7 +186,9 @@ int upload_builds_show(const char *root, const struct build_pattern *pattern,
         }
         build_lists_clear(&lists);
     }
-    return code;
+    return code == COMMAND_OK
+               ? COMMAND_OK
+               : command_fail(code, root, "no such build");
 }
 
 /* files ----------------------------------------------------------------- */

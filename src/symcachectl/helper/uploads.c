@@ -285,20 +285,6 @@ static int uploads_ask_removal(const struct settings *settings, char *text,
     return json_request_object(settings, "POST", path, answer);
 }
 
-static int uploads_remove_file(const struct settings *settings, char *text)
-{
-    cJSON *answer;
-    int code = uploads_ask_removal(settings, text, &answer);
-
-    if (answer != NULL && settings->is_json) {
-        printable_json(stdout, answer);
-    } else if (answer != NULL) {
-        uploads_print_untold(answer);
-    }
-    cJSON_Delete(answer);
-    return code;
-}
-
 /* Says which it was, and of a bundle whose. */
 static int uploads_remove_bundle(const struct settings *settings,
                                  const struct bundle_entries *bundles,
@@ -320,7 +306,7 @@ static int uploads_remove_bundle(const struct settings *settings,
     return code;
 }
 
-static int uploads_forget_file(const struct settings *settings, char *file)
+static int uploads_remove_file(const struct settings *settings, char *file)
 {
     static const struct bundle_entries none;
 
@@ -424,7 +410,7 @@ int uploads_command(int argc, char **argv)
         code = bundles_forget(&settings, root, release, uploads_remove_bundle);
     } else if (verb == FORGET) {
         code = upload_builds_forget(&settings, root, &pattern,
-                                    uploads_forget_file);
+                                    uploads_remove_file);
     } else if (verb == LS) {
         code = list_uploads(root, &pattern, release, settings.is_json);
     } else {
