@@ -143,10 +143,14 @@ ok !-f $file, 'the SymCache of the former file is gone then';
 $u->clear;
 is put($path, other())->{status}, 201, 'as before';
 
-for (['?force=2', 'force'], ['?x=1', 'an unknown key'],
-     ['?expires=', 'no time'], ['?expires=1y', 'no such unit'],
-     ['?force=1&force', 'no value']) {
-    is put("$path$_->[0]", $pdb)->{status}, 400, "query refused: $_->[1]";
+for (['?force=2', qr/^"force", .* must be 1$/],
+     ['?expiress=1d', qr/^a key of the query is unknown: it has force=1, .*/],
+     ['?expires=', qr/^"expires" must be a duration/],
+     ['?expires=1y', qr/^"expires" must be a duration/],
+     ['?force=1&force', qr/^the query .* cannot be read$/]) {
+    my $r = put("$path$_->[0]", $pdb);
+    is $r->{status}, 400, "query refused: $_->[0]";
+    like $r->{json}{detail}, $_->[1], '... and why';
 }
 
 # --- what it is, is read from the file

@@ -220,11 +220,17 @@ static const char *read_pair(const struct evkeyval *pair, bool is_form,
                duration_parse(pair->value, &seconds) && seconds > 0 &&
                seconds <= SYMCACHE_UPLOAD_EXPIRES_MAX) {
         request->expires = (unsigned)seconds;
+    } else if (strcmp(pair->key, "expires") == 0) {
+        return "\"expires\" must be a duration above 0 such as 30d";
+    } else if ((strcmp(pair->key, "force") == 0 && !is_form) ||
+               strcmp(pair->key, "try") == 0 ||
+               strcmp(pair->key, "warm") == 0) {
+        return "\"force\", \"try\" and \"warm\" must be 1";
     } else {
-        return is_form ? "the query has try=1, warm=1, expires=DURATION or "
-                         "labels"
-                       : "the query has force=1, try=1, warm=1, "
-                         "expires=DURATION or labels";
+        return is_form ? "a key of the query is unknown: it has try=1, "
+                         "warm=1, expires=DURATION or labels"
+                       : "a key of the query is unknown: it has force=1, "
+                         "try=1, warm=1, expires=DURATION or labels";
     }
     return NULL;
 }
