@@ -363,6 +363,8 @@ for (['', 'empty'], ["\0\1\2", 'not a profile'], ["\x0a\5\xff", 'not a profile.*
 is ask('x' x (1 << 20) . 'x')->{status}, 413, 'a profile that is too large';
 $r = ask('text', 'Content-Type: multipart/form-data; boundary=x');
 is "$r->{status} $r->{body}", '415 {"error":"the body is a form; send the profile itself, as curl --data-binary does"}', 'a form';
+$t->wait_until('the log says why', sub {
+    $t->symbolicated_log =~ / failure=the body is a form; send .* does$/m });
 my $frame = "\t            2010 [unknown] (/usr/bin/app)\n";
 is ask($frame x (300_000 / length $frame))->{status}, 200,
     'one that is larger than "limits.body_size"';

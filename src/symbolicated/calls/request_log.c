@@ -103,14 +103,23 @@ static inline void add_to_line(struct request_log_line *line, const char *text)
 }
 
 /* A request that is refused before it is a call has the reason in its answer
- * only. */
+ * only, as a text or as {"error":"..."}. */
 static void add_refusal(struct request_log_line *line,
                         const struct json_writer *body)
 {
-    if (body != NULL && body->size > 0) {
+    static const char begin[] = "{\"error\":\"", end[] = "\"}";
+    size_t size = body != NULL ? body->size : 0, skip = 0;
+
+    if (size > sizeof(begin) + sizeof(end) &&
+        memcmp(body->data, begin, sizeof(begin) - 1) == 0 &&
+        memcmp(body->data + size - 2, end, 2) == 0) {
+        skip = sizeof(begin) - 1;
+        size -= skip + sizeof(end) - 1;
+    }
+    if (size > 0) {
         add_to_line(line, " failure=");
-        add_bytes(line, body->data,
-                  body->size < REFUSAL_MAX ? body->size : REFUSAL_MAX);
+        add_bytes(line, body->data + skip,
+                  size < REFUSAL_MAX ? size : REFUSAL_MAX);
     }
 }
 
