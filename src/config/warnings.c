@@ -296,6 +296,11 @@ static void warn_of_uploads(struct warnings_teller *warnings,
     if (config->uploads.root == NULL) {
         return;
     }
+    if (config->uploads.needs_token && config->uploads.ntokens == 0) {
+        warn_of(warnings,
+                "uploads.tokens: the file has no token: every upload is "
+                "refused");
+    }
     if (config->uploads.listen == NULL) {
         warn_of(warnings,
                 "uploads: without \"listen\" nginx has no socket to send "

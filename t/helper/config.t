@@ -432,6 +432,13 @@ is $out, "symcached: warning: uploads: without \"listen\" nginx has no socket to
     . "\nsymcached: configuration FILE has no error, and 2 warnings\n",
     'warnings of uploads that do not come and are of no use';
 
+my $tokens = $t->write_file('tokens', "# none yet\n");
+($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", "uploads": '
+    . "{\"root\": \"/nowhere\", \"listen\": \"unix:/tmp/u\", \"tokens\": \"\@$tokens\"}, "
+    . "\"stores\": {\"s\": {\"root\": \"/s\", \"sources\": [\"uploads\"], \"transcoders\": $transcoder}}}");
+is $out, "symcached: warning: uploads.tokens: the file has no token: every upload is refused\n"
+    . "symcached: configuration FILE has no error, and 1 warning\n", 'a warning of a file without tokens';
+
 my $dir = $t->dir;
 my $blocked = $t->path('in-the-way');
 $t->write_file('in-the-way', '');
