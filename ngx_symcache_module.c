@@ -80,6 +80,22 @@ static ngx_conf_bitmask_t  ngx_symcache_next_upstream_masks[] = {
 };
 
 
+static char *
+ngx_symcache_set_error(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    char  *rv;
+
+    rv = ngx_conf_set_enum_slot(cf, cmd, conf);
+    if (rv == NGX_CONF_ERROR) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" must be off, 403, 500, 502 or 504",
+                           &cmd->name);
+    }
+
+    return rv;
+}
+
+
 static ngx_command_t  ngx_symcache_commands[] = {
 
     { ngx_string("symcache"),
@@ -126,14 +142,14 @@ static ngx_command_t  ngx_symcache_commands[] = {
 
     { ngx_string("symcache_error"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_enum_slot,
+      ngx_symcache_set_error,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_symcache_loc_conf_t, error),
       &ngx_symcache_errors },
 
     { ngx_string("symcache_draining"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_enum_slot,
+      ngx_symcache_set_error,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_symcache_loc_conf_t, draining),
       &ngx_symcache_errors },

@@ -55,6 +55,8 @@ my @refused = (
     ["symcache_store .a;", qr/needs a name that does not begin with a dot/],
     ["symcache_store " . 'a' x 65 . ";", qr/needs a name of at most 64 characters/],
     ["symcache_store a; symcache_store a;", qr/duplicate/],
+    (map { ["$_ 200;", qr/"$_" must be off, 403, 500, 502 or 504 in /] }
+        'symcache_error', 'symcache_draining'),
     ["symcache_type text;", qr/needs a media type without parameters/],
     ["symcache_type /;", qr/needs a media type without parameters/],
     ["symcache_type a/;", qr/needs a media type without parameters/],
