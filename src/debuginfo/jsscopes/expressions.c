@@ -9,19 +9,19 @@
 #include <string.h>
 
 /* Is a token an operator before an operand? */
-static bool is_prefix(const struct parser *p)
+static bool is_prefix(const struct jsparser *js)
 {
-    switch (p->t.word) {
+    switch (js->t.word) {
     case WORD_TYPEOF:
     case WORD_VOID:
     case WORD_DELETE:
         return true;
     case WORD_AWAIT:
-        return p->is_async;
+        return js->is_async;
     default:
         break;
     }
-    switch (p->t.sign) {
+    switch (js->t.sign) {
     case '!':
     case '~':
     case '+':
@@ -34,32 +34,33 @@ static bool is_prefix(const struct parser *p)
     }
 }
 
-static bool parse_unary_expression(struct parser *p)
+static bool parse_unary_expression(struct jsparser *js)
 {
     bool is_plain = true;
 
-    while (is_prefix(p)) {
+    while (is_prefix(js)) {
         is_plain = false;
-        if (!parser_next(p)) {
+        if (!parser_next(js)) {
             return false;
         }
     }
-    if (!jsparse_operand(p)) {
+    if (!jsparse_operand(js)) {
         return false;
     }
-    if (!p->was_arrow && !p->t.is_on_new_line &&
-        (is_sign(&p->t, SIGN2('+', '+')) || is_sign(&p->t, SIGN2('-', '-')))) {
+    if (!js->was_arrow && !js->t.is_on_new_line &&
+        (is_sign(&js->t, SIGN2('+', '+')) ||
+         is_sign(&js->t, SIGN2('-', '-')))) {
         is_plain = false;
-        if (!parser_next(p)) {
+        if (!parser_next(js)) {
             return false;
         }
     }
-    p->ref = is_plain ? p->ref : REF_NONE;
+    js->ref = is_plain ? js->ref : REF_NONE;
     return true;
 }
 
 /* Is the token an operator between two operands? */
-static bool is_infix(const struct parser *p)
+static bool is_infix(const struct jsparser *js)
 {
     static const uint32_t signs[] = {'+',
                                      '-',
@@ -86,14 +87,14 @@ static bool is_infix(const struct parser *p)
                                      SIGN2('*', '*')};
     size_t i;
 
-    if (p->t.word == WORD_IN) {
-        return !p->has_no_in;
+    if (js->t.word == WORD_IN) {
+        return !js->has_no_in;
     }
-    if (p->t.word == WORD_INSTANCEOF) {
+    if (js->t.word == WORD_INSTANCEOF) {
         return true;
     }
-    for (i = 0; p->t.sign != 0 && i < sizeof(signs) / sizeof(signs[0]); i++) {
-        if (p->t.sign == signs[i]) {
+    for (i = 0; js->t.sign != 0 && i < sizeof(signs) / sizeof(signs[0]); i++) {
+        if (js->t.sign == signs[i]) {
             return true;
         }
     }
@@ -101,129 +102,129 @@ static bool is_infix(const struct parser *p)
 }
 
 /* Is the token "=", or "+=" and the like? */
-static bool is_assignment(const struct parser *p)
+static bool is_assignment(const struct jsparser *js)
 {
-    uint32_t before = p->t.sign >> 8;
+    uint32_t before = js->t.sign >> 8;
 
-    return p->t.sign == '=' ||
-           ((p->t.sign & 0xFF) == '=' && before != 0 &&
+    return js->t.sign == '=' ||
+           ((js->t.sign & 0xFF) == '=' && before != 0 &&
             (before > 0xFF
                  ? before != SIGN2('=', '=') && before != SIGN2('!', '=')
                  : memchr("+-*/%&|^", (int)before, 8) != NULL));
 }
 
 /* Reads what is assigned to the operand before. */
-static bool parse_expression_value(struct parser *p)
+static bool parse_expression_value(struct jsparser *js)
 {
     bool ok;
-    struct node node = {.up = p->node,
+    struct node node = {.up = js->node,
                         .kind = NODE_ASSIGNMENT,
-                        .is_member = p->ref == REF_MEMBER,
-                        .first_ref = p->ref_base,
-                        .num_refs = p->num_refs - p->ref_base};
+                        .is_member = js->ref == REF_MEMBER,
+                        .first_ref = js->ref_base,
+                        .num_refs = js->num_refs - js->ref_base};
 
-    if (p->ref == REF_NAME || p->ref == REF_MEMBER) {
-        p->node = &node;
+    if (js->ref == REF_NAME || js->ref == REF_MEMBER) {
+        js->node = &node;
     }
-    ok = parser_next(p) && jsparse_assignment(p);
-    p->node = node.up;
+    ok = parser_next(js) && jsparse_assignment(js);
+    js->node = node.up;
     return ok;
 }
 
 /* Reads "yield" and what it gives. */
-static bool parse_yield_expression(struct parser *p)
+static bool parse_yield_expression(struct jsparser *js)
 {
     bool is_star;
 
-    if (!parser_next(p)) {
+    if (!parser_next(js)) {
         return false;
     }
-    if (p->t.is_on_new_line || p->t.type == TOKEN_END ||
-        p->t.word == WORD_IN || p->t.word == WORD_OF ||
-        (p->t.sign != 0 && p->t.sign < 0x80 &&
-         strchr(")]},;:?", (int)p->t.sign) != NULL)) {
+    if (js->t.is_on_new_line || js->t.type == TOKEN_END ||
+        js->t.word == WORD_IN || js->t.word == WORD_OF ||
+        (js->t.sign != 0 && js->t.sign < 0x80 &&
+         strchr(")]},;:?", (int)js->t.sign) != NULL)) {
         return true;
     }
-    return parser_accept(p, '*', &is_star) && jsparse_assignment(p);
+    return parser_accept(js, '*', &is_star) && jsparse_assignment(js);
 }
 
 /* Reads operands and operators up to "?", "=", or something else. */
-static bool parse_expression_operands(struct parser *p)
+static bool parse_expression_operands(struct jsparser *js)
 {
-    if (!parse_unary_expression(p)) {
+    if (!parse_unary_expression(js)) {
         return false;
     }
-    while (!p->was_arrow && is_infix(p)) {
-        if (!parser_next(p) || !parse_unary_expression(p)) {
+    while (!js->was_arrow && is_infix(js)) {
+        if (!parser_next(js) || !parse_unary_expression(js)) {
             return false;
         }
-        p->ref = REF_NONE;
+        js->ref = REF_NONE;
     }
     return true;
 }
 
 /* Reads "?", a value, and ":". */
-static bool parse_choice_expression(struct parser *p)
+static bool parse_choice_expression(struct jsparser *js)
 {
-    bool has_no_in = p->has_no_in;
+    bool has_no_in = js->has_no_in;
 
-    p->has_no_in = false;
-    if (!parser_next(p) || !jsparse_assignment(p)) {
+    js->has_no_in = false;
+    if (!parser_next(js) || !jsparse_assignment(js)) {
         return false;
     }
-    p->has_no_in = has_no_in;
-    return parser_expect(p, ':');
+    js->has_no_in = has_no_in;
+    return parser_expect(js, ':');
 }
 
-static bool parse_expression_tail(struct parser *p)
+static bool parse_expression_tail(struct jsparser *js)
 {
     for (;;) {
-        if (p->t.word == WORD_YIELD && p->is_generator) {
-            return parse_yield_expression(p);
+        if (js->t.word == WORD_YIELD && js->is_generator) {
+            return parse_yield_expression(js);
         }
-        if (!parse_expression_operands(p)) {
+        if (!parse_expression_operands(js)) {
             return false;
         }
-        if (p->was_arrow) {
+        if (js->was_arrow) {
             return true;
         }
-        if (is_assignment(p)) {
-            return parse_expression_value(p);
+        if (is_assignment(js)) {
+            return parse_expression_value(js);
         }
-        if (!is_sign(&p->t, '?')) {
+        if (!is_sign(&js->t, '?')) {
             return true;
         }
-        if (!parse_choice_expression(p)) {
+        if (!parse_choice_expression(js)) {
             return false;
         }
     }
 }
 
-bool jsparse_assignment(struct parser *p)
+bool jsparse_assignment(struct jsparser *js)
 {
     bool ok;
-    size_t base = p->ref_base;
+    size_t base = js->ref_base;
 
-    if (!parser_enter(p)) {
+    if (!parser_enter(js)) {
         return false;
     }
-    p->ref_base = p->num_refs;
-    ok = parse_expression_tail(p);
-    p->num_refs = p->ref_base;
-    p->ref_base = base;
-    p->ref = REF_NONE;
-    p->was_arrow = false;
-    parser_leave(p);
+    js->ref_base = js->num_refs;
+    ok = parse_expression_tail(js);
+    js->num_refs = js->ref_base;
+    js->ref_base = base;
+    js->ref = REF_NONE;
+    js->was_arrow = false;
+    parser_leave(js);
     return ok;
 }
 
-bool jsparse_expression(struct parser *p)
+bool jsparse_expression(struct jsparser *js)
 {
-    if (!jsparse_assignment(p)) {
+    if (!jsparse_assignment(js)) {
         return false;
     }
-    while (is_sign(&p->t, ',')) {
-        if (!parser_next(p) || !jsparse_assignment(p)) {
+    while (is_sign(&js->t, ',')) {
+        if (!parser_next(js) || !jsparse_assignment(js)) {
             return false;
         }
     }

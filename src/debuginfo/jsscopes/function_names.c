@@ -11,7 +11,7 @@
 
 /* A name that is put together from its end. */
 struct name {
-    struct parser *p;
+    struct jsparser *js;
     size_t first; /* of its parts, the last one first */
     bool has_failed;
 };
@@ -25,13 +25,13 @@ static const struct jsscopes_part dot = STATIC_PART(".");
 
 static size_t size_of(const struct name *name)
 {
-    return name->p->scopes->num_parts - name->first;
+    return name->js->scopes->num_parts - name->first;
 }
 
 /* Puts a part in front. */
 static void put_part(struct name *name, const struct jsscopes_part *part)
 {
-    struct jsscopes *s = name->p->scopes;
+    struct jsscopes *s = name->js->scopes;
 
     if (s->num_parts >= UINT32_MAX ||
         array_need(&s->parts, &s->part_room, s->num_parts + 1,
@@ -63,7 +63,7 @@ static void put_refs(struct name *name, const struct node *node)
     size_t i;
 
     for (i = node->num_refs; i > 0; i--) {
-        put_part(name, &name->p->refs[node->first_ref + i - 1]);
+        put_part(name, &name->js->refs[node->first_ref + i - 1]);
     }
 }
 
@@ -133,13 +133,13 @@ static void infer_name(struct name *name, const struct node *node)
 static long finish_name(struct name *name, uint32_t start)
 {
     size_t i, n = size_of(name);
-    struct jsscopes *s = name->p->scopes;
+    struct jsscopes *s = name->js->scopes;
     struct jsscopes_part *parts, part;
     struct jsscope *scope;
 
     if (name->has_failed ||
         array_need(&s->list, &s->room, s->count + 1, sizeof(*s->list)) != 0) {
-        parser_fail(name->p, JSSCOPES_NO_MEMORY, "out of memory");
+        parser_fail(name->js, JSSCOPES_NO_MEMORY, "out of memory");
         return -1;
     }
     /* none may have been allocated */
@@ -156,9 +156,9 @@ static long finish_name(struct name *name, uint32_t start)
     return (long)s->count++;
 }
 
-static struct name begin_name(struct parser *p)
+static struct name begin_name(struct jsparser *js)
 {
-    struct name name = {p, p->scopes->num_parts, false};
+    struct name name = {js, js->scopes->num_parts, false};
 
     return name;
 }
@@ -172,27 +172,27 @@ static void set_own(struct name *name, const struct jsscopes_part *own)
     if (size_of(name) == 0) {
         put_part(name, own);
     } else {
-        name->p->scopes->parts[name->first] = *own;
+        name->js->scopes->parts[name->first] = *own;
     }
 }
 
-long scope_function(struct parser *p, uint32_t start,
+long scope_function(struct jsparser *js, uint32_t start,
                     const struct jsscopes_part *own)
 {
-    struct name name = begin_name(p);
+    struct name name = begin_name(js);
 
-    infer_name(&name, p->node);
+    infer_name(&name, js->node);
     set_own(&name, own);
     return finish_name(&name, start);
 }
 
-long scope_class(struct parser *p, uint32_t start,
+long scope_class(struct jsparser *js, uint32_t start,
                  const struct jsscopes_part *own)
 {
-    struct name name = begin_name(p);
+    struct name name = begin_name(js);
     static const struct jsscopes_part new = STATIC_PART("new ");
 
-    infer_name(&name, p->node);
+    infer_name(&name, js->node);
     set_own(&name, own);
     if (size_of(&name) > 0) {
         put_part(&name, &new);
@@ -200,21 +200,21 @@ long scope_class(struct parser *p, uint32_t start,
     return finish_name(&name, start);
 }
 
-long scope_accessor(struct parser *p, uint32_t start, bool is_getter,
+long scope_accessor(struct jsparser *js, uint32_t start, bool is_getter,
                     const struct key *key)
 {
-    struct name name = begin_name(p);
+    struct name name = begin_name(js);
     size_t first;
     static const struct jsscopes_part get = STATIC_PART("get ");
     static const struct jsscopes_part set = STATIC_PART("set ");
 
     put_key(&name, key);
-    first = p->scopes->num_parts;
+    first = js->scopes->num_parts;
     put_part(&name, &dot);
-    name.first = p->scopes->num_parts;
-    infer_name(&name, p->node);
+    name.first = js->scopes->num_parts;
+    infer_name(&name, js->node);
     if (size_of(&name) == 0 && !name.has_failed) {
-        p->scopes->num_parts = first; /* without the dot */
+        js->scopes->num_parts = first; /* without the dot */
     }
     name.first = first - key->count;
     put_part(&name, is_getter ? &get : &set);

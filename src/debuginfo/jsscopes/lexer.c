@@ -58,7 +58,7 @@ static unsigned wide_blank(const struct lexer *lexer, uint32_t i,
 }
 
 /* Skips a comment up to the end of the line, but not that end. */
-static void skip_line(struct lexer *lexer)
+static void lexer_skip_line(struct lexer *lexer)
 {
     bool is_line = false;
 
@@ -73,7 +73,7 @@ static void skip_line(struct lexer *lexer)
 }
 
 /* Skips a comment up to its end; returns false if it has none. */
-static bool skip_comment(struct lexer *lexer, bool *is_line)
+static bool lexer_skip_comment(struct lexer *lexer, bool *is_line)
 {
     for (lexer->at += 2; lexer->at < lexer->size; lexer->at++) {
         if (lexer->text[lexer->at] == '*' &&
@@ -90,7 +90,8 @@ static bool skip_comment(struct lexer *lexer, bool *is_line)
     return false;
 }
 
-static bool is_at(const struct lexer *lexer, const char *sign, uint32_t size)
+static bool lexer_is_at(const struct lexer *lexer, const char *sign,
+                        uint32_t size)
 {
     return lexer->size - lexer->at >= size &&
            memcmp(lexer->text + lexer->at, sign, size) == 0;
@@ -103,12 +104,12 @@ static bool is_at(const struct lexer *lexer, const char *sign, uint32_t size)
 static bool is_html_comment(const struct lexer *lexer, char c,
                             bool begins_line)
 {
-    return c == '<' ? is_at(lexer, "<!--", 4)
-                    : c == '-' && begins_line && is_at(lexer, "-->", 3);
+    return c == '<' ? lexer_is_at(lexer, "<!--", 4)
+                    : c == '-' && begins_line && lexer_is_at(lexer, "-->", 3);
 }
 
 /* Skips blanks and comments; returns false if a comment has no end. */
-static bool skip_blanks(struct lexer *lexer, bool *is_line)
+static bool lexer_skip_blanks(struct lexer *lexer, bool *is_line)
 {
     bool is_first = lexer->at == 0;
     char c;
@@ -122,16 +123,16 @@ static bool skip_blanks(struct lexer *lexer, bool *is_line)
         } else if (kind_of_character(c) == KIND_BLANK) {
             lexer->at++;
         } else if (c == '/' && character_at(lexer, lexer->at + 1) == '/') {
-            skip_line(lexer);
+            lexer_skip_line(lexer);
         } else if (c == '/' && character_at(lexer, lexer->at + 1) == '*') {
-            if (!skip_comment(lexer, is_line)) {
+            if (!lexer_skip_comment(lexer, is_line)) {
                 return false;
             }
         } else if (is_html_comment(lexer, c, is_first || *is_line)) {
-            skip_line(lexer);
+            lexer_skip_line(lexer);
         } else if (c == '#' && lexer->at == 0 &&
                    character_at(lexer, 1) == '!') {
-            skip_line(lexer);
+            lexer_skip_line(lexer);
         } else if ((n = wide_blank(lexer, lexer->at, is_line)) > 0) {
             lexer->at += n;
         } else {
@@ -196,7 +197,7 @@ static const struct {
 #define WORD_SHORTEST 2
 #define WORD_LONGEST 10
 
-static enum word find_word(const char *text, size_t size)
+static enum word lexer_find_word(const char *text, size_t size)
 {
     int c;
     size_t half, base = 0, count = sizeof(words) / sizeof(words[0]);
@@ -240,7 +241,7 @@ static bool is_symbol(uint32_t c)
 }
 
 /* Skips a character of a name; returns false if it cannot be in one. */
-static bool skip_character(struct lexer *lexer)
+static bool lexer_skip_character(struct lexer *lexer)
 {
     int n = 1;
     uint32_t c;
@@ -269,19 +270,19 @@ static bool skip_character(struct lexer *lexer)
 }
 
 /* Reads a name from here on; returns false if there is none. */
-static bool read_name(struct lexer *lexer)
+static bool lexer_read_name(struct lexer *lexer)
 {
     uint32_t start = lexer->at;
 
     while (lexer->at < lexer->size &&
            (kind_of_character(lexer->text[lexer->at]) &
             (KIND_NAME | KIND_DIGIT)) != 0 &&
-           skip_character(lexer)) {
+           lexer_skip_character(lexer)) {
     }
     return lexer->at > start;
 }
 
-static void skip_digits(struct lexer *lexer, bool is_decimal)
+static void lexer_skip_digits(struct lexer *lexer, bool is_decimal)
 {
     while (character_at(lexer, lexer->at) == '_' ||
            (is_decimal ? kind_of_character(character_at(lexer, lexer->at)) ==
@@ -291,7 +292,7 @@ static void skip_digits(struct lexer *lexer, bool is_decimal)
     }
 }
 
-static enum token_type read_number(struct lexer *lexer)
+static enum token_type lexer_read_number(struct lexer *lexer)
 {
     enum token_type type = TOKEN_NUMBER;
 
@@ -299,18 +300,18 @@ static enum token_type read_number(struct lexer *lexer)
         character_at(lexer, lexer->at + 1) != '\0' &&
         strchr("xXoObB", character_at(lexer, lexer->at + 1)) != NULL) {
         lexer->at += 2;
-        skip_digits(lexer, false);
+        lexer_skip_digits(lexer, false);
     } else {
-        skip_digits(lexer, true);
+        lexer_skip_digits(lexer, true);
         if (character_at(lexer, lexer->at) == '.') {
             lexer->at++;
-            skip_digits(lexer, true);
+            lexer_skip_digits(lexer, true);
         }
         if ((character_at(lexer, lexer->at) | 0x20) == 'e') {
             lexer->at++;
             lexer->at += character_at(lexer, lexer->at) == '+' ||
                          character_at(lexer, lexer->at) == '-';
-            skip_digits(lexer, true);
+            lexer_skip_digits(lexer, true);
         }
     }
     if (character_at(lexer, lexer->at) == 'n') {
@@ -323,7 +324,7 @@ static enum token_type read_number(struct lexer *lexer)
                : type;
 }
 
-static enum token_type read_string(struct lexer *lexer)
+static enum token_type lexer_read_string(struct lexer *lexer)
 {
     char quote = lexer->text[lexer->at++];
 
@@ -346,7 +347,7 @@ static enum token_type read_string(struct lexer *lexer)
 }
 
 /* Signs of more than one byte, the longest first. */
-static uint32_t read_sign(struct lexer *lexer)
+static uint32_t lexer_read_sign(struct lexer *lexer)
 {
     size_t i, n;
     uint32_t sign = 0;
@@ -383,8 +384,8 @@ void lexer_next(struct lexer *lexer, struct token *token)
     token->is_on_new_line = false;
     token->word = WORD_NONE;
     token->sign = 0;
-    token->type =
-        skip_blanks(lexer, &token->is_on_new_line) ? TOKEN_SIGN : TOKEN_BAD;
+    token->type = lexer_skip_blanks(lexer, &token->is_on_new_line) ? TOKEN_SIGN
+                                                                   : TOKEN_BAD;
     token->start = lexer->at;
     c = character_at(lexer, lexer->at);
     if (token->type == TOKEN_BAD) {
@@ -392,25 +393,25 @@ void lexer_next(struct lexer *lexer, struct token *token)
     } else if (lexer->at >= lexer->size) {
         token->type = TOKEN_END;
     } else if (kind_of_character(c) == KIND_NAME) {
-        token->type = read_name(lexer) ? TOKEN_NAME : TOKEN_BAD;
-        token->word =
-            find_word(lexer->text + token->start, lexer->at - token->start);
+        token->type = lexer_read_name(lexer) ? TOKEN_NAME : TOKEN_BAD;
+        token->word = lexer_find_word(lexer->text + token->start,
+                                      lexer->at - token->start);
     } else if (kind_of_character(c) == KIND_DIGIT ||
                (c == '.' && kind_of_character(character_at(
                                 lexer, lexer->at + 1)) == KIND_DIGIT)) {
-        token->type = read_number(lexer);
+        token->type = lexer_read_number(lexer);
     } else if (c == '"' || c == '\'') {
-        token->type = read_string(lexer);
+        token->type = lexer_read_string(lexer);
     } else if (c == '`') {
         lexer->at++;
         token->type = TOKEN_TEMPLATE;
     } else if (c == '#') {
         lexer->at++;
-        token->type = read_name(lexer) ? TOKEN_PRIVATE : TOKEN_BAD;
+        token->type = lexer_read_name(lexer) ? TOKEN_PRIVATE : TOKEN_BAD;
     } else if (c == '\0') {
         token->type = TOKEN_BAD;
     } else {
-        token->sign = read_sign(lexer);
+        token->sign = lexer_read_sign(lexer);
     }
     token->end = lexer->at;
 }
@@ -433,7 +434,7 @@ bool lexer_regex(struct lexer *lexer, struct token *token)
             is_in_class = false;
         } else if (c == '/' && !is_in_class) {
             lexer->at++;
-            (void)read_name(lexer);
+            (void)lexer_read_name(lexer);
             token->type = TOKEN_REGEX;
             token->sign = 0;
             token->end = lexer->at;

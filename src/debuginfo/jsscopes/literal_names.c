@@ -87,13 +87,13 @@ static char *quote_literal(char *to, uint32_t c)
 }
 
 /* Writes the text of a string token in quotes. */
-static char *write_literal_string(const struct parser *p,
+static char *write_literal_string(const struct jsparser *js,
                                   const struct token *t, char *to)
 {
     size_t n;
     uint32_t c;
-    const char *from = p->lexer.text + t->start + 1;
-    const char *end = p->lexer.text + t->end - 1;
+    const char *from = js->lexer.text + t->start + 1;
+    const char *end = js->lexer.text + t->end - 1;
 
     *to++ = '"';
     while (from < end) {
@@ -129,7 +129,7 @@ static int print_literal_number(char *to, size_t room, double value)
     return n;
 }
 
-static char *write_literal_number(const struct parser *p,
+static char *write_literal_number(const struct jsparser *js,
                                   const struct token *t, char *to, size_t room)
 {
     uint32_t i, n = 0;
@@ -138,7 +138,7 @@ static char *write_literal_number(const struct parser *p,
     double value;
 
     for (i = t->start; i < t->end && n + 1 < sizeof(text); i++) {
-        c = p->lexer.text[i];
+        c = js->lexer.text[i];
         if (c != '_' && c != 'n') {
             text[n++] = c;
         }
@@ -162,23 +162,23 @@ static char *write_literal_number(const struct parser *p,
     return to;
 }
 
-bool literal_part(struct parser *p, const struct token *t, bool is_key,
+bool literal_part(struct jsparser *js, const struct token *t, bool is_key,
                   struct jsscopes_part *part)
 {
     /* a character may need a backslash, and one byte may become three */
     size_t room = 3 * (size_t)(t->end - t->start) + NUMBER_MAX;
-    char *text = arena_take(&p->scopes->arena, room + 8), *to = text;
+    char *text = arena_take(&js->scopes->arena, room + 8), *to = text;
 
     if (text == NULL) {
-        return parser_fail(p, JSSCOPES_NO_MEMORY, "out of memory");
+        return parser_fail(js, JSSCOPES_NO_MEMORY, "out of memory");
     }
     *to++ = is_key ? '<' : '[';
     if (t->type == TOKEN_STRING) {
-        to = write_literal_string(p, t, to);
+        to = write_literal_string(js, t, to);
     } else if (t->type == TOKEN_NUMBER || t->type == TOKEN_BIGINT) {
-        to = write_literal_number(p, t, to, NUMBER_MAX);
+        to = write_literal_number(js, t, to, NUMBER_MAX);
     } else { /* a regular expression, true, false, null */
-        memcpy(to, p->lexer.text + t->start, t->end - t->start);
+        memcpy(to, js->lexer.text + t->start, t->end - t->start);
         to += t->end - t->start;
     }
     *to++ = is_key ? '>' : ']';

@@ -14,118 +14,118 @@
  * out that they are some. */
 #define WORK_FACTOR 8
 
-bool parser_fail(struct parser *p, enum jsscopes_status status,
+bool parser_fail(struct jsparser *js, enum jsscopes_status status,
                  const char *reason)
 {
-    if (p->status == JSSCOPES_OK) {
-        p->status = status;
-        p->error->reason = reason;
-        p->error->at = p->t.start;
+    if (js->status == JSSCOPES_OK) {
+        js->status = status;
+        js->error->reason = reason;
+        js->error->at = js->t.start;
     }
     return false;
 }
 
-bool parser_unexpected(struct parser *p)
+bool parser_unexpected(struct jsparser *js)
 {
-    return parser_fail(p, JSSCOPES_BAD_SYNTAX,
-                       p->t.type == TOKEN_END ? "unexpected end"
-                                              : "unexpected token");
+    return parser_fail(js, JSSCOPES_BAD_SYNTAX,
+                       js->t.type == TOKEN_END ? "unexpected end"
+                                               : "unexpected token");
 }
 
-bool parser_next(struct parser *p)
+bool parser_next(struct jsparser *js)
 {
-    p->last_start = p->t.start;
-    p->last_end = p->t.end;
-    lexer_next(&p->lexer, &p->t);
-    if (p->t.type == TOKEN_BAD) {
-        return parser_unexpected(p);
+    js->last_start = js->t.start;
+    js->last_end = js->t.end;
+    lexer_next(&js->lexer, &js->t);
+    if (js->t.type == TOKEN_BAD) {
+        return parser_unexpected(js);
     }
-    return ++p->work <= p->work_max ||
-           parser_fail(p, JSSCOPES_LIMIT, "too much work for its size");
+    return ++js->work <= js->work_max ||
+           parser_fail(js, JSSCOPES_LIMIT, "too much work for its size");
 }
 
-bool parser_accept(struct parser *p, uint32_t sign, bool *is_there)
+bool parser_accept(struct jsparser *js, uint32_t sign, bool *is_there)
 {
-    *is_there = is_sign(&p->t, sign);
-    return !*is_there || parser_next(p);
+    *is_there = is_sign(&js->t, sign);
+    return !*is_there || parser_next(js);
 }
 
-bool parser_expect(struct parser *p, uint32_t sign)
+bool parser_expect(struct jsparser *js, uint32_t sign)
 {
-    return is_sign(&p->t, sign) ? parser_next(p) : parser_unexpected(p);
+    return is_sign(&js->t, sign) ? parser_next(js) : parser_unexpected(js);
 }
 
-struct token parser_peek(const struct parser *p)
+struct token parser_peek(const struct jsparser *js)
 {
-    struct lexer lexer = p->lexer;
+    struct lexer lexer = js->lexer;
     struct token t;
 
     lexer_next(&lexer, &t);
     return t;
 }
 
-struct state parser_state(const struct parser *p)
+struct state parser_state(const struct jsparser *js)
 {
-    struct state state = {p->lexer.at,      p->t,
-                          p->last_start,    p->last_end,
-                          p->scopes->count, p->scopes->num_parts};
+    struct state state = {js->lexer.at,      js->t,
+                          js->last_start,    js->last_end,
+                          js->scopes->count, js->scopes->num_parts};
 
     return state;
 }
 
-void parser_restore(struct parser *p, const struct state *state)
+void parser_restore(struct jsparser *js, const struct state *state)
 {
-    p->lexer.at = state->at;
-    p->t = state->t;
-    p->last_start = state->last_start;
-    p->last_end = state->last_end;
-    p->scopes->count = state->num_scopes;
-    p->scopes->num_parts = state->num_parts;
+    js->lexer.at = state->at;
+    js->t = state->t;
+    js->last_start = state->last_start;
+    js->last_end = state->last_end;
+    js->scopes->count = state->num_scopes;
+    js->scopes->num_parts = state->num_parts;
 }
 
-bool parser_enter(struct parser *p)
+bool parser_enter(struct jsparser *js)
 {
-    return ++p->depth <= DEPTH_MAX ||
-           parser_fail(p, JSSCOPES_LIMIT, "too deep");
+    return ++js->depth <= DEPTH_MAX ||
+           parser_fail(js, JSSCOPES_LIMIT, "too deep");
 }
 
-void parser_leave(struct parser *p)
+void parser_leave(struct jsparser *js)
 {
-    p->depth--;
+    js->depth--;
 }
 
-struct jsscopes_part parser_identifier(const struct parser *p,
+struct jsscopes_part parser_identifier(const struct jsparser *js,
                                        const struct token *t)
 {
-    struct jsscopes_part part = {p->lexer.text + t->start, t->end - t->start,
+    struct jsscopes_part part = {js->lexer.text + t->start, t->end - t->start,
                                  true};
 
     return part;
 }
 
-bool parser_refer(struct parser *p, const struct jsscopes_part *part)
+bool parser_refer(struct jsparser *js, const struct jsscopes_part *part)
 {
-    if (array_need(&p->refs, &p->ref_room, p->num_refs + 1,
-                   sizeof(*p->refs)) != 0) {
-        return parser_fail(p, JSSCOPES_NO_MEMORY, "out of memory");
+    if (array_need(&js->refs, &js->ref_room, js->num_refs + 1,
+                   sizeof(*js->refs)) != 0) {
+        return parser_fail(js, JSSCOPES_NO_MEMORY, "out of memory");
     }
-    p->refs[p->num_refs++] = *part;
+    js->refs[js->num_refs++] = *part;
     return true;
 }
 
-bool parser_is_pattern(const struct parser *p, uint32_t start)
+bool parser_is_pattern(const struct jsparser *js, uint32_t start)
 {
     size_t at = 0;
 
-    return table_next(&p->patterns, table_hash_number(&p->patterns, start),
+    return table_next(&js->patterns, table_hash_number(&js->patterns, start),
                       &at) != 0;
 }
 
-bool parser_note_pattern(struct parser *p, uint32_t start)
+bool parser_note_pattern(struct jsparser *js, uint32_t start)
 {
-    return table_add(&p->patterns, table_hash_number(&p->patterns, start),
+    return table_add(&js->patterns, table_hash_number(&js->patterns, start),
                      (uintptr_t)start + 1) == 0 ||
-           parser_fail(p, JSSCOPES_NO_MEMORY, "out of memory");
+           parser_fail(js, JSSCOPES_NO_MEMORY, "out of memory");
 }
 
 static int compare(const void *a, const void *b)
@@ -142,32 +142,32 @@ enum jsscopes_status jsscopes_read(struct jsscopes *scopes, const char *script,
                                    size_t size, struct jsscopes_error *error)
 {
     bool ok;
-    struct parser p;
+    struct jsparser js;
 
-    memset(&p, 0, sizeof(p));
-    p.lexer.text = script;
-    p.scopes = scopes;
-    p.error = error;
+    memset(&js, 0, sizeof(js));
+    js.lexer.text = script;
+    js.scopes = scopes;
+    js.error = error;
     if (size > JSSCOPES_SIZE_MAX) {
-        parser_fail(&p, JSSCOPES_LIMIT, "too large");
-        return p.status;
+        parser_fail(&js, JSSCOPES_LIMIT, "too large");
+        return js.status;
     }
-    p.lexer.size = (uint32_t)size;
-    p.work_max = WORK_FACTOR * (uint64_t)size + 1000;
-    p.is_async = true;
-    ok = parser_next(&p);
-    while (ok && p.t.type != TOKEN_END) {
-        ok = jsparse_statement(&p);
+    js.lexer.size = (uint32_t)size;
+    js.work_max = WORK_FACTOR * (uint64_t)size + 1000;
+    js.is_async = true;
+    ok = parser_next(&js);
+    while (ok && js.t.type != TOKEN_END) {
+        ok = jsparse_statement(&js);
     }
     if (!ok) { /* if no other reason was given */
-        parser_unexpected(&p);
+        parser_unexpected(&js);
     }
-    free(p.refs);
-    table_free(&p.patterns);
-    if (p.status == JSSCOPES_OK && scopes->count > 1) {
+    free(js.refs);
+    table_free(&js.patterns);
+    if (js.status == JSSCOPES_OK && scopes->count > 1) {
         qsort(scopes->list, scopes->count, sizeof(*scopes->list), compare);
     }
-    return p.status;
+    return js.status;
 }
 
 void jsscopes_free(struct jsscopes *scopes)

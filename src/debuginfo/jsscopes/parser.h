@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The parts of the parser, for each other.  A function that parses begins at
- * the token p->t, and leaves there the one after what it has read.  It
- * returns false if that is not what it should be; then p->error says why.
+ * the token js->t, and leaves there the one after what it has read.  It
+ * returns false if that is not what it should be; then js->error says why.
  */
 #ifndef DEBUGINFO_JSSCOPES_PARSER_H
 #define DEBUGINFO_JSSCOPES_PARSER_H
@@ -40,7 +40,7 @@ struct node {
     struct jsscopes_part name; /* of classes and variables */
     const struct key *key;     /* of properties and methods */
     bool is_member;   /* of NODE_ASSIGNMENT: not to a name; its parts are */
-    size_t first_ref; /* p->refs[first_ref..first_ref + num_refs) */
+    size_t first_ref; /* js->refs[first_ref..first_ref + num_refs) */
     size_t num_refs;
 };
 
@@ -53,7 +53,7 @@ enum ref_kind {
     REF_MEMBER  /* a member of what consists of names, "this" and members */
 };
 
-struct parser {
+struct jsparser {
     struct lexer lexer;
     struct token t;
     uint32_t last_start; /* of the token before */
@@ -87,21 +87,21 @@ struct state {
     size_t num_parts;
 };
 
-bool parser_fail(struct parser *p, enum jsscopes_status status,
+bool parser_fail(struct jsparser *js, enum jsscopes_status status,
                  const char *reason);
-bool parser_unexpected(struct parser *p);
-bool parser_next(struct parser *p);
-bool parser_accept(struct parser *p, uint32_t sign, bool *is_there);
-bool parser_expect(struct parser *p, uint32_t sign);
-struct state parser_state(const struct parser *p);
-void parser_restore(struct parser *p, const struct state *state);
+bool parser_unexpected(struct jsparser *js);
+bool parser_next(struct jsparser *js);
+bool parser_accept(struct jsparser *js, uint32_t sign, bool *is_there);
+bool parser_expect(struct jsparser *js, uint32_t sign);
+struct state parser_state(const struct jsparser *js);
+void parser_restore(struct jsparser *js, const struct state *state);
 
-/* The token after p->t. */
-struct token parser_peek(const struct parser *p);
+/* The token after js->t. */
+struct token parser_peek(const struct jsparser *js);
 
 /* Counts a level.  If it returns true, the caller must call parser_leave(). */
-bool parser_enter(struct parser *p);
-void parser_leave(struct parser *p);
+bool parser_enter(struct jsparser *js);
+void parser_leave(struct jsparser *js);
 
 static inline bool is_sign(const struct token *t, uint32_t sign)
 {
@@ -115,64 +115,65 @@ static inline bool is_identifier(const struct token *t)
            (t->word == WORD_NONE || t->word >= WORD_AWAIT);
 }
 
-struct jsscopes_part parser_identifier(const struct parser *p,
+struct jsscopes_part parser_identifier(const struct jsparser *js,
                                        const struct token *t);
 
 /* Notes a name that the expression refers to. */
-bool parser_refer(struct parser *p, const struct jsscopes_part *part);
+bool parser_refer(struct jsparser *js, const struct jsscopes_part *part);
 
 /* Is it noted that a pattern begins at start? */
-bool parser_is_pattern(const struct parser *p, uint32_t start);
-bool parser_note_pattern(struct parser *p, uint32_t start);
+bool parser_is_pattern(const struct jsparser *js, uint32_t start);
+bool parser_note_pattern(struct jsparser *js, uint32_t start);
 
 /* function_names.c */
 /* Adds a scope that begins at start, of a function without or with a name of
  * its own; its end is set later.  Returns its number, or -1. */
-long scope_function(struct parser *p, uint32_t start,
+long scope_function(struct jsparser *js, uint32_t start,
                     const struct jsscopes_part *own);
-long scope_class(struct parser *p, uint32_t start,
+long scope_class(struct jsparser *js, uint32_t start,
                  const struct jsscopes_part *own);
-long scope_accessor(struct parser *p, uint32_t start, bool is_getter,
+long scope_accessor(struct jsparser *js, uint32_t start, bool is_getter,
                     const struct key *key);
 
 /* literal_names.c */
 /* Makes the part of a name for a literal: "<literal>" if it is the key of a
  * member, "[literal]" if it is used as an index. */
-bool literal_part(struct parser *p, const struct token *t, bool is_key,
+bool literal_part(struct jsparser *js, const struct token *t, bool is_key,
                   struct jsscopes_part *part);
 
 /* expressions.c */
-bool jsparse_expression(struct parser *p);
-bool jsparse_assignment(struct parser *p);
+bool jsparse_expression(struct jsparser *js);
+bool jsparse_assignment(struct jsparser *js);
 
 /* member_expressions.c */
-bool jsparse_operand(struct parser *p);
-bool jsparse_template(struct parser *p);
+bool jsparse_operand(struct jsparser *js);
+bool jsparse_template(struct jsparser *js);
 
 /* primary.c */
-bool jsparse_primary(struct parser *p);
+bool jsparse_primary(struct jsparser *js);
 
 /* patterns.c */
-bool jsparse_pattern(struct parser *p);
+bool jsparse_pattern(struct jsparser *js);
 /* Reads elements with commas between up to a bracket. */
-bool jsparse_elements(struct parser *p, uint32_t end);
+bool jsparse_elements(struct jsparser *js, uint32_t end);
 /* Reads a key of a literal, class or pattern. */
-bool jsparse_key(struct parser *p, struct key *key);
+bool jsparse_key(struct jsparser *js, struct key *key);
 
 /* functions_and_classes.c */
 /* Reads a function after "function", which began at start. */
-bool jsparse_function(struct parser *p, uint32_t start, bool is_async);
+bool jsparse_function(struct jsparser *js, uint32_t start, bool is_async);
 /* Reads a class from "class" on. */
-bool jsparse_class(struct parser *p, bool is_declaration);
-bool jsparse_object(struct parser *p);
+bool jsparse_class(struct jsparser *js, bool is_declaration);
+bool jsparse_object(struct jsparser *js);
 /* Reads the body of an arrow function that began at start, from "=>" on. */
-bool jsparse_arrow(struct parser *p, uint32_t start, bool is_async);
+bool jsparse_arrow(struct jsparser *js, uint32_t start, bool is_async);
 /* Reads an arrow function from its parameters on. */
-bool jsparse_arrow_parameters(struct parser *p, uint32_t start, bool is_async);
+bool jsparse_arrow_parameters(struct jsparser *js, uint32_t start,
+                              bool is_async);
 
 /* statements.c */
-bool jsparse_statement(struct parser *p);
-bool jsparse_block(struct parser *p);
-bool jsparse_semicolon(struct parser *p);
+bool jsparse_statement(struct jsparser *js);
+bool jsparse_block(struct jsparser *js);
+bool jsparse_semicolon(struct jsparser *js);
 
 #endif
