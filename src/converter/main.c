@@ -96,18 +96,18 @@ static int usage(const char *what)
 }
 
 /* Takes an option that has a text. */
-static bool take_text(struct conversion *c, char **arg)
+static bool take_text(struct conversion *conversion, char **arg)
 {
     const struct {
         const char *name;
         const char **text;
-    } options[] = {{"--arch", &c->choice.arch},
-                   {"--id", &c->choice.id},
-                   {"--altlink", &c->altlink},
-                   {"--image", &c->image},
-                   {"--dwp", &c->dwp},
-                   {"--symbol-map", &c->symbol_map},
-                   {"--line-mapping", &c->line_mapping}};
+    } options[] = {{"--arch", &conversion->choice.arch},
+                   {"--id", &conversion->choice.id},
+                   {"--altlink", &conversion->altlink},
+                   {"--image", &conversion->image},
+                   {"--dwp", &conversion->dwp},
+                   {"--symbol-map", &conversion->symbol_map},
+                   {"--line-mapping", &conversion->line_mapping}};
     size_t i;
 
     for (i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
@@ -121,64 +121,66 @@ static bool take_text(struct conversion *c, char **arg)
 
 /* Takes up one option and returns how many arguments it has, or 0 if it is
  * none. */
-static int take_option(struct conversion *c, char **arg, int left)
+static int take_option(struct conversion *conversion, char **arg, int left)
 {
-    if (left > 1 && take_text(c, arg)) {
+    if (left > 1 && take_text(conversion, arg)) {
         return 2;
     }
     if (strcmp(arg[0], "-pdb") == 0 && left > 1) {
-        c->input = arg[1];
-        c->makes_tree = true;
+        conversion->input = arg[1];
+        conversion->makes_tree = true;
         return 2;
     }
     if (strcmp(arg[0], "-o") == 0 && left > 1) {
-        c->output = arg[1];
+        conversion->output = arg[1];
         return 2;
     }
     if (strcmp(arg[0], "--kind") == 0 && left > 1) {
-        c->has_wanted = conversion_output(arg[1], &c->wanted);
-        return c->has_wanted ? 2 : 0;
+        conversion->has_wanted =
+            conversion_output(arg[1], &conversion->wanted);
+        return conversion->has_wanted ? 2 : 0;
     }
     if (strcmp(arg[0], "--text") == 0) {
-        c->is_text = true;
+        conversion->is_text = true;
         return 1;
     }
     if (strcmp(arg[0], "--like-symbolic") == 0) {
-        c->is_like_symbolic = true;
+        conversion->is_like_symbolic = true;
         return 1;
     }
     if (strcmp(arg[0], "--strict") == 0) {
-        c->is_strict = true;
+        conversion->is_strict = true;
         return 1;
     }
     if (strcmp(arg[0], "--no-sandbox") == 0) {
-        c->has_sandbox = false;
+        conversion->has_sandbox = false;
         return 1;
     }
-    if (arg[0][0] != '-' && c->input == NULL) {
-        c->input = arg[0];
+    if (arg[0][0] != '-' && conversion->input == NULL) {
+        conversion->input = arg[0];
         return 1;
     }
-    if (arg[0][0] != '-' && c->map == NULL && c->has_wanted &&
-        c->wanted == SYMCACHE_KIND_JSCACHE) {
-        c->map = arg[0];
+    if (arg[0][0] != '-' && conversion->map == NULL &&
+        conversion->has_wanted &&
+        conversion->wanted == SYMCACHE_KIND_JSCACHE) {
+        conversion->map = arg[0];
         return 1;
     }
     return 0;
 }
 
 /* Takes the files beside the input that symcached has found. */
-static void take_seconds(struct conversion *c)
+static void take_seconds(struct conversion *conversion)
 {
     const struct {
         const char *variable;
         const char **path;
-    } seconds[] = {{"PDB2SYMCACHE_SECOND", &c->altlink},
-                   {"PDB2SYMCACHE_SECOND", &c->image},
-                   {"PDB2SYMCACHE_UUID_MAP", &c->uuid_map},
-                   {"PDB2SYMCACHE_SYMBOL_MAP", &c->symbol_map},
-                   {"PDB2SYMCACHE_LINE_MAPPING", &c->line_mapping},
-                   {"PDB2SYMCACHE_DWP", &c->dwp}};
+    } seconds[] = {{"PDB2SYMCACHE_SECOND", &conversion->altlink},
+                   {"PDB2SYMCACHE_SECOND", &conversion->image},
+                   {"PDB2SYMCACHE_UUID_MAP", &conversion->uuid_map},
+                   {"PDB2SYMCACHE_SYMBOL_MAP", &conversion->symbol_map},
+                   {"PDB2SYMCACHE_LINE_MAPPING", &conversion->line_mapping},
+                   {"PDB2SYMCACHE_DWP", &conversion->dwp}};
     size_t i;
 
     for (i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
@@ -189,7 +191,7 @@ static void take_seconds(struct conversion *c)
 }
 
 /* Returns -1 if there is something to convert, or else the exit code. */
-static int parse_options(int argc, char **argv, struct conversion *c)
+static int parse_options(int argc, char **argv, struct conversion *conversion)
 {
     static struct output_check check;
     const char *is_work, *addresses;
@@ -204,35 +206,39 @@ static int parse_options(int argc, char **argv, struct conversion *c)
             puts("pdb2symcache " VERSION);
             return stdout_end("pdb2symcache", 0, FAILURE_IO);
         }
-        n = take_option(c, argv + i, argc - i);
+        n = take_option(conversion, argv + i, argc - i);
         if (n == 0) {
             return usage("unknown option, one without its value, or a second "
                          "FILE");
         }
     }
-    if (c->input == NULL) {
+    if (conversion->input == NULL) {
         return usage("no FILE");
     }
-    if (!conversion_has_files(c)) {
+    if (!conversion_has_files(conversion)) {
         return FAILURE_IO;
     }
-    if (c->is_text && (!c->has_wanted || c->wanted != SYMCACHE_KIND_CFICACHE)) {
+    if (conversion->is_text &&
+        (!conversion->has_wanted ||
+         conversion->wanted != SYMCACHE_KIND_CFICACHE)) {
         return usage("--text without --kind cficache");
     }
-    if (c->makes_tree) {
-        c->folder = getenv("_NT_SYMCACHE_PATH");
+    if (conversion->makes_tree) {
+        conversion->folder = getenv("_NT_SYMCACHE_PATH");
         is_work = getenv("PDB2SYMCACHE_WORK");
-        c->is_durable = is_work == NULL || strcmp(is_work, "yes") != 0;
-        c->makes_tree = c->is_durable;
-        take_seconds(c);
+        conversion->is_durable =
+            is_work == NULL || strcmp(is_work, "yes") != 0;
+        conversion->makes_tree = conversion->is_durable;
+        take_seconds(conversion);
         addresses = getenv("PDB2SYMCACHE_ADDRESSES");
-        c->has_file_addresses =
+        conversion->has_file_addresses =
             addresses != NULL && strcmp(addresses, "file") == 0;
         if (output_check_read(&check, getenv("PDB2SYMCACHE_CHECK"))) {
-            c->check = &check;
+            conversion->check = &check;
         }
     }
-    if (c->output == NULL && (c->folder == NULL || *c->folder == '\0')) {
+    if (conversion->output == NULL &&
+        (conversion->folder == NULL || *conversion->folder == '\0')) {
         return usage("neither -o nor _NT_SYMCACHE_PATH is set");
     }
     return -1;

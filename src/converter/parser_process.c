@@ -83,7 +83,7 @@ static void parser_on_sigbus(int signo)
     _exit(rc < 0 ? FAILURE_IO : FAILURE_IO);
 }
 
-static void parser_catch_sigbus(const struct conversion *c)
+static void parser_catch_sigbus(const struct conversion *conversion)
 {
     int n;
     struct sigaction action;
@@ -91,7 +91,7 @@ static void parser_catch_sigbus(const struct conversion *c)
     n = snprintf(shrank, sizeof(shrank),
                  "%s: %s: cannot be read: it shrank, or the disk failed, "
                  "while it was mapped\n",
-                 c->program, conversion_shown(c));
+                 conversion->program, conversion_shown(conversion));
     shrank_size = (size_t)n < sizeof(shrank) ? (size_t)n : sizeof(shrank);
     memset(&action, 0, sizeof(action));
     action.sa_handler = parser_on_sigbus;
@@ -241,7 +241,7 @@ static uint64_t parser_output_limit(const struct parser_input *input)
            6 * (uint64_t)input->map_size;
 }
 
-static int parser_enter_sandbox(const struct conversion *c,
+static int parser_enter_sandbox(const struct conversion *conversion,
                                 const struct parser_input *input,
                                 size_t scratch, struct failure *failure)
 {
@@ -252,7 +252,7 @@ static int parser_enter_sandbox(const struct conversion *c,
                               ? second_thread_start
                               : NULL;
 
-    if (!c->has_sandbox) {
+    if (!conversion->has_sandbox) {
         if (start != NULL) {
             start();
         }
@@ -319,21 +319,21 @@ static int parser_refuse_kind(symcache_kind_e wanted, struct failure *failure)
 }
 
 /* A module has the name of its file. */
-static int parser_write_breakpad(const struct conversion *c,
+static int parser_write_breakpad(const struct conversion *conversion,
                                  const struct parser_input *input,
                                  const struct symc_sink *sink,
                                  struct debuginfo_result *result,
                                  struct failure *failure)
 {
-    int rc = sym_output(input->data, input->size, basename(c->input), sink,
-                        result, failure);
+    int rc = sym_output(input->data, input->size, basename(conversion->input),
+                        sink, result, failure);
 
     result->output = SYMCACHE_KIND_BREAKPAD;
     return rc;
 }
 
 /* Converts to the output that is wanted, if one is. */
-static int parser_convert_input(const struct conversion *c,
+static int parser_convert_input(const struct conversion *conversion,
                                 struct parser_input *input,
                                 const struct symc_sink *sink,
                                 struct debuginfo_result *result,
@@ -342,29 +342,33 @@ static int parser_convert_input(const struct conversion *c,
     int rc;
     const struct debuginfo_maker *maker;
 
-    if (c->has_wanted && c->wanted == SYMCACHE_KIND_JSCACHE) {
+    if (conversion->has_wanted &&
+        conversion->wanted == SYMCACHE_KIND_JSCACHE) {
         return sourcemap_convert(input->data, input->size, input->map,
                                  input->map_size, sink, result, failure);
     }
     if (parser_expand_input(input, failure) != 0) {
         return -1;
     }
-    if (slice_choose(&c->choice, &input->data, &input->size, failure) != 0) {
+    if (slice_choose(&conversion->choice, &input->data, &input->size,
+                     failure) != 0) {
         return -1;
     }
-    if (c->has_wanted && c->wanted == SYMCACHE_KIND_BREAKPAD) {
-        return parser_write_breakpad(c, input, sink, result, failure);
+    if (conversion->has_wanted &&
+        conversion->wanted == SYMCACHE_KIND_BREAKPAD) {
+        return parser_write_breakpad(conversion, input, sink, result, failure);
     }
-    if (c->make != NULL) {
-        return c->make(input->data, input->size, sink, result, failure);
+    if (conversion->make != NULL) {
+        return conversion->make(input->data, input->size, sink, result,
+                                failure);
     }
     maker = input_maker(input->data, input->size,
-                        c->has_wanted ? &c->wanted : NULL);
+                        conversion->has_wanted ? &conversion->wanted : NULL);
     if (maker == NULL) {
-        return parser_refuse_kind(c->wanted, failure);
+        return parser_refuse_kind(conversion->wanted, failure);
     }
     rc = maker->read_cfi != NULL
-             ? cfi_convert(maker->read_cfi, c->is_text, input->data,
+             ? cfi_convert(maker->read_cfi, conversion->is_text, input->data,
                            input->size, sink, result, failure)
              : maker->convert(input->data, input->size, sink, result, failure);
     result->output = maker->output;
@@ -376,15 +380,16 @@ static void parser_map_supplement(const struct parser_process_job *job,
                                   struct parser_input *input,
                                   struct supplement *supplement)
 {
-    const struct conversion *c = job->conversion;
+    const struct conversion *conversion = job->conversion;
     size_t i;
 
-    supplement->is_like_symbolic = c->is_like_symbolic;
-    supplement->is_strict = c->is_strict;
-    supplement->wanted_id = c->check != NULL ? c->check->guid : NULL;
-    supplement_map(c, input->data, input->size, supplement);
+    supplement->is_like_symbolic = conversion->is_like_symbolic;
+    supplement->is_strict = conversion->is_strict;
+    supplement->wanted_id =
+        conversion->check != NULL ? conversion->check->guid : NULL;
+    supplement_map(conversion, input->data, input->size, supplement);
     if (job->reads_dwo) {
-        supplement_map_dwo(c, input->data, input->size, supplement);
+        supplement_map_dwo(conversion, input->data, input->size, supplement);
     }
     input->beside = supplement->altlink.size + supplement->image.size +
                     TEXT_FACTOR * supplement->symbol_map.size +
@@ -418,34 +423,36 @@ static enum failure_code parser_main(const struct parser_process_job *job,
     struct supplement supplement = {0};
     char note[sizeof(result.note)] = "";
     struct symc_sink sink;
-    const struct conversion *c = job->conversion;
+    const struct conversion *conversion = job->conversion;
     bool failed;
     size_t scratch, n;
 
     sink.write = parser_write_all;
     sink.context = &output;
     memset(&result, 0, sizeof(result));
-    result.has_file_addresses = c->has_file_addresses;
-    parser_catch_sigbus(c);
-    memory_must_suffice(c->program, conversion_shown(c));
+    result.has_file_addresses = conversion->has_file_addresses;
+    parser_catch_sigbus(conversion);
+    memory_must_suffice(conversion->program, conversion_shown(conversion));
     parser_want_stack();
     failed = parser_map_input(job, &input, &failure) != 0 ||
              parser_map_expanded(&input, &failure) != 0;
-    output.left = c->has_sandbox ? parser_output_limit(&input) : UINT64_MAX;
+    output.left =
+        conversion->has_sandbox ? parser_output_limit(&input) : UINT64_MAX;
     output.is_bounded = parser_is_bounded_below(parser_output_limit(&input));
     scratch = failed ? 0 : parser_map_scratch(&input);
     if (!failed) {
         parser_map_supplement(job, &input, &supplement);
     }
-    failed = failed || parser_enter_sandbox(c, &input, scratch, &failure) != 0;
+    failed = failed ||
+             parser_enter_sandbox(conversion, &input, scratch, &failure) != 0;
     if (!failed) { /* a bad map keeps nothing else from being read */
         transform_take(&supplement, note, sizeof(note));
         supplement_set(&supplement);
     }
-    if (failed ||
-        parser_convert_input(c, &input, &sink, &result, &failure) != 0) {
-        dprintf(STDERR_FILENO, "%s: %s: %s\n", c->program, conversion_shown(c),
-                failure.text);
+    if (failed || parser_convert_input(conversion, &input, &sink, &result,
+                                       &failure) != 0) {
+        dprintf(STDERR_FILENO, "%s: %s: %s\n", conversion->program,
+                conversion_shown(conversion), failure.text);
         return failure.code;
     }
     if (note[0] != '\0') {

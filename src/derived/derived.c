@@ -98,14 +98,15 @@ static bool belongs_codecache(const union derived_reader *reader,
                             true, error, error_size);
 }
 
-static bool sniff_text(const uint8_t *data, size_t size)
+static bool derived_sniff_text(const uint8_t *data, size_t size)
 {
     return size > 7 && memcmp(data, "MODULE ", 7) == 0;
 }
 
 /* Text is lines, of which the last one is whole, too. */
-static enum symc_verify_status verify_text(union derived_reader *reader,
-                                           char *error, size_t error_size)
+static enum symc_verify_status
+derived_verify_text(union derived_reader *reader, char *error,
+                    size_t error_size)
 {
     const struct derived_bytes *text = &reader->bytes;
 
@@ -118,9 +119,9 @@ static enum symc_verify_status verify_text(union derived_reader *reader,
 }
 
 /* Its first line is "MODULE <system> <processor> <id> <name>". */
-static bool belongs_text(const union derived_reader *reader,
-                         const symcache_key_t *key, bool is_received,
-                         char *error, size_t error_size)
+static bool derived_belongs_text(const union derived_reader *reader,
+                                 const symcache_key_t *key, bool is_received,
+                                 char *error, size_t error_size)
 {
     const char *p = reader->bytes.data, *next;
     const char *end = memchr(p, '\n', reader->bytes.size);
@@ -142,7 +143,7 @@ static bool belongs_text(const union derived_reader *reader,
 }
 
 /* Nothing says what a file at a URL is. */
-static bool sniff_bytes(const uint8_t *data, size_t size)
+static bool derived_sniff_bytes(const uint8_t *data, size_t size)
 {
     return false;
 }
@@ -155,15 +156,16 @@ static enum symc_open_status derived_open_bytes(union derived_reader *reader,
     return SYMC_OPENED;
 }
 
-static enum symc_verify_status verify_bytes(union derived_reader *reader,
-                                            char *error, size_t error_size)
+static enum symc_verify_status
+derived_verify_bytes(union derived_reader *reader, char *error,
+                     size_t error_size)
 {
     return SYMC_SOUND;
 }
 
-static bool belongs_bytes(const union derived_reader *reader,
-                          const symcache_key_t *key, bool is_received,
-                          char *error, size_t error_size)
+static bool derived_belongs_bytes(const union derived_reader *reader,
+                                  const symcache_key_t *key, bool is_received,
+                                  char *error, size_t error_size)
 {
     snprintf(error, error_size, "no transcoder makes a source file");
     return false;
@@ -242,20 +244,20 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
             .oldest = {1, 0, 0},
             .newest = {1, UINT16_MAX, UINT16_MAX},
             .written = {1, 0, 0},
-            .sniff = sniff_text,
+            .sniff = derived_sniff_text,
             .open = derived_open_bytes,
-            .verify = verify_text,
-            .belongs = belongs_text,
+            .verify = derived_verify_text,
+            .belongs = derived_belongs_text,
         },
     [SYMCACHE_KIND_SOURCE] =
         {
             .name = "source file",
             .oldest = {1, 0, 0},
             .newest = {1, UINT16_MAX, UINT16_MAX},
-            .sniff = sniff_bytes,
+            .sniff = derived_sniff_bytes,
             .open = derived_open_bytes,
-            .verify = verify_bytes,
-            .belongs = belongs_bytes,
+            .verify = derived_verify_bytes,
+            .belongs = derived_belongs_bytes,
         },
     [SYMCACHE_KIND_SOURCECACHE] =
         {

@@ -85,8 +85,8 @@ static void touch_all(struct minidump_report *report)
     }
 }
 
-static void have_file(void *arg, const struct work_file *file,
-                      const uint8_t *data, size_t size)
+static void minidump_have_file(void *arg, const struct work_file *file,
+                               const uint8_t *data, size_t size)
 {
     struct minidump_report *report = arg;
     struct module_symbols *symbols;
@@ -118,8 +118,8 @@ static void have_file(void *arg, const struct work_file *file,
 
 /* Asks for the files of modules that are wanted and were not asked for.  The
  * question has these modules alone: symbolicated reads it in its loop. */
-static void ask_for_modules(struct minidump_report *report,
-                            struct work_service *service)
+static void minidump_ask_for_modules(struct minidump_report *report,
+                                     struct work_service *service)
 {
     size_t i;
 
@@ -128,7 +128,7 @@ static void ask_for_modules(struct minidump_report *report,
         out_of_memory();
     }
     work_say(service, report->writer.data, report->writer.size);
-    work_ask(service, have_file, report);
+    work_ask(service, minidump_have_file, report);
     for (i = 0; i < report->dump.num_modules; i++) {
         report->symbols[i].is_asked = report->symbols[i].is_wanted;
     }
@@ -136,8 +136,8 @@ static void ask_for_modules(struct minidump_report *report,
 
 /* the walk ----------------------------------------------------------------- */
 
-static struct module_symbols *symbols_of(struct minidump_report *report,
-                                         size_t module)
+static struct module_symbols *
+minidump_symbols_of(struct minidump_report *report, size_t module)
 {
     struct module_symbols *symbols = &report->symbols[module];
 
@@ -146,17 +146,19 @@ static struct module_symbols *symbols_of(struct minidump_report *report,
     return symbols;
 }
 
-static const struct cficache_reader *find_cfi(void *context, size_t module)
+static const struct cficache_reader *minidump_find_cfi(void *context,
+                                                       size_t module)
 {
-    struct module_symbols *symbols = symbols_of(context, module);
+    struct module_symbols *symbols = minidump_symbols_of(context, module);
 
     symbols->is_used = true;
     return symbols->has_cfi ? &symbols->cfi : NULL;
 }
 
-static bool has_function(void *context, size_t module, uint64_t offset)
+static bool minidump_has_function(void *context, size_t module,
+                                  uint64_t offset)
 {
-    struct module_symbols *symbols = symbols_of(context, module);
+    struct module_symbols *symbols = minidump_symbols_of(context, module);
     struct symc_frames frames;
 
     if (!symbols->has_names || symbols->names.num_ranges == 0) {
@@ -166,13 +168,14 @@ static bool has_function(void *context, size_t module, uint64_t offset)
     return frames.next != SYMC_NONE;
 }
 
-static void on_frame(void *context, const struct stackwalk_frame *frame)
+static void minidump_on_frame(void *context,
+                              const struct stackwalk_frame *frame)
 {
     struct minidump_report *report = context;
     struct thread *thread = report->thread;
 
     if (frame->module != STACKWALK_NO_MODULE) {
-        symbols_of(report, frame->module)->is_used = true;
+        minidump_symbols_of(report, frame->module)->is_used = true;
     }
     if (thread->nframes == 0) {
         thread->registers = frame->registers;
@@ -194,7 +197,7 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
     thread->is_interrupted |= frame->is_interrupted;
 }
 
-static void walk_threads(struct minidump_report *report)
+static void minidump_walk_threads(struct minidump_report *report)
 {
     struct stackwalk_registers registers;
     struct stackwalk_memory stack;
@@ -212,24 +215,25 @@ static void walk_threads(struct minidump_report *report)
         report->thread->first = report->nframes;
         if (minidump_thread(&report->dump, i, &registers, &stack)) {
             report->walk.stack = &stack;
-            stackwalk_run(&report->walk, &registers, on_frame, report);
+            stackwalk_run(&report->walk, &registers, minidump_on_frame,
+                          report);
         }
     }
 }
 
-static void walk_and_answer(struct minidump_report *report,
-                            struct work_service *service)
+static void minidump_walk_and_answer(struct minidump_report *report,
+                                     struct work_service *service)
 {
     unsigned asks = 0;
 
     if (report->form.has_no_sources) {
-        walk_threads(report);
+        minidump_walk_threads(report);
     } else {
         touch_all(report);
         do {
-            ask_for_modules(report, service);
+            minidump_ask_for_modules(report, service);
             report->is_wanting = false;
-            walk_threads(report);
+            minidump_walk_threads(report);
         } while (report->is_wanting && ++asks < ASKS_MAX);
     }
     minidump_report_write_result(report);
@@ -256,7 +260,8 @@ static unsigned cfi_correction_of(const struct stackwalk *walk)
     }
 }
 
-static void correct_dump(struct minidump_report *report, unsigned corrections)
+static void correct_minidump(struct minidump_report *report,
+                             unsigned corrections)
 {
     struct stackwalk *walk = &report->walk;
 
@@ -265,8 +270,8 @@ static void correct_dump(struct minidump_report *report, unsigned corrections)
 }
 
 /* The name by which the first module is looked for. */
-static void rewrite_names(struct minidump_report *report,
-                          const struct rewrite *rules)
+static void minidump_rewrite_names(struct minidump_report *report,
+                                   const struct rewrite *rules)
 {
     const struct minidump *dump = &report->dump;
 
@@ -276,11 +281,13 @@ static void rewrite_names(struct minidump_report *report,
     }
 }
 
-static void read_dump(struct minidump_report *report,
-                      const struct order *order, const struct rewrite *rules,
-                      const struct work_body *body)
+static void read_minidump(struct minidump_report *report,
+                          const struct order *order,
+                          const struct rewrite *rules,
+                          const struct work_body *body)
 {
-    const struct stackwalk_symbols symbols = {find_cfi, has_function, report};
+    const struct stackwalk_symbols symbols = {minidump_find_cfi,
+                                              minidump_has_function, report};
     const struct bytes *file = &report->form.file;
     const char *error = minidump_read(&report->dump, file->data, file->size);
     size_t i;
@@ -289,11 +296,11 @@ static void read_dump(struct minidump_report *report,
         refuse_work(body->service, CRASH_FAILED, error);
         return;
     }
-    rewrite_names(report, rules);
+    minidump_rewrite_names(report, rules);
     report->walk = minidump_walk(&report->dump, &symbols);
     report->walk.max_frames = REPORT_FRAMES;
     report->max_frames = body->limit;
-    correct_dump(report, order->corrections);
+    correct_minidump(report, order->corrections);
     report->threads =
         calloc(report->dump.num_threads + 1, sizeof(report->threads[0]));
     report->symbols =
@@ -307,7 +314,7 @@ static void read_dump(struct minidump_report *report,
     for (i = 0; i < report->dump.num_modules; i++) {
         report->symbols[i].cfi_state = CRASH_FILE_MISSING;
     }
-    walk_and_answer(report, body->service);
+    minidump_walk_and_answer(report, body->service);
     free(report->threads);
     free(report->symbols);
     free(report->asked);
@@ -315,8 +322,9 @@ static void read_dump(struct minidump_report *report,
     free(report->writer.data);
 }
 
-static void read_form(struct minidump_report *report,
-                      const struct order *order, const struct work_body *body)
+static void minidump_read_form(struct minidump_report *report,
+                               const struct order *order,
+                               const struct work_body *body)
 {
     struct form *form = &report->form;
     struct rewrite *rules = NULL;
@@ -333,7 +341,7 @@ static void read_form(struct minidump_report *report,
     } else if (rewrite_read(&rules, &form->json[FORM_REWRITE], error) != 0) {
         refuse_work(body->service, CRASH_BAD_PART, error);
     } else {
-        read_dump(report, order, rules, body);
+        read_minidump(report, order, rules, body);
         minidump_free(&report->dump);
     }
     rewrite_free(rules);
@@ -350,7 +358,7 @@ void minidump_work(const struct work_body *body)
     if (order_read(&order, body->text) != 0) {
         out_of_memory();
     }
-    read_form(&report, &order, body);
+    minidump_read_form(&report, &order, body);
     packed_free(&report.form.room);
     free(report.lookup_file);
     order_free(&order);

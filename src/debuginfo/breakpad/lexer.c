@@ -38,7 +38,7 @@ bool span_starts(const struct span *span, const char *prefix, size_t size)
 
 /* Returns the size in bytes of the Unicode white space character at p, or 0 if
  * there is none. */
-static size_t white_space(const unsigned char *p, size_t left)
+static size_t lexer_white_space(const unsigned char *p, size_t left)
 {
     if (left >= 1 && (p[0] == ' ' || (p[0] >= '\t' && p[0] <= '\r'))) {
         return 1;
@@ -70,11 +70,11 @@ void span_trim(struct span *span)
     const unsigned char *p = (const unsigned char *)span->data;
     const unsigned char *end = p + span->size;
 
-    while ((n = white_space(p, (size_t)(end - p))) > 0) {
+    while ((n = lexer_white_space(p, (size_t)(end - p))) > 0) {
         p += n;
     }
     for (n = 1; n <= 3 && n <= (size_t)(end - p); n++) {
-        if (white_space(end - n, n) == n) {
+        if (lexer_white_space(end - n, n) == n) {
             end -= n;
             n = 0;
         }
@@ -83,21 +83,21 @@ void span_trim(struct span *span)
     span->size = (size_t)(end - p);
 }
 
-static bool is_blank(char c)
+static bool lexer_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 /* Skips blanks.  Returns false if there is neither a blank nor the end. */
-static bool take_blanks(struct fields *f)
+static bool lexer_take_blanks(struct fields *f)
 {
     if (f->at == f->end) {
         return true;
     }
-    if (!is_blank(*f->at)) {
+    if (!lexer_is_blank(*f->at)) {
         return false;
     }
-    while (f->at < f->end && is_blank(*f->at)) {
+    while (f->at < f->end && lexer_is_blank(*f->at)) {
         f->at++;
     }
     return true;
@@ -108,7 +108,7 @@ void fields_begin(struct fields *f, const struct span *record, size_t skip)
     f->at = record->data + (skip < record->size ? skip : record->size);
     f->end = record->data + record->size;
     f->wrong = NULL;
-    take_blanks(f);
+    lexer_take_blanks(f);
 }
 
 bool fields_begin_trimmed(struct fields *f, struct span *record, size_t skip)
@@ -128,8 +128,8 @@ static const uint8_t digits[256] = {
     ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
     ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
 
-static inline uint64_t number(struct fields *f, unsigned base,
-                              const char *name)
+static inline uint64_t lexer_number(struct fields *f, unsigned base,
+                                    const char *name)
 {
     bool is_wrong = false; /* there is no number, or it is too large */
     unsigned d;
@@ -146,7 +146,7 @@ static inline uint64_t number(struct fields *f, unsigned base,
     }
     is_wrong |= p == f->at;
     f->at = p;
-    if ((!take_blanks(f) || is_wrong) && f->wrong == NULL) {
+    if ((!lexer_take_blanks(f) || is_wrong) && f->wrong == NULL) {
         f->wrong = name;
     }
     return value;
@@ -154,12 +154,12 @@ static inline uint64_t number(struct fields *f, unsigned base,
 
 uint64_t fields_hex(struct fields *f, const char *name)
 {
-    return number(f, 16, name);
+    return lexer_number(f, 16, name);
 }
 
 uint64_t fields_decimal(struct fields *f, const char *name)
 {
-    return number(f, 10, name);
+    return lexer_number(f, 10, name);
 }
 
 bool fields_mark(struct fields *f, char mark)
@@ -175,11 +175,11 @@ struct span fields_word(struct fields *f)
 {
     struct span word = {f->at, 0};
 
-    while (f->at < f->end && !is_blank(*f->at)) {
+    while (f->at < f->end && !lexer_is_blank(*f->at)) {
         f->at++;
     }
     word.size = (size_t)(f->at - word.data);
-    take_blanks(f);
+    lexer_take_blanks(f);
     return word;
 }
 

@@ -31,7 +31,7 @@ struct symstore_path_candidate {
     (snprintf((c)->error, (c)->error_size, __VA_ARGS__), false)
 
 /* As Breakpad's dump_syms writes it of a program without a build id. */
-static bool has_no_guid(const struct symstore_path_candidate *c)
+static bool path_has_no_guid(const struct symstore_path_candidate *c)
 {
     static const uint8_t none[16];
 
@@ -40,7 +40,7 @@ static bool has_no_guid(const struct symstore_path_candidate *c)
 
 /* Is the second part this debug id?  Without a path, one of zeros is none:
  * nothing tells such files apart. */
-static bool has_debug_id(struct symstore_path_candidate *c)
+static bool path_has_debug_id(struct symstore_path_candidate *c)
 {
     const uint8_t *guid = c->id->guid;
     uint32_t age = c->id->age;
@@ -54,7 +54,7 @@ static bool has_debug_id(struct symstore_path_candidate *c)
     symcache_id_print(got, key);
     snprintf(c->place->id, sizeof(c->place->id), "%s", got);
     if (c->parts[1] == NULL) {
-        return !has_no_guid(c) ||
+        return !path_has_no_guid(c) ||
                NOT_IN_SYMSTORE(
                    c, "has an id of zeros, as all modules without one have");
     }
@@ -90,7 +90,7 @@ static bool has_file(struct symstore_path_candidate *c, const char *name)
 }
 
 /* The text of the file names the module, whatever its own name on the disk. */
-static bool take_name(struct symstore_path_candidate *c)
+static bool path_take_name(struct symstore_path_candidate *c)
 {
     const struct file_identity *id = c->id;
     symcache_key_t key;
@@ -107,20 +107,20 @@ static bool take_name(struct symstore_path_candidate *c)
     return true;
 }
 
-static bool fits_pdb(struct symstore_path_candidate *c)
+static bool path_fits_pdb(struct symstore_path_candidate *c)
 {
-    return has_debug_id(c) && has_file(c, c->place->name);
+    return path_has_debug_id(c) && has_file(c, c->place->name);
 }
 
 /* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6 */
-static bool fits_text(struct symstore_path_candidate *c)
+static bool path_fits_text(struct symstore_path_candidate *c)
 {
     const struct file_identity *id = c->id;
     const char *name = c->place->name;
     char file[SYMCACHE_NAME_MAX + 8];
     size_t len, stem;
 
-    if (!has_debug_id(c) || !take_name(c)) {
+    if (!path_has_debug_id(c) || !path_take_name(c)) {
         return false;
     }
     len = strlen(name);
@@ -143,14 +143,14 @@ static bool fits_text(struct symstore_path_candidate *c)
 }
 
 /* crash.src.zip of crash.pdb, ring.src.zip of ring */
-static bool fits_bundle(struct symstore_path_candidate *c)
+static bool path_fits_bundle(struct symstore_path_candidate *c)
 {
     const char *own = c->id->own_name;
     char file[SYMCACHE_NAME_MAX + 16];
     symcache_key_t key;
     size_t stem;
 
-    if (has_no_guid(c)) {
+    if (path_has_no_guid(c)) {
         return NOT_IN_SYMSTORE(
             c, "is a source bundle of no module: it has no debug id");
     }
@@ -168,11 +168,11 @@ static bool fits_bundle(struct symstore_path_candidate *c)
     }
     snprintf(file, sizeof(file), "%.*s.src.zip", (int)stem, c->place->name);
     return strlen(file) <= SYMCACHE_NAME_MAX
-               ? has_debug_id(c) && has_file(c, file)
+               ? path_has_debug_id(c) && has_file(c, file)
                : NOT_IN_SYMSTORE(c, "has a name that is too long");
 }
 
-static bool fits_image(struct symstore_path_candidate *c)
+static bool path_fits_image(struct symstore_path_candidate *c)
 {
     symcache_key_t *key = &c->place->ids[0], path = {0};
 
@@ -212,7 +212,7 @@ static const struct ssqp ssqp_macho = {"mach-uuid-", "mach-uuid-sym-",
                                        "_.dwarf", 32};
 
 /* Notes the build id, and the debug id that is made of it. */
-static void note_build_id(struct symstore_path_candidate *c)
+static void path_note_build_id(struct symstore_path_candidate *c)
 {
     symcache_key_t *keys = c->place->ids;
 
@@ -242,8 +242,8 @@ static void print_ssqp(struct symstore_path_candidate *c,
  * module, and _.debug/elf-buildid-sym-<id>/_.debug its debug file.  Breakpad's
  * tools know the latter as <name>/<debug id>/<name>.dbg.
  */
-static bool has_build_id(struct symstore_path_candidate *c,
-                         const struct ssqp *ssqp)
+static bool path_has_build_id(struct symstore_path_candidate *c,
+                              const struct ssqp *ssqp)
 {
     unsigned features = c->id->features;
     bool has_code = (features & SYMCACHE_HAS_CODE) != 0;
@@ -288,7 +288,7 @@ static bool has_build_id(struct symstore_path_candidate *c,
     return true;
 }
 
-static bool fits_elf(struct symstore_path_candidate *c)
+static bool path_fits_elf(struct symstore_path_candidate *c)
 {
     if (c->id->is_cut) {
         return NOT_IN_SYMSTORE(c,
@@ -301,11 +301,11 @@ static bool fits_elf(struct symstore_path_candidate *c)
                      "-Wl,--build-id"
                    : "is an ELF file without a build id");
     }
-    note_build_id(c);
-    return has_build_id(c, &ssqp_elf);
+    path_note_build_id(c);
+    return path_has_build_id(c, &ssqp_elf);
 }
 
-static bool fits_macho(struct symstore_path_candidate *c)
+static bool path_fits_macho(struct symstore_path_candidate *c)
 {
     if (c->id->is_cut || c->id->build_len == 0) {
         return c->error[0] != '\0' ? false
@@ -315,12 +315,12 @@ static bool fits_macho(struct symstore_path_candidate *c)
                             "there")
                    : NOT_IN_SYMSTORE(c, "is a Mach-O file without a UUID");
     }
-    note_build_id(c);
-    return has_build_id(c, &ssqp_macho);
+    path_note_build_id(c);
+    return path_has_build_id(c, &ssqp_macho);
 }
 
 /* Takes the first id, if the folder, where there is one, has this name. */
-static bool has_kind(struct symstore_path_candidate *c, const char *name)
+static bool path_has_kind(struct symstore_path_candidate *c, const char *name)
 {
     if (c->parts[1] != NULL && strcasecmp(c->parts[0], name) != 0) {
         return NOT_IN_SYMSTORE(c, "is called %s there, and not %.255s", name,
@@ -336,7 +336,7 @@ static bool has_kind(struct symstore_path_candidate *c, const char *name)
 /* A mapping does not contain its id.  Its path does:
  * mapping.txt/<UUID>0/mapping.txt, or a name such as <UUID>.txt, which
  * Sentry's clients send. */
-static bool fits_mapping(struct symstore_path_candidate *c)
+static bool path_fits_mapping(struct symstore_path_candidate *c)
 {
     static const char name[] = "mapping.txt", end[] = ".txt";
     const char *id = c->parts[1] != NULL ? c->parts[1] : c->parts[0];
@@ -353,7 +353,7 @@ static bool fits_mapping(struct symstore_path_candidate *c)
                                "is a mapping, which needs a UUID in its name: "
                                "<UUID>.txt");
     }
-    return has_kind(c, name);
+    return path_has_kind(c, name);
 }
 
 /*
@@ -362,7 +362,7 @@ static bool fits_mapping(struct symstore_path_candidate *c)
  * package of split DWARF is <debug id>.dwp.  A line
  * mapping has its ids in it.
  */
-static bool fits_auxiliary(struct symstore_path_candidate *c)
+static bool path_fits_auxiliary(struct symstore_path_candidate *c)
 {
     const char *name = symcache_kind_text(
         c->id->format == FORMAT_UUIDMAP       ? SYMCACHE_KIND_UUIDMAP
@@ -375,7 +375,7 @@ static bool fits_auxiliary(struct symstore_path_candidate *c)
     symcache_key_t *key = &c->place->ids[0];
 
     if (!symcache_debug_id_read(id, len, key->guid, &key->age)) {
-        if (c->parts[1] != NULL || !has_debug_id(c)) {
+        if (c->parts[1] != NULL || !path_has_debug_id(c)) {
             return NOT_IN_SYMSTORE(
                 c,
                 "is a file of type %s, which needs a UUID in its "
@@ -383,7 +383,7 @@ static bool fits_auxiliary(struct symstore_path_candidate *c)
                 name);
         }
     }
-    return has_kind(c, name);
+    return path_has_kind(c, name);
 }
 
 /* How the formats that symbol stores have are compared with a path. */
@@ -392,18 +392,18 @@ static const struct {
     bool needs_id; /* in the path */
     bool by_build_id;
 } rules[FORMATS] = {
-    [FORMAT_PDB] = {fits_pdb, false, false},
-    [FORMAT_PORTABLEPDB] = {fits_pdb, false, false},
-    [FORMAT_BREAKPAD] = {fits_text, true, false},
-    [FORMAT_SOURCEBUNDLE] = {fits_bundle, true, false},
-    [FORMAT_PE] = {fits_image, true, false},
-    [FORMAT_ELF] = {fits_elf, true, true},
-    [FORMAT_MACHO] = {fits_macho, true, true},
-    [FORMAT_PROGUARD] = {fits_mapping, false, false},
-    [FORMAT_UUIDMAP] = {fits_auxiliary, false, false},
-    [FORMAT_BCSYMBOLMAP] = {fits_auxiliary, false, false},
-    [FORMAT_IL2CPP] = {fits_auxiliary, false, false},
-    [FORMAT_DWP] = {fits_auxiliary, false, false},
+    [FORMAT_PDB] = {path_fits_pdb, false, false},
+    [FORMAT_PORTABLEPDB] = {path_fits_pdb, false, false},
+    [FORMAT_BREAKPAD] = {path_fits_text, true, false},
+    [FORMAT_SOURCEBUNDLE] = {path_fits_bundle, true, false},
+    [FORMAT_PE] = {path_fits_image, true, false},
+    [FORMAT_ELF] = {path_fits_elf, true, true},
+    [FORMAT_MACHO] = {path_fits_macho, true, true},
+    [FORMAT_PROGUARD] = {path_fits_mapping, false, false},
+    [FORMAT_UUIDMAP] = {path_fits_auxiliary, false, false},
+    [FORMAT_BCSYMBOLMAP] = {path_fits_auxiliary, false, false},
+    [FORMAT_IL2CPP] = {path_fits_auxiliary, false, false},
+    [FORMAT_DWP] = {path_fits_auxiliary, false, false},
 };
 
 /* Of a fat file, each image is one by which it may be asked for. */
@@ -444,9 +444,9 @@ bool symstore_path_find(const struct file_identity *list, size_t n,
     return fits;
 }
 
-static void add_profiler_ids(struct symstore_path *place,
-                             const struct file_identity *id,
-                             const uint8_t *data, size_t size)
+static void path_add_profiler_ids(struct symstore_path *place,
+                                  const struct file_identity *id,
+                                  const uint8_t *data, size_t size)
 {
     size_t part = size < PROFILER_ID_PART ? size : PROFILER_ID_PART;
 
@@ -460,8 +460,8 @@ static void add_profiler_ids(struct symstore_path *place,
 }
 
 /* Notes the debug id of an image, by which its PDB is known. */
-static void add_debug_id(struct symstore_path *place,
-                         const struct file_identity *id)
+static void path_add_debug_id(struct symstore_path *place,
+                              const struct file_identity *id)
 {
     static const uint8_t none[16];
     symcache_key_t *key = &place->ids[place->nids];
@@ -513,10 +513,10 @@ bool symstore_path_read(const uint8_t *data, size_t size,
         return false;
     }
     if (format == FORMAT_PE) {
-        add_debug_id(place, list);
+        path_add_debug_id(place, list);
     }
     if (format == FORMAT_ELF || format == FORMAT_PE) {
-        add_profiler_ids(place, list, data, size);
+        path_add_profiler_ids(place, list, data, size);
     }
     return true;
 }

@@ -46,7 +46,7 @@ static void put32(uint8_t *p, uint32_t n)
 }
 
 /* The number of a block by its ordinal number, which free page maps lack. */
-static uint64_t block_of(const struct msfz_layout *l, uint64_t ordinal)
+static uint64_t expanded_block(const struct msfz_layout *l, uint64_t ordinal)
 {
     uint64_t interval = ordinal / (l->block_size - 2);
     uint64_t rest = ordinal % (l->block_size - 2);
@@ -54,7 +54,7 @@ static uint64_t block_of(const struct msfz_layout *l, uint64_t ordinal)
     return interval * l->block_size + (rest == 0 ? 0 : rest + 2);
 }
 
-static uint64_t blocks_for(const struct msfz_layout *l, uint64_t bytes)
+static uint64_t expanded_blocks(const struct msfz_layout *l, uint64_t bytes)
 {
     return (bytes + l->block_size - 1) / l->block_size;
 }
@@ -69,15 +69,15 @@ static void lay_out(const struct msfz_container *c, struct msfz_layout *l,
     l->block_size = block_size;
     for (i = 0; i < c->num_streams; i++) {
         l->first[i] = at;
-        at += c->sizes[i] == MSFZ_NIL ? 0 : blocks_for(l, c->sizes[i]);
+        at += c->sizes[i] == MSFZ_NIL ? 0 : expanded_blocks(l, c->sizes[i]);
     }
     numbers = at - 1;
     l->directory = at;
     l->directory_size = 4 + 4 * (uint64_t)c->num_streams + 4 * numbers;
-    at += blocks_for(l, l->directory_size);
+    at += expanded_blocks(l, l->directory_size);
     l->map = at;
-    at += blocks_for(l, 4 * (l->map - l->directory));
-    if (block_of(l, at - 1) % block_size == 0) {
+    at += expanded_blocks(l, 4 * (l->map - l->directory));
+    if (expanded_block(l, at - 1) % block_size == 0) {
         at++; /* both free page maps are there */
     }
     l->end = at;
@@ -106,7 +106,7 @@ static enum msfz_status plan_expansion(struct msfz_expansion *expansion)
     }
     for (;; block_size *= 2) {
         lay_out(c, l, block_size);
-        size = (block_of(l, l->end - 1) + 1) * block_size;
+        size = (expanded_block(l, l->end - 1) + 1) * block_size;
         if (size / block_size <= BLOCKS || block_size == BLOCK_SIZE_MAX) {
             break;
         }
@@ -122,8 +122,9 @@ static enum msfz_status plan_expansion(struct msfz_expansion *expansion)
     return MSFZ_OK;
 }
 
-static enum msfz_status write_at(const struct msfz_expansion *expansion,
-                                 uint64_t offset, const void *data, size_t len)
+static enum msfz_status write_expanded(const struct msfz_expansion *expansion,
+                                       uint64_t offset, const void *data,
+                                       size_t len)
 {
     return expansion->io->write(expansion->io->context, offset, data, len) == 0
                ? MSFZ_OK
@@ -133,9 +134,9 @@ static enum msfz_status write_at(const struct msfz_expansion *expansion,
 
 /* Writes what begins at a block with this ordinal number, at an offset from
  * there.  Free page maps between are left out. */
-static enum msfz_status write_from(const struct msfz_expansion *expansion,
-                                   uint64_t first, uint64_t offset,
-                                   const uint8_t *data, uint64_t len)
+static enum msfz_status
+write_expanded_blocks(const struct msfz_expansion *expansion, uint64_t first,
+                      uint64_t offset, const uint8_t *data, uint64_t len)
 {
     const struct msfz_layout *l = &expansion->layout;
     enum msfz_status status = MSFZ_OK;
@@ -149,9 +150,9 @@ static enum msfz_status write_from(const struct msfz_expansion *expansion,
         straight = straight == 0 ? 1 : l->block_size - 2 - straight + 1;
         run = straight * l->block_size - in_block;
         run = run < len ? run : len;
-        status = write_at(expansion,
-                          block_of(l, ordinal) * l->block_size + in_block,
-                          data, (size_t)run);
+        status = write_expanded(
+            expansion, expanded_block(l, ordinal) * l->block_size + in_block,
+            data, (size_t)run);
         data += run;
         offset += run;
         len -= run;
@@ -159,13 +160,13 @@ static enum msfz_status write_from(const struct msfz_expansion *expansion,
     return status;
 }
 
-static enum msfz_status write_part(const struct msfz_expansion *expansion,
-                                   const struct msfz_fragment *f,
-                                   uint64_t offset, const uint8_t *data,
-                                   size_t len)
+static enum msfz_status
+write_expanded_part(const struct msfz_expansion *expansion,
+                    const struct msfz_fragment *f, uint64_t offset,
+                    const uint8_t *data, size_t len)
 {
-    return write_from(expansion, expansion->layout.first[f->stream],
-                      f->in_stream + offset, data, len);
+    return write_expanded_blocks(expansion, expansion->layout.first[f->stream],
+                                 f->in_stream + offset, data, len);
 }
 
 static uint8_t *unpack_chunk(const struct msfz_expansion *expansion,
@@ -219,9 +220,9 @@ static enum msfz_status write_packed(const struct msfz_expansion *expansion)
             if (begin >= stop) {
                 break;
             }
-            status = write_part(expansion, f, begin - f->at,
-                                data + (begin - chunk->begin),
-                                (size_t)(end - begin));
+            status = write_expanded_part(expansion, f, begin - f->at,
+                                         data + (begin - chunk->begin),
+                                         (size_t)(end - begin));
             i = f->at + f->size <= stop ? k + 1 : k;
         }
         free(data);
@@ -251,7 +252,7 @@ static enum msfz_status write_plain(const struct msfz_expansion *expansion)
                 return msfz_fail(MSFZ_FAILED, expansion->error,
                                  expansion->error_size, "%s", strerror(errno));
             }
-            status = write_part(expansion, f, done, data, len);
+            status = write_expanded_part(expansion, f, done, data, len);
         }
     }
     return status;
@@ -262,7 +263,7 @@ static uint8_t *put_blocks(const struct msfz_layout *l, uint8_t *p,
                            uint64_t first, uint64_t n)
 {
     for (; n > 0; n--, p += 4) {
-        put32(p, (uint32_t)block_of(l, first++));
+        put32(p, (uint32_t)expanded_block(l, first++));
     }
     return p;
 }
@@ -290,14 +291,15 @@ static enum msfz_status write_directory(const struct msfz_expansion *expansion)
     }
     for (i = 0; i < c->num_streams; i++) {
         if (c->sizes[i] != MSFZ_NIL) {
-            p = put_blocks(l, p, l->first[i], blocks_for(l, c->sizes[i]));
+            p = put_blocks(l, p, l->first[i], expanded_blocks(l, c->sizes[i]));
         }
     }
-    status =
-        write_from(expansion, l->directory, 0, directory, l->directory_size);
+    status = write_expanded_blocks(expansion, l->directory, 0, directory,
+                                   l->directory_size);
     if (status == MSFZ_OK) {
         put_blocks(l, directory, l->directory, blocks);
-        status = write_from(expansion, l->map, 0, directory, 4 * blocks);
+        status =
+            write_expanded_blocks(expansion, l->map, 0, directory, 4 * blocks);
     }
     free(directory);
     return status;
@@ -327,12 +329,12 @@ static enum msfz_status write_maps(const struct msfz_expansion *expansion)
                          ? 0xFF
                          : (uint8_t)(0xFF << (l->num_blocks - bit));
         }
-        status =
-            write_at(expansion, (at + 1) * l->block_size, map, l->block_size);
+        status = write_expanded(expansion, (at + 1) * l->block_size, map,
+                                l->block_size);
         if (status == MSFZ_OK) {
             memset(map, 0xFF, l->block_size);
-            status = write_at(expansion, (at + 2) * l->block_size, map,
-                              l->block_size);
+            status = write_expanded(expansion, (at + 2) * l->block_size, map,
+                                    l->block_size);
         }
     }
     free(map);
@@ -351,8 +353,8 @@ write_superblock(const struct msfz_expansion *expansion)
     put32(block + 40, l->num_blocks);
     put32(block + 44, (uint32_t)l->directory_size);
     put_blocks(l, block + MAP_OFFSET, l->map,
-               blocks_for(l, 4 * (l->map - l->directory)));
-    return write_at(expansion, 0, block, l->block_size);
+               expanded_blocks(l, 4 * (l->map - l->directory)));
+    return write_expanded(expansion, 0, block, l->block_size);
 }
 
 enum msfz_status msfz_expand(const struct msfz_io *io, uint64_t *size,
@@ -380,7 +382,7 @@ enum msfz_status msfz_expand(const struct msfz_io *io, uint64_t *size,
     if (status == MSFZ_OK) {
         *size = (uint64_t)l->num_blocks * l->block_size;
         /* the last byte, 0 even where a block number fills the block */
-        status = write_at(&expansion, *size - 1, zero, sizeof(zero));
+        status = write_expanded(&expansion, *size - 1, zero, sizeof(zero));
     }
     free(expansion.layout.first);
     msfz_container_free(&expansion.container);

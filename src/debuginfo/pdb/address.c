@@ -24,8 +24,8 @@ void address_free(struct address_map *map)
 
 /* Checks a stream number from the optional debug header.  The stream may be
  * empty, but it must exist. */
-static int check_stream(const struct msf *msf, uint32_t stream,
-                        struct failure *failure)
+static int address_check_stream(const struct msf *msf, uint32_t stream,
+                                struct failure *failure)
 {
     if (!msf_stream_exists(msf, stream)) {
         return failure_at(failure, stream, 0,
@@ -34,16 +34,16 @@ static int check_stream(const struct msf *msf, uint32_t stream,
     return 0;
 }
 
-static int read_sections(const struct msf *msf, uint32_t stream,
-                         struct address_section **sections, size_t *num,
-                         struct failure *failure)
+static int address_read_sections(const struct msf *msf, uint32_t stream,
+                                 struct address_section **sections,
+                                 size_t *num, struct failure *failure)
 {
     size_t i, n;
     uint32_t size;
     const uint8_t *p;
     struct msf_buffer buffer = {NULL, 0};
 
-    if (check_stream(msf, stream, failure) != 0) {
+    if (address_check_stream(msf, stream, failure) != 0) {
         return -1;
     }
     size = msf_stream_size(msf, stream);
@@ -68,8 +68,8 @@ static int read_sections(const struct msf *msf, uint32_t stream,
     return 0;
 }
 
-static int read_omap(struct address_map *map, const struct msf *msf,
-                     const struct dbi *dbi, struct failure *failure)
+static int address_read_omap(struct address_map *map, const struct msf *msf,
+                             const struct dbi *dbi, struct failure *failure)
 {
     uint32_t size, stream, other;
 
@@ -79,8 +79,8 @@ static int read_omap(struct address_map *map, const struct msf *msf,
         return failure_at(failure, DBI_STREAM, 0,
                           "original section headers without OMAP tables");
     }
-    if (check_stream(msf, stream, failure) != 0 ||
-        check_stream(msf, other, failure) != 0) {
+    if (address_check_stream(msf, stream, failure) != 0 ||
+        address_check_stream(msf, other, failure) != 0) {
         return -1;
     }
     size = msf_stream_size(msf, stream);
@@ -98,23 +98,25 @@ int address_read(struct address_map *map, const struct msf *msf,
 {
     memset(map, 0, sizeof(*map));
     if (dbi->slots[DBI_SECTIONS] != MSF_NO_STREAM &&
-        read_sections(msf, dbi->slots[DBI_SECTIONS], &map->sections,
-                      &map->num_sections, failure) != 0) {
+        address_read_sections(msf, dbi->slots[DBI_SECTIONS], &map->sections,
+                              &map->num_sections, failure) != 0) {
         return -1;
     }
     if (dbi->slots[DBI_ORIGINAL_SECTIONS] == MSF_NO_STREAM) {
         return 0;
     }
-    if (read_sections(msf, dbi->slots[DBI_ORIGINAL_SECTIONS], &map->original,
-                      &map->num_original, failure) != 0) {
+    if (address_read_sections(msf, dbi->slots[DBI_ORIGINAL_SECTIONS],
+                              &map->original, &map->num_original,
+                              failure) != 0) {
         return -1;
     }
-    return read_omap(map, msf, dbi, failure);
+    return address_read_omap(map, msf, dbi, failure);
 }
 
 /* Finds the last entry whose source is not above an address.  If the table is
  * not sorted, this finds the same entry as the reference's search. */
-static const uint8_t *omap_entry(const struct address_map *map, uint32_t source)
+static const uint8_t *address_omap_entry(const struct address_map *map,
+                                         uint32_t source)
 {
     size_t first, count, half;
     const uint8_t *p;
@@ -130,10 +132,10 @@ static const uint8_t *omap_entry(const struct address_map *map, uint32_t source)
     return count == 0 || le32(p) > source ? NULL : p;
 }
 
-static bool omap_find(const struct address_map *map, uint32_t source,
-                      uint32_t *target)
+static bool address_omap_find(const struct address_map *map, uint32_t source,
+                              uint32_t *target)
 {
-    const uint8_t *p = omap_entry(map, source);
+    const uint8_t *p = address_omap_entry(map, source);
 
     if (p == NULL) {
         return false;
@@ -151,8 +153,8 @@ int address_find_moved(const struct address_map *map, uint32_t section,
     if (section == 0 || section > map->num_original) {
         return 0;
     }
-    return omap_find(map, map->original[section - 1].address + offset,
-                     address);
+    return address_omap_find(map, map->original[section - 1].address + offset,
+                             address);
 }
 
 bool address_part(const struct address_map *map, uint32_t *at, uint32_t end,
@@ -168,7 +170,7 @@ bool address_part(const struct address_map *map, uint32_t *at, uint32_t end,
         return part->start < end;
     }
     last = map->omap + OMAP_ENTRY * map->num_omap;
-    p = *at < end ? omap_entry(map, *at) : NULL;
+    p = *at < end ? address_omap_entry(map, *at) : NULL;
     if (p == NULL && *at < end && map->num_omap > 0) {
         p = map->omap; /* the range begins before all entries */
         *at = le32(p);

@@ -159,8 +159,8 @@ static uint32_t signed_number(uint32_t value)
 
 /* Begins a record at the current offset.  The record before it ends here if it
  * is of the same kind and an annotation has not given its length. */
-static int emit_line(struct inlinee_site *site, struct lines *lines,
-                     struct lines_list *list)
+static int inlinee_emit_line(struct inlinee_site *site, struct lines *lines,
+                             struct lines_list *list)
 {
     uint32_t offset;
 
@@ -185,7 +185,7 @@ static int emit_line(struct inlinee_site *site, struct lines *lines,
     return 0;
 }
 
-static void set_length(struct inlinee_site *site, uint32_t length)
+static void inlinee_set_length(struct inlinee_site *site, uint32_t length)
 {
     if (site->has_last && !site->last.has_length &&
         site->last_kind == site->kind) {
@@ -197,8 +197,9 @@ static void set_length(struct inlinee_site *site, uint32_t length)
 
 /* Executes one annotation.  Returns 1 to go on, 0 at the end, or -1 if it is
  * damaged. */
-static int annotation_step(struct inlinee_site *site, struct lines *lines,
-                           struct lines_list *list)
+static int inlinee_annotation_step(struct inlinee_site *site,
+                                   struct lines *lines,
+                                   struct lines_list *list)
 {
     uint32_t op, n, offset;
 
@@ -219,7 +220,7 @@ static int annotation_step(struct inlinee_site *site, struct lines *lines,
         site->base = n;
         return 1;
     case OP_CODE_LENGTH:
-        set_length(site, n);
+        inlinee_set_length(site, n);
         return 1;
     case OP_FILE:
         site->file = n;
@@ -248,7 +249,7 @@ static int annotation_step(struct inlinee_site *site, struct lines *lines,
     default: /* columns and ends of lines are not used */
         return 1;
     }
-    return emit_line(site, lines, list) != 0 ? -1 : 1;
+    return inlinee_emit_line(site, lines, list) != 0 ? -1 : 1;
 }
 
 int inlinees_lines(struct lines *lines, const uint8_t *entry,
@@ -268,7 +269,7 @@ int inlinees_lines(struct lines *lines, const uint8_t *entry,
     site.last.section = section;
     rc = 1;
     while (rc > 0 && site.p < site.end) {
-        rc = annotation_step(&site, lines, list);
+        rc = inlinee_annotation_step(&site, lines, list);
     }
     if (rc < 0) {
         return -1;

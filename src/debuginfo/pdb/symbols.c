@@ -141,8 +141,8 @@ static unsigned deeds_of(uint32_t kind)
 
 /* trees ------------------------------------------------------------------- */
 
-static void add_child(struct pdb_symbols *symbols, uint32_t parent,
-                      uint32_t child)
+static void symbols_add_child(struct pdb_symbols *symbols, uint32_t parent,
+                              uint32_t child)
 {
     struct symc_function *p;
 
@@ -155,8 +155,8 @@ static void add_child(struct pdb_symbols *symbols, uint32_t parent,
     p->last_child = child;
 }
 
-static int deliver_function(struct pdb_symbols *symbols, uint32_t node,
-                            struct failure *failure)
+static int symbols_deliver_function(struct pdb_symbols *symbols, uint32_t node,
+                                    struct failure *failure)
 {
     struct symc_tree tree;
 
@@ -172,8 +172,8 @@ static int deliver_function(struct pdb_symbols *symbols, uint32_t node,
  * An inlined function becomes a child of the one around it, even if that stays
  * open.  Any other function is complete and goes to the writer.
  */
-static int close_functions(struct pdb_symbols *symbols, long depth,
-                           struct failure *failure)
+static int symbols_close_functions(struct pdb_symbols *symbols, long depth,
+                                   struct failure *failure)
 {
     long at;
     uint32_t node, child;
@@ -183,7 +183,7 @@ static int close_functions(struct pdb_symbols *symbols, long depth,
         node = symbols->open[symbols->num_open - 1].node;
         at = symbols->open[symbols->num_open - 1].depth;
         if (child != SYMC_NONE) {
-            add_child(symbols, node, child);
+            symbols_add_child(symbols, node, child);
             child = SYMC_NONE;
         }
         if (at < depth) {
@@ -192,7 +192,7 @@ static int close_functions(struct pdb_symbols *symbols, long depth,
         symbols->num_open--;
         if (symbols->nodes[node].is_inline) {
             child = node;
-        } else if (deliver_function(symbols, node, failure) != 0) {
+        } else if (symbols_deliver_function(symbols, node, failure) != 0) {
             return -1;
         }
     }
@@ -217,8 +217,8 @@ static struct symc_function *next_node(struct pdb_symbols *symbols)
 }
 
 /* Opens the function in the place of the next one. */
-static int open_function(struct pdb_symbols *symbols, long depth,
-                         size_t first_line, struct failure *failure)
+static int symbols_open_function(struct pdb_symbols *symbols, long depth,
+                                 size_t first_line, struct failure *failure)
 {
     struct symc_function *f = &symbols->nodes[symbols->num_nodes];
 
@@ -238,7 +238,7 @@ static int open_function(struct pdb_symbols *symbols, long depth,
     return 0;
 }
 
-static int keep_text(struct pdb_symbols *symbols, struct symc_name *to)
+static int symbols_keep_text(struct pdb_symbols *symbols, struct symc_name *to)
 {
     char *p;
     const struct text *text;
@@ -257,8 +257,8 @@ static int keep_text(struct pdb_symbols *symbols, struct symc_name *to)
 
 /* procedures -------------------------------------------------------------- */
 
-static int read_name(uint32_t kind, const uint8_t *p, uint32_t size,
-                     struct procedure *procedure)
+static int symbols_read_name(uint32_t kind, const uint8_t *p, uint32_t size,
+                             struct procedure *procedure)
 {
     const uint8_t *end;
 
@@ -282,8 +282,9 @@ static int read_name(uint32_t kind, const uint8_t *p, uint32_t size,
 static int parse_procedure(const struct pdb_symbol_record *symbol,
                            struct procedure *procedure)
 {
-    if (symbol->size < 35 || read_name(symbol->kind, symbol->data + 35,
-                                       symbol->size - 35, procedure) != 0) {
+    if (symbol->size < 35 ||
+        symbols_read_name(symbol->kind, symbol->data + 35, symbol->size - 35,
+                          procedure) != 0) {
         return -1;
     }
     procedure->length = le32(symbol->data + 12);
@@ -319,7 +320,7 @@ static int add_procedure(struct pdb_symbols *symbols,
     if (function_name_function(symbols->names, procedure->name,
                                procedure->name_size,
                                procedure->type) == TYPE_TEXT_OK &&
-        keep_text(symbols, &f->name) != 0) {
+        symbols_keep_text(symbols, &f->name) != 0) {
         return failure_memory(failure);
     }
     first = symbols->list.count;
@@ -328,7 +329,7 @@ static int add_procedure(struct pdb_symbols *symbols,
         lines_tidy(&symbols->list, first) != 0) {
         return failure_at(failure, symbols->stream, 0, "lines of a procedure");
     }
-    return open_function(symbols, depth, first, failure) != 0 ? -1 : 1;
+    return symbols_open_function(symbols, depth, first, failure) != 0 ? -1 : 1;
 }
 
 static int push_enclosing_procedure(struct pdb_symbols *symbols, long depth,
@@ -389,7 +390,7 @@ static int name_inlinee(struct pdb_symbols *symbols, uint32_t id,
         return -1;
     }
     f->memo = symbols->names->is_local ? NULL : memo;
-    if (keep_text(symbols, &f->name) != 0) {
+    if (symbols_keep_text(symbols, &f->name) != 0) {
         return -1;
     }
     symbols->last_memo = f->memo;
@@ -440,7 +441,7 @@ static int add_inlinee(struct pdb_symbols *symbols,
     f->is_inline = 1;
     f->address = symbols->list.data[first].address;
     f->size = end - f->address;
-    return open_function(symbols, depth, first, failure) != 0 ? -1 : 1;
+    return symbols_open_function(symbols, depth, first, failure) != 0 ? -1 : 1;
 }
 
 /* the walk
@@ -448,10 +449,10 @@ static int add_inlinee(struct pdb_symbols *symbols,
 
 /* Reads one record.  Returns 1 if it opened a function or is not one, 0 if
  * what is nested in it must be skipped, or -1 on failure. */
-static int take_record(struct pdb_symbols *symbols,
-                       struct pdb_symbol_walk *walk,
-                       const struct pdb_symbol_record *symbol,
-                       struct failure *failure)
+static int symbols_take_record(struct pdb_symbols *symbols,
+                               struct pdb_symbol_walk *walk,
+                               const struct pdb_symbol_record *symbol,
+                               struct failure *failure)
 {
     const uint8_t *p;
     struct procedure procedure;
@@ -486,10 +487,10 @@ static int take_record(struct pdb_symbols *symbols,
     return 1;
 }
 
-static int walk_record(struct pdb_symbols *symbols,
-                       struct pdb_symbol_walk *walk,
-                       const struct pdb_symbol_record *symbol,
-                       struct failure *failure)
+static int symbols_walk_record(struct pdb_symbols *symbols,
+                               struct pdb_symbol_walk *walk,
+                               const struct pdb_symbol_record *symbol,
+                               struct failure *failure)
 {
     int rc, closes;
     unsigned does;
@@ -511,9 +512,9 @@ static int walk_record(struct pdb_symbols *symbols,
     }
     walk->is_skipping = 0;
     if (closes) {
-        return close_functions(symbols, walk->depth, failure);
+        return symbols_close_functions(symbols, walk->depth, failure);
     }
-    rc = take_record(symbols, walk, symbol, failure);
+    rc = symbols_take_record(symbols, walk, symbol, failure);
     if (rc == 0) {
         walk->is_skipping = 1;
         walk->skipped = walk->depth;
@@ -542,7 +543,7 @@ static int walk_records(struct pdb_symbols *symbols, const uint8_t *data,
         if (deeds_of(symbol.kind) == 0) {
             continue;
         }
-        if (walk_record(symbols, &walk, &symbol, failure) != 0) {
+        if (symbols_walk_record(symbols, &walk, &symbol, failure) != 0) {
             return -1;
         }
         if (symbols->lines->count + symbols->names->work +
@@ -572,5 +573,5 @@ int pdb_symbols_read(struct pdb_symbols *symbols, const uint8_t *data,
     }
     crossref_module(&symbols->names->crossref, &symbols->lines->imports);
     rc = walk_records(symbols, data, size, failure);
-    return rc != 0 ? rc : close_functions(symbols, 0, failure);
+    return rc != 0 ? rc : symbols_close_functions(symbols, 0, failure);
 }

@@ -13,9 +13,9 @@
 #include "symbolication/js/js.h"
 
 /* Copies the map, which is read in place, or takes it out of the script. */
-static char *take_map(const uint8_t *script, size_t script_size,
-                      const uint8_t *map, size_t *size,
-                      struct failure *failure)
+static char *convert_map(const uint8_t *script, size_t script_size,
+                         const uint8_t *map, size_t *size,
+                         struct failure *failure)
 {
     char *text;
     struct symc_string url =
@@ -42,8 +42,8 @@ static char *take_map(const uint8_t *script, size_t script_size,
     return text;
 }
 
-static enum symc_status add_files(struct jscache_writer *writer,
-                                  const struct sourcemap *map)
+static enum symc_status convert_files(struct jscache_writer *writer,
+                                      const struct sourcemap *map)
 {
     size_t i;
     enum symc_status status = SYMC_OK;
@@ -58,8 +58,8 @@ static enum symc_status add_files(struct jscache_writer *writer,
 
 /* Gives tokens the functions that a Hermes map knows.  Of several tokens at
  * one place, the first one's counts. */
-static enum symc_status add_functions(struct jscache_writer *writer,
-                                      struct sourcemap *map)
+static enum symc_status convert_functions(struct jscache_writer *writer,
+                                          struct sourcemap *map)
 {
     size_t i;
     struct jscache_row *token;
@@ -78,8 +78,8 @@ static enum symc_status add_functions(struct jscache_writer *writer,
 
 /* Makes offsets of the indices of names.  Most names are those of many tokens,
  * so each index is looked up once. */
-static enum symc_status add_names(struct jscache_writer *writer,
-                                  struct sourcemap *map)
+static enum symc_status convert_names(struct jscache_writer *writer,
+                                      struct sourcemap *map)
 {
     size_t i;
     uint32_t *offsets, *offset;
@@ -116,15 +116,15 @@ static int write_cache(struct sourcemap *map, const char *script, size_t size,
     struct jscache_writer writer;
 
     jscache_writer_init(&writer);
-    status = add_files(&writer, map);
+    status = convert_files(&writer, map);
     if (status == SYMC_OK && map->is_hermes) {
-        status = add_functions(&writer, map);
+        status = convert_functions(&writer, map);
     } else if (status == SYMC_OK) {
         (void)scopes_add(map, script, size, &writer, result->note,
                          sizeof(result->note), failure);
     }
     if (status == SYMC_OK) {
-        status = add_names(&writer, map);
+        status = convert_names(&writer, map);
     }
     if (status == SYMC_OK && failure->code == FAILURE_NONE) {
         status =
@@ -197,7 +197,7 @@ int sourcemap_convert(const uint8_t *script, size_t script_size,
     struct sourcemap read;
 
     result->output = SYMCACHE_KIND_JSCACHE;
-    text = take_map(script, script_size, map, &map_size, failure);
+    text = convert_map(script, script_size, map, &map_size, failure);
     if (text == NULL) {
         return -1;
     }

@@ -30,7 +30,7 @@ static int wrong_symbfile(struct symbfile_reader *symbfile, uint64_t offset,
     return -1;
 }
 
-static int no_memory(struct symbfile_reader *symbfile)
+static int reader_no_memory(struct symbfile_reader *symbfile)
 {
     symbfile->is_out_of_memory = true;
     snprintf(symbfile->error, sizeof(symbfile->error),
@@ -113,7 +113,7 @@ static int take_numbers(struct symbfile_reader *symbfile,
     while (!f->is_bytes || protobuf_number(&packed, &value)) {
         if (array_need(&to->list, &to->room, to->count + 1,
                        sizeof(*to->list)) != 0) {
-            return no_memory(symbfile);
+            return reader_no_memory(symbfile);
         }
         to->list[to->count++] = (uint32_t)value;
         if (!f->is_bytes) {
@@ -200,7 +200,7 @@ static int read_strings(struct symbfile_reader *symbfile,
         if (array_need(&symbfile->strings, &symbfile->string_room,
                        symbfile->num_strings + 1,
                        sizeof(*symbfile->strings)) != 0) {
-            return no_memory(symbfile);
+            return reader_no_memory(symbfile);
         }
         if (take_text(symbfile, &f,
                       &symbfile->strings[symbfile->num_strings++]) != 0) {
@@ -247,7 +247,7 @@ static int make_lines(struct symbfile_reader *symbfile,
     }
     if (array_need(&symbfile->lines, &symbfile->line_room, n,
                    sizeof(*symbfile->lines)) != 0) {
-        return no_memory(symbfile);
+        return reader_no_memory(symbfile);
     }
     for (i = 0; i < n; i++) {
         offset += symbfile->columns[0].list[i];
@@ -364,7 +364,7 @@ static int make_frames(struct symbfile_reader *symbfile,
     }
     if (array_need(&symbfile->frames, &symbfile->frame_room, n,
                    sizeof(*symbfile->frames)) != 0) {
-        return no_memory(symbfile);
+        return reader_no_memory(symbfile);
     }
     for (i = 0; i < n; i++) {
         frame = &symbfile->frames[i];

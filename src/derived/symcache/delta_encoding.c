@@ -51,8 +51,8 @@ void symc_unpack_addresses(const uint8_t *from, uint32_t first,
     }
 }
 
-static inline uint8_t *put(uint8_t *to, uint32_t before, uint32_t now,
-                           unsigned shift, unsigned *control)
+static inline uint8_t *delta_put(uint8_t *to, uint32_t before, uint32_t now,
+                                 unsigned shift, unsigned *control)
 {
     uint32_t d;
     unsigned code;
@@ -79,18 +79,19 @@ uint8_t *symc_pack_locations(uint8_t *to,
         now = &locations[i];
         first = to++;
         control = 0;
-        to = put(to, before->line, now->line, 0, &control);
-        to = put(to, before->file, now->file, 2, &control);
-        to = put(to, before->function, now->function, 4, &control);
-        to = put(to, before->inlined_into, now->inlined_into, 6, &control);
+        to = delta_put(to, before->line, now->line, 0, &control);
+        to = delta_put(to, before->file, now->file, 2, &control);
+        to = delta_put(to, before->function, now->function, 4, &control);
+        to = delta_put(to, before->inlined_into, now->inlined_into, 6,
+                       &control);
         *first = (uint8_t)control;
         before = now;
     }
     return to;
 }
 
-static inline const uint8_t *take(const uint8_t *from, unsigned code,
-                                  uint32_t *value)
+static inline const uint8_t *delta_take(const uint8_t *from, unsigned code,
+                                        uint32_t *value)
 {
     uint32_t d;
 
@@ -110,10 +111,10 @@ const uint8_t *symc_unpack_locations(const uint8_t *from,
     now = *last;
     for (i = 0; i < n; i++) {
         control = *from++;
-        from = take(from, control & 3, &now.line);
-        from = take(from, control >> 2 & 3, &now.file);
-        from = take(from, control >> 4 & 3, &now.function);
-        from = take(from, control >> 6, &now.inlined_into);
+        from = delta_take(from, control & 3, &now.line);
+        from = delta_take(from, control >> 2 & 3, &now.file);
+        from = delta_take(from, control >> 4 & 3, &now.function);
+        from = delta_take(from, control >> 6, &now.inlined_into);
         locations[i] = now;
     }
     *last = now;

@@ -21,7 +21,7 @@
 static const char no_memory[] = "out of memory";
 static const struct bytes_limit threads_limit = {MINIDUMP_THREADS, "threads"};
 
-static const char *read_header(struct minidump *dump)
+static const char *minidump_read_header(struct minidump *dump)
 {
     uint64_t count, offset;
 
@@ -46,7 +46,7 @@ static const char *read_header(struct minidump *dump)
     return NULL;
 }
 
-static void read_exception(struct minidump *dump)
+static void minidump_read_exception(struct minidump *dump)
 {
     struct minidump_bytes stream = bytes_stream(dump, STREAM_EXCEPTION);
     struct minidump_exception *e = &dump->exception;
@@ -75,7 +75,8 @@ struct roles {
     uint32_t writer, requesting;
 };
 
-static void read_roles(const struct minidump *dump, struct roles *roles)
+static void minidump_read_roles(const struct minidump *dump,
+                                struct roles *roles)
 {
     struct minidump_bytes stream = bytes_stream(dump, STREAM_BREAKPAD);
     uint32_t valid;
@@ -94,8 +95,8 @@ static void read_roles(const struct minidump *dump, struct roles *roles)
     }
 }
 
-static void read_thread(struct minidump *dump, struct minidump_thread *t,
-                        const uint8_t *p)
+static void minidump_read_thread(struct minidump *dump,
+                                 struct minidump_thread *t, const uint8_t *p)
 {
     memset(t, 0, sizeof(*t));
     t->id = get32(dump, p);
@@ -108,7 +109,7 @@ static void read_thread(struct minidump *dump, struct minidump_thread *t,
 }
 
 /* A name that cannot be read leaves the thread without one. */
-static void name_threads(struct minidump *dump)
+static void minidump_name_threads(struct minidump *dump)
 {
     const uint8_t *p;
     const char *name;
@@ -128,7 +129,7 @@ static void name_threads(struct minidump *dump)
     }
 }
 
-static const char *read_threads(struct minidump *dump)
+static const char *minidump_read_threads(struct minidump *dump)
 {
     const uint8_t *p;
     size_t i, count;
@@ -145,10 +146,10 @@ static const char *read_threads(struct minidump *dump)
         return no_memory;
     }
     dump->num_threads = count;
-    read_roles(dump, &roles);
+    minidump_read_roles(dump, &roles);
     for (i = 0; i < count; i++, p += THREAD_ENTRY) {
         t = &dump->threads[i];
-        read_thread(dump, t, p);
+        minidump_read_thread(dump, t, p);
         t->is_writer = roles.has_writer && t->id == roles.writer;
         if (roles.has_requesting && t->id == roles.requesting &&
             !t->is_writer) {
@@ -159,7 +160,7 @@ static const char *read_threads(struct minidump *dump)
 }
 
 /* Linux' /proc/PID/status has a line "Pid:" and a number. */
-static void read_status(struct minidump *dump)
+static void minidump_read_status(struct minidump *dump)
 {
     static const char name[] = "\nPid:";
     struct minidump_bytes stream = bytes_stream(dump, STREAM_LINUX_STATUS);
@@ -181,14 +182,14 @@ static void read_status(struct minidump *dump)
 
 /* MiscInfo has the process's id and when it was started, if bits 0 and 1 of
  * its flags are set. */
-static void read_process(struct minidump *dump)
+static void minidump_read_process(struct minidump *dump)
 {
     struct minidump_bytes stream = bytes_stream(dump, STREAM_MISC);
     uint32_t flags, begin;
 
     dump->uptime = -1;
     if (stream.size < 24) {
-        read_status(dump);
+        minidump_read_status(dump);
         return;
     }
     flags = get32(dump, stream.data + 4);
@@ -210,24 +211,24 @@ const char *minidump_read(struct minidump *dump, const void *data, size_t size)
     dump->data = data;
     dump->size = size;
     dump->requesting = SIZE_MAX;
-    error = read_header(dump);
+    error = minidump_read_header(dump);
     if (error != NULL) {
         return error;
     }
     if (!system_read(dump)) {
         return "The system information stream was not found";
     }
-    read_exception(dump);
-    error = read_threads(dump);
+    minidump_read_exception(dump);
+    error = minidump_read_threads(dump);
     if (error != NULL) {
         return error;
     }
     stacks_read(dump);
-    read_process(dump);
+    minidump_read_process(dump);
     if (!modules_read(dump) || !unloaded_read(dump) || !memory_read(dump)) {
         return no_memory;
     }
-    name_threads(dump);
+    minidump_name_threads(dump);
     return NULL;
 }
 

@@ -18,7 +18,7 @@
 /* symcached answers at once, or else it hangs. */
 #define PATIENCE_SECONDS 10
 
-static void free_one(struct api_attempts *attempts)
+static void why_free_one(struct api_attempts *attempts)
 {
     json_free(&attempts->page);
     free(attempts->text);
@@ -26,7 +26,8 @@ static void free_one(struct api_attempts *attempts)
 }
 
 /* Takes the text over.  Returns whether it is such a page. */
-static bool read_page(struct api_attempts *attempts, char *text, size_t size)
+static bool why_read_page(struct api_attempts *attempts, char *text,
+                          size_t size)
 {
     struct json *json = &attempts->page;
     struct json_error error;
@@ -75,8 +76,8 @@ why_add_attempts(struct api_attempts **list, const struct store_config *store,
         return NULL;
     }
     attempts->store = store;
-    if (!read_page(attempts, text, size)) {
-        free_one(attempts);
+    if (!why_read_page(attempts, text, size)) {
+        why_free_one(attempts);
         return NULL;
     }
     while (*list != NULL) {
@@ -89,7 +90,7 @@ why_add_attempts(struct api_attempts **list, const struct store_config *store,
 /* what is remembered ------------------------------------------------------ */
 
 static const struct store_config *
-store_of(const struct why_query_question *question)
+why_store_of(const struct why_query_question *question)
 {
     return question->queue->stores != NULL
                ? question->queue->stores[question->store]
@@ -98,7 +99,7 @@ store_of(const struct why_query_question *question)
 
 /* Adds what was answered about the store at which the question is, if that is
  * remembered with the absence.  Else the answer is to be asked for. */
-static bool is_known(struct why_query_question *q)
+static bool why_is_known(struct why_query_question *q)
 {
     struct why_query_queue *queue = q->queue;
     const struct module_question question = {&q->module->key, q->module->name,
@@ -122,14 +123,14 @@ static bool is_known(struct why_query_question *q)
     if (text != NULL) {
         memcpy(text, absence.attempts, absence.size);
     }
-    return why_add_attempts(&q->module->attempts, store_of(q), text,
+    return why_add_attempts(&q->module->attempts, why_store_of(q), text,
                             absence.size) != NULL;
 }
 
 /* Remembers the attempts of an answer with an absence: they are read in each
  * request, and most of the page is about other things. */
-static void remember_attempts(const struct why_query_question *question,
-                              const struct api_attempts *attempts)
+static void why_remember_attempts(const struct why_query_question *question,
+                                  const struct api_attempts *attempts)
 {
     struct why_query_queue *queue = question->queue;
     struct json_writer w = {0};
@@ -147,8 +148,8 @@ static void remember_attempts(const struct why_query_question *question,
 
 /* Reads an answer, and remembers it if the store had no file before it was
  * asked for.  A job that runs still has places before it. */
-static void take_page(struct why_query_question *question,
-                      struct evbuffer *page)
+static void why_take_page(struct why_query_question *question,
+                          struct evbuffer *page)
 {
     size_t size = page != NULL ? evbuffer_get_length(page) : 0;
     char *text = size > 0 ? malloc(size) : NULL;
@@ -158,10 +159,10 @@ static void take_page(struct why_query_question *question,
         evbuffer_copyout(page, text, size);
     }
     attempts = why_add_attempts(&question->module->attempts,
-                                store_of(question), text, size);
+                                why_store_of(question), text, size);
     if (attempts != NULL && question->absence != 0 &&
         json_member(attempts->json, 0, "job") == 0) {
-        remember_attempts(question, attempts);
+        why_remember_attempts(question, attempts);
     }
 }
 
@@ -169,20 +170,20 @@ static void take_page(struct why_query_question *question,
 
 /* Goes to the next store that is asked about, from one on.  Returns whether
  * there is one. */
-static bool go_on(struct why_query_question *question, size_t store)
+static bool why_go_on(struct why_query_question *question, size_t store)
 {
     for (; store <= question->last; store++) {
         question->store = store;
         if ((store >= 64 || (question->left_out >> store & 1) == 0) &&
-            !is_known(question)) {
+            !why_is_known(question)) {
             return true;
         }
     }
     return false;
 }
 
-static void on_news(void *arg, enum symcached_client_news news,
-                    struct evbuffer *body)
+static void why_on_news(void *arg, enum symcached_client_news news,
+                        struct evbuffer *body)
 {
     struct why_query_question *question = arg;
     struct why_query_queue *queue = question->queue;
@@ -191,13 +192,13 @@ static void on_news(void *arg, enum symcached_client_news news,
         return; /* the rest is to come */
     }
     if (news == EXCHANGE_ENDED) {
-        take_page(question, body);
+        why_take_page(question, body);
     }
     symcached_client_free(question->client);
     question->client = NULL;
     queue->running--;
     STAILQ_REMOVE(&queue->asked, question, why_query_question, next);
-    if (news == EXCHANGE_ENDED && go_on(question, question->store + 1)) {
+    if (news == EXCHANGE_ENDED && why_go_on(question, question->store + 1)) {
         STAILQ_INSERT_TAIL(&queue->waiting, question, next);
     } else {
         STAILQ_INSERT_TAIL(&queue->ended, question, next);
@@ -207,7 +208,7 @@ static void on_news(void *arg, enum symcached_client_news news,
 
 /* Asks about the store at which the question is.  Returns false if there is no
  * memory or no descriptor. */
-static bool send_question(struct why_query_question *question)
+static bool why_send_question(struct why_query_question *question)
 {
     const struct why_query_queue *queue = question->queue;
     const symcache_key_t *key = &question->module->key;
@@ -226,11 +227,11 @@ static bool send_question(struct why_query_question *question)
              has_own ? symcache_kind_text(kind) : "");
     question->client =
         symcached_client_start(queue->base, queue->address, line, NULL,
-                               PATIENCE_SECONDS, on_news, question);
+                               PATIENCE_SECONDS, why_on_news, question);
     return question->client != NULL;
 }
 
-static void empty_queue(struct why_query_queue *queue)
+static void why_empty_queue(struct why_query_queue *queue)
 {
     queue->running = 0;
     STAILQ_INIT(&queue->waiting);
@@ -249,7 +250,7 @@ void why_query_begin(struct why_query_queue *queue, struct event_base *base,
     queue->fn = fn;
     queue->arg = arg;
     queue->cache = NULL;
-    empty_queue(queue);
+    why_empty_queue(queue);
 }
 
 void why_query_remember(struct why_query_queue *queue,
@@ -270,7 +271,7 @@ void why_query_ask(struct why_query_queue *queue,
     question->last = last;
     question->client = NULL;
     question->arg = arg;
-    if (go_on(question, 0)) {
+    if (why_go_on(question, 0)) {
         STAILQ_INSERT_TAIL(&queue->waiting, question, next);
     } else {
         STAILQ_INSERT_TAIL(&queue->ended, question, next);
@@ -284,7 +285,7 @@ struct why_query_question *why_query_ended(struct why_query_queue *queue)
     while (queue->running < QUESTIONS_MAX &&
            (question = STAILQ_FIRST(&queue->waiting)) != NULL) {
         STAILQ_REMOVE_HEAD(&queue->waiting, next);
-        if (!send_question(question)) {
+        if (!why_send_question(question)) {
             return question;
         }
         STAILQ_INSERT_TAIL(&queue->asked, question, next);
@@ -306,7 +307,7 @@ void why_query_cancel(struct why_query_queue *queue)
         symcached_client_free(question->client);
         question->client = NULL;
     }
-    empty_queue(queue);
+    why_empty_queue(queue);
 }
 
 void why_query_free(struct api_attempts **list)
@@ -315,6 +316,6 @@ void why_query_free(struct api_attempts **list)
 
     while ((attempts = *list) != NULL) {
         *list = attempts->next;
-        free_one(attempts);
+        why_free_one(attempts);
     }
 }

@@ -24,8 +24,8 @@ static bool is_json;
 static size_t nameless; /* frames */
 
 /* Copies a text under another name, unless there is one by that. */
-static void copy_text(cJSON *to, const cJSON *from, const char *key,
-                      const char *as)
+static void event_copy_text(cJSON *to, const cJSON *from, const char *key,
+                            const char *as)
 {
     const cJSON *value = cjson_get(from, key);
 
@@ -34,10 +34,11 @@ static void copy_text(cJSON *to, const cJSON *from, const char *key,
     }
 }
 
-static void copy_texts(cJSON *to, const cJSON *from, const char *const *keys)
+static void event_copy_texts(cJSON *to, const cJSON *from,
+                             const char *const *keys)
 {
     for (; *keys != NULL; keys++) {
-        copy_text(to, from, *keys, *keys);
+        event_copy_text(to, from, *keys, *keys);
     }
 }
 
@@ -49,7 +50,7 @@ static bool is_count(const cJSON *value)
            floor(value->valuedouble) == value->valuedouble;
 }
 
-static void copy_number(cJSON *to, const cJSON *from, const char *key)
+static void event_copy_number(cJSON *to, const cJSON *from, const char *key)
 {
     const cJSON *value = cjson_get(from, key);
 
@@ -81,18 +82,18 @@ static bool is_address(const cJSON *value)
     return *end == '\0' && errno == 0;
 }
 
-static void copy_address(cJSON *to, const cJSON *from, const char *key)
+static void event_copy_address(cJSON *to, const cJSON *from, const char *key)
 {
     if (is_address(cjson_get(from, key))) {
-        copy_text(to, from, key, key);
-        copy_number(to, from, key);
+        event_copy_text(to, from, key, key);
+        event_copy_number(to, from, key);
     }
 }
 
 /* images ------------------------------------------------------------------ */
 
 /* Images as of today, and of "apple" as Sentry once had them. */
-static cJSON *read_image(const cJSON *image)
+static cJSON *event_read_image(const cJSON *image)
 {
     static const char *const keys[] = {"code_id",        "code_file",
                                        "debug_id",       "debug_file",
@@ -102,17 +103,17 @@ static cJSON *read_image(const cJSON *image)
 
     cjson_add_text(module, "type",
                    strcmp(type, "apple") == 0 ? "macho" : type);
-    copy_texts(module, image, keys);
-    copy_text(module, image, "uuid", "debug_id");
-    copy_text(module, image, "id", "debug_id");
-    copy_text(module, image, "name", "code_file");
-    copy_address(module, image, "image_addr");
-    copy_number(module, image, "image_size");
+    event_copy_texts(module, image, keys);
+    event_copy_text(module, image, "uuid", "debug_id");
+    event_copy_text(module, image, "id", "debug_id");
+    event_copy_text(module, image, "name", "code_file");
+    event_copy_address(module, image, "image_addr");
+    event_copy_number(module, image, "image_size");
     return module;
 }
 
 /* Is this an image whose frames are found by its address only? */
-static bool wants_address(const cJSON *image)
+static bool event_wants_address(const cJSON *image)
 {
     static const char *const types[] = {"elf", "macho", "pe", "apple",
                                         "symbolic"};
@@ -126,7 +127,7 @@ static bool wants_address(const cJSON *image)
 }
 
 /* *placeless is how many have no address that they need. */
-static cJSON *read_images(const cJSON *event, size_t *placeless)
+static cJSON *event_read_images(const cJSON *event, size_t *placeless)
 {
     cJSON *modules = cJSON_CreateArray();
     const cJSON *image;
@@ -136,11 +137,11 @@ static cJSON *read_images(const cJSON *event, size_t *placeless)
     cJSON_ArrayForEach(image,
                        cjson_get(cjson_get(event, "debug_meta"), "images"))
     {
-        *placeless += wants_address(image);
+        *placeless += event_wants_address(image);
         if (is_address(cjson_get(image, "image_addr")) ||
             (printable_field(image, "image_addr")[0] == '\0' &&
              printable_field(image, "debug_id")[0] != '\0')) {
-            cjson_append(modules, read_image(image));
+            cjson_append(modules, event_read_image(image));
         }
     }
     return modules;
@@ -148,23 +149,23 @@ static cJSON *read_images(const cJSON *event, size_t *placeless)
 
 /* stacks ------------------------------------------------------------------ */
 
-static cJSON *read_frame(const cJSON *frame)
+static cJSON *event_read_frame(const cJSON *frame)
 {
     static const char *const keys[] = {"addr_mode", "package",  "function",
                                        "symbol",    "filename", "abs_path",
                                        NULL};
     cJSON *item = cJSON_CreateObject();
 
-    copy_texts(item, frame, keys);
-    copy_address(item, frame, "instruction_addr");
-    copy_address(item, frame, "function_id");
-    copy_address(item, frame, "sym_addr");
-    copy_number(item, frame, "lineno");
+    event_copy_texts(item, frame, keys);
+    event_copy_address(item, frame, "instruction_addr");
+    event_copy_address(item, frame, "function_id");
+    event_copy_address(item, frame, "sym_addr");
+    event_copy_number(item, frame, "lineno");
     return item;
 }
 
 /* Events have the caller first.  NULL: no frame has an address. */
-static cJSON *read_frames(const cJSON *stack)
+static cJSON *event_read_frames(const cJSON *stack)
 {
     const cJSON *list = cjson_get(stack, "frames");
     cJSON *frames = cJSON_CreateArray();
@@ -173,7 +174,7 @@ static cJSON *read_frames(const cJSON *stack)
     cJSON_ArrayForEach(frame, list)
     {
         if (is_address(cjson_get(frame, "instruction_addr")) &&
-            !cJSON_InsertItemInArray(frames, 0, read_frame(frame))) {
+            !cJSON_InsertItemInArray(frames, 0, event_read_frame(frame))) {
             command_no_memory();
         }
     }
@@ -184,7 +185,7 @@ static cJSON *read_frames(const cJSON *stack)
     return frames;
 }
 
-static void read_registers(cJSON *item, const cJSON *stack)
+static void event_read_registers(cJSON *item, const cJSON *stack)
 {
     const cJSON *list = cjson_get(stack, "registers"), *value;
     cJSON *registers = cJSON_CreateObject();
@@ -199,53 +200,55 @@ static void read_registers(cJSON *item, const cJSON *stack)
 }
 
 /* That of an exception is what the event is about. */
-static void read_stack(cJSON *stacks, const cJSON *thread, bool is_exception)
+static void event_read_stack(cJSON *stacks, const cJSON *thread,
+                             bool is_exception)
 {
     const cJSON *stack = cjson_get(thread, "raw_stacktrace");
     cJSON *frames, *item;
 
     stack = cJSON_IsObject(stack) ? stack : cjson_get(thread, "stacktrace");
-    frames = read_frames(stack);
+    frames = event_read_frames(stack);
     if (frames == NULL) {
         return;
     }
     item = cJSON_CreateObject();
-    copy_number(item, thread, is_exception ? "thread_id" : "id");
+    event_copy_number(item, thread, is_exception ? "thread_id" : "id");
     if (cjson_get(item, "id") != NULL) {
         cjson_add(item, "thread_id", cJSON_DetachItemFromObject(item, "id"));
     }
-    copy_text(item, thread, is_exception ? "type" : "name", "thread_name");
+    event_copy_text(item, thread, is_exception ? "type" : "name",
+                    "thread_name");
     cjson_add(item, "is_requesting",
               cJSON_CreateBool(is_exception ||
                                cJSON_IsTrue(cjson_get(thread, "crashed"))));
-    read_registers(item, stack);
+    event_read_registers(item, stack);
     cjson_add(item, "frames", frames);
     cjson_append(stacks, item);
 }
 
 /* {"values": [...]}, or the list alone */
-static const cJSON *values_of(const cJSON *event, const char *key)
+static const cJSON *event_values_of(const cJSON *event, const char *key)
 {
     const cJSON *member = cjson_get(event, key);
 
     return cJSON_IsArray(member) ? member : cjson_get(member, "values");
 }
 
-static cJSON *read_stacks(const cJSON *event)
+static cJSON *event_read_stacks(const cJSON *event)
 {
     cJSON *stacks = cJSON_CreateArray();
     const cJSON *item;
 
-    cJSON_ArrayForEach(item, values_of(event, "exception"))
+    cJSON_ArrayForEach(item, event_values_of(event, "exception"))
     {
-        read_stack(stacks, item, true);
+        event_read_stack(stacks, item, true);
     }
-    cJSON_ArrayForEach(item, values_of(event, "threads"))
+    cJSON_ArrayForEach(item, event_values_of(event, "threads"))
     {
-        read_stack(stacks, item, false);
+        event_read_stack(stacks, item, false);
     }
     if (cJSON_GetArraySize(stacks) == 0) {
-        read_stack(stacks, event, true);
+        event_read_stack(stacks, event, true);
     }
     return stacks;
 }
@@ -255,8 +258,8 @@ bool event_is_one(const char *text)
     cJSON *event = cJSON_Parse(text);
     bool is_one =
         cJSON_IsObject(event) && cjson_get(event, "stacktraces") == NULL &&
-        (cJSON_IsArray(values_of(event, "exception")) ||
-         cJSON_IsArray(values_of(event, "threads")) ||
+        (cJSON_IsArray(event_values_of(event, "exception")) ||
+         cJSON_IsArray(event_values_of(event, "threads")) ||
          cJSON_IsArray(cjson_get(cjson_get(event, "debug_meta"), "images")));
 
     cJSON_Delete(event);
@@ -265,7 +268,7 @@ bool event_is_one(const char *text)
 
 /* the answer -------------------------------------------------------------- */
 
-static void count_named(const cJSON *answer)
+static void event_count_named(const cJSON *answer)
 {
     const cJSON *stack, *frame;
 
@@ -278,9 +281,9 @@ static void count_named(const cJSON *answer)
     }
 }
 
-static void print_answer(const cJSON *answer)
+static void event_print_answer(const cJSON *answer)
 {
-    count_named(answer);
+    event_count_named(answer);
     if (is_json) {
         printable_json(stdout, answer);
     } else {
@@ -289,14 +292,14 @@ static void print_answer(const cJSON *answer)
 }
 
 /* A request for all stacks of an event; NULL after saying what is wrong. */
-static char *make_request(const char *file, const char *text)
+static char *event_make_request(const char *file, const char *text)
 {
     cJSON *event = cJSON_Parse(text), *root = cJSON_CreateObject();
     char *request = NULL, reason[128];
     size_t placeless;
 
-    cjson_add(root, "stacktraces", read_stacks(event));
-    cjson_add(root, "modules", read_images(event, &placeless));
+    cjson_add(root, "stacktraces", event_read_stacks(event));
+    cjson_add(root, "modules", event_read_images(event, &placeless));
     if (placeless > 0) {
         snprintf(reason, sizeof(reason),
                  "images of the event without a valid \"image_addr\": %zu; "
@@ -320,7 +323,7 @@ static char *make_request(const char *file, const char *text)
 
 int event_show(struct settings *settings, const char *file, const char *text)
 {
-    char *request = make_request(file, text);
+    char *request = event_make_request(file, text);
     int code;
 
     if (request == NULL) {
@@ -328,9 +331,9 @@ int event_show(struct settings *settings, const char *file, const char *text)
     }
     is_json = settings->is_json != 0;
     settings->is_json = 0; /* the printing function also counts */
-    code =
-        report_names(settings, "/symbolicate", file, request,
-                     "frames have no names but the event's own", print_answer);
+    code = report_names(settings, "/symbolicate", file, request,
+                        "frames have no names but the event's own",
+                        event_print_answer);
     free(request);
     return code == COMMAND_OK && nameless > 0 ? COMMAND_INCOMPLETE : code;
 }

@@ -23,7 +23,7 @@
 #define STALL_SECONDS 60
 #define REDIRECTS 5
 
-struct fetch {
+struct event_download {
     FILE *file;
     uint64_t size;
     uint64_t most;
@@ -32,15 +32,17 @@ struct fetch {
 
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
-    struct fetch *f = arg;
+    struct event_download *download = arg;
 
-    f->size += size * n;
-    return f->size > f->most ? 0 : fwrite(data, size, n, f->file);
+    download->size += size * n;
+    return download->size > download->most
+               ? 0
+               : fwrite(data, size, n, download->file);
 }
 
 /* Sets what a request needs.  A redirect to another host gets no token. */
-static void prepare_request(CURL *curl, struct fetch *f, const char *url,
-                            char *error)
+static void prepare_request(CURL *curl, struct event_download *download,
+                            const char *url, char *error)
 {
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -54,36 +56,37 @@ static void prepare_request(CURL *curl, struct fetch *f, const char *url,
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, f);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, download);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
-    if (f->token[0] != '\0') {
+    if (download->token[0] != '\0') {
         curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
-        curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, f->token);
+        curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, download->token);
     }
 }
 
 /* Fetches a URL into a temporary file.  Returns NULL after printing why not.
  */
-static FILE *fetch_event(struct fetch *f, const char *url, uint64_t most)
+static FILE *fetch_event(struct event_download *download, const char *url,
+                         uint64_t most)
 {
     char error[CURL_ERROR_SIZE] = "", reason[CURL_ERROR_SIZE + 40];
     CURL *curl = curl_easy_init();
     long status = 0;
     CURLcode rc;
 
-    f->file = tmpfile();
-    f->size = 0;
-    f->most = most;
-    if (curl == NULL || f->file == NULL) {
+    download->file = tmpfile();
+    download->size = 0;
+    download->most = most;
+    if (curl == NULL || download->file == NULL) {
         curl_easy_cleanup(curl);
         (void)command_fail(COMMAND_IO, url, strerror(errno));
         return NULL;
     }
-    prepare_request(curl, f, url, error);
+    prepare_request(curl, download, url, error);
     rc = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_cleanup(curl);
-    if (f->size > most) {
+    if (download->size > most) {
         snprintf(reason, sizeof(reason), "larger than %llu MiB",
                  (unsigned long long)(most >> 20));
     } else if (rc != CURLE_OK) {
@@ -94,14 +97,14 @@ static FILE *fetch_event(struct fetch *f, const char *url, uint64_t most)
                  status == 401 || status == 403
                      ? ": the token is not allowed to read the event"
                      : "");
-    } else if (fflush(f->file) == 0) {
-        rewind(f->file);
-        return f->file;
+    } else if (fflush(download->file) == 0) {
+        rewind(download->file);
+        return download->file;
     } else {
         snprintf(reason, sizeof(reason), "%s", strerror(errno));
     }
     (void)command_fail(COMMAND_IO, url, reason);
-    fclose(f->file);
+    fclose(download->file);
     return NULL;
 }
 
@@ -159,23 +162,25 @@ static void find_attachment(const cJSON *list, char id[PART_MAX + 1])
 
 /* A list that is not available is reported, and counts as empty: the token
  * might only allow to read events. */
-static void ask_attachments(struct fetch *f, const struct sentry_event *event,
-                            const char *id, char attachment[PART_MAX + 1])
+static void ask_attachments(struct event_download *download,
+                            const struct sentry_event *event, const char *id,
+                            char attachment[PART_MAX + 1])
 {
     char url[URL_SIZE];
     cJSON *list;
 
     attachment[0] = '\0';
     print_url(url, event, id, "attachments/");
-    if (fetch_event(f, url, JSON_MAX) != NULL) {
-        list = read_json(f->file, (size_t)f->size);
+    if (fetch_event(download, url, JSON_MAX) != NULL) {
+        list = read_json(download->file, (size_t)download->size);
         find_attachment(list, attachment);
         cJSON_Delete(list);
-        fclose(f->file);
+        fclose(download->file);
     }
 }
 
-static int read_token(const struct sentry_event *event, struct fetch *f)
+static int read_token(const struct sentry_event *event,
+                      struct event_download *download)
 {
     const char *text = event->token;
     char error[300];
@@ -184,11 +189,11 @@ static int read_token(const struct sentry_event *event, struct fetch *f)
         text = getenv("SENTRY_AUTH_TOKEN") != NULL ? "$SENTRY_AUTH_TOKEN" : "";
     }
     if (text[0] != '\0' &&
-        secret_expand_option(text, f->token, sizeof(f->token), error,
-                             sizeof(error)) != 0) {
+        secret_expand_option(text, download->token, sizeof(download->token),
+                             error, sizeof(error)) != 0) {
         return command_fail(COMMAND_IO, "--token", error);
     }
-    if (f->token[0] != '\0' && !secret_is_token(f->token)) {
+    if (download->token[0] != '\0' && !secret_is_token(download->token)) {
         return command_fail(COMMAND_IO, "--token", "is no token");
     }
     return COMMAND_OK;
@@ -197,7 +202,7 @@ static int read_token(const struct sentry_event *event, struct fetch *f)
 FILE *event_download(const struct sentry_event *event, const char *id,
                      int *code)
 {
-    struct fetch f = {0};
+    struct event_download download = {0};
     char url[URL_SIZE], attachment[PART_MAX + 1], tail[3 * PART_MAX + 40];
     char name[3 * PART_MAX + 1];
     FILE *file = NULL;
@@ -207,22 +212,22 @@ FILE *event_download(const struct sentry_event *event, const char *id,
         *code = command_usage("symbolicate", "too long", NULL);
         return NULL;
     }
-    *code = read_token(event, &f);
+    *code = read_token(event, &download);
     if (*code == COMMAND_OK) {
         *code = COMMAND_IO;
         print_url(url, event, id, "json/");
-        file = fetch_event(&f, url, JSON_MAX);
+        file = fetch_event(&download, url, JSON_MAX);
     }
     if (file != NULL) {
-        ask_attachments(&f, event, id, attachment);
+        ask_attachments(&download, event, id, attachment);
         if (attachment[0] != '\0') {
             fclose(file);
             percent_encode_path(name, attachment);
             snprintf(tail, sizeof(tail), "attachments/%s/?download=1", name);
             print_url(url, event, id, tail);
-            file = fetch_event(&f, url, ATTACHMENT_MAX);
+            file = fetch_event(&download, url, ATTACHMENT_MAX);
         }
     }
-    explicit_bzero(f.token, sizeof(f.token));
+    explicit_bzero(download.token, sizeof(download.token));
     return file;
 }

@@ -190,7 +190,7 @@ static void examine(const struct examination *examination)
 /* in the parent ---------------------------------------------------------- */
 
 /* Reads all that the child process writes.  Returns 0 or -1. */
-static int read_result(int fd, void *result, size_t size)
+static int examine_read_result(int fd, void *result, size_t size)
 {
     size_t done;
     ssize_t n;
@@ -224,8 +224,8 @@ static int examine_in_sandbox(const struct examination *examination, char *why,
         _exit(n == (ssize_t)examination->result_size ? 0 : 1);
     }
     close(ends[1]);
-    rc = pid > 0 ? read_result(ends[0], examination->result,
-                               examination->result_size)
+    rc = pid > 0 ? examine_read_result(ends[0], examination->result,
+                                       examination->result_size)
                  : -1;
     close(ends[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -270,14 +270,14 @@ static int examine_in_child(int fd, size_t size, struct examine_result *result)
 }
 
 /* Is it a part of a path, and nothing else? */
-static bool is_part(const char *text, size_t size)
+static bool examine_is_part(const char *text, size_t size)
 {
     return memchr(text, '\0', size) != NULL && text[0] != '\0' &&
            text[0] != '.' && strchr(text, '/') == NULL;
 }
 
 /* Has a child said what could be, and no path to another folder? */
-static bool is_unified(struct unified_path *path)
+static bool examine_is_unified(struct unified_path *path)
 {
     size_t size = strnlen(path->id, sizeof(path->id));
 
@@ -312,7 +312,7 @@ int examine_unified(int fd, const char *name, struct unified_path *path,
     *path = result.path;
     result.error[sizeof(result.error) - 1] = '\0';
     snprintf(error, size, "%s", result.error);
-    if (result.status == 1 && !is_unified(path)) {
+    if (result.status == 1 && !examine_is_unified(path)) {
         snprintf(error, size, "cannot be parsed");
         return -1;
     }
@@ -373,9 +373,10 @@ int examine_place(int fd, const char *name, struct symstore_path *place,
         snprintf(error, size, "%s", result.error);
         return -1;
     }
-    if (!result.is_found || !is_part(place->name, sizeof(place->name)) ||
-        !is_part(place->id, sizeof(place->id)) ||
-        !is_part(place->file, sizeof(place->file))) {
+    if (!result.is_found ||
+        !examine_is_part(place->name, sizeof(place->name)) ||
+        !examine_is_part(place->id, sizeof(place->id)) ||
+        !examine_is_part(place->file, sizeof(place->file))) {
         snprintf(error, size, "%s",
                  examine_is_packed(fd) ? "is packed: unpack it first"
                                        : result.error);

@@ -32,7 +32,7 @@ static bool is_json, is_socorro;
 
 /* Stacks that the process has walked itself take the place of those that were
  * found, as in Symbolicator's answer. */
-static void take_prewalked(void)
+static void minidump_take_prewalked(void)
 {
     cJSON *thread, *own;
 
@@ -46,7 +46,7 @@ static void take_prewalked(void)
     }
 }
 
-static void tell_left_out(const char *file)
+static void minidump_tell_left_out(const char *file)
 {
     const char *what = printable_field(walked, "left_out");
     char text[96];
@@ -66,7 +66,7 @@ static void tell_left_out(const char *file)
 /* the answer -------------------------------------------------------------- */
 
 /* Puts what the walk knows of each thread into the answer with its names. */
-static cJSON *merge_answer(const cJSON *answer)
+static cJSON *minidump_merge_answer(const cJSON *answer)
 {
     static const char *const head[] = {"timestamp", "system_info", "crashed",
                                        "crash_reason", "assertion"};
@@ -111,10 +111,10 @@ static cJSON *merge_answer(const cJSON *answer)
     return object;
 }
 
-static void print_answer(const cJSON *answer)
+static void minidump_print_answer(const cJSON *answer)
 {
-    cJSON *object =
-        is_socorro ? socorro_report(walked, answer) : merge_answer(answer);
+    cJSON *object = is_socorro ? socorro_report(walked, answer)
+                               : minidump_merge_answer(answer);
 
     if (is_json || is_socorro) {
         printable_json(stdout, object);
@@ -127,7 +127,7 @@ static void print_answer(const cJSON *answer)
 /* names ------------------------------------------------------------------- */
 
 /* The request for names: registers and addresses of each thread. */
-static char *make_request(void)
+static char *minidump_make_request(void)
 {
     cJSON *request = cJSON_CreateObject(), *stacks = cJSON_CreateArray();
     cJSON *stack, *frames;
@@ -168,13 +168,14 @@ int minidump_show(struct settings *settings, const char *file)
         return code;
     }
     if (!is_socorro) {
-        take_prewalked();
+        minidump_take_prewalked();
     }
-    tell_left_out(file);
-    text = make_request();
+    minidump_tell_left_out(file);
+    text = minidump_make_request();
     code = report_names(settings, "/symbolicate", file, text,
                         "the dump is walked without symbols, and frames have "
-                        "no names", print_answer);
+                        "no names",
+                        minidump_print_answer);
     free(text);
     cJSON_Delete(walked);
     return code;

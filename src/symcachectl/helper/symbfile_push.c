@@ -53,7 +53,7 @@ static bool push_add_bytes(struct digest *digest, FILE *file, long offset,
     return true;
 }
 
-static void write_id(struct digest *digest, char id[SYMBFILE_ID_SIZE])
+static void push_write_id(struct digest *digest, char id[SYMBFILE_ID_SIZE])
 {
     char hex[DIGEST_HEX + 1], text[32];
     unsigned char bytes[ID_BYTES];
@@ -96,7 +96,7 @@ int symbfile_id(const char *path, char id[SYMBFILE_ID_SIZE])
         digest_add(digest, size, sizeof(size));
     }
     if (is_read) {
-        write_id(digest, id);
+        push_write_id(digest, id);
     }
     digest_free(digest);
     i = (unsigned)errno;
@@ -109,12 +109,12 @@ int symbfile_id(const char *path, char id[SYMBFILE_ID_SIZE])
 
 /* one part ---------------------------------------------------------------- */
 
-static void add_header(struct symbfile_push_request *request,
-                       const char *format, ...)
+static void push_add_header(struct symbfile_push_request *push,
+                            const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void add_header(struct symbfile_push_request *request,
-                       const char *format, ...)
+static void push_add_header(struct symbfile_push_request *push,
+                            const char *format, ...)
 {
     char line[2 * SECRET_MAX + 32];
     struct curl_slist *list;
@@ -123,15 +123,15 @@ static void add_header(struct symbfile_push_request *request,
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    list = curl_slist_append(request->headers, line);
+    list = curl_slist_append(push->headers, line);
     if (list == NULL) {
         command_no_memory();
     }
-    request->headers = list;
+    push->headers = list;
 }
 
 /* Adds the key, encoded unless it is.  Returns an exit code. */
-static int add_key(struct symbfile_push_request *request, const char *key)
+static int push_add_key(struct symbfile_push_request *push, const char *key)
 {
     char secret[SECRET_MAX + 1], error[256];
     char encoded[BASE64_ENCODE_RAW_LENGTH(SECRET_MAX) + 1];
@@ -148,29 +148,29 @@ static int add_key(struct symbfile_push_request *request, const char *key)
         n = strlen(secret);
         base64_encode_raw(encoded, n, (const uint8_t *)secret);
         encoded[BASE64_ENCODE_RAW_LENGTH(n)] = '\0';
-        add_header(request, "Authorization: APIKey %s", encoded);
+        push_add_header(push, "Authorization: APIKey %s", encoded);
     } else {
-        add_header(request, "Authorization: APIKey %s", secret);
+        push_add_header(push, "Authorization: APIKey %s", secret);
     }
     return COMMAND_OK;
 }
 
 /* Posts a part of a file.  Returns the status, or 0 with a reason. */
-static long post_symbfile(struct symbfile_push_request *request, FILE *file,
+static long post_symbfile(struct symbfile_push_request *push, FILE *file,
                           off_t begin, off_t size, char *reason,
                           size_t reason_size)
 {
-    CURL *curl = request->curl;
+    CURL *curl = push->curl;
     CURLcode code;
     long status = 0;
 
-    short_reply_begin(&request->reply, curl, request->url, request->headers);
+    short_reply_begin(&push->reply, curl, push->url, push->headers);
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    file_body_begin(&request->body, curl, file, begin, size);
+    file_body_begin(&push->body, curl, file, begin, size);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
     code = curl_easy_perform(curl);
     if (code != CURLE_OK) {
-        short_reply_failure(&request->reply, code, reason, reason_size);
+        short_reply_failure(&push->reply, code, reason, reason_size);
         return 0;
     }
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
@@ -178,10 +178,10 @@ static long post_symbfile(struct symbfile_push_request *request, FILE *file,
 }
 
 /* The server says what is wrong as {"uuid": ..., "error": {"Text": ...}}. */
-static void read_reason(const struct symbfile_push_request *request,
-                        long status, char *reason, size_t size)
+static void push_read_reason(const struct symbfile_push_request *push,
+                             long status, char *reason, size_t size)
 {
-    cJSON *answer = cJSON_Parse(request->reply.text);
+    cJSON *answer = cJSON_Parse(push->reply.text);
     const char *text = printable_field(cJSON_GetObjectItemCaseSensitive(
                                            answer, "error"), "Text");
     const char *uuid = printable_field(answer, "uuid");
@@ -193,9 +193,9 @@ static void read_reason(const struct symbfile_push_request *request,
 }
 
 /* A page of a portal answers 200 as well. */
-static bool is_taken(const struct symbfile_push_request *request)
+static bool push_is_taken(const struct symbfile_push_request *push)
 {
-    cJSON *answer = cJSON_Parse(request->reply.text);
+    cJSON *answer = cJSON_Parse(push->reply.text);
     bool is_true =
         cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(answer, "success"));
 
@@ -204,18 +204,18 @@ static bool is_taken(const struct symbfile_push_request *request)
 }
 
 /* Waits as long as the server says. */
-static void pause_before(const struct symbfile_push_request *request)
+static void push_pause_before(const struct symbfile_push_request *push)
 {
     curl_off_t seconds = 0;
 
-    curl_easy_getinfo(request->curl, CURLINFO_RETRY_AFTER, &seconds);
+    curl_easy_getinfo(push->curl, CURLINFO_RETRY_AFTER, &seconds);
     seconds = seconds <= 0 ? RETRY_SECONDS : seconds;
     sleep(seconds > RETRY_MAX ? RETRY_MAX : (unsigned)seconds);
 }
 
 /* Sends a part, again and again where that can help.  Returns an exit code. */
-static int send_part(struct symbfile_push_request *request, FILE *file,
-                     off_t begin, off_t size)
+static int push_send_part(struct symbfile_push_request *push, FILE *file,
+                          off_t begin, off_t size)
 {
     char reason[512] = "";
     long status = 0;
@@ -223,11 +223,11 @@ static int send_part(struct symbfile_push_request *request, FILE *file,
 
     for (attempt = 1; attempt <= ATTEMPTS; attempt++) {
         if (attempt > 1) {
-            pause_before(request);
+            push_pause_before(push);
         }
         status =
-            post_symbfile(request, file, begin, size, reason, sizeof(reason));
-        if (status == 200 && is_taken(request)) {
+            post_symbfile(push, file, begin, size, reason, sizeof(reason));
+        if (status == 200 && push_is_taken(push)) {
             return COMMAND_OK;
         }
         if (status == 200) {
@@ -235,14 +235,14 @@ static int send_part(struct symbfile_push_request *request, FILE *file,
                      "the answer is not that of a server for symbfiles: it is "
                      "that of another page, or of a portal (HTTP 200)");
         } else if (status != 0) {
-            read_reason(request, status, reason, sizeof(reason));
+            push_read_reason(push, status, reason, sizeof(reason));
         }
         if (status != 0 && status != 429 && status <= 500) {
             break;
         }
     }
     fputs("symcachectl symbfile push: ", stderr);
-    printable_put_address(stderr, request->url);
+    printable_put_address(stderr, push->url);
     fputs(": ", stderr);
     printable_put(stderr, reason);
     fputc('\n', stderr);
@@ -251,8 +251,8 @@ static int send_part(struct symbfile_push_request *request, FILE *file,
 }
 
 /* Sends a file in parts of the same size; the last one can be larger. */
-static int send_file(const struct symbfile_push *push, const char *page,
-                     const char *path)
+static int push_send_file(const struct symbfile_push *push, const char *page,
+                          const char *path)
 {
     FILE *file = fopen(path, "re");
     struct symbfile_push_request request = {.curl = curl_easy_init()};
@@ -271,17 +271,17 @@ static int send_file(const struct symbfile_push *push, const char *page,
              page);
     parts = st.st_size < push->parts ? 1 : push->parts;
     for (i = 0, code = COMMAND_OK; i < parts && code == COMMAND_OK; i++) {
-        add_header(&request, "Expect:");
-        add_header(&request, "Content-Type: application/octet-stream");
-        add_header(&request, "FileID: %s", push->file_id);
-        add_header(&request, "FilePart: %u", i);
-        add_header(&request, "FileParts: %u", parts);
-        code = add_key(&request, push->api_key);
+        push_add_header(&request, "Expect:");
+        push_add_header(&request, "Content-Type: application/octet-stream");
+        push_add_header(&request, "FileID: %s", push->file_id);
+        push_add_header(&request, "FilePart: %u", i);
+        push_add_header(&request, "FileParts: %u", parts);
+        code = push_add_key(&request, push->api_key);
         if (code == COMMAND_OK) {
             begin = st.st_size / parts * i;
-            code = send_part(&request, file, begin,
-                             i + 1 < parts ? st.st_size / parts
-                                           : st.st_size - begin);
+            code = push_send_part(&request, file, begin,
+                                  i + 1 < parts ? st.st_size / parts
+                                                : st.st_size - begin);
         }
         curl_slist_free_all(request.headers);
         request.headers = NULL;
@@ -294,10 +294,10 @@ static int send_file(const struct symbfile_push *push, const char *page,
 int symbfile_push(const struct symbfile_push *push, const char *ranges,
                   const char *pads)
 {
-    int code = send_file(push, "ranges", ranges);
+    int code = push_send_file(push, "ranges", ranges);
 
     if (code == COMMAND_OK && pads != NULL) {
-        code = send_file(push, "returnpads", pads);
+        code = push_send_file(push, "returnpads", pads);
     }
     if (code != COMMAND_OK) {
         return code;

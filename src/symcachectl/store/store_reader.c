@@ -33,8 +33,8 @@ static const struct symbolication_config config = {
                      .requests = 1},
 };
 
-static const char *find_header(const struct api_request *request,
-                               const char *name)
+static const char *reader_find_header(const struct api_request *request,
+                                      const char *name)
 {
     return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
 }
@@ -75,8 +75,8 @@ void store_reader_tell_cut(void *data, size_t size, atomic_bool *is_cut)
     (void)sigbus_add(data, size, is_cut); /* there is room for the first */
 }
 
-static struct module *find_mapped(struct mapped_modules *mapped, int root,
-                                  struct api_module *wanted)
+static struct module *reader_find_mapped(struct mapped_modules *mapped,
+                                         int root, struct api_module *wanted)
 {
     struct module_sight sight;
 
@@ -106,8 +106,8 @@ struct store_reader_found {
 };
 
 /* Finds the modules of the newest round. */
-static void find_round(struct store_reader_found *found,
-                       const struct api_round *round, int root)
+static void reader_find_round(struct store_reader_found *found,
+                              const struct api_round *round, int root)
 {
     size_t i;
 
@@ -124,14 +124,14 @@ static void find_round(struct store_reader_found *found,
         bar_draw(&bar, i, round->nmodules, "modules");
         if (round->modules[i].state == API_MODULE_UNKNOWN) {
             found->modules[found->n++] =
-                find_mapped(found->mapped, root, &round->modules[i]);
+                reader_find_mapped(found->mapped, root, &round->modules[i]);
         }
     }
     bar_clear(&bar);
 }
 
 /* What was read of a file that was cut short meanwhile means nothing. */
-static bool is_broken(const struct store_reader_found *found)
+static bool reader_is_broken(const struct store_reader_found *found)
 {
     size_t i;
 
@@ -145,7 +145,8 @@ static bool is_broken(const struct store_reader_found *found)
 }
 
 /* A refusal is a sentence, or {"title": SENTENCE}. */
-static int print_refusal(const char *name, const struct api_reply *reply)
+static int reader_print_refusal(const char *name,
+                                const struct api_reply *reply)
 {
     cJSON *object =
         cJSON_ParseWithLength(reply->body->data, reply->body->size);
@@ -187,7 +188,7 @@ cJSON *store_reader_answer(const char *root, const char *path,
                                   .path = path,
                                   .body = body,
                                   .size = strlen(body),
-                                  .header = find_header,
+                                  .header = reader_find_header,
                                   .config = &config,
                                   .json = &json};
     static struct store_reader_found found;
@@ -203,10 +204,10 @@ cJSON *store_reader_answer(const char *root, const char *path,
     call = api_begin(&request, &reply);
     if (call != NULL) {
         do {
-            find_round(&found, call->round, fd);
+            reader_find_round(&found, call->round, fd);
             json_write_reset(&writer);
         } while (call->step(call, &reply) == API_WANTS);
-        broken = is_broken(&found);
+        broken = reader_is_broken(&found);
         call->free(call);
     }
     if (writer.has_failed) {
@@ -216,7 +217,7 @@ cJSON *store_reader_answer(const char *root, const char *path,
         *code = command_fail(COMMAND_IO, root,
                              "a file was cut short while it was read");
     } else if (reply.status != 200) {
-        *code = print_refusal(name, &reply);
+        *code = reader_print_refusal(name, &reply);
     } else {
         answer = cJSON_ParseWithLength(writer.data, writer.size);
         if (answer == NULL) {

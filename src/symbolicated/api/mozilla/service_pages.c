@@ -45,7 +45,7 @@ static unsigned preference(const char *accept, const char *type)
  * that is wanted most, the first of equals; else what a suffix tells; else
  * NULL.
  */
-static const char *error_type(const struct api_request *request)
+static const char *service_error_type(const struct api_request *request)
 {
     static const char *const types[] = {JSON_TYPE, "text/xml",
                                         "application/xml"};
@@ -72,7 +72,7 @@ static const char *error_type(const struct api_request *request)
 }
 
 /* No text of a title needs an escape in XML. */
-static void write_xml(struct api_reply *reply, const char *title)
+static void service_write_xml(struct api_reply *reply, const char *title)
 {
     char text[512];
     int n = snprintf(text, sizeof(text),
@@ -86,7 +86,7 @@ static void write_xml(struct api_reply *reply, const char *title)
 void mozilla_error(const struct api_request *request, struct api_reply *reply,
                    int status, const char *format, ...)
 {
-    const char *type = error_type(request);
+    const char *type = service_error_type(request);
     char title[256];
     va_list args;
 
@@ -98,7 +98,7 @@ void mozilla_error(const struct api_request *request, struct api_reply *reply,
     reply->type = type != NULL ? type : JSON_TYPE;
     api_reply_header(reply, "Vary", "Accept");
     if (type != NULL && strcmp(type, JSON_TYPE) != 0) {
-        write_xml(reply, title);
+        service_write_xml(reply, title);
     } else if (type != NULL) {
         reply->body->is_python = true;
         json_write_open(reply->body, '{');
@@ -107,8 +107,9 @@ void mozilla_error(const struct api_request *request, struct api_reply *reply,
     }
 }
 
-static void answer_preflight(const struct api_request *request,
-                             const char *method, struct api_reply *reply)
+static void service_answer_preflight(const struct api_request *request,
+                                     const char *method,
+                                     struct api_reply *reply)
 {
     const char *headers =
         request->header(request, "Access-Control-Request-Headers");
@@ -120,8 +121,8 @@ static void answer_preflight(const struct api_request *request,
 }
 
 /* Any page may be read by any site: there is nothing here but symbols. */
-static bool add_cors(const struct api_request *request,
-                     struct api_reply *reply)
+static bool service_add_cors(const struct api_request *request,
+                             struct api_reply *reply)
 {
     if (request->header(request, "Origin") == NULL) {
         return false;
@@ -138,14 +139,14 @@ bool mozilla_service(const struct api_request *request, const char *method,
                      struct api_reply *reply)
 {
     bool post = strcmp(method, "POST") == 0;
-    bool cors = add_cors(request, reply);
+    bool cors = service_add_cors(request, reply);
 
     if (request->method == API_OPTIONS) {
         reply->status = 200;
         reply->type = JSON_TYPE;
         if (cors && request->header(request,
                                     "Access-Control-Request-Method") != NULL) {
-            answer_preflight(request, method, reply);
+            service_answer_preflight(request, method, reply);
         } else {
             api_reply_header(reply, "Allow", method);
         }
@@ -162,7 +163,7 @@ bool mozilla_service(const struct api_request *request, const char *method,
 
 /* Unknown paths are answered as the service does to which they look most
  * alike. */
-static bool looks_like_ours(const struct api_request *request)
+static bool service_looks_like_ours(const struct api_request *request)
 {
     return !request->config->symbolicator.enabled ||
            strncmp(request->path, "/__", 3) == 0 ||
@@ -174,17 +175,17 @@ static bool looks_like_ours(const struct api_request *request)
  * see that there are none.  Without these headers its browser reports a
  * network error, and after a preflight that fails as well.
  */
-static void answer_unknown(const struct api_request *request,
-                           struct api_reply *reply)
+static void service_answer_unknown(const struct api_request *request,
+                                   struct api_reply *reply)
 {
-    bool cors = add_cors(request, reply);
+    bool cors = service_add_cors(request, reply);
 
     if (cors && request->method == API_OPTIONS &&
         request->header(request, "Access-Control-Request-Method") != NULL) {
         reply->status = 200;
         reply->type = JSON_TYPE;
-        answer_preflight(request, "GET, POST", reply);
-    } else if (looks_like_ours(request)) {
+        service_answer_preflight(request, "GET, POST", reply);
+    } else if (service_looks_like_ours(request)) {
         mozilla_error(request, reply, 404, "404 Not Found");
     } else {
         reply->status = 404;
@@ -197,7 +198,7 @@ void mozilla_page(const struct api_request *request, struct api_reply *reply)
 
     if (!version && strcmp(request->path, "/__heartbeat__") != 0 &&
         strcmp(request->path, "/__lbheartbeat__") != 0) {
-        answer_unknown(request, reply);
+        service_answer_unknown(request, reply);
         return;
     }
     if (mozilla_service(request, "GET", reply)) {

@@ -94,10 +94,10 @@ static const struct schema_member layout_members[LAYOUT_MEMBERS] = {
 };
 
 bool client_source_has(const struct json *json,
-                       const struct client_source *own,
+                       const struct client_source *source,
                        enum client_member member)
 {
-    uint32_t value = own->found[member];
+    uint32_t value = source->found[member];
 
     return value != 0 && json->values[value].size > 0;
 }
@@ -132,8 +132,8 @@ static const char *mistake_of_source_secret(const struct json *json,
                : NULL;
 }
 
-static bool is_of(const struct json *json, uint32_t value, size_t max,
-                  const char *letters)
+static bool source_is_of(const struct json *json, uint32_t value, size_t max,
+                         const char *letters)
 {
     const char *text = json_text(json, value);
     size_t i, size = json->values[value].size;
@@ -149,27 +149,27 @@ static bool is_of(const struct json *json, uint32_t value, size_t max,
 /* layout ------------------------------------------------------------------ */
 
 static bool read_source_layout(struct schema_walk *walk,
-                               struct client_source *own)
+                               struct client_source *source)
 {
     uint32_t found[LAYOUT_MEMBERS];
     size_t i = 0;
 
-    if (!schema_part(walk, "layout", own->found[CLIENT_LAYOUT], layout_members,
-                     LAYOUT_MEMBERS, found)) {
+    if (!schema_part(walk, "layout", source->found[CLIENT_LAYOUT],
+                     layout_members, LAYOUT_MEMBERS, found)) {
         return false;
     }
     while (found[LAYOUT_TYPE] != 0 &&
            !json_is(walk->json, found[LAYOUT_TYPE], layout_types[i])) {
         i++;
     }
-    own->layout = layouts[i].name;
-    own->filter.types &= layouts[i].types;
+    source->layout = layouts[i].name;
+    source->filter.types &= layouts[i].types;
     if (found[LAYOUT_CASING] != 0) {
-        own->casing = json_is(walk->json, found[LAYOUT_CASING], "lowercase")
-                          ? "lower"
-                      : json_is(walk->json, found[LAYOUT_CASING], "uppercase")
-                          ? "upper"
-                          : "default";
+        source->casing =
+            json_is(walk->json, found[LAYOUT_CASING], "lowercase") ? "lower"
+            : json_is(walk->json, found[LAYOUT_CASING], "uppercase")
+                ? "upper"
+                : "default";
     }
     return true;
 }
@@ -200,7 +200,7 @@ static const char *source_host_of(const char *text, size_t size)
 /* Takes a URL to pieces.  Returns NULL, or what is wrong.  A query is refused:
  * it may be a secret, and would be a part of each place that is told. */
 static const char *split_source_url(const struct json *json, uint32_t value,
-                                    struct client_source *own)
+                                    struct client_source *source)
 {
     const char *text = json_text(json, value), *p, *at;
     const char *host = source_host_of(text, json->values[value].size);
@@ -221,8 +221,8 @@ static const char *split_source_url(const struct json *json, uint32_t value,
     p = memchr(host, '/', len);
     at = memrchr(host, '@', p != NULL ? (size_t)(p - host) : len);
     if (at != NULL) {
-        own->login = host;
-        own->login_size = (size_t)(at - host);
+        source->login = host;
+        source->login_size = (size_t)(at - host);
         host = at + 1;
     }
     if (host == end || *host == '/' || *host == ':') {
@@ -231,14 +231,16 @@ static const char *split_source_url(const struct json *json, uint32_t value,
     while (end[-1] == '/') {
         end--;
     }
-    if (own->login_size > LOGIN_SIZE || json->values[value].size > URL_SIZE) {
+    if (source->login_size > LOGIN_SIZE ||
+        json->values[value].size > URL_SIZE) {
         return "is too long";
     }
-    own->host = host;
-    own->host_size = (size_t)(end - host);
+    source->host = host;
+    source->host_size = (size_t)(end - host);
     len = (size_t)(source_host_of(text, json->values[value].size) - text);
-    return source_has_origin(text, len, host, own->host_size) ? NULL
-                                                              : "is not a URL";
+    return source_has_origin(text, len, host, source->host_size)
+               ? NULL
+               : "is not a URL";
 }
 
 /* types of sources -------------------------------------------------------- */
@@ -261,7 +263,7 @@ static bool is_repeated(const struct json *json, uint32_t first, uint32_t i)
 static const char *mistake_of_source_header(const struct json *json,
                                             uint32_t first, uint32_t i)
 {
-    if (!is_of(json, i, 256, BUCKET_LETTERS "!#$%&'*+^`|~")) {
+    if (!source_is_of(json, i, 256, BUCKET_LETTERS "!#$%&'*+^`|~")) {
         return "is not the name of a header";
     }
     if (header_is_reserved(schema_text(json, i))) {
@@ -298,34 +300,34 @@ static bool read_source_headers(struct schema_walk *walk, uint32_t headers)
 }
 
 static bool read_http_source(struct schema_walk *walk,
-                             struct client_source *own)
+                             struct client_source *source)
 {
     const struct json *json = walk->json;
     const char *mistake;
 
-    if (own->found[CLIENT_URL] == 0) {
+    if (source->found[CLIENT_URL] == 0) {
         return schema_fail(walk, "missing field `url`");
     }
-    mistake = split_source_url(json, own->found[CLIENT_URL], own);
+    mistake = split_source_url(json, source->found[CLIENT_URL], source);
     if (mistake != NULL) {
         return schema_fail_member(walk, "url", mistake);
     }
     /* Symbolicator's base ends with it, and ours is above it */
-    if (strcmp(own->layout, "debuginfod") == 0) {
-        if (own->host_size < 9 ||
-            memcmp(own->host + own->host_size - 8, "/buildid", 8) != 0) {
+    if (strcmp(source->layout, "debuginfod") == 0) {
+        if (source->host_size < 9 ||
+            memcmp(source->host + source->host_size - 8, "/buildid", 8) != 0) {
             return schema_fail_member(
                 walk, "url",
                 "must end with /buildid in the layout debuginfod");
         }
-        own->host_size -= 8;
+        source->host_size -= 8;
     }
-    return read_source_headers(walk, own->found[CLIENT_HEADERS]);
+    return read_source_headers(walk, source->found[CLIENT_HEADERS]);
 }
 
 /* The members that both types of buckets have. */
 static bool read_bucket_source(struct schema_walk *walk,
-                               struct client_source *own)
+                               struct client_source *source)
 {
     static const struct {
         enum client_member member;
@@ -340,32 +342,33 @@ static bool read_bucket_source(struct schema_walk *walk,
     const char *mistake;
     size_t i;
 
-    if (own->found[CLIENT_BUCKET] == 0) {
+    if (source->found[CLIENT_BUCKET] == 0) {
         return schema_fail(walk, "missing field `bucket`");
     }
-    if (!is_of(json, own->found[CLIENT_BUCKET], NAME_SIZE, BUCKET_LETTERS) ||
-        *json_text(json, own->found[CLIENT_BUCKET]) == '.') {
+    if (!source_is_of(json, source->found[CLIENT_BUCKET], NAME_SIZE,
+                      BUCKET_LETTERS) ||
+        *json_text(json, source->found[CLIENT_BUCKET]) == '.') {
         return schema_fail_member(walk, "bucket",
                                   "is not the name of a bucket");
     }
-    if (client_source_has(json, own, CLIENT_PREFIX) &&
-        (has_control(json, own->found[CLIENT_PREFIX]) ||
-         json->values[own->found[CLIENT_PREFIX]].size > 1024 ||
+    if (client_source_has(json, source, CLIENT_PREFIX) &&
+        (has_control(json, source->found[CLIENT_PREFIX]) ||
+         json->values[source->found[CLIENT_PREFIX]].size > 1024 ||
          percent_path_has_dots(
-             json_text(json, own->found[CLIENT_PREFIX]),
-             json->values[own->found[CLIENT_PREFIX]].size))) {
+             json_text(json, source->found[CLIENT_PREFIX]),
+             json->values[source->found[CLIENT_PREFIX]].size))) {
         return schema_fail_member(walk, "prefix", "is not a part of a name");
     }
     for (i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
-        mistake =
-            client_source_has(json, own, secrets[i].member)
-                ? mistake_of_source_secret(json, own->found[secrets[i].member])
-                : NULL;
+        mistake = client_source_has(json, source, secrets[i].member)
+                      ? mistake_of_source_secret(
+                            json, source->found[secrets[i].member])
+                      : NULL;
         if (mistake != NULL) {
             return schema_fail_member(walk, secrets[i].name, mistake);
         }
     }
-    if (strcmp(own->layout, "debuginfod") == 0) {
+    if (strcmp(source->layout, "debuginfod") == 0) {
         schema_enter(walk, "layout", 0);
         return schema_fail_member(walk, "type",
                                   "debuginfod is not looked for in buckets");
@@ -375,10 +378,10 @@ static bool read_bucket_source(struct schema_walk *walk,
 
 /* A name, or a name and the URL of a server that is not Amazon's. */
 static bool read_source_region(struct schema_walk *walk,
-                               struct client_source *own)
+                               struct client_source *source)
 {
     const struct json *json = walk->json;
-    uint32_t value = own->found[CLIENT_REGION];
+    uint32_t value = source->found[CLIENT_REGION];
     const char *mistake;
 
     if (value == 0) {
@@ -390,91 +393,95 @@ static bool read_source_region(struct schema_walk *walk,
             return schema_fail_member(walk, "region",
                                       "expected a name and a URL");
         }
-        own->endpoint = value + 2;
+        source->endpoint = value + 2;
         value++;
-        mistake = split_source_url(json, own->endpoint, own);
-        if (mistake == NULL && own->login != NULL) {
+        mistake = split_source_url(json, source->endpoint, source);
+        if (mistake == NULL && source->login != NULL) {
             mistake = "has a user name";
         }
         if (mistake != NULL) {
             return schema_fail_member(walk, "region", mistake);
         }
     }
-    own->region = value;
+    source->region = value;
     return (json->values[value].type == JSON_STRING &&
-            is_of(json, value, REGION_SIZE, REGION_LETTERS)) ||
+            source_is_of(json, value, REGION_SIZE, REGION_LETTERS)) ||
            schema_fail_member(walk, "region", "is not the name of a region");
 }
 
-static bool read_s3_source(struct schema_walk *walk, struct client_source *own)
+static bool read_s3_source(struct schema_walk *walk,
+                           struct client_source *source)
 {
     const struct json *json = walk->json;
 
-    if (own->found[CLIENT_PROVIDER] != 0 &&
-        !json_is(json, own->found[CLIENT_PROVIDER], "static")) {
+    if (source->found[CLIENT_PROVIDER] != 0 &&
+        !json_is(json, source->found[CLIENT_PROVIDER], "static")) {
         /* they would be this machine's */
         return schema_fail_member(walk, "aws_credentials_provider",
                                   "only static is allowed here");
     }
-    if (!read_bucket_source(walk, own) || !read_source_region(walk, own)) {
+    if (!read_bucket_source(walk, source) ||
+        !read_source_region(walk, source)) {
         return false;
     }
-    if (client_source_has(json, own, CLIENT_ACCESS_KEY) !=
-        client_source_has(json, own, CLIENT_SECRET_KEY)) {
+    if (client_source_has(json, source, CLIENT_ACCESS_KEY) !=
+        client_source_has(json, source, CLIENT_SECRET_KEY)) {
         return schema_fail(walk, "`access_key` and `secret_key` go together");
     }
-    return !client_source_has(json, own, CLIENT_ACCESS_KEY) ||
-           memchr(json_text(json, own->found[CLIENT_ACCESS_KEY]), ':',
-                  json->values[own->found[CLIENT_ACCESS_KEY]].size) == NULL ||
+    return !client_source_has(json, source, CLIENT_ACCESS_KEY) ||
+           memchr(json_text(json, source->found[CLIENT_ACCESS_KEY]), ':',
+                  json->values[source->found[CLIENT_ACCESS_KEY]].size) ==
+               NULL ||
            schema_fail_member(walk, "access_key", "has a colon");
 }
 
 /* Google's private keys come with line ends, or with "\n" in their place. */
 static bool read_gcs_source(struct schema_walk *walk,
-                            struct client_source *own)
+                            struct client_source *source)
 {
     const struct json *json = walk->json;
 
-    if (!read_bucket_source(walk, own)) {
+    if (!read_bucket_source(walk, source)) {
         return false;
     }
-    if (client_source_has(json, own, CLIENT_PRIVATE_KEY) !=
-        client_source_has(json, own, CLIENT_CLIENT_EMAIL)) {
+    if (client_source_has(json, source, CLIENT_PRIVATE_KEY) !=
+        client_source_has(json, source, CLIENT_CLIENT_EMAIL)) {
         return schema_fail(walk,
                            "`client_email` and `private_key` go together");
     }
-    return !client_source_has(json, own, CLIENT_PRIVATE_KEY) ||
-           json->values[own->found[CLIENT_PRIVATE_KEY]].size <= SECRET_SIZE ||
+    return !client_source_has(json, source, CLIENT_PRIVATE_KEY) ||
+           json->values[source->found[CLIENT_PRIVATE_KEY]].size <=
+               SECRET_SIZE ||
            schema_fail_member(walk, "private_key", "is too long");
 }
 
 /* Sentry's own; it has neither layout nor filters. */
 static bool read_sentry_source(struct schema_walk *walk,
-                               struct client_source *own)
+                               struct client_source *source)
 {
     const struct json *json = walk->json;
     enum client_member member =
-        own->found[CLIENT_TOKEN] != 0 ? CLIENT_TOKEN : CLIENT_COOKIES;
+        source->found[CLIENT_TOKEN] != 0 ? CLIENT_TOKEN : CLIENT_COOKIES;
     const char *mistake;
 
-    own->is_sentry = true;
-    own->layout = "unified"; /* where all types of files have a place */
-    own->casing = "default";
-    own->filter = (struct client_filter){.types = ALL_FILES};
-    if (own->found[CLIENT_URL] == 0) {
+    source->is_sentry = true;
+    source->layout = "unified"; /* where all types of files have a place */
+    source->casing = "default";
+    source->filter = (struct client_filter){.types = ALL_FILES};
+    if (source->found[CLIENT_URL] == 0) {
         return schema_fail(walk, "missing field `url`");
     }
-    if (own->found[member] == 0) {
+    if (source->found[member] == 0) {
         return schema_fail(walk, "missing field `token` or `cookies`");
     }
-    mistake = split_source_url(json, own->found[CLIENT_URL], own);
-    if (mistake == NULL && own->login != NULL) {
+    mistake = split_source_url(json, source->found[CLIENT_URL], source);
+    if (mistake == NULL && source->login != NULL) {
         mistake = "has a user name";
     }
     if (mistake != NULL) {
         return schema_fail_member(walk, "url", mistake);
     }
-    mistake = mistake_of_source_secret(json, own->found[member]);
+    mistake = mistake_of_source_secret(json, source->found[member]);
     return mistake == NULL ||
            schema_fail_member(
                walk, member == CLIENT_TOKEN ? "token" : "cookies", mistake);
@@ -486,44 +493,45 @@ static bool source_is_true(const struct json *json, uint32_t value)
 }
 
 bool client_source_is_public(const struct json *json,
-                             const struct client_source *own)
+                             const struct client_source *source)
 {
-    return !own->is_sentry &&
-           source_is_true(json, own->found[CLIENT_IS_PUBLIC]);
+    return !source->is_sentry &&
+           source_is_true(json, source->found[CLIENT_IS_PUBLIC]);
 }
 
 bool client_source_read(struct schema_walk *walk, uint32_t value,
-                        struct client_source *own)
+                        struct client_source *source)
 {
     const struct json *json = walk->json;
     uint32_t type;
 
-    memset(own, 0, sizeof(*own));
-    own->casing = "default";
+    memset(source, 0, sizeof(*source));
+    source->casing = "default";
     if (!schema_object(walk, value, source_members, CLIENT_MEMBERS,
-                       own->found)) {
+                       source->found)) {
         return false;
     }
-    if (json_is(json, own->found[CLIENT_TYPE], "sentry")) {
-        return read_sentry_source(walk, own);
+    if (json_is(json, source->found[CLIENT_TYPE], "sentry")) {
+        return read_sentry_source(walk, source);
     }
-    if (!client_filter_read(walk, own->found[CLIENT_FILTERS], &own->filter) ||
-        !read_source_layout(walk, own)) {
+    if (!client_filter_read(walk, source->found[CLIENT_FILTERS],
+                            &source->filter) ||
+        !read_source_layout(walk, source)) {
         return false;
     }
-    if (source_is_true(json, own->found[CLIENT_INVALID_CERTS])) {
+    if (source_is_true(json, source->found[CLIENT_INVALID_CERTS])) {
         return schema_fail_member(walk, "accept_invalid_certs",
                                   "certificates are always verified here");
     }
-    type = own->found[CLIENT_TYPE];
+    type = source->found[CLIENT_TYPE];
     if (json_is(json, type, "http")) {
-        return read_http_source(walk, own);
+        return read_http_source(walk, source);
     }
     if (json_is(json, type, "s3")) {
-        return read_s3_source(walk, own);
+        return read_s3_source(walk, source);
     }
     return json_is(json, type, "gcs")
-               ? read_gcs_source(walk, own)
+               ? read_gcs_source(walk, source)
                : schema_fail_member(
                      walk, "type",
                      "only http, s3, gcs and sentry are allowed here");
@@ -535,7 +543,7 @@ int client_sources_check(const struct symbolicator_request *request,
     const struct json *json = &request->json;
     struct schema_walk walk = {
         .json = json, .error = error, .error_size = error_size};
-    struct client_source own;
+    struct client_source source;
     uint32_t item = 0;
     size_t n = 0, patterns = 0;
 
@@ -544,12 +552,12 @@ int client_sources_check(const struct symbolicator_request *request,
             schema_fail(&walk, "too many sources");
             return 422;
         }
-        if (!client_source_read(&walk, item, &own)) {
+        if (!client_source_read(&walk, item, &source)) {
             return 422;
         }
-        patterns += own.filter.patterns == 0
+        patterns += source.filter.patterns == 0
                         ? 0
-                        : json->values[own.filter.patterns].size;
+                        : json->values[source.filter.patterns].size;
         if (patterns > PATTERNS_MAX) {
             schema_fail(&walk, "too many path_patterns with those before");
             return 422;

@@ -18,15 +18,15 @@
  * tens of milliseconds, during which the thread answers no other request. */
 #define PATTERN_STEPS ((size_t)1 << 24)
 
-static void write_member(struct json_writer *w, const char *name,
-                         const struct json *json, uint32_t value)
+static void tenant_write_member(struct json_writer *w, const char *name,
+                                const struct json *json, uint32_t value)
 {
     json_put_string(w, name, json_text(json, value), json->values[value].size);
 }
 
-static void write_url(struct json_writer *w, const char *name,
-                      const struct json *json, uint32_t value,
-                      const struct client_source *own)
+static void tenant_write_url(struct json_writer *w, const char *name,
+                             const struct json *json, uint32_t value,
+                             const struct client_source *own)
 {
     const char *text = json_text(json, value);
     size_t scheme = (size_t)(strstr(text, "://") + 3 - text);
@@ -42,7 +42,8 @@ static void write_url(struct json_writer *w, const char *name,
 }
 
 /* A user name and a password in a URL are sent as HTTP clients do. */
-static void write_login(struct json_writer *w, const struct client_source *own)
+static void tenant_write_login(struct json_writer *w,
+                               const struct client_source *own)
 {
     char *login = strndup(own->login, own->login_size);
     char *base64 = malloc(BASE64_ENCODE_RAW_LENGTH(own->login_size + 1) + 1);
@@ -68,8 +69,9 @@ static void write_login(struct json_writer *w, const struct client_source *own)
     free(login);
 }
 
-static void write_headers(struct json_writer *w, const struct json *json,
-                          const struct client_source *own)
+static void tenant_write_headers(struct json_writer *w,
+                                 const struct json *json,
+                                 const struct client_source *own)
 {
     uint32_t headers = own->found[CLIENT_HEADERS], i;
     bool has_own = false;
@@ -87,14 +89,14 @@ static void write_headers(struct json_writer *w, const struct json *json,
         }
     }
     if (own->login != NULL && !has_own) {
-        write_login(w, own);
+        tenant_write_login(w, own);
     }
     json_write_close(w, '}');
 }
 
 /* Writes a key in one line, "\n" in place of line ends. */
-static void write_key(struct json_writer *w, const struct json *json,
-                      uint32_t value)
+static void tenant_write_key(struct json_writer *w, const struct json *json,
+                             uint32_t value)
 {
     const char *text = json_text(json, value);
     size_t i, n = 0, size = json->values[value].size;
@@ -117,8 +119,8 @@ static void write_key(struct json_writer *w, const struct json *json,
     free(line);
 }
 
-static void write_place(struct json_writer *w, const struct json *json,
-                        const struct client_source *own)
+static void tenant_write_place(struct json_writer *w, const struct json *json,
+                               const struct client_source *own)
 {
     static const struct {
         enum client_member member;
@@ -137,35 +139,37 @@ static void write_place(struct json_writer *w, const struct json *json,
         enum client_member member =
             own->found[CLIENT_TOKEN] != 0 ? CLIENT_TOKEN : CLIENT_COOKIES;
 
-        write_member(w, "url", json, own->found[CLIENT_URL]);
-        write_member(w, member == CLIENT_TOKEN ? "token" : "cookies", json,
-                     own->found[member]);
+        tenant_write_member(w, "url", json, own->found[CLIENT_URL]);
+        tenant_write_member(w, member == CLIENT_TOKEN ? "token" : "cookies",
+                            json, own->found[member]);
         return;
     }
     if (json_is(json, own->found[CLIENT_TYPE], "http")) {
-        write_url(w, "url", json, own->found[CLIENT_URL], own);
-        write_headers(w, json, own);
+        tenant_write_url(w, "url", json, own->found[CLIENT_URL], own);
+        tenant_write_headers(w, json, own);
         return;
     }
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (client_source_has(json, own, texts[i].member)) {
-            write_member(w, texts[i].name, json, own->found[texts[i].member]);
+            tenant_write_member(w, texts[i].name, json,
+                                own->found[texts[i].member]);
         }
     }
     if (own->region != 0) {
-        write_member(w, "region", json, own->region);
+        tenant_write_member(w, "region", json, own->region);
     }
     if (own->endpoint != 0) {
-        write_url(w, "endpoint", json, own->endpoint, own);
+        tenant_write_url(w, "endpoint", json, own->endpoint, own);
     }
     if (client_source_has(json, own, CLIENT_PRIVATE_KEY)) {
-        write_key(w, json, own->found[CLIENT_PRIVATE_KEY]);
+        tenant_write_key(w, json, own->found[CLIENT_PRIVATE_KEY]);
     }
 }
 
 /* The name of a part of a source in its store. */
-static void print_name(char *name, size_t size,
-                       const struct client_source *own, enum client_part part)
+static void tenant_print_name(char *name, size_t size,
+                              const struct client_source *own,
+                              enum client_part part)
 {
     snprintf(name, size, "%s%s", own->name,
              part == CLIENT_PART_TEXT ? "-sym" : "");
@@ -179,8 +183,8 @@ static void tenant_add_to_digest(struct sha256_ctx *digest, const char *text,
 }
 
 /* The beginning of a digest of the place of a source, without its secrets. */
-static uint32_t place_digest(const struct json *json,
-                             const struct client_source *own)
+static uint32_t tenant_place_digest(const struct json *json,
+                                    const struct client_source *own)
 {
     const uint32_t members[] = {
         own->found[CLIENT_TYPE], own->found[CLIENT_BUCKET],
@@ -208,7 +212,7 @@ static uint32_t place_digest(const struct json *json,
 /* Names the last source of a list.  A public source has a store of its own, so
  * its name must be the same in every client's list, whatever its place there;
  * "x" and a number tell sources with the same location apart. */
-static void name_last(const struct json *json, struct client_list *list)
+static void tenant_name_last(const struct json *json, struct client_list *list)
 {
     struct client_source *own = &list->sources[list->count - 1];
     size_t i, n = 0;
@@ -219,7 +223,7 @@ static void name_last(const struct json *json, struct client_list *list)
                  (unsigned)(list->count - 1));
         return;
     }
-    snprintf(name, sizeof(name), "p%08x", place_digest(json, own));
+    snprintf(name, sizeof(name), "p%08x", tenant_place_digest(json, own));
     for (i = 0; i + 1 < list->count; i++) {
         n += list->sources[i].is_public &&
              strncmp(list->sources[i].name, name, strlen(name)) == 0;
@@ -228,7 +232,8 @@ static void name_last(const struct json *json, struct client_list *list)
              n);
 }
 
-static bool has_part(const struct client_source *own, enum client_part part)
+static bool tenant_has_part(const struct client_source *own,
+                            enum client_part part)
 {
     unsigned text = own->filter.types & 1u << CLIENT_BREAKPAD;
 
@@ -238,24 +243,25 @@ static bool has_part(const struct client_source *own, enum client_part part)
     return part == CLIENT_PART_TEXT ? text != 0 : own->filter.types != text;
 }
 
-static void write_part(struct json_writer *w, const struct json *json,
-                       const struct client_source *own, enum client_part part)
+static void tenant_write_part(struct json_writer *w, const struct json *json,
+                              const struct client_source *own,
+                              enum client_part part)
 {
     char name[32];
 
-    print_name(name, sizeof(name), own, part);
+    tenant_print_name(name, sizeof(name), own, part);
     json_write_open(w, '{');
     json_put_text(w, "name", name);
     if (own->is_public) {
         json_put_bool(w, "public", true);
     }
-    write_member(w, "type", json, own->found[CLIENT_TYPE]);
+    tenant_write_member(w, "type", json, own->found[CLIENT_TYPE]);
     if (!own->is_sentry) {
         json_put_text(w, "layout",
                       part == CLIENT_PART_TEXT ? "breakpad" : own->layout);
         json_put_text(w, "casing", own->casing);
     }
-    write_place(w, json, own);
+    tenant_write_place(w, json, own);
     json_write_close(w, '}');
 }
 
@@ -281,7 +287,7 @@ client_list_read(const struct symbolicator_request *request)
             own = &list->sources[list->count++];
             own->value = i;
             own->is_public = client_source_is_public(json, own);
-            name_last(json, list);
+            tenant_name_last(json, list);
         }
     }
     return list;
@@ -298,8 +304,8 @@ void client_list_write(struct json_writer *w, const struct client_list *list,
     json_put_open(w, "sources", '[');
     for (i = 0; i < list->count; i++) {
         for (part = 0; part < CLIENT_PARTS; part++) {
-            if (has_part(&list->sources[i], part)) {
-                write_part(w, &request->json, &list->sources[i], part);
+            if (tenant_has_part(&list->sources[i], part)) {
+                tenant_write_part(w, &request->json, &list->sources[i], part);
                 written++;
             }
         }
@@ -327,7 +333,7 @@ uint32_t client_list_asks(struct client_list *list,
     names[0] = '\0';
     for (i = 0; i < list->count; i++) {
         for (part = 0; part < CLIENT_PARTS; part++) {
-            if (!has_part(&list->sources[i], part)) {
+            if (!tenant_has_part(&list->sources[i], part)) {
                 continue;
             }
             wish = client_filter_asks(request, module, key, &list->sources[i],
@@ -336,7 +342,7 @@ uint32_t client_list_asks(struct client_list *list,
             if (wish == 0) {
                 continue;
             }
-            print_name(name, sizeof(name), &list->sources[i], part);
+            tenant_print_name(name, sizeof(name), &list->sources[i], part);
             n += (size_t)snprintf(
                 names + n, CLIENT_NAMES_SIZE - n, "%s%s%s%s%s%s%s",
                 n > 0 ? "," : "", name, wish & CLIENT_ALL ? "" : ":",

@@ -178,7 +178,7 @@ static bool parse_native_addr_mode(struct json *json, uint32_t value,
     return true;
 }
 
-static uint8_t trust_of(const struct json *json, uint32_t value)
+static uint8_t native_trust_of(const struct json *json, uint32_t value)
 {
     uint8_t i;
 
@@ -216,7 +216,7 @@ static bool parse_native_frame(struct symbolicator_request *request,
                   : json->values[found[FRAME_ADJUST]].type == JSON_TRUE
                       ? CALL_SITE_ADJUST
                       : CALL_SITE_KEEP;
-    frame->trust = trust_of(json, found[FRAME_TRUST]);
+    frame->trust = native_trust_of(json, found[FRAME_TRUST]);
     return true;
 }
 
@@ -332,7 +332,7 @@ static int parse_native_stacks(struct symbolicator_request *request,
 }
 
 /* Keeps the hex digits of a code id, in lower case. */
-static void normalize_code_id(struct json *json, uint32_t value)
+static void native_normalize_code_id(struct json *json, uint32_t value)
 {
     char *p;
     uint32_t i, n;
@@ -350,8 +350,8 @@ static void normalize_code_id(struct json *json, uint32_t value)
 
 /* "12345678-a", with or without the hyphen, as the debugid crate reads it: 8
  * digits of the signature, and 1 to 8 of the age. */
-static bool read_pdb20_id(struct symbolicator_module *module, const char *p,
-                          size_t size)
+static bool native_read_pdb20_id(struct symbolicator_module *module,
+                                 const char *p, size_t size)
 {
     char digits[17];
     size_t n = size > 8 && p[8] == '-' ? 9 : 8;
@@ -394,7 +394,7 @@ static bool parse_native_module(struct symbolicator_request *request,
     if (found[MODULE_CODE_ID] != 0 &&
         json->values[found[MODULE_CODE_ID]].size > 0) {
         module->code_id = found[MODULE_CODE_ID];
-        normalize_code_id(json, module->code_id);
+        native_normalize_code_id(json, module->code_id);
     }
     if (found[MODULE_DEBUG_ID] != 0) {
         module->debug_id = found[MODULE_DEBUG_ID];
@@ -403,8 +403,8 @@ static bool parse_native_module(struct symbolicator_request *request,
             json->values[module->debug_id].size, module->guid, &module->age);
         module->has_pdb20_id =
             !module->has_debug_id &&
-            read_pdb20_id(module, json_text(json, module->debug_id),
-                          json->values[module->debug_id].size);
+            native_read_pdb20_id(module, json_text(json, module->debug_id),
+                                 json->values[module->debug_id].size);
     }
     if (found[MODULE_IMAGE_ADDR] != 0) {
         schema_hex(json, found[MODULE_IMAGE_ADDR], &module->image_addr);
@@ -440,7 +440,7 @@ static int parse_native_modules(struct symbolicator_request *request,
 }
 
 /* Finds the module of each frame. */
-static int find_owners(struct symbolicator_request *request)
+static int native_find_owners(struct symbolicator_request *request)
 {
     size_t i;
     struct image *images;
@@ -502,7 +502,7 @@ static bool parse_native_options(struct symbolicator_request *request,
     return true;
 }
 
-static bool check_scraping(struct schema_walk *walk, uint32_t value)
+static bool native_check_scraping(struct schema_walk *walk, uint32_t value)
 {
     uint32_t found[COUNT(scraping_members)];
 
@@ -511,8 +511,8 @@ static bool check_scraping(struct schema_walk *walk, uint32_t value)
 }
 
 /* A string that a worker says besides; 0: it does not. */
-static uint32_t said_value(const struct json *json, uint32_t object,
-                           const char *name)
+static uint32_t native_said_value(const struct json *json, uint32_t object,
+                                  const char *name)
 {
     uint32_t value = json_member(json, object, name);
 
@@ -528,12 +528,12 @@ static void take_native_report(struct symbolicator_request *request,
     size_t i;
 
     request->report = json_member(json, 0, "report");
-    request->left_out = said_value(json, 0, "left_out");
+    request->left_out = native_said_value(json, 0, "left_out");
     for (i = 0; i < request->nmodules; i++) {
         request->modules[i].unwind_status =
-            said_value(json, item, "unwind_status");
+            native_said_value(json, item, "unwind_status");
         request->modules[i].lookup_file =
-            said_value(json, item, "lookup_file");
+            native_said_value(json, item, "lookup_file");
         item = json->values[item].end;
     }
 }
@@ -548,7 +548,7 @@ static int parse_native_body(struct symbolicator_request *request,
 
     if (!schema_object(walk, 0, body_members, NATIVE_BODY_MEMBERS, found) ||
         !parse_native_options(request, walk, found[NATIVE_BODY_OPTIONS]) ||
-        !check_scraping(walk, found[NATIVE_BODY_SCRAPING])) {
+        !native_check_scraping(walk, found[NATIVE_BODY_SCRAPING])) {
         return 422;
     }
     request->is_caller_first =
@@ -569,7 +569,7 @@ static int parse_native_body(struct symbolicator_request *request,
         take_native_report(request, found[NATIVE_BODY_MODULES]);
     }
     if (status == 0) {
-        status = find_owners(request);
+        status = native_find_owners(request);
     }
     if (status == 0 && request->nused > limits->modules) {
         schema_fail(walk, "modules: too many that frames use");
