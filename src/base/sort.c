@@ -14,7 +14,7 @@
 #define MANY DIGITS /* keys, beside which going through all digits is little  \
                      */
 
-static void insertion(uint64_t *keys, size_t n)
+static void sort_insertion(uint64_t *keys, size_t n)
 {
     size_t i, j;
     uint64_t k;
@@ -29,7 +29,7 @@ static void insertion(uint64_t *keys, size_t n)
 }
 
 /* Returns the end of the ascending run that begins at i. */
-static size_t run_end(const uint64_t *keys, size_t i, size_t n)
+static size_t sort_run_end(const uint64_t *keys, size_t i, size_t n)
 {
     for (i++; i < n && keys[i - 1] <= keys[i]; i++) {
     }
@@ -38,8 +38,8 @@ static size_t run_end(const uint64_t *keys, size_t i, size_t n)
 
 /* Merges [a, a_end) and [b, b_end).  The comparison is used as a number, as the
  * processor would often mispredict a branch on it. */
-static void merge(const uint64_t *a, const uint64_t *a_end, const uint64_t *b,
-                  const uint64_t *b_end, uint64_t *to)
+static void sort_merge(const uint64_t *a, const uint64_t *a_end,
+                       const uint64_t *b, const uint64_t *b_end, uint64_t *to)
 {
     int is_b;
 
@@ -55,21 +55,21 @@ static void merge(const uint64_t *a, const uint64_t *a_end, const uint64_t *b,
 }
 
 /* Merges neighbouring runs of at most SOME keys until one is left. */
-static void merge_runs(uint64_t *keys, uint64_t *tmp, size_t n)
+static void sort_merge_runs(uint64_t *keys, uint64_t *tmp, size_t n)
 {
     size_t i, begin, end, merged, runs = 0, ends[SOME];
     uint64_t *from = keys, *to = tmp, *swap;
 
     for (end = 0; end < n; runs++) {
-        end = run_end(keys, end, n);
+        end = sort_run_end(keys, end, n);
         ends[runs] = end;
     }
     for (; runs > 1; runs = merged) {
         begin = merged = 0;
         for (i = 0; i < runs; i += 2) {
             end = ends[i + 1 < runs ? i + 1 : i];
-            merge(from + begin, from + ends[i], from + ends[i], from + end,
-                  to + begin);
+            sort_merge(from + begin, from + ends[i], from + ends[i],
+                       from + end, to + begin);
             ends[merged++] = end;
             begin = end;
         }
@@ -84,7 +84,7 @@ static void merge_runs(uint64_t *keys, uint64_t *tmp, size_t n)
 
 /* Returns the bits in which keys differ: 0 if the keys are already sorted, and
  * without the low half if the low halves are. */
-static uint64_t unsorted_bits(const uint64_t *keys, size_t n)
+static uint64_t sort_unsorted_bits(const uint64_t *keys, size_t n)
 {
     int sorted, low_sorted;
     size_t i;
@@ -101,8 +101,8 @@ static uint64_t unsorted_bits(const uint64_t *keys, size_t n)
 }
 
 /* Sorts by the bits of a mask, which are shifted down. */
-static void radix_pass(const uint64_t *from, uint64_t *to, size_t n,
-                       unsigned shift, size_t mask)
+static void sort_radix_pass(const uint64_t *from, uint64_t *to, size_t n,
+                            unsigned shift, size_t mask)
 {
     size_t i, at, count[DIGITS], sum = 0;
 
@@ -122,7 +122,7 @@ static void radix_pass(const uint64_t *from, uint64_t *to, size_t n,
 
 /* Takes only bits in which keys differ.  Most addresses are aligned, and all
  * of a file have the same bits at the top, so that two or three passes do. */
-static void radix(uint64_t *keys, uint64_t *tmp, size_t n)
+static void sort_radix(uint64_t *keys, uint64_t *tmp, size_t n)
 {
     unsigned shift;
     size_t mask = n < MANY ? FEW_DIGITS - 1 : DIGITS - 1;
@@ -130,10 +130,10 @@ static void radix(uint64_t *keys, uint64_t *tmp, size_t n)
 
     from = keys;
     to = tmp;
-    for (differ = unsorted_bits(keys, n); differ != 0;
+    for (differ = sort_unsorted_bits(keys, n); differ != 0;
          differ &= ~((uint64_t)mask << shift)) {
         shift = (unsigned)__builtin_ctzll(differ);
-        radix_pass(from, to, n, shift, mask);
+        sort_radix_pass(from, to, n, shift, mask);
         swap = from;
         from = to;
         to = swap;
@@ -146,11 +146,11 @@ static void radix(uint64_t *keys, uint64_t *tmp, size_t n)
 void sort_keys(uint64_t *keys, uint64_t *tmp, size_t n)
 {
     if (n <= FEW) {
-        insertion(keys, n);
+        sort_insertion(keys, n);
     } else if (n <= SOME) {
-        merge_runs(keys, tmp, n);
+        sort_merge_runs(keys, tmp, n);
     } else {
-        radix(keys, tmp, n);
+        sort_radix(keys, tmp, n);
     }
 }
 
@@ -162,7 +162,7 @@ void sort_tightly(uint64_t *keys, uint64_t *tmp, size_t n)
     sort_keys(keys + half, tmp, n - half);
     if (half > 0 && keys[half - 1] > keys[half]) {
         memcpy(tmp, keys, half * sizeof(*keys));
-        merge(tmp, tmp + half, keys + half, keys + n, keys);
+        sort_merge(tmp, tmp + half, keys + half, keys + n, keys);
     }
 }
 
@@ -178,9 +178,9 @@ size_t sort_distinct(uint64_t *keys, size_t n)
     return out;
 }
 
-/* As radix_pass(), of words. */
-static void radix_words(const uint32_t *from, uint32_t *to, size_t n,
-                        unsigned shift, size_t mask)
+/* As sort_radix_pass(), of words. */
+static void sort_radix_words(const uint32_t *from, uint32_t *to, size_t n,
+                             unsigned shift, size_t mask)
 {
     size_t i, at, count[DIGITS], sum = 0;
 
@@ -212,7 +212,7 @@ void sort_words(uint32_t *words, uint32_t *tmp, size_t n)
     for (differ = sorted ? 0 : differ; differ != 0;
          differ &= ~((uint32_t)mask << shift)) {
         shift = (unsigned)__builtin_ctz(differ);
-        radix_words(from, to, n, shift, mask);
+        sort_radix_words(from, to, n, shift, mask);
         swap = from;
         from = to;
         to = swap;

@@ -115,7 +115,7 @@ size_t utf16_to_utf8(const void *text, size_t size, char *out)
     return n;
 }
 
-static inline uint64_t eight(const unsigned char *p)
+static inline uint64_t utf8_eight(const unsigned char *p)
 {
     uint64_t bytes;
 
@@ -124,9 +124,9 @@ static inline uint64_t eight(const unsigned char *p)
 }
 
 /* Are these 16 bytes ASCII? */
-static inline bool is_ascii(const unsigned char *p)
+static inline bool utf8_is_ascii(const unsigned char *p)
 {
-    return ((eight(p) | eight(p + 8)) & HIGH_BITS) == 0;
+    return ((utf8_eight(p) | utf8_eight(p + 8)) & HIGH_BITS) == 0;
 }
 
 size_t utf8_ascii(const void *text, size_t size)
@@ -138,7 +138,7 @@ size_t utf8_ascii(const void *text, size_t size)
     for (i = 0; size - i >= 64; i += 64) {
         all = 0;
         for (k = 0; k < 64; k += 8) {
-            all |= eight(p + i + k);
+            all |= utf8_eight(p + i + k);
         }
         if ((all & HIGH_BITS) != 0) {
             break;
@@ -150,32 +150,33 @@ size_t utf8_ascii(const void *text, size_t size)
 }
 
 /* Returns how much of a text is ASCII, or a little less. */
-static inline size_t skip_ascii(const unsigned char *p, size_t size)
+static inline size_t utf8_skip_ascii(const unsigned char *p, size_t size)
 {
     size_t i;
 
     if (size < 16) {
-        return size >= 8 && ((eight(p) | eight(p + size - 8)) & HIGH_BITS) == 0
+        return size >= 8 && ((utf8_eight(p) | utf8_eight(p + size - 8)) &
+                             HIGH_BITS) == 0
                    ? size
                    : 0;
     }
     for (i = 0; size - i >= 16; i += 16) {
-        if (!is_ascii(p + i)) {
+        if (!utf8_is_ascii(p + i)) {
             return i;
         }
     }
-    return is_ascii(p + size - 16) ? size : i;
+    return utf8_is_ascii(p + size - 16) ? size : i;
 }
 
 size_t utf8_valid(const void *text, size_t size)
 {
     const unsigned char *p = text;
     uint32_t c;
-    size_t i = skip_ascii(p, size); /* most text is ASCII */
+    size_t i = utf8_skip_ascii(p, size); /* most text is ASCII */
     int n;
 
     while (i < size) {
-        if (size - i >= 8 && (eight(p + i) & HIGH_BITS) == 0) {
+        if (size - i >= 8 && (utf8_eight(p + i) & HIGH_BITS) == 0) {
             i += 8;
         } else if (p[i] < 0x80) {
             i++;
@@ -203,7 +204,7 @@ void utf8_replace_last(char *text, char c)
 
 /* Returns whether one of eight bytes is a control character, DEL included, or
  * none of ASCII.  Only such a byte borrows from the one beside it. */
-static inline bool has_special(uint64_t bytes)
+static inline bool utf8_has_special(uint64_t bytes)
 {
     const uint64_t ones = HIGH_BITS >> 7;
 
@@ -217,7 +218,7 @@ bool utf8_is_printable(const char *text, size_t size)
     size_t i;
 
     for (i = 0; size - i >= 8; i += 8) {
-        if (has_special(eight(p + i))) {
+        if (utf8_has_special(utf8_eight(p + i))) {
             return false;
         }
     }

@@ -78,20 +78,20 @@ int workdir_make_path(const char *path)
 }
 
 /* Gives us the rights to a directory of ours that a transcoder has taken. */
-static void permit_owner(int at, const char *name)
+static void workdir_permit_owner(int at, const char *name)
 {
     if (fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) != 0) {
         return; /* if that mattered, the next call also fails */
     }
 }
 
-static int open_folder(int at, const char *name)
+static int workdir_open_folder(int at, const char *name)
 {
-    permit_owner(at, name);
+    workdir_permit_owner(at, name);
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static unsigned long long random_number(void)
+static unsigned long long workdir_random(void)
 {
     unsigned long long number;
 
@@ -104,7 +104,7 @@ static unsigned long long random_number(void)
 /* Empties a directory and closes its descriptor.  A transcoder can have made
  * more levels than there are descriptors: directories that are too deep are
  * moved to the top.  Returns how often that was done. */
-static unsigned remove_entries(int fd, int top, unsigned depth)
+static unsigned workdir_remove_entries(int fd, int top, unsigned depth)
 {
     unsigned moved = 0;
     struct dirent *entry;
@@ -125,14 +125,15 @@ static unsigned remove_entries(int fd, int top, unsigned depth)
             continue;
         }
         if (depth == REMOVE_DEPTH) {
-            permit_owner(fd, entry->d_name); /* renaming writes its ".." */
-            snprintf(name, sizeof(name), "deep-%llx", random_number());
+            /* renaming writes its ".." */
+            workdir_permit_owner(fd, entry->d_name);
+            snprintf(name, sizeof(name), "deep-%llx", workdir_random());
             moved += renameat(fd, entry->d_name, top, name) == 0;
             continue;
         }
-        sub = open_folder(fd, entry->d_name);
+        sub = workdir_open_folder(fd, entry->d_name);
         if (sub != -1) {
-            moved += remove_entries(sub, top, depth + 1);
+            moved += workdir_remove_entries(sub, top, depth + 1);
             unlinkat(fd, entry->d_name, AT_REMOVEDIR);
         }
     }
@@ -151,16 +152,16 @@ void workdir_remove(const char *path)
 
     do {
         moved = 0;
-        top = open_folder(AT_FDCWD, path);
+        top = workdir_open_folder(AT_FDCWD, path);
         fd = top != -1 ? fcntl(top, F_DUPFD_CLOEXEC, 0) : -1;
         if (fd != -1) {
-            moved = remove_entries(fd, top, 0);
+            moved = workdir_remove_entries(fd, top, 0);
         }
         fd_close(top);
     } while (rmdir(path) != 0 && moved > 0);
 }
 
-static int lock_directory(const char *path)
+static int workdir_lock(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -172,7 +173,7 @@ static int lock_directory(const char *path)
 }
 
 /* What is no folder is of no living process either. */
-static bool is_stale(int lock)
+static bool workdir_is_stale(int lock)
 {
     return lock != -1 || errno == ENOTDIR || errno == ELOOP;
 }
@@ -181,7 +182,7 @@ static bool is_stale(int lock)
  * A directory that can be locked belongs to no living process.  Of one that
  * cannot be opened, or is on a file system without locks, nothing is known.
  * Another process that has just made one and not locked it yet may lose it
- * here; it notices that in make_own(), and makes another one.
+ * here; it notices that in workdir_make_own(), and makes another one.
  */
 void workdir_remove_stale(const char *root)
 {
@@ -210,12 +211,12 @@ void workdir_remove_stale(const char *root)
             continue;
         }
 
-        lock = lock_directory(path);
+        lock = workdir_lock(path);
         if (lock == -1 && errno == EACCES) {
-            permit_owner(AT_FDCWD, path);
-            lock = lock_directory(path);
+            workdir_permit_owner(AT_FDCWD, path);
+            lock = workdir_lock(path);
         }
-        if (!is_stale(lock)) {
+        if (!workdir_is_stale(lock)) {
             continue;
         }
         workdir_remove(path);
@@ -224,7 +225,7 @@ void workdir_remove_stale(const char *root)
     closedir(dir);
 }
 
-static int make_own(struct workdir *workdir, const char *tmp)
+static int workdir_make_own(struct workdir *workdir, const char *tmp)
 {
     int tries, errnum;
 
@@ -240,7 +241,7 @@ static int make_own(struct workdir *workdir, const char *tmp)
         /* mkdtemp() makes it 0700, but transcoders may run as another user */
         (void)chmod(workdir->path, 0755);
 
-        workdir->lock = lock_directory(workdir->path);
+        workdir->lock = workdir_lock(workdir->path);
         if (workdir->lock != -1 && access(workdir->path, F_OK) == 0) {
             return 0;
         }
@@ -258,10 +259,10 @@ static int make_own(struct workdir *workdir, const char *tmp)
 
 /* Only chooses a name; workdir_file() makes the directory when there is room.
  * The name is random, because other helpers may use the same root. */
-static void name_own(struct workdir *workdir, const char *tmp)
+static void workdir_name_own(struct workdir *workdir, const char *tmp)
 {
     snprintf(workdir->path, sizeof(workdir->path),
-             "%.1100s/" RUN_PREFIX "%llx", tmp, random_number());
+             "%.1100s/" RUN_PREFIX "%llx", tmp, workdir_random());
     workdir->lock = -1;
 }
 
@@ -275,13 +276,13 @@ struct workdir *workdir_open(const char *root)
     if (workdir == NULL) {
         return NULL;
     }
-    if (make_own(workdir, tmp) != 0) {
+    if (workdir_make_own(workdir, tmp) != 0) {
         if (!disk_is_full(errno)) {
             free(workdir);
             return NULL;
         }
         log_warn(errno, "\"%s\" has no room for a work folder", root);
-        name_own(workdir, tmp);
+        workdir_name_own(workdir, tmp);
     }
     return workdir;
 }
@@ -315,7 +316,7 @@ int workdir_file(struct workdir *workdir, char *buf)
         return -1;
     }
     fd_close(workdir->lock);
-    workdir->lock = lock_directory(workdir->path);
+    workdir->lock = workdir_lock(workdir->path);
     return 0;
 }
 

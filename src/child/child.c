@@ -50,7 +50,7 @@ struct child {
     pid_t pid;
     int pidfd;
     int err;
-    int failed; /* pipe that brings errno if exec_plan() failed */
+    int failed; /* pipe that brings errno if child_exec_plan() failed */
     struct event *exit_event;
     struct event *err_event;
     struct event *timer;
@@ -72,7 +72,7 @@ struct child {
     char tail[CHILD_TAIL + 1];
 };
 
-/* what the new process needs between fork() and exec_plan() */
+/* what the new process needs between fork() and child_exec_plan() */
 struct child_plan {
     const struct child_options *options;
     pid_t parent;
@@ -85,7 +85,7 @@ struct child_plan {
 /* processes that were killed, have not ended yet, and have no owner any more */
 static LIST_HEAD(, child) children_left = LIST_HEAD_INITIALIZER(children_left);
 
-static int move_fd(int *fd)
+static int child_move_fd(int *fd)
 {
     int moved = fcntl(*fd, F_DUPFD_CLOEXEC, CHILD_SCRATCH_FD);
 
@@ -97,19 +97,19 @@ static int move_fd(int *fd)
     return 0;
 }
 
-static int place_fds(struct child_plan *plan)
+static int child_place_fds(struct child_plan *plan)
 {
     int fds[CHILD_FDS_MAX], last;
     size_t i, n = plan->options->nfds;
 
     /* move all away first, so that dup2() below does not overwrite them */
-    if (move_fd(&plan->failed) != 0 || move_fd(&plan->err) != 0 ||
-        (plan->sandboxed >= 0 && move_fd(&plan->sandboxed) != 0)) {
+    if (child_move_fd(&plan->failed) != 0 || child_move_fd(&plan->err) != 0 ||
+        (plan->sandboxed >= 0 && child_move_fd(&plan->sandboxed) != 0)) {
         return -1;
     }
     for (i = 0; i < n; i++) {
         fds[i] = plan->options->fds[i];
-        if (move_fd(&fds[i]) != 0) {
+        if (child_move_fd(&fds[i]) != 0) {
             return -1;
         }
     }
@@ -125,9 +125,10 @@ static int place_fds(struct child_plan *plan)
     }
 
     /*
-     * Close all others now and not only in exec_plan(): if chdir() or execve()
-     * waits for a disk, this process would keep clients' connections open.
-     * Kernels before 5.9 have no close_range(); there exec_plan() closes them.
+     * Close all others now and not only in child_exec_plan(): if chdir() or
+     * execve() waits for a disk, this process would keep clients' connections
+     * open. Kernels before 5.9 have no close_range(); there child_exec_plan()
+     * closes them.
      */
     last = CHILD_FD + (int)n;
     if (dup3(plan->failed, last, O_CLOEXEC) < 0) {
@@ -146,7 +147,7 @@ static int place_fds(struct child_plan *plan)
 
 /* A lower limit that symcached itself was started with stays: without the right
  * to raise it, a process that asks for more gets an error. */
-static int set_limit(int resource, rlim_t most)
+static int child_set_limit(int resource, rlim_t most)
 {
     struct rlimit limit = {most, most}, now;
 
@@ -156,14 +157,15 @@ static int set_limit(int resource, rlim_t most)
     return setrlimit(resource, &limit);
 }
 
-static int set_limits(const struct child_options *options)
+static int child_set_limits(const struct child_options *options)
 {
     uint64_t space = options->mapped < RLIM_INFINITY - options->memory
                          ? options->memory + options->mapped
                          : RLIM_INFINITY;
 
-    if (set_limit(RLIMIT_CORE, 0) != 0 ||
-        (options->file != 0 && set_limit(RLIMIT_FSIZE, options->file) != 0)) {
+    if (child_set_limit(RLIMIT_CORE, 0) != 0 ||
+        (options->file != 0 &&
+         child_set_limit(RLIMIT_FSIZE, options->file) != 0)) {
         return -1;
     }
 
@@ -171,13 +173,13 @@ static int set_limits(const struct child_options *options)
      * to; the address space bounds what it does not count, such as shared
      * memory */
     return options->memory == 0 ||
-                   (set_limit(RLIMIT_DATA, options->memory) == 0 &&
-                    set_limit(RLIMIT_AS, space) == 0)
+                   (child_set_limit(RLIMIT_DATA, options->memory) == 0 &&
+                    child_set_limit(RLIMIT_AS, space) == 0)
                ? 0
                : -1;
 }
 
-static void default_signals(void)
+static void child_default_signals(void)
 {
     sigset_t none;
     int sig;
@@ -202,7 +204,7 @@ static int prepare_child(struct child_plan *plan)
         return -1;
     }
     reaper_add(getpid());
-    default_signals();
+    child_default_signals();
 
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
@@ -212,15 +214,15 @@ static int prepare_child(struct child_plan *plan)
         _exit(127); /* the helper died before PDEATHSIG was set */
     }
 
-    if (place_fds(plan) != 0 ||
+    if (child_place_fds(plan) != 0 ||
         chdir(options->cwd != NULL ? options->cwd : "/") != 0) {
         return -1;
     }
 
-    return set_limits(options);
+    return child_set_limits(options);
 }
 
-static void exec_plan(const struct child_plan *of_parent)
+static void child_exec_plan(const struct child_plan *of_parent)
 {
     const struct child_options *options = of_parent->options;
     struct child_plan plan = *of_parent; /* its memory may be the parent's */
@@ -245,10 +247,10 @@ static void exec_plan(const struct child_plan *of_parent)
  * fork() copies the tables of all our memory, and then each page that one of
  * the two processes writes to, which takes longer than to load the small
  * program.  vfork() copies nothing, but this thread stands still until the
- * exec_plan().  So it is only for a process that waits for no disk before
- * that.
+ * child_exec_plan().  So it is only for a process that waits for no disk
+ * before that.
  */
-static bool may_share_memory(const struct child_plan *plan)
+static bool child_may_share_memory(const struct child_plan *plan)
 {
     return plan->options->is_near ||
            (plan->sandboxed >= 0 && plan->options->cwd == NULL);
@@ -267,9 +269,9 @@ static pid_t child_fork(const struct child_plan *plan)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid = may_share_memory(plan) ? vfork() : fork();
+    pid = child_may_share_memory(plan) ? vfork() : fork();
     if (pid == 0) {
-        exec_plan(plan); /* does not return */
+        child_exec_plan(plan); /* does not return */
     }
     saved = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -306,7 +308,7 @@ static void hear_child(struct child *child)
 }
 
 /* Reads once and keeps the last bytes.  Returns false if nothing is there. */
-static bool read_tail(struct child *child)
+static bool child_read_tail(struct child *child)
 {
     char buf[CHILD_TAIL];
     size_t keep;
@@ -400,7 +402,7 @@ static void tell_end(struct child *child, int status)
     int reads = 0;
 
     /* bounded, as a process that left the group may still be writing */
-    while (reads++ < 256 && read_tail(child)) {
+    while (reads++ < 256 && child_read_tail(child)) {
         continue;
     }
     child->tail[child->tail_len] = '\0';
@@ -448,12 +450,12 @@ static void child_on_exit(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static void on_words(evutil_socket_t fd, short what, void *arg)
+static void child_on_words(evutil_socket_t fd, short what, void *arg)
 {
-    read_tail(arg);
+    child_read_tail(arg);
 }
 
-static void on_timeout(evutil_socket_t fd, short what, void *arg)
+static void child_on_timeout(evutil_socket_t fd, short what, void *arg)
 {
     struct child *child = arg;
 
@@ -495,9 +497,9 @@ static int watch_child(struct child *child, struct event_base *base,
 
     child->exit_event =
         event_new(base, child->pidfd, EV_READ, child_on_exit, child);
-    child->err_event =
-        event_new(base, child->err, EV_READ | EV_PERSIST, on_words, child);
-    child->timer = evtimer_new(base, on_timeout, child);
+    child->err_event = event_new(base, child->err, EV_READ | EV_PERSIST,
+                                 child_on_words, child);
+    child->timer = evtimer_new(base, child_on_timeout, child);
     if (child->exit_event == NULL || child->err_event == NULL ||
         child->timer == NULL || event_add(child->exit_event, NULL) != 0 ||
         event_add(child->err_event, NULL) != 0 ||

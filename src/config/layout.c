@@ -141,13 +141,13 @@ static unsigned layout_formats(enum source_layout layout)
 }
 
 /* Has a layout the paths of three parts that symbol servers have? */
-static bool has_paths(enum source_layout layout)
+static bool layout_has_paths(enum source_layout layout)
 {
     return layout == LAYOUT_SYMSTORE || layout == LAYOUT_TWO_TIER ||
            layout == LAYOUT_SSQP;
 }
 
-static bool is_upload_store(const struct source_config *source)
+static bool layout_is_upload_store(const struct source_config *source)
 {
     return source->layout == LAYOUT_SYMSTORE &&
            config_source_is_uploads(source);
@@ -163,18 +163,19 @@ unsigned config_source_formats(const struct source_config *source)
         return 1u << FORMAT_SOURCEBUNDLE;
     }
     return layout_formats(source->layout) |
-           (is_upload_store(source) ? FORMATS_UPLOADED : 0);
+           (layout_is_upload_store(source) ? FORMATS_UPLOADED : 0);
 }
 
 /* As Symbolicator names them; symbol servers have those of PDBs only. */
-static bool has_bundle(const struct source_config *source,
-                       const symcache_key_t *key)
+static bool layout_has_bundle(const struct source_config *source,
+                              const symcache_key_t *key)
 {
     static const char end[] = ".pdb";
     size_t n = sizeof(end) - 1;
 
     if (key->id_type == SYMCACHE_ID_HASH) {
-        return is_upload_store(source) && key->build_len == UPLOADS_BUNDLE_SUM;
+        return layout_is_upload_store(source) &&
+               key->build_len == UPLOADS_BUNDLE_SUM;
     }
     switch (source->layout) {
     case LAYOUT_UNIFIED:
@@ -194,7 +195,7 @@ static bool has_bundle(const struct source_config *source,
 }
 
 /* Is it the id of a program, or of the debug file that belongs to one? */
-static bool has_code_id(const symcache_key_t *key)
+static bool layout_has_code_id(const symcache_key_t *key)
 {
     return (key->id_type == SYMCACHE_ID_PE ||
             key->id_type == SYMCACHE_ID_BUILD) &&
@@ -205,7 +206,7 @@ static bool has_code_id(const symcache_key_t *key)
 
 /* Files that clients are known to ask symbol servers for: PerfView for maps of
  * ReadyToRun images, SSQP for source files by their SHA-1. */
-static bool is_usual_path(const char *name, const char *id)
+static bool layout_is_usual_path(const char *name, const char *id)
 {
     size_t n = strlen(name);
 
@@ -214,26 +215,27 @@ static bool is_usual_path(const char *name, const char *id)
             n > 7 && strcmp(name + n - 7, ".r2rmap") == 0);
 }
 
-static bool has_path(const struct source_config *source,
-                     const symcache_key_t *key)
+static bool layout_has_path(const struct source_config *source,
+                            const symcache_key_t *key)
 {
     char id[SYMCACHE_FILE_WORD_MAX + 2 * SYMCACHE_HASH_MAX + 1];
     char path[SYMCACHE_NAME_MAX + sizeof(id) + 1];
     char name[SYMCACHE_NAME_MAX + 1];
 
-    if (!has_paths(source->layout) || config_source_is_uploads(source) ||
+    if (!layout_has_paths(source->layout) ||
+        config_source_is_uploads(source) ||
         !symcache_symbol_file(name, id, key)) {
         return false;
     }
     snprintf(path, sizeof(path), "%s/%s", name, id);
     return source->paths.n == 0
-               ? is_usual_path(name, id)
+               ? layout_is_usual_path(name, id)
                : config_patterns_match(&source->paths, path, true);
 }
 
 /* Has it files that are packed and named so?  Uploads are kept unpacked. */
-static bool has_packed(const struct source_config *source,
-                       const symcache_key_t *key)
+static bool layout_has_packed(const struct source_config *source,
+                              const symcache_key_t *key)
 {
     bool packed = source->nforms == 0;
     size_t i;
@@ -244,18 +246,18 @@ static bool has_packed(const struct source_config *source,
     return packed && !config_source_is_uploads(source) &&
            (key->kind == SYMCACHE_KIND_SYMGZIP
                 ? source->layout == LAYOUT_BREAKPAD
-                : has_paths(source->layout));
+                : layout_has_paths(source->layout));
 }
 
-static bool has_mapping(const struct source_config *source,
-                        const symcache_key_t *key)
+static bool layout_has_mapping(const struct source_config *source,
+                               const symcache_key_t *key)
 {
     return key->id_type == SYMCACHE_ID_DEBUG &&
            (config_source_formats(source) & 1u << FORMAT_PROGUARD) != 0;
 }
 
 /* May a source that lists its files have one of the kind? */
-static bool has_listed(const symcache_key_t *key)
+static bool layout_has_listed(const symcache_key_t *key)
 {
     return key->id_type != SYMCACHE_ID_HASH &&
            key->kind != SYMCACHE_KIND_SOURCE &&
@@ -263,11 +265,12 @@ static bool has_listed(const symcache_key_t *key)
            !symcache_kind_is_packed((symcache_kind_e)key->kind);
 }
 
-static bool has_auxiliary(const struct source_config *source,
-                          const symcache_key_t *key)
+static bool layout_has_auxiliary(const struct source_config *source,
+                                 const symcache_key_t *key)
 {
     return source->layout == LAYOUT_UNIFIED ||
-           (key->id_type == SYMCACHE_ID_DEBUG && is_upload_store(source)) ||
+           (key->id_type == SYMCACHE_ID_DEBUG &&
+            layout_is_upload_store(source)) ||
            (source->layout == LAYOUT_BUILD_ID &&
             key->kind == SYMCACHE_KIND_DWP &&
             key->id_type == SYMCACHE_ID_BUILD);
@@ -287,13 +290,13 @@ bool config_source_has_key(const struct source_config *source,
         return symcache_key_is_bundle(key);
     }
     if (source->type != NULL && source->type->has_list) {
-        return has_listed(key);
+        return layout_has_listed(key);
     }
     if (key->kind == SYMCACHE_KIND_FILE) {
-        return has_path(source, key);
+        return layout_has_path(source, key);
     }
     if (symcache_kind_is_packed((symcache_kind_e)key->kind)) {
-        return has_packed(source, key);
+        return layout_has_packed(source, key);
     }
     if (layout == LAYOUT_SYMBFILE) {
         return key->id_type == SYMCACHE_ID_HASH &&
@@ -301,21 +304,21 @@ bool config_source_has_key(const struct source_config *source,
                key->build_len == SYMCACHE_PROFILER_ID_SIZE;
     }
     if (layout == LAYOUT_SLASHSYMBOLS) {
-        return (named || is_listed) && has_code_id(key);
+        return (named || is_listed) && layout_has_code_id(key);
     }
     if (key->kind == SYMCACHE_KIND_SOURCEBUNDLE) {
-        return has_bundle(source, key);
+        return layout_has_bundle(source, key);
     }
     if (key->kind == SYMCACHE_KIND_MAPPING ||
         key->kind == SYMCACHE_KIND_PROGUARDCACHE) {
-        return has_mapping(source, key);
+        return layout_has_mapping(source, key);
     }
     if (symcache_kind_is_auxiliary((symcache_kind_e)key->kind)) {
-        return has_auxiliary(source, key);
+        return layout_has_auxiliary(source, key);
     }
     switch (key->id_type) {
     case SYMCACHE_ID_PE:
-        return has_paths(layout) || layout == LAYOUT_NATIVE;
+        return layout_has_paths(layout) || layout == LAYOUT_NATIVE;
     case SYMCACHE_ID_BUILD:
         if (key->kind == SYMCACHE_KIND_SOURCE ||
             key->kind == SYMCACHE_KIND_SECTION) {
@@ -329,7 +332,8 @@ bool config_source_has_key(const struct source_config *source,
         return layout != LAYOUT_FLAT && layout != LAYOUT_BREAKPAD &&
                (named || is_listed || key->kind != SYMCACHE_KIND_EXECUTABLE);
     case SYMCACHE_ID_HASH:
-        return key->kind != SYMCACHE_KIND_SOURCE && is_upload_store(source);
+        return key->kind != SYMCACHE_KIND_SOURCE &&
+               layout_is_upload_store(source);
     default: /* SYMCACHE_ID_DEBUG */
         return layout != LAYOUT_DEBUGINFOD && layout != LAYOUT_BUILD_ID;
     }

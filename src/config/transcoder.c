@@ -248,8 +248,9 @@ static const struct config_field transcoder_fields[] = {
  * whatever else reads a file from strangers is confined unless the operator
  * says otherwise.
  */
-static int choose_profile(struct config_reader *r, const cJSON *item,
-                          struct transcoder_config *transcoder)
+static int transcoder_choose_profile(struct config_reader *r,
+                                     const cJSON *item,
+                                     struct transcoder_config *transcoder)
 {
     const char *name = strrchr(transcoder->command[0], '/');
 
@@ -269,8 +270,8 @@ static int choose_profile(struct config_reader *r, const cJSON *item,
 
 /* Chooses the inputs where none are named, and refuses those of which nothing
  * of the kind can be made. */
-static int check_inputs(struct config_reader *r, const cJSON *item,
-                        struct transcoder_config *transcoder)
+static int transcoder_check_inputs(struct config_reader *r, const cJSON *item,
+                                   struct transcoder_config *transcoder)
 {
     char names[CONFIG_FORMATS_TEXT];
     unsigned wrong;
@@ -290,9 +291,9 @@ static int check_inputs(struct config_reader *r, const cJSON *item,
 
 /* Refuses a transcoder with the same kind, major version and an input of
  * another one, as it would not be clear which of the two to run. */
-static int check_unique(struct config_reader *r, const cJSON *item,
-                        const struct store_config *store,
-                        const struct transcoder_config *transcoder)
+static int transcoder_check_unique(struct config_reader *r, const cJSON *item,
+                                   const struct store_config *store,
+                                   const struct transcoder_config *transcoder)
 {
     const struct transcoder_config *other;
     unsigned i;
@@ -326,7 +327,7 @@ void config_free_list(char **list)
 
 /* Copies argv with "--kind" and the text of a kind after the program, and with
  * the map of a script at the end.  NULL when out of memory. */
-static char **command_for(char *const *argv, symcache_kind_e kind)
+static char **transcoder_command_for(char *const *argv, symcache_kind_e kind)
 {
     char **copy;
     size_t n = 0, i;
@@ -353,7 +354,8 @@ static char **command_for(char *const *argv, symcache_kind_e kind)
 }
 
 /* Is there a transcoder that makes a kind? */
-static bool has_kind(const struct store_config *store, symcache_kind_e kind)
+static bool transcoder_has_kind(const struct store_config *store,
+                                symcache_kind_e kind)
 {
     size_t i;
 
@@ -370,8 +372,8 @@ static bool has_kind(const struct store_config *store, symcache_kind_e kind)
  * kind needs no line of configuration.  "makes", or a path before its name,
  * says that it is to make one kind only.
  */
-static int add_implied(struct config_reader *r, const cJSON *item,
-                       struct store_config *store)
+static int transcoder_add_implied(struct config_reader *r, const cJSON *item,
+                                  struct store_config *store)
 {
     size_t i, named = store->ntranscoders;
     struct transcoder_config *transcoder, *of = NULL;
@@ -388,7 +390,7 @@ static int add_implied(struct config_reader *r, const cJSON *item,
     }
     for (kind = 0; of != NULL && kind < SYMCACHE_KINDS; kind++) {
         if (config_format_inputs((symcache_kind_e)kind) == 0 ||
-            has_kind(store, (symcache_kind_e)kind)) {
+            transcoder_has_kind(store, (symcache_kind_e)kind)) {
             continue;
         }
         transcoder = &store->transcoders[store->ntranscoders++];
@@ -402,7 +404,8 @@ static int add_implied(struct config_reader *r, const cJSON *item,
         transcoder->memory = of->memory;
         transcoder->disk = of->disk;
         transcoder->parallel = of->parallel;
-        transcoder->command = command_for(of->command, transcoder->makes);
+        transcoder->command =
+            transcoder_command_for(of->command, transcoder->makes);
         if (transcoder->command == NULL) {
             return field_error(r, item, "out of memory");
         }
@@ -440,13 +443,13 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
         transcoder->disk = DEFAULT_DISK;
         if (field_object(r, child, transcoder_fields, COUNT(transcoder_fields),
                          transcoder) != 0 ||
-            check_inputs(r, child, transcoder) != 0 ||
-            choose_profile(r, child, transcoder) != 0 ||
-            check_unique(r, child, store, transcoder) != 0) {
+            transcoder_check_inputs(r, child, transcoder) != 0 ||
+            transcoder_choose_profile(r, child, transcoder) != 0 ||
+            transcoder_check_unique(r, child, store, transcoder) != 0) {
             return -1;
         }
     }
-    return add_implied(r, item, store);
+    return transcoder_add_implied(r, item, store);
 }
 
 void config_transcoder_clear(struct transcoder_config *transcoder)

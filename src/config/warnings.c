@@ -44,7 +44,7 @@ static void warn_of(struct warnings_teller *warnings, const char *format, ...)
 
 /* Looks for the program of a transcoder.  Returns 0, or -1 with one line in
  * error. */
-static int look_for_program(const char *name, char *error, size_t size)
+static int warn_of_program(const char *name, char *error, size_t size)
 {
     char path[PATH_MAX];
     mode_t mode;
@@ -110,8 +110,8 @@ static void warn_of_profile(struct warnings_teller *warnings,
 
 /* Has the source files at URLs that the store uses?  Scripts and source files
  * are among them, which the transcoders take that come with pdb2symcache. */
-static bool takes_urls(const struct store_config *store,
-                       const struct source_config *source)
+static bool warn_takes_urls(const struct store_config *store,
+                            const struct source_config *source)
 {
     size_t i;
 
@@ -123,12 +123,12 @@ static bool takes_urls(const struct store_config *store,
     return false;
 }
 
-static bool takes_any_urls(const struct store_config *store)
+static bool warn_takes_any_urls(const struct store_config *store)
 {
     size_t i;
 
     for (i = 0; i < store->nsources; i++) {
-        if (takes_urls(store, store->sources[i])) {
+        if (warn_takes_urls(store, store->sources[i])) {
             return true;
         }
     }
@@ -146,7 +146,7 @@ static void warn_of_store(struct warnings_teller *warnings,
     size_t i;
 
     /* without any transcoder the store is there to serve originals */
-    if (reason != NULL && !takes_any_urls(store) &&
+    if (reason != NULL && !warn_takes_any_urls(store) &&
         (store->nsources == 0 || store->ntranscoders > 0)) {
         warn_of(warnings, "store \"%s\" can make nothing: it has %s",
                 store->name, reason);
@@ -155,7 +155,8 @@ static void warn_of_store(struct warnings_teller *warnings,
         source = store->sources[i];
         inputs = config_source_formats(source);
         if ((inputs & FORMATS_ALL) != 0 && !config_store_asks(store, source) &&
-            !takes_urls(store, source) && !config_source_is_uploads(source)) {
+            !warn_takes_urls(store, source) &&
+            !config_source_is_uploads(source)) {
             config_formats_print(formats, inputs & FORMATS_ALL, "\" or \"");
             warn_of(warnings,
                     "store \"%s\" makes nothing of what source \"%s\" has: no "
@@ -171,7 +172,7 @@ static void warn_of_store(struct warnings_teller *warnings,
         warn_of_profile(warnings, store, i);
         name = store->transcoders[i].command[0];
         if (strchr(name, '{') == NULL &&
-            look_for_program(name, error, sizeof(error)) != 0) {
+            warn_of_program(name, error, sizeof(error)) != 0) {
             symcache_version_print(version, &store->transcoders[i].version);
             warn_of(warnings,
                     "stores.%s.transcoders[%zu].command[0]: %s; version %s is "
@@ -181,7 +182,7 @@ static void warn_of_store(struct warnings_teller *warnings,
     }
 }
 
-static int look_at_folder(const char *path)
+static int warn_look_at_folder(const char *path)
 {
     mode_t mode;
     int rc = stat_with_timeout(path, X_OK, &mode);
@@ -204,7 +205,8 @@ static void warn_of_folder(struct warnings_teller *warnings,
     }
     snprintf(folder, sizeof(folder), "%s", listen + 5);
     *(strrchr(folder, '/') + 1) = '\0';
-    if (look_at_folder(folder) != 0 && !systemd_unit_makes(unit, folder)) {
+    if (warn_look_at_folder(folder) != 0 &&
+        !systemd_unit_makes(unit, folder)) {
         warn_of(warnings,
                 "%s: \"%s\": %s; symcached does not make the folder of its "
                 "socket, and does not start without it%s",
@@ -216,7 +218,7 @@ static void warn_of_folder(struct warnings_teller *warnings,
 }
 
 /* Can this user write to a folder, or make it?  Returns false with why. */
-static bool can_write(const char *path, char *why, size_t size)
+static bool warn_can_write(const char *path, char *why, size_t size)
 {
     char place[PATH_MAX], *end;
     mode_t mode;
@@ -253,7 +255,7 @@ static void warn_of_root(struct warnings_teller *warnings,
         return;
     }
     if (unit != NULL ? !systemd_unit_can_write(unit, path, why, sizeof(why))
-                     : !can_write(path, why, sizeof(why))) {
+                     : !warn_can_write(path, why, sizeof(why))) {
         warn_of(warnings, "%s: \"%s\" cannot be written to: %s", key, path,
                 why);
     }
@@ -328,7 +330,7 @@ static void warn_of_source(struct warnings_teller *warnings,
     /* the folders of uploads are made */
     if (thorough && source->path != NULL &&
         !config_source_is_uploads(source) &&
-        look_at_folder(source->path) != 0) {
+        warn_look_at_folder(source->path) != 0) {
         warn_of(warnings, "sources.%s.%s: \"%s\": %s; lookups there fail",
                 name, key, source->path, strerror(errno));
     }
@@ -349,7 +351,7 @@ static void warn_of_tiers(struct warnings_teller *warnings,
 
     for (i = 0; i < config->ntiers; i++) {
         tier = &config->tiers[i];
-        if (tier->path != NULL && look_at_folder(tier->path) != 0) {
+        if (tier->path != NULL && warn_look_at_folder(tier->path) != 0) {
             warn_of(warnings,
                     "tiers.%s.path: \"%s\": %s; symcached does not make it, "
                     "and goes on without the tier",
@@ -391,18 +393,18 @@ struct looking {
     warnings_fn tell;
 };
 
-static void looking_run(void *arg)
+static void warnings_run(void *arg)
 {
     struct looking *looking = arg;
 
     (void)warnings_tell(looking->config, false, looking->tell);
 }
 
-static void looking_done(void *arg, bool late)
+static void warnings_done(void *arg, bool late)
 {
 }
 
-static void looking_drop(void *arg)
+static void warnings_drop(void *arg)
 {
     struct looking *looking = arg;
 
@@ -410,8 +412,8 @@ static void looking_drop(void *arg)
     free(looking);
 }
 
-static const struct task_calls looking_calls = {looking_run, looking_done,
-                                                looking_drop};
+static const struct task_calls looking_calls = {warnings_run, warnings_done,
+                                                warnings_drop};
 
 void warnings_look(struct event_base *base, struct config *config,
                    warnings_fn tell)

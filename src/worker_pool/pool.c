@@ -101,7 +101,7 @@ struct work_pool {
 
 /* workers ------------------------------------------------------------------ */
 
-static void order_worker(struct work_pool *pool)
+static void pool_order_worker(struct work_pool *pool)
 {
     const struct spawner_message order = {.order = SPAWNER_START};
 
@@ -115,7 +115,7 @@ static void order_worker(struct work_pool *pool)
 }
 
 /* So that there is one for each work that waits, and some ready. */
-static void order_workers(struct work_pool *pool)
+static void pool_order_workers(struct work_pool *pool)
 {
     unsigned needed = READY, before;
     const struct work *work;
@@ -126,7 +126,7 @@ static void order_workers(struct work_pool *pool)
     }
     while (pool->nready + pool->ordered < needed) {
         before = pool->ordered;
-        order_worker(pool);
+        pool_order_worker(pool);
         if (pool->ordered == before) {
             break;
         }
@@ -134,7 +134,7 @@ static void order_workers(struct work_pool *pool)
 }
 
 /* It is in no list. */
-static void free_process(struct pool_process *process)
+static void pool_free_process(struct pool_process *process)
 {
     const struct spawner_message order = {.order = SPAWNER_KILL,
                                           .pid = process->pid};
@@ -150,18 +150,18 @@ static void free_process(struct pool_process *process)
     free(process);
 }
 
-static void drop_waiting(struct pool_process *process)
+static void pool_drop_waiting(struct pool_process *process)
 {
     unsigned *n = process->is_used ? &process->pool->nidle
                                    : &process->pool->nready;
 
     --*n;
     LIST_REMOVE(process, entry);
-    free_process(process);
+    pool_free_process(process);
 }
 
 /* The worker of a work has done it, and may do another one. */
-static void release_process(struct pool_process *process)
+static void pool_release_process(struct pool_process *process)
 {
     struct work_pool *pool = process->pool;
     struct pool_process *last, *next;
@@ -169,7 +169,7 @@ static void release_process(struct pool_process *process)
     process->work = NULL;
     if (process->domain[0] == '\0' || process->bodies >= BODIES_MAX ||
         process->nheld >= HELD_MAX) {
-        free_process(process);
+        pool_free_process(process);
         return;
     }
     process->idle_since = clock_ms();
@@ -179,7 +179,7 @@ static void release_process(struct pool_process *process)
         while ((next = LIST_NEXT(last, entry)) != NULL) {
             last = next;
         }
-        drop_waiting(last);
+        pool_drop_waiting(last);
     }
 }
 
@@ -191,7 +191,7 @@ static void pool_on_tidy(evutil_socket_t fd, short what, void *arg)
     for (; process != NULL; process = next) {
         next = LIST_NEXT(process, entry);
         if (clock_since(process->idle_since) > IDLE_MS) {
-            drop_waiting(process);
+            pool_drop_waiting(process);
         }
     }
 }
@@ -231,7 +231,7 @@ static void pool_end_dead_work(struct work *work, enum work_news end)
         work->is_ending = false;
     }
     if (process != NULL) {
-        free_process(process);
+        pool_free_process(process);
     }
     if (end == WORK_DIED) {
         atomic_fetch_add(&work->pool->counts->died, 1);
@@ -254,7 +254,7 @@ static void pool_lose_worker(struct work *work, enum work_news end,
 }
 
 /* Has the spawner say how it ended. */
-static void await_end(struct work *work)
+static void pool_await_end(struct work *work)
 {
     struct pool_process *process = work->process;
     const struct spawner_message order = {.order = SPAWNER_REAP,
@@ -292,7 +292,7 @@ static void pool_on_ended(struct work_pool *pool, pid_t pid, int status)
     pool_lose_worker(work, is_killed ? WORK_UNABLE : WORK_DIED, how);
 }
 
-static void end_late_work(struct work *work)
+static void pool_end_late_work(struct work *work)
 {
     char how[SPAWNER_END_SIZE];
 
@@ -318,7 +318,7 @@ static void pool_on_timer(evutil_socket_t fd, short what, void *arg)
     if (work->is_dead) {
         work->told(work->arg, work->end);
     } else if (!pool_wait_on(work)) {
-        end_late_work(work);
+        pool_end_late_work(work);
     }
 }
 
@@ -327,14 +327,14 @@ static void pool_tell_of_work(struct work *work, enum work_news news)
     event_del(work->timer);
     work->has_news = true;
     if (news != WORK_WANTS) {
-        release_process(work->process);
+        pool_release_process(work->process);
         work->process = NULL;
     }
     work->told(work->arg, news);
 }
 
 /* Returns 0, or -1 without memory. */
-static int add_text(struct work *work, const char *text, size_t size)
+static int pool_add_text(struct work *work, const char *text, size_t size)
 {
     if (array_need(&work->text, &work->room, work->size + size + 1, 1) != 0) {
         return -1;
@@ -346,8 +346,8 @@ static int add_text(struct work *work, const char *text, size_t size)
 }
 
 /* May the worker say that? */
-static bool is_allowed(const struct work *work, const struct work_head *head,
-                       size_t size)
+static bool pool_is_allowed(const struct work *work,
+                            const struct work_head *head, size_t size)
 {
     return !work->has_news && head->message >= WORK_TEXT &&
            head->message <= WORK_CANNOT && head->message != WORK_HAVE &&
@@ -362,7 +362,7 @@ static void pool_take_packet(struct work *work, const char *packet,
 
     memcpy(&head, packet, sizeof(head));
     size -= sizeof(head);
-    if (!is_allowed(work, &head, size)) {
+    if (!pool_is_allowed(work, &head, size)) {
         pool_lose_worker(work, WORK_DIED,
                          "was killed: it said what it may not");
         return;
@@ -372,7 +372,7 @@ static void pool_take_packet(struct work *work, const char *packet,
                          "has no memory, or cannot lock itself in");
         return;
     }
-    if (add_text(work, packet + sizeof(head), size) != 0) {
+    if (pool_add_text(work, packet + sizeof(head), size) != 0) {
         pool_lose_worker(work, WORK_UNABLE,
                          "says more than there is memory for");
         return;
@@ -409,13 +409,13 @@ static void pool_on_packet(evutil_socket_t fd, short what, void *arg)
         n = work_message_receive(fd, packet, WORK_MESSAGE_MAX, NULL, NULL);
     }
     if (work == NULL) {
-        drop_waiting(process); /* it has nothing to say */
+        pool_drop_waiting(process); /* it has nothing to say */
     } else if (n == -1) {
         snprintf(how, sizeof(how), "cannot be heard: %s", strerror(errno));
         pool_lose_worker(work, errno == EMSGSIZE ? WORK_DIED : WORK_UNABLE,
                          how);
     } else if (n < (ssize_t)sizeof(struct work_head)) {
-        await_end(work);
+        pool_await_end(work);
     } else {
         pool_take_packet(work, packet, (size_t)n);
     }
@@ -484,7 +484,7 @@ static void pool_add_process(struct work_pool *pool, int fd, pid_t pid)
     process->event = event_new(pool->base, fd, EV_READ | EV_PERSIST,
                                pool_on_packet, process);
     if (process->event == NULL || event_add(process->event, NULL) != 0) {
-        free_process(process);
+        pool_free_process(process);
     } else if (work != NULL) {
         TAILQ_REMOVE(&pool->waiting, work, entry);
         work->is_waiting = false;
@@ -591,7 +591,7 @@ void work_pool_free(struct work_pool *pool)
     }
     while ((process = LIST_FIRST(&pool->ready)) != NULL ||
            (process = LIST_FIRST(&pool->idle)) != NULL) {
-        drop_waiting(process);
+        pool_drop_waiting(process);
     }
     event_drop(pool->spawned);
     event_drop(pool->tidy);
@@ -600,8 +600,8 @@ void work_pool_free(struct work_pool *pool)
 
 /* A worker for a work: one of its domain, or one that is ready.  NULL: one has
  * to be started. */
-static struct pool_process *find_process(struct work_pool *pool,
-                                         const struct work *work)
+static struct pool_process *pool_find_process(struct work_pool *pool,
+                                              const struct work *work)
 {
     struct pool_process *process = LIST_FIRST(&pool->idle);
 
@@ -648,7 +648,7 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
         work_free(work);
         return NULL;
     }
-    process = find_process(pool, work);
+    process = pool_find_process(pool, work);
     if (process != NULL) {
         pool_begin_work(work, process);
     } else {
@@ -656,7 +656,7 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
         TAILQ_INSERT_TAIL(&pool->waiting, work, entry);
         pool_wait_for_worker(work);
     }
-    order_workers(pool);
+    pool_order_workers(pool);
     if (pool->ordered == 0) {
         pool_fail_waiting(pool);
     }
@@ -695,7 +695,7 @@ void work_free(struct work *work)
         TAILQ_REMOVE(&work->pool->ending, work, entry);
     }
     if (work->process != NULL) {
-        free_process(work->process);
+        pool_free_process(work->process);
     }
     event_drop(work->timer);
     spool_unref(work->body);
@@ -736,8 +736,8 @@ static bool pool_send_files(struct pool_sending *sending, bool is_last)
 
 /* The slot of a file, which is new when it is the next one; or WORK_NO_SLOT
  * without memory. */
-static uint32_t slot_of(struct pool_process *process,
-                        const struct work_input_file *input)
+static uint32_t pool_slot_of(struct pool_process *process,
+                             const struct work_input_file *input)
 {
     size_t i;
 
@@ -754,10 +754,10 @@ static uint32_t slot_of(struct pool_process *process,
 }
 
 /* Returns false if a packet could not be sent, or a file not be opened. */
-static bool add_file(struct pool_sending *sending,
-                     const struct work_input_file *input,
-                     int (*open)(void *arg, size_t input), void *arg,
-                     size_t index)
+static bool pool_add_file(struct pool_sending *sending,
+                          const struct work_input_file *input,
+                          int (*open)(void *arg, size_t input), void *arg,
+                          size_t index)
 {
     struct pool_process *process = sending->work->process;
     struct work_file *files =
@@ -770,7 +770,7 @@ static bool add_file(struct pool_sending *sending,
     int fd;
 
     if (input->inode != 0) {
-        file.slot = slot_of(process, input);
+        file.slot = pool_slot_of(process, input);
         if (file.slot == WORK_NO_SLOT) {
             return false;
         }
@@ -808,7 +808,7 @@ void work_send_files(struct work *work,
     work->has_news = false;
     pool_wait_for_worker(work);
     for (i = 0; i < n; i++) {
-        if (!add_file(&sending, &input_files[i], open, arg, i)) {
+        if (!pool_add_file(&sending, &input_files[i], open, arg, i)) {
             break;
         }
     }

@@ -29,8 +29,8 @@
 
 /* A worker, until it is reaped and the daemon has had it killed, which it does
  * with each one that it knows. */
-struct offspring {
-    struct offspring *next;
+struct spawner_child {
+    struct spawner_child *next;
     pid_t pid;
     size_t channel;
     int order; /* KILL, REAP, or 0 */
@@ -38,7 +38,7 @@ struct offspring {
     int status;
 };
 
-static struct offspring *offsprings;
+static struct spawner_child *offsprings;
 
 /* The program of which workers are copies. */
 static struct {
@@ -127,7 +127,7 @@ static int spawner_start_first(int program, char *const argv[])
 
 /* Has it make a copy, which gets the socket.  Returns its process id, or 0 with
  * an error as in a message. */
-static pid_t copy_first(int socket, int *error)
+static pid_t spawner_copy_first(int socket, int *error)
 {
     struct spawner_message message = {.order = SPAWNER_START};
     ssize_t n;
@@ -155,7 +155,7 @@ static pid_t spawner_start_process(int program, char *const argv[], int socket,
         if (first.socket < 0 && spawner_start_first(program, argv) != 0) {
             return 0;
         }
-        pid = copy_first(socket, error);
+        pid = spawner_copy_first(socket, error);
         if (pid == 0) {
             spawner_end_first();
         }
@@ -167,7 +167,7 @@ static pid_t spawner_start_process(int program, char *const argv[], int socket,
 static int spawner_start_worker(int program, char *const argv[],
                                 size_t channel, struct spawner_message *answer)
 {
-    struct offspring *child = calloc(1, sizeof(*child));
+    struct spawner_child *child = calloc(1, sizeof(*child));
     int fds[2];
 
     if (child == NULL ||
@@ -190,9 +190,9 @@ static int spawner_start_worker(int program, char *const argv[],
 }
 
 /* Forgets a worker that has ended, and that the daemon wants no more of. */
-static void spawner_settle(struct offspring **at, const int *sockets)
+static void spawner_settle(struct spawner_child **at, const int *sockets)
 {
-    struct offspring *child = *at;
+    struct spawner_child *child = *at;
     const struct spawner_message answer = {.order = SPAWNER_REAP,
                                            .pid = child->pid,
                                            .status = child->status};
@@ -210,7 +210,7 @@ static void spawner_settle(struct offspring **at, const int *sockets)
 
 static void spawner_reap_workers(const int *sockets)
 {
-    struct offspring **at, *child;
+    struct spawner_child **at, *child;
     int status;
     pid_t pid;
 
@@ -233,7 +233,7 @@ static void spawner_reap_workers(const int *sockets)
 static void spawner_kill_worker(const int *sockets, size_t channel,
                                 const struct spawner_message *order)
 {
-    struct offspring **at, *child;
+    struct spawner_child **at, *child;
 
     for (at = &offsprings;
          (child = *at) != NULL &&
@@ -280,8 +280,8 @@ static void spawner_on_child(int signo)
 }
 
 /* Until the daemon has closed all of its sockets. */
-static void serve_orders(int program, char *const argv[], const int *sockets,
-                         size_t n)
+static void spawner_serve_orders(int program, char *const argv[],
+                                 const int *sockets, size_t n)
 {
     static struct pollfd events[SPAWNER_CHANNELS_MAX];
     struct spawner_message order;
@@ -339,7 +339,7 @@ static void become_spawner(int program, char *const argv[], int sockets[][2],
         ours[i] = sockets[i][1];
     }
     if (getppid() == daemon) {
-        serve_orders(program, argv, ours, n);
+        spawner_serve_orders(program, argv, ours, n);
     }
     _exit(0);
 }

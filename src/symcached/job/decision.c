@@ -52,10 +52,10 @@ find_transcoder(const struct store_config *store, symcache_kind_e kind,
 }
 
 /* The versions on disk, as store_versions() tells them, of any kind. */
-static int find_versions(const struct store_config *store,
-                         const struct config *config,
-                         const symcache_key_t *key,
-                         symcache_version_t versions[STORE_VERSIONS_MAX])
+static int
+decision_find_versions(const struct store_config *store,
+                       const struct config *config, const symcache_key_t *key,
+                       symcache_version_t versions[STORE_VERSIONS_MAX])
 {
     char path[PATH_MAX];
 
@@ -95,7 +95,7 @@ int64_t decision_uploads_changed(const struct store_config *store,
 
 /* When the entry ends that a machine may have made while it saw that there were
  * uploads, and not yet all of them; or 0: it was made later than that. */
-static time_t early_until(const struct negcache_entry *entry)
+static time_t decision_early_until(const struct negcache_entry *entry)
 {
     time_t until =
         (time_t)(entry->uploads_changed / 1000000000) + SHARE_SECONDS;
@@ -109,9 +109,10 @@ static time_t early_until(const struct negcache_entry *entry)
  * one that another machine took whose folder this is, too: so times of that
  * folder are compared with each other, and the clock with none of them.
  */
-static bool is_outdated(const struct store_config *store,
-                        const struct config *config, const symcache_key_t *key,
-                        const char *hints, const struct negcache_entry *entry)
+static bool decision_is_outdated(const struct store_config *store,
+                                 const struct config *config,
+                                 const symcache_key_t *key, const char *hints,
+                                 const struct negcache_entry *entry)
 {
     int64_t changed;
 
@@ -121,14 +122,16 @@ static bool is_outdated(const struct store_config *store,
     changed = decision_uploads_changed(store, config, key, hints);
     if (entry->uploads_changed != NEGCACHE_NO_UPLOADS) {
         return changed > entry->uploads_changed ||
-               (early_until(entry) != 0 && early_until(entry) <= time(NULL));
+               (decision_early_until(entry) != 0 &&
+                decision_early_until(entry) <= time(NULL));
     }
     /* without it: what is malformed, and entries of former releases */
     return changed > 0 && changed / 1000000000 >= entry->since;
 }
 
 /* Has a question come through all servers of a list that was left out? */
-static bool applies_to(const struct negcache_entry *entry, const char *via)
+static bool decision_applies_to(const struct negcache_entry *entry,
+                                const char *via)
 {
     char lists[NEGCACHE_TEXT_MAX], *save, *list;
 
@@ -147,11 +150,12 @@ static bool applies_to(const struct negcache_entry *entry, const char *via)
 
 /* Where no source has a file, in any of its forms, none has it packed;
  * but gzip is no form of other files than Breakpad's. */
-static bool find_unpacked(struct decision *decision, struct negcache *negcache,
-                          const struct store_config *store,
-                          const struct config *config,
-                          const symcache_key_t *key, const char *name,
-                          const char *hints)
+static bool decision_find_unpacked(struct decision *decision,
+                                   struct negcache *negcache,
+                                   const struct store_config *store,
+                                   const struct config *config,
+                                   const symcache_key_t *key, const char *name,
+                                   const char *hints)
 {
     symcache_key_t unpacked;
 
@@ -164,37 +168,43 @@ static bool find_unpacked(struct decision *decision, struct negcache *negcache,
 }
 
 /* Does what was found in decision->entry answer this question? */
-static bool is_valid(const struct decision *decision,
-                     const struct store_config *store,
-                     const struct config *config, const symcache_key_t *key,
-                     const char *hints, const char *via, bool has_file)
+static bool decision_is_valid(const struct decision *decision,
+                              const struct store_config *store,
+                              const struct config *config,
+                              const symcache_key_t *key, const char *hints,
+                              const char *via, bool has_file)
 {
     const struct negcache_entry *entry = &decision->entry;
 
     return (has_file || !negcache_rules[entry->reason].needs_file) &&
-           applies_to(entry, via) &&
-           !is_outdated(store, config, key, hints, entry);
+           decision_applies_to(entry, via) &&
+           !decision_is_outdated(store, config, key, hints, entry);
 }
 
 /* An entry on disk hides what a later job has failed with, also when it does
  * not hold any more. */
-static bool find_negative(struct decision *decision, struct negcache *negcache,
-                          const struct store_config *store,
-                          const struct config *config,
-                          const symcache_key_t *key, const char *name,
-                          const char *hints, const char *via, bool has_file)
+static bool decision_find_negative(struct decision *decision,
+                                   struct negcache *negcache,
+                                   const struct store_config *store,
+                                   const struct config *config,
+                                   const symcache_key_t *key, const char *name,
+                                   const char *hints, const char *via,
+                                   bool has_file)
 {
     const symcache_version_t *made = &decision->transcoder->version;
 
     if ((negcache_find(negcache, store, &config->cache, key, name, hints, made,
                        &decision->entry) ||
-         find_unpacked(decision, negcache, store, config, key, name, hints)) &&
-        is_valid(decision, store, config, key, hints, via, has_file)) {
+         decision_find_unpacked(decision, negcache, store, config, key, name,
+                                hints)) &&
+        decision_is_valid(decision, store, config, key, hints, via,
+                          has_file)) {
         return true;
     }
     return negcache_find_noted(negcache, store, key, name, hints, made,
                                &decision->entry) &&
-           is_valid(decision, store, config, key, hints, via, has_file);
+           decision_is_valid(decision, store, config, key, hints, via,
+                             has_file);
 }
 
 void decision_make(struct decision *decision, struct negcache *negcache,
@@ -216,7 +226,7 @@ void decision_make(struct decision *decision, struct negcache *negcache,
         decision->transcoder != NULL ? &decision->transcoder->version : NULL;
     alone = in_store && made != NULL &&
             negcache_is_alone(negcache, store, key, made);
-    n = alone ? 0 : find_versions(store, config, key, versions);
+    n = alone ? 0 : decision_find_versions(store, config, key, versions);
 
     decision->unseen = n < 0 ? errno : 0;
     if (decision->unseen != 0) {
@@ -239,11 +249,11 @@ void decision_make(struct decision *decision, struct negcache *negcache,
 
     if ((decision->what == SYMCACHE_ANSWER_MAKE ||
          decision->what == SYMCACHE_ANSWER_STALE) &&
-        find_negative(decision, negcache, store, config, key, name, hints, via,
-                      best != NULL)) {
+        decision_find_negative(decision, negcache, store, config, key, name,
+                               hints, via, best != NULL)) {
         /* no newer version can be made now: decide by what is on disk */
         decision->negative = true;
-        until = early_until(&decision->entry);
+        until = decision_early_until(&decision->entry);
         if (until != 0 && until - now < decision->entry.valid) {
             decision->entry.valid = (unsigned)(until - now);
         }

@@ -14,8 +14,8 @@
 
 /* Reads hex digits after a note of the converter.  Returns how many there are,
  * 0 if the note is not there or the digits are none of an id. */
-static size_t read_id(char id[SYMCACHE_ID_TEXT_MAX + 1], const char *output,
-                      const char *note)
+static size_t second_read_id(char id[SYMCACHE_ID_TEXT_MAX + 1],
+                             const char *output, const char *note)
 {
     const char *p = strstr(output, note);
     size_t n = 0;
@@ -32,13 +32,14 @@ static size_t read_id(char id[SYMCACHE_ID_TEXT_MAX + 1], const char *output,
 /* Reads the key from the converter's output. Its input may have taken the
  * converter over, but then it can only name a file of debug information, as
  * any client can. */
-static bool read_altlink(symcache_key_t *key, const char *output)
+static bool second_read_altlink(symcache_key_t *key, const char *output)
 {
     char digits[SYMCACHE_ID_TEXT_MAX + 1];
 
     if (symcache_name_parse(SYMCACHE_NAME_NONE, strlen(SYMCACHE_NAME_NONE),
                             key) != SYMCACHE_OK ||
-        symcache_build_id_parse(digits, read_id(digits, output, ALTLINK_NOTE),
+        symcache_build_id_parse(digits,
+                                second_read_id(digits, output, ALTLINK_NOTE),
                                 key) != SYMCACHE_OK) {
         return false;
     }
@@ -47,8 +48,8 @@ static bool read_altlink(symcache_key_t *key, const char *output)
 }
 
 /* Reads the key of the image from the client's hints about the module. */
-static bool read_image(symcache_key_t *key, const char *hints,
-                       const char *output)
+static bool second_read_image(symcache_key_t *key, const char *hints,
+                              const char *output)
 {
     char name[SYMCACHE_HINT_MAX + 1], id[SYMCACHE_HINT_MAX + 1];
 
@@ -65,22 +66,22 @@ static bool read_image(symcache_key_t *key, const char *hints,
     return true;
 }
 
-static bool read_file(const struct job *job, symcache_key_t *key,
-                      const char *output)
+static bool second_read_file(const struct job *job, symcache_key_t *key,
+                             const char *output)
 {
     switch (job->original.format) {
     case FORMAT_ELF:
-        return read_altlink(key, output);
+        return second_read_altlink(key, output);
     case FORMAT_PDB:
-        return read_image(key, job_hints(job), output);
+        return second_read_image(key, job_hints(job), output);
     default:
         return false;
     }
 }
 
 /* Sets a key with the id of the module. */
-static bool set_key(const struct job *job, symcache_key_t *key,
-                    symcache_kind_e kind)
+static bool second_set_key(const struct job *job, symcache_key_t *key,
+                           symcache_kind_e kind)
 {
     const char *name = symcache_kind_text(kind);
 
@@ -90,49 +91,49 @@ static bool set_key(const struct job *job, symcache_key_t *key,
     return key->id_type == SYMCACHE_ID_DEBUG;
 }
 
-static bool read_uuid_map(const struct job *job, symcache_key_t *key,
-                          const char *output)
+static bool second_read_uuid_map(const struct job *job, symcache_key_t *key,
+                                 const char *output)
 {
     return job->original.format == FORMAT_MACHO &&
            strstr(output, HIDDEN_NOTE) != NULL &&
-           set_key(job, key, SYMCACHE_KIND_UUIDMAP);
+           second_set_key(job, key, SYMCACHE_KIND_UUIDMAP);
 }
 
-static bool read_symbol_map(const struct job *job, symcache_key_t *key,
-                            const char *output)
+static bool second_read_symbol_map(const struct job *job, symcache_key_t *key,
+                                   const char *output)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
 
-    if (read_id(id, output, SYMBOL_MAP_NOTE) != 32 ||
-        !set_key(job, key, SYMCACHE_KIND_BCSYMBOLMAP)) {
+    if (second_read_id(id, output, SYMBOL_MAP_NOTE) != 32 ||
+        !second_set_key(job, key, SYMCACHE_KIND_BCSYMBOLMAP)) {
         return false;
     }
     return symcache_debug_id_read(id, strlen(id), key->guid, &key->age);
 }
 
-static bool read_line_mapping(const struct job *job, symcache_key_t *key,
-                              const char *output)
+static bool second_read_line_mapping(const struct job *job,
+                                     symcache_key_t *key, const char *output)
 {
     return strstr(output, IL2CPP_NOTE) != NULL &&
-           set_key(job, key, SYMCACHE_KIND_IL2CPP);
+           second_set_key(job, key, SYMCACHE_KIND_IL2CPP);
 }
 
-static bool read_dwp(const struct job *job, symcache_key_t *key,
-                     const char *output)
+static bool second_read_dwp(const struct job *job, symcache_key_t *key,
+                            const char *output)
 {
     return job->original.format == FORMAT_ELF &&
            strstr(output, SPLIT_NOTE) != NULL &&
-           set_key(job, key, SYMCACHE_KIND_DWP);
+           second_set_key(job, key, SYMCACHE_KIND_DWP);
 }
 
 /* Uploads have the debug id, other places of ELF files the build id, which the
  * converter knows from the file; the client may know none. */
-static bool set_build_id(const struct job *job, symcache_key_t *key,
-                         const char *output)
+static bool second_set_build_id(const struct job *job, symcache_key_t *key,
+                                const char *output)
 {
     char digits[SYMCACHE_ID_TEXT_MAX + 1], id[SYMCACHE_HINT_MAX + 1];
 
-    if (read_id(digits, output, SPLIT_OF_NOTE) > 0) {
+    if (second_read_id(digits, output, SPLIT_OF_NOTE) > 0) {
         snprintf(id, sizeof(id), "buildid-%s", digits);
     } else {
         symcache_hint_get(job_hints(job), SYMCACHE_HINT_CODE_ID, id);
@@ -145,14 +146,15 @@ static bool read_line_mapping_of_elf(const struct job *job,
                                      symcache_key_t *key, const char *output)
 {
     return job->original.format == FORMAT_ELF &&
-           read_line_mapping(job, key, output) &&
-           set_build_id(job, key, output);
+           second_read_line_mapping(job, key, output) &&
+           second_set_build_id(job, key, output);
 }
 
 static bool read_dwp_of_build_id(const struct job *job, symcache_key_t *key,
                                  const char *output)
 {
-    return read_dwp(job, key, output) && set_build_id(job, key, output);
+    return second_read_dwp(job, key, output) &&
+           second_set_build_id(job, key, output);
 }
 
 static const struct {
@@ -161,13 +163,14 @@ static const struct {
                  const char *output);
     const char *what;
 } rows[] = {
-    {SECOND_FILE, read_file, NULL},
-    {SECOND_UUID_MAP, read_uuid_map, "the UUID map of the dSYM"},
-    {SECOND_SYMBOL_MAP, read_symbol_map, "the BCSymbolMap of the dSYM"},
-    {SECOND_LINE_MAPPING, read_line_mapping, "the line mapping of il2cpp"},
+    {SECOND_FILE, second_read_file, NULL},
+    {SECOND_UUID_MAP, second_read_uuid_map, "the UUID map of the dSYM"},
+    {SECOND_SYMBOL_MAP, second_read_symbol_map, "the BCSymbolMap of the dSYM"},
+    {SECOND_LINE_MAPPING, second_read_line_mapping,
+     "the line mapping of il2cpp"},
     {SECOND_LINE_MAPPING, read_line_mapping_of_elf,
      "the line mapping of il2cpp, by the build id,"},
-    {SECOND_DWP, read_dwp, "the package of split DWARF"},
+    {SECOND_DWP, second_read_dwp, "the package of split DWARF"},
     {SECOND_DWP, read_dwp_of_build_id,
      "the package of split DWARF, by the build id,"},
 };
@@ -207,7 +210,7 @@ static void tell_of_seconds(struct job *job, const char *output)
 
 /* Notes that what is made for the job's key depends on an upload, which drops
  * it when it comes. */
-static void note_user(const struct job *job, const symcache_key_t *key)
+static void second_note_user(const struct job *job, const symcache_key_t *key)
 {
     char root[PATH_MAX];
     int is_try;
@@ -224,7 +227,7 @@ static void note_user(const struct job *job, const symcache_key_t *key)
 
 /* May a source have the file later without a word?  Of an upload this helper
  * is told. */
-static bool may_come(const struct job *job, const symcache_key_t *key)
+static bool second_may_come(const struct job *job, const symcache_key_t *key)
 {
     const struct source_config *source;
     size_t i;
@@ -302,7 +305,8 @@ static void on_second(void *arg, const struct scheduler_answer *answer)
 }
 
 /* Sets the key of the next one that is missing.  Returns false if none is. */
-static bool find_next(struct job *job, const char *output, symcache_key_t *key)
+static bool second_find_next(struct job *job, const char *output,
+                             symcache_key_t *key)
 {
     unsigned row;
 
@@ -323,7 +327,7 @@ static bool find_next(struct job *job, const char *output, symcache_key_t *key)
 }
 
 /* The hint that names the sources that the job may ask, and nothing else. */
-static const char *sources_of(const struct job *job)
+static const char *second_sources_of(const struct job *job)
 {
     static char hints[SYMCACHE_HINTS_MAX + 1];
     char names[SYMCACHE_HINT_MAX + 1];
@@ -347,17 +351,17 @@ static void seek_second(struct job *job)
                                       .name = key.name,
                                       .ask = &ask,
                                       .via = job_via(job),
-                                      .hints = sources_of(job),
+                                      .hints = second_sources_of(job),
                                       .wait =
                                           job->config->limits.download_time};
     struct waiter *waiter;
 
-    while (find_next(job, job->run.made.output, &key)) {
+    while (second_find_next(job, job->run.made.output, &key)) {
         job->original.asked_seconds |= 1u << job->run.seeks;
         job->run.may_come = 0;
         if (rows[job->run.seeks].second != SECOND_FILE) {
-            note_user(job, &key);
-            job->run.may_come = may_come(job, &key);
+            second_note_user(job, &key);
+            job->run.may_come = second_may_come(job, &key);
         }
         job->run.is_seeking = 1;
         waiter = scheduler_ask(job->scheduler, &lookup, on_second, job);
@@ -378,7 +382,7 @@ bool job_wants_second(struct job *job, const struct transcode_result *result)
         return false;
     }
     tell_of_seconds(job, result->tail);
-    if (!find_next(job, result->tail, &key)) {
+    if (!second_find_next(job, result->tail, &key)) {
         return false;
     }
     job->run.made.version = result->version;

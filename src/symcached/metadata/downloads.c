@@ -18,10 +18,10 @@
 #define FOLDERS_MAX 200000
 #define GLOB_STEPS 20000 /* for one path */
 
-static const char prefix[] = "buildid-";
+static const char downloads_prefix[] = "buildid-";
 
 /* The value of a property in text, which is cut there; or NULL. */
-static const char *read_property(char *text, const char *name)
+static const char *download_property(char *text, const char *name)
 {
     char *line = text, *next;
     size_t n = strlen(name);
@@ -44,7 +44,7 @@ static const char *read_property(char *text, const char *name)
 }
 
 /* Copies the value up to the end of its line; NULL: there is none. */
-static const char *copy_value(char *buf, const char *value)
+static const char *copy_download_value(char *buf, const char *value)
 {
     if (value == NULL) {
         return NULL;
@@ -54,8 +54,8 @@ static const char *copy_value(char *buf, const char *value)
     return buf;
 }
 
-static bool is_wanted(enum metadata_key key, const char *value,
-                      const char *file)
+static bool is_download_wanted(enum metadata_key key, const char *value,
+                               const char *file)
 {
     size_t steps = GLOB_STEPS;
 
@@ -71,8 +71,9 @@ static bool is_wanted(enum metadata_key key, const char *value,
 }
 
 /* Adds the two files that a build id may have. */
-static void look_at(struct results *results, const char *folder,
-                    const char *id, enum metadata_key key, const char *value)
+static void look_at_download(struct results *results, const char *folder,
+                             const char *id, enum metadata_key key,
+                             const char *value)
 {
     static const symcache_kind_e kinds[] = {SYMCACHE_KIND_DEBUGINFO,
                                             SYMCACHE_KIND_EXECUTABLE};
@@ -93,11 +94,12 @@ static void look_at(struct results *results, const char *folder,
         n = getxattr(path, SYMCACHE_PROPERTIES_ATTRIBUTE, text,
                      sizeof(text) - 1);
         text[n > 0 ? n : 0] = '\0';
-        name = copy_value(file, read_property(text, "file"));
-        if (is_wanted(key, value, name)) {
+        name = copy_download_value(file, download_property(text, "file"));
+        if (is_download_wanted(key, value, name)) {
             results_add(results, symcache_kind_text(kinds[i]),
-                        id + sizeof(prefix) - 1, name,
-                        copy_value(archive, read_property(text, "archive")));
+                        id + sizeof(downloads_prefix) - 1, name,
+                        copy_download_value(
+                            archive, download_property(text, "archive")));
         }
     }
 }
@@ -105,15 +107,15 @@ static void look_at(struct results *results, const char *folder,
 bool downloads_walk(struct results *results, const char *folder,
                     enum metadata_key key, const char *value)
 {
-    char id[sizeof(prefix) + 2 * SYMCACHE_BUILD_ID_MAX];
+    char id[sizeof(downloads_prefix) + 2 * SYMCACHE_BUILD_ID_MAX];
     const struct dirent *entry;
     unsigned n = 0;
     bool is_whole;
     DIR *dir;
 
     if (key == METADATA_BUILDID) {
-        snprintf(id, sizeof(id), "%s%s", prefix, value);
-        look_at(results, folder, id, key, value);
+        snprintf(id, sizeof(id), "%s%s", downloads_prefix, value);
+        look_at_download(results, folder, id, key, value);
         return true;
     }
     dir = opendir(folder);
@@ -121,8 +123,9 @@ bool downloads_walk(struct results *results, const char *folder,
         return errno == ENOENT;
     }
     while ((errno = 0, entry = readdir(dir)) != NULL && n < FOLDERS_MAX) {
-        if (strncmp(entry->d_name, prefix, sizeof(prefix) - 1) == 0) {
-            look_at(results, folder, entry->d_name, key, value);
+        if (strncmp(entry->d_name, downloads_prefix,
+                    sizeof(downloads_prefix) - 1) == 0) {
+            look_at_download(results, folder, entry->d_name, key, value);
             n++;
         }
     }

@@ -30,7 +30,7 @@
 const char *const metadata_keys[METADATA_KEYS] = {"buildid", "file", "glob"};
 
 /* The request to a source. */
-struct source_request {
+struct metadata_request {
     struct metadata_query *query;
     const struct source_config *source;
     struct fetch *fetch; /* NULL: it has ended */
@@ -59,7 +59,7 @@ struct metadata_query {
     struct task *task; /* NULL: it has ended */
     unsigned open; /* requests, and the thread */
     size_t n;
-    struct source_request requests[];
+    struct metadata_request requests[];
 };
 
 /* Threads that look through downloads: on a disk that does not answer they
@@ -93,7 +93,7 @@ static void release_metadata_query(struct metadata_query *query)
     free(query);
 }
 
-static void one_has_ended(struct metadata_query *query)
+static void one_metadata_ended(struct metadata_query *query)
 {
     cJSON *answer;
 
@@ -111,7 +111,7 @@ static void one_has_ended(struct metadata_query *query)
 
 /* the downloads ------------------------------------------------------------ */
 
-static void local_run(void *arg)
+static void metadata_local_run(void *arg)
 {
     struct metadata_local *local = arg;
     const struct config *config = local->config;
@@ -127,7 +127,7 @@ static void local_run(void *arg)
     }
 }
 
-static void local_done(void *arg, bool late)
+static void metadata_local_done(void *arg, bool late)
 {
     struct metadata_local *local = arg;
     struct metadata_query *query = local->query;
@@ -147,10 +147,10 @@ static void local_done(void *arg, bool late)
                 cJSON_GetStringValue(cJSON_GetObjectItem(entry, "archive")));
         }
     }
-    one_has_ended(query);
+    one_metadata_ended(query);
 }
 
-static void local_drop(void *arg)
+static void metadata_local_drop(void *arg)
 {
     struct metadata_local *local = arg;
 
@@ -161,11 +161,11 @@ static void local_drop(void *arg)
     atomic_fetch_sub(&walks, 1);
 }
 
-static const struct task_calls local_calls = {local_run, local_done,
-                                              local_drop};
+static const struct task_calls local_calls = {
+    metadata_local_run, metadata_local_done, metadata_local_drop};
 
-static bool start_local(struct metadata_query *query, enum metadata_key key,
-                        const char *value)
+static bool metadata_start_local(struct metadata_query *query,
+                                 enum metadata_key key, const char *value)
 {
     struct metadata_local *local = NULL;
 
@@ -183,7 +183,7 @@ static bool start_local(struct metadata_query *query, enum metadata_key key,
     local->results.list = cJSON_CreateArray();
     local->is_whole = true;
     if (local->value == NULL || local->results.list == NULL) {
-        local_drop(local);
+        metadata_local_drop(local);
         return false;
     }
     query->task =
@@ -194,7 +194,7 @@ static bool start_local(struct metadata_query *query, enum metadata_key key,
 
 /* the sources -------------------------------------------------------------- */
 
-static void take_answer(struct source_request *request)
+static void metadata_take_answer(struct metadata_request *request)
 {
     struct metadata_query *query = request->query;
     struct stat st;
@@ -216,29 +216,29 @@ static void take_answer(struct source_request *request)
 }
 
 /* A server without this page says that it has none (404): it is older. */
-static void on_fetched(void *arg, const struct fetch_result *result)
+static void metadata_on_fetched(void *arg, const struct fetch_result *result)
 {
-    struct source_request *request = arg;
+    struct metadata_request *request = arg;
 
     request->fetch = NULL;
     if (result->outcome == SOURCE_FOUND) {
-        take_answer(request);
+        metadata_take_answer(request);
     } else {
         request->query->is_complete = false;
         log_info(0, "metadata: source \"%s\" does not tell: %s",
                  request->source->name, result->detail);
     }
-    one_has_ended(request->query);
+    one_metadata_ended(request->query);
 }
 
-static bool is_asked(const struct source_config *source)
+static bool metadata_is_asked(const struct source_config *source)
 {
     return source->layout == LAYOUT_DEBUGINFOD && source->url != NULL &&
            source->type != NULL && strcmp(source->type->name, "http") == 0;
 }
 
-static bool start_request(struct source_request *request,
-                          enum metadata_key key, const char *value)
+static bool metadata_start_request(struct metadata_request *request,
+                                   enum metadata_key key, const char *value)
 {
     struct metadata_query *query = request->query;
     const struct source_config *source = request->source;
@@ -261,28 +261,28 @@ static bool start_request(struct source_request *request,
     fetch.fd = request->fd;
     fetch.max = ANSWER_MAX;
     fetch.seconds = SECONDS;
-    request->fetch =
-        fetch_start(query->metadata->fetcher, &fetch, on_fetched, request);
+    request->fetch = fetch_start(query->metadata->fetcher, &fetch,
+                                 metadata_on_fetched, request);
     free(url);
     return request->fetch != NULL;
 }
 
-static void ask_sources(struct metadata_query *query, enum metadata_key key,
-                        const char *value)
+static void metadata_ask_sources(struct metadata_query *query,
+                                 enum metadata_key key, const char *value)
 {
     size_t i;
 
     for (i = 0; i < query->config->nsources; i++) {
-        struct source_request *request = &query->requests[query->n];
+        struct metadata_request *request = &query->requests[query->n];
 
-        if (!is_asked(&query->config->sources[i])) {
+        if (!metadata_is_asked(&query->config->sources[i])) {
             continue;
         }
         request->query = query;
         request->source = &query->config->sources[i];
         request->fd = -1;
         query->n++;
-        if (start_request(request, key, value)) {
+        if (metadata_start_request(request, key, value)) {
             query->open++;
         } else {
             query->is_complete = false;
@@ -316,11 +316,12 @@ bool metadata_ask(struct metadata *metadata, const struct config *config,
     query->open = 1;
     LIST_INSERT_HEAD(&metadata->all, query, next);
     metadata->nqueries++;
-    if (query->results.list == NULL || !start_local(query, key, value)) {
+    if (query->results.list == NULL ||
+        !metadata_start_local(query, key, value)) {
         release_metadata_query(query);
         return false;
     }
-    ask_sources(query, key, value);
+    metadata_ask_sources(query, key, value);
     return true;
 }
 

@@ -33,7 +33,7 @@
 
 struct negcache_error {
     TAILQ_ENTRY(negcache_error) age;
-    char *id; /* see print_id() */
+    char *id; /* see negcache_print_id() */
     char *text;
     enum negcache_reason reason;
     int64_t uploads_changed;
@@ -121,7 +121,8 @@ struct negcache *negcache_new(time_t started)
     return negcache;
 }
 
-static void error_free(struct negcache *negcache, struct negcache_error *f)
+static void negcache_error_free(struct negcache *negcache,
+                                struct negcache_error *f)
 {
     table_remove(&negcache->by_id, table_hash_text(&negcache->by_id, f->id),
                  (uintptr_t)f);
@@ -139,7 +140,7 @@ void negcache_free(struct negcache *negcache)
         return;
     }
     while ((f = TAILQ_FIRST(&negcache->by_age)) != NULL) {
-        error_free(negcache, f);
+        negcache_error_free(negcache, f);
     }
     table_free(&negcache->by_id);
     absences_free(negcache->absences);
@@ -166,9 +167,11 @@ static const char *unproved_hints(const symcache_key_t *key, const char *hints)
  * <store>/<pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.absent, and if hints is not NULL also
  * all that they were believed with: ?<hints> <name> <fingerprint>.
  */
-static void print_id(char id[FAILURE_ID_MAX], const struct store_config *store,
-                     const symcache_key_t *key, const char *name,
-                     const char *hints, const symcache_version_t *version)
+static void negcache_print_id(char id[FAILURE_ID_MAX],
+                              const struct store_config *store,
+                              const symcache_key_t *key, const char *name,
+                              const char *hints,
+                              const symcache_version_t *version)
 {
     char relative[SYMCACHE_PATH_MAX + 1];
     int n;
@@ -181,8 +184,8 @@ static void print_id(char id[FAILURE_ID_MAX], const struct store_config *store,
     }
 }
 
-static struct negcache_error *error_find(struct negcache *negcache,
-                                         const char *id)
+static struct negcache_error *negcache_error_find(struct negcache *negcache,
+                                                  const char *id)
 {
     uint64_t hash = table_hash_text(&negcache->by_id, id);
     struct negcache_error *f;
@@ -195,9 +198,10 @@ static struct negcache_error *error_find(struct negcache *negcache,
     return f;
 }
 
-static void entry_path(char buf[PATH_MAX], const struct store_config *store,
-                       const symcache_key_t *key,
-                       const symcache_version_t *version)
+static void negcache_entry_path(char buf[PATH_MAX],
+                                const struct store_config *store,
+                                const symcache_key_t *key,
+                                const symcache_version_t *version)
 {
     char relative[SYMCACHE_PATH_MAX + 1];
 
@@ -217,10 +221,10 @@ bool negcache_read(int dir, const char *name, struct negcache_entry *entry)
 }
 
 /* Is the entry still believed?  If not, *why is the metric to count. */
-static bool in_force(struct negcache *negcache,
-                     const struct store_config *store,
-                     const struct cache_config *cache, struct written *written,
-                     enum metric *why)
+static bool negcache_in_force(struct negcache *negcache,
+                              const struct store_config *store,
+                              const struct cache_config *cache,
+                              struct written *written, enum metric *why)
 {
     struct negcache_entry *entry = &written->entry;
     time_t now = time(NULL), life = negcache_life(entry->reason, cache);
@@ -270,13 +274,14 @@ bool negcache_find_noted(struct negcache *negcache,
     struct negcache_error *f;
     time_t now = time(NULL);
 
-    print_id(id, store, key, name, unproved_hints(key, hints), version);
-    f = error_find(negcache, id);
+    negcache_print_id(id, store, key, name, unproved_hints(key, hints),
+                      version);
+    f = negcache_error_find(negcache, id);
     if (f == NULL) {
         return false;
     }
     if (now >= f->until || now < f->since) {
-        error_free(negcache, f);
+        negcache_error_free(negcache, f);
         return false;
     }
 
@@ -295,7 +300,7 @@ bool negcache_find_hinted(const struct negcache *negcache,
     time_t now = time(NULL);
     size_t len;
 
-    print_id(id, store, key, "", NULL, version);
+    negcache_print_id(id, store, key, "", NULL, version);
     len = strlen(id);
     snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64,
              store->fingerprint);
@@ -316,18 +321,18 @@ bool negcache_find_hinted(const struct negcache *negcache,
 
 /* An entry that is on disk: of an absent key in the journal, or, as all were
  * in former releases, in a file of its own. */
-static bool find_on_disk(struct negcache *negcache,
-                         const struct store_config *store,
-                         const symcache_key_t *key,
-                         const symcache_version_t *version,
-                         struct written *found)
+static bool negcache_find_on_disk(struct negcache *negcache,
+                                  const struct store_config *store,
+                                  const symcache_key_t *key,
+                                  const symcache_version_t *version,
+                                  struct written *found)
 {
     char path[PATH_MAX];
 
     if (absences_find(negcache->absences, store->root, key, version, found)) {
         return true;
     }
-    entry_path(path, store, key, version);
+    negcache_entry_path(path, store, key, version);
     return entry_read(AT_FDCWD, path, found);
 }
 
@@ -347,17 +352,18 @@ void negcache_set_alone(struct negcache *negcache,
     absences_set_alone(negcache->absences, store->root, key, version);
 }
 
-static bool find_written(struct negcache *negcache,
-                         const struct store_config *store,
-                         const struct cache_config *cache,
-                         const symcache_key_t *key,
-                         const symcache_version_t *version,
-                         struct negcache_entry *entry, enum metric *why)
+static bool negcache_find_written(struct negcache *negcache,
+                                  const struct store_config *store,
+                                  const struct cache_config *cache,
+                                  const symcache_key_t *key,
+                                  const symcache_version_t *version,
+                                  struct negcache_entry *entry,
+                                  enum metric *why)
 {
     struct written found;
 
-    if (!find_on_disk(negcache, store, key, version, &found) ||
-        !in_force(negcache, store, cache, &found, why)) {
+    if (!negcache_find_on_disk(negcache, store, key, version, &found) ||
+        !negcache_in_force(negcache, store, cache, &found, why)) {
         return false;
     }
     *entry = found.entry;
@@ -373,15 +379,16 @@ bool negcache_was_absent(struct negcache *negcache,
     struct written found;
     enum metric why;
 
-    return find_on_disk(negcache, store, key, version, &found) &&
+    return negcache_find_on_disk(negcache, store, key, version, &found) &&
            negcache_rules[found.entry.reason].is_final &&
-           !in_force(negcache, store, cache, &found, &why) &&
+           !negcache_in_force(negcache, store, cache, &found, &why) &&
            why == METRIC_OUTDATED_TIME;
 }
 
 /* Does the entry also hold for this name? */
-static bool looked_for(const struct store_config *store,
-                       const struct negcache_entry *entry, const char *name)
+static bool negcache_looked_for(const struct store_config *store,
+                                const struct negcache_entry *entry,
+                                const char *name)
 {
     return !negcache_rules[entry->reason].by_name || name == NULL ||
            !name_variants_counts(store, name) ||
@@ -397,8 +404,9 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
     enum metric why = METRICS_N;
 
     if (unproved_hints(key, hints) == NULL &&
-        find_written(negcache, store, cache, key, version, entry, &why)) {
-        if (looked_for(store, entry, name)) {
+        negcache_find_written(negcache, store, cache, key, version, entry,
+                              &why)) {
+        if (negcache_looked_for(store, entry, name)) {
             return true;
         }
         if (name_variants_full(&entry->variants)) {
@@ -419,8 +427,8 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
 
 /* Writes an entry into a file of its own.  Without fsync(), because the event
  * loop would wait for it: entry_read() ignores what a crash has cut off. */
-static int write_file(const struct written *written, const char *path,
-                      const char *tmp)
+static int negcache_write_file(const struct written *written, const char *path,
+                               const char *tmp)
 {
     FILE *f = fopen(tmp, "we");
     bool ok;
@@ -440,13 +448,13 @@ static int write_file(const struct written *written, const char *path,
     return 0;
 }
 
-static int write_entry(struct negcache *negcache,
-                       const struct store_config *store,
-                       const struct cache_config *cache,
-                       const symcache_key_t *key, const char *name,
-                       const symcache_version_t *version,
-                       enum negcache_reason reason, const char *text,
-                       int64_t uploads_changed, const char *tmp)
+static int negcache_write_entry(struct negcache *negcache,
+                                const struct store_config *store,
+                                const struct cache_config *cache,
+                                const symcache_key_t *key, const char *name,
+                                const symcache_version_t *version,
+                                enum negcache_reason reason, const char *text,
+                                int64_t uploads_changed, const char *tmp)
 {
     struct written written = {.fingerprint = store->fingerprint};
     struct negcache_entry *entry = &written.entry;
@@ -457,7 +465,8 @@ static int write_entry(struct negcache *negcache,
     /* A miss under one more name keeps the time of the earlier misses.  One
      * under a name that missed before was looked for again, because something
      * had come since: it would be, at each request, if the time stayed. */
-    if (!find_written(negcache, store, cache, key, version, entry, &why) ||
+    if (!negcache_find_written(negcache, store, cache, key, version, entry,
+                               &why) ||
         entry->reason != reason || !by_name ||
         !name_variants_counts(store, name) ||
         name_variants_listed(&entry->variants, name)) {
@@ -473,7 +482,7 @@ static int write_entry(struct negcache *negcache,
 
     /* Absent keys are many, and anybody may ask for them: they share a file.
      * What is malformed has one each, for who walks the store. */
-    entry_path(path, store, key, version);
+    negcache_entry_path(path, store, key, version);
     if (by_name) {
         if (absences_add(negcache->absences, store->root, key, version,
                          &written) != 0) {
@@ -483,26 +492,28 @@ static int write_entry(struct negcache *negcache,
         return 0;
     }
     absences_remove(negcache->absences, store->root, key, version);
-    return write_file(&written, path, tmp);
+    return negcache_write_file(&written, path, tmp);
 }
 
-static void note_entry(struct negcache *negcache,
-                       const struct store_config *store,
-                       const symcache_key_t *key, const char *name,
-                       const char *hints, const symcache_version_t *version,
-                       enum negcache_reason reason, const char *text,
-                       unsigned seconds, int64_t uploads_changed)
+static void negcache_note_entry(struct negcache *negcache,
+                                const struct store_config *store,
+                                const symcache_key_t *key, const char *name,
+                                const char *hints,
+                                const symcache_version_t *version,
+                                enum negcache_reason reason, const char *text,
+                                unsigned seconds, int64_t uploads_changed)
 {
     char id[FAILURE_ID_MAX];
     struct negcache_error *f;
 
-    print_id(id, store, key, name, unproved_hints(key, hints), version);
-    f = error_find(negcache, id);
+    negcache_print_id(id, store, key, name, unproved_hints(key, hints),
+                      version);
+    f = negcache_error_find(negcache, id);
     if (f != NULL) {
-        error_free(negcache, f);
+        negcache_error_free(negcache, f);
     }
     while (negcache->by_id.count >= ERRORS_MAX) {
-        error_free(negcache, TAILQ_FIRST(&negcache->by_age));
+        negcache_error_free(negcache, TAILQ_FIRST(&negcache->by_age));
     }
 
     f = calloc(1, sizeof(*f));
@@ -548,8 +559,8 @@ static void note_loop(struct negcache *negcache,
         snprintf(lists + n, sizeof(lists) - n, "; %s", former.text);
         seconds = former.valid;
     }
-    note_entry(negcache, store, key, name, hints, version, NEGCACHE_LOOP,
-               lists, seconds, NEGCACHE_NO_UPLOADS);
+    negcache_note_entry(negcache, store, key, name, hints, version,
+                        NEGCACHE_LOOP, lists, seconds, NEGCACHE_NO_UPLOADS);
 }
 
 bool negcache_is_written(enum negcache_reason reason,
@@ -577,20 +588,22 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
         return 0;
     }
     if (!negcache_is_written(reason, key, hints)) {
-        note_entry(negcache, store, key, name, hints, version, reason, text,
-                   seconds > 0 ? seconds : negcache_life(reason, cache),
-                   uploads_changed);
+        negcache_note_entry(
+            negcache, store, key, name, hints, version, reason, text,
+            seconds > 0 ? seconds : negcache_life(reason, cache),
+            uploads_changed);
         return 0;
     }
     errno = ENOENT;
-    if (tmp != NULL && write_entry(negcache, store, cache, key, name, version,
-                                   reason, text, uploads_changed, tmp) == 0) {
+    if (tmp != NULL &&
+        negcache_write_entry(negcache, store, cache, key, name, version,
+                             reason, text, uploads_changed, tmp) == 0) {
         return 0;
     }
     saved = errno;
-    note_entry(negcache, store, key, name, hints, version, NEGCACHE_ERROR,
-               text, negcache_life(NEGCACHE_ERROR, cache),
-               NEGCACHE_NO_UPLOADS);
+    negcache_note_entry(
+        negcache, store, key, name, hints, version, NEGCACHE_ERROR, text,
+        negcache_life(NEGCACHE_ERROR, cache), NEGCACHE_NO_UPLOADS);
     errno = saved;
     return -1;
 }
@@ -602,7 +615,7 @@ void negcache_drop_errors(struct negcache *negcache)
     for (f = TAILQ_FIRST(&negcache->by_age); f != NULL; f = next) {
         next = TAILQ_NEXT(f, age);
         if (f->reason == NEGCACHE_ERROR || f->reason == NEGCACHE_LOOP) {
-            error_free(negcache, f);
+            negcache_error_free(negcache, f);
         }
     }
 }
@@ -614,20 +627,20 @@ void negcache_drop(struct negcache *negcache, const struct store_config *store,
     char path[PATH_MAX], id[FAILURE_ID_MAX];
     struct negcache_error *f;
 
-    entry_path(path, store, key, version);
+    negcache_entry_path(path, store, key, version);
     unlink(path);
     absences_remove(negcache->absences, store->root, key, version);
 
-    print_id(id, store, key, "", NULL, version);
-    f = error_find(negcache, id);
+    negcache_print_id(id, store, key, "", NULL, version);
+    f = negcache_error_find(negcache, id);
     if (f != NULL) {
-        error_free(negcache, f);
+        negcache_error_free(negcache, f);
     }
 }
 
 /* Drops what is malformed of the entries in memory that begin with a prefix. */
-static unsigned drop_malformed(struct negcache *negcache, const char *prefix,
-                               time_t since)
+static unsigned negcache_drop_malformed(struct negcache *negcache,
+                                        const char *prefix, time_t since)
 {
     struct negcache_error *f, *next;
     unsigned n = 0;
@@ -636,7 +649,7 @@ static unsigned drop_malformed(struct negcache *negcache, const char *prefix,
         next = TAILQ_NEXT(f, age);
         if (f->reason == NEGCACHE_MALFORMED && f->since >= since &&
             strncmp(f->id, prefix, strlen(prefix)) == 0) {
-            error_free(negcache, f);
+            negcache_error_free(negcache, f);
             n++;
         }
     }
@@ -652,9 +665,9 @@ bool negcache_take_back(struct negcache *negcache,
     struct written found;
     bool was_there;
 
-    print_id(id, store, key, "", NULL, version);
-    was_there = drop_malformed(negcache, id, 0) > 0;
-    entry_path(path, store, key, version);
+    negcache_print_id(id, store, key, "", NULL, version);
+    was_there = negcache_drop_malformed(negcache, id, 0) > 0;
+    negcache_entry_path(path, store, key, version);
     return (entry_read(AT_FDCWD, path, &found) &&
             found.entry.reason == NEGCACHE_MALFORMED && unlink(path) == 0) ||
            was_there;
@@ -667,7 +680,7 @@ unsigned negcache_forget_malformed(struct negcache *negcache,
     char prefix[STORE_KEY_MAX];
 
     snprintf(prefix, sizeof(prefix), "%.64s/", store->name);
-    return drop_malformed(negcache, prefix, since);
+    return negcache_drop_malformed(negcache, prefix, since);
 }
 
 bool negcache_hints_name(const char *hints, const symcache_key_t *key)
@@ -683,8 +696,8 @@ bool negcache_hints_name(const char *hints, const symcache_key_t *key)
 }
 
 /* Is it of this store, and found out with the build id of the key? */
-static bool failed_with(const struct negcache_error *f, const char *store,
-                        const symcache_key_t *key)
+static bool negcache_failed_with(const struct negcache_error *f,
+                                 const char *store, const symcache_key_t *key)
 {
     const char *hints = strchr(f->id, '?');
     char text[SYMCACHE_HINTS_MAX + 1];
@@ -729,9 +742,9 @@ static unsigned forget_errors(struct negcache *negcache, const char *prefix,
     for (f = TAILQ_FIRST(&negcache->by_age); f != NULL; f = next) {
         next = TAILQ_NEXT(f, age);
         if (strncmp(f->id, prefix, len) == 0 ||
-            (key != NULL && (failed_with(f, store, key) ||
+            (key != NULL && (negcache_failed_with(f, store, key) ||
                              is_section_of(f, store, key)))) {
-            error_free(negcache, f);
+            negcache_error_free(negcache, f);
             n++;
         }
     }

@@ -58,12 +58,12 @@ struct assembly_page {
 /* files ------------------------------------------------------------------ */
 
 /* Reads 40 hex digits. */
-static bool read_sum(const char *text, struct upload_sum *sum)
+static bool assembly_read_sum(const char *text, struct upload_sum *sum)
 {
     return text != NULL && hex_bytes(text, sum->bytes, sizeof(sum->bytes));
 }
 
-static const char *text_of(const cJSON *object, const char *name)
+static const char *assembly_text_of(const cJSON *object, const char *name)
 {
     return cJSON_GetStringValue(
         cJSON_GetObjectItemCaseSensitive(object, name));
@@ -164,15 +164,16 @@ static void refuse(cJSON *answer, const char *detail)
 }
 
 /* Reads the sums of a list, at most left.  Returns false if one is none. */
-static bool read_chunks(const cJSON *list, struct upload_sum *sums,
-                        size_t left, size_t *n)
+static bool assembly_read_chunks(const cJSON *list, struct upload_sum *sums,
+                                 size_t left, size_t *n)
 {
     const cJSON *item;
 
     *n = 0;
     cJSON_ArrayForEach(item, list)
     {
-        if (*n == left || !read_sum(cJSON_GetStringValue(item), &sums[*n])) {
+        if (*n == left ||
+            !assembly_read_sum(cJSON_GetStringValue(item), &sums[*n])) {
             return false;
         }
         ++*n;
@@ -180,7 +181,8 @@ static bool read_chunks(const cJSON *list, struct upload_sum *sums,
     return true;
 }
 
-static void add_missing(cJSON *list, const cJSON *chunks, const bool *missing)
+static void assembly_add_missing(cJSON *list, const cJSON *chunks,
+                                 const bool *missing)
 {
     const cJSON *chunk;
     size_t i = 0;
@@ -216,34 +218,35 @@ answer_state(struct assemblies *assemblies, cJSON *answer, const cJSON *asked,
     }
     assembly_add_state(answer, states[state.state], state.text);
     if (state.missing != NULL) {
-        add_missing(missing, cJSON_GetObjectItem(asked, "chunks"),
-                    state.missing);
+        assembly_add_missing(missing, cJSON_GetObjectItem(asked, "chunks"),
+                             state.missing);
         free(state.missing);
     }
     return state.place;
 }
 
 /* Answers for one file of a request. */
-static void ask_file(struct assembly_page *page, const cJSON *asked,
-                     cJSON *answer)
+static void assembly_ask_file(struct assembly_page *page, const cJSON *asked,
+                              cJSON *answer)
 {
-    struct assembly_request request = {.user = page->user,
-                                       .only_try = page->only_try,
-                                       .labels = page->labels,
-                                       .files = page->asked,
-                                       .chunks = page->sums,
-                                       .name =
-                                           base_name(text_of(asked, "name"))};
+    struct assembly_request request = {
+        .user = page->user,
+        .only_try = page->only_try,
+        .labels = page->labels,
+        .files = page->asked,
+        .chunks = page->sums,
+        .name = base_name(assembly_text_of(asked, "name"))};
     const struct symstore_path *place;
     cJSON *file;
 
-    if (!read_chunks(cJSON_GetObjectItem(asked, "chunks"), page->sums,
-                     page->left, &request.nchunks)) {
+    if (!assembly_read_chunks(cJSON_GetObjectItem(asked, "chunks"), page->sums,
+                              page->left, &request.nchunks)) {
         refuse(answer, "the chunks are not a list of SHA-1, or too many");
         return;
     }
     page->left -= request.nchunks;
-    if (!read_sum(asked->string, &request.sum) || request.name == NULL) {
+    if (!assembly_read_sum(asked->string, &request.sum) ||
+        request.name == NULL) {
         refuse(answer, "the file has no SHA-1, or no name that a "
                        "file can have");
         return;
@@ -262,23 +265,25 @@ static void ask_file(struct assembly_page *page, const cJSON *asked,
     place = answer_state(uploads_assemblies(page->uploads), answer, asked,
                          &request);
     if (place != NULL) {
-        file = sentry_file(request.name, text_of(asked, "debug_id"), place);
+        file = sentry_file(request.name, assembly_text_of(asked, "debug_id"),
+                           place);
         cJSON_AddStringToObject(file, "sha1", asked->string);
         cJSON_AddItemToObject(answer, "dif", file);
     }
 }
 
 /* A bundle of scripts: {"checksum", "chunks", "version", "dist"}. */
-static void ask_bundle(struct assembly_page *page, const cJSON *asked,
-                       cJSON *answer)
+static void assembly_ask_bundle(struct assembly_page *page, const cJSON *asked,
+                                cJSON *answer)
 {
     char name[2 * SENTRY_RELEASE_MAX + 2];
     struct assembly_request request = {.user = page->user,
                                        .only_try = page->only_try,
                                        .labels = page->labels,
                                        .is_artifacts = true,
-                                       .release = text_of(asked, "version"),
-                                       .dist = text_of(asked, "dist"),
+                                       .release =
+                                           assembly_text_of(asked, "version"),
+                                       .dist = assembly_text_of(asked, "dist"),
                                        .name = name,
                                        .chunks = page->sums};
 
@@ -286,9 +291,11 @@ static void ask_bundle(struct assembly_page *page, const cJSON *asked,
         !sentry_is_release(request.dist)) {
         refuse(answer, "the release or its dist is too long, or has a "
                        "control character");
-    } else if (!read_sum(text_of(asked, "checksum"), &request.sum) ||
-               !read_chunks(cJSON_GetObjectItem(asked, "chunks"), page->sums,
-                            page->left, &request.nchunks) ||
+    } else if (!assembly_read_sum(assembly_text_of(asked, "checksum"),
+                                  &request.sum) ||
+               !assembly_read_chunks(cJSON_GetObjectItem(asked, "chunks"),
+                                     page->sums, page->left,
+                                     &request.nchunks) ||
                request.nchunks == 0) {
         refuse(answer, "no SHA-1, or no list of chunks");
     } else {
@@ -310,19 +317,20 @@ static void go_to_first(struct assembly_page *page)
 }
 
 /* Asks for everything once. */
-static void ask_all(struct assembly_page *page)
+static void assembly_ask_all(struct assembly_page *page)
 {
     const cJSON *file;
 
     page->answer = cJSON_CreateObject();
     page->left = CHUNKS_MAX;
     if (page->is_bundle) {
-        ask_bundle(page, page->asked, page->answer);
+        assembly_ask_bundle(page, page->asked, page->answer);
     } else {
         cJSON_ArrayForEach(file, page->asked)
         {
-            ask_file(page, file,
-                     cJSON_AddObjectToObject(page->answer, file->string));
+            assembly_ask_file(
+                page, file,
+                cJSON_AddObjectToObject(page->answer, file->string));
         }
     }
     go_to_first(page);
@@ -330,14 +338,14 @@ static void ask_all(struct assembly_page *page)
 
 static bool is_in_state(const cJSON *answer, const char *name)
 {
-    const char *state = text_of(answer, "state");
+    const char *state = assembly_text_of(answer, "state");
 
     return state != NULL && strcmp(state, name) == 0;
 }
 
 /* Asks for what comes next once more if it is in this state.  Returns whether
  * it is in it then. */
-static bool ask_next(struct assembly_page *page, const char *state)
+static bool assembly_ask_next(struct assembly_page *page, const char *state)
 {
     if (!is_in_state(page->next_answer, state)) {
         return false;
@@ -346,19 +354,19 @@ static bool ask_next(struct assembly_page *page, const char *state)
     page->next_answer->child = NULL;
     page->left = CHUNKS_MAX;
     if (page->is_bundle) {
-        ask_bundle(page, page->next, page->next_answer);
+        assembly_ask_bundle(page, page->next, page->next_answer);
     } else {
-        ask_file(page, page->next, page->next_answer);
+        assembly_ask_file(page, page->next, page->next_answer);
     }
     return is_in_state(page->next_answer, state);
 }
 
 /* Goes on to the first file that is being assembled; is_last: passes these as
  * well.  Returns whether there is none. */
-static bool pass_ended(struct assembly_page *page, bool is_last)
+static bool assembly_pass_ended(struct assembly_page *page, bool is_last)
 {
     while (page->next != NULL && page->next_answer != NULL) {
-        if (ask_next(page, state_assembling) && !is_last) {
+        if (assembly_ask_next(page, state_assembling) && !is_last) {
             return false;
         }
         page->next = page->next->next;
@@ -369,19 +377,19 @@ static bool pass_ended(struct assembly_page *page, bool is_last)
 
 /* A worse file for its place can have come after one that was there; then that
  * is assembled once more. */
-static void ask_stored(struct assembly_page *page)
+static void assembly_ask_stored(struct assembly_page *page)
 {
     for (go_to_first(page); page->next != NULL && page->next_answer != NULL;
          page->next = page->next->next,
          page->next_answer = page->next_answer->next) {
-        (void)ask_next(page, state_stored);
+        (void)assembly_ask_next(page, state_stored);
     }
     go_to_first(page);
 }
 
 /* answers ---------------------------------------------------------------- */
 
-static void free_page(struct assembly_page *page)
+static void assembly_free_page(struct assembly_page *page)
 {
     event_drop(page->timer);
     cJSON_Delete(page->asked);
@@ -389,14 +397,15 @@ static void free_page(struct assembly_page *page)
     free(page);
 }
 
-static void send_answer(struct assembly_page *page)
+static void assembly_send_answer(struct assembly_page *page)
 {
     reply_object(page->req, 200, page->answer);
     page->answer = NULL;
-    free_page(page);
+    assembly_free_page(page);
 }
 
-static void wait_for_end(const struct assembly_page *page, unsigned ms)
+static void assembly_wait_for_end(const struct assembly_page *page,
+                                  unsigned ms)
 {
     const struct timeval left = {.tv_sec = ms / 1000,
                                  .tv_usec = ms % 1000 * 1000};
@@ -405,31 +414,31 @@ static void wait_for_end(const struct assembly_page *page, unsigned ms)
 }
 
 /* Have all files ended? */
-static bool look_again(struct assembly_page *page)
+static bool assembly_look_again(struct assembly_page *page)
 {
-    if (!pass_ended(page, false)) {
+    if (!assembly_pass_ended(page, false)) {
         return false;
     }
-    ask_stored(page);
-    return pass_ended(page, false);
+    assembly_ask_stored(page);
+    return assembly_pass_ended(page, false);
 }
 
 /* A file has ended, or the time is over. */
-static void on_timer(evutil_socket_t fd, short events, void *arg)
+static void assembly_on_timer(evutil_socket_t fd, short events, void *arg)
 {
     struct assembly_page *page = arg;
     unsigned since = clock_since(page->began);
 
-    if (!look_again(page) && since < WAIT_MS) {
-        wait_for_end(page, WAIT_MS - since);
+    if (!assembly_look_again(page) && since < WAIT_MS) {
+        assembly_wait_for_end(page, WAIT_MS - since);
         return;
     }
-    (void)pass_ended(page, true);
+    (void)assembly_pass_ended(page, true);
     assembly_unwatch(&page->watch);
-    send_answer(page);
+    assembly_send_answer(page);
 }
 
-static void on_ended(void *arg)
+static void assembly_on_ended(void *arg)
 {
     const struct assembly_page *page = arg;
 
@@ -437,30 +446,30 @@ static void on_ended(void *arg)
 }
 
 /* Files that were not begun are forgotten. */
-static void on_stop(void *arg)
+static void assembly_on_stop(void *arg)
 {
     struct assembly_page *page = arg;
 
     assembly_unwatch(&page->watch);
     sentry_reply_error(page->req, 503, "the helper stops");
-    free_page(page);
+    assembly_free_page(page);
 }
 
 /* Returns false if the answer cannot wait. */
-static bool delay_answer(struct assembly_page *page)
+static bool assembly_delay_answer(struct assembly_page *page)
 {
     page->timer = evtimer_new(
         evhttp_connection_get_base(evhttp_request_get_connection(page->req)),
-        on_timer, page);
-    page->watch.ended = on_ended;
-    page->watch.stop = on_stop;
+        assembly_on_timer, page);
+    page->watch.ended = assembly_on_ended;
+    page->watch.stop = assembly_on_stop;
     page->watch.arg = page;
     if (page->timer == NULL ||
         !assemblies_watch(uploads_assemblies(page->uploads), &page->watch)) {
         return false;
     }
     page->began = clock_ms();
-    wait_for_end(page, WAIT_MS);
+    assembly_wait_for_end(page, WAIT_MS);
     return true;
 }
 
@@ -484,18 +493,18 @@ void sentry_assembly(struct uploads *uploads, const struct config *config,
     snprintf(page->user, sizeof(page->user), "%s", user);
     page->asked = sentry_read_body(config, req, &size);
     if (page->asked == NULL) {
-        free_page(page);
+        assembly_free_page(page);
         return;
     }
     wrong = upload_labels_read(req, &page->labels);
     if (wrong != NULL) {
         sentry_reply_error(req, 400, wrong);
-        free_page(page);
+        assembly_free_page(page);
         return;
     }
-    ask_all(page);
-    if (size > WAIT_BODY_MAX || pass_ended(page, false) ||
-        !delay_answer(page)) {
-        send_answer(page);
+    assembly_ask_all(page);
+    if (size > WAIT_BODY_MAX || assembly_pass_ended(page, false) ||
+        !assembly_delay_answer(page)) {
+        assembly_send_answer(page);
     }
 }

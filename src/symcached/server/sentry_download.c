@@ -93,8 +93,9 @@ static const char *type_of(struct sentry_download_list *download,
     return n > 0 && strncmp(id, "mach-uuid-", 10) == 0 ? "macho" : NULL;
 }
 
-static void add_file(struct sentry_download_list *download, const char *name,
-                     const char *id, const char *file)
+static void download_add_file(struct sentry_download_list *download,
+                              const char *name, const char *id,
+                              const char *file)
 {
     char path[PATH_MAX], text[3 * SYMCACHE_NAME_MAX];
     const char *type;
@@ -131,8 +132,8 @@ static void add_file(struct sentry_download_list *download, const char *name,
 }
 
 /* Adds what stands in the folder of a name and an id. */
-static void add_files(struct sentry_download_list *download, const char *name,
-                      const char *id)
+static void download_add_files(struct sentry_download_list *download,
+                               const char *name, const char *id)
 {
     char path[PATH_MAX];
     const struct dirent *entry;
@@ -147,7 +148,7 @@ static void add_files(struct sentry_download_list *download, const char *name,
     }
     while (errno = 0, (entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] != '.') {
-            add_file(download, name, id, entry->d_name);
+            download_add_file(download, name, id, entry->d_name);
         }
     }
     if (errno != 0) {
@@ -157,8 +158,8 @@ static void add_files(struct sentry_download_list *download, const char *name,
 }
 
 /* Adds what a build id has without a name: debug files. */
-static void add_debug_files(struct sentry_download_list *download,
-                            const char *folder)
+static void download_add_debug_files(struct sentry_download_list *download,
+                                     const char *folder)
 {
     static const char *const kinds[][3] = {
         {"elf-buildid-", "elf-buildid-sym-", "_.debug"},
@@ -170,14 +171,14 @@ static void add_debug_files(struct sentry_download_list *download,
         n = strlen(kinds[i][0]);
         if (strncmp(folder, kinds[i][0], n) == 0) {
             snprintf(id, sizeof(id), "%s%s", kinds[i][1], folder + n);
-            add_files(download, kinds[i][2], id);
+            download_add_files(download, kinds[i][2], id);
         }
     }
 }
 
 /* Adds the files of an id. */
-static void find_listed(struct sentry_download_list *download,
-                        const symcache_key_t *key)
+static void download_find_listed(struct sentry_download_list *download,
+                                 const symcache_key_t *key)
 {
     char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE];
     struct upload_index_names *names = calloc(1, sizeof(*names));
@@ -194,22 +195,22 @@ static void find_listed(struct sentry_download_list *download,
     }
     for (k = 0; k < names->n; k++) {
         for (i = 0; i < n && !names->list[k].is_asked; i++) {
-            add_files(download, names->list[k].text, folders[i]);
+            download_add_files(download, names->list[k].text, folders[i]);
         }
     }
     for (i = 0; i < n; i++) {
-        add_debug_files(download, folders[i]);
+        download_add_debug_files(download, folders[i]);
         for (k = 0; k < COUNT(fixed_names); k++) {
-            add_files(download, fixed_names[k].name, folders[i]);
+            download_add_files(download, fixed_names[k].name, folders[i]);
         }
     }
     if (names->has_build_id && key->id_type == SYMCACHE_ID_DEBUG) {
-        find_listed(download, &names->build_id);
+        download_find_listed(download, &names->build_id);
     }
     free(names);
 }
 
-static bool read_debug_id(const char *text, symcache_key_t *key)
+static bool download_read_debug_id(const char *text, symcache_key_t *key)
 {
     memset(key, 0, sizeof(*key));
     key->id_type = SYMCACHE_ID_DEBUG;
@@ -217,14 +218,15 @@ static bool read_debug_id(const char *text, symcache_key_t *key)
 }
 
 /* Time stamp and size of an image, or a build id. */
-static bool read_code_id(const char *text, symcache_key_t *key)
+static bool download_read_code_id(const char *text, symcache_key_t *key)
 {
     memset(key, 0, sizeof(*key));
     return symcache_code_id_parse(text, strlen(text), key) == SYMCACHE_OK;
 }
 
-static void answer_list(const struct config *config, bool only_try,
-                        struct evkeyvalq *pairs, struct evhttp_request *req)
+static void download_answer_list(const struct config *config, bool only_try,
+                                 struct evkeyvalq *pairs,
+                                 struct evhttp_request *req)
 {
     const char *debug_id = evhttp_find_header(pairs, "debug_id");
     const char *code_id = evhttp_find_header(pairs, "code_id");
@@ -233,11 +235,11 @@ static void answer_list(const struct config *config, bool only_try,
 
     snprintf(download.root, sizeof(download.root), "%.2000s%s",
              config->uploads.root, only_try ? "/" UPLOADS_TRY : "");
-    if (debug_id != NULL && read_debug_id(debug_id, &key)) {
-        find_listed(&download, &key);
+    if (debug_id != NULL && download_read_debug_id(debug_id, &key)) {
+        download_find_listed(&download, &key);
     }
-    if (code_id != NULL && read_code_id(code_id, &key)) {
-        find_listed(&download, &key);
+    if (code_id != NULL && download_read_code_id(code_id, &key)) {
+        download_find_listed(&download, &key);
     }
     if (download.errnum != 0) {
         cJSON_Delete(download.files);
@@ -266,8 +268,8 @@ static bool is_path(const char *path)
     return slashes == 2 && (size_t)(p - path) <= 3 * SYMCACHE_NAME_MAX;
 }
 
-static void answer_file(const struct config *config, bool only_try,
-                        const char *id, struct evhttp_request *req)
+static void download_answer_file(const struct config *config, bool only_try,
+                                 const char *id, struct evhttp_request *req)
 {
     char below[PATH_MAX], path[PATH_MAX];
     char location[sizeof(SENTRY_FILES_LOCATION) + 3 * sizeof(below)];
@@ -305,17 +307,17 @@ void sentry_files(const struct config *config, bool only_try,
     }
     id = evhttp_find_header(&pairs, "id");
     if (id != NULL) {
-        answer_file(config, only_try, id, req);
+        download_answer_file(config, only_try, id, req);
     } else {
-        answer_list(config, only_try, &pairs, req);
+        download_answer_list(config, only_try, &pairs, req);
     }
     evhttp_clear_headers(&pairs);
 }
 
 /* artifacts --------------------------------------------------------------- */
 
-static void add_bundles(cJSON *list, const char *url, const char *how,
-                        const struct artifacts_found *found)
+static void download_add_bundles(cJSON *list, const char *url, const char *how,
+                                 const struct artifacts_found *found)
 {
     char text[PATH_MAX];
     cJSON *item;
@@ -352,7 +354,7 @@ void sentry_artifacts(const struct config *config, bool only_try,
     if (sum != NULL) {
         snprintf(path, sizeof(path), SYMCACHE_NAME_NONE "/hash-%.40s/%s", sum,
                  ARTIFACTS_FILE);
-        answer_file(config, only_try, path, req);
+        download_answer_file(config, only_try, path, req);
         evhttp_clear_headers(&pairs);
         return;
     }
@@ -363,12 +365,12 @@ void sentry_artifacts(const struct config *config, bool only_try,
     release = evhttp_find_header(&pairs, "release");
     if (debug_id != NULL) {
         rc = artifacts_by_debug_id(root, debug_id, &found);
-        add_bundles(list, url, "debug-id", &found);
+        download_add_bundles(list, url, "debug-id", &found);
     }
     if (release != NULL && found.n == 0 && rc == 0) {
         rc = artifacts_by_release(root, release,
                                   evhttp_find_header(&pairs, "dist"), &found);
-        add_bundles(list, url, "release", &found);
+        download_add_bundles(list, url, "release", &found);
     }
     evhttp_clear_headers(&pairs);
     if (rc != 0) {

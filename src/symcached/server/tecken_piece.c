@@ -53,7 +53,8 @@ static const char *read_number(const char *p, uint64_t *number, char after)
 
 /* Reads a Content-Range (RFC 9110, 14.4) whose total is known.  Returns what is
  * wrong, or NULL. */
-static const char *read_range(const char *text, struct piece_range *range)
+static const char *read_piece_range(const char *text,
+                                    struct piece_range *range)
 {
     static const char wrong[] = "Content-Range must be \"bytes "
                                 "<first>-<last>/<size>\"";
@@ -81,9 +82,9 @@ static const char *read_range(const char *text, struct piece_range *range)
 
 /* Opens the body of a request, which must have as many bytes as the range.
  * Returns its descriptor; or -1 with a status and the reason. */
-static int open_body(const struct config *config, const char *path,
-                     const struct piece_range *range, int *status,
-                     char *error, size_t size)
+static int open_piece_body(const struct config *config, const char *path,
+                           const struct piece_range *range, int *status,
+                           char *error, size_t size)
 {
     int fd =
         nginx_body_file_open(config->uploads.spool, path, status, error, size);
@@ -105,7 +106,8 @@ static int open_body(const struct config *config, const char *path,
  * then.  The kernel does it where both are on one file system, without blocks
  * of its own where that can share them.  Returns 0, or an errno.
  */
-static int copy(int in, int out, uint64_t at, uint64_t size, uint64_t keep)
+static int copy_body(int in, int out, uint64_t at, uint64_t size,
+                     uint64_t keep)
 {
     struct limited_writer writer = {.fd = out, .max = size, .keep = keep};
     char *buffer = malloc(BUFFER);
@@ -144,16 +146,16 @@ struct tecken_piece {
     struct config *config; /* reference */
 };
 
-static void copy_piece(void *arg)
+static void copy_tecken_piece(void *arg)
 {
     struct tecken_piece *piece = arg;
 
-    piece->errnum = copy(
-        piece->in, piece->out, piece->at, piece->size,
-        disk_space_kept(piece->out, &piece->config->cache));
+    piece->errnum =
+        copy_body(piece->in, piece->out, piece->at, piece->size,
+                  disk_space_kept(piece->out, &piece->config->cache));
 }
 
-static void drop_piece(void *arg)
+static void drop_tecken_piece(void *arg)
 {
     struct tecken_piece *piece = arg;
 
@@ -165,8 +167,8 @@ static void drop_piece(void *arg)
 
 /* The client can send the piece again; or all of them, as a thread that is late
  * may still write to the file. */
-static void refuse_piece(const struct tecken_piece *piece, bool late,
-                         struct evhttp_request *req)
+static void refuse_tecken_piece(const struct tecken_piece *piece, bool late,
+                                struct evhttp_request *req)
 {
     struct tecken_session *session = piece->session;
     bool is_full = !late && disk_is_full(piece->errnum);
@@ -187,7 +189,7 @@ static void refuse_piece(const struct tecken_piece *piece, bool late,
     tecken_reply_error(req, is_full ? 507 : 503, text);
 }
 
-static void on_copied(void *arg, bool late)
+static void on_piece_copied(void *arg, bool late)
 {
     const struct tecken_piece *piece = arg;
     struct tecken_session *session = piece->session;
@@ -197,7 +199,7 @@ static void on_copied(void *arg, bool late)
     session->task = NULL;
     session->open.req = NULL;
     if (late || piece->errnum != 0) {
-        refuse_piece(piece, late, req);
+        refuse_tecken_piece(piece, late, req);
         return;
     }
     session->got = piece->at + piece->size;
@@ -206,7 +208,7 @@ static void on_copied(void *arg, bool late)
     reply_empty(req, 308);
 }
 
-static void on_done(void *arg, const struct upload_result *result)
+static void on_piece_done(void *arg, const struct upload_result *result)
 {
     struct tecken_session *session = arg;
     struct evhttp_request *req = session->open.req;
@@ -231,9 +233,9 @@ static void on_done(void *arg, const struct upload_result *result)
 }
 
 /* All of the file is in the body, or in the session's file. */
-static void take_file(struct tecken_session *session,
-                      const struct config *config, const char *body,
-                      struct evhttp_request *req)
+static void take_piece_file(struct tecken_session *session,
+                            const struct config *config, const char *body,
+                            struct evhttp_request *req)
 {
     const struct upload_request request = {
         .name = session->parts[0],
@@ -247,11 +249,11 @@ static void take_file(struct tecken_session *session,
         .labels = session->labels};
 
     session->open.req = req;
-    uploads_take(session->tecken->uploads, &request, on_done, session);
+    uploads_take(session->tecken->uploads, &request, on_piece_done, session);
 }
 
 /* The last piece has been copied, like the others. */
-static void on_last(void *arg, bool late)
+static void on_last_piece(void *arg, bool late)
 {
     const struct tecken_piece *piece = arg;
     struct tecken_session *session = piece->session;
@@ -259,11 +261,11 @@ static void on_last(void *arg, bool late)
 
     session->task = NULL;
     if (late || piece->errnum != 0) {
-        on_copied(arg, late);
+        on_piece_copied(arg, late);
         return;
     }
     session->got = piece->at + piece->size;
-    take_file(session, piece->config, NULL, req);
+    take_piece_file(session, piece->config, NULL, req);
 }
 
 static void take_piece(struct tecken_session *session,
@@ -272,12 +274,13 @@ static void take_piece(struct tecken_session *session,
                        struct evhttp_request *req)
 {
     static const struct task_calls calls[2] = {
-        {copy_piece, on_copied, drop_piece}, {copy_piece, on_last, drop_piece}};
+        {copy_tecken_piece, on_piece_copied, drop_tecken_piece},
+        {copy_tecken_piece, on_last_piece, drop_tecken_piece}};
     struct tecken_piece *piece;
     char error[256];
     int status, in, rc;
 
-    in = open_body(config, body, range, &status, error, sizeof(error));
+    in = open_piece_body(config, body, range, &status, error, sizeof(error));
     if (in < 0) {
         tecken_reply_error(req, status, error);
         return;
@@ -314,7 +317,7 @@ void tecken_piece_take(struct tecken_session *session,
     const char *body = request_header(req, UPLOAD_HEADER_BODY);
     struct piece_range range;
     const char *wrong =
-        read_range(request_header(req, "Content-Range"), &range);
+        read_piece_range(request_header(req, "Content-Range"), &range);
     char text[120];
 
     session->open.used = clock_ms();
@@ -326,7 +329,8 @@ void tecken_piece_take(struct tecken_session *session,
         refusal_print_size(text, sizeof(text), config, "the file");
         tecken_reply_error(req, 413, text);
     } else if (session->got > 0 && session->got == range.total) {
-        take_file(session, config, NULL, req); /* it was not taken before */
+        take_piece_file(session, config, NULL,
+                        req); /* it was not taken before */
     } else if (range.size == 0 || range.first != session->got) {
         /* where it goes on, also if it asks for that */
         if (session->got > 0) {
@@ -337,7 +341,7 @@ void tecken_piece_take(struct tecken_session *session,
     } else if (body == NULL) {
         tecken_reply_error(req, 400, "the request has no body");
     } else if (range.size == range.total) {
-        take_file(session, config, body, req);
+        take_piece_file(session, config, body, req);
     } else {
         take_piece(session, config, &range, body, req);
     }

@@ -55,7 +55,7 @@ void upload_add_retry(struct evhttp_request *req, int status)
     }
 }
 
-static void print_time(char text[40], const struct timespec *at)
+static void upload_print_time(char text[40], const struct timespec *at)
 {
     struct tm tm;
 
@@ -63,8 +63,8 @@ static void print_time(char text[40], const struct timespec *at)
     strftime(text, 40, "%Y-%m-%dT%H:%M:%S+00:00", &tm);
 }
 
-static void answer_error(const struct upload_page *page, int status,
-                         const char *text)
+static void upload_answer_error(const struct upload_page *page, int status,
+                                const char *text)
 {
     static const struct {
         int status;
@@ -95,8 +95,8 @@ static void add_untold(cJSON *object, const char *untold)
 
 /* The object that Tecken answers with; its fields about a bucket describe our
  * store. */
-static void answer_form(const struct upload_page *page,
-                        const struct upload_result *result)
+static void upload_answer_form(const struct upload_page *page,
+                               const struct upload_result *result)
 {
     cJSON *object = cJSON_CreateObject();
     cJSON *upload = cJSON_AddObjectToObject(object, "upload"), *skipped;
@@ -106,8 +106,8 @@ static void answer_form(const struct upload_page *page,
     size_t i;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    print_time(began, &page->begun);
-    print_time(now_text, &now);
+    upload_print_time(began, &page->begun);
+    upload_print_time(now_text, &now);
     /* cJSON would write one with a 0 at its end as 1.79595221134999e+15,
      * which many clients do not read as an integer */
     snprintf(number, sizeof(number), "%lld%06ld",
@@ -140,8 +140,8 @@ static void answer_form(const struct upload_page *page,
                  object);
 }
 
-static void answer_file(const struct upload_page *page,
-                        const struct upload_result *result)
+static void upload_answer_file(const struct upload_page *page,
+                               const struct upload_result *result)
 {
     const struct upload_file *file = &result->files[0];
     cJSON *object = cJSON_CreateObject();
@@ -158,18 +158,18 @@ static void answer_file(const struct upload_page *page,
     reply_object(page->req, result->status, object);
 }
 
-static void on_done(void *arg, const struct upload_result *result)
+static void upload_page_on_done(void *arg, const struct upload_result *result)
 {
     struct upload_page *page = arg;
 
     if (result->status >= 300) {
         log_info(0, "upload user=%s status=%d %s%s", page->user,
                  result->status, page->file, result->text);
-        answer_error(page, result->status, result->text);
+        upload_answer_error(page, result->status, result->text);
     } else if (page->is_form) {
-        answer_form(page, result);
+        upload_answer_form(page, result);
     } else {
-        answer_file(page, result);
+        upload_answer_file(page, result);
     }
     free(page);
 }
@@ -198,8 +198,8 @@ static const char *check_token(const struct config *config,
 
 /* what ------------------------------------------------------------------- */
 
-static const char *read_pair(const struct evkeyval *pair, bool is_form,
-                             struct upload_request *request)
+static const char *upload_read_pair(const struct evkeyval *pair, bool is_form,
+                                    struct upload_request *request)
 {
     const char *wrong;
     uint64_t seconds;
@@ -235,8 +235,8 @@ static const char *read_pair(const struct evkeyval *pair, bool is_form,
     return NULL;
 }
 
-static const char *read_query(const char *query, bool is_form,
-                              struct upload_request *request)
+static const char *upload_read_query(const char *query, bool is_form,
+                                     struct upload_request *request)
 {
     const char *wrong = NULL;
     const struct evkeyval *pair;
@@ -250,7 +250,8 @@ static const char *read_query(const char *query, bool is_form,
     }
     TAILQ_FOREACH(pair, &pairs, next)
     {
-        wrong = wrong != NULL ? wrong : read_pair(pair, is_form, request);
+        wrong =
+            wrong != NULL ? wrong : upload_read_pair(pair, is_form, request);
     }
     evhttp_clear_headers(&pairs);
     return wrong;
@@ -279,8 +280,8 @@ bool upload_boundary_read(struct evhttp_request *req,
 
 /* Returns why the path is not that of a file, or NULL.  The third part is
  * compared with what the file is, later. */
-static const char *read_path(const struct url_path *t,
-                             struct upload_request *request)
+static const char *upload_read_path(const struct url_path *t,
+                                    struct upload_request *request)
 {
     unsigned i;
 
@@ -302,10 +303,12 @@ static const char *read_path(const struct url_path *t,
 }
 
 /* Returns the status and *wrong if the request is not to be taken, or 0. */
-static int read_request(const struct config *config, struct upload_page *page,
-                        const struct url_path *t, const char *query,
-                        char boundary[UPLOAD_BOUNDARY_SIZE],
-                        struct upload_request *request, const char **wrong)
+static int upload_read_request(const struct config *config,
+                               struct upload_page *page,
+                               const struct url_path *t, const char *query,
+                               char boundary[UPLOAD_BOUNDARY_SIZE],
+                               struct upload_request *request,
+                               const char **wrong)
 {
     struct evhttp_request *req = page->req;
 
@@ -320,12 +323,12 @@ static int read_request(const struct config *config, struct upload_page *page,
         return 403;
     }
     request->replace = page->is_form && config->uploads.replace;
-    *wrong = read_query(query, page->is_form, request);
+    *wrong = upload_read_query(query, page->is_form, request);
     if (*wrong == NULL) {
         *wrong = upload_labels_read(req, &request->labels);
     }
     if (*wrong == NULL && !page->is_form) {
-        *wrong = read_path(t, request);
+        *wrong = upload_read_path(t, request);
     }
     request->body = request_header(req, UPLOAD_HEADER_BODY);
     request->boundary = boundary;
@@ -353,7 +356,7 @@ static void add_sunset(const struct upload_page *page, const char *path)
     }
 }
 
-static void reply_head(const struct upload_page *page, uint64_t size)
+static void upload_reply_head(const struct upload_page *page, uint64_t size)
 {
     char text[24];
 
@@ -362,7 +365,7 @@ static void reply_head(const struct upload_page *page, uint64_t size)
     reply_empty(page->req, 200);
 }
 
-static void on_looked(void *arg, const char *digest, uint64_t size)
+static void upload_on_looked(void *arg, const char *digest, uint64_t size)
 {
     const struct upload_page *page = arg;
 
@@ -371,7 +374,7 @@ static void on_looked(void *arg, const char *digest, uint64_t size)
         return;
     }
     reply_header(page->req, SYMCACHE_HEADER_DIGEST, digest);
-    reply_head(page, size);
+    upload_reply_head(page, size);
 }
 
 /* Copies a part of a path in lower case.  Returns false if it is not allowed or
@@ -409,8 +412,9 @@ bool upload_place_spell(struct symstore_path *place,
  * Tells whether a file is there that a client is about to send, with its digest
  * if that is asked for.  Returns whether the page is still needed.
  */
-static bool answer_head(struct upload_page *page, const struct config *config,
-                        const struct upload_request *request)
+static bool upload_answer_head(struct upload_page *page,
+                               const struct config *config,
+                               const struct upload_request *request)
 {
     const char *want = request_header(page->req, SYMCACHE_HEADER_WANT_DIGEST);
     const char *const parts[3] = {request->name, request->id, request->file};
@@ -433,12 +437,12 @@ static bool answer_head(struct upload_page *page, const struct config *config,
     add_sunset(page, path);
     if (want == NULL || !symcache_digest_wanted(want, strlen(want)) ||
         upload_is_of_builds(path, &request->labels)) {
-        reply_head(page, (uint64_t)st.st_size);
+        upload_reply_head(page, (uint64_t)st.st_size);
         return false;
     }
     rc = stored_digest_start(
         evhttp_connection_get_base(evhttp_request_get_connection(page->req)),
-        path, on_looked, page);
+        path, upload_on_looked, page);
     if (rc != 0) {
         upload_add_retry(page->req, 503);
         reply_empty(page->req, 503);
@@ -481,16 +485,17 @@ void upload_page(struct uploads *uploads, const struct config *config,
     page->is_form = page->is_package || evhttp_request_get_command(req) ==
                                             EVHTTP_REQ_POST;
     clock_gettime(CLOCK_REALTIME, &page->begun);
-    status = read_request(config, page, target, query, boundary, &request,
-                          &wrong);
+    status = upload_read_request(config, page, target, query, boundary,
+                                 &request, &wrong);
     if (status == 400) {
         refusal_count(status);
-        on_done(page, &(struct upload_result){
-                          .status = status, .text = wrong, .untold = ""});
+        upload_page_on_done(page, &(struct upload_result){.status = status,
+                                                          .text = wrong,
+                                                          .untold = ""});
         return;
     }
     if (status != 0) {
-        answer_error(page, status, wrong);
+        upload_answer_error(page, status, wrong);
         free(page);
         return;
     }
@@ -499,22 +504,23 @@ void upload_page(struct uploads *uploads, const struct config *config,
                  request.name, request.id, request.file);
     }
     if (evhttp_request_get_command(req) == EVHTTP_REQ_HEAD) {
-        if (!answer_head(page, config, &request)) {
+        if (!upload_answer_head(page, config, &request)) {
             free(page);
         }
         return;
     }
     if (has_gone(req)) {
-        on_done(page, &(struct upload_result){.status = 503,
-                                              .text = "the client has gone",
-                                              .untold = ""});
+        upload_page_on_done(
+            page, &(struct upload_result){.status = 503,
+                                          .text = "the client has gone",
+                                          .untold = ""});
         return;
     }
     request.user = page->user;
-    uploads_take(uploads, &request, on_done, page);
+    uploads_take(uploads, &request, upload_page_on_done, page);
 }
 
-static void on_removed(void *arg, int status, const char *text)
+static void upload_on_removed(void *arg, int status, const char *text)
 {
     struct evhttp_request *req = arg;
     cJSON *object;
@@ -558,7 +564,7 @@ void discard_page(struct uploads *uploads, const struct config *config,
     struct removal_request removal = {
         .is_try = query != NULL && strcmp(query, "try=1") == 0};
     struct upload_request request = {0};
-    const char *wrong = read_path(target, &request);
+    const char *wrong = upload_read_path(target, &request);
     char path[PATH_MAX];
 
     if (wrong != NULL ||
@@ -568,7 +574,7 @@ void discard_page(struct uploads *uploads, const struct config *config,
         return;
     }
     if (config->uploads.root == NULL) {
-        on_removed(req, 404, strerror(ENOENT));
+        upload_on_removed(req, 404, strerror(ENOENT));
         return;
     }
     removal.name = request.name;
@@ -577,10 +583,12 @@ void discard_page(struct uploads *uploads, const struct config *config,
     snprintf(path, sizeof(path), "%s/%s/%s", removal.name, removal.id,
              removal.file);
     if (uploads_store(uploads, path, removal.is_try)) {
-        on_removed(req, 503, "a file of this name is just being stored");
+        upload_on_removed(req, 503,
+                          "a file of this name is just being stored");
         return;
     }
-    removals_start(uploads_removals(uploads), &removal, on_removed, req);
+    removals_start(uploads_removals(uploads), &removal, upload_on_removed,
+                   req);
 }
 
 static bool add_id(struct removal_request *removal, const char *text)
@@ -596,8 +604,9 @@ static bool add_id(struct removal_request *removal, const char *text)
 }
 
 /* Returns what is wrong, or NULL. */
-static const char *read_change(const char *query,
-                               struct removal_request *removal, bool *is_self)
+static const char *upload_read_change(const char *query,
+                                      struct removal_request *removal,
+                                      bool *is_self)
 {
     const struct evkeyval *pair;
     const char *wrong = NULL;
@@ -631,10 +640,10 @@ static const char *read_change(const char *query,
     return wrong;
 }
 
-static void on_list_changed(void *arg, const char *failure)
+static void upload_on_list_changed(void *arg, const char *failure)
 {
-    on_removed(arg, failure != NULL ? 503 : 200,
-               failure != NULL ? failure : "");
+    upload_on_removed(arg, failure != NULL ? 503 : 200,
+                      failure != NULL ? failure : "");
 }
 
 /* Of a bundle of scripts: /v1/changed/.artifacts/<list>/<its entry>. */
@@ -658,22 +667,22 @@ void changed_page(struct uploads *uploads, const struct config *config,
     struct upload_request request = {0};
     char path[PATH_MAX];
     bool is_of_list = is_list(target), is_self = false;
-    const char *wrong = is_of_list ? NULL : read_path(target, &request);
+    const char *wrong = is_of_list ? NULL : upload_read_path(target, &request);
 
     if (wrong == NULL) {
-        wrong = read_change(query, &removal, &is_self);
+        wrong = upload_read_change(query, &removal, &is_self);
     }
     if (wrong != NULL) {
         url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
     if (is_self || config->uploads.root == NULL) {
-        on_removed(req, 200, "");
+        upload_on_removed(req, 200, "");
         return;
     }
     if (is_of_list) {
         uploads_list_changed(uploads, target->segments[3], removal.is_try,
-                             on_list_changed, req);
+                             upload_on_list_changed, req);
         return;
     }
     removal.name = request.name;
@@ -684,5 +693,6 @@ void changed_page(struct uploads *uploads, const struct config *config,
     if (!removal.is_made_of) {
         uploads_overtake(uploads, path, removal.is_try);
     }
-    removals_start(uploads_removals(uploads), &removal, on_removed, req);
+    removals_start(uploads_removals(uploads), &removal, upload_on_removed,
+                   req);
 }

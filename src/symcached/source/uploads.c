@@ -67,7 +67,7 @@ size_t uploads_paths(char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX],
 }
 
 /* Files that are named by a build id are found without a name. */
-static bool has_index(const struct lookup *lookup)
+static bool uploads_has_index(const struct lookup *lookup)
 {
     return lookup->at.id_type != SYMCACHE_ID_BUILD ||
            lookup->at.kind == SYMCACHE_KIND_EXECUTABLE;
@@ -75,7 +75,7 @@ static bool has_index(const struct lookup *lookup)
 
 /* Adds the paths of the names that have become known, by which a file of the
  * key may be there. */
-static void add_objects(struct lookup *lookup)
+static void uploads_add_objects(struct lookup *lookup)
 {
     struct uploads_walk *walk = lookup->state;
     char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX];
@@ -102,7 +102,7 @@ static void add_objects(struct lookup *lookup)
 /* What the file is made into has this name, too.  Who asks without a name, or
  * by that of a file, need not be noted.  Returns false if the objects that
  * are next are not to be used. */
-static bool note_asked(struct lookup *lookup)
+static bool uploads_note_asked(struct lookup *lookup)
 {
     struct uploads_walk *walk = lookup->state;
     int errnum;
@@ -135,7 +135,7 @@ struct uploads_look {
     int errnum;
 };
 
-static void run_look(void *arg)
+static void uploads_run_look(void *arg)
 {
     struct uploads_look *look = arg;
     size_t i;
@@ -148,7 +148,7 @@ static void run_look(void *arg)
 }
 
 /* Looks into the folder of uploads by the names that were found. */
-static void look_in_folder(struct lookup *lookup)
+static void uploads_look_in_folder(struct lookup *lookup)
 {
     struct uploads_walk *walk = lookup->state;
     size_t skip = lookup->source->tier_path != NULL
@@ -167,7 +167,7 @@ static void look_in_folder(struct lookup *lookup)
     lookup_dir(lookup, &dir);
 }
 
-static void on_look(void *arg, bool late)
+static void uploads_on_look(void *arg, bool late)
 {
     const struct uploads_look *look = arg;
     struct lookup *lookup = look->lookup;
@@ -188,17 +188,18 @@ static void on_look(void *arg, bool late)
                             strerror(look->errnum));
     }
     walk->names = look->names;
-    add_objects(lookup);
-    if (walk->n > walk->next && note_asked(lookup)) {
-        look_in_folder(lookup);
+    uploads_add_objects(lookup);
+    if (walk->n > walk->next && uploads_note_asked(lookup)) {
+        uploads_look_in_folder(lookup);
     } else {
         uploads_go_on(lookup);
     }
 }
 
-static void look_into_index(struct lookup *lookup)
+static void uploads_look_into_index(struct lookup *lookup)
 {
-    static const struct task_calls calls = {run_look, on_look, free};
+    static const struct task_calls calls = {uploads_run_look, uploads_on_look,
+                                            free};
     struct uploads_walk *walk = lookup->state;
     struct uploads_look *look = calloc(1, sizeof(*look));
     struct task *task;
@@ -223,8 +224,8 @@ static void look_into_index(struct lookup *lookup)
 
 /* the tier ----------------------------------------------------------------- */
 
-static void take_answer(struct lookup *lookup,
-                        const struct tier_result *result)
+static void uploads_take_answer(struct lookup *lookup,
+                                const struct tier_result *result)
 {
     lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     snprintf(lookup->place, sizeof(lookup->place), "%s", result->place);
@@ -234,13 +235,13 @@ static void take_answer(struct lookup *lookup,
 }
 
 /* The index only gives hints: a missing object is not an error. */
-static void on_names(void *arg, const struct tier_result *result)
+static void uploads_on_names(void *arg, const struct tier_result *result)
 {
     struct lookup *lookup = arg;
     struct uploads_walk *walk = lookup->state;
     size_t i;
 
-    take_answer(lookup, result);
+    uploads_take_answer(lookup, result);
     if (result->outcome != TIER_HIT) {
         lookup_attempt_here(lookup,
                             result->outcome == TIER_ABSENT ? SOURCE_NOT_FOUND
@@ -252,15 +253,15 @@ static void on_names(void *arg, const struct tier_result *result)
     for (i = 0; i < result->names->n; i++) {
         upload_index_take(&walk->names, result->names->list[i]);
     }
-    add_objects(lookup);
+    uploads_add_objects(lookup);
     lookup->by_index = true;
     if (walk->next < walk->n) {
-        (void)note_asked(lookup);
+        (void)uploads_note_asked(lookup);
     }
     uploads_go_on(lookup);
 }
 
-static void on_answer(void *arg, const struct tier_result *result)
+static void uploads_on_answer(void *arg, const struct tier_result *result)
 {
     static const enum source_outcome outcomes[] = {
         [TIER_ABSENT] = SOURCE_NOT_FOUND,
@@ -269,7 +270,7 @@ static void on_answer(void *arg, const struct tier_result *result)
     };
     struct lookup *lookup = arg;
 
-    take_answer(lookup, result);
+    uploads_take_answer(lookup, result);
     if (result->outcome == TIER_HIT) {
         lookup_check_part(lookup);
         return;
@@ -279,7 +280,7 @@ static void on_answer(void *arg, const struct tier_result *result)
 }
 
 /* Gets the next object, or the names in the next folder of the index. */
-static void ask_tier(struct lookup *lookup)
+static void uploads_ask_tier(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
     struct uploads_walk *walk = lookup->state;
@@ -293,13 +294,13 @@ static void ask_tier(struct lookup *lookup)
     if (walk->next < walk->n) {
         get = tiers_get_original(lookup->sources->tiers, lookup->config,
                                  source->tier, walk->objects[walk->next++],
-                                 lookup->part_fd, on_answer, lookup);
+                                 lookup->part_fd, uploads_on_answer, lookup);
     } else {
         snprintf(folder, sizeof(folder), "%s" UPLOADS_INDEX "/%s",
                  source->tier_path, walk->folders[walk->next_folder++]);
         get = tiers_list_originals(lookup->sources->tiers, lookup->config,
                                    source->tier, folder, lookup->part_fd,
-                                   on_names, lookup);
+                                   uploads_on_names, lookup);
     }
     if (get == NULL) {
         lookup_fail(lookup, "open");
@@ -321,7 +322,7 @@ static bool begin_uploads(struct lookup *lookup)
     if (source->tier != NULL) {
         walk->n = uploads_paths(walk->objects, source, &lookup->at);
     }
-    if (has_index(lookup)) {
+    if (uploads_has_index(lookup)) {
         walk->nfolders = upload_index_folders(walk->folders, &lookup->at);
     }
     return true;
@@ -337,19 +338,19 @@ void uploads_go_on(struct lookup *lookup)
     }
     walk = lookup->state;
     if (walk->next < walk->n) {
-        ask_tier(lookup);
+        uploads_ask_tier(lookup);
     } else if (!walk->looked && walk->nfolders > 0) {
-        look_into_index(lookup);
+        uploads_look_into_index(lookup);
     } else if (lookup->source->tier != NULL &&
                walk->next_folder < walk->nfolders) {
-        ask_tier(lookup);
+        uploads_ask_tier(lookup);
     } else if (lookup_take_ids(
                    lookup,
                    walk->names.has_debug_id ? &walk->names.debug_id : NULL,
                    walk->names.has_code_id ? &walk->names.code_id : NULL)) {
         return;
     } else if (!walk->names.has_build_id || lookup->has_code_id ||
-               !note_asked(lookup) ||
+               !uploads_note_asked(lookup) ||
                !lookup_take_build_id(lookup, &walk->names.build_id)) {
         lookup_end(lookup);
     }

@@ -56,8 +56,8 @@ static void clean_print_count(FILE *f, const struct evict_pass_count *count)
             units[unit]);
 }
 
-static void print_summary(const struct evict_pass *evict_pass, bool unknown,
-                          bool dry_run)
+static void clean_print_summary(const struct evict_pass *evict_pass,
+                                bool unknown, bool dry_run)
 {
     static const char *const words[EVICT_REASONS] = {
         "not used for long", "negative entries that are over", "over max_size",
@@ -106,8 +106,8 @@ struct clean_options {
     bool json;
 };
 
-static int run_pass(const struct config *config,
-                    const struct clean_options *options)
+static int clean_run_pass(const struct config *config,
+                          const struct clean_options *options)
 {
     struct evict_pass_rules rules;
     struct evict_pass *evict_pass;
@@ -148,7 +148,7 @@ static int run_pass(const struct config *config,
         evict_report_write(evict_pass, options->dry_run, clock_since(began),
                            stdout);
     } else {
-        print_summary(evict_pass, options->unknown, options->dry_run);
+        clean_print_summary(evict_pass, options->unknown, options->dry_run);
     }
     evict_pass_removed(evict_pass, removed, &failed);
     evict_pass_free(evict_pass);
@@ -200,7 +200,7 @@ int clean_command(int argc, char **argv,
         fprintf(stderr, "symcached: %s\n", error);
         return 1;
     }
-    rc = run_pass(config, &options);
+    rc = clean_run_pass(config, &options);
     config_unref(config);
     return rc;
 }

@@ -36,7 +36,7 @@ removed_json(const struct evict_pass_count removed[EVICT_REASONS])
     return object;
 }
 
-static cJSON *tree_json(const struct evict_tree *tree)
+static cJSON *evict_tree_json(const struct evict_tree *tree)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -91,7 +91,7 @@ int evict_report_write(const struct evict_pass *evict_pass, bool dry_run,
     trees = evict_trees(evict_pass, &n);
     for (i = 0; i < n; i++) {
         if (trees[i].path[0] != '\0') {
-            cJSON_AddItemToArray(array, tree_json(&trees[i]));
+            cJSON_AddItemToArray(array, evict_tree_json(&trees[i]));
         }
     }
     array = cJSON_AddArrayToObject(object, "rooms");
@@ -120,7 +120,8 @@ double evict_report_number(const cJSON *object, const char *name)
     return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-static void count_removed(const cJSON *removed, double *files, double *bytes)
+static void evict_count_removed(const cJSON *removed, double *files,
+                                double *bytes)
 {
     static const struct {
         const char *reason;
@@ -156,7 +157,7 @@ static bool is_shown(const struct config *config, const char *store,
            config_store(config, store, strlen(store)) != NULL;
 }
 
-static void show_tree(const struct config *config, const cJSON *tree)
+static void evict_show_tree(const struct config *config, const cJSON *tree)
 {
     const char *store =
         cJSON_GetStringValue(cJSON_GetObjectItem(tree, "store"));
@@ -183,7 +184,7 @@ void evict_report_show(const cJSON *report, const struct config *config)
     metrics_hide(STORE_BYTES);
     cJSON_ArrayForEach(tree, cJSON_GetObjectItem(report, "trees"))
     {
-        show_tree(config, tree);
+        evict_show_tree(config, tree);
     }
 }
 
@@ -242,7 +243,8 @@ void evict_report_take(const struct config *config, const cJSON *report)
     }
     total_stored(&config->cache, (uint64_t)stored);
 
-    count_removed(cJSON_GetObjectItem(report, "removed"), &files, &bytes);
+    evict_count_removed(cJSON_GetObjectItem(report, "removed"), &files,
+                        &bytes);
     metrics_show("symcached_clean_seconds", "",
                  "How long the last pass of cleaning took.",
                  evict_report_number(report, "ms") / 1000);

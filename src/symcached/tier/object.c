@@ -38,7 +38,7 @@ void tier_original_name(char *buf, const char *path)
 
 /* Splits off the part before the next slash.  Returns its length and moves *at
  * after the slash; or returns 0 if there is no slash. */
-static size_t next_part(const char **at, const char **part)
+static size_t object_next_part(const char **at, const char **part)
 {
     const char *slash = strchr(*at, '/');
 
@@ -59,7 +59,7 @@ bool tier_object_parse(const char *name, struct tier_object *object)
     int i;
 
     for (i = 0; i < 4; i++) {
-        n[i] = next_part(&at, &parts[i]);
+        n[i] = object_next_part(&at, &parts[i]);
     }
     dot = strrchr(at, '.');
     /* names of a configuration begin with no dot, but ".try" of uploads and
@@ -88,7 +88,7 @@ bool tier_object_parse(const char *name, struct tier_object *object)
 /* reading ------------------------------------------------------------------ */
 
 /* Reads n digits. */
-static bool read_hex(char *to, const char *value, size_t n)
+static bool object_read_hex(char *to, const char *value, size_t n)
 {
     if (strspn(value, "0123456789abcdef") != n || value[n] != '\0') {
         return false;
@@ -97,7 +97,7 @@ static bool read_hex(char *to, const char *value, size_t n)
     return true;
 }
 
-static bool read_size(uint64_t *size, const char *value)
+static bool object_read_size(uint64_t *size, const char *value)
 {
     char *end;
 
@@ -110,8 +110,8 @@ static bool read_size(uint64_t *size, const char *value)
 
 /* The name of a source, or of a part of a symbol path: what field_name()
  * takes.  It goes into an attribute where a blank ends it. */
-static bool read_source(char to[SYMCACHE_PROVENANCE_SOURCE + 1],
-                        const char *value)
+static bool object_read_source(char to[SYMCACHE_PROVENANCE_SOURCE + 1],
+                               const char *value)
 {
     size_t i, n = strlen(value);
 
@@ -128,7 +128,7 @@ static bool read_source(char to[SYMCACHE_PROVENANCE_SOURCE + 1],
     return true;
 }
 
-static bool read_publics(bool *publics_only, const char *value)
+static bool object_read_publics(bool *publics_only, const char *value)
 {
     *publics_only = strcmp(value, "publics") == 0;
     return *publics_only || strcmp(value, "full") == 0;
@@ -147,27 +147,29 @@ enum {
 static const char *const line_names[LINES] = {"sha256", "size", "source",
                                               "quality", "machine", "mac"};
 
-static bool read_value(struct tier_meta *meta, int line, const char *value)
+static bool object_read_value(struct tier_meta *meta, int line,
+                              const char *value)
 {
     switch (line) {
     case OBJECT_SHA256:
-        return read_hex(meta->sha256, value, DIGEST_HEX);
+        return object_read_hex(meta->sha256, value, DIGEST_HEX);
     case OBJECT_SIZE:
-        return read_size(&meta->size, value);
+        return object_read_size(&meta->size, value);
     case OBJECT_SOURCE:
-        return read_source(meta->source, value);
+        return object_read_source(meta->source, value);
     case OBJECT_PUBLICS:
-        return read_publics(&meta->publics_only, value);
+        return object_read_publics(&meta->publics_only, value);
     case OBJECT_MACHINE:
-        return read_hex(meta->machine, value, SYMCACHE_UPLOAD_MACHINE_DIGITS);
+        return object_read_hex(meta->machine, value,
+                               SYMCACHE_UPLOAD_MACHINE_DIGITS);
     default:
-        return read_hex(meta->mac, value, DIGEST_HEX);
+        return object_read_hex(meta->mac, value, DIGEST_HEX);
     }
 }
 
 /* Names come in any case, as those of HTTP headers do.  Returns LINES if the
  * line is none of ours. */
-static int find_line(const char *p, size_t len)
+static int object_find_line(const char *p, size_t len)
 {
     int i;
 
@@ -197,7 +199,7 @@ const char *tier_meta_read(struct tier_meta *meta, const char *lines)
         if (colon == NULL) {
             continue;
         }
-        line = find_line(p, (size_t)(colon - p));
+        line = object_find_line(p, (size_t)(colon - p));
         if (line == LINES) {
             continue;
         }
@@ -205,7 +207,7 @@ const char *tier_meta_read(struct tier_meta *meta, const char *lines)
         snprintf(value, sizeof(value), "%.*s",
                  end > colon ? (int)(end - colon) : 0, colon);
         if ((seen & 1u << line) != 0 || end - colon >= (int)sizeof(value) ||
-            !read_value(meta, line, value)) {
+            !object_read_value(meta, line, value)) {
             return wrong[line];
         }
         seen |= 1u << line;
@@ -244,8 +246,8 @@ void tier_meta_print(const struct tier_meta *meta, char *buf)
 /* the MAC ------------------------------------------------------------------ */
 
 /* Each part ends with a newline, which none of them has in it. */
-static void make_mac(const struct tier_meta *meta, const char *name,
-                     const char *key, char mac[DIGEST_HEX + 1])
+static void object_make_mac(const struct tier_meta *meta, const char *name,
+                            const char *key, char mac[DIGEST_HEX + 1])
 {
     unsigned char text[TIER_NAME_MAX + TIER_META_MAX];
     unsigned char sum[EVP_MAX_MD_SIZE] = {0};
@@ -265,7 +267,7 @@ static void make_mac(const struct tier_meta *meta, const char *name,
 
 void tier_meta_sign(struct tier_meta *meta, const char *name, const char *key)
 {
-    make_mac(meta, name, key, meta->mac);
+    object_make_mac(meta, name, key, meta->mac);
 }
 
 bool tier_meta_is_signed(const struct tier_meta *meta, const char *name,
@@ -273,6 +275,6 @@ bool tier_meta_is_signed(const struct tier_meta *meta, const char *name,
 {
     char mac[DIGEST_HEX + 1];
 
-    make_mac(meta, name, key, mac);
+    object_make_mac(meta, name, key, mac);
     return meta->mac[0] != '\0' && secret_is_equal(mac, meta->mac);
 }

@@ -82,8 +82,8 @@ static bool tier_object_is_of_guest(const struct tier_run *run,
 }
 
 /* Has no store of the configuration any use for it? */
-static bool is_former(const struct tier_run *run,
-                      const struct tier_object *object)
+static bool tier_is_former(const struct tier_run *run,
+                           const struct tier_object *object)
 {
     const struct store_config *store = config_store(
         run->config, object->store, strlen(object->store));
@@ -107,8 +107,8 @@ static bool is_former(const struct tier_run *run,
 }
 
 /* Was it left by a machine that was killed?  See filesystem.c. */
-static bool is_unfinished(const struct tier_run *run,
-                          const struct tier_listed *listed)
+static bool tier_is_unfinished(const struct tier_run *run,
+                               const struct tier_listed *listed)
 {
     const char *name = basename(listed->name);
     size_t n = strlen(name);
@@ -120,7 +120,7 @@ static bool is_unfinished(const struct tier_run *run,
 
 /* ls ----------------------------------------------------------------------- */
 
-static void print_json(cJSON *object)
+static void tier_print_json(cJSON *object)
 {
     char *text = cJSON_PrintUnformatted(object);
 
@@ -151,9 +151,9 @@ static void tier_ls_json(const struct tier_run *run,
         cJSON_AddStringToObject(
             object, "kind", symcache_kind_text((symcache_kind_e)o.key.kind));
         cJSON_AddStringToObject(object, "version", version);
-        cJSON_AddBoolToObject(object, "former", is_former(run, &o));
+        cJSON_AddBoolToObject(object, "former", tier_is_former(run, &o));
     }
-    print_json(object);
+    tier_print_json(object);
 }
 
 static void tier_ls_one(void *arg, const struct tier_listed *listed)
@@ -251,7 +251,7 @@ tier_clean_judge(const struct tier_run *run, const struct tier_listed *listed)
 {
     struct tier_object object;
 
-    if (is_unfinished(run, listed)) {
+    if (tier_is_unfinished(run, listed)) {
         return TIER_CLEAN_UNFINISHED;
     }
     if (!tier_object_parse(listed->name, &object)) {
@@ -261,8 +261,8 @@ tier_clean_judge(const struct tier_run *run, const struct tier_listed *listed)
         run->now - listed->stored > (int64_t)run->older_than) {
         return TIER_CLEAN_AGE;
     }
-    return run->former && is_former(run, &object) ? TIER_CLEAN_FORMER
-                                                  : TIER_CLEAN_REASONS;
+    return run->former && tier_is_former(run, &object) ? TIER_CLEAN_FORMER
+                                                       : TIER_CLEAN_REASONS;
 }
 
 static void tier_clean_one(void *arg, const struct tier_listed *listed)
@@ -305,7 +305,7 @@ static void tier_clean_print_sum(const struct tier_run *run)
         cJSON_AddNumberToObject(item, "objects", (double)run->files[i]);
         cJSON_AddNumberToObject(item, "bytes", (double)run->bytes[i]);
     }
-    print_json(object);
+    tier_print_json(object);
 }
 
 /* rule --------------------------------------------------------------------- */
@@ -321,7 +321,7 @@ static void tier_rule_json(const char *id, const char *prefix, unsigned days)
     item = cJSON_AddObjectToObject(rule, "Expiration");
     cJSON_AddNumberToObject(item, "Days", days);
     cJSON_AddItemToArray(cJSON_AddArrayToObject(object, "Rules"), rule);
-    print_json(object);
+    tier_print_json(object);
 }
 
 /* As "gcloud storage buckets update --lifecycle-file" takes it. */
@@ -336,10 +336,10 @@ static void tier_rule_google(const char *prefix, unsigned days)
     cJSON_AddItemToArray(cJSON_AddArrayToObject(item, "matchesPrefix"),
                          cJSON_CreateString(prefix));
     cJSON_AddItemToArray(cJSON_AddArrayToObject(object, "rule"), rule);
-    print_json(object);
+    tier_print_json(object);
 }
 
-static void print_xml(const char *text)
+static void tier_print_xml(const char *text)
 {
     for (; *text != '\0'; text++) {
         if (strchr("<>&", *text) != NULL) {
@@ -381,7 +381,7 @@ static int tier_rule_print(const struct tier_run *run)
     }
     printf("<LifecycleConfiguration><Rule><ID>%s</ID><Status>Enabled</Status>"
            "<Filter><Prefix>", id);
-    print_xml(prefix);
+    tier_print_xml(prefix);
     printf("</Prefix></Filter><Expiration><Days>%u</Days></Expiration></Rule>"
            "</LifecycleConfiguration>\n", days);
     return EXIT_DONE;

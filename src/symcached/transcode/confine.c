@@ -36,22 +36,21 @@
 #define STATUS_MAX 512 /* bytes; bwrap writes two short lines */
 
 /* The paths of the system that a program needs, if they exist. */
-static const char *const system_paths[] = {
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc/alternatives",
-    "/etc/fonts",
-    "/etc/group",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/nsswitch.conf",
-    "/etc/passwd",
-    NULL};
+static const char *const confine_system_paths[] = {"/usr",
+                                                   "/bin",
+                                                   "/sbin",
+                                                   "/lib",
+                                                   "/lib32",
+                                                   "/lib64",
+                                                   "/libx32",
+                                                   "/etc/alternatives",
+                                                   "/etc/fonts",
+                                                   "/etc/group",
+                                                   "/etc/ld.so.cache",
+                                                   "/etc/localtime",
+                                                   "/etc/nsswitch.conf",
+                                                   "/etc/passwd",
+                                                   NULL};
 
 static const char *const network_paths[] = {
     "/etc/gai.conf",    "/etc/host.conf", "/etc/hosts", "/etc/resolv.conf",
@@ -59,8 +58,8 @@ static const char *const network_paths[] = {
 
 /* the user -------------------------------------------------------------- */
 
-static int find_user(struct confine *confine, const char *name, char *error,
-                     size_t size)
+static int confine_find_user(struct confine *confine, const char *name,
+                             char *error, size_t size)
 {
     const struct passwd *user;
 
@@ -102,7 +101,8 @@ struct confine_arguments {
     bool failed; /* out of memory */
 };
 
-static void add_argument(struct confine_arguments *arguments, const char *text)
+static void confine_add_argument(struct confine_arguments *arguments,
+                                 const char *text)
 {
     char **list = realloc(arguments->list, (arguments->n + 2) * sizeof(*list));
 
@@ -117,37 +117,38 @@ static void add_argument(struct confine_arguments *arguments, const char *text)
 }
 
 /* Adds arguments up to a NULL. */
-static void add_arguments(struct confine_arguments *arguments, ...)
+static void confine_add_arguments(struct confine_arguments *arguments, ...)
 {
     const char *text;
     va_list args;
 
     va_start(args, arguments);
     while ((text = va_arg(args, const char *)) != NULL) {
-        add_argument(arguments, text);
+        confine_add_argument(arguments, text);
     }
     va_end(args);
 }
 
-static void add_number(struct confine_arguments *arguments, const char *option,
-                       unsigned n)
+static void confine_add_number(struct confine_arguments *arguments,
+                               const char *option, unsigned n)
 {
     char text[64];
 
     snprintf(text, sizeof(text), "%s%u", option, n);
-    add_argument(arguments, text);
+    confine_add_argument(arguments, text);
 }
 
 /* Shows each path where it is there, for reading. */
-static void add_paths(struct confine_arguments *arguments,
-                      const char *const *paths)
+static void confine_add_paths(struct confine_arguments *arguments,
+                              const char *const *paths)
 {
     for (; *paths != NULL; paths++) {
-        add_arguments(arguments, "--ro-bind-try", *paths, *paths, NULL);
+        confine_add_arguments(arguments, "--ro-bind-try", *paths, *paths,
+                              NULL);
     }
 }
 
-static bool is_of_system(const char *path)
+static bool confine_is_of_system(const char *path)
 {
     static const char *const folders[] = {"/usr/", "/bin/", "/sbin/"};
     size_t i;
@@ -160,60 +161,62 @@ static bool is_of_system(const char *path)
     return false;
 }
 
-static void add_namespaces(struct confine_arguments *arguments,
-                           const struct transcoder_config *transcoder)
+static void confine_add_namespaces(struct confine_arguments *arguments,
+                                   const struct transcoder_config *transcoder)
 {
-    add_arguments(arguments, "--unshare-user", "--unshare-pid",
-                  "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-                  "--die-with-parent", "--new-session", NULL);
+    confine_add_arguments(arguments, "--unshare-user", "--unshare-pid",
+                          "--unshare-ipc", "--unshare-uts",
+                          "--unshare-cgroup-try", "--die-with-parent",
+                          "--new-session", NULL);
     if (!transcoder->network) {
-        add_argument(arguments, "--unshare-net");
+        confine_add_argument(arguments, "--unshare-net");
     }
 }
 
 /* Only the work folder is writable, because its disk is watched: the file
  * systems that bwrap makes in memory become read-only. */
-static void add_files(struct confine_arguments *arguments,
-                      const struct command *command,
-                      const struct transcoder_config *transcoder,
-                      const struct command_paths *paths)
+static void confine_add_files(struct confine_arguments *arguments,
+                              const struct command *command,
+                              const struct transcoder_config *transcoder,
+                              const struct command_paths *paths)
 {
     char *const *path;
 
-    add_arguments(arguments, "--proc", "/proc", NULL);
+    confine_add_arguments(arguments, "--proc", "/proc", NULL);
     if (transcoder->profile == PROFILE_STRICT) {
         /* bwrap's own process has no filter, and its memory could be written
          * to.  Not so for wine: with a part hidden there can be no other /proc
          * inside. */
-        add_arguments(arguments, "--tmpfs", "/proc/1", "--remount-ro",
-                      "/proc/1", NULL);
+        confine_add_arguments(arguments, "--tmpfs", "/proc/1", "--remount-ro",
+                              "/proc/1", NULL);
     }
-    add_arguments(arguments, "--dev", "/dev", "--bind", paths->tmp, "/dev/shm",
-                  "--bind", paths->tmp, "/tmp", NULL);
-    add_paths(arguments, system_paths);
+    confine_add_arguments(arguments, "--dev", "/dev", "--bind", paths->tmp,
+                          "/dev/shm", "--bind", paths->tmp, "/tmp", NULL);
+    confine_add_paths(arguments, confine_system_paths);
     if (transcoder->network) {
-        add_paths(arguments, network_paths);
+        confine_add_paths(arguments, network_paths);
     }
-    if (!is_of_system(command->program)) {
-        add_arguments(arguments, "--ro-bind", command->program,
-                      command->program, NULL);
+    if (!confine_is_of_system(command->program)) {
+        confine_add_arguments(arguments, "--ro-bind", command->program,
+                              command->program, NULL);
     }
     for (path = transcoder->read; path != NULL && *path != NULL; path++) {
-        add_arguments(arguments, "--ro-bind", *path, *path, NULL);
+        confine_add_arguments(arguments, "--ro-bind", *path, *path, NULL);
     }
     if (paths->seconds[SECOND_FILE] != NULL) {
-        add_arguments(arguments, "--ro-bind", paths->seconds[SECOND_FILE],
-                      paths->seconds[SECOND_FILE], NULL);
+        confine_add_arguments(arguments, "--ro-bind",
+                              paths->seconds[SECOND_FILE],
+                              paths->seconds[SECOND_FILE], NULL);
     }
-    add_arguments(arguments, "--ro-bind", paths->pdb, paths->pdb, "--bind",
-                  paths->out, paths->out, "--ro-bind", paths->symbols,
-                  paths->symbols, "--bind", paths->cwd, paths->cwd, "--chdir",
-                  paths->cwd, "--remount-ro", "/dev", "--remount-ro", "/",
-                  NULL);
+    confine_add_arguments(arguments, "--ro-bind", paths->pdb, paths->pdb,
+                          "--bind", paths->out, paths->out, "--ro-bind",
+                          paths->symbols, paths->symbols, "--bind", paths->cwd,
+                          paths->cwd, "--chdir", paths->cwd, "--remount-ro",
+                          "/dev", "--remount-ro", "/", NULL);
 }
 
 /* More than symcached itself was allowed to is refused to prlimit. */
-static unsigned most_tasks(void)
+static unsigned confine_most_tasks(void)
 {
     struct rlimit own;
 
@@ -242,27 +245,27 @@ int confine_command(const struct confine *confine, struct command *command,
     }
 
     if (confine->is_other) {
-        add_argument(&arguments, first);
-        add_number(&arguments, "--reuid=", confine->uid);
-        add_number(&arguments, "--regid=", confine->gid);
-        add_argument(&arguments, "--clear-groups");
+        confine_add_argument(&arguments, first);
+        confine_add_number(&arguments, "--reuid=", confine->uid);
+        confine_add_number(&arguments, "--regid=", confine->gid);
+        confine_add_argument(&arguments, "--clear-groups");
     } else {
         memcpy(first, bwrap, sizeof(first));
     }
-    add_argument(&arguments, bwrap);
-    add_namespaces(&arguments, transcoder);
-    add_files(&arguments, command, transcoder, paths);
-    add_argument(&arguments, "--json-status-fd");
-    add_number(&arguments, "", CHILD_FD);
+    confine_add_argument(&arguments, bwrap);
+    confine_add_namespaces(&arguments, transcoder);
+    confine_add_files(&arguments, command, transcoder, paths);
+    confine_add_argument(&arguments, "--json-status-fd");
+    confine_add_number(&arguments, "", CHILD_FD);
     if (confine->nfds > 1) {
-        add_argument(&arguments, "--seccomp");
-        add_number(&arguments, "", CHILD_FD + 1);
+        confine_add_argument(&arguments, "--seccomp");
+        confine_add_number(&arguments, "", CHILD_FD + 1);
     }
-    add_arguments(&arguments, "--", prlimit, NULL);
-    add_number(&arguments, "--nproc=", most_tasks());
-    add_arguments(&arguments, "--", command->program, NULL);
+    confine_add_arguments(&arguments, "--", prlimit, NULL);
+    confine_add_number(&arguments, "--nproc=", confine_most_tasks());
+    confine_add_arguments(&arguments, "--", command->program, NULL);
     for (i = 1; command->argv[i] != NULL; i++) {
-        add_argument(&arguments, command->argv[i]);
+        confine_add_argument(&arguments, command->argv[i]);
     }
 
     command_replace(command, first, arguments.list);
@@ -282,7 +285,7 @@ int confine_begin(struct confine *confine,
     if (transcoder->profile == PROFILE_NONE) {
         return 0;
     }
-    if (find_user(confine, transcoder->user, error, size) != 0) {
+    if (confine_find_user(confine, transcoder->user, error, size) != 0) {
         return -1;
     }
 
@@ -310,7 +313,8 @@ void confine_clear(struct confine *confine)
 }
 
 /* Returns the number of a member of what bwrap has written, or -1. */
-static long read_status(const struct confine *confine, const char *name)
+static long confine_read_status(const struct confine *confine,
+                                const char *name)
 {
     char text[STATUS_MAX + 1];
     const char *member;
@@ -327,7 +331,8 @@ static long read_status(const struct confine *confine, const char *name)
 
 bool confine_ran(const struct confine *confine)
 {
-    return confine->nfds == 0 || read_status(confine, "\"exit-code\":") >= 0;
+    return confine->nfds == 0 ||
+           confine_read_status(confine, "\"exit-code\":") >= 0;
 }
 
 int confine_status(int wait_status)
@@ -339,7 +344,7 @@ int confine_status(int wait_status)
 
 int confine_processes(const struct confine *confine)
 {
-    long pid = read_status(confine, "\"child-pid\":");
+    long pid = confine_read_status(confine, "\"child-pid\":");
 
     return pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
 }

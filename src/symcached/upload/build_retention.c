@@ -76,8 +76,8 @@ static void judge_builds(struct builds *builds,
 
 /* the files --------------------------------------------------------------- */
 
-static struct build_file *find_file(const struct builds *builds,
-                                    const char *path)
+static struct build_file *find_build_file(const struct builds *builds,
+                                          const char *path)
 {
     uint64_t hash = table_hash_text(&builds->by_path, path);
     uintptr_t value;
@@ -92,10 +92,10 @@ static struct build_file *find_file(const struct builds *builds,
 }
 
 /* Returns 0, or an errno. */
-static int add_file(struct builds *builds, const char *path,
-                    enum build_fate fate)
+static int add_build_file(struct builds *builds, const char *path,
+                          enum build_fate fate)
 {
-    struct build_file *file = find_file(builds, path), *files;
+    struct build_file *file = find_build_file(builds, path), *files;
 
     if (file != NULL) {
         file->fate = fate > file->fate ? fate : file->fate;
@@ -116,7 +116,7 @@ static int add_file(struct builds *builds, const char *path,
                : ENOMEM;
 }
 
-static int read_list(struct builds *builds, size_t i)
+static int read_build_list(struct builds *builds, size_t i)
 {
     const char *path;
     size_t size = 0, at = 0;
@@ -129,13 +129,13 @@ static int read_list(struct builds *builds, size_t i)
     }
     while (rc == 0 &&
            (path = build_list_next(builds->texts[i], size, &at)) != NULL) {
-        rc = add_file(builds, path, builds->fates[i]);
+        rc = add_build_file(builds, path, builds->fates[i]);
     }
     return rc;
 }
 
-static int read_all(struct builds *builds, const struct uploads_config *config,
-                    time_t now)
+static int read_all_builds(struct builds *builds,
+                           const struct uploads_config *config, time_t now)
 {
     int rc = build_lists_read(builds->root, &builds->lists);
     size_t i;
@@ -150,7 +150,7 @@ static int read_all(struct builds *builds, const struct uploads_config *config,
     }
     judge_builds(builds, config, now);
     for (i = 0; i < builds->lists.n && rc == 0; i++) {
-        rc = read_list(builds, i);
+        rc = read_build_list(builds, i);
     }
     return rc;
 }
@@ -166,7 +166,7 @@ struct builds *builds_read(const char *root,
     }
     builds->root = strdup(root);
     builds->begun = now;
-    rc = builds->root != NULL ? read_all(builds, config, now) : ENOMEM;
+    rc = builds->root != NULL ? read_all_builds(builds, config, now) : ENOMEM;
     if (rc != 0) {
         builds_free(builds);
         errno = rc;
@@ -206,14 +206,15 @@ void builds_count(const struct builds *builds, size_t *kept, size_t *open)
 
 enum build_fate builds_judge(const struct builds *builds, const char *path)
 {
-    const struct build_file *file = find_file(builds, path);
+    const struct build_file *file = find_build_file(builds, path);
 
     return file != NULL ? file->fate : BUILD_NONE;
 }
 
 /* Removes the list of a build, unless it has changed since it was read: times
  * of lists are in seconds.  Returns false if it stays. */
-static bool remove_list(const struct builds *builds, const struct build *build)
+static bool remove_build_list(const struct builds *builds,
+                              const struct build *build)
 {
     char path[PATH_MAX];
     struct stat st;
@@ -240,7 +241,8 @@ size_t builds_remove(const struct builds *builds)
     size_t i, n = 0;
 
     for (i = 0; i < builds->lists.n; i++, build++) {
-        if (builds->fates[i] == BUILD_DROPPED && remove_list(builds, build)) {
+        if (builds->fates[i] == BUILD_DROPPED &&
+            remove_build_list(builds, build)) {
             log_info(0, "clean uploads product=%s branch=%s build=%s removed",
                      build->labels.product, build->labels.branch,
                      build->labels.build);

@@ -316,7 +316,7 @@ bool publications_overlap(const struct publication *a,
 }
 
 /* Finds files for one place.  Returns 0, or an errno. */
-static int compare_each_other(struct publication *publication)
+static int compare_publications(struct publication *publication)
 {
     struct upload_file **files = sort_files(publication);
     size_t i;
@@ -399,7 +399,7 @@ static int compare_all(struct publication *publication)
     for (i = 0; i < publication->nfiles && rc == 0; i++) {
         rc = compare_published(publication, &publication->files[i]);
     }
-    return rc != 0 ? rc : compare_each_other(publication);
+    return rc != 0 ? rc : compare_publications(publication);
 }
 
 /* Enters all files into the list of their build, before the first one gets its

@@ -123,7 +123,7 @@ void retention_touch(const char *path)
 }
 
 /* Seconds that have passed since then; 0 for times to come. */
-static uint64_t since(time_t then, time_t now)
+static uint64_t retention_since(time_t then, time_t now)
 {
     return then < now ? (uint64_t)(now - then) : 0;
 }
@@ -145,8 +145,9 @@ enum retention_state {
 };
 
 /* What the builds that a file belongs to say about it. */
-static enum build_fate judge_builds(const struct tree_path *parts, int fd,
-                                    const struct retention_rules *rules)
+static enum build_fate
+retention_judge_builds(const struct tree_path *parts, int fd,
+                       const struct retention_rules *rules)
 {
     enum build_fate fate;
     char path[PATH_MAX];
@@ -165,9 +166,10 @@ static enum build_fate judge_builds(const struct tree_path *parts, int fd,
 }
 
 /* An attribute that cannot be read keeps the file. */
-static enum retention_state judge_file(const struct tree_path *parts, int fd,
-                                       const struct stat *st,
-                                       const struct retention_rules *rules)
+static enum retention_state
+retention_judge_file(const struct tree_path *parts, int fd,
+                     const struct stat *st,
+                     const struct retention_rules *rules)
 {
     time_t now = rules->now;
     enum build_fate fate;
@@ -178,7 +180,7 @@ static enum retention_state judge_file(const struct tree_path *parts, int fd,
         (errno != ENODATA && errno != ENOTSUP)) {
         return RETENTION_KEPT;
     }
-    fate = judge_builds(parts, fd, rules);
+    fate = retention_judge_builds(parts, fd, rules);
     if (fate == BUILD_DROPPED) {
         return now == 0 || st->st_ctime >= rules->begun ? RETENTION_YOUNG
                                                         : RETENTION_OF_BUILDS;
@@ -188,18 +190,22 @@ static enum retention_state judge_file(const struct tree_path *parts, int fd,
     }
     n = fgetxattr(fd, SYMCACHE_UPLOAD_EXPIRES, text, sizeof(text) - 1);
     if ((n > 0 && strtoll(text, NULL, 10) <= (long long)now) ||
-        (rules->max_age > 0 && since(st->st_mtime, now) > rules->max_age)) {
+        (rules->max_age > 0 &&
+         retention_since(st->st_mtime, now) > rules->max_age)) {
         return RETENTION_OVER;
     }
     return rules->max_unused_for > 0 &&
-                   since(st->st_atime, now) > rules->max_unused_for &&
-                   since(st->st_ctime, now) > rules->max_unused_for
+                   retention_since(st->st_atime, now) >
+                       rules->max_unused_for &&
+                   retention_since(st->st_ctime, now) > rules->max_unused_for
                ? RETENTION_UNUSED
                : RETENTION_KEPT;
 }
 
-static void list_kept(const struct tree_path *parts, const struct stat *st,
-                      enum retention_state why, struct retention_sum *sum)
+static void retention_list_kept(const struct tree_path *parts,
+                                const struct stat *st,
+                                enum retention_state why,
+                                struct retention_sum *sum)
 {
     struct retention_found *found = &sum->found[sum->nfound];
 
@@ -217,8 +223,8 @@ static void list_kept(const struct tree_path *parts, const struct stat *st,
 
 /* Adds files to the index that are older than the index or that it has lost;
  * removed files have no entry. */
-static void index_file(const struct tree_path *parts, int fd,
-                       const struct stat *st, bool is_kept)
+static void retention_index_file(const struct tree_path *parts, int fd,
+                                 const struct stat *st, bool is_kept)
 {
     const struct tree_path *id = parts->above, *name = id->above;
     struct symstore_path place;
@@ -240,8 +246,8 @@ static void index_file(const struct tree_path *parts, int fd,
 
 /* Removes a file that is as it was when it was judged: since then an upload can
  * have replaced it, or kept it for longer. */
-static bool remove_file(int dir, const struct tree_path *parts, int fd,
-                        const struct stat *judged)
+static bool retention_remove_file(int dir, const struct tree_path *parts,
+                                  int fd, const struct stat *judged)
 {
     struct stat now;
     bool is_gone;
@@ -253,7 +259,7 @@ static bool remove_file(int dir, const struct tree_path *parts, int fd,
                   0 &&
               unlinkat(dir, parts->name, 0) == 0;
     if (is_gone) {
-        index_file(parts, fd, judged, false);
+        retention_index_file(parts, fd, judged, false);
     }
     publication_unlock();
     return is_gone;
@@ -261,7 +267,7 @@ static bool remove_file(int dir, const struct tree_path *parts, int fd,
 
 /* Opens a file whose last use the access time is.  That changes where the file
  * is another user's, as one is that was copied there. */
-static int open_upload(int dir, const char *name)
+static int retention_open_upload(int dir, const char *name)
 {
     const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     int fd = openat(dir, name, flags | O_NOATIME);
@@ -288,11 +294,11 @@ static void note_unseen(struct retention_sum *sum, int errnum)
     }
 }
 
-static void look_at(int dir, const struct tree_path *parts,
-                    const struct retention_rules *rules,
-                    struct retention_sum *sum)
+static void retention_look_at(int dir, const struct tree_path *parts,
+                              const struct retention_rules *rules,
+                              struct retention_sum *sum)
 {
-    int fd = open_upload(dir, parts->name);
+    int fd = retention_open_upload(dir, parts->name);
     enum retention_state why = RETENTION_KEPT;
     struct stat st;
 
@@ -303,16 +309,17 @@ static void look_at(int dir, const struct tree_path *parts,
     if (fstat(fd, &st) != 0) {
         note_unseen(sum, errno);
     } else if (S_ISREG(st.st_mode)) {
-        why = judge_file(parts, fd, &st, rules);
+        why = retention_judge_file(parts, fd, &st, rules);
         sum->left += why == RETENTION_YOUNG;
         why = why == RETENTION_YOUNG ? RETENTION_KEPT : why;
         if (why == RETENTION_KEPT && rules->indexes) {
-            index_file(parts, fd, &st, true);
+            retention_index_file(parts, fd, &st, true);
         }
     }
     if (why != RETENTION_KEPT && sum->found != NULL) {
-        list_kept(parts, &st, why, sum);
-    } else if (why != RETENTION_KEPT && remove_file(dir, parts, fd, &st)) {
+        retention_list_kept(parts, &st, why, sum);
+    } else if (why != RETENTION_KEPT &&
+               retention_remove_file(dir, parts, fd, &st)) {
         sum->files++;
         sum->bytes += (uint64_t)st.st_size;
     } else if (why == RETENTION_OF_BUILDS) {
@@ -346,7 +353,7 @@ static void descend_kept(int at, const struct tree_path *parts, int depth,
         }
         below.name = entry->d_name;
         if (depth == 2) {
-            look_at(fd, &below, rules, sum);
+            retention_look_at(fd, &below, rules, sum);
         } else {
             descend_kept(fd, &below, depth + 1, rules, sum);
             (void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);

@@ -62,19 +62,19 @@ void unpacking_cancel(struct unpacking *unpacking)
     close_outputs(unpacking);
 }
 
-static void print_out(const struct upload *u, unsigned out,
-                      char path[PATH_MAX])
+static void unpacking_print_out(const struct upload *u, unsigned out,
+                                char path[PATH_MAX])
 {
     snprintf(path, PATH_MAX, "%s/%u.%u", u->work, u->unpacking.batch, out);
 }
 
-static int make_file(const char *path)
+static int unpacking_make_file(const char *path)
 {
     return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 }
 
 /* Makes the files that the next process writes.  Returns 0, or -1. */
-static int make_outputs(struct upload *u, int n)
+static int unpacking_make_outputs(struct upload *u, int n)
 {
     char path[PATH_MAX];
     int i;
@@ -82,13 +82,13 @@ static int make_outputs(struct upload *u, int n)
     u->unpacking.batch++;
     u->unpacking.report = memfd_create("report", MFD_CLOEXEC);
     snprintf(path, sizeof(path), "%s/%u.scratch", u->work, u->unpacking.batch);
-    u->unpacking.scratch = make_file(path);
+    u->unpacking.scratch = unpacking_make_file(path);
     if (u->unpacking.report < 0 || u->unpacking.scratch < 0) {
         return -1;
     }
     for (i = 0; i < n; i++) {
-        print_out(u, (unsigned)i, path);
-        u->unpacking.outs[i] = make_file(path);
+        unpacking_print_out(u, (unsigned)i, path);
+        u->unpacking.outs[i] = unpacking_make_file(path);
         if (u->unpacking.outs[i] < 0) {
             return -1;
         }
@@ -96,7 +96,8 @@ static int make_outputs(struct upload *u, int n)
     return 0;
 }
 
-static void read_report(struct upload *u, struct upload_report *report)
+static void unpacking_read_report(struct upload *u,
+                                  struct upload_report *report)
 {
     char *text = malloc(REPORT_MAX + 1);
     ssize_t n = text != NULL
@@ -114,7 +115,8 @@ static void read_report(struct upload *u, struct upload_report *report)
 }
 
 /* Adds the files of a process to those of the upload.  Returns 0, or -1. */
-static int add_files(struct upload *u, const struct upload_report *report)
+static int unpacking_add_files(struct upload *u,
+                               const struct upload_report *report)
 {
     uint64_t *left = &u->unpacking.left;
     struct upload_file *file;
@@ -123,7 +125,7 @@ static int add_files(struct upload *u, const struct upload_report *report)
     size_t i;
 
     for (i = 0; i < report->nfiles; i++) {
-        print_out(u, report->files[i].out, path);
+        unpacking_print_out(u, report->files[i].out, path);
         if (stat(path, &st) != 0 || u->publication->nfiles ==
                                         UPLOAD_FILES_MAX) {
             errno = EINVAL;
@@ -141,7 +143,7 @@ static int add_files(struct upload *u, const struct upload_report *report)
 }
 
 /* Where a file goes is known when the first process has read the form. */
-static int place_files(struct upload *u, bool is_try)
+static int unpacking_place_files(struct upload *u, bool is_try)
 {
     char root[PATH_MAX];
 
@@ -156,14 +158,14 @@ static int place_files(struct upload *u, bool is_try)
     return u->publication->disk >= 0 ? 0 : -1;
 }
 
-static void on_child(void *arg, struct child_result *child)
+static void unpacking_on_child(void *arg, struct child_result *child)
 {
     char end[CHILD_END_SIZE], path[PATH_MAX];
     struct upload *u = arg;
     struct upload_report report;
 
     u->unpacking.child = NULL;
-    read_report(u, &report);
+    unpacking_read_report(u, &report);
     free(u->debug_ids);
     free(u->doubts);
     u->doubts = NULL;
@@ -202,8 +204,9 @@ static void on_child(void *arg, struct child_result *child)
         return;
     }
     if ((u->publication == NULL &&
-         place_files(u, u->request.only_try || report.is_try) != 0) ||
-        add_files(u, &report) != 0) {
+         unpacking_place_files(u, u->request.only_try || report.is_try) !=
+             0) ||
+        unpacking_add_files(u, &report) != 0) {
         upload_refuse_errno(u, errno, "files cannot be listed");
         return;
     }
@@ -216,7 +219,7 @@ static void on_child(void *arg, struct child_result *child)
     }
 }
 
-static const char *mode_of(const struct upload *u)
+static const char *unpacking_mode_of(const struct upload *u)
 {
     if (u->request.is_symbfile) {
         return u->part[0] == '\0'    ? "symbfile"
@@ -235,7 +238,8 @@ static const char *mode_of(const struct upload *u)
 void unpacking_start(struct upload *u)
 {
     char max[48];
-    const char *argv[8] = {SANDBOX_PROGRAM, "--upload", mode_of(u), max};
+    const char *argv[8] = {SANDBOX_PROGRAM, "--upload", unpacking_mode_of(u),
+                           max};
     char *env[] = {NULL};
     int fds[3 + UPLOAD_OUTS];
     struct child_options options = {.argv = (char *const *)argv,
@@ -244,7 +248,7 @@ void unpacking_start(struct upload *u)
                                     .seconds = CHILD_SECONDS};
     int n = u->request.name != NULL ? 1 : UPLOAD_OUTS;
 
-    if (make_outputs(u, n) != 0) {
+    if (unpacking_make_outputs(u, n) != 0) {
         upload_refuse_errno(u, errno, "no file to unpack into");
         return;
     }
@@ -260,7 +264,8 @@ void unpacking_start(struct upload *u)
     fds[2] = u->unpacking.scratch;
     memcpy(fds + 3, u->unpacking.outs, sizeof(u->unpacking.outs));
     options.nfds = 3 + (size_t)n;
-    u->unpacking.child = child_start(u->uploads->base, &options, on_child, u);
+    u->unpacking.child =
+        child_start(u->uploads->base, &options, unpacking_on_child, u);
     if (u->unpacking.child == NULL) {
         upload_refuse_errno(u, errno, "no process to look at the upload");
     }

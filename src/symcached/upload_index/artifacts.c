@@ -113,12 +113,12 @@ static bool has_bundle(const char *root, const char *sum)
 /* cleaning ---------------------------------------------------------------- */
 
 /* What cannot be seen may be there: an entry that goes does not come back. */
-static bool is_gone(const char *root, const char *sum)
+static bool artifact_is_gone(const char *root, const char *sum)
 {
     return !has_bundle(root, sum) && (errno == ENOENT || errno == ENOTDIR);
 }
 
-static void clean_folder(const char *root, const char *path)
+static void clean_artifacts(const char *root, const char *path)
 {
     const struct dirent *item;
     DIR *dir = opendir(path);
@@ -127,7 +127,7 @@ static void clean_folder(const char *root, const char *path)
     while (dir != NULL && (item = readdir(dir)) != NULL) {
         n += item->d_name[0] != '.';
         if (strlen(item->d_name) == ARTIFACTS_SUM &&
-            is_gone(root, item->d_name) &&
+            artifact_is_gone(root, item->d_name) &&
             unlinkat(dirfd(dir), item->d_name, 0) == 0) {
             n--;
         }
@@ -153,7 +153,7 @@ void artifacts_clean(const char *root)
         if (item->d_name[0] != '.') {
             snprintf(path, sizeof(path), "%.2000s/" ARTIFACTS_FOLDER "/%s",
                      root, item->d_name);
-            clean_folder(root, path);
+            clean_artifacts(root, path);
         }
     }
     if (dir != NULL) {
@@ -168,32 +168,33 @@ struct artifacts_entry {
     struct timespec changed;
 };
 
-static bool is_newer(const struct timespec *a, const struct timespec *b)
+static bool artifact_is_newer(const struct timespec *a,
+                              const struct timespec *b)
 {
     return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec
                                   : a->tv_nsec > b->tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_artifacts(const void *a, const void *b)
 {
     const struct timespec *x = &((const struct artifacts_entry *)a)->changed;
     const struct timespec *y = &((const struct artifacts_entry *)b)->changed;
 
-    return is_newer(y, x) - is_newer(x, y);
+    return artifact_is_newer(y, x) - artifact_is_newer(x, y);
 }
 
 /* Sorts the entries, the newest first, and returns how many of them count. */
-static size_t keep_newest(struct artifacts_entry *entries, size_t n)
+static size_t keep_newest_artifacts(struct artifacts_entry *entries, size_t n)
 {
     if (n > 0) {
-        qsort(entries, n, sizeof(entries[0]), compare);
+        qsort(entries, n, sizeof(entries[0]), compare_artifacts);
     }
     return n < ENTRIES_MAX ? n : ENTRIES_MAX;
 }
 
 /* Reads a folder, the newest entries first; one that is not there has nothing.
  * Returns NULL with errno. */
-static struct artifacts_entry *read_folder(const char *path, size_t *n)
+static struct artifacts_entry *read_artifacts(const char *path, size_t *n)
 {
     struct artifacts_entry *entries = malloc(ENTRIES_SPACE * sizeof(*entries));
     DIR *dir = entries != NULL ? opendir(path) : NULL;
@@ -210,7 +211,7 @@ static struct artifacts_entry *read_folder(const char *path, size_t *n)
     }
     while (dir != NULL && (errno = 0, item = readdir(dir)) != NULL) {
         if (*n == ENTRIES_SPACE) {
-            *n = keep_newest(entries, *n);
+            *n = keep_newest_artifacts(entries, *n);
         }
         if (strlen(item->d_name) == ARTIFACTS_SUM &&
             fstatat(dirfd(dir), item->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -229,7 +230,7 @@ static struct artifacts_entry *read_folder(const char *path, size_t *n)
         return NULL;
     }
     if (entries != NULL) {
-        *n = keep_newest(entries, *n);
+        *n = keep_newest_artifacts(entries, *n);
     }
     return entries;
 }
@@ -244,7 +245,7 @@ int artifacts_find(const char *root, const char *folder,
     found->n = 0;
     snprintf(path, sizeof(path), "%.2000s/" ARTIFACTS_FOLDER "/%s", root,
              folder);
-    entries = read_folder(path, &n);
+    entries = read_artifacts(path, &n);
     if (entries == NULL) {
         return errno;
     }
@@ -280,7 +281,7 @@ static bool make_way(struct artifacts_found *found, const char *sum,
 
     for (i = 0; i < found->n && strcmp(found->sums[i], sum) != 0; i++) {
     }
-    if (i < found->n && !is_newer(noted, &found->noted[i])) {
+    if (i < found->n && !artifact_is_newer(noted, &found->noted[i])) {
         return false;
     }
     if (i < found->n) {
@@ -311,7 +312,8 @@ bool artifacts_take_shared(struct artifacts_found *found, const char *name)
     if (!make_way(found, sum, &noted)) {
         return true;
     }
-    for (i = 0; i < found->n && is_newer(&found->noted[i], &noted); i++) {
+    for (i = 0; i < found->n && artifact_is_newer(&found->noted[i], &noted);
+         i++) {
     }
     if (i == ARTIFACTS_FOUND) {
         return true;

@@ -41,7 +41,7 @@ bool upload_index_has_name(const struct symstore_path *place)
            strcmp(place->name, "_.dwarf") != 0;
 }
 
-static bool is_text(const char *name, size_t *stem)
+static bool index_is_text(const char *name, size_t *stem)
 {
     size_t len = strlen(name);
 
@@ -54,11 +54,11 @@ static bool is_text(const char *name, size_t *stem)
 
 /* Has a file with this name, of a module with the other name, an entry as a
  * text? */
-static bool is_text_of(const char *file, const char *name)
+static bool index_is_text_of(const char *file, const char *name)
 {
     size_t stem;
 
-    return strcmp(file, name) != 0 && is_text(file, &stem);
+    return strcmp(file, name) != 0 && index_is_text(file, &stem);
 }
 
 size_t
@@ -95,8 +95,8 @@ upload_index_folders(char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE],
 }
 
 /* The first id of a type that a file has, or NULL. */
-static const symcache_key_t *id_of(const struct symstore_path *place,
-                                   uint8_t type)
+static const symcache_key_t *index_id_of(const struct symstore_path *place,
+                                         uint8_t type)
 {
     size_t i;
 
@@ -110,11 +110,12 @@ static const symcache_key_t *id_of(const struct symstore_path *place,
 
 /* Writes the entry by which the profiler's id of a PE image leads to its own
  * one.  Returns how many there are. */
-static size_t print_code_id(char entries[][UPLOAD_INDEX_ENTRY_SIZE],
-                            size_t most, const struct symstore_path *place,
-                            const symcache_key_t *hash)
+static size_t index_print_code_id(char entries[][UPLOAD_INDEX_ENTRY_SIZE],
+                                  size_t most,
+                                  const struct symstore_path *place,
+                                  const symcache_key_t *hash)
 {
-    const symcache_key_t *code_id = id_of(place, SYMCACHE_ID_PE);
+    const symcache_key_t *code_id = index_id_of(place, SYMCACHE_ID_PE);
     char from[SYMCACHE_ID_TEXT_MAX + 1], to[SYMCACHE_ID_TEXT_MAX + 1];
 
     if (code_id == NULL || most == 0) {
@@ -129,15 +130,16 @@ static size_t print_code_id(char entries[][UPLOAD_INDEX_ENTRY_SIZE],
 
 /* Writes the entries by which one of the ids of a file leads to another one of
  * it, and back.  Returns how many there are. */
-static size_t print_links(char entries[][UPLOAD_INDEX_ENTRY_SIZE], size_t most,
-                          const struct symstore_path *place,
-                          const symcache_key_t *id)
+static size_t index_print_links(char entries[][UPLOAD_INDEX_ENTRY_SIZE],
+                                size_t most, const struct symstore_path *place,
+                                const symcache_key_t *id)
 {
     char from[SYMCACHE_ID_TEXT_MAX + 1], to[SYMCACHE_ID_TEXT_MAX + 1];
     bool is_hash = id->id_type == SYMCACHE_ID_HASH;
-    const symcache_key_t *other = is_hash ? id_of(place, SYMCACHE_ID_DEBUG)
+    const symcache_key_t *other = is_hash
+                                      ? index_id_of(place, SYMCACHE_ID_DEBUG)
                                   : id->id_type == SYMCACHE_ID_DEBUG
-                                      ? id_of(place, SYMCACHE_ID_BUILD)
+                                      ? index_id_of(place, SYMCACHE_ID_BUILD)
                                       : NULL;
 
     if (other == NULL || most < 1 + (size_t)is_hash) {
@@ -166,14 +168,14 @@ size_t upload_index_entries(
         strlen(place->name) + sizeof(TEXT) <= SYMCACHE_NAME_MAX) {
         snprintf(entries[n++], UPLOAD_INDEX_ENTRY_SIZE, "%s/%s%s", place->id,
                  place->name,
-                 is_text_of(place->file, place->name) ? TEXT : "");
+                 index_is_text_of(place->file, place->name) ? TEXT : "");
     }
     for (i = 0; i < place->nids && n < UPLOAD_INDEX_ENTRIES; i++) {
-        n += print_links(entries + n, UPLOAD_INDEX_ENTRIES - n, place,
-                         &place->ids[i]);
-        if (place->ids[i].id_type == SYMCACHE_ID_HASH) {
-            n += print_code_id(entries + n, UPLOAD_INDEX_ENTRIES - n, place,
+        n += index_print_links(entries + n, UPLOAD_INDEX_ENTRIES - n, place,
                                &place->ids[i]);
+        if (place->ids[i].id_type == SYMCACHE_ID_HASH) {
+            n += index_print_code_id(entries + n, UPLOAD_INDEX_ENTRIES - n,
+                                     place, &place->ids[i]);
         }
     }
     return n;
@@ -181,7 +183,8 @@ size_t upload_index_entries(
 
 /* reading ----------------------------------------------------------------- */
 
-static bool take_user(struct upload_index_names *names, const char *entry)
+static bool index_take_user(struct upload_index_names *names,
+                            const char *entry)
 {
     symcache_key_t key = {.name_len = 0};
 
@@ -196,8 +199,8 @@ static bool take_user(struct upload_index_names *names, const char *entry)
     return true;
 }
 
-static void add_name(struct upload_index_names *names,
-                     const struct upload_index_name *name)
+static void index_add_name(struct upload_index_names *names,
+                           const struct upload_index_name *name)
 {
     size_t i, alike = 0;
 
@@ -222,7 +225,7 @@ void upload_index_take(struct upload_index_names *names, const char *entry)
     size_t stem;
 
     entry += name.is_asked;
-    if (name.is_asked && take_user(names, entry)) {
+    if (name.is_asked && index_take_user(names, entry)) {
         return;
     }
     if (!name.is_asked && strncmp(entry, BUILD_ID, strlen(BUILD_ID)) == 0 &&
@@ -261,17 +264,17 @@ void upload_index_take(struct upload_index_names *names, const char *entry)
         return;
     }
     snprintf(name.text, sizeof(name.text), "%s", entry);
-    add_name(names, &name);
+    index_add_name(names, &name);
     /* "x.sym" is the text of "x", or a program that has this name */
-    if (!name.is_asked && is_text(entry, &stem)) {
+    if (!name.is_asked && index_is_text(entry, &stem)) {
         name.is_text = true;
         name.text[stem] = '\0';
-        add_name(names, &name);
+        index_add_name(names, &name);
     }
 }
 
-static void print_path(char path[PATH_MAX], const char *root,
-                       const char *below)
+static void index_print_path(char path[PATH_MAX], const char *root,
+                             const char *below)
 {
     snprintf(path, PATH_MAX, "%.1024s/" UPLOADS_INDEX "/%s", root, below);
 }
@@ -284,7 +287,7 @@ int upload_index_find(const char *root, const char *folder,
     int errnum;
     DIR *dir;
 
-    print_path(path, root, folder);
+    index_print_path(path, root, folder);
     dir = opendir(path);
     if (dir == NULL) {
         return errno == ENOENT ? 0 : errno;
@@ -314,7 +317,7 @@ int64_t upload_index_changed(const char *root, const symcache_key_t *key)
     struct stat st;
 
     while (n-- > 0) {
-        print_path(path, root, folders[n]);
+        index_print_path(path, root, folders[n]);
         if (stat(path, &st) == 0) {
             changed =
                 (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
@@ -327,13 +330,13 @@ int64_t upload_index_changed(const char *root, const symcache_key_t *key)
 /* writing ----------------------------------------------------------------- */
 
 /* Returns 0, also if it is there, or an errno. */
-static int make_entry(const char *root, const char *entry)
+static int index_make_entry(const char *root, const char *entry)
 {
     const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     char path[PATH_MAX], *slash;
     int fd;
 
-    print_path(path, root, entry);
+    index_print_path(path, root, entry);
     fd = open(path, flags, 0644);
     if (fd < 0 && errno == ENOENT) {
         slash = strrchr(path, '/');
@@ -352,14 +355,14 @@ static int make_entry(const char *root, const char *entry)
 }
 
 /* Also without an entry: findings by other names may be old. */
-static int touch_entry(const char *root, const symcache_key_t *key)
+static int index_touch_entry(const char *root, const symcache_key_t *key)
 {
     char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];
     size_t n = upload_index_folders(folders, key);
     int rc = 0;
 
     while (n-- > 0) {
-        print_path(path, root, folders[n]);
+        index_print_path(path, root, folders[n]);
         if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) != 0 &&
             (errno != ENOENT || workdir_make_path(path) != 0)) {
             rc = errno;
@@ -371,7 +374,8 @@ static int touch_entry(const char *root, const symcache_key_t *key)
 bool upload_index_is_shared(const char *root,
                             const struct symstore_path *place)
 {
-    bool is_shared = false, has_text = is_text_of(place->file, place->name);
+    bool is_shared = false,
+         has_text = index_is_text_of(place->file, place->name);
     const struct dirent *entry = NULL;
     char path[PATH_MAX];
     DIR *dir;
@@ -385,21 +389,22 @@ bool upload_index_is_shared(const char *root,
     while (!is_shared && (errno = 0, entry = readdir(dir)) != NULL) {
         is_shared = entry->d_name[0] != '.' &&
                     strcmp(entry->d_name, place->file) != 0 &&
-                    is_text_of(entry->d_name, place->name) == has_text;
+                    index_is_text_of(entry->d_name, place->name) == has_text;
     }
     is_shared |= entry == NULL && errno != 0; /* or it may be */
     closedir(dir);
     return is_shared;
 }
 
-static void drop_entry(const char *root, const struct symstore_path *place)
+static void index_drop_entry(const char *root,
+                             const struct symstore_path *place)
 {
     char entries[UPLOAD_INDEX_ENTRIES][UPLOAD_INDEX_ENTRY_SIZE],
         path[PATH_MAX];
 
     if (upload_index_entries(entries, place) > 0 &&
         upload_index_has_name(place) && !upload_index_is_shared(root, place)) {
-        print_path(path, root, entries[0]);
+        index_print_path(path, root, entries[0]);
         (void)unlink(path);
     }
 }
@@ -410,7 +415,7 @@ int upload_index_touch(const char *root, const struct symstore_path *place)
     size_t i;
 
     for (i = 0; i < place->nids; i++) {
-        one = touch_entry(root, &place->ids[i]);
+        one = index_touch_entry(root, &place->ids[i]);
         rc = one != 0 ? one : rc;
     }
     return rc;
@@ -424,7 +429,7 @@ int upload_index_change(const char *root, const struct symstore_path *place,
     if (is_there) {
         kept = upload_index_keep(root, place);
     } else {
-        drop_entry(root, place);
+        index_drop_entry(root, place);
     }
     touched = upload_index_touch(root, place);
     return touched != 0 ? touched : kept;
@@ -434,21 +439,21 @@ bool upload_index_is_whole(const char *root)
 {
     char path[PATH_MAX];
 
-    print_path(path, root, WHOLE);
+    index_print_path(path, root, WHOLE);
     return access(path, F_OK) == 0;
 }
 
 void upload_index_begin(const char *root)
 {
-    (void)make_entry(root, BEGUN);
+    (void)index_make_entry(root, BEGUN);
 }
 
 void upload_index_set_whole(const char *root)
 {
     char begun[PATH_MAX], whole[PATH_MAX];
 
-    print_path(begun, root, BEGUN);
-    print_path(whole, root, WHOLE);
+    index_print_path(begun, root, BEGUN);
+    index_print_path(whole, root, WHOLE);
     (void)rename(begun, whole); /* another index has none */
 }
 
@@ -465,7 +470,7 @@ static void set_incomplete(const char *root)
         *end = '\0';
     }
     for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-        print_path(path, folder, marks[i]);
+        index_print_path(path, folder, marks[i]);
         (void)unlink(path);
     }
 }
@@ -477,7 +482,7 @@ int upload_index_keep(const char *root, const struct symstore_path *place)
     int rc = 0, one;
 
     while (n-- > 0) {
-        one = make_entry(root, entries[n]);
+        one = index_make_entry(root, entries[n]);
         rc = one != 0 ? one : rc;
     }
     if (rc != 0) {
@@ -504,7 +509,7 @@ int upload_index_note_asked(const char *root, const symcache_key_t *key)
         n += names.list[i].is_asked;
     }
     snprintf(entry, sizeof(entry), "%s/.%s", folders[0], key->name);
-    return n < UPLOAD_INDEX_ASKED ? make_entry(root, entry) : E2BIG;
+    return n < UPLOAD_INDEX_ASKED ? index_make_entry(root, entry) : E2BIG;
 }
 
 void upload_index_note_user(const char *root, const symcache_key_t *key,
@@ -518,13 +523,13 @@ void upload_index_note_user(const char *root, const symcache_key_t *key,
         upload_index_folders(folders, key) > 0) {
         symcache_id_print(id, user);
         snprintf(entry, sizeof(entry), "%s/." DEBUG_ID "%s", folders[0], id);
-        (void)make_entry(root, entry);
+        (void)index_make_entry(root, entry);
     }
 }
 
 /* cleaning ---------------------------------------------------------------- */
 
-static bool is_there(const char *root, const char *name, const char *id)
+static bool index_is_there(const char *root, const char *name, const char *id)
 {
     char path[PATH_MAX];
 
@@ -534,16 +539,17 @@ static bool is_there(const char *root, const char *name, const char *id)
 
 /* Does the index of this machine know a debug id, or that of a PE image?  It
  * is cleaned like the folder that leads to it. */
-static bool has_id(const char *root, const symcache_key_t *key)
+static bool index_has_id(const char *root, const symcache_key_t *key)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
 
     symcache_id_print(id, key);
-    return is_there(root, UPLOADS_INDEX, id);
+    return index_is_there(root, UPLOADS_INDEX, id);
 }
 
 /* Is there a file on this machine that has the build id? */
-static bool has_build_id(const char *root, const symcache_key_t *build_id)
+static bool index_has_build_id(const char *root,
+                               const symcache_key_t *build_id)
 {
     static const char *const kinds[][2] = {{"_.debug", "elf-buildid-sym-%s"},
                                            {"_.dwarf", "mach-uuid-sym-%s"}};
@@ -552,15 +558,15 @@ static bool has_build_id(const char *root, const symcache_key_t *build_id)
 
     for (i = 0; i < n; i++) {
         snprintf(id, sizeof(id), kinds[i][1], strrchr(folders[i], '-') + 1);
-        if (is_there(root, UPLOADS_INDEX, folders[i]) ||
-            is_there(root, kinds[i][0], id)) {
+        if (index_is_there(root, UPLOADS_INDEX, folders[i]) ||
+            index_is_there(root, kinds[i][0], id)) {
             return true;
         }
     }
     return false;
 }
 
-static bool is_old(const char *root, const char *folder, time_t age)
+static bool index_is_old(const char *root, const char *folder, time_t age)
 {
     struct upload_index_names names = {.n = 0};
     bool was_asked = false;
@@ -575,18 +581,19 @@ static bool is_old(const char *root, const char *folder, time_t age)
     was_asked = names.has_user;
     for (i = 0; i < names.n; i++) {
         if (!names.list[i].is_asked &&
-            is_there(root, names.list[i].text, folder)) {
+            index_is_there(root, names.list[i].text, folder)) {
             return false;
         }
         was_asked |= names.list[i].is_asked;
     }
-    return (!names.has_build_id || !has_build_id(root, &names.build_id)) &&
-           (!names.has_debug_id || !has_id(root, &names.debug_id)) &&
-           (!names.has_code_id || !has_id(root, &names.code_id)) &&
+    return (!names.has_build_id ||
+            !index_has_build_id(root, &names.build_id)) &&
+           (!names.has_debug_id || !index_has_id(root, &names.debug_id)) &&
+           (!names.has_code_id || !index_has_id(root, &names.code_id)) &&
            (!was_asked || age >= KEPT_ASKED_SECONDS);
 }
 
-static void remove_folder(const char *path)
+static void index_remove_folder(const char *path)
 {
     const struct dirent *entry;
     DIR *dir = opendir(path);
@@ -607,13 +614,13 @@ void upload_index_clean(const char *root, time_t now)
     struct stat st;
     DIR *dir;
 
-    print_path(path, root, "");
+    index_print_path(path, root, "");
     dir = opendir(path);
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        print_path(path, root, entry->d_name);
+        index_print_path(path, root, entry->d_name);
         if (entry->d_name[0] != '.' && lstat(path, &st) == 0 &&
-            is_old(root, entry->d_name, now - st.st_mtime)) {
-            remove_folder(path);
+            index_is_old(root, entry->d_name, now - st.st_mtime)) {
+            index_remove_folder(path);
         }
     }
     if (dir != NULL) {

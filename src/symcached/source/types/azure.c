@@ -256,7 +256,7 @@ static struct curl_slist *azure_sign_sas(const void *settings,
 
 /* the configuration ------------------------------------------------------- */
 
-static bool is_account(const char *name)
+static bool azure_is_account(const char *name)
 {
     size_t n = strspn(name, ACCOUNT_LETTERS);
 
@@ -264,7 +264,7 @@ static bool is_account(const char *name)
 }
 
 /* Hyphens only one at a time and inside, and perhaps "$" first: "$web". */
-static bool is_container(const char *name)
+static bool azure_is_container(const char *name)
 {
     size_t len = strlen(name), n;
     const char *p = name + (name[0] == '$');
@@ -280,7 +280,7 @@ static bool is_container(const char *name)
     return n > 0 && *p == '\0' && len >= CONTAINER_MIN && len <= CONTAINER_MAX;
 }
 
-static bool is_sas(const char *token)
+static bool azure_is_sas(const char *token)
 {
     const char *p;
 
@@ -317,7 +317,7 @@ static int check_secrets(struct config_reader *r, const cJSON *item,
             memmove(azure->sas_token, azure->sas_token + 1,
                     strlen(azure->sas_token));
         }
-        if (!is_sas(azure->sas_token)) {
+        if (!azure_is_sas(azure->sas_token)) {
             return field_error(r, item,
                                "\"sas_token\" is not a query with \"sig=\"");
         }
@@ -337,11 +337,11 @@ static int check_azure(struct config_reader *r, const cJSON *item,
     const char *prefix = azure->prefix != NULL ? azure->prefix : "";
     int rc;
 
-    if (!is_account(azure->account)) {
+    if (!azure_is_account(azure->account)) {
         return field_error(r, item,
                            "\"account\" is not the name of an account");
     }
-    if (!is_container(azure->container)) {
+    if (!azure_is_container(azure->container)) {
         return field_error(r, item,
                            "\"container\" is not the name of a container");
     }

@@ -22,12 +22,12 @@
 
 /* A key with a password has how often that is to be hashed, billions of times
  * if it likes, and OpenSSL would ask for the password at the terminal. */
-static int refuse_password(char *text, int size, int writes, void *arg)
+static int gcs_refuse_password(char *text, int size, int writes, void *arg)
 {
     return -1;
 }
 
-static EVP_PKEY *read_key(const char *text)
+static EVP_PKEY *gcs_read_key(const char *text)
 {
     char *pem = malloc(strlen(text) + 1), *p = pem;
     EVP_PKEY *key = NULL;
@@ -47,7 +47,7 @@ static EVP_PKEY *read_key(const char *text)
     *p = '\0';
     bio = BIO_new_mem_buf(pem, -1);
     if (bio != NULL) {
-        key = PEM_read_bio_PrivateKey(bio, NULL, refuse_password, NULL);
+        key = PEM_read_bio_PrivateKey(bio, NULL, gcs_refuse_password, NULL);
         BIO_free(bio);
     }
     explicit_bzero(pem, strlen(pem));
@@ -62,7 +62,7 @@ static EVP_PKEY *read_key(const char *text)
 
 bool gcs_sign_is_key(const char *text)
 {
-    EVP_PKEY *key = read_key(text);
+    EVP_PKEY *key = gcs_read_key(text);
 
     EVP_PKEY_free(key);
     return key != NULL;
@@ -73,7 +73,7 @@ static int sign(char *hex, const char *pem, const char *text)
 {
     unsigned char signature[SIGNATURE_MAX];
     size_t size = sizeof(signature);
-    EVP_PKEY *key = read_key(pem);
+    EVP_PKEY *key = gcs_read_key(pem);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     int rc = -1;
 
@@ -98,30 +98,30 @@ struct signed_headers {
     char *text;  /* lines "<name>:<value>" */
 };
 
-static size_t name_length(const char *line)
+static size_t gcs_name_length(const char *line)
 {
     return strcspn(line, ":;"); /* "Name;" has no value */
 }
 
 /* A name comes before one that it begins, whatever follows it in its line. */
-static int by_name(const void *a, const void *b)
+static int gcs_by_name(const void *a, const void *b)
 {
     const char *x = *(const char *const *)a, *y = *(const char *const *)b;
-    size_t n = name_length(x), m = name_length(y);
+    size_t n = gcs_name_length(x), m = gcs_name_length(y);
     int order = strncasecmp(x, y, n < m ? n : m);
 
     return order != 0 ? order : (n > m) - (n < m);
 }
 
-static void free_headers(struct signed_headers *headers)
+static void gcs_free_headers(struct signed_headers *headers)
 {
     free(headers->names);
     free(headers->text);
 }
 
-static void print_header(FILE *names, FILE *text, const char *line)
+static void gcs_print_header(FILE *names, FILE *text, const char *line)
 {
-    size_t i, n = name_length(line);
+    size_t i, n = gcs_name_length(line);
 
     fputs("%3B", names);
     for (i = 0; i < n; i++) {
@@ -134,8 +134,8 @@ static void print_header(FILE *names, FILE *text, const char *line)
 
 /* Returns 0, or -1 without memory or with too many.  Then nothing is to be
  * freed. */
-static int read_headers(struct signed_headers *headers,
-                        const struct curl_slist *list)
+static int gcs_read_headers(struct signed_headers *headers,
+                            const struct curl_slist *list)
 {
     size_t names_size, text_size, i;
     FILE *names, *text;
@@ -151,17 +151,17 @@ static int read_headers(struct signed_headers *headers,
         }
         headers->lines[headers->n++] = list->data;
     }
-    qsort(headers->lines, headers->n, sizeof(headers->lines[0]), by_name);
+    qsort(headers->lines, headers->n, sizeof(headers->lines[0]), gcs_by_name);
     headers->names = headers->text = NULL;
     names = open_memstream(&headers->names, &names_size);
     text = open_memstream(&headers->text, &text_size);
     for (i = 0; i < headers->n && names != NULL && text != NULL; i++) {
-        print_header(names, text, headers->lines[i]);
+        gcs_print_header(names, text, headers->lines[i]);
     }
     rc = names != NULL && fclose(names) == 0 ? 0 : -1;
     rc = text != NULL && fclose(text) == 0 ? rc : -1;
     if (rc != 0) {
-        free_headers(headers);
+        gcs_free_headers(headers);
     }
     return rc;
 }
@@ -169,8 +169,9 @@ static int read_headers(struct signed_headers *headers,
 /* The query without the signature, to be freed; NULL without memory.  own: what
  * the URL has, whose names come after "X-Goog-" in the order that they are
  * signed in. */
-static char *make_query(const char *email, const char *time,
-                        const struct signed_headers *headers, const char *own)
+static char *gcs_make_query(const char *email, const char *time,
+                            const struct signed_headers *headers,
+                            const char *own)
 {
     char *account = malloc(3 * strlen(email) + 1), *query = NULL;
 
@@ -191,9 +192,9 @@ static char *make_query(const char *email, const char *time,
 }
 
 /* The request as it is signed, to be freed; NULL without memory. */
-static char *canonical_request(const char *method, const char *url,
-                               const char *query,
-                               const struct signed_headers *headers)
+static char *gcs_canonical_request(const char *method, const char *url,
+                                   const char *query,
+                                   const struct signed_headers *headers)
 {
     const char *host = strstr(url, "://") + 3;
     size_t len = strcspn(host, "/?"), path = strcspn(host + len, "?"), i;
@@ -224,12 +225,12 @@ static char *canonical_request(const char *method, const char *url,
 }
 
 /* The text that is signed, to be freed; NULL without memory. */
-static char *string_to_sign(const char *method, const char *url,
-                            const char *query,
-                            const struct signed_headers *headers,
-                            const char *time)
+static char *gcs_string_to_sign(const char *method, const char *url,
+                                const char *query,
+                                const struct signed_headers *headers,
+                                const char *time)
 {
-    char *request = canonical_request(method, url, query, headers);
+    char *request = gcs_canonical_request(method, url, query, headers);
     unsigned char sum[EVP_MAX_MD_SIZE];
     char hex[2 * EVP_MAX_MD_SIZE + 1], *text = NULL;
     unsigned size;
@@ -258,13 +259,14 @@ char *gcs_sign(const char *email, const char *key, const char *method,
     struct signed_headers headers;
     struct tm tm;
 
-    if (read_headers(&headers, list) != 0) {
+    if (gcs_read_headers(&headers, list) != 0) {
         return NULL;
     }
     strftime(time, sizeof(time), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
-    query = make_query(email, time, &headers, url + len + (url[len] == '?'));
+    query =
+        gcs_make_query(email, time, &headers, url + len + (url[len] == '?'));
     if (query != NULL) {
-        text = string_to_sign(method, url, query, &headers, time);
+        text = gcs_string_to_sign(method, url, query, &headers, time);
     }
     if (text != NULL && sign(hex, key, text) == 0 &&
         asprintf(&signed_url, "%.*s?%s&X-Goog-Signature=%s", (int)len, url,
@@ -273,6 +275,6 @@ char *gcs_sign(const char *email, const char *key, const char *method,
     }
     free(text);
     free(query);
-    free_headers(&headers);
+    gcs_free_headers(&headers);
     return signed_url;
 }

@@ -58,7 +58,7 @@ static void http_received_pointer(struct lookup *lookup,
 }
 
 /* Is the index2.txt that was received, if any, text and not a page? */
-static bool index_is_text(const struct lookup *lookup, const char *type)
+static bool http_index_is_text(const struct lookup *lookup, const char *type)
 {
     char text[FILE_PTR_MAX];
     ssize_t n = pread(lookup->part_fd, text, sizeof(text), 0), i;
@@ -78,9 +78,9 @@ static bool index_is_text(const struct lookup *lookup, const char *type)
  * matter, and is mostly empty.  But a page, an answer from elsewhere, or one
  * that may have been cut says nothing about the file.
  */
-static bool index_is_plain(const struct lookup *lookup,
-                           const struct fetch_response *response,
-                           enum source_outcome outcome)
+static bool http_index_is_plain(const struct lookup *lookup,
+                                const struct fetch_response *response,
+                                enum source_outcome outcome)
 {
     if (response->moved || source_outcome_is_failure(outcome)) {
         return false;
@@ -89,14 +89,14 @@ static bool index_is_plain(const struct lookup *lookup,
            (response->status == 200 && response->framed &&
             response->length <= FILE_PTR_MAX &&
             response->bytes <= FILE_PTR_MAX &&
-            index_is_text(lookup, response->type));
+            http_index_is_text(lookup, response->type));
 }
 
 /*
  * An unclear answer is not a failure by itself: the places for one tier and
  * for two tiers are then both tried.
  */
-static void index_unsure(struct lookup *lookup, const char *detail)
+static void http_index_unsure(struct lookup *lookup, const char *detail)
 {
     enum source_outcome before = lookup->outcome;
     const struct http *http = lookup->state;
@@ -120,9 +120,9 @@ static void http_on_index(struct lookup *lookup,
     bool present = response->status == 200;
     struct http *http = lookup->state;
 
-    http->plain = index_is_plain(lookup, response, outcome);
+    http->plain = http_index_is_plain(lookup, response, outcome);
     if (!http->plain) {
-        index_unsure(lookup, detail);
+        http_index_unsure(lookup, detail);
         return;
     }
 
@@ -133,7 +133,7 @@ static void http_on_index(struct lookup *lookup,
     http_next(lookup);
 }
 
-static void fetch_packed(struct lookup *lookup);
+static void http_fetch_packed(struct lookup *lookup);
 
 void source_http_code(char code[HTTP_CODE],
                       const struct fetch_response *response)
@@ -263,7 +263,7 @@ static void http_on_fetched(void *arg, const struct fetch_result *result)
         if (source_outcome_is_failure(outcome)) {
             lookup_end(lookup);
         } else if (lookup->pointed && lookup->pointed_packed != NULL) {
-            fetch_packed(lookup);
+            http_fetch_packed(lookup);
         } else {
             lookup->resume(lookup);
         }
@@ -397,7 +397,7 @@ void source_http_walk(struct lookup *lookup, source_judge_fn judge_answer)
     http_next(lookup);
 }
 
-static void fetch_packed(struct lookup *lookup)
+static void http_fetch_packed(struct lookup *lookup)
 {
     char *url = lookup->pointed_packed;
 

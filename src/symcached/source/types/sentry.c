@@ -65,16 +65,16 @@ struct project {
     char cursor[SENTRY_CURSOR_MAX + 1]; /* of the page, "" = the first */
 };
 
-static void ask_list(struct lookup *lookup);
-static void ask_page(struct lookup *lookup);
+static void sentry_ask_list(struct lookup *lookup);
+static void sentry_ask_page(struct lookup *lookup);
 
 /* candidates --------------------------------------------------------------- */
 
 /* How well a file suits, by the server's description: if a module is split
  * into two files, the contents for which programs are used are in the other
  * half. */
-static int file_rank(const struct lookup *lookup,
-                     const struct sentry_file *file)
+static int sentry_file_rank(const struct lookup *lookup,
+                            const struct sentry_file *file)
 {
     symcache_kind_e kind = (symcache_kind_e)lookup->at.kind;
     unsigned needs = symcache_kind(kind)->needs;
@@ -92,12 +92,12 @@ static int file_rank(const struct lookup *lookup,
 }
 
 /* Bundles of sources have a turn of their own. */
-static bool is_for_bundles(const struct lookup *lookup)
+static bool sentry_is_for_bundles(const struct lookup *lookup)
 {
     return lookup->at.kind == SYMCACHE_KIND_SOURCEBUNDLE;
 }
 
-static bool was_asked(const struct project *project, const char *id)
+static bool sentry_was_asked(const struct project *project, const char *id)
 {
     size_t i;
 
@@ -115,7 +115,7 @@ static void choose_sentry_file(struct lookup *lookup,
     struct project *project = lookup->state;
     unsigned bundle = 1u << FORMAT_SOURCEBUNDLE;
     unsigned formats =
-        lookup->formats & (is_for_bundles(lookup) ? bundle : ~bundle);
+        lookup->formats & (sentry_is_for_bundles(lookup) ? bundle : ~bundle);
     size_t i;
     int rank;
 
@@ -126,8 +126,8 @@ static void choose_sentry_file(struct lookup *lookup,
     for (rank = 2; rank >= 0; rank--) {
         for (i = 0; i < list->n; i++) {
             if ((list->files[i].formats & formats) &&
-                file_rank(lookup, &list->files[i]) == rank &&
-                !was_asked(project, list->files[i].id)) {
+                sentry_file_rank(lookup, &list->files[i]) == rank &&
+                !sentry_was_asked(project, list->files[i].id)) {
                 memcpy(project->ids[project->n++], list->files[i].id,
                        SENTRY_ID_MAX + 1);
             }
@@ -140,7 +140,7 @@ static void end_sentry(struct lookup *lookup)
 {
     const struct project *project = lookup->state;
 
-    if (!is_for_bundles(lookup) || project->is_empty) {
+    if (!sentry_is_for_bundles(lookup) || project->is_empty) {
         lookup->id_at = ORIGINAL_IDS;
     }
     lookup_end(lookup);
@@ -162,7 +162,7 @@ static void sentry_exhausted(struct lookup *lookup)
     if (clock_since(project->fetched) >= OLD_MS) {
         memcpy(project->asked, project->ids, sizeof(project->asked));
         project->nasked = project->n;
-        ask_list(lookup);
+        sentry_ask_list(lookup);
         return;
     }
     if (project->is_cut) {
@@ -198,7 +198,7 @@ static void next_sentry_page(struct lookup *lookup)
 
 /* the list ----------------------------------------------------------------- */
 
-static void read_page(struct lookup *lookup)
+static void sentry_read_page(struct lookup *lookup)
 {
     struct project *project = lookup->state;
     struct sentry_list *list = &project->list;
@@ -220,7 +220,7 @@ static void read_page(struct lookup *lookup)
                        list->n == SENTRY_FILES_MAX ||
                        ++project->pages == LIST_PAGES;
         if (!list->is_cut) {
-            ask_page(lookup);
+            sentry_ask_page(lookup);
             return;
         }
     }
@@ -230,7 +230,7 @@ static void read_page(struct lookup *lookup)
     next_sentry_page(lookup);
 }
 
-static void on_list(void *arg, const struct fetch_result *result)
+static void sentry_on_list(void *arg, const struct fetch_result *result)
 {
     struct lookup *lookup = arg;
     struct project *project = lookup->state;
@@ -257,10 +257,10 @@ static void on_list(void *arg, const struct fetch_result *result)
         end_sentry(lookup);
         return;
     }
-    read_page(lookup);
+    sentry_read_page(lookup);
 }
 
-static void ask_page(struct lookup *lookup)
+static void sentry_ask_page(struct lookup *lookup)
 {
     const struct config *config = lookup->config;
     struct project *project = lookup->state;
@@ -286,7 +286,8 @@ static void ask_page(struct lookup *lookup)
     request.fd = lookup->part_fd;
     request.max = LIST_SIZE;
     request.seconds = config->limits.download_time;
-    fetch = fetch_start(lookup->sources->fetcher, &request, on_list, lookup);
+    fetch = fetch_start(lookup->sources->fetcher, &request, sentry_on_list,
+                        lookup);
     if (fetch == NULL) {
         say_sentry(lookup, SOURCE_FAILED, "out of memory or bad URL");
         end_sentry(lookup);
@@ -295,7 +296,7 @@ static void ask_page(struct lookup *lookup)
     lookup_set_step(lookup, LOOKUP_FETCHES, fetch);
 }
 
-static void ask_list(struct lookup *lookup)
+static void sentry_ask_list(struct lookup *lookup)
 {
     struct project *project = lookup->state;
 
@@ -303,7 +304,7 @@ static void ask_list(struct lookup *lookup)
     project->list = (struct sentry_list){.files = project->files};
     project->pages = 0;
     project->cursor[0] = '\0';
-    ask_page(lookup);
+    sentry_ask_page(lookup);
 }
 
 /* the question ------------------------------------------------------------- */
@@ -370,7 +371,7 @@ static void begin_sentry(struct lookup *lookup)
     lookup->resume = next_sentry_page;
     list = sentry_lists_find(project->lists, project->url);
     if (list == NULL) {
-        ask_list(lookup);
+        sentry_ask_list(lookup);
     } else {
         choose_sentry_file(lookup, list);
         next_sentry_page(lookup);
@@ -379,9 +380,9 @@ static void begin_sentry(struct lookup *lookup)
 
 /* the configuration -------------------------------------------------------- */
 
-static int set_cookies(struct config_reader *r, const cJSON *item,
-                       struct transport_config *transport,
-                       const char *cookies)
+static int sentry_set_cookies(struct config_reader *r, const cJSON *item,
+                              struct transport_config *transport,
+                              const char *cookies)
 {
     transport->headers = calloc(1, sizeof(transport->headers[0]));
     if (transport->headers == NULL) {
@@ -420,9 +421,10 @@ static int check_sentry(struct config_reader *r, const cJSON *item,
                    ? 0
                    : field_error(r, item, "out of memory");
     }
-    return sentry->cookies != NULL ? set_cookies(r, item, &source->transport,
-                                                 sentry->cookies)
-                                   : 0;
+    return sentry->cookies != NULL
+               ? sentry_set_cookies(r, item, &source->transport,
+                                    sentry->cookies)
+               : 0;
 }
 
 const struct source_type source_sentry = {
