@@ -68,7 +68,7 @@ void json_write_close(struct json_writer *writer, char bracket)
 
 static const char digits[] = "0123456789abcdef";
 
-static char *put_u16(char *out, unsigned c)
+static char *json_put_u16(char *out, unsigned c)
 {
     memcpy(out, "\\u", 2);
     out[2] = digits[c >> 12 & 15];
@@ -79,14 +79,14 @@ static char *put_u16(char *out, unsigned c)
 }
 
 /* A control character, DEL included, in at most six bytes. */
-static char *put_escape(char *out, unsigned char c)
+static char *json_put_escape(char *out, unsigned char c)
 {
     const char *found;
     static const char from[] = "\b\f\n\r\t", to[] = "bfnrt";
 
     found = c != '\0' ? strchr(from, c) : NULL;
     if (found == NULL) {
-        return put_u16(out, c);
+        return json_put_u16(out, c);
     }
     *out++ = '\\';
     *out++ = to[found - from];
@@ -94,8 +94,8 @@ static char *put_escape(char *out, unsigned char c)
 }
 
 /* The character at *p, which is not ASCII, in at most twelve bytes. */
-static char *put_beyond(char *out, bool is_python, const unsigned char **p,
-                        const unsigned char *end)
+static char *json_put_beyond(char *out, bool is_python,
+                             const unsigned char **p, const unsigned char *end)
 {
     int n;
     uint32_t c;
@@ -106,32 +106,33 @@ static char *put_beyond(char *out, bool is_python, const unsigned char **p,
         return out + utf8_encode(out, c);
     }
     if (c < 0x10000) {
-        return put_u16(out, c);
+        return json_put_u16(out, c);
     }
-    out = put_u16(out, 0xD800 + ((c - 0x10000) >> 10));
-    return put_u16(out, 0xDC00 + (c & 0x3FF));
+    out = json_put_u16(out, 0xD800 + ((c - 0x10000) >> 10));
+    return json_put_u16(out, 0xDC00 + (c & 0x3FF));
 }
 
 /* A byte or character that needs attention, or may, in at most twelve bytes. */
-static char *put_marked(char *out, bool is_python, const unsigned char **p,
-                        const unsigned char *end)
+static char *json_put_marked(char *out, bool is_python,
+                             const unsigned char **p, const unsigned char *end)
 {
     unsigned char c;
 
     c = **p;
     if (c >= 0x80) {
-        return put_beyond(out, is_python, p, end);
+        return json_put_beyond(out, is_python, p, end);
     }
     ++*p;
     if (c < 0x20 || (c == 0x7F && is_python)) {
-        return put_escape(out, c);
+        return json_put_escape(out, c);
     }
     *out++ = (char)c;
     return out;
 }
 
 /* Copies size bytes, fewer than JSON_PLAIN_STEP. */
-static void copy_few(unsigned char *out, const unsigned char *p, size_t size)
+static void json_copy_few(unsigned char *out, const unsigned char *p,
+                          size_t size)
 {
     size_t i;
 
@@ -154,8 +155,8 @@ static void copy_few(unsigned char *out, const unsigned char *p, size_t size)
  * from after the end; after what it writes, out has room for JSON_PLAIN_STEP
  * more.
  */
-static char *put_step(char *out, bool is_python, const unsigned char **p,
-                      const unsigned char *end)
+static char *json_put_step(char *out, bool is_python, const unsigned char **p,
+                           const unsigned char *end)
 {
     size_t i, n, at;
     uint64_t marks;
@@ -168,11 +169,11 @@ static char *put_step(char *out, bool is_python, const unsigned char **p,
         /* so that as many can be loaded from each place of the step */
         memset(last, ' ', sizeof(last));
         if (n < JSON_PLAIN_STEP) {
-            copy_few(last, *p, n);
+            json_copy_few(last, *p, n);
         } else {
             memcpy(last, *p, JSON_PLAIN_STEP);
-            copy_few(last + JSON_PLAIN_STEP, *p + JSON_PLAIN_STEP,
-                     n - JSON_PLAIN_STEP);
+            json_copy_few(last + JSON_PLAIN_STEP, *p + JSON_PLAIN_STEP,
+                          n - JSON_PLAIN_STEP);
         }
         from = last;
     }
@@ -184,7 +185,7 @@ static char *put_step(char *out, bool is_python, const unsigned char **p,
         out += i - at;
         if (from[i] != '"' && from[i] != '\\') {
             *p += i;
-            return put_marked(out, is_python, p, end);
+            return json_put_marked(out, is_python, p, end);
         }
         *out++ = '\\';
         *out++ = (char)from[i];
@@ -197,14 +198,14 @@ static char *put_step(char *out, bool is_python, const unsigned char **p,
 /* Copies the first bytes of a string as far as none needs attention: most
  * strings as a whole.  Returns how many; JSON_PLAIN_STEP more may be written.
  */
-static size_t put_plain(char *out, const unsigned char *p, size_t size)
+static size_t json_put_plain(char *out, const unsigned char *p, size_t size)
 {
     size_t i;
     unsigned char few[JSON_PLAIN_STEP];
 
     if (size < JSON_PLAIN_STEP) {
         memset(few, ' ', sizeof(few));
-        copy_few(few, p, size);
+        json_copy_few(few, p, size);
         memcpy(out, few, JSON_PLAIN_STEP);
         return json_marks(few) == 0 ? size : 0;
     }
@@ -240,9 +241,9 @@ void json_write_string(struct json_writer *writer, const char *data,
         return;
     }
     *out++ = '"';
-    n = put_plain(out, p, size);
+    n = json_put_plain(out, p, size);
     for (p += n, out += n; p < end;) {
-        out = put_step(out, writer->is_python, &p, end);
+        out = json_put_step(out, writer->is_python, &p, end);
     }
     *out++ = '"';
     put_end(writer, out);
@@ -296,7 +297,7 @@ void json_write_number(struct json_writer *writer, uint64_t number)
 }
 
 /* Writes the eight digits of a number. */
-static inline void put_hex8(char *out, uint32_t number)
+static inline void json_put_hex8(char *out, uint32_t number)
 {
     const uint64_t ones = 0x0101010101010101;
     uint64_t x = number;
@@ -323,9 +324,9 @@ void json_write_hex(struct json_writer *writer, uint64_t number)
     zeros = (size_t)__builtin_clzll(number | 1) / 4;
     number <<= 4 * zeros;
     memcpy(p, "\"0x", 3);
-    put_hex8(p + 3, (uint32_t)(number >> 32));
+    json_put_hex8(p + 3, (uint32_t)(number >> 32));
     if (zeros < 8) {
-        put_hex8(p + 11, (uint32_t)number);
+        json_put_hex8(p + 11, (uint32_t)number);
     }
     p += 3 + 16 - zeros;
     *p++ = '"';

@@ -59,8 +59,8 @@ static struct {
 
 /* Gives an order, and waits for its answer, which takes its place; that to an
  * earlier one may still come before it.  Returns false without an answer. */
-static bool ask_spawner(struct spawner_message *message, unsigned ms,
-                        int *socket, size_t *n)
+static bool demangler_ask_spawner(struct spawner_message *message, unsigned ms,
+                                  int *socket, size_t *n)
 {
     const int order = message->order;
     struct pollfd event = {.fd = demangler.spawner, .events = POLLIN};
@@ -82,13 +82,13 @@ static bool ask_spawner(struct spawner_message *message, unsigned ms,
 }
 
 /* Returns false if the spawner is gone, or hangs. */
-static bool start_worker(void)
+static bool demangler_start_worker(void)
 {
     struct spawner_message message = {.order = SPAWNER_START};
     size_t n = 1;
 
     errno = 0;
-    if (!ask_spawner(&message, SPAWNER_MS, &demangler.fd, &n)) {
+    if (!demangler_ask_spawner(&message, SPAWNER_MS, &demangler.fd, &n)) {
         if (!work_message_is_lack(errno)) {
             return false;
         }
@@ -104,7 +104,7 @@ static bool start_worker(void)
     return true;
 }
 
-static void end_worker(void)
+static void demangler_end_worker(void)
 {
     const struct spawner_message order = {.order = SPAWNER_KILL,
                                           .pid = demangler.worker};
@@ -116,7 +116,7 @@ static void end_worker(void)
 
 /* The same of one that has ended by itself.  Prints how, and returns whether
  * its question is not to blame. */
-static bool reap_worker(char how[SPAWNER_END_SIZE])
+static bool demangler_reap_worker(char how[SPAWNER_END_SIZE])
 {
     struct spawner_message message = {.order = SPAWNER_REAP,
                                       .pid = demangler.worker};
@@ -124,7 +124,7 @@ static bool reap_worker(char how[SPAWNER_END_SIZE])
 
     close(demangler.fd);
     demangler.worker = 0;
-    if (!ask_spawner(&message, END_MS, NULL, &none)) {
+    if (!demangler_ask_spawner(&message, END_MS, NULL, &none)) {
         snprintf(how, SPAWNER_END_SIZE, "died, and it is not known how");
         return false;
     }
@@ -153,7 +153,7 @@ enum wait {
     WAIT_LACKS     /* memory */
 };
 
-static enum wait wait_for_answer(void)
+static enum wait demangler_wait_for_answer(void)
 {
     unsigned i;
     int64_t begin = cpu_time(demangler.worker);
@@ -193,21 +193,21 @@ static ssize_t demangler_ask_worker(const struct symc_string *name,
     memcpy(question.name, name->data, name->size);
     if (work_message_send(demangler.fd, &question,
                           sizeof(question.begin) + name->size, NULL, 0)) {
-        *waited = wait_for_answer();
+        *waited = demangler_wait_for_answer();
         if (*waited == WAIT_ANSWER) {
             n = work_message_receive(demangler.fd, answer, sizeof(*answer),
                                      NULL, &none);
         }
     }
     if (*waited == WAIT_ANSWER && n < (ssize_t)sizeof(answer->head)) {
-        *waited = reap_worker(how) ? WAIT_KILLED : WAIT_DIED;
+        *waited = demangler_reap_worker(how) ? WAIT_KILLED : WAIT_DIED;
         return -1;
     }
     if (*waited == WAIT_ANSWER && answer->head.message == WORK_CANNOT) {
         *waited = WAIT_LACKS;
     }
     if (*waited != WAIT_ANSWER) {
-        end_worker();
+        demangler_end_worker();
         snprintf(how, SPAWNER_END_SIZE, "%s", ends[*waited]);
         n = -1;
     }
@@ -216,8 +216,8 @@ static ssize_t demangler_ask_worker(const struct symc_string *name,
 
 /* the threads ------------------------------------------------------------- */
 
-static struct demangler_memo *find_readable(const struct symc_string *name,
-                                            uint32_t language)
+static struct demangler_memo *
+demangler_find_readable(const struct symc_string *name, uint32_t language)
 {
     size_t i;
     uint32_t hash = 2166136261u ^ language; /* FNV-1a */
@@ -228,10 +228,10 @@ static struct demangler_memo *find_readable(const struct symc_string *name,
     return &demangler.memos[(hash ^ hash >> 16) & (MEMO_SLOTS - 1)];
 }
 
-static void remember_readable(struct demangler_memo *memo,
-                              const struct symc_string *name,
-                              uint32_t language, const char *readable,
-                              size_t size)
+static void demangler_remember_readable(struct demangler_memo *memo,
+                                        const struct symc_string *name,
+                                        uint32_t language,
+                                        const char *readable, size_t size)
 {
     free(memo->text);
     memo->text = malloc(name->size + size);
@@ -245,13 +245,14 @@ static void remember_readable(struct demangler_memo *memo,
 }
 
 /* Starts a worker if there is none.  Returns false if there cannot be one. */
-static bool has_worker(void)
+static bool demangler_has_worker(void)
 {
     if (demangler.worker == 0 && demangler.failed != 0 &&
         clock_since(demangler.failed) < PAUSE_MS) {
         return false;
     }
-    if (demangler.worker == 0 && demangler.spawner != -1 && !start_worker()) {
+    if (demangler.worker == 0 && demangler.spawner != -1 &&
+        !demangler_start_worker()) {
         spawner_lose();
         close(demangler.spawner);
         demangler.spawner = -1;
@@ -272,7 +273,7 @@ static ssize_t demangler_exchange(const struct symc_string *name,
 
     do { /* one that was there may have died of something else */
         is_new = demangler.worker == 0;
-        if (!has_worker()) {
+        if (!demangler_has_worker()) {
             return -1;
         }
         n = demangler_ask_worker(name, language, answer, &waited, how);
@@ -291,15 +292,15 @@ static ssize_t demangler_exchange(const struct symc_string *name,
                : 0;
 }
 
-static bool ask_child(const struct symc_string *name, uint32_t language,
-                      char *room, size_t *size)
+static bool demangler_ask_child(const struct symc_string *name,
+                                uint32_t language, char *room, size_t *size)
 {
     ssize_t n;
     struct demangle_reply answer;
     struct demangler_memo *memo;
 
     pthread_mutex_lock(&demangler.lock);
-    memo = find_readable(name, language);
+    memo = demangler_find_readable(name, language);
     if (memo->text != NULL && memo->name_size == name->size &&
         memo->language == language &&
         memcmp(memo->text, name->data, name->size) == 0) {
@@ -310,7 +311,7 @@ static bool ask_child(const struct symc_string *name, uint32_t language,
         *size = n > 0 ? (size_t)n : 0;
         memcpy(room, answer.text, *size);
         if (n >= 0) {
-            remember_readable(memo, name, language, room, *size);
+            demangler_remember_readable(memo, name, language, room, *size);
         }
     }
     pthread_mutex_unlock(&demangler.lock);
@@ -320,7 +321,7 @@ static bool ask_child(const struct symc_string *name, uint32_t language,
 void demangler_start(int spawner)
 {
     demangler.spawner = spawner;
-    linkage_by(ask_child);
+    linkage_by(demangler_ask_child);
 }
 
 void demangler_stop(void)
@@ -328,7 +329,7 @@ void demangler_stop(void)
     size_t i;
 
     if (demangler.worker != 0) {
-        end_worker();
+        demangler_end_worker();
     }
     if (demangler.spawner != -1) {
         close(demangler.spawner);

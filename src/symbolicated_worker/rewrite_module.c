@@ -80,8 +80,8 @@ static int fail_pattern(char error[REWRITE_ERROR], const char *pattern,
     return -1;
 }
 
-static int read_rule(struct rewrite *rewrite, uint32_t value,
-                     char error[REWRITE_ERROR])
+static int rewrite_read_rule(struct rewrite *rewrite, uint32_t value,
+                             char error[REWRITE_ERROR])
 {
     const struct json *json = &rewrite->json;
     uint32_t from = json_member(json, value, "from");
@@ -117,8 +117,8 @@ static int read_rule(struct rewrite *rewrite, uint32_t value,
     return 0;
 }
 
-static int read_rules(struct rewrite *rewrite, size_t size,
-                      char error[REWRITE_ERROR])
+static int rewrite_read_rules(struct rewrite *rewrite, size_t size,
+                              char error[REWRITE_ERROR])
 {
     struct json *json = &rewrite->json;
     struct json_error wrong;
@@ -134,7 +134,7 @@ static int read_rules(struct rewrite *rewrite, size_t size,
         return fail_rewrite(error, "there are too many rules");
     }
     for (i = 1; i < json->values[0].end; i = json->values[i].end) {
-        if (read_rule(rewrite, i, error) != 0) {
+        if (rewrite_read_rule(rewrite, i, error) != 0) {
             return -1;
         }
     }
@@ -157,7 +157,7 @@ int rewrite_read(struct rewrite **rewrite, const struct bytes *json,
     }
     memcpy(rules->text, json->data, json->size);
     *rewrite = rules;
-    if (read_rules(rules, json->size, error) != 0) {
+    if (rewrite_read_rules(rules, json->size, error) != 0) {
         rewrite_free(rules);
         *rewrite = NULL;
         return -1;
@@ -171,7 +171,8 @@ struct text {
     size_t size;
 };
 
-static void append_text(struct text *text, const char *data, size_t size)
+static void rewrite_append_text(struct text *text, const char *data,
+                                size_t size)
 {
     if (size > NAME_MAX_BYTES - text->size) {
         size = NAME_MAX_BYTES - text->size;
@@ -188,9 +189,9 @@ struct rewrite_module_match {
 };
 
 /* Appends a group, by its number or name; one that is not there is empty. */
-static void append_group(struct text *text,
-                         const struct rewrite_module_match *match,
-                         const char *group, size_t size)
+static void rewrite_append_group(struct text *text,
+                                 const struct rewrite_module_match *match,
+                                 const char *group, size_t size)
 {
     const PCRE2_SIZE *at = pcre2_get_ovector_pointer(match->data);
     char name[64];
@@ -215,13 +216,14 @@ static void append_group(struct text *text,
     }
     if (number < pcre2_get_ovector_count(match->data) &&
         at[2 * number] != PCRE2_UNSET) {
-        append_text(text, match->name + at[2 * number],
-                    at[2 * number + 1] - at[2 * number]);
+        rewrite_append_text(text, match->name + at[2 * number],
+                            at[2 * number + 1] - at[2 * number]);
     }
 }
 
 /* The name of a group at p, after a dollar; its size, or 0: there is none. */
-static size_t group_at(const char *p, const char *end, const char **name)
+static size_t rewrite_group_at(const char *p, const char *end,
+                               const char **name)
 {
     bool has_brace = p < end && *p == '{';
     const char *q;
@@ -236,27 +238,27 @@ static size_t group_at(const char *p, const char *end, const char **name)
 }
 
 /* A replacement has $name, $1, ${name}, and $$ for a dollar. */
-static void expand_match(struct text *text,
-                         const struct rewrite_module_match *match,
-                         const char *to, size_t size)
+static void rewrite_expand_match(struct text *text,
+                                 const struct rewrite_module_match *match,
+                                 const char *to, size_t size)
 {
     const char *p = to, *end = to + size, *name;
     size_t n;
 
     while (p < end) {
-        n = *p == '$' ? group_at(p + 1, end, &name) : 0;
+        n = *p == '$' ? rewrite_group_at(p + 1, end, &name) : 0;
         if (n > 0) {
-            append_group(text, match, name, n);
+            rewrite_append_group(text, match, name, n);
             p = name + n + (name[-1] == '{');
             continue;
         }
-        append_text(text, p, 1);
+        rewrite_append_text(text, p, 1);
         p += *p == '$' && p + 1 < end && p[1] == '$' ? 2 : 1;
     }
 }
 
-static char *replace_match(const struct rewrite *rewrite,
-                           const struct rewrite_module_match *match)
+static char *rewrite_replace_match(const struct rewrite *rewrite,
+                                   const struct rewrite_module_match *match)
 {
     const PCRE2_SIZE *at = pcre2_get_ovector_pointer(match->data);
     uint32_t to = match->rule->to;
@@ -265,16 +267,17 @@ static char *replace_match(const struct rewrite *rewrite,
     if (at[0] > at[1]) { /* \K can do that */
         return NULL;
     }
-    append_text(&text, match->name, at[0]);
-    expand_match(&text, match, json_text(&rewrite->json, to),
-                 rewrite->json.values[to].size);
-    append_text(&text, match->name + at[1], strlen(match->name) - at[1]);
+    rewrite_append_text(&text, match->name, at[0]);
+    rewrite_expand_match(&text, match, json_text(&rewrite->json, to),
+                         rewrite->json.values[to].size);
+    rewrite_append_text(&text, match->name + at[1],
+                        strlen(match->name) - at[1]);
     return strndup(text.data, text.size);
 }
 
 /* An item of a pattern is to be matched.  Returns 0, or what ends the match.
  */
-static int pay_for_match(pcre2_callout_block *item, void *arg)
+static int rewrite_pay_for_match(pcre2_callout_block *item, void *arg)
 {
     uint64_t *left = arg, cost = ITEM_COST + item->subject_length;
 
@@ -300,7 +303,7 @@ char *rewrite_name(const struct rewrite *rewrite, const char *name)
     pcre2_set_match_limit(limits, MATCH_LIMIT);
     pcre2_set_depth_limit(limits, DEPTH_LIMIT);
     pcre2_set_heap_limit(limits, HEAP_LIMIT);
-    pcre2_set_callout(limits, pay_for_match, &left);
+    pcre2_set_callout(limits, rewrite_pay_for_match, &left);
     for (i = 0; rewritten == NULL && i < rewrite->count; i++) {
         match.rule = &rewrite->rules[i];
         match.data =
@@ -308,7 +311,7 @@ char *rewrite_name(const struct rewrite *rewrite, const char *name)
         if (match.data != NULL &&
             pcre2_match(match.rule->code, (PCRE2_SPTR)name, strlen(name), 0, 0,
                         match.data, limits) >= 0) {
-            rewritten = replace_match(rewrite, &match);
+            rewritten = rewrite_replace_match(rewrite, &match);
         }
         pcre2_match_data_free(match.data);
     }

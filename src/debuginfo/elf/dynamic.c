@@ -48,14 +48,15 @@ struct dynamic {
     struct relocations plt;
 };
 
-static bool has_bytes(const struct elf_file *f, uint64_t offset, uint64_t size)
+static bool dynamic_has_bytes(const struct elf_file *f, uint64_t offset,
+                              uint64_t size)
 {
     return offset <= f->size && size <= f->size - offset;
 }
 
 /* Finds where in the file an address is.  Returns false if it is nowhere. */
-static bool to_offset(const struct elf_file *f, uint64_t address,
-                      uint64_t *offset)
+static bool dynamic_to_offset(const struct elf_file *f, uint64_t address,
+                              uint64_t *offset)
 {
     uint32_t i;
     struct elf_segment s;
@@ -72,24 +73,25 @@ static bool to_offset(const struct elf_file *f, uint64_t address,
     return false;
 }
 
-static void take_entry(const struct elf_file *f, struct dynamic *dynamic,
-                       uint64_t tag, uint64_t value)
+static void dynamic_take_entry(const struct elf_file *f,
+                               struct dynamic *dynamic, uint64_t tag,
+                               uint64_t value)
 {
     switch (tag) {
     case DT_PLTRELSZ:
         dynamic->plt.size = value;
         break;
     case DT_HASH:
-        dynamic->has_hash = to_offset(f, value, &dynamic->hash);
+        dynamic->has_hash = dynamic_to_offset(f, value, &dynamic->hash);
         break;
     case DT_STRTAB:
-        (void)to_offset(f, value, &dynamic->strings);
+        (void)dynamic_to_offset(f, value, &dynamic->strings);
         break;
     case DT_SYMTAB:
-        (void)to_offset(f, value, &dynamic->symbols);
+        (void)dynamic_to_offset(f, value, &dynamic->symbols);
         break;
     case DT_RELA:
-        (void)to_offset(f, value, &dynamic->rela.offset);
+        (void)dynamic_to_offset(f, value, &dynamic->rela.offset);
         break;
     case DT_RELASZ:
         dynamic->rela.size = value;
@@ -98,7 +100,7 @@ static void take_entry(const struct elf_file *f, struct dynamic *dynamic,
         dynamic->strings_size = value;
         break;
     case DT_REL:
-        (void)to_offset(f, value, &dynamic->rel.offset);
+        (void)dynamic_to_offset(f, value, &dynamic->rel.offset);
         break;
     case DT_RELSZ:
         dynamic->rel.size = value;
@@ -107,17 +109,18 @@ static void take_entry(const struct elf_file *f, struct dynamic *dynamic,
         dynamic->plt_form = value;
         break;
     case DT_JMPREL:
-        (void)to_offset(f, value, &dynamic->plt.offset);
+        (void)dynamic_to_offset(f, value, &dynamic->plt.offset);
         break;
     case DT_GNU_HASH:
-        dynamic->has_gnu_hash = to_offset(f, value, &dynamic->gnu_hash);
+        dynamic->has_gnu_hash =
+            dynamic_to_offset(f, value, &dynamic->gnu_hash);
         break;
     default:
         break;
     }
 }
 
-static uint64_t read_word(const struct elf_file *f, uint64_t offset)
+static uint64_t dynamic_read_word(const struct elf_file *f, uint64_t offset)
 {
     const uint8_t *p = f->data + offset;
 
@@ -126,10 +129,10 @@ static uint64_t read_word(const struct elf_file *f, uint64_t offset)
 }
 
 /* Reads a number of 32 bits.  Returns false at the end of the file. */
-static bool read_value(const struct elf_file *f, uint64_t offset,
-                       uint32_t *value)
+static bool dynamic_read_value(const struct elf_file *f, uint64_t offset,
+                               uint32_t *value)
 {
-    if (!has_bytes(f, offset, 4)) {
+    if (!dynamic_has_bytes(f, offset, 4)) {
         return false;
     }
     *value = byte_order_32(f->data + offset, f->is_big);
@@ -138,20 +141,21 @@ static bool read_value(const struct elf_file *f, uint64_t offset,
 
 /* Counts the symbols by the hash table of GNU: the last chain of the highest
  * bucket ends at the last symbol. */
-static bool count_gnu_hash(const struct elf_file *f, uint64_t at,
-                           uint64_t *count)
+static bool dynamic_count_gnu_hash(const struct elf_file *f, uint64_t at,
+                                   uint64_t *count)
 {
     uint64_t i, last = 0;
     uint32_t buckets, first, bloom, value;
 
-    if (!read_value(f, at, &buckets) || !read_value(f, at + 4, &first) ||
-        !read_value(f, at + 8, &bloom) || buckets == 0 || first == 0 ||
+    if (!dynamic_read_value(f, at, &buckets) ||
+        !dynamic_read_value(f, at + 4, &first) ||
+        !dynamic_read_value(f, at + 8, &bloom) || buckets == 0 || first == 0 ||
         bloom == 0) {
         return false;
     }
     at += 16 + (uint64_t)bloom * (f->is_64 ? 8 : 4);
     for (i = 0; i < buckets; i++, at += 4) {
-        if (!read_value(f, at, &value)) {
+        if (!dynamic_read_value(f, at, &value)) {
             return false;
         }
         last = value > last ? value : last;
@@ -160,7 +164,8 @@ static bool count_gnu_hash(const struct elf_file *f, uint64_t at,
     if (last < first) {
         return true;
     }
-    for (at += 4 * (last - first); read_value(f, at, &value); at += 4) {
+    for (at += 4 * (last - first); dynamic_read_value(f, at, &value);
+         at += 4) {
         last++;
         if (value & 1) {
             *count = last;
@@ -170,16 +175,17 @@ static bool count_gnu_hash(const struct elf_file *f, uint64_t at,
     return false;
 }
 
-static bool count_hash(const struct elf_file *f, uint64_t at, uint64_t *count)
+static bool dynamic_count_hash(const struct elf_file *f, uint64_t at,
+                               uint64_t *count)
 {
     uint32_t value;
 
     at = at > UINT64_MAX - 4 ? UINT64_MAX : at + 4;
     if (f->is_64 && (f->machine == EM_S390 || f->machine == EM_ALPHA)) {
-        *count = has_bytes(f, at, 8) ? read_word(f, at) : 0;
-        return has_bytes(f, at, 8);
+        *count = dynamic_has_bytes(f, at, 8) ? dynamic_read_word(f, at) : 0;
+        return dynamic_has_bytes(f, at, 8);
     }
-    if (!read_value(f, at, &value)) {
+    if (!dynamic_read_value(f, at, &value)) {
         return false;
     }
     *count = value;
@@ -188,9 +194,9 @@ static bool count_hash(const struct elf_file *f, uint64_t at, uint64_t *count)
 
 /* Raises the count to that of the symbols that relocations name.  Returns
  * false if they are not inside of the file. */
-static bool count_relocations(const struct elf_file *f,
-                              const struct relocations *r, bool is_rela,
-                              uint64_t *count)
+static bool dynamic_count_relocations(const struct elf_file *f,
+                                      const struct relocations *r,
+                                      bool is_rela, uint64_t *count)
 {
     uint64_t i, n, symbol;
     size_t w = f->is_64 ? 8 : 4, step = is_rela ? 3 * w : 2 * w;
@@ -198,12 +204,13 @@ static bool count_relocations(const struct elf_file *f,
     if (r->size == 0) {
         return true;
     }
-    if (!has_bytes(f, r->offset, r->size)) {
+    if (!dynamic_has_bytes(f, r->offset, r->size)) {
         return false;
     }
     n = r->size / step;
     for (i = 0; i < n; i++) {
-        symbol = read_word(f, r->offset + i * step + w) >> (f->is_64 ? 32 : 8);
+        symbol = dynamic_read_word(f, r->offset + i * step + w) >>
+                 (f->is_64 ? 32 : 8);
         if (symbol != 0 && symbol + 1 > *count) {
             *count = symbol + 1;
         }
@@ -211,7 +218,8 @@ static bool count_relocations(const struct elf_file *f,
     return true;
 }
 
-static bool take_symbols(struct elf_file *f, const struct dynamic *dynamic)
+static bool dynamic_take_symbols(struct elf_file *f,
+                                 const struct dynamic *dynamic)
 {
     uint64_t count = 0, needed = 0;
 
@@ -219,15 +227,16 @@ static bool take_symbols(struct elf_file *f, const struct dynamic *dynamic)
                           &f->dynsym.names)) {
         return false;
     }
-    if (!count_relocations(f, &dynamic->rela, true, &needed) ||
-        !count_relocations(f, &dynamic->rel, false, &needed) ||
-        !count_relocations(f, &dynamic->plt, dynamic->plt_form == DT_RELA,
-                           &needed)) {
+    if (!dynamic_count_relocations(f, &dynamic->rela, true, &needed) ||
+        !dynamic_count_relocations(f, &dynamic->rel, false, &needed) ||
+        !dynamic_count_relocations(f, &dynamic->plt,
+                                   dynamic->plt_form == DT_RELA, &needed)) {
         return false;
     }
     if (dynamic->has_gnu_hash
-            ? !count_gnu_hash(f, dynamic->gnu_hash, &count)
-            : dynamic->has_hash && !count_hash(f, dynamic->hash, &count)) {
+            ? !dynamic_count_gnu_hash(f, dynamic->gnu_hash, &count)
+            : dynamic->has_hash &&
+                  !dynamic_count_hash(f, dynamic->hash, &count)) {
         return false;
     }
     return elf_file_symbols(f, dynamic->symbols,
@@ -251,16 +260,16 @@ bool elf_dynamic_open(struct elf_file *f)
     if (i == f->num_segments) {
         return true;
     }
-    if (s.file_size > 0 && !has_bytes(f, s.offset, s.file_size)) {
+    if (s.file_size > 0 && !dynamic_has_bytes(f, s.offset, s.file_size)) {
         return false;
     }
     end = s.offset + s.file_size / (2 * w) * (2 * w);
     for (at = s.offset; at < end; at += 2 * w) {
-        tag = read_word(f, at);
+        tag = dynamic_read_word(f, at);
         if (tag == DT_NULL) {
             break;
         }
-        take_entry(f, &dynamic, tag, read_word(f, at + w));
+        dynamic_take_entry(f, &dynamic, tag, dynamic_read_word(f, at + w));
     }
-    return take_symbols(f, &dynamic);
+    return dynamic_take_symbols(f, &dynamic);
 }

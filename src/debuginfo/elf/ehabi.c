@@ -53,7 +53,7 @@ static uint32_t follow_offset(uint32_t word, uint32_t address)
 
 /* instructions ------------------------------------------------------------ */
 
-static bool next_byte(struct ehabi_code *code, uint32_t *byte)
+static bool ehabi_next_byte(struct ehabi_code *code, uint32_t *byte)
 {
     uint32_t in_word = code->at % 4;
 
@@ -73,7 +73,7 @@ static bool next_uleb128(struct ehabi_code *code, uint32_t *number)
 
     *number = 0;
     for (shift = 0; (byte & 0x80) != 0; shift += 7) {
-        if (shift > 28 || !next_byte(code, &byte)) {
+        if (shift > 28 || !ehabi_next_byte(code, &byte)) {
             return false;
         }
         *number |= (byte & 0x7f) << shift;
@@ -89,7 +89,7 @@ static bool is_saved(const struct ehabi_state *state, unsigned i)
 /* Takes registers from the stack, the lowest one first.  The stack pointer is
  * among them where a signal handler returns to; after it there are no more, as
  * they would be relative to a word of the stack. */
-static bool pop_registers(struct ehabi_state *state, uint32_t mask)
+static bool ehabi_pop_registers(struct ehabi_state *state, uint32_t mask)
 {
     unsigned i;
     uint32_t last = mask >> SP;
@@ -107,7 +107,7 @@ static bool pop_registers(struct ehabi_state *state, uint32_t mask)
     return true;
 }
 
-static bool move_stack(struct ehabi_state *state, uint32_t size)
+static bool ehabi_move_stack(struct ehabi_state *state, uint32_t size)
 {
     state->sp.offset += size;
     return !is_saved(state, SP);
@@ -115,7 +115,7 @@ static bool move_stack(struct ehabi_state *state, uint32_t size)
 
 /* The stack pointer becomes another register.  One that was taken from the
  * stack before has no rule, as above. */
-static bool set_sp(struct ehabi_state *state, uint32_t from)
+static bool ehabi_set_sp(struct ehabi_state *state, uint32_t from)
 {
     state->sp.base = (uint8_t)from;
     state->sp.offset = 0;
@@ -125,85 +125,85 @@ static bool set_sp(struct ehabi_state *state, uint32_t from)
 
 /* Executes an instruction 1011....  Registers of coprocessors matter by their
  * size only: callers are found without them. */
-static bool execute_1011(struct ehabi_state *state, struct ehabi_code *code,
-                         uint32_t op)
+static bool ehabi_execute_1011(struct ehabi_state *state,
+                               struct ehabi_code *code, uint32_t op)
 {
     uint32_t byte;
 
     switch (op) {
     case 0xb1:
-        return next_byte(code, &byte) && byte > 0 && byte < 16 &&
-               pop_registers(state, byte);
+        return ehabi_next_byte(code, &byte) && byte > 0 && byte < 16 &&
+               ehabi_pop_registers(state, byte);
     case 0xb2:
         return next_uleb128(code, &byte) &&
-               move_stack(state, 0x204 + (byte << 2));
+               ehabi_move_stack(state, 0x204 + (byte << 2));
     case 0xb3: /* as FSTMX stores them, which adds a word */
-        return next_byte(code, &byte) &&
-               move_stack(state, ((byte & 15) + 1) * 8 + 4);
+        return ehabi_next_byte(code, &byte) &&
+               ehabi_move_stack(state, ((byte & 15) + 1) * 8 + 4);
     case 0xb4: /* the authentication code of a return address */
-        return move_stack(state, 4);
+        return ehabi_move_stack(state, 4);
     case 0xb5: /* the stack pointer here was part of that code */
         return true;
     default:
-        return op >= 0xb8 && move_stack(state, ((op & 7) + 1) * 8 + 4);
+        return op >= 0xb8 && ehabi_move_stack(state, ((op & 7) + 1) * 8 + 4);
     }
 }
 
 /* Executes an instruction 11...... */
-static bool execute_11(struct ehabi_state *state, struct ehabi_code *code,
-                       uint32_t op)
+static bool ehabi_execute_11(struct ehabi_state *state,
+                             struct ehabi_code *code, uint32_t op)
 {
     uint32_t byte;
 
     if (op < 0xc6 || (op >= 0xd0 && op < 0xd8)) {
-        return move_stack(state, ((op & 7) + 1) * 8);
+        return ehabi_move_stack(state, ((op & 7) + 1) * 8);
     }
-    if (op > 0xc9 || !next_byte(code, &byte)) {
+    if (op > 0xc9 || !ehabi_next_byte(code, &byte)) {
         return false;
     }
     if (op != 0xc7) {
-        return move_stack(state, ((byte & 15) + 1) * 8);
+        return ehabi_move_stack(state, ((byte & 15) + 1) * 8);
     }
     return byte > 0 && byte < 16 &&
-           move_stack(state, ((byte & 1) + (byte >> 1 & 1) + (byte >> 2 & 1) +
-                              (byte >> 3)) *
-                                 4);
+           ehabi_move_stack(state, ((byte & 1) + (byte >> 1 & 1) +
+                                    (byte >> 2 & 1) + (byte >> 3)) *
+                                       4);
 }
 
 /* Executes an instruction.  Returns false if it is none, or has no rule. */
-static bool execute_code(struct ehabi_state *state, struct ehabi_code *code,
-                         uint32_t op)
+static bool ehabi_execute_code(struct ehabi_state *state,
+                               struct ehabi_code *code, uint32_t op)
 {
     uint32_t byte;
 
     switch (op >> 4) {
     case 0x8: /* without registers, unwinding is refused */
-        return next_byte(code, &byte) && (op & 15) + byte > 0 &&
-               pop_registers(state, (op & 15) << 12 | byte << 4);
+        return ehabi_next_byte(code, &byte) && (op & 15) + byte > 0 &&
+               ehabi_pop_registers(state, (op & 15) << 12 | byte << 4);
     case 0x9:
-        return set_sp(state, op & 15);
+        return ehabi_set_sp(state, op & 15);
     case 0xa:
-        return pop_registers(state, ((2u << (op & 7)) - 1) << 4 |
-                                        (op & 8) << (LR - 3));
+        return ehabi_pop_registers(state, ((2u << (op & 7)) - 1) << 4 |
+                                              (op & 8) << (LR - 3));
     case 0xb:
-        return execute_1011(state, code, op);
+        return ehabi_execute_1011(state, code, op);
     default:
         if (op >= 0xc0) {
-            return execute_11(state, code, op);
+            return ehabi_execute_11(state, code, op);
         }
-        return move_stack(state,
-                          op < 0x40 ? op * 4 + 4 : -((op & 63) * 4 + 4));
+        return ehabi_move_stack(state,
+                                op < 0x40 ? op * 4 + 4 : -((op & 63) * 4 + 4));
     }
 }
 
-static bool run_code(struct ehabi_state *state, struct ehabi_code *code)
+static bool ehabi_run_code(struct ehabi_state *state, struct ehabi_code *code)
 {
     uint32_t op;
 
     memset(state, 0, sizeof(*state));
     state->sp.base = SP;
-    while (next_byte(code, &op) && op != 0xb0) {
-        if (!execute_code(state, code, op)) {
+    while (ehabi_next_byte(code, &op) && op != 0xb0) {
+        if (!ehabi_execute_code(state, code, op)) {
             return false;
         }
     }
@@ -214,8 +214,8 @@ static bool run_code(struct ehabi_state *state, struct ehabi_code *code)
 
 /* Finds the instructions at an address of .ARM.extab.  After a personality
  * routine they are as compilers of C++ place them. */
-static bool find_in_table(const struct ehabi_reader *ehabi, uint32_t address,
-                          struct ehabi_code *code)
+static bool ehabi_find_in_table(const struct ehabi_reader *ehabi,
+                                uint32_t address, struct ehabi_code *code)
 {
     const struct dwarf_section *table = &ehabi->table.section;
     uint32_t word, more, size, at = address - (uint32_t)ehabi->table.address;
@@ -247,8 +247,9 @@ static bool find_in_table(const struct ehabi_reader *ehabi, uint32_t address,
 }
 
 /* Finds the instructions of an entry of .ARM.exidx. */
-static bool find_code(const struct ehabi_reader *ehabi, const uint8_t *entry,
-                      uint32_t address, struct ehabi_code *code)
+static bool ehabi_find_code(const struct ehabi_reader *ehabi,
+                            const uint8_t *entry, uint32_t address,
+                            struct ehabi_code *code)
 {
     uint32_t word = byte_order_32(entry + 4, ehabi->file->is_big);
 
@@ -257,7 +258,8 @@ static bool find_code(const struct ehabi_reader *ehabi, const uint8_t *entry,
         return false;
     }
     if ((word & COMPACT) == 0) {
-        return find_in_table(ehabi, follow_offset(word, address + 4), code);
+        return ehabi_find_in_table(ehabi, follow_offset(word, address + 4),
+                                   code);
     }
     code->words = entry + 4;
     code->at = 1;
@@ -267,9 +269,9 @@ static bool find_code(const struct ehabi_reader *ehabi, const uint8_t *entry,
 
 /* records ----------------------------------------------------------------- */
 
-static int write_slot(const struct ehabi_reader *ehabi,
-                      const struct cfi_register *reg, struct ehabi_slot slot,
-                      bool is_at)
+static int ehabi_write_slot(const struct ehabi_reader *ehabi,
+                            const struct cfi_register *reg,
+                            struct ehabi_slot slot, bool is_at)
 {
     return cfi_rule(ehabi->cfi, reg, &ehabi->registers[slot.base],
                     (int32_t)slot.offset, CFI_PLUS, is_at);
@@ -282,29 +284,31 @@ static int write_interrupted(const struct ehabi_reader *ehabi,
     struct cfi_register mark;
 
     return cfi_register(ehabi->cfi, CFICACHE_SIGNAL, &mark) != 0 ||
-                   write_slot(ehabi, &ehabi->registers[LR], state->saved[LR],
-                              true) != 0
+                   ehabi_write_slot(ehabi, &ehabi->registers[LR],
+                                    state->saved[LR], true) != 0
                ? -1
                : cfi_rule(ehabi->cfi, &mark, &cfi_cfa, 0, CFI_BARE, false);
 }
 
-static int write_state(const struct ehabi_reader *ehabi,
-                       const struct ehabi_state *state)
+static int ehabi_write_state(const struct ehabi_reader *ehabi,
+                             const struct ehabi_state *state)
 {
     unsigned i, link = is_saved(state, PC) ? PC : LR;
     struct ehabi_slot lr = {LR, 0};
     bool is_signal = is_saved(state, SP);
 
-    if (write_slot(ehabi, &cfi_cfa, is_signal ? state->saved[SP] : state->sp,
-                   is_signal) != 0 ||
-        write_slot(ehabi, &cfi_ra,
-                   is_saved(state, link) ? state->saved[link] : lr,
-                   is_saved(state, link)) != 0) {
+    if (ehabi_write_slot(ehabi, &cfi_cfa,
+                         is_signal ? state->saved[SP] : state->sp,
+                         is_signal) != 0 ||
+        ehabi_write_slot(ehabi, &cfi_ra,
+                         is_saved(state, link) ? state->saved[link] : lr,
+                         is_saved(state, link)) != 0) {
         return -1;
     }
     for (i = 0; i < SP; i++) {
-        if (is_saved(state, i) && write_slot(ehabi, &ehabi->registers[i],
-                                             state->saved[i], true) != 0) {
+        if (is_saved(state, i) &&
+            ehabi_write_slot(ehabi, &ehabi->registers[i], state->saved[i],
+                             true) != 0) {
             return -1;
         }
     }
@@ -376,13 +380,13 @@ int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi)
         start &= ~1u; /* says that the function is in Thumb code */
         end &= ~1u;
         if (start < load || end <= start ||
-            !find_code(&ehabi, index.section.data + at,
-                       (uint32_t)(index.address + at), &code) ||
-            !run_code(&state, &code)) {
+            !ehabi_find_code(&ehabi, index.section.data + at,
+                             (uint32_t)(index.address + at), &code) ||
+            !ehabi_run_code(&state, &code)) {
             continue;
         }
         if (cfi_correction(cfi, start - load, end - start) != 0 ||
-            write_state(&ehabi, &state) != 0) {
+            ehabi_write_state(&ehabi, &state) != 0) {
             return -1;
         }
     }

@@ -30,7 +30,7 @@ bool elf_sniff(const uint8_t *data, size_t size)
     return size >= 4 && memcmp(data, "\177ELF", 4) == 0;
 }
 
-static uint32_t arch_of(const struct elf_file *f)
+static uint32_t identity_arch(const struct elf_file *f)
 {
     size_t i;
     uint32_t number = 0;
@@ -46,14 +46,14 @@ static uint32_t arch_of(const struct elf_file *f)
     return number;
 }
 
-static bool has_section(const struct elf_file *f, const char *name)
+static bool identity_has_section(const struct elf_file *f, const char *name)
 {
     return elf_file_find(f, name).section.data != NULL;
 }
 
 /* Stripping debug information into a companion does not change the type of the
  * file, but what makes a program or library run is missing then. */
-static enum elf_kind kind_of(const struct elf_file *f)
+static enum elf_kind identity_kind(const struct elf_file *f)
 {
     switch (f->type) {
     case ELF_REL:
@@ -65,13 +65,14 @@ static enum elf_kind kind_of(const struct elf_file *f)
         return f->has_interpreter ? ELF_KIND_EXECUTABLE : ELF_KIND_DEBUG;
     case ELF_DYN:
     case ET_SCE_DYNAMIC:
-        return has_section(f, "text") ? ELF_KIND_LIBRARY : ELF_KIND_DEBUG;
+        return identity_has_section(f, "text") ? ELF_KIND_LIBRARY
+                                               : ELF_KIND_DEBUG;
     default:
         return ELF_KIND_OTHER;
     }
 }
 
-static bool has_code(const struct elf_file *f)
+static bool identity_has_code(const struct elf_file *f)
 {
     uint64_t i;
     struct elf_section s;
@@ -127,21 +128,21 @@ int elf_identity_read(const uint8_t *data, size_t size,
     }
     build_id = elf_file_build_id(&f);
     debug_id(&f, &build_id, identity->guid);
-    identity->arch = arch_of(&f);
+    identity->arch = identity_arch(&f);
     identity->load_address = elf_file_load_address(&f);
     identity->build_id = build_id.data;
     identity->build_id_size = build_id.size;
-    identity->kind = kind_of(&f);
-    identity->has_code = has_code(&f);
+    identity->kind = identity_kind(&f);
+    identity->has_code = identity_has_code(&f);
     identity->is_cut = elf_file_is_cut(&f);
     f.section_names = f.all_names;
-    identity->has_debug_info = has_section(&f, "debug_info");
+    identity->has_debug_info = identity_has_section(&f, "debug_info");
     identity->has_symbols = f.symtab.count > 0 || f.dynsym.count > 0;
     identity->is_kernel =
         elf_file_find_named(&f, "__ksymtab", &section) ||
         elf_file_find_named(&f, ".gnu.linkonce.this_module", &section);
-    identity->has_unwind_info = has_section(&f, "eh_frame") ||
-                                has_section(&f, "debug_frame") ||
-                                has_section(&f, "ARM.exidx");
+    identity->has_unwind_info = identity_has_section(&f, "eh_frame") ||
+                                identity_has_section(&f, "debug_frame") ||
+                                identity_has_section(&f, "ARM.exidx");
     return 0;
 }

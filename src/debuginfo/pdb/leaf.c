@@ -78,7 +78,7 @@ static const struct {
 
 /* Reads the index of an optional type, of which 0 and 0xFFFF both say that
  * there is none.  Returns 0 then. */
-static uint32_t take_optional(struct bytes *b)
+static uint32_t leaf_take_optional(struct bytes *b)
 {
     uint32_t index;
 
@@ -86,8 +86,8 @@ static uint32_t take_optional(struct bytes *b)
     return index == 0xFFFF ? 0 : index;
 }
 
-static void take_names(struct bytes *b, uint32_t kind, uint32_t properties,
-                       struct leaf *leaf)
+static void leaf_take_names(struct bytes *b, uint32_t kind,
+                            uint32_t properties, struct leaf *leaf)
 {
     leaf->is_forward = (properties & PROP_FORWARD) != 0;
     take_name(b, kind, &leaf->name, &leaf->name_size);
@@ -96,7 +96,7 @@ static void take_names(struct bytes *b, uint32_t kind, uint32_t properties,
     }
 }
 
-static void read_class(struct bytes *b, uint32_t kind, struct leaf *leaf)
+static void leaf_read_class(struct bytes *b, uint32_t kind, struct leaf *leaf)
 {
     uint32_t properties;
 
@@ -115,10 +115,10 @@ static void read_class(struct bytes *b, uint32_t kind, struct leaf *leaf)
         take(b, 4);
     }
     leaf->size = take_numeric(b);
-    take_names(b, kind, properties, leaf);
+    leaf_take_names(b, kind, properties, leaf);
 }
 
-static void read_union(struct bytes *b, uint32_t kind, struct leaf *leaf)
+static void leaf_read_union(struct bytes *b, uint32_t kind, struct leaf *leaf)
 {
     uint32_t properties;
 
@@ -127,10 +127,10 @@ static void read_union(struct bytes *b, uint32_t kind, struct leaf *leaf)
     properties = take(b, 2);
     take(b, 4);
     leaf->size = take_numeric(b);
-    take_names(b, kind, properties, leaf);
+    leaf_take_names(b, kind, properties, leaf);
 }
 
-static void read_enum(struct bytes *b, uint32_t kind, struct leaf *leaf)
+static void leaf_read_enum(struct bytes *b, uint32_t kind, struct leaf *leaf)
 {
     uint32_t properties;
 
@@ -139,12 +139,13 @@ static void read_enum(struct bytes *b, uint32_t kind, struct leaf *leaf)
     properties = take(b, 2);
     leaf->type = take(b, 4);
     take(b, 4);
-    take_names(b, kind, properties, leaf);
+    leaf_take_names(b, kind, properties, leaf);
 }
 
 /* Reads the name of a number.  As a type it is an enum as large as the number.
  */
-static void read_enumerate(struct bytes *b, uint32_t kind, struct leaf *leaf)
+static void leaf_read_enumerate(struct bytes *b, uint32_t kind,
+                                struct leaf *leaf)
 {
     struct member_number number;
 
@@ -155,7 +156,7 @@ static void read_enumerate(struct bytes *b, uint32_t kind, struct leaf *leaf)
     take_name(b, kind, &leaf->name, &leaf->name_size);
 }
 
-static void read_array(struct bytes *b, uint32_t kind, struct leaf *leaf)
+static void leaf_read_array(struct bytes *b, uint32_t kind, struct leaf *leaf)
 {
     int is_first;
 
@@ -182,7 +183,7 @@ static void read_array(struct bytes *b, uint32_t kind, struct leaf *leaf)
     }
 }
 
-static void read_pointer(struct bytes *b, struct leaf *leaf)
+static void leaf_read_pointer(struct bytes *b, struct leaf *leaf)
 {
     leaf->kind = LEAF_POINTER;
     leaf->type = take(b, 4);
@@ -193,14 +194,15 @@ static void read_pointer(struct bytes *b, struct leaf *leaf)
     }
 }
 
-static void read_function(struct bytes *b, uint32_t kind, struct leaf *leaf)
+static void leaf_read_function(struct bytes *b, uint32_t kind,
+                               struct leaf *leaf)
 {
     leaf->kind = LEAF_PROCEDURE;
-    leaf->type = kind == LF_PROCEDURE ? take_optional(b) : take(b, 4);
+    leaf->type = kind == LF_PROCEDURE ? leaf_take_optional(b) : take(b, 4);
     if (kind == LF_MFUNCTION) {
         leaf->kind = LEAF_METHOD;
         leaf->owner = take(b, 4);
-        leaf->this_type = take_optional(b);
+        leaf->this_type = leaf_take_optional(b);
     }
     leaf->attributes = take(b, 2);
     take(b, 2);
@@ -210,7 +212,8 @@ static void read_function(struct bytes *b, uint32_t kind, struct leaf *leaf)
     }
 }
 
-static void read_list(struct bytes *b, unsigned count_bytes, struct leaf *leaf)
+static void leaf_read_list(struct bytes *b, unsigned count_bytes,
+                           struct leaf *leaf)
 {
     leaf->count = take(b, count_bytes);
     leaf->list = b->p;
@@ -236,23 +239,23 @@ int leaf_read_type(const struct types_record *record, struct leaf *leaf)
     case LF_STRUCTURE_ST:
     case LF_INTERFACE:
     case LF_STRUCTURE19:
-        read_class(&b, kind, leaf);
+        leaf_read_class(&b, kind, leaf);
         break;
     case LF_UNION:
     case LF_UNION_ST:
-        read_union(&b, kind, leaf);
+        leaf_read_union(&b, kind, leaf);
         break;
     case LF_ENUM:
     case LF_ENUM_ST:
-        read_enum(&b, kind, leaf);
+        leaf_read_enum(&b, kind, leaf);
         break;
     case LF_ARRAY:
     case LF_ARRAY_ST:
     case LF_STRIDED_ARRAY:
-        read_array(&b, kind, leaf);
+        leaf_read_array(&b, kind, leaf);
         break;
     case LF_POINTER:
-        read_pointer(&b, leaf);
+        leaf_read_pointer(&b, leaf);
         break;
     case LF_MODIFIER:
         leaf->kind = LEAF_MODIFIER;
@@ -261,15 +264,15 @@ int leaf_read_type(const struct types_record *record, struct leaf *leaf)
         break;
     case LF_PROCEDURE:
     case LF_MFUNCTION:
-        read_function(&b, kind, leaf);
+        leaf_read_function(&b, kind, leaf);
         break;
     case LF_ARGLIST:
         leaf->kind = LEAF_ARGUMENTS;
-        read_list(&b, 4, leaf);
+        leaf_read_list(&b, 4, leaf);
         break;
     case LF_ENUMERATE:
     case LF_ENUMERATE_ST:
-        read_enumerate(&b, kind, leaf);
+        leaf_read_enumerate(&b, kind, leaf);
         break;
     default:
         leaf->kind = member_is(kind) ? LEAF_MEMBER : LEAF_UNKNOWN;
@@ -306,11 +309,11 @@ int leaf_read_id(const struct types_record *record, struct leaf *leaf)
         break;
     case LF_SUBSTR_LIST:
         leaf->kind = LEAF_STRING_LIST;
-        read_list(&b, 4, leaf);
+        leaf_read_list(&b, 4, leaf);
         break;
     case LF_BUILDINFO:
         leaf->kind = LEAF_BUILD_INFO;
-        read_list(&b, 2, leaf);
+        leaf_read_list(&b, 2, leaf);
         break;
     case LF_UDT_SRC_LINE:
     case LF_UDT_MOD_SRC_LINE:

@@ -47,7 +47,7 @@ void srcsrv_urls_begin(struct srcsrv_urls *urls, const struct srcsrv *srcsrv)
     }
 }
 
-static bool spend_work(struct srcsrv_urls *urls, uint64_t work)
+static bool url_spend_work(struct srcsrv_urls *urls, uint64_t work)
 {
     if (urls->work < work) {
         urls->work = 0;
@@ -57,11 +57,11 @@ static bool spend_work(struct srcsrv_urls *urls, uint64_t work)
     return true;
 }
 
-static bool put_data(struct srcsrv_url_target *target, struct out *out,
-                     const char *data, uint32_t size)
+static bool url_put_data(struct srcsrv_url_target *target, struct out *out,
+                         const char *data, uint32_t size)
 {
     if (size > SRCSRV_URL_MAX - out->size ||
-        !spend_work(target->urls, size + 1)) {
+        !url_spend_work(target->urls, size + 1)) {
         return false;
     }
     memcpy(out->data + out->size, data, size);
@@ -69,14 +69,14 @@ static bool put_data(struct srcsrv_url_target *target, struct out *out,
     return true;
 }
 
-static bool is_variable(struct symc_text text, const char *name)
+static bool url_is_variable(struct symc_text text, const char *name)
 {
     return text.size == strlen(name) &&
            strncasecmp(text.data, name, text.size) == 0;
 }
 
 /* The number in "var2"; 0: the name has another form. */
-static unsigned part_number(struct symc_text name)
+static unsigned url_part_number(struct symc_text name)
 {
     unsigned n = 0;
     uint32_t i;
@@ -95,17 +95,17 @@ static unsigned part_number(struct symc_text name)
 }
 
 /* Gets the value of a variable.  Returns false if it is unknown. */
-static bool find_variable(struct srcsrv_url_target *target,
-                          struct symc_text name, struct symc_text *value)
+static bool url_find_variable(struct srcsrv_url_target *target,
+                              struct symc_text name, struct symc_text *value)
 {
     const struct srcsrv_urls *urls = target->urls;
-    unsigned number = part_number(name);
+    unsigned number = url_part_number(name);
     size_t i;
 
     if (number > 0) {
         return srcsrv_part(urls->srcsrv, target->entry, number, value);
     }
-    if (!spend_work(target->urls, urls->count + 1)) {
+    if (!url_spend_work(target->urls, urls->count + 1)) {
         return false;
     }
     for (i = 0; i < urls->count; i++) {
@@ -121,7 +121,8 @@ static bool find_variable(struct srcsrv_url_target *target,
 
 /* The size of what is in the parentheses that a text begins with; it may have
  * others inside.  Returns false if there are none. */
-static bool function_argument(struct symc_text text, struct symc_text *inside)
+static bool url_function_argument(struct symc_text text,
+                                  struct symc_text *inside)
 {
     uint32_t i, open = 0;
 
@@ -139,9 +140,9 @@ static bool function_argument(struct symc_text text, struct symc_text *inside)
     return false;
 }
 
-static bool call_function(struct srcsrv_url_target *target,
-                          struct symc_text function, struct symc_text text,
-                          unsigned depth, struct out *out)
+static bool url_call_function(struct srcsrv_url_target *target,
+                              struct symc_text function, struct symc_text text,
+                              unsigned depth, struct out *out)
 {
     char data[SRCSRV_URL_MAX];
     struct out made = {data, 0};
@@ -151,26 +152,26 @@ static bool call_function(struct srcsrv_url_target *target,
     if (!expand_variables(target, text, depth, &made)) {
         return false;
     }
-    if (is_variable(function, "fnvar")) {
+    if (url_is_variable(function, "fnvar")) {
         text.data = data;
         text.size = made.size;
-        return find_variable(target, text, &value) &&
+        return url_find_variable(target, text, &value) &&
                expand_variables(target, value, depth, out);
     }
     for (i = 0; i < made.size; i++) {
-        if (is_variable(function, "fnbksl")) {
+        if (url_is_variable(function, "fnbksl")) {
             data[i] = data[i] == '/' ? '\\' : data[i];
         } else if (data[i] == '/' || data[i] == '\\') {
             from = i + 1;
         }
     }
-    return put_data(target, out, data + from, made.size - from);
+    return url_put_data(target, out, data + from, made.size - from);
 }
 
-static bool is_function(struct symc_text name)
+static bool url_is_function(struct symc_text name)
 {
-    return is_variable(name, "fnvar") || is_variable(name, "fnbksl") ||
-           is_variable(name, "fnfile");
+    return url_is_variable(name, "fnvar") || url_is_variable(name, "fnbksl") ||
+           url_is_variable(name, "fnfile");
 }
 
 /* Writes the value of the name after a "%", up to the end of the name or its
@@ -187,18 +188,18 @@ static bool expand_name(struct srcsrv_url_target *target,
         name.size = (uint32_t)(end - text->data);
         value.data = end + 1;
         value.size = text->size - name.size - 1;
-        if (is_function(name) && function_argument(value, &inside)) {
+        if (url_is_function(name) && url_function_argument(value, &inside)) {
             text->data = inside.data + inside.size + 1;
             text->size = value.size - inside.size - 2;
-            return call_function(target, name, inside, depth, out);
+            return url_call_function(target, name, inside, depth, out);
         }
-        if (find_variable(target, name, &inside)) {
+        if (url_find_variable(target, name, &inside)) {
             *text = value;
             return expand_variables(target, inside, depth, out);
         }
     }
     return text->size >= 2 && hex_digit(text->data[0]) >= 0 &&
-           hex_digit(text->data[1]) >= 0 && put_data(target, out, "%", 1);
+           hex_digit(text->data[1]) >= 0 && url_put_data(target, out, "%", 1);
 }
 
 /* Writes a text with the values of its variables. */
@@ -215,7 +216,7 @@ static bool expand_variables(struct srcsrv_url_target *target,
     while (text.size > 0) {
         percent = memchr(text.data, '%', text.size);
         n = percent == NULL ? text.size : (uint32_t)(percent - text.data);
-        if (!put_data(target, out, text.data, n)) {
+        if (!url_put_data(target, out, text.data, n)) {
             return false;
         }
         text.data += n;
@@ -240,7 +241,7 @@ bool srcsrv_url(struct srcsrv_urls *urls, size_t entry,
     struct symc_text value;
     uint32_t i;
 
-    if (!find_variable(&target, name, &value) ||
+    if (!url_find_variable(&target, name, &value) ||
         !expand_variables(&target, value, DEPTH, &out) ||
         !((out.size > 7 && strncasecmp(url, "http://", 7) == 0) ||
           (out.size > 8 && strncasecmp(url, "https://", 8) == 0))) {

@@ -131,7 +131,7 @@ struct geometry {
     uint32_t rows[METADATA_TABLES]; /* in the file or in the assembly */
 };
 
-static uint8_t any_width(const struct geometry *g, unsigned index)
+static uint8_t table_any_width(const struct geometry *g, unsigned index)
 {
     uint64_t left;
 
@@ -144,7 +144,7 @@ static uint8_t any_width(const struct geometry *g, unsigned index)
     return 2;
 }
 
-static uint8_t column_width(const struct geometry *g, uint8_t column)
+static uint8_t table_column_width(const struct geometry *g, uint8_t column)
 {
     if ((column & 0x80) != 0) {
         return g->rows[column & 0x3F] >= g->wide_from ? 4 : 2;
@@ -161,25 +161,25 @@ static uint8_t column_width(const struct geometry *g, uint8_t column)
     case BLOB:
         return (g->heap_sizes & WIDE_BLOBS) != 0 ? 4 : 2;
     default:
-        return any_width(g, column - ANY(0));
+        return table_any_width(g, column - ANY(0));
     }
 }
 
-static void set_widths(struct metadata_table *table, const uint8_t *column,
-                       const struct geometry *g)
+static void table_set_widths(struct metadata_table *table,
+                             const uint8_t *column, const struct geometry *g)
 {
     unsigned i;
 
     for (i = 0; i < METADATA_COLUMNS && column[i] != 0; i++) {
         table->offsets[i] = table->width;
-        table->widths[i] = column_width(g, column[i]);
+        table->widths[i] = table_column_width(g, column[i]);
         table->width = (uint8_t)(table->width + table->widths[i]);
     }
 }
 
 /* Reads the row counts, and returns the offset after them, or 0. */
-static size_t read_rows(struct metadata_tables *tables,
-                        const struct metadata_span *stream)
+static size_t table_read_rows(struct metadata_tables *tables,
+                              const struct metadata_span *stream)
 {
     unsigned i;
     size_t at = TABLES_HEADER;
@@ -219,7 +219,7 @@ int metadata_tables_open(struct metadata_tables *tables,
                            "is damaged: it has no \"%s\" stream",
                            stream->data == NULL ? "#~" : "#GUID");
     }
-    at = read_rows(tables, stream);
+    at = table_read_rows(tables, stream);
     if (at == 0) {
         return failure_set(failure, FAILURE_DAMAGED,
                            "is damaged: the header of \"#~\" is cut off");
@@ -236,7 +236,7 @@ int metadata_tables_open(struct metadata_tables *tables,
         if (t->rows == 0) {
             continue;
         }
-        set_widths(t, columns[i], &g);
+        table_set_widths(t, columns[i], &g);
         total += (uint64_t)t->rows * t->width;
         if (total > stream->size - at) {
             return failure_set(failure, FAILURE_DAMAGED,

@@ -23,7 +23,8 @@ void source_links_free(struct source_links *links)
     memset(links, 0, sizeof(*links));
 }
 
-static struct symc_text text_of(const struct json *json, uint32_t value)
+static struct symc_text sourcelink_text_of(const struct json *json,
+                                           uint32_t value)
 {
     struct symc_text text = {json_text(json, value), json->values[value].size};
 
@@ -32,7 +33,8 @@ static struct symc_text text_of(const struct json *json, uint32_t value)
 
 /* Finds the value of "documents" in an object, or what stands for it in an
  * array.  Returns NULL, or what is wrong. */
-static const char *find_documents(const struct json *json, uint32_t *found)
+static const char *sourcelink_find_documents(const struct json *json,
+                                             uint32_t *found)
 {
     uint32_t i, name = 1;
     const struct json_value *top = &json->values[0];
@@ -58,12 +60,12 @@ static const char *find_documents(const struct json *json, uint32_t *found)
                : NULL;
 }
 
-static const char *add_documents(struct source_links *links,
-                                 const struct json *json)
+static const char *sourcelink_add_documents(struct source_links *links,
+                                            const struct json *json)
 {
     uint32_t i, at, object;
     struct source_link *link;
-    const char *wrong = find_documents(json, &object);
+    const char *wrong = sourcelink_find_documents(json, &object);
 
     if (wrong != NULL) {
         return wrong;
@@ -78,8 +80,8 @@ static const char *add_documents(struct source_links *links,
             return "a URL is not a string";
         }
         link = &links->links[links->count++];
-        link->pattern = text_of(json, at);
-        link->url = text_of(json, at + 1);
+        link->pattern = sourcelink_text_of(json, at);
+        link->url = sourcelink_text_of(json, at + 1);
         link->text = (uint32_t)links->num_texts;
     }
     return NULL;
@@ -109,7 +111,7 @@ int source_links_add(struct source_links *links, const void *data, size_t size,
     links->texts[links->num_texts++] = text;
     links->bytes += size;
     wrong = json_read(&json, text, size, size + 1, &error) == size && size > 0
-                ? add_documents(links, &json)
+                ? sourcelink_add_documents(links, &json)
                 : error.reason;
     json_free(&json);
     if (wrong == NULL) {

@@ -11,7 +11,7 @@
 #define TOKENS_MAX ((size_t)1 << 31)
 
 /* How many segments there are that are not empty. */
-static size_t count_segments(const char *p, const char *end)
+static size_t mapping_count_segments(const char *p, const char *end)
 {
     size_t n = 0;
     bool was_empty = true, is_empty;
@@ -59,8 +59,8 @@ void sourcemap_free_tokens(struct sourcemap *map)
     }
 }
 
-static int bad_segment(const struct jscache_row *at, size_t offset,
-                       const char *reason, struct failure *failure)
+static int mapping_bad_segment(const struct jscache_row *at, size_t offset,
+                               const char *reason, struct failure *failure)
 {
     return failure_set(failure, FAILURE_DAMAGED,
                        "is damaged: mappings, byte %zu, of line %u of the "
@@ -70,10 +70,10 @@ static int bad_segment(const struct jscache_row *at, size_t offset,
 
 /* Makes a token of the n numbers of a segment, relative to last, the numbers
  * so far. */
-static const char *take_segment(const struct sourcemap *map,
-                                const uint32_t *numbers, int n,
-                                struct jscache_row *last,
-                                struct jscache_row *token)
+static const char *mapping_take_segment(const struct sourcemap *map,
+                                        const uint32_t *numbers, int n,
+                                        struct jscache_row *last,
+                                        struct jscache_row *token)
 {
     if (n != 1 && n != 4 && n != 5) {
         return "a segment of neither 1, 4 nor 5 numbers";
@@ -112,7 +112,8 @@ int sourcemap_read_mappings(struct sourcemap *map, struct symc_string mappings,
     uint32_t numbers[VLQ_FIELDS];
     struct jscache_row last = {0, 0, 0, 0, 0, 0, JSCACHE_NONE};
 
-    if (sourcemap_need_tokens(map, count_segments(p, end), failure) != 0) {
+    if (sourcemap_need_tokens(map, mapping_count_segments(p, end), failure) !=
+        0) {
         return -1;
     }
     while (p < end) {
@@ -128,28 +129,28 @@ int sourcemap_read_mappings(struct sourcemap *map, struct symc_string mappings,
         }
         n = vlq_segment(&p, end, numbers);
         reason = n < 0 ? "no number in Base64"
-                       : take_segment(map, numbers, n, &last,
-                                      &map->tokens[map->num_tokens]);
+                       : mapping_take_segment(map, numbers, n, &last,
+                                              &map->tokens[map->num_tokens]);
         if (reason != NULL) {
-            return bad_segment(&last, (size_t)(p - mappings.data), reason,
-                               failure);
+            return mapping_bad_segment(&last, (size_t)(p - mappings.data),
+                                       reason, failure);
         }
         map->num_tokens++;
     }
     return 0;
 }
 
-static uint64_t key_of(const struct jscache_row *token)
+static uint64_t mapping_key_of(const struct jscache_row *token)
 {
     return (uint64_t)token->minified_line << 32 | token->minified_column;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int mapping_compare_rows(const void *a, const void *b)
 {
     const struct jscache_row *x = a, *y = b;
 
-    if (key_of(x) != key_of(y)) {
-        return key_of(x) < key_of(y) ? -1 : 1;
+    if (mapping_key_of(x) != mapping_key_of(y)) {
+        return mapping_key_of(x) < mapping_key_of(y) ? -1 : 1;
     }
     return x->scope < y->scope ? -1 : 1; /* which is their order for now */
 }
@@ -159,7 +160,8 @@ void sourcemap_sort(struct sourcemap *map)
     size_t i;
 
     for (i = 1; i < map->num_tokens; i++) {
-        if (key_of(&map->tokens[i - 1]) > key_of(&map->tokens[i])) {
+        if (mapping_key_of(&map->tokens[i - 1]) >
+            mapping_key_of(&map->tokens[i])) {
             break;
         }
     }
@@ -169,7 +171,8 @@ void sourcemap_sort(struct sourcemap *map)
     for (i = 0; i < map->num_tokens; i++) {
         map->tokens[i].scope = (uint32_t)i;
     }
-    qsort(map->tokens, map->num_tokens, sizeof(*map->tokens), compare_rows);
+    qsort(map->tokens, map->num_tokens, sizeof(*map->tokens),
+          mapping_compare_rows);
     for (i = 0; i < map->num_tokens; i++) {
         map->tokens[i].scope = JSCACHE_NONE;
     }
@@ -184,7 +187,7 @@ const struct jscache_row *sourcemap_find(const struct sourcemap *map,
 
     while (count > 0) {
         half = count / 2;
-        if (key_of(&map->tokens[base + half]) <= key) {
+        if (mapping_key_of(&map->tokens[base + half]) <= key) {
             base += half + 1;
             count -= half + 1;
         } else {
@@ -195,8 +198,8 @@ const struct jscache_row *sourcemap_find(const struct sourcemap *map,
         return NULL;
     }
     found = &map->tokens[base - 1];
-    if (key_of(found) == key) {
-        while (found > map->tokens && key_of(found - 1) == key) {
+    if (mapping_key_of(found) == key) {
+        while (found > map->tokens && mapping_key_of(found - 1) == key) {
             found--;
         }
     }

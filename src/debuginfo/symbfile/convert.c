@@ -59,8 +59,8 @@ static int no_memory(struct symbfile_convert *symbfile)
 
 /* sources and names ------------------------------------------------------- */
 
-static int add_source(struct symbfile_convert *symbfile,
-                      const struct symc_string *path)
+static int convert_add_source(struct symbfile_convert *symbfile,
+                              const struct symc_string *path)
 {
     struct symc_source *s;
     size_t n = symbfile->num_sources + 1;
@@ -83,8 +83,8 @@ static int add_source(struct symbfile_convert *symbfile,
 }
 
 /* Finds or adds the source of a path; an absent one is "". */
-static int find_source(struct symbfile_convert *symbfile,
-                       struct symc_string path, uint32_t *index)
+static int convert_find_source(struct symbfile_convert *symbfile,
+                               struct symc_string path, uint32_t *index)
 {
     size_t at = 0;
     uint64_t hash;
@@ -102,7 +102,7 @@ static int find_source(struct symbfile_convert *symbfile,
         }
     }
     *index = (uint32_t)symbfile->num_sources;
-    if (add_source(symbfile, &path) != 0) {
+    if (convert_add_source(symbfile, &path) != 0) {
         return -1;
     }
     return table_add(&symbfile->files, hash, symbfile->num_sources) == 0
@@ -110,16 +110,16 @@ static int find_source(struct symbfile_convert *symbfile,
                : no_memory(symbfile);
 }
 
-static struct symc_name name_of(const struct symc_string *text)
+static struct symc_name convert_name_of(const struct symc_string *text)
 {
     struct symc_name name = {text->data, (uint32_t)text->size, 0, 0};
 
     return name;
 }
 
-static int add_inlinee(struct symbfile_convert *symbfile,
-                       const struct symc_string *func,
-                       struct inlined_range *inlinee)
+static int convert_add_inlinee(struct symbfile_convert *symbfile,
+                               const struct symc_string *func,
+                               struct inlined_range *inlinee)
 {
     struct inlinee_name *name;
 
@@ -131,22 +131,23 @@ static int add_inlinee(struct symbfile_convert *symbfile,
     inlinee->name = (uint32_t)symbfile->num_names;
     name = &symbfile->names[symbfile->num_names++];
     memset(name, 0, sizeof(*name));
-    name->name = name_of(func);
+    name->name = convert_name_of(func);
     return function_builder_inlined_range(&symbfile->builder, inlinee) == 0
                ? 0
                : no_memory(symbfile);
 }
 
-static void begin_function(struct symbfile_convert *symbfile, uint64_t begin,
-                           uint64_t end, const struct symc_string *func)
+static void convert_begin_function(struct symbfile_convert *symbfile,
+                                   uint64_t begin, uint64_t end,
+                                   const struct symc_string *func)
 {
-    struct symc_name name = name_of(func);
+    struct symc_name name = convert_name_of(func);
 
     symbfile->num_names = 0;
     function_builder_begin(&symbfile->builder, begin, end - begin, &name);
 }
 
-static int end_function(struct symbfile_convert *symbfile)
+static int convert_end_function(struct symbfile_convert *symbfile)
 {
     return function_builder_end(&symbfile->builder, &symbfile->writer,
                                 symbfile->names, symbfile->sources,
@@ -155,8 +156,8 @@ static int end_function(struct symbfile_convert *symbfile)
 
 /* lines ------------------------------------------------------------------- */
 
-static int add_line(struct symbfile_convert *symbfile, uint64_t from,
-                    uint64_t to, uint32_t source, uint32_t number)
+static int convert_add_line(struct symbfile_convert *symbfile, uint64_t from,
+                            uint64_t to, uint32_t source, uint32_t number)
 {
     struct symc_line line = {
         .address = from, .line = number, .source = source, .size = to - from};
@@ -167,25 +168,27 @@ static int add_line(struct symbfile_convert *symbfile, uint64_t from,
 }
 
 /* Adds the lines that a range has from c->at to an address. */
-static int add_lines(struct symbfile_convert *symbfile, struct open_range *o,
-                     uint64_t to)
+static int convert_add_lines(struct symbfile_convert *symbfile,
+                             struct open_range *o, uint64_t to)
 {
     uint64_t next;
-    const struct symbfile_record *r = o->record;
+    const struct symbfile_record *record = o->record;
 
     while (symbfile->at < to) {
-        while (o->next_line < r->num_lines &&
-               r->lines[o->next_line].offset <= symbfile->at - r->address) {
+        while (o->next_line < record->num_lines &&
+               record->lines[o->next_line].offset <=
+                   symbfile->at - record->address) {
             o->next_line++;
         }
         next = to;
-        if (o->next_line < r->num_lines &&
-            r->lines[o->next_line].offset < to - r->address) {
-            next = r->address + r->lines[o->next_line].offset;
+        if (o->next_line < record->num_lines &&
+            record->lines[o->next_line].offset < to - record->address) {
+            next = record->address + record->lines[o->next_line].offset;
         }
-        if (add_line(symbfile, symbfile->at, next, o->source,
-                     o->next_line > 0 ? r->lines[o->next_line - 1].line : 0) !=
-            0) {
+        if (convert_add_line(symbfile, symbfile->at, next, o->source,
+                             o->next_line > 0
+                                 ? record->lines[o->next_line - 1].line
+                                 : 0) != 0) {
             return -1;
         }
         symbfile->at = next;
@@ -204,7 +207,8 @@ static int advance_ranges(struct symbfile_convert *symbfile, uint64_t to)
             if (symbfile->at >= to) {
                 break;
             }
-            if (add_lines(symbfile, o, o->end < to ? o->end : to) != 0) {
+            if (convert_add_lines(symbfile, o, o->end < to ? o->end : to) !=
+                0) {
                 return -1;
             }
         }
@@ -219,59 +223,60 @@ static int advance_ranges(struct symbfile_convert *symbfile, uint64_t to)
 /* Opens a range below those of its depth and deeper that are still open: the
  * one that began first counts, as for the function builder. */
 static int open_range(struct symbfile_convert *symbfile,
-                      const struct symbfile_record *r, uint64_t end,
+                      const struct symbfile_record *record, uint64_t end,
                       struct open_range **opened)
 {
     size_t at = symbfile->num_open;
 
-    while (at > 0 && symbfile->open[at - 1].record->depth >= r->depth) {
+    while (at > 0 && symbfile->open[at - 1].record->depth >= record->depth) {
         at--;
     }
     if (symbfile->num_open == OPEN_MAX) {
         return failure_set(symbfile->failure, FAILURE_LIMIT,
                            "has too many functions at one address (offset "
                            "%llu)",
-                           (unsigned long long)r->offset);
+                           (unsigned long long)record->offset);
     }
     memmove(symbfile->open + at + 1, symbfile->open + at,
             (symbfile->num_open - at) * sizeof(*symbfile->open));
     symbfile->num_open++;
     *opened = &symbfile->open[at];
-    (*opened)->record = r;
+    (*opened)->record = record;
     (*opened)->end = end;
     (*opened)->next_line = 0;
-    return find_source(symbfile, r->file, &(*opened)->source);
+    return convert_find_source(symbfile, record->file, &(*opened)->source);
 }
 
 /* Adds a range of a group that ends at end.  Without the file of its call that
  * is the file of its caller. */
-static int add_range(struct symbfile_convert *symbfile,
-                     const struct symbfile_entry *entry, uint32_t depth,
-                     uint64_t end)
+static int convert_add_range(struct symbfile_convert *symbfile,
+                             const struct symbfile_entry *entry,
+                             uint32_t depth, uint64_t end)
 {
     struct open_range *o = NULL;
-    const struct symbfile_record *r = &entry->record;
-    struct inlined_range inlinee = {.address = r->address,
-                                    .line = r->call_line};
+    const struct symbfile_record *record = &entry->record;
+    struct inlined_range inlinee = {.address = record->address,
+                                    .line = record->call_line};
 
-    if (advance_ranges(symbfile, r->address) != 0 ||
-        open_range(symbfile, r, entry->end < end ? entry->end : end, &o) !=
-            0) {
+    if (advance_ranges(symbfile, record->address) != 0 ||
+        open_range(symbfile, record, entry->end < end ? entry->end : end,
+                   &o) != 0) {
         return -1;
     }
-    if (r->depth == depth) {
+    if (record->depth == depth) {
         return 0;
     }
-    inlinee.depth = r->depth - depth - 1;
-    inlinee.size = o->end - r->address;
-    if (r->call_file.data != NULL) {
-        if (find_source(symbfile, r->call_file, &inlinee.source) != 0) {
+    inlinee.depth = record->depth - depth - 1;
+    inlinee.size = o->end - record->address;
+    if (record->call_file.data != NULL) {
+        if (convert_find_source(symbfile, record->call_file,
+                                &inlinee.source) != 0) {
             return -1;
         }
     } else if (o > symbfile->open) {
         inlinee.source = o[-1].source;
     }
-    return add_inlinee(symbfile, &r->func, &inlinee);
+    return convert_add_inlinee(symbfile, &record->func, &inlinee);
 }
 
 static bool is_same(const struct symc_string *a, const struct symc_string *b)
@@ -281,24 +286,26 @@ static bool is_same(const struct symc_string *a, const struct symc_string *b)
 
 /* Adds the function that begins with an entry.  Returns the index of the first
  * entry that does not belong to it, or 0 with failure set. */
-static size_t add_group(struct symbfile_convert *symbfile, size_t first)
+static size_t convert_add_group(struct symbfile_convert *symbfile,
+                                size_t first)
 {
     size_t i, last;
     const struct symbfile_entry *entries = symbfile->search.entries;
-    const struct symbfile_record *r, *root = &entries[first].record;
+    const struct symbfile_record *record, *root = &entries[first].record;
     uint64_t end = entries[first].end;
 
     for (last = first + 1; last < symbfile->search.num_entries; last++) {
-        r = &entries[last].record;
-        if (r->depth == root->depth && r->address == end &&
-            is_same(&r->func, &root->func)) {
+        record = &entries[last].record;
+        if (record->depth == root->depth && record->address == end &&
+            is_same(&record->func, &root->func)) {
             end = entries[last].end;
-        } else if (r->address >= end ||
-                   (r->depth <= root->depth && r->address > root->address)) {
+        } else if (record->address >= end ||
+                   (record->depth <= root->depth &&
+                    record->address > root->address)) {
             break;
         }
     }
-    begin_function(symbfile, root->address, end, &root->func);
+    convert_begin_function(symbfile, root->address, end, &root->func);
     symbfile->num_open = 0;
     symbfile->at = root->address;
     for (i = first; i < last; i++) {
@@ -307,42 +314,45 @@ static size_t add_group(struct symbfile_convert *symbfile, size_t first)
             entries[i].record.address == root->address) {
             continue;
         }
-        if (add_range(symbfile, &entries[i], root->depth, end) != 0) {
+        if (convert_add_range(symbfile, &entries[i], root->depth, end) != 0) {
             return 0;
         }
     }
-    return advance_ranges(symbfile, end) == 0 && end_function(symbfile) == 0
+    return advance_ranges(symbfile, end) == 0 &&
+                   convert_end_function(symbfile) == 0
                ? last
                : 0;
 }
 
-static int add_pad(struct symbfile_convert *symbfile,
-                   const struct symbfile_record *r)
+static int convert_add_pad(struct symbfile_convert *symbfile,
+                           const struct symbfile_record *record)
 {
     size_t i;
     uint32_t source;
     const struct symbfile_frame *frame;
-    struct inlined_range inlinee = {.address = r->address, .size = 1};
+    struct inlined_range inlinee = {.address = record->address, .size = 1};
 
-    if (r->num_frames == 0) {
+    if (record->num_frames == 0) {
         return 0;
     }
-    begin_function(symbfile, r->address, r->address + 1, &r->frames[0].func);
-    for (i = 0; i < r->num_frames; i++) {
-        frame = &r->frames[i];
-        if (find_source(symbfile, frame->file, &source) != 0) {
+    convert_begin_function(symbfile, record->address, record->address + 1,
+                           &record->frames[0].func);
+    for (i = 0; i < record->num_frames; i++) {
+        frame = &record->frames[i];
+        if (convert_find_source(symbfile, frame->file, &source) != 0) {
             return -1;
         }
-        if (i + 1 == r->num_frames) {
-            return add_line(symbfile, r->address, r->address + 1, source,
-                            frame->line) != 0
+        if (i + 1 == record->num_frames) {
+            return convert_add_line(symbfile, record->address,
+                                    record->address + 1, source,
+                                    frame->line) != 0
                        ? -1
-                       : end_function(symbfile);
+                       : convert_end_function(symbfile);
         }
         inlinee.depth = (uint32_t)i;
         inlinee.source = source;
         inlinee.line = frame->line;
-        if (add_inlinee(symbfile, &frame[1].func, &inlinee) != 0) {
+        if (convert_add_inlinee(symbfile, &frame[1].func, &inlinee) != 0) {
             return -1;
         }
     }
@@ -352,7 +362,7 @@ static int add_pad(struct symbfile_convert *symbfile,
 /* the file ---------------------------------------------------------------- */
 
 /* Removes what says nothing: empty ranges, and pads next to ranges. */
-static int select_entries(struct symbfile_convert *symbfile)
+static int convert_select_entries(struct symbfile_convert *symbfile)
 {
     size_t i, n = 0;
     bool has_ranges = false;
@@ -387,18 +397,18 @@ static int read_all(struct symbfile_convert *symbfile, const uint8_t *data,
     symbfile->builder.work = WORK_BASE + (uint64_t)size;
     if (symbfile_search_open(&symbfile->search, data, size,
                              symbfile->failure) != 0 ||
-        select_entries(symbfile) != 0 ||
-        find_source(symbfile, none, &unknown) != 0) {
+        convert_select_entries(symbfile) != 0 ||
+        convert_find_source(symbfile, none, &unknown) != 0) {
         return -1;
     }
     while (i < symbfile->search.num_entries) {
         if (symbfile->search.entries[i].record.is_pad) {
-            if (add_pad(symbfile, &symbfile->search.entries[i++].record) !=
-                0) {
+            if (convert_add_pad(symbfile,
+                                &symbfile->search.entries[i++].record) != 0) {
                 return -1;
             }
         } else {
-            i = add_group(symbfile, i);
+            i = convert_add_group(symbfile, i);
             if (i == 0) {
                 return -1;
             }

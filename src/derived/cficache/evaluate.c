@@ -17,8 +17,8 @@ struct cficache_machine {
     uint64_t stack[CFICACHE_STACK]; /* values, and the numbers of names */
 };
 
-static bool push(struct cficache_machine *machine, enum slot slot,
-                 uint64_t value)
+static bool evaluate_push(struct cficache_machine *machine, enum slot slot,
+                          uint64_t value)
 {
     if (machine->depth == CFICACHE_STACK) {
         return false;
@@ -29,13 +29,14 @@ static bool push(struct cficache_machine *machine, enum slot slot,
 }
 
 /* Variables have 32 bits, and so has what is computed from them. */
-static bool push_value(struct cficache_machine *machine, uint64_t value)
+static bool evaluate_push_value(struct cficache_machine *machine,
+                                uint64_t value)
 {
-    return push(machine, SLOT_VALUE,
-                machine->variables != NULL ? (uint32_t)value : value);
+    return evaluate_push(machine, SLOT_VALUE,
+                         machine->variables != NULL ? (uint32_t)value : value);
 }
 
-static bool pop(struct cficache_machine *machine, uint64_t *value)
+static bool evaluate_pop(struct cficache_machine *machine, uint64_t *value)
 {
     if (machine->depth == 0) {
         return false;
@@ -52,19 +53,20 @@ static bool pop(struct cficache_machine *machine, uint64_t *value)
     return machine->slots[machine->depth] != SLOT_UNDEFINED;
 }
 
-static bool push_name(struct cficache_machine *machine, uint8_t name)
+static bool evaluate_push_name(struct cficache_machine *machine, uint8_t name)
 {
     if (name >= CFICACHE_NAMES) {
         return false;
     }
     if (machine->variables != NULL) {
-        return push(machine, SLOT_NAME, name);
+        return evaluate_push(machine, SLOT_NAME, name);
     }
     return machine->registers->is_valid[name] &&
-           push(machine, SLOT_VALUE, machine->registers->values[name]);
+           evaluate_push(machine, SLOT_VALUE,
+                         machine->registers->values[name]);
 }
 
-static bool assign(struct cficache_machine *machine)
+static bool evaluate_assign(struct cficache_machine *machine)
 {
     uint64_t value, name;
 
@@ -75,7 +77,7 @@ static bool assign(struct cficache_machine *machine)
     name = machine->stack[machine->depth - 2];
     if (machine->slots[machine->depth - 1] == SLOT_UNDEFINED) {
         machine->variables->is_set[name] = false;
-    } else if (pop(machine, &value)) {
+    } else if (evaluate_pop(machine, &value)) {
         machine->variables->values[name] = (uint32_t)value;
         machine->variables->is_set[name] = true;
         machine->depth++;
@@ -86,46 +88,48 @@ static bool assign(struct cficache_machine *machine)
     return true;
 }
 
-static bool operate(struct cficache_machine *machine,
-                    enum cficache_operation operation)
+static bool evaluate_operate(struct cficache_machine *machine,
+                             enum cficache_operation operation)
 {
     uint64_t left, right;
 
     switch (operation) {
     case CFICACHE_PUSH_CFA:
         return machine->variables == NULL && machine->registers->has_cfa &&
-               push(machine, SLOT_VALUE, machine->registers->cfa);
+               evaluate_push(machine, SLOT_VALUE, machine->registers->cfa);
     case CFICACHE_UNDEFINED:
-        return machine->variables != NULL && push(machine, SLOT_UNDEFINED, 0);
+        return machine->variables != NULL &&
+               evaluate_push(machine, SLOT_UNDEFINED, 0);
     case CFICACHE_ASSIGN:
-        return assign(machine);
+        return evaluate_assign(machine);
     case CFICACHE_READ:
-        return pop(machine, &left) &&
+        return evaluate_pop(machine, &left) &&
                machine->memory->read(machine->memory->context, left, &right) &&
-               push_value(machine, right);
+               evaluate_push_value(machine, right);
     default:
-        return pop(machine, &right) && pop(machine, &left) &&
+        return evaluate_pop(machine, &right) && evaluate_pop(machine, &left) &&
                cficache_program_compute(operation, left, right, &right) &&
-               push_value(machine, right);
+               evaluate_push_value(machine, right);
     }
 }
 
-static bool run(struct cficache_machine *machine, const uint8_t *code,
-                size_t size)
+static bool evaluate_run(struct cficache_machine *machine, const uint8_t *code,
+                         size_t size)
 {
     size_t at;
     bool is_good = code != NULL;
 
     for (at = 0; is_good && at < size; at++) {
         if (code[at] == CFICACHE_NUMBER) {
-            is_good =
-                size - at > 8 && push_value(machine, le64(code + at + 1));
+            is_good = size - at > 8 &&
+                      evaluate_push_value(machine, le64(code + at + 1));
             at += 8;
         } else if (code[at] == CFICACHE_NAME) {
-            is_good = size - at > 1 && push_name(machine, code[at + 1]);
+            is_good =
+                size - at > 1 && evaluate_push_name(machine, code[at + 1]);
             at++;
         } else {
-            is_good = operate(machine, code[at]);
+            is_good = evaluate_operate(machine, code[at]);
         }
     }
     return is_good;
@@ -147,8 +151,8 @@ bool cficache_evaluate(const struct cficache_reader *reader,
         machine.depth = 0;
         code = cficache_reader_program(reader, (uint32_t)rule->number,
                                        CFICACHE_PROGRAM_VALUE, &size);
-        return run(&machine, code, size) && machine.depth == 1 &&
-               pop(&machine, value);
+        return evaluate_run(&machine, code, size) && machine.depth == 1 &&
+               evaluate_pop(&machine, value);
     }
     if (rule->kind != CFICACHE_VALUE && rule->kind != CFICACHE_AT) {
         return false;
@@ -187,5 +191,5 @@ bool cficache_run(const struct cficache_reader *reader,
     machine.depth = 0;
     code = cficache_reader_program(reader, win->program - 1,
                                    CFICACHE_PROGRAM_ASSIGNS, &size);
-    return run(&machine, code, size);
+    return evaluate_run(&machine, code, size);
 }

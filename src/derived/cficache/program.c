@@ -12,7 +12,7 @@ struct cficache_check {
     uint8_t slots[CFICACHE_STACK];
 };
 
-static const char *push(struct cficache_check *check, enum slot slot)
+static const char *program_push(struct cficache_check *check, enum slot slot)
 {
     if (check->depth == CFICACHE_STACK) {
         return "needs too large a stack";
@@ -22,7 +22,7 @@ static const char *push(struct cficache_check *check, enum slot slot)
 }
 
 /* Takes n values that are to be computed with. */
-static const char *pop(struct cficache_check *check, unsigned n)
+static const char *program_pop(struct cficache_check *check, unsigned n)
 {
     for (; n > 0; n--) {
         if (check->depth == 0) {
@@ -35,7 +35,7 @@ static const char *pop(struct cficache_check *check, unsigned n)
     return NULL;
 }
 
-static const char *check_assign(struct cficache_check *check)
+static const char *program_check_assign(struct cficache_check *check)
 {
     if (check->depth < 2) {
         return "takes more from the stack than there is";
@@ -46,28 +46,28 @@ static const char *check_assign(struct cficache_check *check)
                : "assigns to something that is not a variable";
 }
 
-static const char *check_operation(struct cficache_check *check,
-                                   enum cficache_operation operation)
+static const char *program_check_operation(struct cficache_check *check,
+                                           enum cficache_operation operation)
 {
     const char *fault;
     bool assigns = check->kind == CFICACHE_PROGRAM_ASSIGNS;
 
     switch (operation) {
     case CFICACHE_NUMBER:
-        return push(check, SLOT_VALUE);
+        return program_push(check, SLOT_VALUE);
     case CFICACHE_NAME:
-        return push(check, assigns ? SLOT_NAME : SLOT_VALUE);
+        return program_push(check, assigns ? SLOT_NAME : SLOT_VALUE);
     case CFICACHE_PUSH_CFA:
-        return assigns ? "has no CFA" : push(check, SLOT_VALUE);
+        return assigns ? "has no CFA" : program_push(check, SLOT_VALUE);
     case CFICACHE_UNDEFINED:
-        return assigns ? push(check, SLOT_UNDEFINED) : "is undefined";
+        return assigns ? program_push(check, SLOT_UNDEFINED) : "is undefined";
     case CFICACHE_ASSIGN:
-        return assigns ? check_assign(check) : "has no variables";
+        return assigns ? program_check_assign(check) : "has no variables";
     default:
         break;
     }
-    fault = pop(check, operation == CFICACHE_READ ? 1 : 2);
-    return fault != NULL ? fault : push(check, SLOT_VALUE);
+    fault = program_pop(check, operation == CFICACHE_READ ? 1 : 2);
+    return fault != NULL ? fault : program_push(check, SLOT_VALUE);
 }
 
 const char *cficache_program_check(enum cficache_program kind,
@@ -89,7 +89,7 @@ const char *cficache_program_check(enum cficache_program kind,
         if (code[at] == CFICACHE_NAME && code[at + 1] >= num_names) {
             return "uses a name that does not exist";
         }
-        fault = check_operation(&check, code[at]);
+        fault = program_check_operation(&check, code[at]);
         at += 1 + operand;
     }
     if (fault == NULL && kind == CFICACHE_PROGRAM_VALUE && check.depth != 1) {

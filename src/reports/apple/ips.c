@@ -37,8 +37,8 @@ fail(struct apple_report *report, const char *format, ...)
 /* members ------------------------------------------------------------------ */
 
 /* A string that is a member of an object; or none. */
-static struct apple_text text_at(const struct json *json, uint32_t object,
-                                 const char *name)
+static struct apple_text ips_text_at(const struct json *json, uint32_t object,
+                                     const char *name)
 {
     uint32_t value = json_member(json, object, name);
     struct apple_text text = {NULL, 0};
@@ -51,8 +51,8 @@ static struct apple_text text_at(const struct json *json, uint32_t object,
 }
 
 /* A number that is not negative; or otherwise. */
-static uint64_t number_at(const struct json *json, uint32_t object,
-                          const char *name, uint64_t otherwise)
+static uint64_t ips_number_at(const struct json *json, uint32_t object,
+                              const char *name, uint64_t otherwise)
 {
     uint32_t value = json_member(json, object, name);
     uint64_t number;
@@ -73,7 +73,7 @@ static uint32_t ips_member(const struct json *json, uint32_t object,
 }
 
 /* The index after the last item of a list; 0: there is no list. */
-static uint32_t last_item(const struct json *json, uint32_t list)
+static uint32_t ips_last_item(const struct json *json, uint32_t list)
 {
     return list != 0 ? json->values[list].end : 0;
 }
@@ -88,7 +88,7 @@ bool apple_ips_is_body(const char *text, size_t size)
 }
 
 /* What other files of this form are. */
-static const char *kind_of(struct apple_text type)
+static const char *ips_kind_of(struct apple_text type)
 {
     static const struct {
         const char *type, *name;
@@ -107,7 +107,7 @@ static const char *kind_of(struct apple_text type)
 
 static void refuse_type(struct apple_report *report, struct apple_text type)
 {
-    const char *kind = kind_of(type);
+    const char *kind = ips_kind_of(type);
 
     fail(report,
          "bug type %.*s%s%s%s is not supported, only 309 and 109 (crash)",
@@ -116,11 +116,11 @@ static void refuse_type(struct apple_report *report, struct apple_text type)
          kind != NULL ? ")" : "");
 }
 
-static enum apple_form read_header(struct apple_report *report,
-                                   const struct json *json, size_t size,
-                                   size_t all)
+static enum apple_form ips_read_header(struct apple_report *report,
+                                       const struct json *json, size_t size,
+                                       size_t all)
 {
-    struct apple_text type = text_at(json, 0, "bug_type");
+    struct apple_text type = ips_text_at(json, 0, "bug_type");
     bool is_crash = line_is(type, "309") || line_is(type, "109"), has_json;
 
     if (json->values[0].type != JSON_OBJECT || type.data == NULL) {
@@ -133,7 +133,7 @@ static enum apple_form read_header(struct apple_report *report,
     report->rest_size = all - size;
     has_json = report->rest_size > 0 && report->rest[0] == '{';
     report->has_time =
-        parse_time(text_at(json, 0, "timestamp"), &report->time);
+        parse_time(ips_text_at(json, 0, "timestamp"), &report->time);
     if (is_crash && report->rest_size == 0) {
         fail(report, "there is no report behind the header");
     }
@@ -174,7 +174,7 @@ enum apple_form apple_ips_begin(struct apple_report *report, const char *text,
         report->rest_size = size;
         form = APPLE_JSON;
     } else if (n > 0) {
-        form = read_header(report, &json, n, size);
+        form = ips_read_header(report, &json, n, size);
     }
     json_free(&json);
     return form;
@@ -182,16 +182,16 @@ enum apple_form apple_ips_begin(struct apple_report *report, const char *text,
 
 /* threads ------------------------------------------------------------------ */
 
-static void read_frame(struct ips_reader *ips, uint32_t value)
+static void ips_read_frame(struct ips_reader *ips, uint32_t value)
 {
     const struct json *json = &ips->json;
     const struct apple_report *report = ips->report;
-    uint64_t index = number_at(json, value, "imageIndex", UINT64_MAX);
-    uint64_t line = number_at(json, value, "sourceLine", 0);
+    uint64_t index = ips_number_at(json, value, "imageIndex", UINT64_MAX);
+    uint64_t line = ips_number_at(json, value, "sourceLine", 0);
     struct apple_frame frame = {
-        .address = number_at(json, value, "imageOffset", 0),
-        .symbol = text_at(json, value, "symbol"),
-        .file = text_at(json, value, "sourceFile"),
+        .address = ips_number_at(json, value, "imageOffset", 0),
+        .symbol = ips_text_at(json, value, "symbol"),
+        .file = ips_text_at(json, value, "sourceFile"),
         .line = line <= UINT32_MAX ? (uint32_t)line : 0,
     };
 
@@ -202,20 +202,20 @@ static void read_frame(struct ips_reader *ips, uint32_t value)
     ips->has_memory = ips->has_memory && apple_add_frame(ips->report, &frame);
 }
 
-static void read_frames(struct ips_reader *ips, uint32_t list)
+static void ips_read_frames(struct ips_reader *ips, uint32_t list)
 {
     uint32_t i;
 
-    for (i = list + 1; i < last_item(&ips->json, list);
+    for (i = list + 1; i < ips_last_item(&ips->json, list);
          i = ips->json.values[i].end) {
         if (ips->json.values[i].type == JSON_OBJECT) {
-            read_frame(ips, i);
+            ips_read_frame(ips, i);
         }
     }
 }
 
 /* Registers are objects with a value, those of ARM in part a list of them. */
-static void read_registers(struct ips_reader *ips, uint32_t state)
+static void ips_read_registers(struct ips_reader *ips, uint32_t state)
 {
     static const char *const names[] = {
         "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",
@@ -230,7 +230,7 @@ static void read_registers(struct ips_reader *ips, uint32_t state)
         return;
     }
     for (i = list + 1, n = 0;
-         i < last_item(json, list) && n < sizeof(names) / sizeof(names[0]);
+         i < ips_last_item(json, list) && n < sizeof(names) / sizeof(names[0]);
          i = json->values[i].end, n++) {
         found.name = (struct apple_text){names[n], strlen(names[n])};
         value = json->values[i].type == JSON_OBJECT
@@ -241,7 +241,7 @@ static void read_registers(struct ips_reader *ips, uint32_t state)
             apple_add_register(ips->report, &found);
         }
     }
-    for (i = state + 1; i < last_item(json, state);
+    for (i = state + 1; i < ips_last_item(json, state);
          i = json->values[i + 1].end) {
         found.name.data = json_text(json, i);
         found.name.size = json->values[i].size;
@@ -255,16 +255,16 @@ static void read_registers(struct ips_reader *ips, uint32_t state)
     }
 }
 
-static void read_thread(struct ips_reader *ips, uint32_t value, size_t index,
-                        uint64_t faulting)
+static void ips_read_thread(struct ips_reader *ips, uint32_t value,
+                            size_t index, uint64_t faulting)
 {
     const struct json *json = &ips->json;
     uint32_t triggered = json_member(json, value, "triggered");
     size_t n = ips->report->num_threads;
     struct apple_thread thread = {
-        .id = number_at(json, value, "id", index),
-        .name = text_at(json, value, "name"),
-        .queue = text_at(json, value, "queue"),
+        .id = ips_number_at(json, value, "id", index),
+        .name = ips_text_at(json, value, "name"),
+        .queue = ips_text_at(json, value, "queue"),
         .has_crashed =
             index == faulting ||
             (triggered != 0 && json->values[triggered].type == JSON_TRUE),
@@ -273,26 +273,26 @@ static void read_thread(struct ips_reader *ips, uint32_t value, size_t index,
     ips->has_memory =
         ips->has_memory && apple_add_thread(ips->report, &thread);
     if (ips->report->num_threads > n) {
-        read_frames(ips, ips_member(json, value, "frames", JSON_ARRAY));
+        ips_read_frames(ips, ips_member(json, value, "frames", JSON_ARRAY));
         if (thread.has_crashed && ips->report->num_registers == 0) {
-            read_registers(
+            ips_read_registers(
                 ips, ips_member(json, value, "threadState", JSON_OBJECT));
         }
     }
 }
 
-static void read_threads(struct ips_reader *ips)
+static void ips_read_threads(struct ips_reader *ips)
 {
     const struct json *json = &ips->json;
-    uint64_t faulting = number_at(json, 0, "faultingThread", UINT64_MAX);
+    uint64_t faulting = ips_number_at(json, 0, "faultingThread", UINT64_MAX);
     uint32_t i, list = ips_member(json, 0, "threads", JSON_ARRAY);
     struct apple_thread exception = {.is_exception = true};
     size_t index;
 
-    for (i = list + 1, index = 0; i < last_item(json, list);
+    for (i = list + 1, index = 0; i < ips_last_item(json, list);
          i = json->values[i].end, index++) {
         if (json->values[i].type == JSON_OBJECT) {
-            read_thread(ips, i, index, faulting);
+            ips_read_thread(ips, i, index, faulting);
         }
     }
     list = ips_member(json, 0, "lastExceptionBacktrace", JSON_ARRAY);
@@ -300,28 +300,30 @@ static void read_threads(struct ips_reader *ips)
     if (list != 0 && ips->has_memory) {
         ips->has_memory = apple_add_thread(ips->report, &exception);
         if (ips->report->num_threads > index) {
-            read_frames(ips, list);
+            ips_read_frames(ips, list);
         }
     }
 }
 
 /* images and the head ------------------------------------------------------ */
 
-static void read_images(struct ips_reader *ips)
+static void ips_read_images(struct ips_reader *ips)
 {
     const struct json *json = &ips->json;
     uint32_t i, list = ips_member(json, 0, "usedImages", JSON_ARRAY);
     struct apple_image image;
 
-    for (i = list + 1; i < last_item(json, list); i = json->values[i].end) {
+    for (i = list + 1; i < ips_last_item(json, list);
+         i = json->values[i].end) {
         memset(&image, 0, sizeof(image));
         if (json->values[i].type == JSON_OBJECT) {
-            image.base = number_at(json, i, "base", 0);
-            image.size = number_at(json, i, "size", 0);
-            image.name = text_at(json, i, "name");
-            image.path = text_at(json, i, "path");
+            image.base = ips_number_at(json, i, "base", 0);
+            image.size = ips_number_at(json, i, "size", 0);
+            image.name = ips_text_at(json, i, "name");
+            image.path = ips_text_at(json, i, "path");
             image.path = image.path.data != NULL ? image.path : image.name;
-            image.has_id = parse_uuid(text_at(json, i, "uuid"), image.uuid);
+            image.has_id =
+                parse_uuid(ips_text_at(json, i, "uuid"), image.uuid);
         }
         /* one at 0 is that of addresses in none */
         image.is_none = image.base == 0;
@@ -331,13 +333,14 @@ static void read_images(struct ips_reader *ips)
 }
 
 /* Messages of the libraries and the application. */
-static void read_information(struct ips_reader *ips)
+static void ips_read_information(struct ips_reader *ips)
 {
     const struct json *json = &ips->json;
     uint32_t i, k, asi = ips_member(json, 0, "asi", JSON_OBJECT);
     struct apple_text line;
 
-    for (i = asi + 1; i < last_item(json, asi); i = json->values[i + 1].end) {
+    for (i = asi + 1; i < ips_last_item(json, asi);
+         i = json->values[i + 1].end) {
         if (json->values[i + 1].type != JSON_ARRAY) {
             continue;
         }
@@ -352,7 +355,7 @@ static void read_information(struct ips_reader *ips)
 }
 
 /* "macOS 13.4" is a name and a version. */
-static void read_system(struct ips_reader *ips)
+static void ips_read_system(struct ips_reader *ips)
 {
     const struct json *json = &ips->json;
     uint32_t os = ips_member(json, 0, "osVersion", JSON_OBJECT);
@@ -362,8 +365,8 @@ static void read_system(struct ips_reader *ips)
     if (os == 0) {
         return;
     }
-    system->build = text_at(json, os, "build");
-    system->name = text_at(json, os, "train");
+    system->build = ips_text_at(json, os, "build");
+    system->name = ips_text_at(json, os, "train");
     blank = system->name.data != NULL
                 ? memrchr(system->name.data, ' ', system->name.size)
                 : NULL;
@@ -376,7 +379,7 @@ static void read_system(struct ips_reader *ips)
 }
 
 /* "EXC_BAD_ACCESS (SIGSEGV)". */
-static void read_exception(struct ips_reader *ips)
+static void ips_read_exception(struct ips_reader *ips)
 {
     const struct json *json = &ips->json;
     struct apple_report *report = ips->report;
@@ -387,13 +390,14 @@ static void read_exception(struct ips_reader *ips)
     if (exception == 0) {
         return;
     }
-    type = text_at(json, exception, "type");
-    signal = text_at(json, exception, "signal");
+    type = ips_text_at(json, exception, "type");
+    signal = ips_text_at(json, exception, "signal");
     report->headers[APPLE_EXCEPTION_MESSAGE] =
-        text_at(json, exception, "message");
+        ips_text_at(json, exception, "message");
     report->headers[APPLE_EXCEPTION_SUBTYPE] =
-        text_at(json, exception, "subtype");
-    report->headers[APPLE_EXCEPTION_CODES] = text_at(json, exception, "codes");
+        ips_text_at(json, exception, "subtype");
+    report->headers[APPLE_EXCEPTION_CODES] =
+        ips_text_at(json, exception, "codes");
     report->headers[APPLE_EXCEPTION_TYPE] = type;
     if (type.data == NULL || signal.data == NULL) {
         return;
@@ -413,19 +417,19 @@ static void read_all(struct ips_reader *ips)
 {
     const struct json *json = &ips->json;
     struct apple_report *report = ips->report;
-    struct apple_text time = text_at(json, 0, "captureTime");
+    struct apple_text time = ips_text_at(json, 0, "captureTime");
 
     report->has_names = true;
-    report->headers[APPLE_CODE_TYPE] = text_at(json, 0, "cpuType");
-    report->headers[APPLE_MODEL] = text_at(json, 0, "modelCode");
+    report->headers[APPLE_CODE_TYPE] = ips_text_at(json, 0, "cpuType");
+    report->headers[APPLE_MODEL] = ips_text_at(json, 0, "modelCode");
     if (time.data != NULL) {
         report->has_time = parse_time(time, &report->time);
     }
-    read_system(ips);
-    read_exception(ips);
-    read_information(ips);
-    read_images(ips);
-    read_threads(ips);
+    ips_read_system(ips);
+    ips_read_exception(ips);
+    ips_read_information(ips);
+    ips_read_images(ips);
+    ips_read_threads(ips);
 }
 
 int apple_ips_read(struct apple_report *report)

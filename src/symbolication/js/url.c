@@ -5,13 +5,13 @@
 
 #include "output.h"
 
-static bool is(struct symc_string text, const char *other)
+static bool url_is(struct symc_string text, const char *other)
 {
     return text.size == strlen(other) && js_begins(text, other);
 }
 
 /* Where the first of a character is, or the size. */
-static size_t find(struct symc_string text, char c)
+static size_t url_find(struct symc_string text, char c)
 {
     const char *p = text.size > 0 ? memchr(text.data, c, text.size) : NULL;
 
@@ -19,7 +19,7 @@ static size_t find(struct symc_string text, char c)
 }
 
 /* Where "://" is, or the size. */
-static size_t find_scheme(struct symc_string text)
+static size_t url_find_scheme(struct symc_string text)
 {
     const char *p =
         text.size > 0 ? memmem(text.data, text.size, "://", 3) : NULL;
@@ -28,12 +28,12 @@ static size_t find_scheme(struct symc_string text)
 }
 
 /* Writes a slash and a part for each part between slashes. */
-static void put_parts(struct js_output *out, struct symc_string path)
+static void url_put_parts(struct js_output *out, struct symc_string path)
 {
     size_t n;
 
     for (;; path = js_rest(path, n + 1)) {
-        n = find(path, '/');
+        n = url_find(path, '/');
         js_put(out, "/", 1);
         js_put(out, path.data, n);
         if (n == path.size) {
@@ -44,7 +44,7 @@ static void put_parts(struct js_output *out, struct symc_string path)
 
 /* Removes the last part that was written after begin; returns whether there
  * was one. */
-static bool remove_part(struct js_output *out, size_t begin)
+static bool url_remove_part(struct js_output *out, size_t begin)
 {
     while (out->size > begin) {
         out->size--;
@@ -57,22 +57,22 @@ static bool remove_part(struct js_output *out, size_t begin)
 
 /* Joins the parts of a relative reference to those that were written from
  * begin on. */
-static void put_relative(struct js_output *out, size_t begin,
-                         struct symc_string reference, bool is_http)
+static void url_put_relative(struct js_output *out, size_t begin,
+                             struct symc_string reference, bool is_http)
 {
     size_t n;
     bool is_first = true;
     struct symc_string part;
 
     for (;; reference = js_rest(reference, n + 1)) {
-        n = find(reference, '/');
+        n = url_find(reference, '/');
         part = reference;
         part.size = n;
-        if (is(part, "..") && (remove_part(out, begin) || is_http)) {
+        if (url_is(part, "..") && (url_remove_part(out, begin) || is_http)) {
             /* it was removed, or the root is its own parent */
-        } else if (!is(part, ".") || (!is_http && !is_first)) {
+        } else if (!url_is(part, ".") || (!is_http && !is_first)) {
             is_first = false;
-            put_parts(out, part);
+            url_put_parts(out, part);
         }
         if (n == reference.size) {
             return;
@@ -81,7 +81,7 @@ static void put_relative(struct js_output *out, size_t begin,
 }
 
 /* Removes parts that are empty, from begin on. */
-static void squeeze(struct js_output *out, size_t begin)
+static void url_squeeze(struct js_output *out, size_t begin)
 {
     size_t i, size = begin;
 
@@ -98,8 +98,8 @@ static void squeeze(struct js_output *out, size_t begin)
 }
 
 /* Writes what an absolute path comes to at a base. */
-static void put_absolute(struct js_output *out, struct symc_string scheme,
-                         struct symc_string path, struct symc_string right)
+static void url_put_absolute(struct js_output *out, struct symc_string scheme,
+                             struct symc_string path, struct symc_string right)
 {
     if (scheme.size > 0 && js_begins(right, "//")) {
         js_put(out, scheme.data, scheme.size);
@@ -108,7 +108,7 @@ static void put_absolute(struct js_output *out, struct symc_string scheme,
     } else if (scheme.size > 0) {
         js_put(out, scheme.data, scheme.size);
         js_put(out, "://", 3);
-        js_put(out, path.data, find(path, '/'));
+        js_put(out, path.data, url_find(path, '/'));
     }
     js_put(out, right.data, right.size);
 }
@@ -116,28 +116,28 @@ static void put_absolute(struct js_output *out, struct symc_string scheme,
 size_t js_join(struct symc_string base, struct symc_string right, char *to,
                size_t room)
 {
-    size_t n, colon = find_scheme(base);
+    size_t n, colon = url_find_scheme(base);
     struct symc_string scheme = {base.data, colon};
     struct symc_string path =
         colon < base.size ? js_rest(base, colon + 3) : base;
     struct js_output out = {to, room, 0};
 
-    if (find_scheme(right) < right.size || js_begins(right, "webpack:") ||
+    if (url_find_scheme(right) < right.size || js_begins(right, "webpack:") ||
         js_begins(right, "turbopack:")) {
         js_put(&out, right.data, right.size);
         return out.size;
     }
     right = js_begins(right, "~") ? js_rest(right, 1) : right;
-    if (colon == base.size || is(scheme, "file")) {
+    if (colon == base.size || url_is(scheme, "file")) {
         scheme.size = 0;
     }
     if (js_begins(right, "/")) {
-        put_absolute(&out, scheme, path, right);
+        url_put_absolute(&out, scheme, path, right);
         return out.size;
     }
     n = 0;
     if (scheme.size > 0) {
-        n = find(path, '/');
+        n = url_find(path, '/');
         js_put(&out, scheme.data, scheme.size);
         js_put(&out, "://", 3);
         js_put(&out, path.data, n);
@@ -145,10 +145,11 @@ size_t js_join(struct symc_string base, struct symc_string right, char *to,
     path = js_rest(path, n);
     path = js_begins(path, "/") ? js_rest(path, 1) : path;
     n = out.size;
-    put_parts(&out, path);
-    (void)remove_part(&out, n);
-    put_relative(&out, n, right, is(scheme, "http") || is(scheme, "https"));
-    squeeze(&out, n);
+    url_put_parts(&out, path);
+    (void)url_remove_part(&out, n);
+    url_put_relative(&out, n, right,
+                     url_is(scheme, "http") || url_is(scheme, "https"));
+    url_squeeze(&out, n);
     return out.size;
 }
 
@@ -159,10 +160,10 @@ struct symc_string js_path(struct symc_string url)
     if (js_begins(url, "~")) {
         return js_rest(url, 1);
     }
-    colon = find_scheme(url);
+    colon = url_find_scheme(url);
     if (colon < url.size) {
         struct symc_string path = js_rest(url, colon + 3);
-        size_t slash = find(path, '/');
+        size_t slash = url_find(path, '/');
 
         return slash < path.size ? js_rest(path, slash) : path;
     }
@@ -176,15 +177,15 @@ unsigned js_candidates(struct symc_string url, char *to,
     size_t query;
     struct symc_string path;
 
-    url.size = find(url, '#');
-    query = find(url, '?');
+    url.size = url_find(url, '#');
+    query = url_find(url, '?');
     names[n++] = url;
     if (query < url.size) {
         names[n] = url;
         names[n++].size = query;
     }
     path = js_path(url);
-    query = find(path, '?');
+    query = url_find(path, '?');
     for (i = 0; i < 2 && (i == 0 || query < path.size); i++) {
         names[n].data = to;
         names[n].size = 1 + (i == 0 ? path.size : query);
@@ -198,7 +199,7 @@ unsigned js_candidates(struct symc_string url, char *to,
     return n;
 }
 
-static bool cut_ending(struct symc_string *name)
+static bool url_cut_ending(struct symc_string *name)
 {
     size_t i, n, before = name->size;
     static const char *const endings[] = {
@@ -226,9 +227,9 @@ size_t js_stem(struct symc_string url, char *to, size_t room)
         return out.size;
     }
     name = js_rest(path, (size_t)(slash - path.data) + 1);
-    name.size = find(name, '?');
-    name.size = find(name, '#');
-    while (cut_ending(&name)) {
+    name.size = url_find(name, '?');
+    name.size = url_find(name, '#');
+    while (url_cut_ending(&name)) {
     }
     js_put(&out, path.data, (size_t)(slash - path.data) + 1);
     js_put(&out, name.data, name.size);

@@ -56,7 +56,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 static volatile sig_atomic_t stopped;
 static volatile sig_atomic_t command_pid; /* the process that goes on, or 0 */
 
-static void on_signal(int signo)
+static void daemons_on_signal(int signo)
 {
     int saved = errno;
 
@@ -68,7 +68,7 @@ static void on_signal(int signo)
 }
 
 /* What nohup ignores stays so. */
-static void handle_signals(void (*handler)(int))
+static void daemons_handle_signals(void (*handler)(int))
 {
     struct sigaction action = {.sa_handler = handler}, old;
     size_t i;
@@ -81,8 +81,8 @@ static void handle_signals(void (*handler)(int))
     }
 }
 
-/* Forks a process that signals end.  They wait meanwhile: on_signal() would
- * swallow one there. */
+/* Forks a process that signals end.  They wait meanwhile: daemons_on_signal()
+ * would swallow one there. */
 static pid_t fork_plain(void)
 {
     sigset_t set, old;
@@ -96,14 +96,15 @@ static pid_t fork_plain(void)
     (void)sigprocmask(SIG_BLOCK, &set, &old);
     pid = fork();
     if (pid == 0) {
-        handle_signals(SIG_DFL);
+        daemons_handle_signals(SIG_DFL);
     }
     (void)sigprocmask(SIG_SETMASK, &old, NULL);
     return pid;
 }
 
 /* Splits "LAYOUT:FOLDER"; an unknown word belongs to the path. */
-static int read_symbols(struct temporary_daemons *daemons, const char *symbols)
+static int daemons_read_symbols(struct temporary_daemons *daemons,
+                                const char *symbols)
 {
     const char *colon = strchr(symbols, ':');
     struct stat st;
@@ -138,7 +139,7 @@ static void add_path(cJSON *object, const char *key, const char *before,
 }
 
 /* The configuration of both. */
-static char *print_config(const struct temporary_daemons *daemons)
+static char *daemons_print_config(const struct temporary_daemons *daemons)
 {
     static const char *const command[] = {"pdb2symcache", "-pdb", "{pdb}"};
     static const char *const sources[] = {"symbols"};
@@ -175,10 +176,10 @@ static char *print_config(const struct temporary_daemons *daemons)
     return text;
 }
 
-static int write_config(const struct temporary_daemons *daemons,
-                        char path[PATH_MAX])
+static int daemons_write_config(const struct temporary_daemons *daemons,
+                                char path[PATH_MAX])
 {
-    char *text = print_config(daemons);
+    char *text = daemons_print_config(daemons);
     FILE *file;
     int rc = -1;
 
@@ -270,7 +271,7 @@ static int await_daemon(struct temporary_daemons *daemons, size_t which,
 }
 
 /* Signals may come while one waits. */
-static int wait_for(pid_t pid)
+static int daemons_wait_for(pid_t pid)
 {
     int status = 0;
 
@@ -293,7 +294,7 @@ static void stop_daemons(const struct temporary_daemons *daemons)
     for (i = COUNT(daemons->pids); i > 0; i--) {
         if (daemons->pids[i - 1] > 0) {
             kill(daemons->pids[i - 1], SIGTERM);
-            (void)wait_for(daemons->pids[i - 1]);
+            (void)daemons_wait_for(daemons->pids[i - 1]);
         }
     }
     (void)nftw(daemons->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -307,7 +308,7 @@ static int start_all(struct temporary_daemons *daemons)
     size_t i;
     int code = COMMAND_OK;
 
-    if (write_config(daemons, config) != 0) {
+    if (daemons_write_config(daemons, config) != 0) {
         return command_fail(COMMAND_IO, daemons->dir, strerror(errno));
     }
     for (i = 0; i < COUNT(programs) && code == COMMAND_OK; i++) {
@@ -322,7 +323,7 @@ int temporary_daemons_start(const char *symbols, struct settings *settings)
     static struct temporary_daemons daemons;
     static char address[DIR_MAX + 16];
     const char *tmp = getenv("TMPDIR");
-    int code = read_symbols(&daemons, symbols), status = 0;
+    int code = daemons_read_symbols(&daemons, symbols), status = 0;
     pid_t pid;
 
     if (code != COMMAND_OK) {
@@ -333,7 +334,7 @@ int temporary_daemons_start(const char *symbols, struct settings *settings)
         (int)sizeof(daemons.dir)) {
         return command_fail(COMMAND_IO, tmp, "TMPDIR is too long a path");
     }
-    handle_signals(on_signal);
+    daemons_handle_signals(daemons_on_signal);
     if (mkdtemp(daemons.dir) == NULL) {
         return command_fail(COMMAND_IO, daemons.dir, strerror(errno));
     }
@@ -347,10 +348,10 @@ int temporary_daemons_start(const char *symbols, struct settings *settings)
     }
     command_pid = pid;
     if (stopped) {
-        on_signal(SIGTERM);
+        daemons_on_signal(SIGTERM);
     }
     if (pid > 0) {
-        status = wait_for(pid);
+        status = daemons_wait_for(pid);
     }
     stop_daemons(&daemons);
     if (pid > 0) {

@@ -65,9 +65,9 @@ static void bundle_read_names(int dir, const char *list, char names[NAMES_MAX],
     *dist = end;
 }
 
-static void add_entry(struct bundle_entries *entries, const char *tree,
-                      const char *sum, bool is_release, const char *name,
-                      const char *dist)
+static void bundle_add_entry(struct bundle_entries *entries, const char *tree,
+                             const char *sum, bool is_release,
+                             const char *name, const char *dist)
 {
     struct bundle_entry *entry;
 
@@ -87,8 +87,8 @@ static void add_entry(struct bundle_entries *entries, const char *tree,
     }
 }
 
-static void read_list(struct bundle_entries *entries, const char *tree,
-                      int lists, const char *list)
+static void bundle_read_list(struct bundle_entries *entries, const char *tree,
+                             int lists, const char *list)
 {
     static const char release[] = "release-";
     bool is_release = strncmp(list, release, sizeof(release) - 1) == 0;
@@ -108,13 +108,14 @@ static void read_list(struct bundle_entries *entries, const char *tree,
     }
     while ((item = readdir(dir)) != NULL) {
         if (strlen(item->d_name) == ARTIFACTS_SUM) {
-            add_entry(entries, tree, item->d_name, is_release, name, dist);
+            bundle_add_entry(entries, tree, item->d_name, is_release, name,
+                             dist);
         }
     }
     closedir(dir);
 }
 
-static int compare(const void *a, const void *b)
+static int bundle_compare(const void *a, const void *b)
 {
     const struct bundle_entry *x = a, *y = b;
     int diff = strcmp(x->path, y->path);
@@ -142,7 +143,7 @@ int bundle_entries_read(const char *root, struct bundle_entries *entries)
         }
         while (dir != NULL && (item = readdir(dir)) != NULL) {
             if (item->d_name[0] != '.') {
-                read_list(entries, trees[i], dirfd(dir), item->d_name);
+                bundle_read_list(entries, trees[i], dirfd(dir), item->d_name);
             }
         }
         if (dir != NULL) {
@@ -150,7 +151,8 @@ int bundle_entries_read(const char *root, struct bundle_entries *entries)
         }
     }
     if (entries->n > 0) {
-        qsort(entries->all, entries->n, sizeof(entries->all[0]), compare);
+        qsort(entries->all, entries->n, sizeof(entries->all[0]),
+              bundle_compare);
     }
     return COMMAND_OK;
 }
@@ -170,7 +172,8 @@ void bundle_entries_clear(struct bundle_entries *entries)
 
 /* Returns the first entry of a bundle, and *n of them; they are in order. */
 static const struct bundle_entry *
-find_entries(const struct bundle_entries *entries, const char *path, size_t *n)
+bundle_find_entries(const struct bundle_entries *entries, const char *path,
+                    size_t *n)
 {
     size_t low = 0, high = entries->n, middle;
 
@@ -190,7 +193,8 @@ find_entries(const struct bundle_entries *entries, const char *path, size_t *n)
     return entries->all + low;
 }
 
-static bool matches(const struct bundle_entry *entry, const char *pattern)
+static bool bundle_matches(const struct bundle_entry *entry,
+                           const char *pattern)
 {
     size_t steps = MATCH_STEPS;
 
@@ -207,8 +211,8 @@ bool bundle_has_release(const struct bundle_entries *entries, const char *path,
     const struct bundle_entry *entry;
     size_t n;
 
-    for (entry = find_entries(entries, path, &n); n > 0; entry++, n--) {
-        if (matches(entry, pattern)) {
+    for (entry = bundle_find_entries(entries, path, &n); n > 0; entry++, n--) {
+        if (bundle_matches(entry, pattern)) {
             return true;
         }
     }
@@ -220,7 +224,7 @@ void bundle_print(const struct bundle_entries *entries, const char *path)
     const struct bundle_entry *entry;
     size_t n, ids = 0;
 
-    for (entry = find_entries(entries, path, &n); n > 0; entry++, n--) {
+    for (entry = bundle_find_entries(entries, path, &n); n > 0; entry++, n--) {
         if (!entry->is_release) {
             ids++;
             continue;
@@ -244,7 +248,7 @@ void bundle_add(cJSON *object, const struct bundle_entries *entries,
     const struct bundle_entry *entry;
     size_t n;
 
-    entry = find_entries(entries, path, &n);
+    entry = bundle_find_entries(entries, path, &n);
     if (n > 0) {
         releases = cJSON_AddArrayToObject(object, "releases");
         ids = cJSON_AddArrayToObject(object, "debug_ids");
@@ -282,7 +286,7 @@ void bundle_tell(const struct settings *settings,
 }
 
 /* Lists name a bundle that is gone until they are cleaned. */
-static bool is_gone(const char *root, const struct bundle_entry *entry)
+static bool bundle_is_gone(const char *root, const struct bundle_entry *entry)
 {
     char path[PATH_MAX];
     struct stat st;
@@ -296,13 +300,13 @@ struct sought {
     size_t root; /* bytes before the path of an entry */
 };
 
-static void mark_path(void *arg, const char *path)
+static void bundle_mark_path(void *arg, const char *path)
 {
     const struct sought *sought = arg;
     const struct bundle_entry *first;
     size_t n;
 
-    first = find_entries(sought->entries, path + sought->root, &n);
+    first = bundle_find_entries(sought->entries, path + sought->root, &n);
     while (n > 0) {
         sought->entries->all[first - sought->entries->all + --n].is_of_build =
             true;
@@ -310,24 +314,26 @@ static void mark_path(void *arg, const char *path)
 }
 
 /* Marks the bundles that a build has.  Returns an exit code. */
-static int mark_builds(const char *root, const struct bundle_entries *entries)
+static int bundle_mark_builds(const char *root,
+                              const struct bundle_entries *entries)
 {
     static const struct build_pattern all;
     struct sought sought = {entries, strlen(root) + 1};
-    int code = upload_builds_files(root, &all, mark_path, &sought);
+    int code = upload_builds_files(root, &all, bundle_mark_path, &sought);
 
     return code == COMMAND_NOT_FOUND ? COMMAND_OK : code;
 }
 
 /* Why a bundle stays which has releases that the pattern matches, or NULL. */
-static const char *why_kept(const char *root, const struct bundle_entry *entry,
-                            size_t n, const char *pattern)
+static const char *bundle_why_kept(const char *root,
+                                   const struct bundle_entry *entry, size_t n,
+                                   const char *pattern)
 {
     char path[PATH_MAX];
     size_t i;
 
     for (i = 0; i < n; i++) {
-        if (entry[i].is_release && !matches(&entry[i], pattern)) {
+        if (entry[i].is_release && !bundle_matches(&entry[i], pattern)) {
             return "has another release";
         }
     }
@@ -366,20 +372,20 @@ int bundles_forget(const struct settings *settings, const char *root,
     int code = bundle_entries_read(root, &entries), one;
 
     if (code == COMMAND_OK) {
-        code = mark_builds(root, &entries);
+        code = bundle_mark_builds(root, &entries);
     }
     if (code != COMMAND_OK) { /* a build could have any of the bundles */
         bundle_entries_clear(&entries);
         return code;
     }
     for (i = 0; i < entries.n; i += n) {
-        entry = find_entries(&entries, entries.all[i].path, &n);
+        entry = bundle_find_entries(&entries, entries.all[i].path, &n);
         if (!bundle_has_release(&entries, entry->path, pattern) ||
-            is_gone(root, entry)) {
+            bundle_is_gone(root, entry)) {
             continue;
         }
         found++;
-        why = why_kept(root, entry, n, pattern);
+        why = bundle_why_kept(root, entry, n, pattern);
         if (why != NULL) {
             bundle_tell_kept(settings, &entries, entry->path, why);
         } else {

@@ -63,14 +63,14 @@ static void on_signal(int signo)
     is_interrupted = 1;
 }
 
-static void tell_imported(struct import *im, enum import_outcome outcome,
+static void tell_imported(struct import *import, enum import_outcome outcome,
                           const char *path, const struct import_target *target,
                           const char *reason)
 {
     cJSON *object;
 
-    im->counts[outcome]++;
-    if (im->settings.is_json) {
+    import->counts[outcome]++;
+    if (import->settings.is_json) {
         object = cJSON_CreateObject();
         cJSON_AddStringToObject(object, "file", path);
         cJSON_AddStringToObject(object, "outcome", outcomes[outcome]);
@@ -80,11 +80,11 @@ static void tell_imported(struct import *im, enum import_outcome outcome,
         if (reason != NULL) {
             cJSON_AddStringToObject(object, "reason", reason);
         }
-        bar_clear(&im->bar);
+        bar_clear(&import->bar);
         printable_json(stdout, object);
         cJSON_Delete(object);
     } else if (reason != NULL && outcome != IMPORT_KEPT) {
-        bar_clear(&im->bar);
+        bar_clear(&import->bar);
         printf("%s: ", outcomes[outcome]);
         printable_put(stdout, path);
         fputs(": ", stdout);
@@ -179,16 +179,16 @@ static const char *judge_import(int fd, const struct import_target *target)
 
 enum there { THERE_NOTHING, THERE_GOOD, THERE_BAD };
 
-static enum there look_at_target(const struct import *im,
+static enum there look_at_target(const struct import *import,
                                  const struct import_target *target)
 {
     enum there there;
     int fd;
 
-    if (im->root < 0) {
+    if (import->root < 0) {
         return THERE_NOTHING;
     }
-    fd = openat(im->root, target->path,
+    fd = openat(import->root, target->path,
                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return errno == ENOENT || errno == ENOTDIR ? THERE_NOTHING : THERE_BAD;
@@ -199,47 +199,47 @@ static enum there look_at_target(const struct import *im,
 }
 
 /* The store itself has failed, so the import ends. */
-static void give_up(struct import *im, const struct import_target *target)
+static void give_up(struct import *import, const struct import_target *target)
 {
     int num = errno;
 
-    bar_clear(&im->bar);
-    im->code = command_fail(COMMAND_IO, target->path, strerror(num));
+    bar_clear(&import->bar);
+    import->code = command_fail(COMMAND_IO, target->path, strerror(num));
     fprintf(stderr, "nothing half written was left there; what was imported "
                     "stays\n");
 }
 
 /* Judges the copy and not the original, which may change in the meantime. */
-static void take_import(struct import *im, const char *path, int fd,
+static void take_import(struct import *import, const char *path, int fd,
                         const struct import_target *target,
                         enum import_outcome outcome)
 {
     const char *wrong;
     int copy;
 
-    if (im->is_dry) {
+    if (import->is_dry) {
         wrong = judge_import(fd, target);
-        tell_imported(im, wrong != NULL ? IMPORT_REFUSED : outcome, path,
+        tell_imported(import, wrong != NULL ? IMPORT_REFUSED : outcome, path,
                       target, wrong);
         return;
     }
-    if (store_writer_copy(&im->writer, fd, &copy) != 0) {
-        give_up(im, target);
+    if (store_writer_copy(&import->writer, fd, &copy) != 0) {
+        give_up(import, target);
         return;
     }
     wrong = judge_import(copy, target);
     if (wrong != NULL) {
-        tell_imported(im, IMPORT_REFUSED, path, target, wrong);
-    } else if (store_writer_publish(&im->writer, copy, &target->key,
+        tell_imported(import, IMPORT_REFUSED, path, target, wrong);
+    } else if (store_writer_publish(&import->writer, copy, &target->key,
                                     &target->version) != 0) {
-        give_up(im, target);
+        give_up(import, target);
     } else {
-        tell_imported(im, outcome, path, target, NULL);
+        tell_imported(import, outcome, path, target, NULL);
     }
     close(copy);
 }
 
-static void import_file(struct import *im, const FTSENT *entry)
+static void import_file(struct import *import, const FTSENT *entry)
 {
     struct import_target target;
     const char *wrong;
@@ -248,27 +248,27 @@ static void import_file(struct import *im, const FTSENT *entry)
 
     wrong = read_path(entry, &target);
     if (wrong != NULL) {
-        tell_imported(im, IMPORT_SKIPPED, entry->fts_path, NULL, wrong);
+        tell_imported(import, IMPORT_SKIPPED, entry->fts_path, NULL, wrong);
         return;
     }
-    there = look_at_target(im, &target);
+    there = look_at_target(import, &target);
     if (there == THERE_GOOD) {
-        tell_imported(im, IMPORT_KEPT, entry->fts_path, &target,
+        tell_imported(import, IMPORT_KEPT, entry->fts_path, &target,
                       "what is there is good");
         return;
     }
     fd = open(entry->fts_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
-        tell_imported(im, IMPORT_FAILED, entry->fts_path, &target,
+        tell_imported(import, IMPORT_FAILED, entry->fts_path, &target,
                       strerror(errno));
         return;
     }
-    take_import(im, entry->fts_path, fd, &target,
+    take_import(import, entry->fts_path, fd, &target,
                 there == THERE_BAD ? IMPORT_REPLACED : IMPORT_NEW);
     close(fd);
 }
 
-static void on_entry(struct import *im, const FTSENT *entry)
+static void on_entry(struct import *import, const FTSENT *entry)
 {
     char text[160];
 
@@ -277,50 +277,51 @@ static void on_entry(struct import *im, const FTSENT *entry)
     case FTS_DP:
         break;
     case FTS_F:
-        import_file(im, entry);
+        import_file(import, entry);
         break;
     case FTS_DNR:
     case FTS_ERR:
     case FTS_NS:
-        tell_imported(im, IMPORT_FAILED, entry->fts_path, NULL,
+        tell_imported(import, IMPORT_FAILED, entry->fts_path, NULL,
                       strerror(entry->fts_errno));
         break;
     default:
-        tell_imported(im, IMPORT_SKIPPED, entry->fts_path, NULL,
+        tell_imported(import, IMPORT_SKIPPED, entry->fts_path, NULL,
                       "no regular file");
     }
     snprintf(text, sizeof(text),
              "%zu imported, %zu there before, %zu skipped, %zu refused",
-             im->counts[IMPORT_NEW] + im->counts[IMPORT_REPLACED],
-             im->counts[IMPORT_KEPT], im->counts[IMPORT_SKIPPED],
-             im->counts[IMPORT_REFUSED]);
-    bar_draw(&im->bar, 0, 0, text);
+             import->counts[IMPORT_NEW] + import->counts[IMPORT_REPLACED],
+             import->counts[IMPORT_KEPT], import->counts[IMPORT_SKIPPED],
+             import->counts[IMPORT_REFUSED]);
+    bar_draw(&import->bar, 0, 0, text);
 }
 
-static void print_sums(const struct import *im)
+static void print_sums(const struct import *import)
 {
     cJSON *object;
     int i;
 
-    if (!im->settings.is_json) {
+    if (!import->settings.is_json) {
         printf("%s%zu imported, %zu replaced, %zu kept, %zu skipped, %zu "
                "refused, %zu failed\n",
-               im->is_dry ? "would be: " : "", im->counts[IMPORT_NEW],
-               im->counts[IMPORT_REPLACED], im->counts[IMPORT_KEPT],
-               im->counts[IMPORT_SKIPPED], im->counts[IMPORT_REFUSED],
-               im->counts[IMPORT_FAILED]);
+               import->is_dry ? "would be: " : "", import->counts[IMPORT_NEW],
+               import->counts[IMPORT_REPLACED], import->counts[IMPORT_KEPT],
+               import->counts[IMPORT_SKIPPED], import->counts[IMPORT_REFUSED],
+               import->counts[IMPORT_FAILED]);
         return;
     }
     object = cJSON_CreateObject();
-    cJSON_AddBoolToObject(object, "dry_run", im->is_dry);
+    cJSON_AddBoolToObject(object, "dry_run", import->is_dry);
     for (i = 0; i < IMPORT_OUTCOMES; i++) {
-        cJSON_AddNumberToObject(object, outcomes[i], (double)im->counts[i]);
+        cJSON_AddNumberToObject(object, outcomes[i],
+                                (double)import->counts[i]);
     }
     printable_json(stdout, object);
     cJSON_Delete(object);
 }
 
-static int walk_import(struct import *im, char *folder)
+static int walk_import(struct import *import, char *folder)
 {
     char *paths[2] = {folder, NULL};
     struct sigaction action = {.sa_handler = on_signal,
@@ -334,31 +335,32 @@ static int walk_import(struct import *im, char *folder)
     }
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    bar_init(&im->bar);
-    while (im->code == COMMAND_OK && (entry = fts_read(fts)) != NULL) {
-        on_entry(im, entry);
+    bar_init(&import->bar);
+    while (import->code == COMMAND_OK && (entry = fts_read(fts)) != NULL) {
+        on_entry(import, entry);
         if (is_interrupted) {
-            im->code = COMMAND_INTERRUPTED;
+            import->code = COMMAND_INTERRUPTED;
         }
     }
     fts_close(fts);
-    bar_clear(&im->bar);
-    print_sums(im);
-    if (im->code == COMMAND_OK && im->counts[IMPORT_FAILED] > 0) {
-        im->code = COMMAND_IO;
+    bar_clear(&import->bar);
+    print_sums(import);
+    if (import->code == COMMAND_OK && import->counts[IMPORT_FAILED] > 0) {
+        import->code = COMMAND_IO;
     }
-    if (im->code == COMMAND_OK && im->counts[IMPORT_REFUSED] > 0) {
-        im->code = COMMAND_NOT_FOUND;
+    if (import->code == COMMAND_OK && import->counts[IMPORT_REFUSED] > 0) {
+        import->code = COMMAND_NOT_FOUND;
     }
-    return im->code;
+    return import->code;
 }
 
 int import_command(int argc, char **argv)
 {
-    static struct import im;
-    const struct option_spec specs[] = {SETTINGS_OPTIONS(im.settings),
-                                        {"--root", NULL, &im.settings.root},
-                                        {"--dry-run", &im.is_dry, NULL}};
+    static struct import import;
+    const struct option_spec specs[] = {
+        SETTINGS_OPTIONS(import.settings),
+        {"--root", NULL, &import.settings.root},
+        {"--dry-run", &import.is_dry, NULL}};
     const char *root;
     struct stat st;
     int code;
@@ -368,7 +370,7 @@ int import_command(int argc, char **argv)
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("import", "one FOLDER", NULL);
     }
-    root = settings_root(&im.settings, &code);
+    root = settings_root(&import.settings, &code);
     if (root == NULL) {
         return code;
     }
@@ -378,13 +380,13 @@ int import_command(int argc, char **argv)
     if (!S_ISDIR(st.st_mode)) {
         return command_usage("import", "no folder", argv[0]);
     }
-    im.root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (!im.is_dry && store_writer_open(&im.writer, root) != 0) {
+    import.root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!import.is_dry && store_writer_open(&import.writer, root) != 0) {
         return command_fail(COMMAND_IO, root, strerror(errno));
     }
-    code = walk_import(&im, argv[0]);
-    if (!im.is_dry) {
-        store_writer_close(&im.writer);
+    code = walk_import(&import, argv[0]);
+    if (!import.is_dry) {
+        store_writer_close(&import.writer);
     }
     return command_finish(code);
 }

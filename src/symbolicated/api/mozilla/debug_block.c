@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-static void write_seconds(struct json_writer *w, uint64_t usec)
+static void debug_write_seconds(struct json_writer *w, uint64_t usec)
 {
     char text[32];
 
@@ -18,8 +18,8 @@ static void write_seconds(struct json_writer *w, uint64_t usec)
 }
 
 /* Modules whose state is known; by index of group. */
-static const struct api_module *module_at(const struct mozilla_call *call,
-                                          uint32_t group)
+static const struct api_module *
+debug_module_at(const struct mozilla_call *call, uint32_t group)
 {
     uint32_t module = call->groups[group].module;
 
@@ -27,8 +27,8 @@ static const struct api_module *module_at(const struct mozilla_call *call,
 }
 
 /* An entry of each group, as its text is needed. */
-static const struct mozilla_entry *next_entry(const struct mozilla_call *call,
-                                              uint32_t *i, uint32_t *group)
+static const struct mozilla_entry *
+debug_next_entry(const struct mozilla_call *call, uint32_t *i, uint32_t *group)
 {
     const struct mozilla_entry *e;
 
@@ -43,8 +43,9 @@ static const struct mozilla_entry *next_entry(const struct mozilla_call *call,
     return NULL;
 }
 
-static void write_module_map(struct mozilla_call *call, struct json_writer *w,
-                             const char *key, bool found, bool sizes)
+static void debug_write_module_map(struct mozilla_call *call,
+                                   struct json_writer *w, const char *key,
+                                   bool found, bool sizes)
 {
     const struct api_module *module;
     const struct mozilla_entry *e;
@@ -53,8 +54,8 @@ static void write_module_map(struct mozilla_call *call, struct json_writer *w,
     char text[32];
     int n;
 
-    while ((e = next_entry(call, &i, &group)) != NULL) {
-        module = module_at(call, group);
+    while ((e = debug_next_entry(call, &i, &group)) != NULL) {
+        module = debug_module_at(call, group);
         if (module == NULL || !module->missed ||
             (module->state == API_MODULE_FOUND) != found) {
             continue;
@@ -75,8 +76,8 @@ static void write_module_map(struct mozilla_call *call, struct json_writer *w,
     }
 }
 
-static void write_cache_lookups(const struct mozilla_call *call,
-                                struct json_writer *w)
+static void debug_write_cache_lookups(const struct mozilla_call *call,
+                                      struct json_writer *w)
 {
     uint64_t usec = 0;
     size_t i, hits = 0;
@@ -93,11 +94,12 @@ static void write_cache_lookups(const struct mozilla_call *call,
     if (call->base.round->nmodules > 0) {
         json_put_number(w, "hits", hits);
     }
-    write_seconds(w, usec);
+    debug_write_seconds(w, usec);
     json_write_close(w, '}');
 }
 
-static void write_downloads(struct mozilla_call *call, struct json_writer *w)
+static void debug_write_downloads(struct mozilla_call *call,
+                                  struct json_writer *w)
 {
     const struct api_module *module;
     uint64_t size = 0, usec = 0;
@@ -113,15 +115,16 @@ static void write_downloads(struct mozilla_call *call, struct json_writer *w)
     }
     json_put_open(w, "downloads", '{');
     json_put_number(w, "count", count);
-    write_module_map(call, w, "size_per_module", true, true);
-    write_module_map(call, w, "time_per_module", true, false);
-    write_module_map(call, w, "fail_time_per_module", false, false);
+    debug_write_module_map(call, w, "size_per_module", true, true);
+    debug_write_module_map(call, w, "time_per_module", true, false);
+    debug_write_module_map(call, w, "fail_time_per_module", false, false);
     json_put_number(w, "size", size);
-    write_seconds(w, usec);
+    debug_write_seconds(w, usec);
     json_write_close(w, '}');
 }
 
-static void write_modules(struct mozilla_call *call, struct json_writer *w)
+static void debug_write_modules(struct mozilla_call *call,
+                                struct json_writer *w)
 {
     const struct mozilla_entry *e;
     uint32_t i = 0, group;
@@ -129,12 +132,14 @@ static void write_modules(struct mozilla_call *call, struct json_writer *w)
     bool any = false;
 
     for (group = 0; group < call->ngroups; group++) {
-        count += module_at(call, group) != NULL ? call->groups[group].jobs : 0;
+        count += debug_module_at(call, group) != NULL
+                     ? call->groups[group].jobs
+                     : 0;
     }
     json_put_open(w, "modules", '{');
     json_put_number(w, "count", count);
-    while ((e = next_entry(call, &i, &group)) != NULL) {
-        if (module_at(call, group) == NULL) {
+    while ((e = debug_next_entry(call, &i, &group)) != NULL) {
+        if (debug_module_at(call, group) == NULL) {
             continue;
         }
         if (!any) {
@@ -160,10 +165,10 @@ void mozilla_write_debug(struct mozilla_call *call, struct json_writer *w)
         usec = round->modules[i].usec > usec ? round->modules[i].usec : usec;
     }
     json_put_open(w, "debug", '{');
-    write_cache_lookups(call, w);
-    write_downloads(call, w);
-    write_seconds(w, usec);
-    write_modules(call, w);
+    debug_write_cache_lookups(call, w);
+    debug_write_downloads(call, w);
+    debug_write_seconds(w, usec);
+    debug_write_modules(call, w);
     json_put_open(w, "parse_sym", '{');
     json_put_number(w, "time", 0);
     json_write_close(w, '}');

@@ -120,7 +120,7 @@ bool schema_hex(const struct json *json, uint32_t value, uint64_t *hex)
     }
 }
 
-static bool is_strings(const struct json *json, uint32_t value)
+static bool schema_is_strings(const struct json *json, uint32_t value)
 {
     uint32_t i;
 
@@ -135,8 +135,8 @@ static bool is_strings(const struct json *json, uint32_t value)
     return true;
 }
 
-static bool is_one_of(const struct json *json, uint32_t value,
-                      const char *const *texts)
+static bool schema_is_one_of(const struct json *json, uint32_t value,
+                             const char *const *texts)
 {
     for (; *texts != NULL; texts++) {
         if (json_is(json, value, *texts)) {
@@ -147,8 +147,8 @@ static bool is_one_of(const struct json *json, uint32_t value,
 }
 
 /* What a value is. */
-static void describe_value(char *text, size_t size, const struct json *json,
-                           uint32_t value)
+static void schema_describe_value(char *text, size_t size,
+                                  const struct json *json, uint32_t value)
 {
     const struct json_value *v = &json->values[value];
     int n = (int)(v->size < 32 ? v->size : 32);
@@ -192,7 +192,7 @@ static const char *schema_mismatch(const struct json *json, uint32_t value,
     case SCHEMA_STRING:
         return type == JSON_STRING ? NULL : "a string";
     case SCHEMA_STRINGS:
-        return is_strings(json, value) ? NULL : "a list of strings";
+        return schema_is_strings(json, value) ? NULL : "a list of strings";
     case SCHEMA_BOOL:
         return type == JSON_TRUE || type == JSON_FALSE ? NULL
                                                        : "a boolean";
@@ -217,13 +217,15 @@ static const char *schema_mismatch(const struct json *json, uint32_t value,
     case SCHEMA_MAP:
         return type == JSON_OBJECT ? NULL : "a map";
     case SCHEMA_ENUMERATION:
-        return is_one_of(json, value, member->texts) ? NULL : "another text";
+        return schema_is_one_of(json, value, member->texts) ? NULL
+                                                            : "another text";
     }
     return NULL;
 }
 
-static bool take_member(struct schema_walk *walk, uint32_t value,
-                        const struct schema_member *member, uint32_t *found)
+static bool schema_take_member(struct schema_walk *walk, uint32_t value,
+                               const struct schema_member *member,
+                               uint32_t *found)
 {
     const char *expected;
     char reason[160], found_text[64];
@@ -240,15 +242,15 @@ static bool take_member(struct schema_walk *walk, uint32_t value,
     if (member->type == SCHEMA_ENUMERATION) {
         return schema_fail_member(walk, member->name, "unknown variant");
     }
-    describe_value(found_text, sizeof(found_text), walk->json, value);
+    schema_describe_value(found_text, sizeof(found_text), walk->json, value);
     snprintf(reason, sizeof(reason), "invalid type: %s, expected %s",
              found_text, expected);
     return schema_fail_member(walk, member->name, reason);
 }
 
-static bool required_are_there(struct schema_walk *walk,
-                               const struct schema_member *members,
-                               size_t count, const uint32_t *found)
+static bool schema_required_are_there(struct schema_walk *walk,
+                                      const struct schema_member *members,
+                                      size_t count, const uint32_t *found)
 {
     size_t i;
     char reason[64];
@@ -264,9 +266,9 @@ static bool required_are_there(struct schema_walk *walk,
 }
 
 /* The values of an array are those of the members, in their order. */
-static bool take_items(struct schema_walk *walk, uint32_t value,
-                       const struct schema_member *members, size_t count,
-                       uint32_t *found)
+static bool schema_take_items(struct schema_walk *walk, uint32_t value,
+                              const struct schema_member *members,
+                              size_t count, uint32_t *found)
 {
     size_t k;
     uint32_t i;
@@ -277,16 +279,16 @@ static bool take_items(struct schema_walk *walk, uint32_t value,
         if (k == count) {
             return schema_fail(walk, "too many items for its members");
         }
-        if (!take_member(walk, i, &members[k], &found[k])) {
+        if (!schema_take_member(walk, i, &members[k], &found[k])) {
             return false;
         }
     }
     return true;
 }
 
-static bool take_members(struct schema_walk *walk, uint32_t value,
-                         const struct schema_member *members, size_t count,
-                         uint32_t *found)
+static bool schema_take_members(struct schema_walk *walk, uint32_t value,
+                                const struct schema_member *members,
+                                size_t count, uint32_t *found)
 {
     size_t k;
     uint32_t i, seen;
@@ -312,7 +314,7 @@ static bool take_members(struct schema_walk *walk, uint32_t value,
             return schema_fail(walk, reason);
         }
         seen |= (uint32_t)1 << k;
-        if (!take_member(walk, i + 1, &members[k], &found[k])) {
+        if (!schema_take_member(walk, i + 1, &members[k], &found[k])) {
             return false;
         }
     }
@@ -330,11 +332,11 @@ bool schema_object(struct schema_walk *walk, uint32_t value,
     if (type != JSON_OBJECT && type != JSON_ARRAY) {
         return schema_fail(walk, "expected a map");
     }
-    if (!(type == JSON_OBJECT ? take_members : take_items)(
+    if (!(type == JSON_OBJECT ? schema_take_members : schema_take_items)(
             walk, value, members, count, found)) {
         return false;
     }
-    return required_are_there(walk, members, count, found);
+    return schema_required_are_there(walk, members, count, found);
 }
 
 bool schema_part(struct schema_walk *walk, const char *name, uint32_t value,

@@ -19,7 +19,8 @@
 static const char damaged[] = "the body is not a SymbolizeRequest";
 
 /* Reads a tag, which is 0 at the end of the stream. */
-static bool read_tag(pb_istream_t *s, uint32_t *field, pb_wire_type_t *type)
+static bool message_read_tag(pb_istream_t *s, uint32_t *field,
+                             pb_wire_type_t *type)
 {
     bool is_end;
 
@@ -41,7 +42,7 @@ static bool find_message(struct input *in, size_t *size)
                                        ? (const pb_byte_t *)in->data + in->at
                                        : NULL,
                                    in->size - in->at);
-        if (s.bytes_left > 0 && read_tag(&s, &field, &type) &&
+        if (s.bytes_left > 0 && message_read_tag(&s, &field, &type) &&
             pb_decode_varint(&s, &length)) {
             if (field != 1 || type != PB_WT_STRING) {
                 in->error = damaged;
@@ -69,9 +70,10 @@ static bool find_message(struct input *in, size_t *size)
 }
 
 /* Texts as in lines.  Returns false without memory. */
-static bool write_file(struct symbolize_call *call,
-                       const struct protobuf *bytes,
-                       struct symbolize_question *question, bool is_file_id)
+static bool message_write_file(struct symbolize_call *call,
+                               const struct protobuf *bytes,
+                               struct symbolize_question *question,
+                               bool is_file_id)
 {
     static const char digits[] = "0123456789abcdef";
     size_t size = (size_t)(bytes->end - bytes->at);
@@ -99,9 +101,9 @@ static bool write_file(struct symbolize_call *call,
 
 /* Most of a request is here, and pb_decode_varint() calls a function for each
  * byte. */
-static const char *read_packed(const struct protobuf *packed,
-                               struct symbolize_question *question,
-                               uint64_t *addresses)
+static const char *message_read_packed(const struct protobuf *packed,
+                                       struct symbolize_question *question,
+                                       uint64_t *addresses)
 {
     const uint8_t *p = packed->at, *end = packed->end;
     uint64_t value;
@@ -120,9 +122,9 @@ static const char *read_packed(const struct protobuf *packed,
     return NULL;
 }
 
-static const char *read_addresses(struct symbolize_call *call,
-                                  const struct protobuf_field *f,
-                                  struct symbolize_question *question)
+static const char *message_read_addresses(struct symbolize_call *call,
+                                          const struct protobuf_field *f,
+                                          struct symbolize_question *question)
 {
     size_t most = f->is_bytes ? (size_t)f->value : 1;
     uint64_t *addresses =
@@ -133,24 +135,25 @@ static const char *read_addresses(struct symbolize_call *call,
         return call->input.error;
     }
     if (f->is_bytes) {
-        return read_packed(&f->bytes, question, addresses);
+        return message_read_packed(&f->bytes, question, addresses);
     }
     addresses[question->count++] = f->value;
     return NULL;
 }
 
-static const char *read_question(struct symbolize_call *call,
-                                 struct protobuf message,
-                                 struct symbolize_question *question)
+static const char *message_read_question(struct symbolize_call *call,
+                                         struct protobuf message,
+                                         struct symbolize_question *question)
 {
     const char *wrong = NULL;
     struct protobuf_field f;
 
     while (wrong == NULL && protobuf_next(&message, &f)) {
         if (f.number == 3) {
-            wrong = read_addresses(call, &f, question);
+            wrong = message_read_addresses(call, &f, question);
         } else if ((f.number == 1 || f.number == 2) && f.is_bytes &&
-                   !write_file(call, &f.bytes, question, f.number == 1)) {
+                   !message_write_file(call, &f.bytes, question,
+                                       f.number == 1)) {
             wrong = call->input.error = "out of memory";
         }
     }
@@ -171,8 +174,8 @@ bool symbolize_read_message(struct symbolize_call *call)
     if (!find_message(in, &size)) {
         return false;
     }
-    question->error =
-        read_question(call, protobuf_of(in->data + in->at, size), question);
+    question->error = message_read_question(
+        call, protobuf_of(in->data + in->at, size), question);
     in->at += size;
     return in->error == NULL;
 }
@@ -185,7 +188,7 @@ static void begin_message(struct json_writer *w, size_t *at)
     *at = w->size;
 }
 
-static void put_number(struct json_writer *w, uint64_t number)
+static void message_put_number(struct json_writer *w, uint64_t number)
 {
     pb_byte_t *p = (pb_byte_t *)json_write_need(w, VARINT_MAX);
     pb_ostream_t s;
@@ -197,9 +200,10 @@ static void put_number(struct json_writer *w, uint64_t number)
     }
 }
 
-static void put_tag(struct json_writer *w, uint32_t field, pb_wire_type_t type)
+static void message_put_tag(struct json_writer *w, uint32_t field,
+                            pb_wire_type_t type)
 {
-    put_number(w, field << 3 | (uint32_t)type);
+    message_put_number(w, field << 3 | (uint32_t)type);
 }
 
 /* What was written since is a field. */
@@ -220,41 +224,42 @@ static void end_message(struct json_writer *w, size_t at, uint32_t field)
     w->size += s.bytes_written;
 }
 
-static void put_field(struct json_writer *w, uint32_t field, uint64_t number)
+static void message_put_field(struct json_writer *w, uint32_t field,
+                              uint64_t number)
 {
     if (number != 0) {
-        put_tag(w, field, PB_WT_VARINT);
-        put_number(w, number);
+        message_put_tag(w, field, PB_WT_VARINT);
+        message_put_number(w, number);
     }
 }
 
-static void put_text(struct json_writer *w, uint32_t field, const char *data,
-                     size_t size)
+static void message_put_text(struct json_writer *w, uint32_t field,
+                             const char *data, size_t size)
 {
-    put_tag(w, field, PB_WT_STRING);
-    put_number(w, size);
+    message_put_tag(w, field, PB_WT_STRING);
+    message_put_number(w, size);
     symbolize_put(w, data, size);
 }
 
-static void write_strings(struct json_writer *w,
-                          const struct name_table *names)
+static void message_write_strings(struct json_writer *w,
+                                  const struct name_table *names)
 {
     struct symc_string string;
     size_t i, part, at;
 
     begin_message(w, &part);
     begin_message(w, &at);
-    put_field(w, 1, names->told);
+    message_put_field(w, 1, names->told);
     for (i = names->told; i < names->count; i++) {
         string = name_table_at(names, i);
-        put_text(w, 2, string.data, string.size);
+        message_put_text(w, 2, string.data, string.size);
     }
     end_message(w, at, 1);
     end_message(w, part, 1);
 }
 
 /* Most of an answer is written here. */
-static char *put_small(char *p, uint32_t number)
+static char *message_put_small(char *p, uint32_t number)
 {
     for (; number > 127; number >>= 7) {
         *p++ = (char)((number & 127) | 128);
@@ -263,8 +268,9 @@ static char *put_small(char *p, uint32_t number)
     return p;
 }
 
-static void write_places(struct json_writer *w,
-                         const struct symbolize_call *call, size_t count)
+static void message_write_places(struct json_writer *w,
+                                 const struct symbolize_call *call,
+                                 size_t count)
 {
     const struct resolved *place;
     const uint32_t *number, *last;
@@ -274,7 +280,7 @@ static void write_places(struct json_writer *w,
     begin_message(w, &at);
     p = json_write_need(w, VARINT_MAX * count);
     for (i = 0; p != NULL && i < count; i++) {
-        p = put_small(p, call->resolver.places[i].count);
+        p = message_put_small(p, call->resolver.places[i].count);
         w->size = (size_t)(p - w->data);
     }
     end_message(w, at, 5);
@@ -290,15 +296,16 @@ static void write_places(struct json_writer *w,
         }
         number = call->resolver.frames + place->first;
         for (last = number + 3 * place->count; number < last; number++) {
-            p = put_small(p, *number);
+            p = message_put_small(p, *number);
         }
         w->size = (size_t)(p - w->data);
     }
     end_message(w, at, 6);
 }
 
-static void write_answer(struct json_writer *w, struct symbolize_call *call,
-                         const struct symbolize_question *question)
+static void message_write_answer(struct json_writer *w,
+                                 struct symbolize_call *call,
+                                 const struct symbolize_question *question)
 {
     unsigned retry_after;
     enum symbolize_state state = symbolize_state(call, question, &retry_after);
@@ -306,36 +313,38 @@ static void write_answer(struct json_writer *w, struct symbolize_call *call,
 
     begin_message(w, &part);
     begin_message(w, &at);
-    put_field(w, 1, call->counts.questions);
-    put_field(w, 2, (uint64_t)state);
-    put_field(w, 3, retry_after);
+    message_put_field(w, 1, call->counts.questions);
+    message_put_field(w, 2, (uint64_t)state);
+    message_put_field(w, 3, retry_after);
     if (state == SYMBOLIZE_REFUSED) {
-        put_text(w, 4, question->error, strlen(question->error));
+        message_put_text(w, 4, question->error, strlen(question->error));
     } else if (state == SYMBOLIZE_FOUND) {
-        write_places(w, call, question->count);
+        message_write_places(w, call, question->count);
     }
     end_message(w, at, 2);
     end_message(w, part, 1);
 }
 
-static void write_end(struct json_writer *w, const struct symbolize_call *call)
+static void message_write_end(struct json_writer *w,
+                              const struct symbolize_call *call)
 {
     const struct symbolize_counts *counts = &call->counts;
     size_t part, at;
 
     begin_message(w, &part);
     begin_message(w, &at);
-    put_field(w, 1, counts->questions);
-    put_field(w, 2, counts->pairs);
-    put_field(w, 3, counts->found);
-    put_field(w, 4, counts->missing);
-    put_field(w, 5, counts->refused);
+    message_put_field(w, 1, counts->questions);
+    message_put_field(w, 2, counts->pairs);
+    message_put_field(w, 3, counts->found);
+    message_put_field(w, 4, counts->missing);
+    message_put_field(w, 5, counts->refused);
     if (call->error != NULL) {
-        put_text(w, 6, call->error, strlen(call->error));
+        message_put_text(w, 6, call->error, strlen(call->error));
     }
     end_message(w, at, 3);
     end_message(w, part, 1);
 }
 
 const struct symbolize_writer symbolize_messages = {
-    "application/x-protobuf", write_strings, write_answer, write_end};
+    "application/x-protobuf", message_write_strings, message_write_answer,
+    message_write_end};

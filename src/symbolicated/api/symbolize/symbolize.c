@@ -13,7 +13,7 @@
 
 static request_count running;
 
-static void free_modules(struct symbolize_call *call)
+static void symbolize_free_modules(struct symbolize_call *call)
 {
     struct api_round *round = &call->base.first;
 
@@ -23,7 +23,7 @@ static void free_modules(struct symbolize_call *call)
     table_free(&call->modules);
 }
 
-static void free_call(struct api_call *base)
+static void symbolize_free_call(struct api_call *base)
 {
     struct symbolize_call *call = (struct symbolize_call *)base;
 
@@ -31,7 +31,7 @@ static void free_call(struct api_call *base)
         request_limit_end(&running, call->body_size);
     }
     input_end(&call->input);
-    free_modules(call);
+    symbolize_free_modules(call);
     resolver_free(&call->resolver);
     free(call->base.first.modules);
     free(call->addresses);
@@ -83,8 +83,8 @@ static bool symbolize_read_key(const char *text, size_t size,
 }
 
 /* The module of a key in the round.  Returns SYMBOLIZE_NONE without memory. */
-static uint32_t add_module(struct symbolize_call *call,
-                           const symcache_key_t *key)
+static uint32_t symbolize_add_module(struct symbolize_call *call,
+                                     const symcache_key_t *key)
 {
     struct api_round *round = &call->base.first;
     struct api_module *module = &round->modules[round->nmodules];
@@ -116,7 +116,7 @@ static uint32_t add_module(struct symbolize_call *call,
 }
 
 /* A question was read, into the next place. */
-static void take_question(struct symbolize_call *call)
+static void symbolize_take_question(struct symbolize_call *call)
 {
     struct symbolize_question *question = &call->questions[call->nquestions];
     symcache_key_t key;
@@ -129,7 +129,7 @@ static void take_question(struct symbolize_call *call)
         question->error = "this is neither a file id nor a build id";
     }
     if (question->error == NULL) {
-        question->module = add_module(call, &key);
+        question->module = symbolize_add_module(call, &key);
         if (question->module == SYMBOLIZE_NONE) {
             question->error = call->input.error = "out of memory";
         }
@@ -139,7 +139,7 @@ static void take_question(struct symbolize_call *call)
 }
 
 /* Is one more question more than the whole request may have? */
-static const char *find_excess(const struct symbolize_call *call)
+static const char *symbolize_find_excess(const struct symbolize_call *call)
 {
     const struct symbolication_limits_config *limits = &call->config->limits;
 
@@ -160,13 +160,13 @@ static size_t most_modules(const struct symbolize_call *call)
 
 /* Reads questions for the next round; call->error says why there are no more
  * after them. */
-static void read_round(struct symbolize_call *call)
+static void symbolize_read_round(struct symbolize_call *call)
 {
     bool (*read)(struct symbolize_call *) =
         call->is_in_messages ? symbolize_read_message : symbolize_read_line;
     size_t most = most_modules(call);
 
-    free_modules(call);
+    symbolize_free_modules(call);
     call->nquestions = call->naddresses = call->texts_size = 0;
     call->at = call->next = 0;
     while (call->error == NULL && call->nquestions < most &&
@@ -177,8 +177,8 @@ static void read_round(struct symbolize_call *call)
         if (!read(call)) {
             break;
         }
-        take_question(call);
-        call->error = find_excess(call);
+        symbolize_take_question(call);
+        call->error = symbolize_find_excess(call);
     }
     if (call->error != NULL) {
         call->nquestions--; /* that was too much */
@@ -217,7 +217,7 @@ enum symbolize_state symbolize_state(const struct symbolize_call *call,
 }
 
 static const struct symbolize_writer *
-writer_of(const struct symbolize_call *call)
+symbolize_writer_of(const struct symbolize_call *call)
 {
     return call->is_in_messages ? &symbolize_messages : &symbolize_lines;
 }
@@ -253,23 +253,23 @@ static void answer_question(struct symbolize_call *call,
     if (state == SYMBOLIZE_FOUND && question->count > 0) {
         resolve_question(call, question);
     }
-    writer_of(call)->answer(&call->written, call, question);
+    symbolize_writer_of(call)->answer(&call->written, call, question);
 }
 
 /* Writes strings before what uses them. */
-static enum api_next write_part(struct symbolize_call *call,
-                                struct api_reply *reply)
+static enum api_next symbolize_write_part(struct symbolize_call *call,
+                                          struct api_reply *reply)
 {
     struct json_writer *w = reply->body;
 
     if (call->resolver.names.told < call->resolver.names.count) {
-        writer_of(call)->strings(w, &call->resolver.names);
+        symbolize_writer_of(call)->strings(w, &call->resolver.names);
     }
     symbolize_put(w, call->written.data, call->written.size);
     w->has_failed |=
         call->written.has_failed || call->resolver.names.has_failed;
     reply->status = 200;
-    reply->type = writer_of(call)->type;
+    reply->type = symbolize_writer_of(call)->type;
     reply->packing = call->packing;
     api_reply_header(reply, "Cache-Control", "no-store");
     api_reply_header(reply, "Vary", "Accept-Encoding");
@@ -281,8 +281,8 @@ static enum api_next write_part(struct symbolize_call *call,
 }
 
 /* Answers questions from call->at on, until the part is full. */
-static enum api_next answer_some(struct symbolize_call *call,
-                                 struct api_reply *reply)
+static enum api_next symbolize_answer_some(struct symbolize_call *call,
+                                           struct api_reply *reply)
 {
     size_t pairs = 0;
 
@@ -298,20 +298,20 @@ static enum api_next answer_some(struct symbolize_call *call,
         answer_question(call, &call->questions[call->next]);
         pairs += call->questions[call->next].count;
     }
-    return write_part(call, reply);
+    return symbolize_write_part(call, reply);
 }
 
-static enum api_next answer_end(struct symbolize_call *call,
-                                struct api_reply *reply)
+static enum api_next symbolize_answer_end(struct symbolize_call *call,
+                                          struct api_reply *reply)
 {
     json_write_reset(&call->written);
-    writer_of(call)->end(&call->written, call);
+    symbolize_writer_of(call)->end(&call->written, call);
     call->is_last = true;
-    return write_part(call, reply);
+    return symbolize_write_part(call, reply);
 }
 
 /* The part before has gone out. */
-static void take_part(struct symbolize_call *call)
+static void symbolize_take_part(struct symbolize_call *call)
 {
     call->parts = call->base.parts;
     call->at = call->next;
@@ -325,7 +325,7 @@ static enum api_next symbolize_step(struct api_call *base,
     struct symbolize_call *call = (struct symbolize_call *)base;
 
     if (base->parts > call->parts) {
-        take_part(call);
+        symbolize_take_part(call);
         if (call->is_last) {
             return API_FINISHED;
         }
@@ -340,15 +340,15 @@ static enum api_next symbolize_step(struct api_call *base,
         call->nquestions = call->at;
     }
     if (call->at < call->nquestions) {
-        return answer_some(call, reply);
+        return symbolize_answer_some(call, reply);
     }
     if (call->error == NULL) {
-        read_round(call);
+        symbolize_read_round(call);
         if (call->nquestions > 0) {
             return API_WANTS;
         }
     }
-    return answer_end(call, reply);
+    return symbolize_answer_end(call, reply);
 }
 
 /* beginning ---------------------------------------------------------------- */
@@ -358,7 +358,7 @@ static struct api_call *refuse_symbolize(struct symbolize_call *call,
                                          const char *error)
 {
     if (call != NULL) {
-        free_call(&call->base);
+        symbolize_free_call(&call->base);
     }
     reply->status = status;
     reply->type = "application/json";
@@ -388,8 +388,8 @@ static bool symbolize_accepts_type(const struct api_request *request,
     return false;
 }
 
-static struct symbolize_call *new_call(const struct api_request *request,
-                                       enum input_coding coding)
+static struct symbolize_call *
+symbolize_new_call(const struct api_request *request, enum input_coding coding)
 {
     const struct symbolize_config *config = &request->config->symbolize;
     struct symbolize_call *call = calloc(1, sizeof(*call));
@@ -400,7 +400,7 @@ static struct symbolize_call *new_call(const struct api_request *request,
     }
     call->base.round = &call->base.first;
     call->base.step = symbolize_step;
-    call->base.free = free_call;
+    call->base.free = symbolize_free_call;
     call->base.wait = (uint64_t)config->wait * 1000;
     call->config = request->config;
     call->json = request->json;
@@ -420,7 +420,7 @@ static struct symbolize_call *new_call(const struct api_request *request,
     if (call->base.first.modules == NULL || call->resolver.names.has_failed ||
         input_begin(&call->input, coding, request->body, request->size,
                     request->config->limits.body_size) != 0) {
-        free_call(&call->base);
+        symbolize_free_call(&call->base);
         return NULL;
     }
     return call;
@@ -446,7 +446,7 @@ struct api_call *symbolize_begin(const struct api_request *request,
         return refuse_symbolize(NULL, reply, 415,
                                 "the Content-Encoding must be gzip or zstd");
     }
-    call = new_call(request, coding);
+    call = symbolize_new_call(request, coding);
     if (call == NULL) {
         reply->body->has_failed = true;
         return NULL;
