@@ -14,6 +14,8 @@ use Test::Symcache;
 
 my $t = Test::Symcache->new;
 my $script = $t->write_file('script.t', <<'END');
+# also below nohup
+BEGIN { @SIG{qw(HUP INT PIPE TERM)} = ('DEFAULT') x 4 }
 use Test::ScriptedServer;
 use Test::Symcache;
 my $t = Test::Symcache->new;
