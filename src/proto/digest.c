@@ -22,29 +22,29 @@ typedef struct {
     size_t       key_len;
     const char  *value;
     size_t       value_len;
-} symcache_member_t;
+} digest_member_t;
 
-static const char *symcache_member_end(const char *p, const char *last);
-static const char *symcache_member_next(const char *p, const char *last,
-    symcache_member_t *member);
-static int symcache_member_is(const symcache_member_t *member);
+static const char *digest_member_end(const char *p, const char *last);
+static const char *digest_member_next(const char *p, const char *last,
+    digest_member_t *member);
+static int digest_member_is(const digest_member_t *member);
 
 int
 symcache_digest_wanted(const char *value, size_t len)
 {
-    size_t              i;
-    int                 wanted, weight;
-    const char         *p, *last;
-    symcache_member_t   member;
+    size_t            i;
+    int               wanted, weight;
+    const char       *p, *last;
+    digest_member_t   member;
 
     wanted = 0;
     p = value;
     last = value + len;
 
     while (p < last) {
-        p = symcache_member_next(p, last, &member);
+        p = digest_member_next(p, last, &member);
 
-        if (!symcache_member_is(&member)) {
+        if (!digest_member_is(&member)) {
             continue;
         }
 
@@ -71,24 +71,24 @@ int
 symcache_digest_read(const char *value, size_t len,
     char text[SYMCACHE_DIGEST_TEXT + 1])
 {
-    int                 found;
-    size_t              n, i;
-    const char         *p, *last, *v;
-    symcache_member_t   member;
+    int               found;
+    size_t            n, i;
+    const char       *p, *last, *v;
+    digest_member_t   member;
 
     found = 0;
     p = value;
     last = value + len;
 
     while (p < last) {
-        p = symcache_member_next(p, last, &member);
+        p = digest_member_next(p, last, &member);
 
         v = member.value;
         n = member.value_len;
 
         /* Some clients omit the "=" at the end of base64. */
 
-        if (!symcache_member_is(&member)
+        if (!digest_member_is(&member)
             || n < SYMCACHE_DIGEST_BASE64 + 2
             || n > SYMCACHE_DIGEST_BASE64 + 3
             || v[0] != ':' || v[n - 1] != ':'
@@ -153,7 +153,7 @@ symcache_digest_holds(const symcache_digest_t *digest, size_t len,
 /* Finds the next comma that is not in a string. */
 
 static const char *
-symcache_member_end(const char *p, const char *last)
+digest_member_end(const char *p, const char *last)
 {
     int  quoted;
 
@@ -174,12 +174,12 @@ symcache_member_end(const char *p, const char *last)
 /* Returns where the next member begins. */
 
 static const char *
-symcache_member_next(const char *p, const char *last,
-    symcache_member_t *member)
+digest_member_next(const char *p, const char *last,
+    digest_member_t *member)
 {
     const char  *end, *next;
 
-    end = symcache_member_end(p, last);
+    end = digest_member_end(p, last);
     next = end < last ? end + 1 : last;
 
     while (p < end && (*p == ' ' || *p == '\t')) {
@@ -209,7 +209,7 @@ symcache_member_next(const char *p, const char *last,
 }
 
 static int
-symcache_member_is(const symcache_member_t *member)
+digest_member_is(const digest_member_t *member)
 {
     return member->key_len == sizeof(SYMCACHE_DIGEST_KEY) - 1
            && memcmp(member->key, SYMCACHE_DIGEST_KEY, member->key_len) == 0;

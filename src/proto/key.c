@@ -16,7 +16,7 @@
  * two digits joined exceed a byte.
  */
 
-static const uint16_t  symcache_hex[256] = {
+static const uint16_t  key_hex[256] = {
     XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
     XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
     XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
@@ -37,27 +37,27 @@ static const uint16_t  symcache_hex[256] = {
 
 #undef XX
 
-#define SYMCACHE_BUILD_PREFIX      "buildid-"
-#define SYMCACHE_BUILD_PREFIX_LEN  8
+#define KEY_BUILD_PREFIX      "buildid-"
+#define KEY_BUILD_PREFIX_LEN  8
 
-#define SYMCACHE_HASH_PREFIX       "hash-"
-#define SYMCACHE_HASH_PREFIX_LEN   5
+#define KEY_HASH_PREFIX       "hash-"
+#define KEY_HASH_PREFIX_LEN   5
 
-static const char  symcache_hex_upper[] = "0123456789ABCDEF";
-static const char  symcache_hex_lower[] = "0123456789abcdef";
+static const char  key_hex_upper[] = "0123456789ABCDEF";
+static const char  key_hex_lower[] = "0123456789abcdef";
 
 /* Reads n bytes from 2n digits; above 0xff if one of them is not a digit. */
 
 static uint32_t
-symcache_hex_bytes(const char *p, size_t n, uint8_t *to)
+key_hex_bytes(const char *p, size_t n, uint8_t *to)
 {
     uint32_t  b, all;
 
     all = 0;
 
     while (n--) {
-        b = (uint32_t) symcache_hex[(uint8_t) p[0]] << 4
-            | symcache_hex[(uint8_t) p[1]];
+        b = (uint32_t) key_hex[(uint8_t) p[0]] << 4
+            | key_hex[(uint8_t) p[1]];
 
         all |= b;
         *to++ = (uint8_t) b;
@@ -68,13 +68,13 @@ symcache_hex_bytes(const char *p, size_t n, uint8_t *to)
 }
 
 static symcache_status_e
-symcache_guid_plain(const char *p, uint8_t guid[16])
+key_guid_plain(const char *p, uint8_t guid[16])
 {
     return symcache_vector_guid_read(p, guid) ? SYMCACHE_OK : SYMCACHE_BAD_ID;
 }
 
 static symcache_status_e
-symcache_guid_hyphens(const char *p, uint8_t guid[16])
+key_guid_hyphens(const char *p, uint8_t guid[16])
 {
     uint32_t  all;
 
@@ -82,11 +82,11 @@ symcache_guid_hyphens(const char *p, uint8_t guid[16])
         return SYMCACHE_BAD_ID;
     }
 
-    all = symcache_hex_bytes(p, 4, guid);
-    all |= symcache_hex_bytes(p + 9, 2, guid + 4);
-    all |= symcache_hex_bytes(p + 14, 2, guid + 6);
-    all |= symcache_hex_bytes(p + 19, 2, guid + 8);
-    all |= symcache_hex_bytes(p + 24, 6, guid + 10);
+    all = key_hex_bytes(p, 4, guid);
+    all |= key_hex_bytes(p + 9, 2, guid + 4);
+    all |= key_hex_bytes(p + 14, 2, guid + 6);
+    all |= key_hex_bytes(p + 19, 2, guid + 8);
+    all |= key_hex_bytes(p + 24, 6, guid + 10);
 
     return all > 0xff ? SYMCACHE_BAD_ID : SYMCACHE_OK;
 }
@@ -95,7 +95,7 @@ symcache_status_e
 symcache_guid_parse(const char *p, size_t len, uint8_t guid[16])
 {
     if (len == 32) {
-        return symcache_guid_plain(p, guid);
+        return key_guid_plain(p, guid);
     }
 
     if (len == 38
@@ -106,7 +106,7 @@ symcache_guid_parse(const char *p, size_t len, uint8_t guid[16])
     }
 
     if (len == 36) {
-        return symcache_guid_hyphens(p, guid);
+        return key_guid_hyphens(p, guid);
     }
 
     return SYMCACHE_BAD_ID;
@@ -145,7 +145,7 @@ symcache_age_parse(const char *p, size_t len, uint32_t *age)
 /* Reads 1 to 8 digits without leading zeros. */
 
 static int
-symcache_hex_number(const char *p, size_t len, uint32_t *number)
+key_hex_number(const char *p, size_t len, uint32_t *number)
 {
     size_t    i;
     uint16_t  d;
@@ -158,7 +158,7 @@ symcache_hex_number(const char *p, size_t len, uint32_t *number)
     n = 0;
 
     for (i = 0; i < len; i++) {
-        d = symcache_hex[(uint8_t) p[i]];
+        d = key_hex[(uint8_t) p[i]];
 
         if (d > 15) {
             return 0;
@@ -173,7 +173,7 @@ symcache_hex_number(const char *p, size_t len, uint32_t *number)
 }
 
 static char *
-symcache_hex_number_print(char *p, uint32_t number, const char *digits)
+key_hex_number_print(char *p, uint32_t number, const char *digits)
 {
     int  shift;
 
@@ -197,13 +197,13 @@ symcache_debug_id_parse(const char *p, size_t len, symcache_key_t *key)
         return SYMCACHE_BAD_ID;
     }
 
-    if (!symcache_hex_number(p + 32, len - 32, &key->age)) {
+    if (!key_hex_number(p + 32, len - 32, &key->age)) {
         return SYMCACHE_BAD_AGE;
     }
 
     key->id_type = SYMCACHE_ID_DEBUG;
 
-    return symcache_guid_plain(p, key->guid);
+    return key_guid_plain(p, key->guid);
 }
 
 int
@@ -232,7 +232,7 @@ symcache_debug_id_read(const char *p, size_t len, uint8_t guid[16],
     }
 
     for (n = i; i < len; i++) {
-        digit = symcache_hex[(uint8_t) p[i]];
+        digit = key_hex[(uint8_t) p[i]];
 
         if (digit > 0xf) {
             return 0;
@@ -256,8 +256,8 @@ symcache_debug_id_write(char *buf, const uint8_t guid[16], uint32_t age)
             *p++ = '-';
         }
 
-        *p++ = symcache_hex_lower[guid[i] >> 4];
-        *p++ = symcache_hex_lower[guid[i] & 0xf];
+        *p++ = key_hex_lower[guid[i] >> 4];
+        *p++ = key_hex_lower[guid[i] & 0xf];
     }
 
     if (age != 0) {
@@ -268,7 +268,7 @@ symcache_debug_id_write(char *buf, const uint8_t guid[16], uint32_t age)
         }
 
         for ( /* void */ ; shift >= 0; shift -= 4) {
-            *p++ = symcache_hex_lower[age >> shift & 0xf];
+            *p++ = key_hex_lower[age >> shift & 0xf];
         }
     }
 
@@ -278,14 +278,14 @@ symcache_debug_id_write(char *buf, const uint8_t guid[16], uint32_t age)
 }
 
 static symcache_status_e
-symcache_pe_id_parse(const char *p, size_t len, symcache_key_t *key)
+key_pe_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
     uint8_t   b[4];
     uint32_t  size;
 
     if (len < 9
-        || symcache_hex_bytes(p, 4, b) > 0xff
-        || !symcache_hex_number(p + 8, len - 8, &size))
+        || key_hex_bytes(p, 4, b) > 0xff
+        || !key_hex_number(p + 8, len - 8, &size))
     {
         return SYMCACHE_BAD_ID;
     }
@@ -301,11 +301,11 @@ symcache_pe_id_parse(const char *p, size_t len, symcache_key_t *key)
 /* Reads min to max bytes of a build id or hash, without its prefix. */
 
 static symcache_status_e
-symcache_bytes_parse(const char *p, size_t len, size_t min, size_t max,
+key_bytes_parse(const char *p, size_t len, size_t min, size_t max,
     symcache_id_e type, symcache_key_t *key)
 {
     if (len < 2 * min || len > 2 * max || len % 2
-        || symcache_hex_bytes(p, len / 2, key->build) > 0xff)
+        || key_hex_bytes(p, len / 2, key->build) > 0xff)
     {
         return SYMCACHE_BAD_ID;
     }
@@ -319,54 +319,54 @@ symcache_bytes_parse(const char *p, size_t len, size_t min, size_t max,
 symcache_status_e
 symcache_build_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
-    return symcache_bytes_parse(p, len, 1, SYMCACHE_BUILD_ID_MAX,
-                                SYMCACHE_ID_BUILD, key);
+    return key_bytes_parse(p, len, 1, SYMCACHE_BUILD_ID_MAX,
+                           SYMCACHE_ID_BUILD, key);
 }
 
 symcache_status_e
 symcache_code_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
     return len > 16 ? symcache_build_id_parse(p, len, key)
-                    : symcache_pe_id_parse(p, len, key);
+                    : key_pe_id_parse(p, len, key);
 }
 
 symcache_status_e
 symcache_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
-    if (len > SYMCACHE_BUILD_PREFIX_LEN
-        && memcmp(p, SYMCACHE_BUILD_PREFIX, SYMCACHE_BUILD_PREFIX_LEN) == 0)
+    if (len > KEY_BUILD_PREFIX_LEN
+        && memcmp(p, KEY_BUILD_PREFIX, KEY_BUILD_PREFIX_LEN) == 0)
     {
-        return symcache_build_id_parse(p + SYMCACHE_BUILD_PREFIX_LEN,
-                                       len - SYMCACHE_BUILD_PREFIX_LEN, key);
+        return symcache_build_id_parse(p + KEY_BUILD_PREFIX_LEN,
+                                       len - KEY_BUILD_PREFIX_LEN, key);
     }
 
-    if (len > SYMCACHE_HASH_PREFIX_LEN
-        && memcmp(p, SYMCACHE_HASH_PREFIX, SYMCACHE_HASH_PREFIX_LEN) == 0)
+    if (len > KEY_HASH_PREFIX_LEN
+        && memcmp(p, KEY_HASH_PREFIX, KEY_HASH_PREFIX_LEN) == 0)
     {
-        return symcache_bytes_parse(p + SYMCACHE_HASH_PREFIX_LEN,
-                                    len - SYMCACHE_HASH_PREFIX_LEN,
-                                    SYMCACHE_HASH_MIN, SYMCACHE_HASH_MAX,
-                                    SYMCACHE_ID_HASH, key);
+        return key_bytes_parse(p + KEY_HASH_PREFIX_LEN,
+                               len - KEY_HASH_PREFIX_LEN,
+                               SYMCACHE_HASH_MIN, SYMCACHE_HASH_MAX,
+                               SYMCACHE_ID_HASH, key);
     }
 
     return len > 16 ? symcache_debug_id_parse(p, len, key)
-                    : symcache_pe_id_parse(p, len, key);
+                    : key_pe_id_parse(p, len, key);
 }
 
 static char *
-symcache_pe_id_print(char *p, const symcache_key_t *key)
+key_pe_id_print(char *p, const symcache_key_t *key)
 {
     int  shift;
 
     for (shift = 28; shift >= 0; shift -= 4) {
-        *p++ = symcache_hex_upper[(key->timestamp >> shift) & 0xf];
+        *p++ = key_hex_upper[(key->timestamp >> shift) & 0xf];
     }
 
-    return symcache_hex_number_print(p, key->image_size, symcache_hex_lower);
+    return key_hex_number_print(p, key->image_size, key_hex_lower);
 }
 
 static char *
-symcache_bytes_print(char *p, const char *prefix, size_t len,
+key_bytes_print(char *p, const char *prefix, size_t len,
     const symcache_key_t *key)
 {
     size_t  i;
@@ -375,20 +375,20 @@ symcache_bytes_print(char *p, const char *prefix, size_t len,
     p += len;
 
     for (i = 0; i < key->build_len; i++) {
-        *p++ = symcache_hex_lower[key->build[i] >> 4];
-        *p++ = symcache_hex_lower[key->build[i] & 0xf];
+        *p++ = key_hex_lower[key->build[i] >> 4];
+        *p++ = key_hex_lower[key->build[i] & 0xf];
     }
 
     return p;
 }
 
 static char *
-symcache_debug_id_print(char *p, const symcache_key_t *key)
+key_debug_id_print(char *p, const symcache_key_t *key)
 {
     symcache_vector_hex_print(p, key->guid, 'A');
     symcache_vector_hex_print(p + 16, key->guid + 8, 'A');
 
-    return symcache_hex_number_print(p + 32, key->age, symcache_hex_upper);
+    return key_hex_number_print(p + 32, key->age, key_hex_upper);
 }
 
 size_t
@@ -399,21 +399,21 @@ symcache_id_print(char *buf, const symcache_key_t *key)
     switch (key->id_type) {
 
     case SYMCACHE_ID_PE:
-        p = symcache_pe_id_print(buf, key);
+        p = key_pe_id_print(buf, key);
         break;
 
     case SYMCACHE_ID_BUILD:
-        p = symcache_bytes_print(buf, SYMCACHE_BUILD_PREFIX,
-                                 SYMCACHE_BUILD_PREFIX_LEN, key);
+        p = key_bytes_print(buf, KEY_BUILD_PREFIX,
+                            KEY_BUILD_PREFIX_LEN, key);
         break;
 
     case SYMCACHE_ID_HASH:
-        p = symcache_bytes_print(buf, SYMCACHE_HASH_PREFIX,
-                                 SYMCACHE_HASH_PREFIX_LEN, key);
+        p = key_bytes_print(buf, KEY_HASH_PREFIX,
+                            KEY_HASH_PREFIX_LEN, key);
         break;
 
     default: /* SYMCACHE_ID_DEBUG */
-        p = symcache_debug_id_print(buf, key);
+        p = key_debug_id_print(buf, key);
     }
 
     *p = '\0';

@@ -8,48 +8,48 @@
 #include <string.h>
 
 /* Two characters of at most four bytes are the folder of the first tier. */
-#define SYMCACHE_TIER_MAX  8
+#define SYMBOL_TIER_MAX  8
 
-#define SYMCACHE_PARTS     4
+#define SYMBOL_PARTS     4
 
 typedef struct {
     const char  *data;
     size_t       len;
-} symcache_part_t;
+} symbol_part_t;
 
-#define SYMCACHE_PART(text)  { text, sizeof(text) - 1 }
+#define SYMBOL_PART(text)  { text, sizeof(text) - 1 }
 
 /* Ids of SSQP; with a name, that is the name of all such files. */
 
 static const struct {
-    symcache_part_t  prefix;
-    symcache_part_t  name;
-} symcache_ssqp_ids[] = {
-    { SYMCACHE_PART("elf-buildid-sym-"), SYMCACHE_PART("_.debug") },
-    { SYMCACHE_PART("mach-uuid-sym-"), SYMCACHE_PART("_.dwarf") },
-    { SYMCACHE_PART("elf-buildid-"), { NULL, 0 } },
-    { SYMCACHE_PART("mach-uuid-"), { NULL, 0 } }
+    symbol_part_t  prefix;
+    symbol_part_t  name;
+} symbol_ssqp_ids[] = {
+    { SYMBOL_PART("elf-buildid-sym-"), SYMBOL_PART("_.debug") },
+    { SYMBOL_PART("mach-uuid-sym-"), SYMBOL_PART("_.dwarf") },
+    { SYMBOL_PART("elf-buildid-"), { NULL, 0 } },
+    { SYMBOL_PART("mach-uuid-"), { NULL, 0 } }
 };
 
 /* Words that only our own keys have. */
 
-static const symcache_part_t  symcache_own_words[] = {
-    SYMCACHE_PART("buildid-"), SYMCACHE_PART("hash-")
+static const symbol_part_t  symbol_own_words[] = {
+    SYMBOL_PART("buildid-"), SYMBOL_PART("hash-")
 };
 
-#define SYMCACHE_SSQP_IDS                                                     \
-    (sizeof(symcache_ssqp_ids) / sizeof(symcache_ssqp_ids[0]))
+#define SYMBOL_SSQP_IDS                                                       \
+    (sizeof(symbol_ssqp_ids) / sizeof(symbol_ssqp_ids[0]))
 
-static const symcache_version_t  symcache_original_version = { 1, 0, 0 };
+static const symcache_version_t  symbol_original_version = { 1, 0, 0 };
 
 static char
-symcache_lower(char c)
+symbol_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char) (c | 0x20) : c;
 }
 
 static inline int
-symcache_part_begins(const symcache_part_t *part, const symcache_part_t *with)
+symbol_part_begins(const symbol_part_t *part, const symbol_part_t *with)
 {
     size_t  i;
 
@@ -58,7 +58,7 @@ symcache_part_begins(const symcache_part_t *part, const symcache_part_t *with)
     }
 
     for (i = 0; i < with->len; i++) {
-        if (symcache_lower(part->data[i]) != symcache_lower(with->data[i])) {
+        if (symbol_lower(part->data[i]) != symbol_lower(with->data[i])) {
             return 0;
         }
     }
@@ -67,32 +67,32 @@ symcache_part_begins(const symcache_part_t *part, const symcache_part_t *with)
 }
 
 static int
-symcache_part_equal(const symcache_part_t *a, const symcache_part_t *b)
+symbol_part_equal(const symbol_part_t *a, const symbol_part_t *b)
 {
     /* as most clients write the name of a file: alike both times */
 
     return a->len == b->len
            && (memcmp(a->data, b->data, a->len) == 0
-               || symcache_part_begins(a, b));
+               || symbol_part_begins(a, b));
 }
 
 /* The length of a literal is known where it is compared. */
 
 static inline int
-symcache_part_is(const symcache_part_t *part, const char *text)
+symbol_part_is(const symbol_part_t *part, const char *text)
 {
-    symcache_part_t  other;
+    symbol_part_t  other;
 
     other.data = text;
     other.len = strlen(text);
 
-    return symcache_part_equal(part, &other);
+    return symbol_part_equal(part, &other);
 }
 
 static int
-symcache_part_ends(const symcache_part_t *part, const char *text)
+symbol_part_ends(const symbol_part_t *part, const char *text)
 {
-    symcache_part_t  end;
+    symbol_part_t  end;
 
     end.len = strlen(text);
 
@@ -102,13 +102,13 @@ symcache_part_ends(const symcache_part_t *part, const char *text)
 
     end.data = part->data + part->len - end.len;
 
-    return symcache_part_is(&end, text);
+    return symbol_part_is(&end, text);
 }
 
 /* Takes the next part between slashes that is not empty; 0 at the end. */
 
 static int
-symcache_part_next(const char **p, const char *last, symcache_part_t *part)
+symbol_part_next(const char **p, const char *last, symbol_part_t *part)
 {
     const char  *slash;
 
@@ -132,18 +132,18 @@ symcache_part_next(const char **p, const char *last, symcache_part_t *part)
 /* All parts; 0 if there are too many. */
 
 static size_t
-symcache_parts(const char *p, size_t len, symcache_part_t *parts)
+symbol_parts(const char *p, size_t len, symbol_part_t *parts)
 {
-    size_t           n;
-    const char      *last;
-    symcache_part_t  part;
+    size_t         n;
+    const char    *last;
+    symbol_part_t  part;
 
     n = 0;
     last = p + len;
 
-    while (symcache_part_next(&p, last, &part)) {
+    while (symbol_part_next(&p, last, &part)) {
 
-        if (n == SYMCACHE_PARTS) {
+        if (n == SYMBOL_PARTS) {
             return 0;
         }
 
@@ -154,7 +154,7 @@ symcache_parts(const char *p, size_t len, symcache_part_t *parts)
 }
 
 static int
-symcache_symbol_name(const symcache_part_t *name, symcache_request_t *req)
+symcache_symbol_name(const symbol_part_t *name, symcache_request_t *req)
 {
     req->name = name->data;
 
@@ -165,7 +165,7 @@ symcache_symbol_name(const symcache_part_t *name, symcache_request_t *req)
 static int
 symcache_symbol_unnamed(symcache_request_t *req)
 {
-    static const symcache_part_t  none = SYMCACHE_PART(SYMCACHE_NAME_NONE);
+    static const symbol_part_t  none = SYMBOL_PART(SYMCACHE_NAME_NONE);
 
     return symcache_symbol_name(&none, req);
 }
@@ -173,7 +173,7 @@ symcache_symbol_unnamed(symcache_request_t *req)
 /* Takes off the zeros with which SSQP fills a short id. */
 
 static void
-symcache_ssqp_unfill(symcache_key_t *key)
+symbol_ssqp_unfill(symcache_key_t *key)
 {
     static const uint8_t  zeros[12];
 
@@ -190,28 +190,28 @@ symcache_ssqp_unfill(symcache_key_t *key)
 }
 
 static int
-symcache_symbol_ssqp(const symcache_part_t *parts, symcache_request_t *req)
+symcache_symbol_ssqp(const symbol_part_t *parts, symcache_request_t *req)
 {
-    size_t                  i;
-    symcache_part_t         digits;
-    const symcache_part_t  *prefix, *name;
+    size_t                i;
+    symbol_part_t         digits;
+    const symbol_part_t  *prefix, *name;
 
-    for (i = 0; i < SYMCACHE_SSQP_IDS; i++) {
-        prefix = &symcache_ssqp_ids[i].prefix;
+    for (i = 0; i < SYMBOL_SSQP_IDS; i++) {
+        prefix = &symbol_ssqp_ids[i].prefix;
 
-        if (symcache_part_begins(&parts[1], prefix)) {
+        if (symbol_part_begins(&parts[1], prefix)) {
             break;
         }
     }
 
-    if (i == SYMCACHE_SSQP_IDS || !symcache_part_equal(&parts[2], &parts[0])) {
+    if (i == SYMBOL_SSQP_IDS || !symbol_part_equal(&parts[2], &parts[0])) {
         return 0;
     }
 
-    name = &symcache_ssqp_ids[i].name;
+    name = &symbol_ssqp_ids[i].name;
 
     if (name->data) {
-        if (!symcache_part_equal(&parts[0], name)
+        if (!symbol_part_equal(&parts[0], name)
             || !symcache_symbol_unnamed(req))
         {
             return 0;
@@ -233,37 +233,37 @@ symcache_symbol_ssqp(const symcache_part_t *parts, symcache_request_t *req)
         return 0;
     }
 
-    symcache_ssqp_unfill(&req->key);
+    symbol_ssqp_unfill(&req->key);
 
     return 1;
 }
 
-static int symcache_symbol_word(const symcache_part_t *parts,
+static int symcache_symbol_word(const symbol_part_t *parts,
     symcache_request_t *req);
 
 /* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6 */
 
 static int
-symcache_symbol_is_sym(const symcache_part_t *name,
-    const symcache_part_t *file)
+symcache_symbol_is_sym(const symbol_part_t *name,
+    const symbol_part_t *file)
 {
-    symcache_part_t  stem;
+    symbol_part_t  stem;
 
     stem.data = name->data;
-    stem.len = symcache_part_ends(name, ".pdb") ? name->len - 4 : name->len;
+    stem.len = symbol_part_ends(name, ".pdb") ? name->len - 4 : name->len;
 
-    return file->len == stem.len + 4 && symcache_part_ends(file, ".sym")
-           && symcache_part_begins(file, &stem);
+    return file->len == stem.len + 4 && symbol_part_ends(file, ".sym")
+           && symbol_part_begins(file, &stem);
 }
 
 /* crash.pd_ of crash.pdb: one character of UTF-8 is replaced */
 
 static int
-symcache_symbol_is_cabinet(const symcache_part_t *name,
-    const symcache_part_t *file)
+symcache_symbol_is_cabinet(const symbol_part_t *name,
+    const symbol_part_t *file)
 {
-    size_t           i;
-    symcache_part_t  stem;
+    size_t         i;
+    symbol_part_t  stem;
 
     if (file->len < 2 || file->data[file->len - 1] != '_'
         || name->len < file->len)
@@ -281,16 +281,16 @@ symcache_symbol_is_cabinet(const symcache_part_t *name,
     }
 
     return ((unsigned char) name->data[stem.len] & 0xc0) != 0x80
-           && symcache_part_begins(name, &stem);
+           && symbol_part_begins(name, &stem);
 }
 
 /* Sets the kind of a packed file, or returns 0. */
 
 static int
-symcache_symbol_packed(const symcache_part_t *name, const symcache_part_t *file,
+symcache_symbol_packed(const symbol_part_t *name, const symbol_part_t *file,
     symcache_key_t *key)
 {
-    symcache_part_t  inner;
+    symbol_part_t  inner;
 
     inner = *file;
 
@@ -299,13 +299,13 @@ symcache_symbol_packed(const symcache_part_t *name, const symcache_part_t *file,
         return 1;
     }
 
-    if (!symcache_part_ends(file, ".gz")) {
+    if (!symbol_part_ends(file, ".gz")) {
         return 0;
     }
 
     inner.len -= 3;
 
-    if (symcache_part_equal(&inner, name)) {
+    if (symbol_part_equal(&inner, name)) {
         key->kind = SYMCACHE_KIND_GZIP;
         return 1;
     }
@@ -319,7 +319,7 @@ symcache_symbol_packed(const symcache_part_t *name, const symcache_part_t *file,
 /* "<name>/<id>/<file>" */
 
 static int
-symcache_symbol_store(const symcache_part_t *parts, symcache_request_t *req)
+symcache_symbol_store(const symbol_part_t *parts, symcache_request_t *req)
 {
     symcache_key_t  *key;
 
@@ -337,7 +337,7 @@ symcache_symbol_store(const symcache_part_t *parts, symcache_request_t *req)
         return 0;
     }
 
-    if (symcache_part_equal(&parts[2], &parts[0])) {
+    if (symbol_part_equal(&parts[2], &parts[0])) {
 
         if (key->id_type == SYMCACHE_ID_DEBUG) {
             key->kind = SYMCACHE_KIND_DEBUGINFO;
@@ -347,7 +347,7 @@ symcache_symbol_store(const symcache_part_t *parts, symcache_request_t *req)
         /* PDB 2.0 has ids that look like those of images; it is not read */
 
         key->kind = SYMCACHE_KIND_EXECUTABLE;
-        return !symcache_part_ends(&parts[0], ".pdb");
+        return !symbol_part_ends(&parts[0], ".pdb");
     }
 
     key->kind = SYMCACHE_KIND_SYM;
@@ -360,16 +360,16 @@ symcache_symbol_store(const symcache_part_t *parts, symcache_request_t *req)
 
     return symcache_symbol_packed(&parts[0], &parts[2], key)
            && (key->id_type == SYMCACHE_ID_DEBUG
-               || !symcache_part_ends(&parts[0], ".pdb"));
+               || !symbol_part_ends(&parts[0], ".pdb"));
 }
 
 /* "buildid/<hex>/debuginfo" */
 
 static int
-symcache_symbol_debuginfod(const symcache_part_t *parts,
+symcache_symbol_debuginfod(const symbol_part_t *parts,
     symcache_request_t *req)
 {
-    if (!symcache_part_is(&parts[0], "buildid")
+    if (!symbol_part_is(&parts[0], "buildid")
         || !symcache_symbol_unnamed(req)
         || symcache_build_id_parse(parts[1].data, parts[1].len, &req->key)
            != SYMCACHE_OK)
@@ -377,20 +377,20 @@ symcache_symbol_debuginfod(const symcache_part_t *parts,
         return 0;
     }
 
-    if (symcache_part_is(&parts[2], "debuginfo")) {
+    if (symbol_part_is(&parts[2], "debuginfo")) {
         req->key.kind = SYMCACHE_KIND_DEBUGINFO;
         return 1;
     }
 
     req->key.kind = SYMCACHE_KIND_EXECUTABLE;
 
-    return symcache_part_is(&parts[2], "executable");
+    return symbol_part_is(&parts[2], "executable");
 }
 
 /* Bytes that stand for themselves in the name of a key. */
 
 static int
-symcache_name_plain(char c, int first)
+symbol_name_plain(char c, int first)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')
            || c == '-' || c == '+' || c == '~'
@@ -403,7 +403,7 @@ symcache_name_plain(char c, int first)
  */
 
 static size_t
-symcache_name_escape(char *name, size_t n, const symcache_part_t *part,
+symbol_name_escape(char *name, size_t n, const symbol_part_t *part,
     int slash)
 {
     char               c;
@@ -417,7 +417,7 @@ symcache_name_escape(char *name, size_t n, const symcache_part_t *part,
             return 0;
         }
 
-        if (symcache_name_plain(c, n == 0)) {
+        if (symbol_name_plain(c, n == 0)) {
             name[n++] = c;
             continue;
         }
@@ -433,7 +433,7 @@ symcache_name_escape(char *name, size_t n, const symcache_part_t *part,
 /* "", ".", "..", and what has control characters in it */
 
 static int
-symcache_part_bad(const symcache_part_t *part)
+symbol_part_bad(const symbol_part_t *part)
 {
     size_t  i;
 
@@ -455,21 +455,21 @@ static int
 symcache_symbol_escaped(const char *p, const char *last, symcache_kind_e kind,
     symcache_request_t *req)
 {
-    char             name[SYMCACHE_NAME_MAX];
-    size_t           n;
-    symcache_part_t  part;
+    char           name[SYMCACHE_NAME_MAX];
+    size_t         n;
+    symbol_part_t  part;
 
     n = 0;
 
-    while (symcache_part_next(&p, last, &part)) {
+    while (symbol_part_next(&p, last, &part)) {
 
-        if (symcache_part_bad(&part)
+        if (symbol_part_bad(&part)
             || (n && kind == SYMCACHE_KIND_SECTION))
         {
             return 0;
         }
 
-        n = symcache_name_escape(name, n, &part, kind == SYMCACHE_KIND_SOURCE);
+        n = symbol_name_escape(name, n, &part, kind == SYMCACHE_KIND_SOURCE);
         if (n == 0) {
             return 0;
         }
@@ -492,22 +492,22 @@ symcache_symbol_part_of(const char *p, size_t len, symcache_request_t *req)
 {
     const char       *last;
     symcache_kind_e   kind;
-    symcache_part_t   part, id;
+    symbol_part_t     part, id;
 
     last = p + len;
 
-    if (!symcache_part_next(&p, last, &part)
-        || !symcache_part_is(&part, "buildid")
-        || !symcache_part_next(&p, last, &id)
-        || !symcache_part_next(&p, last, &part))
+    if (!symbol_part_next(&p, last, &part)
+        || !symbol_part_is(&part, "buildid")
+        || !symbol_part_next(&p, last, &id)
+        || !symbol_part_next(&p, last, &part))
     {
         return 0;
     }
 
-    if (symcache_part_is(&part, "source")) {
+    if (symbol_part_is(&part, "source")) {
         kind = SYMCACHE_KIND_SOURCE;
 
-    } else if (symcache_part_is(&part, "section")) {
+    } else if (symbol_part_is(&part, "section")) {
         kind = SYMCACHE_KIND_SECTION;
 
     } else {
@@ -520,7 +520,7 @@ symcache_symbol_part_of(const char *p, size_t len, symcache_request_t *req)
 }
 
 static int
-symcache_hex_digit(char c)
+symbol_hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0'
            : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -529,7 +529,7 @@ symcache_hex_digit(char c)
 /* The length of "<word>-", of lower-case letters, digits and "-"; or 0. */
 
 static size_t
-symcache_file_word(const char *p, size_t len)
+symbol_file_word(const char *p, size_t len)
 {
     size_t  i, n;
 
@@ -553,19 +553,19 @@ symcache_file_word(const char *p, size_t len)
 /* Sets the name of the key of a file, "<word>-" and "/<name>", escaped. */
 
 static int
-symcache_file_name(const symcache_part_t *word, const symcache_part_t *file,
+symbol_file_name(const symbol_part_t *word, const symbol_part_t *file,
     symcache_request_t *req)
 {
-    char             lower[SYMCACHE_NAME_MAX], name[SYMCACHE_NAME_MAX];
-    size_t           i, n;
-    symcache_part_t  part;
+    char           lower[SYMCACHE_NAME_MAX], name[SYMCACHE_NAME_MAX];
+    size_t         i, n;
+    symbol_part_t  part;
 
     if (file->len > sizeof(lower)) {
         return 0;
     }
 
     for (i = 0; i < file->len; i++) {
-        lower[i] = symcache_lower(file->data[i]);
+        lower[i] = symbol_lower(file->data[i]);
     }
 
     part.data = lower;
@@ -575,8 +575,8 @@ symcache_file_name(const symcache_part_t *word, const symcache_part_t *file,
         return 0;
     }
 
-    n = symcache_name_escape(name, 0, word, 0);
-    n = n ? symcache_name_escape(name, n, &part, 1) : 0;
+    n = symbol_name_escape(name, 0, word, 0);
+    n = n ? symbol_name_escape(name, n, &part, 1) : 0;
 
     req->name = req->key.name;
 
@@ -586,40 +586,40 @@ symcache_file_name(const symcache_part_t *word, const symcache_part_t *file,
 /* "sha1-<hex>" of "<name>/sha1-<hex>/<name>", for sources that may have it */
 
 static int
-symcache_symbol_word(const symcache_part_t *parts, symcache_request_t *req)
+symcache_symbol_word(const symbol_part_t *parts, symcache_request_t *req)
 {
-    char             text[SYMCACHE_ID_TEXT_MAX], id[SYMCACHE_ID_TEXT_MAX];
-    size_t           i, digits;
-    symcache_part_t  word;
+    char           text[SYMCACHE_ID_TEXT_MAX], id[SYMCACHE_ID_TEXT_MAX];
+    size_t         i, digits;
+    symbol_part_t  word;
 
-    if (!symcache_part_equal(&parts[2], &parts[0])
+    if (!symbol_part_equal(&parts[2], &parts[0])
         || parts[1].len > sizeof(text))
     {
         return 0;
     }
 
-    for (i = 0; i < SYMCACHE_SSQP_IDS; i++) {
-        if (symcache_part_begins(&parts[1], &symcache_ssqp_ids[i].prefix)) {
+    for (i = 0; i < SYMBOL_SSQP_IDS; i++) {
+        if (symbol_part_begins(&parts[1], &symbol_ssqp_ids[i].prefix)) {
             return 0;
         }
     }
 
     for (i = 0; i < 2; i++) {
-        if (symcache_part_begins(&parts[1], &symcache_own_words[i])) {
+        if (symbol_part_begins(&parts[1], &symbol_own_words[i])) {
             return 0;
         }
     }
 
     for (i = 0; i < parts[1].len; i++) {
-        text[i] = symcache_lower(parts[1].data[i]);
+        text[i] = symbol_lower(parts[1].data[i]);
     }
 
     word.data = text;
-    word.len = symcache_file_word(text, parts[1].len);
+    word.len = symbol_file_word(text, parts[1].len);
     digits = parts[1].len - word.len;
 
     if (word.len == 0 || digits > 2 * SYMCACHE_HASH_MAX
-        || !symcache_file_name(&word, &parts[0], req))
+        || !symbol_file_name(&word, &parts[0], req))
     {
         return 0;
     }
@@ -635,7 +635,7 @@ symcache_symbol_word(const symcache_part_t *parts, symcache_request_t *req)
 /* Decodes the name of a key, and adds a NUL; the length, or 0. */
 
 static size_t
-symcache_name_unescape(char *buf, const symcache_key_t *key)
+symbol_name_unescape(char *buf, const symcache_key_t *key)
 {
     int     high, low;
     size_t  i, n;
@@ -651,8 +651,8 @@ symcache_name_unescape(char *buf, const symcache_key_t *key)
                 return 0;
             }
 
-            high = symcache_hex_digit(key->name[i + 1]);
-            low = symcache_hex_digit(key->name[i + 2]);
+            high = symbol_hex_digit(key->name[i + 1]);
+            low = symbol_hex_digit(key->name[i + 2]);
 
             if (high < 0 || low < 0) {
                 return 0;
@@ -676,7 +676,7 @@ symcache_symbol_unescape(char *buf, const symcache_key_t *key)
     size_t              n;
     symcache_request_t  req;
 
-    n = symcache_name_unescape(buf, key);
+    n = symbol_name_unescape(buf, key);
 
     return n > 0 && (buf[0] == '/') == (key->kind == SYMCACHE_KIND_SOURCE)
            && symcache_symbol_escaped(buf, buf + n,
@@ -690,11 +690,11 @@ symcache_symbol_file(char *name, char *id, const symcache_key_t *key)
 {
     char                path[SYMCACHE_NAME_MAX + 1];
     size_t              n, word;
-    symcache_part_t     parts[3];
+    symbol_part_t       parts[3];
     symcache_request_t  req;
 
-    n = symcache_name_unescape(path, key);
-    word = symcache_file_word(path, n);
+    n = symbol_name_unescape(path, key);
+    word = symbol_file_word(path, n);
 
     if (word == 0 || path[word] != '/' || key->id_type != SYMCACHE_ID_HASH) {
         return 0;
@@ -719,11 +719,11 @@ symcache_symbol_file(char *name, char *id, const symcache_key_t *key)
 symcache_symbol_e
 symcache_symbol_parse(const char *p, size_t len, symcache_request_t *req)
 {
-    size_t           n;
-    symcache_part_t  parts[SYMCACHE_PARTS];
+    size_t         n;
+    symbol_part_t  parts[SYMBOL_PARTS];
 
-    n = symcache_parts(p, len, parts);
-    req->version = symcache_original_version;
+    n = symbol_parts(p, len, parts);
+    req->version = symbol_original_version;
 
     /* most have three; a path or a name of a part would be the fourth */
 
@@ -738,7 +738,7 @@ symcache_symbol_parse(const char *p, size_t len, symcache_request_t *req)
         return SYMCACHE_SYMBOL_BUILD_ID;
     }
 
-    if (n == 4 && symcache_part_is(&parts[2], "msfz0")) {
+    if (n == 4 && symbol_part_is(&parts[2], "msfz0")) {
         parts[2] = parts[3];
 
         return symcache_symbol_store(parts, req)
@@ -747,8 +747,8 @@ symcache_symbol_parse(const char *p, size_t len, symcache_request_t *req)
                ? SYMCACHE_SYMBOL_MSFZ : SYMCACHE_SYMBOL_NONE;
     }
 
-    return n == 4 && parts[0].len <= SYMCACHE_TIER_MAX
-           && symcache_part_begins(&parts[1], &parts[0])
+    return n == 4 && parts[0].len <= SYMBOL_TIER_MAX
+           && symbol_part_begins(&parts[1], &parts[0])
            && symcache_symbol_store(parts + 1, req)
            ? SYMCACHE_SYMBOL_TWO_TIER : SYMCACHE_SYMBOL_NONE;
 }
