@@ -135,29 +135,29 @@ static void print_test(const struct config *config)
 
 static void on_drained(void *arg)
 {
-    struct symcached_daemon *d = arg;
+    struct symcached_daemon *daemon = arg;
 
-    if (--d->open == 0) {
-        event_base_loopbreak(d->base);
+    if (--daemon->open == 0) {
+        event_base_loopbreak(daemon->base);
     }
 }
 
-static void stop(struct symcached_daemon *d, int signo)
+static void stop(struct symcached_daemon *daemon, int signo)
 {
-    if (d->stopping) {
+    if (daemon->stopping) {
         return;
     }
-    d->stopping = true;
+    daemon->stopping = true;
     service_stopping();
     log_info(0, "signal %d received, stopping", signo);
-    task_cancel(d->reload);
-    scheduler_stop(d->scheduler);
-    if (d->guests != NULL) {
-        guests_stop(d->guests);
+    task_cancel(daemon->reload);
+    scheduler_stop(daemon->scheduler);
+    if (daemon->guests != NULL) {
+        guests_stop(daemon->guests);
     }
-    d->open = 2;
-    guest_process_stop(d->guest_process, on_drained, d);
-    server_stop(d->server, on_drained, d);
+    daemon->open = 2;
+    guest_process_stop(daemon->guest_process, on_drained, daemon);
+    server_stop(daemon->server, on_drained, daemon);
 }
 
 static void show_stale(bool stale)
@@ -170,24 +170,24 @@ static void show_stale(bool stale)
  * configuration, or none. */
 static void on_stale(void *arg, const char *why)
 {
-    struct symcached_daemon *d = arg;
+    struct symcached_daemon *daemon = arg;
 
     show_stale(why[0] != '\0');
-    server_config_stale(d->server, why);
+    server_config_stale(daemon->server, why);
     service_config_stale(why);
 }
 
-static void keep_old(struct symcached_daemon *d, const char *error)
+static void keep_old(struct symcached_daemon *daemon, const char *error)
 {
     metrics_add(METRIC_RELOADS_FAILED, 1);
     log_emerg(0, "%s; the old configuration stays", error);
-    config_watch_reloaded(d->watch, NULL, error);
+    config_watch_reloaded(daemon->watch, NULL, error);
 }
 
 /* Uses a new configuration, but keeps the sockets of the old one. */
-static void configure(struct symcached_daemon *d, struct config *config)
+static void configure(struct symcached_daemon *daemon, struct config *config)
 {
-    const struct config *old = scheduler_config(d->scheduler);
+    const struct config *old = scheduler_config(daemon->scheduler);
     char error[1024];
 
     if (!config_same_text(old->listen, config->listen)) {
@@ -201,36 +201,37 @@ static void configure(struct symcached_daemon *d, struct config *config)
         log_warn(0, "\"symbolication.symbolicator.tenants\" takes effect at "
                     "the next start");
     }
-    if (scheduler_configure(d->scheduler, config, error, sizeof(error)) != 0) {
-        keep_old(d, error);
+    if (scheduler_configure(daemon->scheduler, config, error, sizeof(error)) !=
+        0) {
+        keep_old(daemon, error);
         return;
     }
     total_configure(config);
-    evict_configure(d->evict, config);
-    server_configure(d->server);
-    config_watch_reloaded(d->watch, config, NULL);
-    warnings_look(d->base, config, log_warning);
+    evict_configure(daemon->evict, config);
+    server_configure(daemon->server);
+    config_watch_reloaded(daemon->watch, config, NULL);
+    warnings_look(daemon->base, config, log_warning);
     metrics_add(METRIC_RELOADS, 1);
-    log_info(0, "configuration \"%s\" reloaded", d->options.config);
+    log_info(0, "configuration \"%s\" reloaded", daemon->options.config);
 }
 
-static void reload(struct symcached_daemon *d);
+static void reload(struct symcached_daemon *daemon);
 
 static void on_read(void *arg, struct config *config, const char *error)
 {
-    struct symcached_daemon *d = arg;
-    bool again = d->reload_again;
+    struct symcached_daemon *daemon = arg;
+    bool again = daemon->reload_again;
 
-    d->reload = NULL;
-    d->reload_again = false;
+    daemon->reload = NULL;
+    daemon->reload_again = false;
     if (config == NULL) {
-        keep_old(d, error);
+        keep_old(daemon, error);
     } else {
-        configure(d, config);
+        configure(daemon, config);
         config_unref(config);
     }
     if (again) {
-        reload(d);
+        reload(daemon);
     } else {
         service_ready();
     }
@@ -240,45 +241,46 @@ static void on_read(void *arg, struct config *config, const char *error)
  * A signal that comes while the file is being read may be for a change that
  * this reading has missed, so the file is then read once more.
  */
-static void reload(struct symcached_daemon *d)
+static void reload(struct symcached_daemon *daemon)
 {
-    if (d->reload != NULL) {
-        d->reload_again = true;
+    if (daemon->reload != NULL) {
+        daemon->reload_again = true;
         return;
     }
     service_reloading();
-    d->reload = config_reload_start(d->base, d->options.config, on_read, d);
-    if (d->reload == NULL) {
-        keep_old(d, strerror(errno));
+    daemon->reload = config_reload_start(daemon->base, daemon->options.config,
+                                         on_read, daemon);
+    if (daemon->reload == NULL) {
+        keep_old(daemon, strerror(errno));
         service_ready();
     }
 }
 
 static void on_signal(void *arg, int signo)
 {
-    struct symcached_daemon *d = arg;
+    struct symcached_daemon *daemon = arg;
 
     switch (signo) {
     case SIGHUP:
-        if (!d->stopping) {
-            reload(d);
+        if (!daemon->stopping) {
+            reload(daemon);
         }
         break;
     case SIGUSR1:
         log_reopen();
-        guest_process_reopen_log(d->guest_process);
+        guest_process_reopen_log(daemon->guest_process);
         break;
     default:
-        stop(d, signo);
+        stop(daemon, signo);
         break;
     }
 }
 
 static void on_cleaned(void *arg)
 {
-    struct symcached_daemon *d = arg;
+    struct symcached_daemon *daemon = arg;
 
-    scheduler_keep_stores(d->scheduler);
+    scheduler_keep_stores(daemon->scheduler);
 }
 
 /* Are there sources of clients? */
@@ -292,25 +294,26 @@ static bool has_guests(const struct config *config)
 }
 
 /* Starts this process's part in sources of clients. */
-static int start_guests(struct symcached_daemon *d, struct config *config,
+static int start_guests(struct symcached_daemon *daemon, struct config *config,
                         char *error, size_t size)
 {
-    struct tenants_config *tenants = &d->guest.tenants;
+    struct tenants_config *tenants = &daemon->guest.tenants;
 
-    if (!d->is_guest && has_guests(config)) {
-        d->guest_process = guest_process_new(d->base, config, d->options.log,
-                                             d->options.verbose, error, size);
-        return d->guest_process != NULL ? 0 : -1;
+    if (!daemon->is_guest && has_guests(config)) {
+        daemon->guest_process =
+            guest_process_new(daemon->base, config, daemon->options.log,
+                              daemon->options.verbose, error, size);
+        return daemon->guest_process != NULL ? 0 : -1;
     }
-    if (!d->is_guest) {
+    if (!daemon->is_guest) {
         return 0;
     }
     tenants->hosts = config->symbolication.symbolicator.tenants.hosts;
     tenants->nhosts = config->symbolication.symbolicator.tenants.nhosts;
     tenants->tier = config->symbolication.symbolicator.tenants.tier;
-    d->guests = guests_new(d->base, d->tiers, config, tenants);
-    if (d->guests == NULL ||
-        guests_report(d->guests, d->guest.report) != 0) {
+    daemon->guests = guests_new(daemon->base, daemon->tiers, config, tenants);
+    if (daemon->guests == NULL ||
+        guests_report(daemon->guests, daemon->guest.report) != 0) {
         snprintf(error, size, "\"%s\" cannot be used: %s", tenants->root,
                  strerror(errno));
         return -1;
@@ -335,10 +338,11 @@ static void show_info(void)
 }
 
 /* The configuration of a guest helper was written by no operator. */
-static void warn_operator(struct symcached_daemon *d, struct config *config)
+static void warn_operator(struct symcached_daemon *daemon,
+                          struct config *config)
 {
-    if (!d->is_guest) {
-        warnings_look(d->base, config, log_warning);
+    if (!daemon->is_guest) {
+        warnings_look(daemon->base, config, log_warning);
     }
 }
 
@@ -351,10 +355,9 @@ static void tell_start(const struct config *config)
              config->uploads.listen != NULL ? config->uploads.listen : "");
 }
 
-static int start(struct symcached_daemon *d, struct config *config)
+/* What the process has whatever its configuration says. */
+static void prepare_process(void)
 {
-    char error[1024] = "out of memory";
-
     daemon_ignore_signals();
     daemon_raise_descriptors();
     daemon_forbid_core();
@@ -367,41 +370,55 @@ static int start(struct symcached_daemon *d, struct config *config)
     if (log_start() != 0) {
         log_warn(errno, "a log that cannot be written will stop the helper");
     }
+}
+
+static int start(struct symcached_daemon *daemon, struct config *config)
+{
+    char error[1024] = "out of memory";
+
+    prepare_process();
     if (sandbox_program_open(error, sizeof(error)) != 0) {
         goto failed;
     }
-    d->base = server_event_base();
-    if (d->base == NULL || signals_start(d->base, on_signal, d) != 0) {
+    daemon->base = server_event_base();
+    if (daemon->base == NULL ||
+        signals_start(daemon->base, on_signal, daemon) != 0) {
         goto failed;
     }
-    d->tiers = tiers_new(d->base, config);
-    d->sources = d->tiers != NULL ? sources_new(d->base, d->tiers) : NULL;
-    if (d->sources == NULL) {
+    daemon->tiers = tiers_new(daemon->base, config);
+    daemon->sources = daemon->tiers != NULL
+                          ? sources_new(daemon->base, daemon->tiers)
+                          : NULL;
+    if (daemon->sources == NULL) {
         goto failed;
     }
-    d->scheduler = scheduler_new(d->base, d->sources, d->tiers, config);
-    if (d->scheduler == NULL ||
-        scheduler_configure(d->scheduler, config, error, sizeof(error)) != 0) {
+    daemon->scheduler =
+        scheduler_new(daemon->base, daemon->sources, daemon->tiers, config);
+    if (daemon->scheduler == NULL ||
+        scheduler_configure(daemon->scheduler, config, error, sizeof(error)) !=
+            0) {
         goto failed;
     }
     total_configure(config);
-    d->evict = evict_new(d->base, config, on_cleaned, d);
-    if (d->evict == NULL ||
-        start_guests(d, config, error, sizeof(error)) != 0) {
+    daemon->evict = evict_new(daemon->base, config, on_cleaned, daemon);
+    if (daemon->evict == NULL ||
+        start_guests(daemon, config, error, sizeof(error)) != 0) {
         goto failed;
     }
-    d->server = server_new(d->base, d->scheduler, d->guests, d->guest_process,
-                           d->evict, error, sizeof(error));
-    if (d->server == NULL || service_watch(d->base, NULL, NULL) != 0) {
+    daemon->server =
+        server_new(daemon->base, daemon->scheduler, daemon->guests,
+                   daemon->guest_process, daemon->evict, error, sizeof(error));
+    if (daemon->server == NULL ||
+        service_watch(daemon->base, NULL, NULL) != 0) {
         goto failed;
     }
-    d->watch = config_watch_new(d->base, config, on_stale, d);
-    if (d->watch == NULL) {
+    daemon->watch = config_watch_new(daemon->base, config, on_stale, daemon);
+    if (daemon->watch == NULL) {
         snprintf(error, sizeof(error), "out of memory");
         goto failed;
     }
     service_close_rest();
-    warn_operator(d, config);
+    warn_operator(daemon, config);
     show_info();
     show_stale(false);
     tell_start(config);
@@ -413,32 +430,32 @@ failed:
     return -1;
 }
 
-static void finish(struct symcached_daemon *d)
+static void finish(struct symcached_daemon *daemon)
 {
-    guest_process_free(d->guest_process);
-    guests_free(d->guests);
-    config_watch_free(d->watch);
-    server_free(d->server);
-    evict_free(d->evict);
+    guest_process_free(daemon->guest_process);
+    guests_free(daemon->guests);
+    config_watch_free(daemon->watch);
+    server_free(daemon->server);
+    evict_free(daemon->evict);
     child_settle(KILL_MS);
     async_unlink_settle(); /* jobs have ended; their work folders go */
     file_digest_settle(KILL_MS);
-    scheduler_free(d->scheduler);
-    if (d->sources != NULL) {
-        sources_free(d->sources);
+    scheduler_free(daemon->scheduler);
+    if (daemon->sources != NULL) {
+        sources_free(daemon->sources);
     }
-    tiers_free(d->tiers);
+    tiers_free(daemon->tiers);
     task_cancel_all();
     signals_stop();
     service_end();
-    if (d->base != NULL) {
-        event_base_free(d->base);
+    if (daemon->base != NULL) {
+        event_base_free(daemon->base);
     }
 }
 
 int main(int argc, char **argv)
 {
-    struct symcached_daemon d = {0};
+    struct symcached_daemon daemon = {0};
     struct config *config;
     char error[1024];
     int rc;
@@ -466,34 +483,34 @@ int main(int argc, char **argv)
     }
 
     signals_delay();
-    d.is_guest = guest_options_read(&d.guest, &argc, &argv);
-    d.options.config = DEFAULT_CONFIG;
-    rc = daemon_options_read(&d.options, argc, argv, "symcached", usage);
+    daemon.is_guest = guest_options_read(&daemon.guest, &argc, &argv);
+    daemon.options.config = DEFAULT_CONFIG;
+    rc = daemon_options_read(&daemon.options, argc, argv, "symcached", usage);
     if (rc != -1) {
         return rc;
     }
-    if (config_read(d.options.config, source_types, &config, error,
+    if (config_read(daemon.options.config, source_types, &config, error,
                     sizeof(error)) != 0) {
         fprintf(stderr, "symcached: %s\n", error);
         return EXIT_CONFIG;
     }
-    if (d.options.test) {
+    if (daemon.options.test) {
         print_test(config);
         config_unref(config);
         return 0;
     }
-    if (daemon_open_log(&d.options, "symcached") != 0) {
+    if (daemon_open_log(&daemon.options, "symcached") != 0) {
         config_unref(config);
         return EXIT_START;
     }
 
     (void)sandbox_bwrap_prepare(); /* else each transcoder tries again */
-    rc = start(&d, config);
+    rc = start(&daemon, config);
     config_unref(config);
     if (rc == 0) {
-        event_base_dispatch(d.base);
+        event_base_dispatch(daemon.base);
         log_info(0, "stopped");
     }
-    finish(&d);
+    finish(&daemon);
     return rc == 0 ? 0 : EXIT_START;
 }
