@@ -29,14 +29,14 @@
 #define ARCH_X86 1 /* as SymCaches number it, divided by 100 */
 
 /* One inlined call, or one line, with the addresses that it has in a row. */
-struct inline_record {
+struct breakpad_inline {
     uint32_t start, end;
     uint32_t depth;
     uint32_t function;   /* of the call that was inlined */
     uint32_t file, line; /* where it was called */
 };
 
-struct line_record {
+struct breakpad_line {
     uint32_t start, end;
     uint32_t file, line;
 };
@@ -61,12 +61,12 @@ struct breakpad_output {
     uint32_t function; /* or SYMC_NONE */
     uint32_t start, end;
     uint32_t last_public; /* function of the PUBLIC record before */
-    struct inline_record
+    struct breakpad_inline
         open[DEPTH_MAX]; /* calls that end where it does, so far */
     uint32_t num_open;
-    struct inline_record *calls;
+    struct breakpad_inline *calls;
     size_t num_calls, call_room;
-    struct line_record *lines;
+    struct breakpad_line *lines;
     size_t num_lines, line_room;
 };
 
@@ -284,8 +284,8 @@ static int close_inline_records(struct breakpad_output *output, uint32_t depth)
     return 0;
 }
 
-static bool is_same_inline_record(const struct inline_record *a,
-                                  const struct inline_record *b)
+static bool is_same_inline_record(const struct breakpad_inline *a,
+                                  const struct breakpad_inline *b)
 {
     return a->function == b->function && a->file == b->file &&
            a->line == b->line;
@@ -296,16 +296,16 @@ static int add_inline_records(struct breakpad_output *output,
                               const struct frame_list *list, uint32_t start,
                               uint32_t end)
 {
-    struct inline_record call;
+    struct breakpad_inline call;
     uint32_t i;
 
     for (i = 0; i + 1 < list->n; i++) {
-        call = (struct inline_record){start,
-                                      end,
-                                      i,
-                                      list->at[i + 1].function,
-                                      list->at[i].file,
-                                      list->at[i].line};
+        call = (struct breakpad_inline){start,
+                                        end,
+                                        i,
+                                        list->at[i + 1].function,
+                                        list->at[i].file,
+                                        list->at[i].line};
         if (i < output->num_open &&
             is_same_inline_record(&output->open[i], &call)) {
             output->open[i].end = end;
@@ -323,7 +323,7 @@ static int add_line_record(struct breakpad_output *output,
                            const struct symc_location *at, uint32_t start,
                            uint32_t end)
 {
-    struct line_record *last;
+    struct breakpad_line *last;
 
     if (at->file >= output->reader.num_files) {
         return 0;
@@ -340,13 +340,13 @@ static int add_line_record(struct breakpad_output *output,
         return -1;
     }
     output->lines[output->num_lines++] =
-        (struct line_record){start, end, at->file, at->line};
+        (struct breakpad_line){start, end, at->file, at->line};
     return 0;
 }
 
 static int compare_inline_records(const void *a, const void *b)
 {
-    const struct inline_record *x = a, *y = b;
+    const struct breakpad_inline *x = a, *y = b;
 
     if (x->start != y->start) {
         return x->start < y->start ? -1 : 1;
@@ -356,8 +356,8 @@ static int compare_inline_records(const void *a, const void *b)
 
 static int put_func_record(struct breakpad_output *output)
 {
-    const struct inline_record *call;
-    const struct line_record *line;
+    const struct breakpad_inline *call;
+    const struct breakpad_line *line;
 
     if (output->function == SYMC_NONE) {
         return 0;

@@ -96,7 +96,7 @@ static int usage(const char *what)
 }
 
 /* Takes an option that has a text. */
-static bool take_text(struct conversion *conversion, char **arg)
+static bool take_text_option(struct conversion *conversion, char **arg)
 {
     const struct {
         const char *name;
@@ -123,7 +123,7 @@ static bool take_text(struct conversion *conversion, char **arg)
  * none. */
 static int take_option(struct conversion *conversion, char **arg, int left)
 {
-    if (left > 1 && take_text(conversion, arg)) {
+    if (left > 1 && take_text_option(conversion, arg)) {
         return 2;
     }
     if (strcmp(arg[0], "-pdb") == 0 && left > 1) {

@@ -59,7 +59,7 @@ struct parser_input {
 };
 
 /* Bytes that the parser works on: for limits that grow with the file. */
-static size_t work_size(const struct parser_input *input)
+static size_t parser_work_size(const struct parser_input *input)
 {
     return (input->size > input->room ? input->size : input->room) +
            input->map_size;
@@ -202,11 +202,11 @@ static size_t parser_map_scratch(const struct parser_input *input)
 {
     int fd;
     void *p = MAP_FAILED;
-    size_t size = SCRATCH_FACTOR * work_size(input);
+    size_t size = SCRATCH_FACTOR * parser_work_size(input);
 
     if (!input_has_compressed_parts(input->data, input->size) &&
         ((input->map_size == 0 && !proguard_sniff(input->data, input->size)) ||
-         work_size(input) < INPUT_COMPRESSED_LEAST)) {
+         parser_work_size(input) < INPUT_COMPRESSED_LEAST)) {
         return 0;
     }
     fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -237,7 +237,7 @@ static uint64_t parser_output_limit(const struct parser_input *input)
            (sourcebundle_sniff(input->data, input->size) ||
                     portablepdb_sniff(input->data, input->size)
                 ? 2 * SOURCEBUNDLE_TEXTS_MAX
-                : 2 * (uint64_t)work_size(input)) +
+                : 2 * (uint64_t)parser_work_size(input)) +
            6 * (uint64_t)input->map_size;
 }
 
@@ -245,7 +245,7 @@ static int parser_enter_sandbox(const struct conversion *conversion,
                                 const struct parser_input *input,
                                 size_t scratch, struct failure *failure)
 {
-    size_t size = work_size(input);
+    size_t size = parser_work_size(input);
     char error[200];
     struct sandbox_limits limits;
     void (*start)(void) = input_wants_thread(input->data, input->size)

@@ -31,7 +31,7 @@
 
 /* May the file have the section?  Most small ones have not, and need no
  * process. */
-static bool may_have(const uint8_t *data, size_t size)
+static bool supplement_may_have(const uint8_t *data, size_t size)
 {
     static const char gnu[] = ".gnu_debugaltlink", sup[] = ".debug_sup";
 
@@ -78,7 +78,7 @@ static void answer_supplement(const uint8_t *data, size_t size,
 
 /* Has a child without rights read something of a file.  Nothing of that is to
  * be believed.  Returns its bytes, 0 if it failed. */
-static size_t ask_supplement_child(const struct conversion *c,
+static size_t ask_supplement_child(const struct conversion *conversion,
                                    const uint8_t *data, size_t size,
                                    read_function *read_it, char *to,
                                    size_t room)
@@ -94,8 +94,8 @@ static size_t ask_supplement_child(const struct conversion *c,
     pid = fork();
     if (pid == 0) {
         close(fds[0]);
-        answer_supplement(data, size, c->has_sandbox, read_it, to, room,
-                          fds[1]);
+        answer_supplement(data, size, conversion->has_sandbox, read_it, to,
+                          room, fds[1]);
     }
     close(fds[1]);
     while (pid > 0 && n < room && (rc > 0 || errno == EINTR)) {
@@ -115,10 +115,10 @@ static size_t ask_supplement_child(const struct conversion *c,
     return pid > 0 && status == 0 ? n : 0;
 }
 
-static bool ask_link(const struct conversion *c, const uint8_t *data,
+static bool ask_link(const struct conversion *conversion, const uint8_t *data,
                      size_t size, struct elf_altlink *link)
 {
-    return ask_supplement_child(c, data, size, read_supplement_link,
+    return ask_supplement_child(conversion, data, size, read_supplement_link,
                                 (char *)link,
                                 sizeof(*link)) == sizeof(*link) &&
            link->id_size > 1 && link->id_size <= sizeof(link->id) &&
@@ -162,23 +162,24 @@ static void print_id_path(char *path, size_t size, const uint8_t *id, size_t n)
  * part counts, beside the input, and all of it only below the folder of dwz's
  * files.
  */
-static void find_supplement(const struct conversion *c,
+static void find_supplement(const struct conversion *conversion,
                             const struct elf_altlink *link,
                             struct supplement_file *supplement)
 {
     static const char folder[] = SYSTEM ".dwz/";
-    const char *slash = strrchr(c->input, '/');
+    const char *slash = strrchr(conversion->input, '/');
     const char *name = strrchr(link->path, '/');
-    int dir = slash != NULL ? (int)(slash - c->input) + 1 : 0;
+    int dir = slash != NULL ? (int)(slash - conversion->input) + 1 : 0;
     char path[PATH_MAX];
 
     name = name != NULL ? name + 1 : link->path;
     if (name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
-        snprintf(path, sizeof(path), "%.*s%s", dir, c->input, name);
+        snprintf(path, sizeof(path), "%.*s%s", dir, conversion->input, name);
         if (map_supplement_file(path, supplement)) {
             return;
         }
-        snprintf(path, sizeof(path), "%.*s.dwz/%s", dir, c->input, name);
+        snprintf(path, sizeof(path), "%.*s.dwz/%s", dir, conversion->input,
+                 name);
         if (map_supplement_file(path, supplement)) {
             return;
         }
@@ -193,20 +194,20 @@ static void find_supplement(const struct conversion *c,
 }
 
 /* The image of crash.pdb is crash.dll, crash.exe or crash.sys. */
-static void find_image(const struct conversion *c,
+static void find_image(const struct conversion *conversion,
                        struct supplement *supplement)
 {
     static const char *const ends[] = {".dll", ".exe", ".sys"};
-    size_t i, stem = strlen(c->input);
+    size_t i, stem = strlen(conversion->input);
     char path[PATH_MAX];
 
-    if (stem < 4 || strcasecmp(c->input + stem - 4, ".pdb") != 0) {
+    if (stem < 4 || strcasecmp(conversion->input + stem - 4, ".pdb") != 0) {
         return;
     }
     stem -= 4;
     for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        if ((size_t)snprintf(path, sizeof(path), "%.*s%s", (int)stem, c->input,
-                             ends[i]) < sizeof(path) &&
+        if ((size_t)snprintf(path, sizeof(path), "%.*s%s", (int)stem,
+                             conversion->input, ends[i]) < sizeof(path) &&
             map_supplement_file(path, &supplement->image)) {
             return;
         }
@@ -228,23 +229,24 @@ static bool is_folder(const char *path)
 
 /* Maps the package of a program: PROGRAM.dwp, or of PROGRAM.debug that, too.
  */
-static void find_package(const struct conversion *c, const uint8_t *data,
-                         size_t size, struct supplement *supplement)
+static void find_package(const struct conversion *conversion,
+                         const uint8_t *data, size_t size,
+                         struct supplement *supplement)
 {
     static const char end[] = ".debug";
-    size_t n = strlen(c->input);
+    size_t n = strlen(conversion->input);
     char path[PATH_MAX];
     bool is_found = false;
 
-    if (c->dwp != NULL && !is_folder(c->dwp)) {
-        is_found = map_supplement_file(c->dwp, &split[0]);
+    if (conversion->dwp != NULL && !is_folder(conversion->dwp)) {
+        is_found = map_supplement_file(conversion->dwp, &split[0]);
     } else if (elf_sniff(data, size) && n + sizeof(".dwp") <= sizeof(path)) {
-        snprintf(path, sizeof(path), "%s.dwp", c->input);
+        snprintf(path, sizeof(path), "%s.dwp", conversion->input);
         is_found = map_supplement_file(path, &split[0]);
         if (!is_found && n >= sizeof(end) &&
-            strcmp(c->input + n - (sizeof(end) - 1), end) == 0) {
+            strcmp(conversion->input + n - (sizeof(end) - 1), end) == 0) {
             snprintf(path, sizeof(path), "%.*s.dwp",
-                     (int)(n - (sizeof(end) - 1)), c->input);
+                     (int)(n - (sizeof(end) - 1)), conversion->input);
             is_found = map_supplement_file(path, &split[0]);
         }
     }
@@ -257,11 +259,11 @@ static void find_package(const struct conversion *c, const uint8_t *data,
  * input, or the one that was named: a file must not name any other of this
  * machine, and a tree of builds may have been moved.
  */
-static bool find_below(const struct conversion *c, const char *wanted,
+static bool find_below(const struct conversion *conversion, const char *wanted,
                        struct supplement_file *supplement)
 {
-    const char *slash = strrchr(c->input, '/'), *up;
-    int dir = slash != NULL ? (int)(slash - c->input) + 1 : 0;
+    const char *slash = strrchr(conversion->input, '/'), *up;
+    int dir = slash != NULL ? (int)(slash - conversion->input) + 1 : 0;
     char path[PATH_MAX];
 
     while ((up = strstr(wanted, "../")) != NULL) {
@@ -272,10 +274,11 @@ static bool find_below(const struct conversion *c, const char *wanted,
         if (*wanted == '\0' || strcmp(wanted, "..") == 0) {
             break;
         }
-        if (c->dwp != NULL) {
-            snprintf(path, sizeof(path), "%s/%s", c->dwp, wanted);
+        if (conversion->dwp != NULL) {
+            snprintf(path, sizeof(path), "%s/%s", conversion->dwp, wanted);
         } else {
-            snprintf(path, sizeof(path), "%.*s%s", dir, c->input, wanted);
+            snprintf(path, sizeof(path), "%.*s%s", dir, conversion->input,
+                     wanted);
         }
         if (map_supplement_file(path, supplement)) {
             return true;
@@ -284,40 +287,45 @@ static bool find_below(const struct conversion *c, const char *wanted,
     return false;
 }
 
-void supplement_map(const struct conversion *c, const uint8_t *data,
+void supplement_map(const struct conversion *conversion, const uint8_t *data,
                     size_t size, struct supplement *supplement)
 {
     struct elf_altlink link;
 
-    if (c->uuid_map != NULL) {
-        (void)map_supplement_file(c->uuid_map, &supplement->uuid_map);
+    if (conversion->uuid_map != NULL) {
+        (void)map_supplement_file(conversion->uuid_map, &supplement->uuid_map);
     }
-    if (c->symbol_map != NULL) {
-        (void)map_supplement_file(c->symbol_map, &supplement->symbol_map);
+    if (conversion->symbol_map != NULL) {
+        (void)map_supplement_file(conversion->symbol_map,
+                                  &supplement->symbol_map);
     }
-    if (c->line_mapping != NULL) {
-        (void)map_supplement_file(c->line_mapping, &supplement->line_mapping);
+    if (conversion->line_mapping != NULL) {
+        (void)map_supplement_file(conversion->line_mapping,
+                                  &supplement->line_mapping);
     }
-    if (c->is_like_symbolic) {
+    if (conversion->is_like_symbolic) {
         return;
     }
-    if (c->has_wanted && c->wanted == SYMCACHE_KIND_BREAKPAD &&
+    if (conversion->has_wanted &&
+        conversion->wanted == SYMCACHE_KIND_BREAKPAD &&
         !elf_sniff(data, size)) {
-        if (c->image == NULL) {
-            find_image(c, supplement);
+        if (conversion->image == NULL) {
+            find_image(conversion, supplement);
         } else {
-            (void)map_supplement_file(c->image, &supplement->image);
+            (void)map_supplement_file(conversion->image, &supplement->image);
         }
-    } else if (c->altlink != NULL) {
-        (void)map_supplement_file(c->altlink, &supplement->altlink);
-    } else if (may_have(data, size) && ask_link(c, data, size, &link)) {
-        find_supplement(c, &link, &supplement->altlink);
+    } else if (conversion->altlink != NULL) {
+        (void)map_supplement_file(conversion->altlink, &supplement->altlink);
+    } else if (supplement_may_have(data, size) &&
+               ask_link(conversion, data, size, &link)) {
+        find_supplement(conversion, &link, &supplement->altlink);
     }
-    find_package(c, data, size, supplement);
+    find_package(conversion, data, size, supplement);
 }
 
-void supplement_map_dwo(const struct conversion *c, const uint8_t *data,
-                        size_t size, struct supplement *supplement)
+void supplement_map_dwo(const struct conversion *conversion,
+                        const uint8_t *data, size_t size,
+                        struct supplement *supplement)
 {
     static char paths[PATHS];
     size_t n, at, used;
@@ -325,14 +333,15 @@ void supplement_map_dwo(const struct conversion *c, const uint8_t *data,
     if (supplement->num_split > 0) {
         return;
     }
-    n = ask_supplement_child(c, data, size, elf_split_paths, paths,
+    n = ask_supplement_child(conversion, data, size, elf_split_paths, paths,
                              sizeof(paths));
     for (at = 0; at < n && supplement->num_split < FILES_MAX; at += used + 1) {
         used = strnlen(paths + at, n - at);
         if (at + used == n) {
             break; /* without its end */
         }
-        if (find_below(c, paths + at, &split[supplement->num_split])) {
+        if (find_below(conversion, paths + at,
+                       &split[supplement->num_split])) {
             supplement->num_split++;
         }
     }

@@ -19,7 +19,7 @@
 
 /* A GUIDAGE in one word is longer than a GUID without dashes; or it is in
  * Symbolicator's form, a GUID with dashes, one more and the age. */
-static bool is_id(const char *text, symcache_key_t *key)
+static bool operand_is_id(const char *text, symcache_key_t *key)
 {
     char plain[48];
 
@@ -71,7 +71,7 @@ static int read_pdb_identity(const char *command, int count, char **operands,
     if (age == NULL && operands_is_mapping(name, size)) {
         age = "0"; /* unless the UUID has it */
     }
-    if ((age == NULL || count < 3) && is_id(id, &key)) {
+    if ((age == NULL || count < 3) && operand_is_id(id, &key)) {
         wrong = identity_set(identity, name, size, key.guid, key.age);
     } else {
         wrong = identity_read(identity, name, size, id, strlen(id), age,
@@ -222,7 +222,7 @@ int operands_original(const char *command, int count, char **operands,
     }
     if (id == NULL || symcache_id_parse(id, strlen(id), &key) != SYMCACHE_OK ||
         key.id_type == SYMCACHE_ID_DEBUG) {
-        rc = count == 1 && (id == NULL || !is_id(id, &key))
+        rc = count == 1 && (id == NULL || !operand_is_id(id, &key))
                  ? from_file(command, operands[0], identity)
                  : 0;
         if (rc != 0) {

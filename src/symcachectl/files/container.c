@@ -188,8 +188,9 @@ static const char *container_send_slices(const uint8_t *data, size_t size,
     return NULL;
 }
 
-static _Noreturn void unpack_in_child(int in, size_t size,
-                                      enum container_kind kind, int out)
+static _Noreturn void container_unpack_in_child(int in, size_t size,
+                                                enum container_kind kind,
+                                                int out)
 {
     struct sandbox_limits limits = {size + MEMORY, 0,
                                     sandbox_seconds(PART_MAX)};
@@ -276,9 +277,10 @@ static void container_name_part(struct container_part *part,
 }
 
 /* Returns 0 at the end that the child has told of, with its error. */
-static int get_parts(int fd, enum container_kind kind,
-                     void (*take)(void *arg, const struct container_part *part),
-                     void *arg, char *error, size_t size)
+static int container_get_parts(int fd, enum container_kind kind,
+                               void (*take)(void *arg,
+                                            const struct container_part *part),
+                               void *arg, char *error, size_t size)
 {
     struct container_part part;
     struct container_head head;
@@ -331,7 +333,7 @@ int container_read(int fd, enum container_kind kind,
     pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        unpack_in_child(fd, (size_t)st.st_size, kind, ends[1]);
+        container_unpack_in_child(fd, (size_t)st.st_size, kind, ends[1]);
     }
     close(ends[1]);
     if (pid == -1) {
@@ -339,7 +341,7 @@ int container_read(int fd, enum container_kind kind,
         snprintf(error, size, "no process to read it");
         return -1;
     }
-    rc = get_parts(ends[0], kind, take, arg, error, size);
+    rc = container_get_parts(ends[0], kind, take, arg, error, size);
     close(ends[0]);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

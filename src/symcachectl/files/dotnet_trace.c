@@ -124,7 +124,7 @@ void trace_free(struct trace *trace)
 
 /* Opens the file of an assembly.  Its name comes from the text, and is never
  * more than a name.  Returns -1 with errno. */
-static int open_assembly(const char *images, const char *name)
+static int dotnet_open_assembly(const char *images, const char *name)
 {
     int folder, fd;
     struct stat st;
@@ -154,12 +154,12 @@ static int open_assembly(const char *images, const char *name)
 
 /* Finds out which portable PDB belongs to an assembly, and its stamp.  Returns
  * false after printing what is wrong. */
-static bool identify_image(const char *images, const char *name,
-                           struct identity *identity, uint32_t *stamp)
+static bool dotnet_identify_image(const char *images, const char *name,
+                                  struct identity *identity, uint32_t *stamp)
 {
     const char *wrong;
     struct examine_result result;
-    int fd = open_assembly(images, name);
+    int fd = dotnet_open_assembly(images, name);
 
     if (fd == -1) {
         command_fail(COMMAND_IO, name, strerror(errno));
@@ -218,8 +218,8 @@ char *trace_request(const struct trace *trace, const char *images)
 
     modules = cjson_add_list(root, "modules");
     for (i = 0; i < trace->num_modules; i++) {
-        cjson_append(modules, identify_image(images, trace->modules[i],
-                                             &identity, &stamp)
+        cjson_append(modules, dotnet_identify_image(images, trace->modules[i],
+                                                    &identity, &stamp)
                                   ? module_of(&identity, stamp)
                                   : no_module());
     }

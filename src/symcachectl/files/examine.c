@@ -45,63 +45,66 @@ enum examine_kind examine_sniff(int fd)
 /* in the child ----------------------------------------------------------- */
 
 static void examine_image(const uint8_t *data, size_t size,
-                          struct examine_result *r)
+                          struct examine_result *result)
 {
     char error[200];
     struct pe_identity id;
     struct pe_code code;
 
-    if (pe_identity_read(data, size, &id, r->error, sizeof(r->error)) != 0) {
-        r->is_portable = pe_portable_identity_read(data, size, &id, error,
-                                                   sizeof(error)) == 0;
-        if (!r->is_portable) {
+    if (pe_identity_read(data, size, &id, result->error,
+                         sizeof(result->error)) != 0) {
+        result->is_portable = pe_portable_identity_read(data, size, &id, error,
+                                                        sizeof(error)) == 0;
+        if (!result->is_portable) {
             return;
         }
     }
-    if (id.name_size > sizeof(r->name)) {
-        snprintf(r->error, sizeof(r->error), "names a PDB of %zu bytes",
-                 id.name_size);
-        r->is_portable = false;
+    if (id.name_size > sizeof(result->name)) {
+        snprintf(result->error, sizeof(result->error),
+                 "names a PDB of %zu bytes", id.name_size);
+        result->is_portable = false;
         return;
     }
-    r->stamp = id.age;
-    if (!r->is_portable) {
-        r->error[0] = '\0';
+    result->stamp = id.age;
+    if (!result->is_portable) {
+        result->error[0] = '\0';
     } else if (pe_code_read(data, size, &code, error, sizeof(error)) == 0 &&
                code.debug_id.is_known) {
-        r->stamp = code.debug_id.age;
+        result->stamp = code.debug_id.age;
     }
-    memcpy(r->guid, id.guid, sizeof(r->guid));
-    memcpy(r->name, id.name, id.name_size);
-    r->name_size = (uint32_t)id.name_size;
-    r->age = id.age;
+    memcpy(result->guid, id.guid, sizeof(result->guid));
+    memcpy(result->name, id.name, id.name_size);
+    result->name_size = (uint32_t)id.name_size;
+    result->age = id.age;
 }
 
 static void examine_pdb(const uint8_t *data, size_t size,
-                        struct examine_result *r)
+                        struct examine_result *result)
 {
     struct pdb_identity id;
 
-    if (pdb_identity_read(data, size, &id, r->error, sizeof(r->error)) == 0) {
-        r->error[0] = '\0';
-        memcpy(r->guid, id.guid, sizeof(r->guid));
-        r->age = id.age;
+    if (pdb_identity_read(data, size, &id, result->error,
+                          sizeof(result->error)) == 0) {
+        result->error[0] = '\0';
+        memcpy(result->guid, id.guid, sizeof(result->guid));
+        result->age = id.age;
     }
 }
 
 static void examine_symcache(const uint8_t *data, size_t size,
-                             struct examine_result *r)
+                             struct examine_result *result)
 {
     struct symc_reader reader;
 
-    if (symc_reader_open(&reader, data, size, r->error, sizeof(r->error)) !=
-            SYMC_OPENED ||
-        symc_verify(&reader, r->error, sizeof(r->error)) != SYMC_SOUND) {
+    if (symc_reader_open(&reader, data, size, result->error,
+                         sizeof(result->error)) != SYMC_OPENED ||
+        symc_verify(&reader, result->error, sizeof(result->error)) !=
+            SYMC_SOUND) {
         return;
     }
-    r->error[0] = '\0';
-    memcpy(r->guid, data + SYMC_AT_GUID, sizeof(r->guid));
-    r->age = symc_load(data + SYMC_AT_AGE);
+    result->error[0] = '\0';
+    memcpy(result->guid, data + SYMC_AT_GUID, sizeof(result->guid));
+    result->age = symc_load(data + SYMC_AT_AGE);
 }
 
 static void examine_any(const uint8_t *data, size_t size, void *result)

@@ -42,7 +42,7 @@ bool jvm_trace_is_uuid(const char *text)
 
 /* Finds a UUID in a line that says what it is of, as in Sentry's entry of a
  * manifest, "io.sentry.proguard-uuids".  Returns it, or NULL. */
-static const char *find_uuid(const char *text)
+static const char *jvm_find_uuid(const char *text)
 {
     static const char *const words[] = {"proguard", "ProGuard", "mapping"};
     const char *p, *end;
@@ -64,7 +64,7 @@ static const char *find_uuid(const char *text)
 
 /* Gets the next line of a text with its end. */
 static bool next_line(struct symc_string *rest, struct symc_string *whole,
-                      struct jvm_line *line)
+                      struct jvm_line *jvm_line)
 {
     const char *lf = memchr(rest->data, '\n', rest->size);
     size_t size = lf != NULL ? (size_t)(lf - rest->data) : rest->size;
@@ -74,7 +74,7 @@ static bool next_line(struct symc_string *rest, struct symc_string *whole,
         return false;
     }
     bare.size -= size > 0 && bare.data[size - 1] == '\r';
-    jvm_line_read(line, bare);
+    jvm_line_read(jvm_line, bare);
     *whole = (struct symc_string){rest->data, size + (lf != NULL)};
     rest->data += whole->size;
     rest->size -= whole->size;
@@ -111,7 +111,7 @@ static char *make_request(void)
 {
     cJSON *root = cJSON_CreateObject(), *stacks, *frames = NULL, *object;
     struct symc_string rest = trace, whole;
-    struct jvm_line line;
+    struct jvm_line jvm_line;
     unsigned number;
 
     cjson_add_list(root, "sources");
@@ -121,19 +121,19 @@ static char *make_request(void)
     cjson_add_text(object, "type", "proguard");
     cjson_add_string(object, "uuid", mapping, JVM_UUID);
     stacks = cjson_add_list(root, "stacktraces");
-    for (number = 0; next_line(&rest, &whole, &line); number++) {
-        if (line.kind == JVM_LINE_EXCEPTION) {
-            frames = add_trace(stacks, &line);
-        } else if (line.kind == JVM_LINE_FRAME) {
+    for (number = 0; next_line(&rest, &whole, &jvm_line); number++) {
+        if (jvm_line.kind == JVM_LINE_EXCEPTION) {
+            frames = add_trace(stacks, &jvm_line);
+        } else if (jvm_line.kind == JVM_LINE_FRAME) {
             frames = frames != NULL ? frames : add_trace(stacks, NULL);
             object = cjson_append_object(frames);
-            cjson_add_string(object, "module", line.class.data,
-                             line.class.size);
-            cjson_add_string(object, "function", line.method.data,
-                             line.method.size);
+            cjson_add_string(object, "module", jvm_line.class.data,
+                             jvm_line.class.size);
+            cjson_add_string(object, "function", jvm_line.method.data,
+                             jvm_line.method.size);
             cjson_add_number(object, "index", number);
-            if (line.line > 0) {
-                cjson_add_number(object, "lineno", line.line);
+            if (jvm_line.line > 0) {
+                cjson_add_number(object, "lineno", jvm_line.line);
             }
         }
     }
@@ -142,63 +142,64 @@ static char *make_request(void)
 
 /* the answer -------------------------------------------------------------- */
 
-static void put_line_text(struct symc_string text)
+static void jvm_put_line_text(struct symc_string text)
 {
     printable_put_lines(stdout, text.data, text.size);
 }
 
-static void put_end(const struct jvm_line *line, struct symc_string whole)
+static void jvm_put_end(const struct jvm_line *jvm_line,
+                        struct symc_string whole)
 {
-    const char *end = line->behind.data;
+    const char *end = jvm_line->behind.data;
 
-    put_line_text(
+    jvm_put_line_text(
         (struct symc_string){end, whole.size - (size_t)(end - whole.data)});
 }
 
 /* Prints the frames that come of a line, and returns the first other one. */
 static const cJSON *print_frames(const cJSON *frame, unsigned number,
-                                 const struct jvm_line *line,
+                                 const struct jvm_line *jvm_line,
                                  struct symc_string whole)
 {
-    const char *method_end = line->method.data + line->method.size;
+    const char *method_end = jvm_line->method.data + jvm_line->method.size;
 
     for (; frame != NULL && printable_number(frame, "index") == number;
          frame = frame->next) {
         if (cjson_get(frame, "filename") == NULL) {
-            put_line_text(whole); /* it is not in the mapping */
+            jvm_put_line_text(whole); /* it is not in the mapping */
             continue;
         }
         num_named++;
-        put_line_text(line->before);
+        jvm_put_line_text(jvm_line->before);
         printable_put_field(stdout, frame, "module");
         putchar('.');
         printable_put_field(stdout, frame, "function");
-        put_line_text((struct symc_string){
-            method_end, (size_t)(line->open + 1 - method_end)});
+        jvm_put_line_text((struct symc_string){
+            method_end, (size_t)(jvm_line->open + 1 - method_end)});
         printable_put_field(stdout, frame, "filename");
         if (printable_number(frame, "lineno") > 0) {
             printf(":%.0f", printable_number(frame, "lineno"));
         }
         putchar(')');
-        put_end(line, whole);
+        jvm_put_end(jvm_line, whole);
     }
     return frame;
 }
 
 static void print_exception(const cJSON *exception,
-                            const struct jvm_line *line,
+                            const struct jvm_line *jvm_line,
                             struct symc_string whole)
 {
     const char *package = printable_field(exception, "module");
 
-    put_line_text(line->before);
+    jvm_put_line_text(jvm_line->before);
     printable_put(stdout, package);
     fputs(package[0] != '\0' ? "." : "", stdout);
     printable_put_field(stdout, exception, "type");
-    put_end(line, whole);
+    jvm_put_end(jvm_line, whole);
 }
 
-static void count_named(const cJSON *answer)
+static void jvm_count_named(const cJSON *answer)
 {
     const cJSON *stack, *frame;
 
@@ -216,11 +217,11 @@ static void print_answer(const cJSON *answer)
     const cJSON *stack = NULL, *frame = NULL, *error;
     const cJSON *errors = is_asked ? cjson_get(answer, "errors") : NULL;
     struct symc_string rest = trace, whole;
-    struct jvm_line line;
+    struct jvm_line jvm_line;
     unsigned number;
 
     if (is_json) {
-        count_named(answer);
+        jvm_count_named(answer);
         printable_json(stdout, answer);
         return;
     }
@@ -230,19 +231,19 @@ static void print_answer(const cJSON *answer)
                 printable_field(error, "uuid"),
                 printable_field(error, "type"));
     }
-    for (number = 0; next_line(&rest, &whole, &line); number++) {
-        if (line.kind != JVM_LINE_OTHER &&
-            (stack == NULL || line.kind == JVM_LINE_EXCEPTION)) {
+    for (number = 0; next_line(&rest, &whole, &jvm_line); number++) {
+        if (jvm_line.kind != JVM_LINE_OTHER &&
+            (stack == NULL || jvm_line.kind == JVM_LINE_EXCEPTION)) {
             stack = stack != NULL ? stack->next
                                   : cjson_get(answer, "stacktraces")->child;
             frame = stack != NULL ? cjson_get(stack, "frames")->child : NULL;
         }
-        if (line.kind == JVM_LINE_EXCEPTION) {
-            print_exception(cjson_get(stack, "exception"), &line, whole);
-        } else if (line.kind == JVM_LINE_FRAME) {
-            frame = print_frames(frame, number, &line, whole);
+        if (jvm_line.kind == JVM_LINE_EXCEPTION) {
+            print_exception(cjson_get(stack, "exception"), &jvm_line, whole);
+        } else if (jvm_line.kind == JVM_LINE_FRAME) {
+            frame = print_frames(frame, number, &jvm_line, whole);
         } else {
-            put_line_text(whole);
+            jvm_put_line_text(whole);
         }
     }
 }
@@ -254,11 +255,11 @@ int jvm_trace_request_show(struct settings *settings, const char *uuid,
     int code;
 
     trace = (struct symc_string){text, size};
-    mapping = uuid != NULL ? uuid : find_uuid(text);
+    mapping = uuid != NULL ? uuid : jvm_find_uuid(text);
     if (mapping == NULL) {
         fprintf(stderr, "symcachectl: nothing names a mapping (--mapping): "
                         "the trace is printed as it is\n");
-        put_line_text(trace);
+        jvm_put_line_text(trace);
         return command_finish(COMMAND_NOT_FOUND);
     }
     is_json = settings->is_json != 0;

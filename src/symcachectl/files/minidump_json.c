@@ -38,7 +38,7 @@ struct minidump_json {
     bool has_more; /* frames than are walked */
 };
 
-static void add_text(cJSON *object, const char *key, const char *text)
+static void minidump_add_text(cJSON *object, const char *key, const char *text)
 {
     cjson_add(object, key,
               text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
@@ -49,17 +49,17 @@ static void add_hex(cJSON *object, const char *key, uint64_t value)
     char text[24];
 
     snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
-    add_text(object, key, text);
+    minidump_add_text(object, key, text);
 }
 
 /* symbols ----------------------------------------------------------------- */
 
-static const union derived_reader *find_file(struct minidump_json *w,
-                                             const struct minidump_module *m,
-                                             symcache_kind_e kind)
+static const union derived_reader *
+find_file(struct minidump_json *w, const struct minidump_module *module,
+          symcache_kind_e kind)
 {
     symcache_key_t key;
-    const char *p, *name = m->debug_file;
+    const char *p, *name = module->debug_file;
 
     for (p = name; *p != '\0'; p++) {
         name = *p == '/' || *p == '\\' ? p + 1 : name;
@@ -67,8 +67,8 @@ static const union derived_reader *find_file(struct minidump_json *w,
     if (symcache_name_parse(name, strlen(name), &key) != SYMCACHE_OK) {
         return NULL;
     }
-    memcpy(key.guid, m->guid, sizeof(key.guid));
-    key.age = m->age;
+    memcpy(key.guid, module->guid, sizeof(key.guid));
+    key.age = module->age;
     key.kind = (uint8_t)kind;
     return store_reader_file(w->root, &key);
 }
@@ -123,24 +123,25 @@ static size_t
 find_unloaded(const struct minidump *dump, uint64_t address,
               const struct minidump_unloaded *found[UNLOADED_MAX])
 {
-    const struct minidump_unloaded *u;
+    const struct minidump_unloaded *unloaded;
     size_t i, at, n = 0;
     int order;
 
     for (i = 0; i < dump->num_unloaded && n < UNLOADED_MAX; i++) {
-        u = &dump->unloaded[i];
-        if (address < u->base || address - u->base >= u->size) {
+        unloaded = &dump->unloaded[i];
+        if (address < unloaded->base ||
+            address - unloaded->base >= unloaded->size) {
             continue;
         }
         for (at = n; at > 0; at--) {
-            order = strcmp(found[at - 1]->code_file, u->code_file);
+            order = strcmp(found[at - 1]->code_file, unloaded->code_file);
             if (order < 0 ||
-                (order == 0 && found[at - 1]->base >= u->base)) {
+                (order == 0 && found[at - 1]->base >= unloaded->base)) {
                 break;
             }
             found[at] = found[at - 1];
         }
-        found[at] = u;
+        found[at] = unloaded;
         n++;
     }
     return n;
@@ -161,7 +162,7 @@ static cJSON *json_describe_unloaded(const struct minidump *dump,
             strcmp(found[i - 1]->code_file, found[i]->code_file) != 0) {
             object = cJSON_CreateObject();
             offsets = cJSON_CreateArray();
-            add_text(object, "module", found[i]->code_file);
+            minidump_add_text(object, "module", found[i]->code_file);
             cjson_add(object, "offsets", offsets);
             cjson_append(list, object);
         } else if (found[i - 1]->base == found[i]->base) {
@@ -189,9 +190,10 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
     object = cJSON_CreateObject();
     add_hex(object, "instruction_addr", frame->address);
     add_hex(object, "lookup", frame->lookup);
-    add_text(object, "trust", trusts[frame->trust]);
+    minidump_add_text(object, "trust", trusts[frame->trust]);
     if (frame->module != STACKWALK_NO_MODULE) {
-        add_text(object, "package", w->dump.modules[frame->module].code_file);
+        minidump_add_text(object, "package",
+                          w->dump.modules[frame->module].code_file);
         cjson_add_number(object, "module", (double)frame->module);
     } else {
         cjson_add(object, "unloaded",
@@ -258,7 +260,7 @@ static cJSON *json_own_frames(struct minidump_json *w,
         frame = minidump_own_frame(&w->dump, thread, i);
         object = cJSON_CreateObject();
         add_hex(object, "instruction_addr", frame.address);
-        add_text(object, "trust", "prewalked");
+        minidump_add_text(object, "trust", "prewalked");
         cjson_add(object, "function", json_readable_text(&frame.function));
         cjson_append(list, object);
     }
@@ -276,10 +278,10 @@ static cJSON *json_walk_thread(struct minidump_json *w, struct stackwalk *walk,
 
     cjson_add_number(object, "thread_id", t->id);
     if (minidump_last_error(&w->dump, thread, error)) {
-        add_text(object, "last_error", error);
+        minidump_add_text(object, "last_error", error);
     }
     if (t->name != NULL) {
-        add_text(object, "thread_name", t->name);
+        minidump_add_text(object, "thread_name", t->name);
     }
     if (w->dump.requesting != SIZE_MAX) {
         cjson_add(object, "is_requesting",
@@ -300,7 +302,7 @@ static cJSON *json_walk_thread(struct minidump_json *w, struct stackwalk *walk,
 }
 
 static cJSON *json_describe_module(const struct minidump *dump,
-                                   const struct minidump_module *m)
+                                   const struct minidump_module *module)
 {
     cJSON *object = cJSON_CreateObject();
     const char *type = "unknown";
@@ -313,22 +315,22 @@ static cJSON *json_describe_module(const struct minidump *dump,
                dump->os == MINIDUMP_SOLARIS) {
         type = "elf";
     }
-    add_text(object, "type", type);
-    add_text(object, "code_file", m->code_file);
-    if (m->code_id != NULL) {
-        add_text(object, "code_id", m->code_id);
+    minidump_add_text(object, "type", type);
+    minidump_add_text(object, "code_file", module->code_file);
+    if (module->code_id != NULL) {
+        minidump_add_text(object, "code_id", module->code_id);
     }
-    if (m->debug_file != NULL && m->debug_file[0] != '\0') {
-        add_text(object, "debug_file", m->debug_file);
+    if (module->debug_file != NULL && module->debug_file[0] != '\0') {
+        minidump_add_text(object, "debug_file", module->debug_file);
     }
-    if (m->has_debug_id) {
-        add_text(object, "debug_id", m->debug_id);
+    if (module->has_debug_id) {
+        minidump_add_text(object, "debug_id", module->debug_id);
     }
-    add_hex(object, "image_addr", m->base);
-    cjson_add_number(object, "image_size", m->size);
-    cjson_add_number(object, "number", m->number);
-    if (m->version[0] != '\0') {
-        add_text(object, "version", m->version);
+    add_hex(object, "image_addr", module->base);
+    cjson_add_number(object, "image_size", module->size);
+    cjson_add_number(object, "number", module->number);
+    if (module->version[0] != '\0') {
+        minidump_add_text(object, "version", module->version);
     }
     return object;
 }
@@ -354,11 +356,11 @@ static cJSON *json_describe_more(const struct minidump *dump)
         cjson_add_number(object, "crashing_thread", (double)dump->requesting);
     }
     if (dump->has_exception) {
-        add_text(object, "reason", dump->reason);
+        minidump_add_text(object, "reason", dump->reason);
         add_hex(object, "address", dump->crash_address);
     }
     if (dump->cpu_info[0] != '\0') {
-        add_text(object, "cpu_info", dump->cpu_info);
+        minidump_add_text(object, "cpu_info", dump->cpu_info);
     }
     for (i = 0; i < dump->num_unloaded; i++) {
         u = cJSON_CreateObject();
@@ -366,8 +368,8 @@ static cJSON *json_describe_more(const struct minidump *dump)
         cjson_add_number(u, "image_size", dump->unloaded[i].size);
         snprintf(code_id, sizeof(code_id), "%08x%x", dump->unloaded[i].time,
                  dump->unloaded[i].size);
-        add_text(u, "code_id", code_id);
-        add_text(u, "code_file", dump->unloaded[i].code_file);
+        minidump_add_text(u, "code_id", code_id);
+        minidump_add_text(u, "code_file", dump->unloaded[i].code_file);
         cjson_append(list, u);
     }
     cjson_add(object, "unloaded", list);
@@ -390,16 +392,16 @@ static cJSON *report_walk(struct minidump_json *w)
                  (unsigned long long)dump->crash_address);
     }
     cjson_add_number(object, "timestamp", dump->time);
-    add_text(system, "os_name", minidump_os_name(dump->os));
-    add_text(system, "os_version", dump->os_version);
-    add_text(system, "os_build", dump->os_build);
-    add_text(system, "cpu_arch",
-             dump->cpu_name != NULL ? dump->cpu_name : "unknown");
-    add_text(system, "device_model", "");
+    minidump_add_text(system, "os_name", minidump_os_name(dump->os));
+    minidump_add_text(system, "os_version", dump->os_version);
+    minidump_add_text(system, "os_build", dump->os_build);
+    minidump_add_text(system, "cpu_arch",
+                      dump->cpu_name != NULL ? dump->cpu_name : "unknown");
+    minidump_add_text(system, "device_model", "");
     cjson_add(object, "system_info", system);
     cjson_add(object, "crashed", cJSON_CreateBool(dump->has_exception));
-    add_text(object, "crash_reason", reason);
-    add_text(object, "assertion", "");
+    minidump_add_text(object, "crash_reason", reason);
+    minidump_add_text(object, "assertion", "");
     for (i = 0; i < dump->num_threads; i++) {
         cjson_append(threads, json_walk_thread(w, &walk, i));
     }
@@ -410,7 +412,8 @@ static cJSON *report_walk(struct minidump_json *w)
     cjson_add(object, "modules", modules);
     cjson_add(object, "socorro", json_describe_more(dump));
     if (dump->cut != NULL || w->has_more) {
-        add_text(object, "left_out", dump->cut != NULL ? dump->cut : "frames");
+        minidump_add_text(object, "left_out",
+                          dump->cut != NULL ? dump->cut : "frames");
     }
     return object;
 }

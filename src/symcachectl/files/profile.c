@@ -21,7 +21,7 @@
 #define UNKNOWN " [unknown] (" /* a frame of perf script */
 #define UNPACKED_MAX (1u << 30)
 
-static bool is_text(const char *text, size_t size)
+static bool profile_is_text(const char *text, size_t size)
 {
     size_t i;
 
@@ -35,7 +35,7 @@ static bool is_text(const char *text, size_t size)
 }
 
 /* Is this a frame that perf script has named?  "\t  2024 name+0x4 (/app)" */
-static bool is_named_frame(const char *line)
+static bool profile_is_named_frame(const char *line)
 {
     const char *end = line + strcspn(line, "\r\n"), *p = line;
 
@@ -48,11 +48,11 @@ static bool is_named_frame(const char *line)
            memmem(p, (size_t)(end - p), "+0x", 3) != NULL;
 }
 
-static bool has_named_frame(const char *text)
+static bool profile_has_named_frame(const char *text)
 {
     const char *line = text;
 
-    while (line != NULL && !is_named_frame(line)) {
+    while (line != NULL && !profile_is_named_frame(line)) {
         line = strchr(line, '\n');
         line += line != NULL;
     }
@@ -61,7 +61,7 @@ static bool has_named_frame(const char *text)
 
 /* Is this packed, or a message, which begins with the tag of a number or of
  * bytes?  Most debug files do not. */
-static bool is_message(const char *text)
+static bool profile_is_message(const char *text)
 {
     unsigned char tag = (unsigned char)text[0];
 
@@ -74,13 +74,13 @@ bool profile_is_one(const char *text, size_t size)
     cJSON *object;
     bool is_one;
 
-    if (size < 4 || !is_text(text, size)) {
-        return size >= 4 && is_message(text);
+    if (size < 4 || !profile_is_text(text, size)) {
+        return size >= 4 && profile_is_message(text);
     }
     if (text[0] != '{') {
         return strstr(text, UNKNOWN) != NULL ||
                strstr(text, ": PERF_RECORD_MMAP") != NULL ||
-               has_named_frame(text);
+               profile_has_named_frame(text);
     }
     object = cJSON_Parse(text);
     is_one = cJSON_GetObjectItemCaseSensitive(object, "threads") != NULL &&

@@ -46,7 +46,7 @@ static int open_script_file(const char *path)
 
 /* Copies what a script refers to as its map, if that is a name and no URL.
  * Returns 1; 0 if the map is in the script; -1 if there is no reference. */
-static int read_reference(int script, char *to, size_t room)
+static int read_script_reference(int script, char *to, size_t room)
 {
     off_t size = lseek(script, 0, SEEK_END);
     size_t n = size < COMMENT_MAX ? (size_t)size : COMMENT_MAX;
@@ -109,7 +109,7 @@ static int open_script_map(const char *path, int script, bool *is_inside)
     int fd = -1, rc = -1;
 
     if (script >= 0) {
-        rc = read_reference(script, reference, sizeof(reference));
+        rc = read_script_reference(script, reference, sizeof(reference));
     }
     if (rc > 0) {
         fd = open_script_reference(path, reference, at);
@@ -122,15 +122,15 @@ static int open_script_map(const char *path, int script, bool *is_inside)
 }
 
 /* What a module of WebAssembly refers to; -1: there is none. */
-struct module_parts {
+struct script_module {
     int map;
     int debug;      /* the file with its debug information */
     uint64_t shift; /* of an offset in the module, to one in that file */
     char debug_path[PATH_ROOM];
 };
 
-static void put_link(struct json_writer *w, const char *name,
-                     const struct wasm_bytes *link)
+static void put_script_link(struct json_writer *w, const char *name,
+                            const struct wasm_bytes *link)
 {
     if (link->at != NULL) {
         json_put_string(w, name, (const char *)link->at,
@@ -155,9 +155,9 @@ static int read_script_links(void *arg, FILE *out)
         return COMMAND_NOT_FOUND; /* who converts it says what is wrong */
     }
     json_write_open(&w, '{');
-    put_link(&w, "map", &found.source_map);
+    put_script_link(&w, "map", &found.source_map);
     if (!found.has_debug_info) {
-        put_link(&w, "debug", &found.debug_file);
+        put_script_link(&w, "debug", &found.debug_file);
     }
     json_put_hex(&w, "code", found.code);
     json_write_close(&w, '}');
@@ -168,7 +168,7 @@ static int read_script_links(void *arg, FILE *out)
     return COMMAND_OK;
 }
 
-static uint64_t code_offset(const cJSON *links)
+static uint64_t script_code_offset(const cJSON *links)
 {
     return strtoull(printable_field(links, "code"), NULL, 16);
 }
@@ -177,7 +177,7 @@ static uint64_t code_offset(const cJSON *links)
  * Its code may begin elsewhere: a tool that strips a module may write the sizes
  * of its sections in more bytes. */
 static void open_script_debug_file(const char *path, const cJSON *links,
-                                   struct module_parts *parts)
+                                   struct script_module *parts)
 {
     cJSON *found;
     int code;
@@ -187,14 +187,14 @@ static void open_script_debug_file(const char *path, const cJSON *links,
     if (parts->debug >= 0) {
         found = report_child_read(parts->debug_path, read_script_links,
                                   &parts->debug, &code);
-        parts->shift = code_offset(found) - code_offset(links);
+        parts->shift = script_code_offset(found) - script_code_offset(links);
         cJSON_Delete(found);
     }
 }
 
 /* Returns false if the file is no module of WebAssembly. */
-static bool open_module(const char *path, int module,
-                        struct module_parts *parts)
+static bool open_script_module(const char *path, int module,
+                               struct script_module *parts)
 {
     uint8_t head[8];
     char at[PATH_ROOM];
@@ -274,8 +274,8 @@ static bool try_script_path(const char *path, struct script_file *file)
 {
     bool is_inside = false;
     int script = open_script_file(path);
-    struct module_parts parts = {.map = -1, .debug = -1};
-    bool is_module = open_module(path, script, &parts);
+    struct script_module parts = {.map = -1, .debug = -1};
+    bool is_module = open_script_module(path, script, &parts);
 
     if (!is_module) {
         parts.map = open_script_map(path, script, &is_inside);
@@ -297,7 +297,7 @@ static bool try_script_path(const char *path, struct script_file *file)
     return script >= 0 || parts.map >= 0;
 }
 
-static bool ends_with(const char *text, const char *with)
+static bool script_ends_with(const char *text, const char *with)
 {
     size_t size = strlen(text), n = strlen(with);
 
@@ -305,7 +305,7 @@ static bool ends_with(const char *text, const char *with)
 }
 
 /* Is a part of a path one that leads elsewhere? */
-static bool leads_out(const char *path)
+static bool script_leads_out(const char *path)
 {
     return strstr(path, "/../") != NULL || strncmp(path, "../", 3) == 0;
 }
@@ -316,7 +316,7 @@ static void try_script_folder(const char *folder, const char *path,
 {
     char at[2 * PATH_MAX];
 
-    if (leads_out(path)) {
+    if (script_leads_out(path)) {
         path = strrchr(path, '/') + 1;
     }
     while (path != NULL && *path != '\0') {
@@ -331,7 +331,8 @@ static void try_script_folder(const char *folder, const char *path,
 
 /* Takes the only module in a folder; one with debug information beside it is
  * no other one. */
-static void try_only_module(const char *folder, struct script_file *file)
+static void try_only_script_module(const char *folder,
+                                   struct script_file *file)
 {
     char at[2 * PATH_MAX];
     DIR *dir = opendir(folder);
@@ -339,8 +340,8 @@ static void try_only_module(const char *folder, struct script_file *file)
     unsigned count = 0;
 
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (ends_with(entry->d_name, ".wasm") &&
-            !ends_with(entry->d_name, ".debug.wasm")) {
+        if (script_ends_with(entry->d_name, ".wasm") &&
+            !script_ends_with(entry->d_name, ".debug.wasm")) {
             snprintf(at, sizeof(at), "%s/%s", folder, entry->d_name);
             count++;
         }
@@ -368,7 +369,7 @@ static void decode_script_path(char *path)
 }
 
 /* The same of one of Windows, "C:\a\b" or "\\server\a\b". */
-static void turn_backslashes(char *path)
+static void turn_script_backslashes(char *path)
 {
     if (path[0] != '\\' && (path[0] == '\0' || path[1] != ':')) {
         return;
@@ -380,7 +381,7 @@ static void turn_backslashes(char *path)
 
 /* Is a module in no file, to the trace?  V8 then has its name, if any, and a
  * hash, and Firefox the script that made it. */
-static bool is_nameless(const struct jstrace_text *url)
+static bool is_nameless_script(const struct jstrace_text *url)
 {
     const struct symc_string text = {url->data, url->size};
 
@@ -397,7 +398,7 @@ static void take_script_module_name(char *path)
         size -= HASH + 1;
         path[size] = '\0';
     }
-    if (!ends_with(path, ".wasm")) {
+    if (!script_ends_with(path, ".wasm")) {
         memcpy(path + size, ".wasm", 6);
     }
 }
@@ -424,7 +425,7 @@ static void find_script_file(const char *maps, struct symc_string url,
     } else if (memmem(url.data, url.size, "://", 3) != NULL) {
         decode_script_path(path);
     } else {
-        turn_backslashes(path);
+        turn_script_backslashes(path);
     }
     if (maps != NULL) {
         try_script_folder(maps, path, file);
@@ -433,7 +434,8 @@ static void find_script_file(const char *maps, struct symc_string url,
     }
 }
 
-static bool is_same(const struct jstrace_text *a, const struct jstrace_text *b)
+static bool is_same_script(const struct jstrace_text *a,
+                           const struct jstrace_text *b)
 {
     return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }
@@ -441,12 +443,12 @@ static bool is_same(const struct jstrace_text *a, const struct jstrace_text *b)
 void script_files_note(struct script_files *files,
                        const struct jstrace_frame *frame)
 {
-    if (!frame->is_wasm || !is_nameless(&frame->url)) {
+    if (!frame->is_wasm || !is_nameless_script(&frame->url)) {
         return;
     }
-    files->has_nameless = files->nameless.data == NULL ||
-                          (files->has_nameless &&
-                           is_same(&frame->url, &files->nameless));
+    files->has_nameless =
+        files->nameless.data == NULL ||
+        (files->has_nameless && is_same_script(&frame->url, &files->nameless));
     files->nameless = frame->url;
 }
 
@@ -474,8 +476,8 @@ const struct script_file *script_files_find(struct script_files *files,
     }
     find_script_file(files->maps, url, file);
     if (file->kind == SCRIPT_NONE && files->maps != NULL &&
-        files->has_nameless && is_same(&frame->url, &files->nameless)) {
-        try_only_module(files->maps, file);
+        files->has_nameless && is_same_script(&frame->url, &files->nameless)) {
+        try_only_script_module(files->maps, file);
     }
     return file->kind != SCRIPT_NONE ? file : NULL;
 }

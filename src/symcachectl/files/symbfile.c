@@ -37,7 +37,7 @@ struct symbfile {
     bool has_found;
 };
 
-static struct symbfile s; /* its buffers are large */
+static struct symbfile symbfile; /* its buffers are large */
 
 static int symbfile_damaged(const char *file, const struct failure *failure)
 {
@@ -63,54 +63,57 @@ static int write_symbfile(const char *input, const char *output, bool is_pads)
 
 static int symbfile_make(int argc, char **argv)
 {
-    if (argc != 1 || s.output == NULL) {
+    if (argc != 1 || symbfile.output == NULL) {
         return command_usage(NAME,
-                             argc == 0         ? "no FILE"
-                             : s.output == NULL ? "make without -o"
-                                                : "more than one FILE",
+                             argc == 0                 ? "no FILE"
+                             : symbfile.output == NULL ? "make without -o"
+                                                       : "more than one FILE",
                              argc > 1 ? argv[1] : NULL);
     }
-    return write_symbfile(argv[0], s.output, s.has_return_pads != 0);
+    return write_symbfile(argv[0], symbfile.output,
+                          symbfile.has_return_pads != 0);
 }
 
 /* push -------------------------------------------------------------------- */
 
 /* Makes both files in a folder and sends them.  Without instructions, which the
  * converter has said, there are ranges only; they are enough. */
-static int send_both(struct symbfile_push *p, const char *file,
-                     const char *ranges, const char *pads)
+static int symbfile_send_both(struct symbfile_push *push, const char *file,
+                              const char *ranges, const char *pads)
 {
-    int code = symbfile_id(file, p->file_id);
+    int code = symbfile_id(file, push->file_id);
     bool has_pads;
 
     if (code == COMMAND_OK) {
-        code = write_symbfile(s.debug_file != NULL ? s.debug_file : file,
+        code = write_symbfile(symbfile.debug_file != NULL ? symbfile.debug_file
+                                                          : file,
                               ranges, false);
     }
     if (code != COMMAND_OK) {
         return code;
     }
-    has_pads = s.debug_file == NULL &&
+    has_pads = symbfile.debug_file == NULL &&
                write_symbfile(file, pads, true) == COMMAND_OK;
-    return symbfile_push(p, ranges, has_pads ? pads : NULL);
+    return symbfile_push(push, ranges, has_pads ? pads : NULL);
 }
 
-static int push(int argc, char **argv)
+static int symbfile_push_command(int argc, char **argv)
 {
     char folder[] = "/tmp/symbfile-XXXXXX";
     char ranges[sizeof(folder) + 8], pads[sizeof(folder) + 8];
-    struct symbfile_push p = {.url = s.url, .api_key = s.api_key, .parts = 1};
+    struct symbfile_push push = {
+        .url = symbfile.url, .api_key = symbfile.api_key, .parts = 1};
     int code;
 
-    if (argc != 1 || s.url == NULL) {
+    if (argc != 1 || symbfile.url == NULL) {
         return command_usage(NAME,
-                             s.url == NULL ? "push without --url"
-                             : argc == 0   ? "no FILE"
-                                           : "more than one FILE",
+                             symbfile.url == NULL ? "push without --url"
+                             : argc == 0          ? "no FILE"
+                                                  : "more than one FILE",
                              argc > 1 ? argv[1] : NULL);
     }
-    if (options_number(NAME, "--parts", s.parts, 1, PARTS_MAX, &p.parts) !=
-        COMMAND_OK) {
+    if (options_number(NAME, "--parts", symbfile.parts, 1, PARTS_MAX,
+                       &push.parts) != COMMAND_OK) {
         return COMMAND_USAGE;
     }
     if (mkdtemp(folder) == NULL) {
@@ -118,7 +121,7 @@ static int push(int argc, char **argv)
     }
     snprintf(ranges, sizeof(ranges), "%s/ranges", folder);
     snprintf(pads, sizeof(pads), "%s/pads", folder);
-    code = send_both(&p, argv[0], ranges, pads);
+    code = symbfile_send_both(&push, argv[0], ranges, pads);
     unlink(ranges);
     unlink(pads);
     rmdir(folder);
@@ -127,8 +130,8 @@ static int push(int argc, char **argv)
 
 /* show -------------------------------------------------------------------- */
 
-static void print_place(struct output *out, const struct symc_string *file,
-                        uint32_t line)
+static void print_symbfile_place(struct output *out,
+                                 const struct symc_string *file, uint32_t line)
 {
     static const struct symc_string unknown = {"?", 1};
 
@@ -137,54 +140,57 @@ static void print_place(struct output *out, const struct symc_string *file,
     output_decimal(out, line);
 }
 
-static void print_frame(struct output *out, const struct symbfile_frame *frame)
+static void print_symbfile_frame(struct output *out,
+                                 const struct symbfile_frame *frame)
 {
     output_string(out, &frame->func);
     output_text(out, " at ");
-    print_place(out, &frame->file, frame->line);
+    print_symbfile_place(out, &frame->file, frame->line);
     output_text(out, "\n");
 }
 
-static void show_range(struct output *out, const struct symbfile_record *r)
+static void show_symbfile_range(struct output *out,
+                                const struct symbfile_record *record)
 {
     size_t i;
 
     output_text(out, "range ");
-    output_hex(out, r->address, 1);
+    output_hex(out, record->address, 1);
     output_text(out, " size ");
-    output_hex(out, r->size, 1);
+    output_hex(out, record->size, 1);
     output_text(out, " depth ");
-    output_decimal(out, r->depth);
+    output_decimal(out, record->depth);
     output_text(out, " ");
-    output_string(out, &r->func);
-    if (r->file.size > 0) {
+    output_string(out, &record->func);
+    if (record->file.size > 0) {
         output_text(out, " in ");
-        output_string(out, &r->file);
+        output_string(out, &record->file);
     }
-    if (r->depth > 0) {
+    if (record->depth > 0) {
         output_text(out, " called at ");
-        print_place(out, &r->call_file, r->call_line);
+        print_symbfile_place(out, &record->call_file, record->call_line);
     }
     output_text(out, "\n");
-    for (i = 0; i < r->num_lines; i++) {
+    for (i = 0; i < record->num_lines; i++) {
         output_text(out, "    ");
-        output_hex(out, r->address + r->lines[i].offset, 1);
+        output_hex(out, record->address + record->lines[i].offset, 1);
         output_text(out, " line ");
-        output_decimal(out, r->lines[i].line);
+        output_decimal(out, record->lines[i].line);
         output_text(out, "\n");
     }
 }
 
-static void show_pad(struct output *out, const struct symbfile_record *r)
+static void show_symbfile_pad(struct output *out,
+                              const struct symbfile_record *record)
 {
     size_t i;
 
     output_text(out, "return pad ");
-    output_hex(out, r->address, 1);
+    output_hex(out, record->address, 1);
     output_text(out, "\n");
-    for (i = 0; i < r->num_frames; i++) {
+    for (i = 0; i < record->num_frames; i++) {
         output_text(out, "    ");
-        print_frame(out, &r->frames[i]);
+        print_symbfile_frame(out, &record->frames[i]);
     }
 }
 
@@ -204,73 +210,75 @@ static int symbfile_show(int argc, char **argv)
     if (input_load(argv[0], &bytes) != COMMAND_OK) {
         return COMMAND_IO;
     }
-    output_init(&s.out, STDOUT_FILENO);
+    output_init(&symbfile.out, STDOUT_FILENO);
     symbfile_reader_init(&reader, bytes.data, bytes.size);
     while ((rc = symbfile_reader_next(&reader, &record)) > 0 &&
-           s.out.error == 0) {
-        (record.is_pad ? show_pad : show_range)(&s.out, &record);
+           symbfile.out.error == 0) {
+        (record.is_pad ? show_symbfile_pad
+                       : show_symbfile_range)(&symbfile.out, &record);
     }
     if (rc < 0) {
-        output_flush(&s.out);
+        output_flush(&symbfile.out);
         snprintf(failure.text, sizeof(failure.text), "%s", reader.error);
         failure.code = reader.is_out_of_memory ? FAILURE_LIMIT
                                                : FAILURE_DAMAGED;
         rc = symbfile_damaged(argv[0], &failure);
     }
     symbfile_reader_free(&reader);
-    return output_finish(&s.out, rc);
+    return output_finish(&symbfile.out, rc);
 }
 
 /* lookup ------------------------------------------------------------------ */
 
-static void print_frames(uint64_t address)
+static void print_symbfile_frames(uint64_t address)
 {
     long i, n;
     const struct symbfile_frame *frames;
 
-    n = symbfile_search_at(&s.search, address, &frames);
+    n = symbfile_search_at(&symbfile.search, address, &frames);
     if (n < 0) {
         command_no_memory();
     }
     for (i = 0; i < n; i++) {
-        print_frame(&s.out, &frames[i]);
+        print_symbfile_frame(&symbfile.out, &frames[i]);
     }
-    s.has_found = s.has_found || n > 0;
+    symbfile.has_found = symbfile.has_found || n > 0;
 }
 
-static int bad_address(void)
+static int symbfile_bad_address(void)
 {
     char text[SHOWN + 1];
-    size_t size = s.addresses.size < SHOWN ? s.addresses.size : SHOWN;
+    size_t size =
+        symbfile.addresses.size < SHOWN ? symbfile.addresses.size : SHOWN;
 
-    output_flush(&s.out);
-    if (s.addresses.error != 0) {
+    output_flush(&symbfile.out);
+    if (symbfile.addresses.error != 0) {
         return command_fail(COMMAND_IO, "standard input",
-                            strerror(s.addresses.error));
+                            strerror(symbfile.addresses.error));
     }
-    memcpy(text, s.addresses.text, size);
+    memcpy(text, symbfile.addresses.text, size);
     text[size] = '\0';
     return command_usage(NAME, "no address on standard input", text);
 }
 
-static int from_stdin(void)
+static int symbfile_from_stdin(void)
 {
     int rc;
     uint64_t address;
 
-    addresses_init(&s.addresses);
+    addresses_init(&symbfile.addresses);
     for (;;) {
-        if (!addresses_is_ready(&s.addresses)) {
-            output_flush(&s.out);
+        if (!addresses_is_ready(&symbfile.addresses)) {
+            output_flush(&symbfile.out);
         }
-        if (s.out.error != 0) {
+        if (symbfile.out.error != 0) {
             return COMMAND_OK; /* output_finish() reports the error */
         }
-        rc = addresses_next(&s.addresses, addresses_parse, &address);
+        rc = addresses_next(&symbfile.addresses, addresses_parse, &address);
         if (rc <= 0) {
-            return rc == 0 ? COMMAND_OK : bad_address();
+            return rc == 0 ? COMMAND_OK : symbfile_bad_address();
         }
-        print_frames(address);
+        print_symbfile_frames(address);
     }
 }
 
@@ -281,7 +289,7 @@ static int from_arguments(int count, char **texts)
 
     for (i = 0; i < count; i++) {
         if (addresses_parse(texts[i], strlen(texts[i]), &address) == 0) {
-            print_frames(address);
+            print_symbfile_frames(address);
         }
     }
     return COMMAND_OK;
@@ -307,16 +315,16 @@ static int symbfile_lookup(int argc, char **argv)
     if (input_load(argv[0], &bytes) != COMMAND_OK) {
         return COMMAND_IO;
     }
-    if (symbfile_search_open(&s.search, bytes.data, bytes.size, &failure) !=
-        0) {
+    if (symbfile_search_open(&symbfile.search, bytes.data, bytes.size,
+                             &failure) != 0) {
         return symbfile_damaged(argv[0], &failure);
     }
-    output_init(&s.out, STDOUT_FILENO);
-    rc = argc > 1 ? from_arguments(argc - 1, argv + 1) : from_stdin();
-    symbfile_search_free(&s.search);
-    return output_finish(&s.out, rc == COMMAND_OK && !s.has_found
-                                     ? COMMAND_NOT_FOUND
-                                     : rc);
+    output_init(&symbfile.out, STDOUT_FILENO);
+    rc = argc > 1 ? from_arguments(argc - 1, argv + 1) : symbfile_from_stdin();
+    symbfile_search_free(&symbfile.search);
+    return output_finish(&symbfile.out, rc == COMMAND_OK && !symbfile.has_found
+                                            ? COMMAND_NOT_FOUND
+                                            : rc);
 }
 
 int symbfile_command(int argc, char **argv)
@@ -327,14 +335,14 @@ int symbfile_command(int argc, char **argv)
     } symbfile_actions[] = {{"make", symbfile_make},
                             {"show", symbfile_show},
                             {"lookup", symbfile_lookup},
-                            {"push", push}};
+                            {"push", symbfile_push_command}};
     const struct option_spec specs[] = {
-        {"-o", NULL, &s.output},
-        {"--return-pads", &s.has_return_pads, NULL},
-        {"--url", NULL, &s.url},
-        {"--api-key", NULL, &s.api_key},
-        {"--parts", NULL, &s.parts},
-        {"--debug-file", NULL, &s.debug_file}};
+        {"-o", NULL, &symbfile.output},
+        {"--return-pads", &symbfile.has_return_pads, NULL},
+        {"--url", NULL, &symbfile.url},
+        {"--api-key", NULL, &symbfile.api_key},
+        {"--parts", NULL, &symbfile.parts},
+        {"--debug-file", NULL, &symbfile.debug_file}};
     size_t i;
 
     argc = options_parse(NAME, specs, COUNT(specs), argc, argv);

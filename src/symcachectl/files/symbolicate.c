@@ -254,7 +254,7 @@ static char *symbolicate_read_request(const char *file, size_t *size)
 }
 
 /* The protocol whose members a request has; NULL: none. */
-static const char *path_of(const char *text)
+static const char *symbolicate_path(const char *text)
 {
     cJSON *request = cJSON_Parse(text);
     const char *path = NULL;
@@ -334,7 +334,7 @@ static bool symbolicate_show_report(struct settings *settings,
         *code = profile_show(settings, file, text, size);
         return true;
     }
-    if (path_of(text) != NULL) {
+    if (symbolicate_path(text) != NULL) {
         return false;
     }
     if (event_is_one(text)) {
@@ -355,7 +355,7 @@ static bool symbolicate_show_report(struct settings *settings,
 
 /* Says why a text is nothing that has frames.  JSON that is cut or damaged has
  * lost what it would be recognized by.  The text is changed. */
-static int refuse_file(const char *file, char *text, size_t size)
+static int symbolicate_refuse(const char *file, char *text, size_t size)
 {
     struct json json = {0};
     struct json_error error;
@@ -407,9 +407,9 @@ static char *symbolicate_ask_file(struct settings *settings, const char *file,
         trace_read(&trace, text);
         return trace_request(&trace, hints->images);
     }
-    *path = path_of(text);
+    *path = symbolicate_path(text);
     if (*path == NULL) {
-        *code = refuse_file(file, text, size);
+        *code = symbolicate_refuse(file, text, size);
         free(text);
         return NULL;
     }

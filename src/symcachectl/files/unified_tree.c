@@ -198,14 +198,14 @@ static int finish_file(FILE *f, bool is_good, const char *tmp,
     return -1;
 }
 
-static bool write_plain(FILE *f, const void *data, size_t size)
+static bool unified_write_plain(FILE *f, const void *data, size_t size)
 {
     return fwrite(data, 1, size, f) == size;
 }
 
 /* Packs a piece; the last one ends the frame. */
-static bool write_packed(ZSTD_CCtx *zstd, FILE *f, const void *data,
-                         size_t size, bool is_last)
+static bool unified_write_packed(ZSTD_CCtx *zstd, FILE *f, const void *data,
+                                 size_t size, bool is_last)
 {
     static uint8_t piece[PIECE];
     ZSTD_inBuffer in = {data, size, 0};
@@ -220,7 +220,7 @@ static bool write_packed(ZSTD_CCtx *zstd, FILE *f, const void *data,
             errno = ENOMEM;
             return false;
         }
-        if (!write_plain(f, out.dst, out.pos)) {
+        if (!unified_write_plain(f, out.dst, out.pos)) {
             return false;
         }
     } while (is_last ? rest > 0 : in.pos < in.size);
@@ -246,9 +246,10 @@ static bool copy_file(struct unified_tree *tree, int fd, off_t size, FILE *f)
         }
         n = n > size - at ? size - at : n;
         at += n;
-        is_good = tree->zstd != NULL ? write_packed(tree->zstd, f, piece,
-                                                    (size_t)n, at == size)
-                                     : write_plain(f, piece, (size_t)n);
+        is_good = tree->zstd != NULL
+                      ? unified_write_packed(tree->zstd, f, piece, (size_t)n,
+                                             at == size)
+                      : unified_write_plain(f, piece, (size_t)n);
     }
     return is_good;
 }
@@ -265,8 +266,9 @@ static int write_small(const struct unified_tree *tree, const char *below,
     char path[PATH_MAX], tmp[PATH_MAX];
     FILE *f = make_path(path, tree, below) == 0 ? open_file(tmp, path) : NULL;
 
-    return f == NULL ? -1
-                     : finish_file(f, write_plain(f, data, size), tmp, path);
+    return f == NULL
+               ? -1
+               : finish_file(f, unified_write_plain(f, data, size), tmp, path);
 }
 
 enum unified_put unified_tree_put(struct unified_tree *tree, int fd,

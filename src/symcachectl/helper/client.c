@@ -114,35 +114,35 @@ static const char *client_header_of(CURL *request, const char *name)
                : "";
 }
 
-static void client_take_headers(CURL *request, struct client_answer *a)
+static void client_take_headers(CURL *request, struct client_answer *answer)
 {
     const char *seconds = client_header_of(request, "Retry-After");
 
     if (*seconds >= '0' && *seconds <= '9') {
-        a->retry_after = (unsigned)strtoul(seconds, NULL, 10);
+        answer->retry_after = (unsigned)strtoul(seconds, NULL, 10);
     }
-    snprintf(a->reason, sizeof(a->reason), "%s",
+    snprintf(answer->reason, sizeof(answer->reason), "%s",
              client_header_of(request, SYMCACHE_HEADER_REASON));
-    snprintf(a->version, sizeof(a->version), "%s",
+    snprintf(answer->version, sizeof(answer->version), "%s",
              client_header_of(request, SYMCACHE_HEADER_VERSION));
 }
 
 static size_t client_on_body(char *data, size_t unit, size_t n, void *arg)
 {
-    struct client_answer *a = arg;
+    struct client_answer *answer = arg;
     char *body;
 
-    if (n > CLIENT_BODY_MAX - a->size) {
+    if (n > CLIENT_BODY_MAX - answer->size) {
         return 0;
     }
-    body = realloc(a->body, a->size + n + 1);
+    body = realloc(answer->body, answer->size + n + 1);
     if (body == NULL) {
         return 0;
     }
-    memcpy(body + a->size, data, n);
-    a->body = body;
-    a->size += n;
-    body[a->size] = '\0';
+    memcpy(body + answer->size, data, n);
+    answer->body = body;
+    answer->size += n;
+    body[answer->size] = '\0';
     return n;
 }
 
@@ -200,27 +200,28 @@ CURL *client_request(struct client *client, const char *method,
 
 void client_finish(CURL *request, CURLcode code)
 {
-    struct client_answer *a;
+    struct client_answer *answer;
     char *private = NULL;
     long errnum = 0;
 
     curl_easy_getinfo(request, CURLINFO_PRIVATE, &private);
-    a = (struct client_answer *)private;
-    a->status = 0;
-    a->is_denied = false;
+    answer = (struct client_answer *)private;
+    answer->status = 0;
+    answer->is_denied = false;
     if (code == CURLE_OK) {
-        curl_easy_getinfo(request, CURLINFO_RESPONSE_CODE, &a->status);
-        client_take_headers(request, a);
+        curl_easy_getinfo(request, CURLINFO_RESPONSE_CODE, &answer->status);
+        client_take_headers(request, answer);
     } else if (code == CURLE_COULDNT_CONNECT &&
                curl_easy_getinfo(request, CURLINFO_OS_ERRNO, &errnum) ==
                    CURLE_OK &&
                errnum != 0) {
         /* libcurl's message names the host of the URL and not the socket. */
-        snprintf(a->error, sizeof(a->error), "cannot connect: %s",
+        snprintf(answer->error, sizeof(answer->error), "cannot connect: %s",
                  strerror((int)errnum));
-        a->is_denied = errnum == EACCES;
-    } else if (a->error[0] == '\0') {
-        snprintf(a->error, sizeof(a->error), "%s", curl_easy_strerror(code));
+        answer->is_denied = errnum == EACCES;
+    } else if (answer->error[0] == '\0') {
+        snprintf(answer->error, sizeof(answer->error), "%s",
+                 curl_easy_strerror(code));
     }
     /* The handle has a pointer to the buffer, so it is freed first. */
     curl_easy_cleanup(request);
@@ -268,7 +269,7 @@ void client_error(const struct client_answer *answer, char *buf, size_t size)
 }
 
 /* A request that takes long, as one for which symcached makes files. */
-struct progress {
+struct client_progress {
     struct bar bar;
     const char *daemon;
     uint64_t started;
@@ -278,7 +279,7 @@ struct progress {
 static int client_on_progress(void *arg, curl_off_t all, curl_off_t received,
                               curl_off_t all_up, curl_off_t sent)
 {
-    struct progress *p = arg;
+    struct client_progress *p = arg;
     unsigned seconds = (unsigned)((bar_clock() - p->started) / 1000);
     char text[80];
 
@@ -292,7 +293,8 @@ static int client_on_progress(void *arg, curl_off_t all, curl_off_t received,
 
 void client_perform(const struct client *client, CURL *request)
 {
-    struct progress p = {.daemon = client->daemon, .started = bar_clock()};
+    struct client_progress p = {.daemon = client->daemon,
+                                .started = bar_clock()};
     CURLcode code;
 
     bar_init(&p.bar);

@@ -12,32 +12,32 @@
 #include "symcachectl/terminal/printable.h"
 #include "symcachectl/terminal/text_table.h"
 
-static const char *const heads[] = {"MACHINE",  "ADDRESS", "VERSION", "STARTED",
-                                    "REQUESTS", "FRAMES",  "REPORTED",
-                                    "CONFIG"};
-static const char *const keys[] = {"name",     "listen", "version",
-                                   "started",  "requests", "frames",
-                                   "reported", "config_stale"};
+static const char *const status_heads[] = {"MACHINE",  "ADDRESS",  "VERSION",
+                                           "STARTED",  "REQUESTS", "FRAMES",
+                                           "REPORTED", "CONFIG"};
+static const char *const status_keys[] = {"name",     "listen",      "version",
+                                          "started",  "requests",    "frames",
+                                          "reported", "config_stale"};
 
-#define COLUMNS (sizeof(heads) / sizeof(heads[0]))
+#define COLUMNS (sizeof(status_heads) / sizeof(status_heads[0]))
 #define STARTED 3
 #define REPORTED 6
 #define CONFIG 7
 
-static const char *const tier_heads[] = {
+static const char *const status_tier_heads[] = {
     "TIER",   "READ",    "WRITE",  "QUEUE",  "HIT",
     "ABSENT", "REFUSED", "FAILED", "STORED", "NOT STORED"};
-static const char *const tier_keys[] = {
+static const char *const status_tier_keys[] = {
     "name",   "read",    "write",  "queue",  "hit",
     "absent", "refused", "failed", "stored", "not_stored"};
 
 #define TIER_READ 1
 #define TIER_WRITE 2
 
-static const char *const tenant_heads[] = {"TENANT",  "SCOPE", "SOURCES",
-                                           "STARTED", "ASKED", "SOCKET"};
-static const char *const tenant_keys[] = {"name",    "scope", "sources",
-                                          "started", "asked", "listen"};
+static const char *const status_tenant_heads[] = {
+    "TENANT", "SCOPE", "SOURCES", "STARTED", "ASKED", "SOCKET"};
+static const char *const status_tenant_keys[] = {"name",    "scope", "sources",
+                                                 "started", "asked", "listen"};
 
 /* A breaker, and what has failed since it is not closed. */
 static void status_print_failure(const cJSON *way, const char *name,
@@ -73,12 +73,14 @@ static void status_print_tiers(const cJSON *tiers)
     struct text_table table;
     size_t i;
 
-    text_table_init(&table, sizeof(tier_heads) / sizeof(tier_heads[0]),
-                    tier_heads);
+    text_table_init(&table,
+                    sizeof(status_tier_heads) / sizeof(status_tier_heads[0]),
+                    status_tier_heads);
     cJSON_ArrayForEach(tier, tiers)
     {
-        for (i = 0; i < sizeof(tier_keys) / sizeof(tier_keys[0]); i++) {
-            item = cJSON_GetObjectItemCaseSensitive(tier, tier_keys[i]);
+        for (i = 0; i < sizeof(status_tier_keys) / sizeof(status_tier_keys[0]);
+             i++) {
+            item = cJSON_GetObjectItemCaseSensitive(tier, status_tier_keys[i]);
             if (i == TIER_READ || i == TIER_WRITE) {
                 text_table_text(&table, status_breaker_text(item));
             } else {
@@ -106,17 +108,21 @@ static void status_print_tenants(const cJSON *tenants)
     char when[PRINTABLE_TIME_MAX];
     size_t i;
 
-    text_table_init(&table, sizeof(tenant_heads) / sizeof(tenant_heads[0]),
-                    tenant_heads);
+    text_table_init(
+        &table, sizeof(status_tenant_heads) / sizeof(status_tenant_heads[0]),
+        status_tenant_heads);
     cJSON_ArrayForEach(tenant, tenants)
     {
-        for (i = 0; i < sizeof(tenant_keys) / sizeof(tenant_keys[0]); i++) {
+        for (i = 0;
+             i < sizeof(status_tenant_keys) / sizeof(status_tenant_keys[0]);
+             i++) {
             if (i == 3 || i == 4) {
-                printable_time(when, printable_number(tenant, tenant_keys[i]));
+                printable_time(
+                    when, printable_number(tenant, status_tenant_keys[i]));
                 text_table_text(&table, when);
             } else {
                 text_table_item(&table, cJSON_GetObjectItemCaseSensitive(
-                                            tenant, tenant_keys[i]));
+                                            tenant, status_tenant_keys[i]));
             }
         }
     }
@@ -200,22 +206,22 @@ static void print_status(const cJSON *answer)
         puts("symbolicated: none has reported");
         return;
     }
-    text_table_init(&table, COLUMNS, heads);
+    text_table_init(&table, COLUMNS, status_heads);
     cJSON_ArrayForEach(daemon, list)
     {
         for (i = 0; i < COLUMNS; i++) {
             if (i == STARTED || i == REPORTED) {
-                printable_time(when, printable_number(daemon, keys[i]));
+                printable_time(when, printable_number(daemon, status_keys[i]));
                 text_table_text(&table, when);
             } else if (i == CONFIG) {
                 is_stale = cJSON_IsTrue(
-                    cJSON_GetObjectItemCaseSensitive(daemon, keys[i]));
+                    cJSON_GetObjectItemCaseSensitive(daemon, status_keys[i]));
                 any_stale = any_stale || is_stale;
                 text_table_text(&table,
                                 is_stale ? "not the file's" : "the file's");
             } else {
                 text_table_item(&table, cJSON_GetObjectItemCaseSensitive(
-                                            daemon, keys[i]));
+                                            daemon, status_keys[i]));
             }
         }
     }

@@ -32,17 +32,18 @@
 #define DIR_MAX 80
 
 /* The layouts of symbolicli, and the names that they have here. */
-static const char *const layouts[][2] = {{"native", "native"},
-                                         {"symstore", "symstore"},
-                                         {"symstore_index2", "two_tier"},
-                                         {"ssqp", "ssqp"},
-                                         {"debuginfod", "debuginfod"},
-                                         {"unified", "unified"},
-                                         {"slashsymbols", "slashsymbols"}};
+static const char *const daemon_layouts[][2] = {
+    {"native", "native"},
+    {"symstore", "symstore"},
+    {"symstore_index2", "two_tier"},
+    {"ssqp", "ssqp"},
+    {"debuginfod", "debuginfod"},
+    {"unified", "unified"},
+    {"slashsymbols", "slashsymbols"}};
 
 /* Other kinds have inputs of their own. */
-static const char *const formats[] = {"pdb", "breakpad", "pe",
-                                      "elf", "macho",    "wasm"};
+static const char *const daemon_formats[] = {"pdb", "breakpad", "pe",
+                                             "elf", "macho",    "wasm"};
 
 struct temporary_daemons {
     char dir[DIR_MAX];
@@ -52,15 +53,15 @@ struct temporary_daemons {
 };
 
 /* Signals end the command, but not before what it has made is removed. */
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-static volatile sig_atomic_t stopped;
+static const int daemon_signals[] = {SIGINT, SIGTERM, SIGHUP};
+static volatile sig_atomic_t daemon_stopped;
 static volatile sig_atomic_t command_pid; /* the process that goes on, or 0 */
 
 static void daemons_on_signal(int signo)
 {
     int saved = errno;
 
-    stopped = 1;
+    daemon_stopped = 1;
     if (command_pid > 0) {
         (void)kill((pid_t)command_pid, SIGTERM);
     }
@@ -73,10 +74,10 @@ static void daemons_handle_signals(void (*handler)(int))
     struct sigaction action = {.sa_handler = handler}, old;
     size_t i;
 
-    for (i = 0; i < COUNT(signals); i++) {
-        if (sigaction(signals[i], NULL, &old) == 0 &&
+    for (i = 0; i < COUNT(daemon_signals); i++) {
+        if (sigaction(daemon_signals[i], NULL, &old) == 0 &&
             old.sa_handler != SIG_IGN) {
-            (void)sigaction(signals[i], &action, NULL);
+            (void)sigaction(daemon_signals[i], &action, NULL);
         }
     }
 }
@@ -90,8 +91,8 @@ static pid_t fork_plain(void)
     size_t i;
 
     sigemptyset(&set);
-    for (i = 0; i < COUNT(signals); i++) {
-        sigaddset(&set, signals[i]);
+    for (i = 0; i < COUNT(daemon_signals); i++) {
+        sigaddset(&set, daemon_signals[i]);
     }
     (void)sigprocmask(SIG_BLOCK, &set, &old);
     pid = fork();
@@ -111,10 +112,11 @@ static int daemons_read_symbols(struct temporary_daemons *daemons,
     size_t i;
 
     daemons->layout = "unified";
-    for (i = 0; colon != NULL && i < COUNT(layouts); i++) {
-        if (strlen(layouts[i][0]) == (size_t)(colon - symbols) &&
-            strncmp(symbols, layouts[i][0], (size_t)(colon - symbols)) == 0) {
-            daemons->layout = layouts[i][1];
+    for (i = 0; colon != NULL && i < COUNT(daemon_layouts); i++) {
+        if (strlen(daemon_layouts[i][0]) == (size_t)(colon - symbols) &&
+            strncmp(symbols, daemon_layouts[i][0],
+                    (size_t)(colon - symbols)) == 0) {
+            daemons->layout = daemon_layouts[i][1];
             symbols = colon + 1;
             break;
         }
@@ -162,8 +164,9 @@ static char *daemons_print_config(const struct temporary_daemons *daemons)
     cJSON_AddItemToObject(store, "sources",
                           cJSON_CreateStringArray(sources, COUNT(sources)));
     cJSON_AddStringToObject(transcoder, "version", "9.0.0");
-    cJSON_AddItemToObject(transcoder, "inputs",
-                          cJSON_CreateStringArray(formats, COUNT(formats)));
+    cJSON_AddItemToObject(
+        transcoder, "inputs",
+        cJSON_CreateStringArray(daemon_formats, COUNT(daemon_formats)));
     cJSON_AddItemToObject(transcoder, "command",
                           cJSON_CreateStringArray(command, COUNT(command)));
     cJSON_AddItemToArray(cJSON_AddArrayToObject(store, "transcoders"),
@@ -254,7 +257,7 @@ static int await_daemon(struct temporary_daemons *daemons, size_t which,
     int i, status;
 
     for (i = 0; i < START_TRIES; i++) {
-        if (stopped) {
+        if (daemon_stopped) {
             return COMMAND_INTERRUPTED;
         }
         if (accepts_connection(daemons, name)) {
@@ -347,7 +350,7 @@ int temporary_daemons_start(const char *symbols, struct settings *settings)
         return COMMAND_OK;
     }
     command_pid = pid;
-    if (stopped) {
+    if (daemon_stopped) {
         daemons_on_signal(SIGTERM);
     }
     if (pid > 0) {

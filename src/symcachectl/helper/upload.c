@@ -168,7 +168,7 @@ static long perform(struct upload *upload, char *reason, size_t size)
 /* one file --------------------------------------------------------------- */
 
 /* Is this a program whose debug file, or whole copy, may lie elsewhere? */
-static bool is_stripped(const struct symstore_path *place)
+static bool upload_is_stripped(const struct symstore_path *place)
 {
     return (place->features & (SYMCACHE_HAS_CODE | SYMCACHE_HAS_DEBUG)) ==
            SYMCACHE_HAS_CODE;
@@ -327,7 +327,8 @@ static enum upload_outcome put_upload(struct upload *upload, const char *path,
         if (status > 0) {
             short_reply_reason(&upload->reply, status, reason, reason_size);
         }
-        if (status == 409 && !upload->is_forced && !is_stripped(place)) {
+        if (status == 409 && !upload->is_forced &&
+            !upload_is_stripped(place)) {
             len = strlen(reason);
             snprintf(reason + len, reason_size - len,
                      ", and stays: --force replaces it");
@@ -428,8 +429,8 @@ struct upload_file {
 };
 
 /* Tells of what examine_place() or container_read() has said, once. */
-static void tell_unusable(const struct upload_file *c, int rc,
-                          const char *error)
+static void upload_tell_unusable(const struct upload_file *c, int rc,
+                                 const char *error)
 {
     if (!c->is_again) {
         upload_report_add(&c->u->report,
@@ -440,7 +441,7 @@ static void tell_unusable(const struct upload_file *c, int rc,
     }
 }
 
-static void take_content(const struct upload_file *c, FILE *file)
+static void upload_take_content(const struct upload_file *c, FILE *file)
 {
     char error[512], package[SYMCACHE_NAME_MAX + 1];
     const char *name = package_name(c->path, package) ? package : c->name;
@@ -448,18 +449,18 @@ static void take_content(const struct upload_file *c, FILE *file)
     int rc = examine_place(fileno(file), name, &place, error, sizeof(error));
 
     if (rc != 0) {
-        tell_unusable(c, rc, error);
+        upload_tell_unusable(c, rc, error);
         return;
     }
     c->found->has_symbols = true;
-    c->found->programs += is_stripped(&place);
-    if (is_stripped(&place) == c->is_again) {
+    c->found->programs += upload_is_stripped(&place);
+    if (upload_is_stripped(&place) == c->is_again) {
         send_file(c->u, c->path, file, &place);
     }
 }
 
-static void take_parts(const struct upload_file *c, FILE *file,
-                       enum container_kind kind);
+static void upload_take_parts(const struct upload_file *c, FILE *file,
+                              enum container_kind kind);
 
 static void take_part(void *arg, const struct container_part *part)
 {
@@ -485,9 +486,9 @@ static void take_part(void *arg, const struct container_part *part)
     } else {
         kind = container_sniff(fileno(part->content));
         if (kind == CONTAINER_FAT && part->file != NULL) {
-            take_parts(&inner, part->content, kind);
+            upload_take_parts(&inner, part->content, kind);
         } else {
-            take_content(&inner, part->content);
+            upload_take_content(&inner, part->content);
         }
         fclose(part->content);
     }
@@ -495,8 +496,8 @@ static void take_part(void *arg, const struct container_part *part)
 }
 
 /* Each part of a file has a place of its own. */
-static void take_parts(const struct upload_file *c, FILE *file,
-                       enum container_kind kind)
+static void upload_take_parts(const struct upload_file *c, FILE *file,
+                              enum container_kind kind)
 {
     char error[512];
     int rc = container_read(fileno(file), kind, take_part, (void *)c, error,
@@ -507,7 +508,7 @@ static void take_parts(const struct upload_file *c, FILE *file,
         snprintf(error, sizeof(error), "there is no debug file in it");
     }
     if (rc != 0) {
-        tell_unusable(c, rc, error);
+        upload_tell_unusable(c, rc, error);
     }
 }
 
@@ -541,9 +542,9 @@ static void take_upload(struct upload *upload, const char *path, uint64_t key,
     }
     kind = container_sniff(fileno(file));
     if (kind != CONTAINER_NONE) {
-        take_parts(&content, file, kind);
+        upload_take_parts(&content, file, kind);
     } else {
-        take_content(&content, file);
+        upload_take_content(&content, file);
     }
     fclose(file);
     if (found.programs > 0 && !is_again) {

@@ -65,29 +65,29 @@ static void bundle_read_names(int dir, const char *list, char names[NAMES_MAX],
     *dist = end;
 }
 
-static void bundle_add_entry(struct bundle_entries *entries, const char *tree,
+static void bundle_add_entry(struct bundle_entries *bundles, const char *tree,
                              const char *sum, bool is_release,
                              const char *name, const char *dist)
 {
-    struct bundle_entry *entry;
+    struct bundle_entry *bundle;
 
-    if (array_need(&entries->all, &entries->room, entries->n + 1,
-                   sizeof(*entry)) != 0) {
+    if (array_need(&bundles->all, &bundles->room, bundles->n + 1,
+                   sizeof(*bundle)) != 0) {
         command_no_memory();
     }
-    entry = &entries->all[entries->n++];
-    snprintf(entry->path, sizeof(entry->path), "%s" FOLDER "%s" END, tree,
+    bundle = &bundles->all[bundles->n++];
+    snprintf(bundle->path, sizeof(bundle->path), "%s" FOLDER "%s" END, tree,
              sum);
-    entry->is_release = is_release;
-    entry->is_of_build = false;
-    entry->name = strdup(name);
-    entry->dist = strdup(dist);
-    if (entry->name == NULL || entry->dist == NULL) {
+    bundle->is_release = is_release;
+    bundle->is_of_build = false;
+    bundle->name = strdup(name);
+    bundle->dist = strdup(dist);
+    if (bundle->name == NULL || bundle->dist == NULL) {
         command_no_memory();
     }
 }
 
-static void bundle_read_list(struct bundle_entries *entries, const char *tree,
+static void bundle_read_list(struct bundle_entries *bundles, const char *tree,
                              int lists, const char *list)
 {
     static const char release[] = "release-";
@@ -108,7 +108,7 @@ static void bundle_read_list(struct bundle_entries *entries, const char *tree,
     }
     while ((item = readdir(dir)) != NULL) {
         if (strlen(item->d_name) == ARTIFACTS_SUM) {
-            bundle_add_entry(entries, tree, item->d_name, is_release, name,
+            bundle_add_entry(bundles, tree, item->d_name, is_release, name,
                              dist);
         }
     }
@@ -125,7 +125,7 @@ static int bundle_compare(const void *a, const void *b)
     return diff != 0 ? diff : strcmp(x->dist, y->dist);
 }
 
-int bundle_entries_read(const char *root, struct bundle_entries *entries)
+int bundle_entries_read(const char *root, struct bundle_entries *bundles)
 {
     static const char *const trees[] = {"", TRY};
     const struct dirent *item;
@@ -133,7 +133,7 @@ int bundle_entries_read(const char *root, struct bundle_entries *entries)
     size_t i;
     DIR *dir;
 
-    *entries = (struct bundle_entries){.n = 0};
+    *bundles = (struct bundle_entries){.n = 0};
     for (i = 0; i < COUNT(trees); i++) {
         snprintf(path, sizeof(path), "%.2000s/%s" ARTIFACTS_FOLDER, root,
                  trees[i]);
@@ -143,97 +143,99 @@ int bundle_entries_read(const char *root, struct bundle_entries *entries)
         }
         while (dir != NULL && (item = readdir(dir)) != NULL) {
             if (item->d_name[0] != '.') {
-                bundle_read_list(entries, trees[i], dirfd(dir), item->d_name);
+                bundle_read_list(bundles, trees[i], dirfd(dir), item->d_name);
             }
         }
         if (dir != NULL) {
             closedir(dir);
         }
     }
-    if (entries->n > 0) {
-        qsort(entries->all, entries->n, sizeof(entries->all[0]),
+    if (bundles->n > 0) {
+        qsort(bundles->all, bundles->n, sizeof(bundles->all[0]),
               bundle_compare);
     }
     return COMMAND_OK;
 }
 
-void bundle_entries_clear(struct bundle_entries *entries)
+void bundle_entries_clear(struct bundle_entries *bundles)
 {
-    while (entries->n > 0) {
-        entries->n--;
-        free(entries->all[entries->n].name);
-        free(entries->all[entries->n].dist);
+    while (bundles->n > 0) {
+        bundles->n--;
+        free(bundles->all[bundles->n].name);
+        free(bundles->all[bundles->n].dist);
     }
-    free(entries->all);
-    *entries = (struct bundle_entries){.n = 0};
+    free(bundles->all);
+    *bundles = (struct bundle_entries){.n = 0};
 }
 
 /* one bundle --------------------------------------------------------------- */
 
 /* Returns the first entry of a bundle, and *n of them; they are in order. */
 static const struct bundle_entry *
-bundle_find_entries(const struct bundle_entries *entries, const char *path,
+bundle_find_entries(const struct bundle_entries *bundles, const char *path,
                     size_t *n)
 {
-    size_t low = 0, high = entries->n, middle;
+    size_t low = 0, high = bundles->n, middle;
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        if (strcmp(entries->all[middle].path, path) < 0) {
+        if (strcmp(bundles->all[middle].path, path) < 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     *n = 0;
-    while (low + *n < entries->n &&
-           strcmp(entries->all[low + *n].path, path) == 0) {
+    while (low + *n < bundles->n &&
+           strcmp(bundles->all[low + *n].path, path) == 0) {
         ++*n;
     }
-    return entries->all + low;
+    return bundles->all + low;
 }
 
-static bool bundle_matches(const struct bundle_entry *entry,
+static bool bundle_matches(const struct bundle_entry *bundle,
                            const char *pattern)
 {
     size_t steps = MATCH_STEPS;
 
-    return entry->is_release &&
-           (strcmp(entry->name, pattern) == 0 ||
+    return bundle->is_release &&
+           (strcmp(bundle->name, pattern) == 0 ||
             (glob_is_valid(pattern, strlen(pattern)) &&
-             glob_matches(pattern, strlen(pattern), entry->name,
-                          strlen(entry->name), &steps)));
+             glob_matches(pattern, strlen(pattern), bundle->name,
+                          strlen(bundle->name), &steps)));
 }
 
-bool bundle_has_release(const struct bundle_entries *entries, const char *path,
+bool bundle_has_release(const struct bundle_entries *bundles, const char *path,
                         const char *pattern)
 {
-    const struct bundle_entry *entry;
+    const struct bundle_entry *bundle;
     size_t n;
 
-    for (entry = bundle_find_entries(entries, path, &n); n > 0; entry++, n--) {
-        if (bundle_matches(entry, pattern)) {
+    for (bundle = bundle_find_entries(bundles, path, &n); n > 0;
+         bundle++, n--) {
+        if (bundle_matches(bundle, pattern)) {
             return true;
         }
     }
     return false;
 }
 
-void bundle_print(const struct bundle_entries *entries, const char *path)
+void bundle_print(const struct bundle_entries *bundles, const char *path)
 {
-    const struct bundle_entry *entry;
+    const struct bundle_entry *bundle;
     size_t n, ids = 0;
 
-    for (entry = bundle_find_entries(entries, path, &n); n > 0; entry++, n--) {
-        if (!entry->is_release) {
+    for (bundle = bundle_find_entries(bundles, path, &n); n > 0;
+         bundle++, n--) {
+        if (!bundle->is_release) {
             ids++;
             continue;
         }
         fputs("  release ", stdout);
-        printable_put(stdout, entry->name);
-        if (entry->dist[0] != '\0') {
+        printable_put(stdout, bundle->name);
+        if (bundle->dist[0] != '\0') {
             fputs(" dist ", stdout);
-            printable_put(stdout, entry->dist);
+            printable_put(stdout, bundle->dist);
         }
     }
     if (ids > 0) {
@@ -241,27 +243,27 @@ void bundle_print(const struct bundle_entries *entries, const char *path)
     }
 }
 
-void bundle_add(cJSON *object, const struct bundle_entries *entries,
+void bundle_add(cJSON *object, const struct bundle_entries *bundles,
                 const char *path)
 {
     cJSON *releases = NULL, *ids = NULL, *release;
-    const struct bundle_entry *entry;
+    const struct bundle_entry *bundle;
     size_t n;
 
-    entry = bundle_find_entries(entries, path, &n);
+    bundle = bundle_find_entries(bundles, path, &n);
     if (n > 0) {
         releases = cJSON_AddArrayToObject(object, "releases");
         ids = cJSON_AddArrayToObject(object, "debug_ids");
     }
-    for (; n > 0; entry++, n--) {
-        if (!entry->is_release) {
-            cJSON_AddItemToArray(ids, cJSON_CreateString(entry->name));
+    for (; n > 0; bundle++, n--) {
+        if (!bundle->is_release) {
+            cJSON_AddItemToArray(ids, cJSON_CreateString(bundle->name));
             continue;
         }
         release = cJSON_CreateObject();
-        cJSON_AddStringToObject(release, "release", entry->name);
-        if (entry->dist[0] != '\0') {
-            cJSON_AddStringToObject(release, "dist", entry->dist);
+        cJSON_AddStringToObject(release, "release", bundle->name);
+        if (bundle->dist[0] != '\0') {
+            cJSON_AddStringToObject(release, "dist", bundle->dist);
         }
         cJSON_AddItemToArray(releases, release);
     }
@@ -270,28 +272,28 @@ void bundle_add(cJSON *object, const struct bundle_entries *entries,
 /* removal ------------------------------------------------------------------ */
 
 void bundle_tell(const struct settings *settings,
-                 const struct bundle_entries *entries, const char *path,
+                 const struct bundle_entries *bundles, const char *path,
                  cJSON *object, const char *what)
 {
     if (settings->is_json) {
         cJSON_AddStringToObject(object, "file", path);
-        bundle_add(object, entries, path);
+        bundle_add(object, bundles, path);
         printable_json(stdout, object);
         return;
     }
     printf("%s  ", what);
     printable_put(stdout, path);
-    bundle_print(entries, path);
+    bundle_print(bundles, path);
     putchar('\n');
 }
 
 /* Lists name a bundle that is gone until they are cleaned. */
-static bool bundle_is_gone(const char *root, const struct bundle_entry *entry)
+static bool bundle_is_gone(const char *root, const struct bundle_entry *bundle)
 {
     char path[PATH_MAX];
     struct stat st;
 
-    snprintf(path, sizeof(path), "%.2000s/%s", root, entry->path);
+    snprintf(path, sizeof(path), "%.2000s/%s", root, bundle->path);
     return lstat(path, &st) != 0 && errno == ENOENT;
 }
 
@@ -315,10 +317,10 @@ static void bundle_mark_path(void *arg, const char *path)
 
 /* Marks the bundles that a build has.  Returns an exit code. */
 static int bundle_mark_builds(const char *root,
-                              const struct bundle_entries *entries)
+                              const struct bundle_entries *bundles)
 {
     static const struct build_pattern all;
-    struct sought sought = {entries, strlen(root) + 1};
+    struct sought sought = {bundles, strlen(root) + 1};
     int code = upload_builds_files(root, &all, bundle_mark_path, &sought);
 
     return code == COMMAND_NOT_FOUND ? COMMAND_OK : code;
@@ -326,21 +328,21 @@ static int bundle_mark_builds(const char *root,
 
 /* Why a bundle stays which has releases that the pattern matches, or NULL. */
 static const char *bundle_why_kept(const char *root,
-                                   const struct bundle_entry *entry, size_t n,
+                                   const struct bundle_entry *bundle, size_t n,
                                    const char *pattern)
 {
     char path[PATH_MAX];
     size_t i;
 
     for (i = 0; i < n; i++) {
-        if (entry[i].is_release && !bundle_matches(&entry[i], pattern)) {
+        if (bundle[i].is_release && !bundle_matches(&bundle[i], pattern)) {
             return "has another release";
         }
     }
-    if (entry->is_of_build) {
+    if (bundle->is_of_build) {
         return "a build has it";
     }
-    snprintf(path, sizeof(path), "%.2000s/%s", root, entry->path);
+    snprintf(path, sizeof(path), "%.2000s/%s", root, bundle->path);
     return lgetxattr(path, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0
                ? "pinned"
            : errno == ENODATA || errno == ENOTSUP
@@ -349,7 +351,7 @@ static const char *bundle_why_kept(const char *root,
 }
 
 void bundle_tell_kept(const struct settings *settings,
-                      const struct bundle_entries *entries, const char *path,
+                      const struct bundle_entries *bundles, const char *path,
                       const char *why)
 {
     cJSON *object = cJSON_CreateObject();
@@ -358,42 +360,42 @@ void bundle_tell_kept(const struct settings *settings,
     snprintf(what, sizeof(what), "kept: %s", why);
     cJSON_AddNumberToObject(object, "removed", 0);
     cJSON_AddStringToObject(object, "kept", why);
-    bundle_tell(settings, entries, path, object, what);
+    bundle_tell(settings, bundles, path, object, what);
     cJSON_Delete(object);
 }
 
 int bundles_forget(const struct settings *settings, const char *root,
                    const char *pattern, bundle_remove_fn remove)
 {
-    const struct bundle_entry *entry;
-    struct bundle_entries entries;
+    const struct bundle_entry *bundle;
+    struct bundle_entries bundles;
     const char *why;
     size_t i, n, found = 0;
-    int code = bundle_entries_read(root, &entries), one;
+    int code = bundle_entries_read(root, &bundles), one;
 
     if (code == COMMAND_OK) {
-        code = bundle_mark_builds(root, &entries);
+        code = bundle_mark_builds(root, &bundles);
     }
     if (code != COMMAND_OK) { /* a build could have any of the bundles */
-        bundle_entries_clear(&entries);
+        bundle_entries_clear(&bundles);
         return code;
     }
-    for (i = 0; i < entries.n; i += n) {
-        entry = bundle_find_entries(&entries, entries.all[i].path, &n);
-        if (!bundle_has_release(&entries, entry->path, pattern) ||
-            bundle_is_gone(root, entry)) {
+    for (i = 0; i < bundles.n; i += n) {
+        bundle = bundle_find_entries(&bundles, bundles.all[i].path, &n);
+        if (!bundle_has_release(&bundles, bundle->path, pattern) ||
+            bundle_is_gone(root, bundle)) {
             continue;
         }
         found++;
-        why = bundle_why_kept(root, entry, n, pattern);
+        why = bundle_why_kept(root, bundle, n, pattern);
         if (why != NULL) {
-            bundle_tell_kept(settings, &entries, entry->path, why);
+            bundle_tell_kept(settings, &bundles, bundle->path, why);
         } else {
-            one = remove(settings, &entries, entry->path);
+            one = remove(settings, &bundles, bundle->path);
             code = one > code ? one : code;
         }
     }
-    bundle_entries_clear(&entries);
+    bundle_entries_clear(&bundles);
     return code == COMMAND_OK && found == 0
                ? command_fail(COMMAND_NOT_FOUND, root, "no such release")
                : code;

@@ -40,7 +40,8 @@ struct warm {
     size_t counts[MODULE_OUTCOMES];
 };
 
-static bool is_same(const cJSON *attempt, const cJSON *former, const char *key)
+static bool warm_is_same(const cJSON *attempt, const cJSON *former,
+                         const char *key)
 {
     return strcmp(printable_field(attempt, key),
                   printable_field(former, key)) == 0;
@@ -48,20 +49,20 @@ static bool is_same(const cJSON *attempt, const cJSON *former, const char *key)
 
 /* Of several equal answers in a row, only the first is printed: the others
  * are for other spellings of the name. */
-static bool is_repeated(const cJSON *attempt, const cJSON *former)
+static bool warm_is_repeated(const cJSON *attempt, const cJSON *former)
 {
-    return former != NULL && is_same(attempt, former, "source") &&
-           is_same(attempt, former, "outcome") &&
-           is_same(attempt, former, "detail");
+    return former != NULL && warm_is_same(attempt, former, "source") &&
+           warm_is_same(attempt, former, "outcome") &&
+           warm_is_same(attempt, former, "detail");
 }
 
-static cJSON *parse_detail(const struct warm_module *module)
+static cJSON *warm_parse_detail(const struct warm_module *module)
 {
     return module->detail != NULL ? cJSON_Parse(module->detail) : NULL;
 }
 
 /* If nothing was found, the places are the whole reason. */
-static bool has_found(const cJSON *attempts)
+static bool warm_has_found(const cJSON *attempts)
 {
     const cJSON *attempt;
 
@@ -76,19 +77,19 @@ static bool has_found(const cJSON *attempts)
 
 static void print_places(const struct warm_module *module)
 {
-    cJSON *why = parse_detail(module);
+    cJSON *why = warm_parse_detail(module);
     const cJSON *attempt, *attempts, *former = NULL;
     unsigned n = 0;
 
     attempts = cJSON_GetObjectItemCaseSensitive(why, "attempts");
-    if (cJSON_GetArraySize(attempts) == 0 || has_found(attempts)) {
+    if (cJSON_GetArraySize(attempts) == 0 || warm_has_found(attempts)) {
         fputs("    ", stdout);
         printable_put(stdout, module->reason);
         putchar('\n');
     }
     cJSON_ArrayForEach(attempt, attempts)
     {
-        if (is_repeated(attempt, former)) {
+        if (warm_is_repeated(attempt, former)) {
             continue;
         }
         former = attempt;
@@ -162,7 +163,7 @@ static void print_json(const struct warm_module *module)
     } else if (module->reason != NULL) {
         cJSON_AddStringToObject(object, "reason", module->reason);
     }
-    why = parse_detail(module);
+    why = warm_parse_detail(module);
     if (why != NULL) {
         cJSON_AddItemToObject(
             object, "attempts",

@@ -134,7 +134,7 @@ static const char *read_path(const FTSENT *entry, struct import_target *target)
 }
 
 /* Checks a file whose format is not public. */
-static const char *judge_opaque(int fd)
+static const char *import_judge_opaque(int fd)
 {
     static char head[HEAD];
     ssize_t i, n;
@@ -166,7 +166,7 @@ static const char *judge_import(int fd, const struct import_target *target)
     case EXAMINE_PDB:
         return "is a PDB, no SymCache";
     case EXAMINE_OTHER:
-        return judge_opaque(fd);
+        return import_judge_opaque(fd);
     case EXAMINE_SYMCACHE:
         break;
     }

@@ -243,21 +243,21 @@ static void print_absent(const struct ls *ls, const symcache_key_t *key,
 
 static void print_absent_file(const struct ls *ls, int at,
                               const symcache_key_t *key, const char *id,
-                              const struct ls_version *v)
+                              const struct ls_version *version)
 {
     char name[SYMCACHE_PATH_MAX + 1], entry[ABSENT_MAX];
     const char *text;
     double since;
 
-    symcache_path_name(name, key, &v->version, SYMCACHE_FILE_ABSENT);
+    symcache_path_name(name, key, &version->version, SYMCACHE_FILE_ABSENT);
     text = ls_read_absent(at, name, entry, sizeof(entry), &since);
-    print_absent(ls, key, id, &v->version, entry, text, since);
+    print_absent(ls, key, id, &version->version, entry, text, since);
 }
 
 static void list_build(struct ls *ls, int at, symcache_key_t *key,
                        const char *id, const char *told)
 {
-    const struct ls_version *v;
+    const struct ls_version *version;
     struct dirent *entry;
     DIR *dir;
 
@@ -271,16 +271,17 @@ static void list_build(struct ls *ls, int at, symcache_key_t *key,
     }
     qsort(ls->versions, (size_t)ls->nversions, sizeof(ls->versions[0]),
           compare_entries);
-    for (v = ls->versions; v < ls->versions + ls->nversions; v++) {
-        key->kind = (uint8_t)v->kind;
-        if (v->size > 0 && !ls->only_absent &&
-            (ls->used_before == 0 || v->used < ls->used_before)) {
-            print_file(ls, key, id, v);
+    for (version = ls->versions; version < ls->versions + ls->nversions;
+         version++) {
+        key->kind = (uint8_t)version->kind;
+        if (version->size > 0 && !ls->only_absent &&
+            (ls->used_before == 0 || version->used < ls->used_before)) {
+            print_file(ls, key, id, version);
             ls->files++;
-            ls->bytes += v->size + v->gzip;
+            ls->bytes += version->size + version->gzip;
         }
-        if (v->is_absent && !ls->only_present && ls->used_before == 0) {
-            print_absent_file(ls, dirfd(dir), key, id, v);
+        if (version->is_absent && !ls->only_present && ls->used_before == 0) {
+            print_absent_file(ls, dirfd(dir), key, id, version);
             ls->absent++;
         }
     }

@@ -39,7 +39,7 @@ static const char *reader_find_header(const struct api_request *request,
     return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
 }
 
-static struct bar bar; /* of modules that are opened */
+static struct bar store_reader_bar; /* of modules that are opened */
 
 int store_reader_enter(const char *root, int *code)
 {
@@ -52,7 +52,7 @@ int store_reader_enter(const char *root, int *code)
     if (is_inside) {
         return fd;
     }
-    bar_init(&bar); /* in the sandbox nothing is a terminal */
+    bar_init(&store_reader_bar); /* in the sandbox nothing is a terminal */
     if (root != NULL) {
         fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
@@ -121,13 +121,13 @@ static void reader_find_round(struct store_reader_found *found,
         command_no_memory();
     }
     for (i = 0; i < round->nmodules; i++) {
-        bar_draw(&bar, i, round->nmodules, "modules");
+        bar_draw(&store_reader_bar, i, round->nmodules, "modules");
         if (round->modules[i].state == API_MODULE_UNKNOWN) {
             found->modules[found->n++] =
                 reader_find_mapped(found->mapped, root, &round->modules[i]);
         }
     }
-    bar_clear(&bar);
+    bar_clear(&store_reader_bar);
 }
 
 /* What was read of a file that was cut short meanwhile means nothing. */

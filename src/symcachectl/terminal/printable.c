@@ -17,7 +17,7 @@
 
 /* C1 controls, marks and overrides of direction, ends of lines and
  * paragraphs. */
-static bool is_steering(uint32_t c)
+static bool printable_is_steering(uint32_t c)
 {
     return (c >= 0x80 && c < 0xA0) || c == 0x61C || c == 0x200E ||
            c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
@@ -41,7 +41,7 @@ char *printable(const char *text, size_t size)
         n = utf8_decode(p + i, size - i, &c);
         if (n < 0 || c < 0x20 || c == 0x7F) {
             to += snprintf(to, 5, "\\x%02x", p[i]);
-        } else if (is_steering(c)) {
+        } else if (printable_is_steering(c)) {
             to += snprintf(to, 7, "\\u%04x", (unsigned)c);
         } else {
             memcpy(to, p + i, (size_t)n);
@@ -65,7 +65,7 @@ void printable_put(FILE *stream, const char *text)
 
 /* How many bytes of a text may go to a terminal as they are, as the first of
  * them is not what is printed. */
-static size_t line_control(const char *text, size_t size)
+static size_t printable_line_control(const char *text, size_t size)
 {
     return *text == '\n' || *text == '\t'                   ? 1
            : size > 1 && text[0] == '\r' && text[1] == '\n' ? 2
@@ -79,10 +79,11 @@ void printable_put_lines(FILE *stream, const char *text, size_t size)
     size_t n;
 
     while (text < end) {
-        n = line_control(text, (size_t)(end - text));
+        n = printable_line_control(text, (size_t)(end - text));
         fwrite(text, 1, n, stream);
         text += n;
-        for (p = text; p < end && line_control(p, (size_t)(end - p)) == 0;
+        for (p = text;
+             p < end && printable_line_control(p, (size_t)(end - p)) == 0;
              p++) {
         }
         safe = printable(text, (size_t)(p - text));
@@ -166,7 +167,7 @@ void printable_json(FILE *stream, const cJSON *object)
         n = utf8_decode(p + i, size - i, &c);
         if (n < 0) {
             fputs("\\ufffd", stream);
-        } else if (c == 0x7F || is_steering(c)) {
+        } else if (c == 0x7F || printable_is_steering(c)) {
             fprintf(stream, "\\u%04x", (unsigned)c);
         } else {
             fwrite(p + i, 1, (size_t)n, stream);

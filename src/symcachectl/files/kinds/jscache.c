@@ -7,7 +7,8 @@ static const struct symc_string unknown = {"?", 1};
 static const struct symc_string anonymous = {"<anonymous>", 11};
 
 /* Reads a number from 1 on at *p. */
-static bool read_number(const char **p, const char *end, uint32_t *number)
+static bool jscache_read_number(const char **p, const char *end,
+                                uint32_t *number)
 {
     uint64_t n = 0;
     const char *begin = *p;
@@ -21,13 +22,14 @@ static bool read_number(const char **p, const char *end, uint32_t *number)
 
 /* Reads LINE:COLUMN, both from 1, as stack traces have them, into the halves
  * of a number.  Returns 0, or -1 if it is something else. */
-static int parse_position(const char *text, size_t size, uint64_t *place)
+static int jscache_parse_position(const char *text, size_t size,
+                                  uint64_t *place)
 {
     uint32_t line, column;
     const char *p = text, *end = text + size;
 
-    if (!read_number(&p, end, &line) || p == end || *p++ != ':' ||
-        !read_number(&p, end, &column) || p != end) {
+    if (!jscache_read_number(&p, end, &line) || p == end || *p++ != ':' ||
+        !jscache_read_number(&p, end, &column) || p != end) {
         return -1;
     }
     *place = (uint64_t)line << 32 | column;
@@ -197,6 +199,6 @@ const struct kind_printer kind_jscache = {
     .counts = jscache_counts,
     .dump = jscache_dump,
     .lookup = jscache_lookup,
-    .parse = parse_position,
+    .parse = jscache_parse_position,
     .no_address = "no LINE:COLUMN",
 };

@@ -165,7 +165,7 @@ static void print_functions(struct symcache_print *symcache)
 
 static const struct symc_string unknown = {"?", 1};
 
-static const struct symc_string *name_of(const struct symc_frame *frame)
+static const struct symc_string *symcache_name(const struct symc_frame *frame)
 {
     return frame->function.name.data == NULL ? &unknown
                                              : &frame->function.name;
@@ -197,7 +197,7 @@ static int print_frames(struct output *output, struct symc_frames *frames,
         if (file == NULL) {
             return -1;
         }
-        output_string(output, name_of(&frame));
+        output_string(output, symcache_name(&frame));
         output_text(output, " at ");
         output_string(output, file->size == 0 ? &unknown : file);
         output_text(output, ":");
@@ -223,7 +223,7 @@ static int print_frames_json(struct output *output, struct symc_frames *frames,
         }
         output_text(output,
                     is_first ? "{\"function\": " : ", {\"function\": ");
-        output_json(output, name_of(&frame));
+        output_json(output, symcache_name(&frame));
         output_text(output, ", \"entry\": ");
         if (frame.function.entry == SYMC_NONE) {
             output_text(output, "null");
