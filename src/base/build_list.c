@@ -22,9 +22,9 @@
  * lists. */
 #define BUILD_LIST_MAX (100 * 1024 * 1024)
 
-#define LEVEL 3 /* <product>/<branch>/<build> */
+#define BUILD_LEVEL 3 /* <product>/<branch>/<build> */
 
-#define MATCH_STEPS 100000
+#define BUILD_MATCH_STEPS 100000
 
 /* labels ----------------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ const char *build_labels_check(const struct build_labels *labels)
 }
 
 /* Returns the end of what was written. */
-static char *encode_label(char *p, const char *label)
+static char *encode_build_label(char *p, const char *label)
 {
     if (label[0] == '\0') {
         return stpcpy(p, "%");
@@ -74,8 +74,8 @@ static char *encode_label(char *p, const char *label)
     return percent_encode(p, label);
 }
 
-/* Returns false for a name that encode_label() does not write. */
-static bool decode_label(char to[BUILD_LABEL_MAX + 1], const char *name)
+/* Returns false for a name that encode_build_label() does not write. */
+static bool decode_build_label(char to[BUILD_LABEL_MAX + 1], const char *name)
 {
     char again[3 * BUILD_LABEL_MAX + 1], text[sizeof(again)];
     size_t n = strlen(name);
@@ -87,7 +87,7 @@ static bool decode_label(char to[BUILD_LABEL_MAX + 1], const char *name)
     n = strcmp(name, "%") == 0 ? 0 : n;
     memcpy(to, text, n);
     to[n] = '\0';
-    encode_label(again, to);
+    encode_build_label(again, to);
     return strcmp(again, name) == 0;
 }
 
@@ -98,13 +98,13 @@ void build_list_path(char path[PATH_MAX], const char *root,
 {
     char *p = path + snprintf(path, 2048, "%s/" BUILD_LIST_FOLDER "/", root);
 
-    p = stpcpy(encode_label(p, labels->product), "/");
-    p = stpcpy(encode_label(p, labels->branch), "/");
-    (void)encode_label(p, labels->build);
+    p = stpcpy(encode_build_label(p, labels->product), "/");
+    p = stpcpy(encode_build_label(p, labels->branch), "/");
+    (void)encode_build_label(p, labels->build);
 }
 
 /* A folder that has become empty goes; its name ends there. */
-static void remove_parent(char *path)
+static void remove_build_parent(char *path)
 {
     *strrchr(path, '/') = '\0';
     (void)rmdir(path);
@@ -118,15 +118,15 @@ int build_list_remove(const char *root, const struct build_labels *labels)
     if (unlink(path) != 0 && errno != ENOENT) {
         return -1;
     }
-    remove_parent(path);
-    remove_parent(path);
+    remove_build_parent(path);
+    remove_build_parent(path);
     return 0;
 }
 
 /* one list ---------------------------------------------------------------- */
 
 /* Returns 0, or an errno. */
-static int read_all(int fd, char *text, size_t size)
+static int read_build_list(int fd, char *text, size_t size)
 {
     size_t done = 0;
     ssize_t n;
@@ -164,7 +164,7 @@ char *build_list_read(const char *root, const struct build_labels *labels,
     } else {
         *size = (size_t)st.st_size;
         text = malloc(*size + 1);
-        errnum = text != NULL ? read_all(fd, text, *size) : ENOMEM;
+        errnum = text != NULL ? read_build_list(fd, text, *size) : ENOMEM;
     }
     close(fd);
     if (errnum != 0) {
@@ -195,14 +195,14 @@ const char *build_list_next(const char *text, size_t size, size_t *at)
     return path;
 }
 
-static int by_text(const void *a, const void *b)
+static int builds_by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Was the last line cut off, by a full disk or a kill?  Leaves the place at the
  * end. */
-static bool is_torn(FILE *f)
+static bool is_build_list_torn(FILE *f)
 {
     bool is_cut = fseek(f, -1, SEEK_END) == 0 && getc(f) != '\n';
 
@@ -220,10 +220,10 @@ static int write_build_list(const char *path, bool appends, const char **lines,
     if (f == NULL) {
         return errno;
     }
-    if (appends && is_torn(f)) {
+    if (appends && is_build_list_torn(f)) {
         putc('\n', f); /* or the next path would belong to that line */
     }
-    qsort(lines, n, sizeof(lines[0]), by_text);
+    qsort(lines, n, sizeof(lines[0]), builds_by_text);
     for (i = 0; i < n && rc == 0; i++) {
         if ((i == 0 || strcmp(lines[i - 1], lines[i]) != 0) &&
             fprintf(f, "%s\n", lines[i]) < 0) {
@@ -303,7 +303,7 @@ int build_list_add(const char *root, const struct build_labels *labels,
 
 /* all lists --------------------------------------------------------------- */
 
-static int by_branch(const void *a, const void *b)
+static int builds_by_branch(const void *a, const void *b)
 {
     const struct build *one = a, *other = b;
     int diff = strcmp(one->labels.product, other->labels.product);
@@ -316,13 +316,13 @@ static int by_branch(const void *a, const void *b)
     return strverscmp(other->labels.build, one->labels.build);
 }
 
-static bool read_labels(const FTSENT *entry, struct build_labels *labels)
+static bool read_build_labels(const FTSENT *entry, struct build_labels *labels)
 {
-    return decode_label(labels->build, entry->fts_name) &&
+    return decode_build_label(labels->build, entry->fts_name) &&
            labels->build[0] != '\0' &&
-           decode_label(labels->branch, entry->fts_parent->fts_name) &&
-           decode_label(labels->product,
-                        entry->fts_parent->fts_parent->fts_name);
+           decode_build_label(labels->branch, entry->fts_parent->fts_name) &&
+           decode_build_label(labels->product,
+                              entry->fts_parent->fts_parent->fts_name);
 }
 
 static int add_lists(struct build_lists *lists, const FTSENT *entry)
@@ -337,7 +337,7 @@ static int add_lists(struct build_lists *lists, const FTSENT *entry)
         }
         lists->builds = builds;
     }
-    if (read_labels(entry, &builds[n].labels)) {
+    if (read_build_labels(entry, &builds[n].labels)) {
         builds[n].last = entry->fts_statp->st_mtime;
         lists->n++;
     }
@@ -361,10 +361,9 @@ int build_lists_read(const char *root, struct build_lists *lists)
         return errno;
     }
     while (rc == 0 && (entry = fts_read(fts)) != NULL) {
-        if (entry->fts_info == FTS_F && entry->fts_level == LEVEL) {
+        if (entry->fts_info == FTS_F && entry->fts_level == BUILD_LEVEL) {
             rc = add_lists(lists, entry);
-        } else if (entry->fts_info == FTS_DNR ||
-                   entry->fts_info == FTS_ERR) {
+        } else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR) {
             rc = entry->fts_errno;
         }
     }
@@ -372,7 +371,8 @@ int build_lists_read(const char *root, struct build_lists *lists)
     if (rc != 0) {
         build_lists_clear(lists);
     } else if (lists->n > 0) {
-        qsort(lists->builds, lists->n, sizeof(lists->builds[0]), by_branch);
+        qsort(lists->builds, lists->n, sizeof(lists->builds[0]),
+              builds_by_branch);
     }
     return rc;
 }
@@ -385,9 +385,9 @@ void build_lists_clear(struct build_lists *lists)
 
 /* patterns ----------------------------------------------------------------- */
 
-static bool matches_label(const char *pattern, const char *label)
+static bool build_matches_label(const char *pattern, const char *label)
 {
-    size_t steps = MATCH_STEPS;
+    size_t steps = BUILD_MATCH_STEPS;
 
     return pattern == NULL || glob_matches(pattern, strlen(pattern), label,
                                            strlen(label), &steps);
@@ -396,7 +396,7 @@ static bool matches_label(const char *pattern, const char *label)
 bool build_pattern_matches(const struct build_pattern *pattern,
                            const struct build_labels *labels)
 {
-    return matches_label(pattern->product, labels->product) &&
-           matches_label(pattern->branch, labels->branch) &&
-           matches_label(pattern->build, labels->build);
+    return build_matches_label(pattern->product, labels->product) &&
+           build_matches_label(pattern->branch, labels->branch) &&
+           build_matches_label(pattern->build, labels->build);
 }

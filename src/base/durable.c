@@ -16,7 +16,7 @@ int durable_sync(int fd)
     return fsync(fd) == 0 || errno == EINVAL ? 0 : -1;
 }
 
-static int sync_folder(const char *path)
+static int durable_sync_folder(const char *path)
 {
     int rc, fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -41,10 +41,10 @@ int durable_sync_folders(const char *path, unsigned n)
     for (; n > 0; n--) {
         slash = strrchr(folder, '/');
         if (slash == NULL) {
-            return sync_folder(".");
+            return durable_sync_folder(".");
         }
         slash[slash == folder ? 1 : 0] = '\0';
-        if (sync_folder(folder) != 0) {
+        if (durable_sync_folder(folder) != 0) {
             return -1;
         }
     }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t unit_seconds(char unit)
+static uint64_t duration_unit_seconds(char unit)
 {
     switch (unit) {
     case 's':
@@ -31,7 +31,7 @@ bool duration_parse(const char *text, uint64_t *seconds)
 
     while (*text >= '0' && *text <= '9') {
         n = strtoull(text, &end, 10); /* at most UINT64_MAX */
-        unit = unit_seconds(*end);
+        unit = duration_unit_seconds(*end);
         if (unit == 0 || unit >= previous) {
             return false;
         }

@@ -6,14 +6,14 @@
 #include <stdint.h>
 #include <string.h>
 
-static unsigned char lower(char c)
+static unsigned char glob_lower(char c)
 {
     return (unsigned char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
 }
 
 /* The size of the set at p, with its brackets; 0: it is not closed.  A "]"
  * that comes first is one of the set. */
-static size_t set_size(const char *p, size_t size)
+static size_t glob_set_size(const char *p, size_t size)
 {
     size_t i = 1;
 
@@ -27,18 +27,18 @@ static size_t set_size(const char *p, size_t size)
 }
 
 /* Whether a character of ASCII is in the set at p. */
-static bool set_has(const char *p, size_t size, char c)
+static bool glob_set_has(const char *p, size_t size, char c)
 {
     size_t i = 1, end = size - 1;
     bool is_not = p[1] == '!', has = false;
 
     for (i += is_not; i < end; i++) {
         if (i + 2 < end && p[i + 1] == '-') {
-            has = has || (lower(p[i]) <= lower(c) &&
-                          lower(c) <= lower(p[i + 2]));
+            has = has || (glob_lower(p[i]) <= glob_lower(c) &&
+                          glob_lower(c) <= glob_lower(p[i + 2]));
             i += 2;
         } else {
-            has = has || lower(p[i]) == lower(c);
+            has = has || glob_lower(p[i]) == glob_lower(c);
         }
     }
     return has != is_not;
@@ -61,7 +61,8 @@ bool glob_is_valid(const char *pattern, size_t pattern_size)
     size_t i, n;
 
     for (i = 0; i < pattern_size; i += n) {
-        n = pattern[i] == '[' ? set_size(pattern + i, pattern_size - i) : 1;
+        n = pattern[i] == '[' ? glob_set_size(pattern + i, pattern_size - i)
+                              : 1;
         if (n == 0) {
             return false;
         }
@@ -70,15 +71,15 @@ bool glob_is_valid(const char *pattern, size_t pattern_size)
 }
 
 /* Whether what is no "*", in n bytes of a pattern, matches a character. */
-static bool match_one(const char *p, size_t n, char c)
+static bool glob_match_one(const char *p, size_t n, char c)
 {
     return p[0] == '?' ||
-           (n > 1 ? set_has(p, n, c) : lower(p[0]) == lower(c));
+           (n > 1 ? glob_set_has(p, n, c) : glob_lower(p[0]) == glob_lower(c));
 }
 
 /* Whether the "*" at i begins "**" and a slash, as a whole folder of the
  * pattern. */
-static bool is_folders(const char *pattern, size_t size, size_t i)
+static bool glob_is_folders(const char *pattern, size_t size, size_t i)
 {
     return size - i > 2 && pattern[i + 1] == '*' && pattern[i + 2] == '/' &&
            (i == 0 || pattern[i - 1] == '/');
@@ -86,8 +87,8 @@ static bool is_folders(const char *pattern, size_t size, size_t i)
 
 /* The next place in a text that what is after a "*" may match from; SIZE_MAX:
  * there is none. */
-static size_t next_place(const char *text, size_t size, size_t from,
-                         bool folders)
+static size_t glob_next_place(const char *text, size_t size, size_t from,
+                              bool folders)
 {
     const char *slash;
 
@@ -112,7 +113,7 @@ bool glob_matches(const char *pattern, size_t pattern_size, const char *text,
 
     while (k < size || i < pattern_size) {
         n = i == pattern_size   ? 0
-            : pattern[i] == '[' ? set_size(pattern + i, pattern_size - i)
+            : pattern[i] == '[' ? glob_set_size(pattern + i, pattern_size - i)
                                 : 1;
         if (*steps <= n) {
             *steps = 0;
@@ -120,20 +121,21 @@ bool glob_matches(const char *pattern, size_t pattern_size, const char *text,
         }
         *steps -= n + 1;
         if (n > 0 && pattern[i] == '*') {
-            folders = is_folders(pattern, pattern_size, i);
+            folders = glob_is_folders(pattern, pattern_size, i);
             i += folders ? 3 : 1;
             folders = folders && i < pattern_size; /* all, at the end */
             star = i;
             from = k;
         } else if (n > 0 && k < size &&
-                   match_one(pattern + i, n, text[k])) {
+                   glob_match_one(pattern + i, n, text[k])) {
             k += pattern[i] == '?' || pattern[i] == '['
                      ? glob_character(text + k, size - k)
                      : 1;
             i += n;
         } else {
-            from = star == SIZE_MAX ? SIZE_MAX
-                                    : next_place(text, size, from, folders);
+            from = star == SIZE_MAX
+                       ? SIZE_MAX
+                       : glob_next_place(text, size, from, folders);
             if (from == SIZE_MAX) {
                 return false;
             }

@@ -23,14 +23,14 @@
 
 /* It tells a record from what a crash has left of one; nobody else's file is
  * read, so it need not be hard to forge. */
-static void print_checksum(char buf[JOURNAL_CHECKSUM + 1], const char *record,
-                           size_t len)
+static void print_journal_checksum(char buf[JOURNAL_CHECKSUM + 1],
+                                   const char *record, size_t len)
 {
     snprintf(buf, JOURNAL_CHECKSUM + 1, "%016" PRIx64,
              table_hash(0, record, len));
 }
 
-static void take_line(char *line, size_t len, journal_fn fn, void *arg)
+static void take_journal_line(char *line, size_t len, journal_fn fn, void *arg)
 {
     char checksum[JOURNAL_CHECKSUM + 1];
     char *record = line + JOURNAL_CHECKSUM + 1;
@@ -40,15 +40,15 @@ static void take_line(char *line, size_t len, journal_fn fn, void *arg)
         return;
     }
     line[len] = '\0';
-    print_checksum(checksum, record, len - JOURNAL_CHECKSUM - 1);
+    print_journal_checksum(checksum, record, len - JOURNAL_CHECKSUM - 1);
     if (memcmp(checksum, line, JOURNAL_CHECKSUM) == 0) {
         fn(arg, record);
     }
 }
 
 /* Reads what is behind journal->read. */
-static int read_rest(struct journal *journal, int fd, off_t size,
-                     journal_fn fn, void *arg)
+static int read_journal_rest(struct journal *journal, int fd, off_t size,
+                             journal_fn fn, void *arg)
 {
     size_t len = (size_t)(size - journal->read), n = 0;
     char *text = malloc(len + 1), *line, *end, *last = NULL;
@@ -74,7 +74,7 @@ static int read_rest(struct journal *journal, int fd, off_t size,
         if (end - line >= JOURNAL_CHECKSUM) {
             last = line;
         }
-        take_line(line, (size_t)(end - line), fn, arg);
+        take_journal_line(line, (size_t)(end - line), fn, arg);
     }
     if (last != NULL) {
         journal->last = journal->read + (last - text);
@@ -88,7 +88,8 @@ static int read_rest(struct journal *journal, int fd, off_t size,
 
 /* There is another file, or none, or its records are no longer those that were
  * read. */
-static void start_again(struct journal *journal, journal_fn fn, void *arg)
+static void start_journal_again(struct journal *journal, journal_fn fn,
+                                void *arg)
 {
     if (journal->ino != 0) {
         fn(arg, NULL);
@@ -96,7 +97,8 @@ static void start_again(struct journal *journal, journal_fn fn, void *arg)
     memset(journal, 0, sizeof(*journal));
 }
 
-static bool is_unchanged(const struct journal *journal, const struct stat *st)
+static bool is_journal_unchanged(const struct journal *journal,
+                                 const struct stat *st)
 {
     return st->st_ino == journal->ino && st->st_dev == journal->dev &&
            st->st_size == journal->size &&
@@ -110,8 +112,8 @@ static bool is_unchanged(const struct journal *journal, const struct stat *st)
  * beyond it since.  Records that are left out when it is written move all
  * others to the front, so it is enough to look for the last one.
  */
-static bool is_continued(const struct journal *journal, int fd,
-                         const struct stat *st)
+static bool is_journal_continued(const struct journal *journal, int fd,
+                                 const struct stat *st)
 {
     char checksum[JOURNAL_CHECKSUM];
 
@@ -133,10 +135,10 @@ int journal_read(struct journal *journal, const char *path, journal_fn fn,
         if (errno != ENOENT && errno != ENOTDIR) {
             return -1;
         }
-        start_again(journal, fn, arg);
+        start_journal_again(journal, fn, arg);
         return 0;
     }
-    if (is_unchanged(journal, &st)) {
+    if (is_journal_unchanged(journal, &st)) {
         return 0;
     }
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -146,12 +148,12 @@ int journal_read(struct journal *journal, const char *path, journal_fn fn,
         fd_close(fd);
         return -1;
     }
-    if (!is_continued(journal, fd, &st)) {
-        start_again(journal, fn, arg);
+    if (!is_journal_continued(journal, fd, &st)) {
+        start_journal_again(journal, fn, arg);
         journal->dev = st.st_dev;
         journal->ino = st.st_ino;
     }
-    rc = read_rest(journal, fd, st.st_size, fn, arg);
+    rc = read_journal_rest(journal, fd, st.st_size, fn, arg);
     if (rc == 0) {
         journal->changed = st.st_ctim;
     }
@@ -161,8 +163,8 @@ int journal_read(struct journal *journal, const char *path, journal_fn fn,
 
 /* *end gets the size of the file that all of it was read, and this line alone
  * behind it; 0 if not all of it was read. */
-static int write_line(const struct journal *journal, int fd,
-                      const char *record, off_t *end)
+static int write_journal_line(const struct journal *journal, int fd,
+                              const char *record, off_t *end)
 {
     char line[1 + LINE_MAX_ + 1], checksum[JOURNAL_CHECKSUM + 1];
     size_t len = strlen(record), n;
@@ -173,8 +175,9 @@ static int write_line(const struct journal *journal, int fd,
     if (fstat(fd, &st) != 0) {
         return -1;
     }
-    print_checksum(checksum, record, len);
-    all_read = is_unchanged(journal, &st) && journal->read == journal->size;
+    print_journal_checksum(checksum, record, len);
+    all_read =
+        is_journal_unchanged(journal, &st) && journal->read == journal->size;
     /* behind a line that was cut off, a new one begins */
     n = (size_t)snprintf(line, sizeof(line), "%s%s\t%s\n",
                          st.st_size > 0 && !all_read ? "\n" : "", checksum,
@@ -208,7 +211,7 @@ int journal_append(struct journal *journal, const char *path,
         if (fd == -1) {
             return -1;
         }
-        rc = write_line(journal, fd, record, &end);
+        rc = write_journal_line(journal, fd, record, &end);
         saved = errno;
         /* another process may have written the file anew meanwhile */
         gone = rc == 0 && fstat(fd, &written) == 0 &&
@@ -220,7 +223,7 @@ int journal_append(struct journal *journal, const char *path,
         journal->changed = written.st_ctim;
         journal->last =
             end - (off_t)(JOURNAL_CHECKSUM + 1 + strlen(record) + 1);
-        print_checksum(journal->last_checksum, record, strlen(record));
+        print_journal_checksum(journal->last_checksum, record, strlen(record));
         fn(arg, record);
         return 1;
     }
@@ -228,7 +231,7 @@ int journal_append(struct journal *journal, const char *path,
     return gone ? -1 : rc;
 }
 
-static void new_path(char buf[PATH_MAX], const char *path)
+static void new_journal_path(char buf[PATH_MAX], const char *path)
 {
     snprintf(buf, PATH_MAX, "%.4000s.new", path);
 }
@@ -236,7 +239,7 @@ static void new_path(char buf[PATH_MAX], const char *path)
 /* Locks the new file: of two processes that write one, one would rename what
  * the other has written in part.  Where there are no locks, as on NFS without
  * them, the checksums tell what is missing.  Returns false with errno. */
-static bool lock_new(int fd, const char *tmp)
+static bool lock_new_journal(int fd, const char *tmp)
 {
     struct stat own, named;
 
@@ -258,9 +261,9 @@ FILE *journal_rewrite_begin(const char *path)
     int fd;
     FILE *f;
 
-    new_path(tmp, path);
+    new_journal_path(tmp, path);
     fd = plain_file_make(tmp);
-    f = fd != -1 && lock_new(fd, tmp) ? fdopen(fd, "w") : NULL;
+    f = fd != -1 && lock_new_journal(fd, tmp) ? fdopen(fd, "w") : NULL;
     if (f == NULL) {
         fd_close(fd);
     }
@@ -271,12 +274,12 @@ void journal_rewrite_put(FILE *f, const char *record)
 {
     char checksum[JOURNAL_CHECKSUM + 1];
 
-    print_checksum(checksum, record, strlen(record));
+    print_journal_checksum(checksum, record, strlen(record));
     fprintf(f, "%s\t%s\n", checksum, record);
 }
 
 /* Is the file as it was when it was read? */
-static bool is_as_read(const struct journal *journal, const char *path)
+static bool is_journal_as_read(const struct journal *journal, const char *path)
 {
     struct stat st;
 
@@ -294,9 +297,9 @@ int journal_rewrite_end(const struct journal *journal, FILE *f,
     int saved, lock = dup(fileno(f)); /* until it has its name */
     bool failed = lock == -1 || ferror(f) != 0, late;
 
-    new_path(tmp, path);
+    new_journal_path(tmp, path);
     failed = fclose(f) != 0 || failed;
-    late = !failed && journal != NULL && !is_as_read(journal, path);
+    late = !failed && journal != NULL && !is_journal_as_read(journal, path);
     if (failed || late || rename(tmp, path) != 0) {
         saved = failed ? EIO : late ? EAGAIN : errno;
         (void)unlink(tmp);

@@ -96,8 +96,8 @@ int log_open(const char *file)
 
 /* Appends a text, which is mended, and whose control characters become \xNN.
  * Returns the new length. */
-static size_t append_text(char *line, size_t len, size_t size, char *text,
-                          size_t n)
+static size_t log_append_text(char *line, size_t len, size_t size, char *text,
+                              size_t n)
 {
     const unsigned char *p;
 
@@ -117,7 +117,7 @@ static size_t append_text(char *line, size_t len, size_t size, char *text,
 }
 
 /* The time of a line, which is printed once a second. */
-static const char *print_time(void)
+static const char *log_print_time(void)
 {
     static _Thread_local char text[32];
     static _Thread_local time_t printed;
@@ -133,7 +133,7 @@ static const char *print_time(void)
 }
 
 /* Copies a text without its end.  Returns where the copy ends. */
-static char *put_text(char *p, const char *text)
+static char *log_put_text(char *p, const char *text)
 {
     size_t n = strlen(text);
 
@@ -144,7 +144,7 @@ static char *put_text(char *p, const char *text)
 /* Prints what comes before the text, and returns its length.  The journal
  * keeps time and process of a line by itself, and its priority, if the line
  * begins with that. */
-static size_t print_head(char line[LOG_LINE_MAX], enum log_level level)
+static size_t log_print_head(char line[LOG_LINE_MAX], enum log_level level)
 {
     static const char *const names[] = {" [emerg] ", " [crit] ", " [error] ",
                                         " [warn] ",  " [info] ", " [debug] "};
@@ -156,35 +156,36 @@ static size_t print_head(char line[LOG_LINE_MAX], enum log_level level)
         return (size_t)snprintf(line, LOG_LINE_MAX, "<%d>", priorities[level]);
     }
     digits[DECIMAL_MAX] = '\0';
-    p = put_text(p, print_time());
-    p = put_text(p, names[level]);
-    p = put_text(p, decimal_before(digits + DECIMAL_MAX, (uint64_t)getpid()));
+    p = log_put_text(p, log_print_time());
+    p = log_put_text(p, names[level]);
+    p = log_put_text(p,
+                     decimal_before(digits + DECIMAL_MAX, (uint64_t)getpid()));
     *p++ = ':';
     *p++ = ' ';
     return (size_t)(p - line);
 }
 
-static size_t print_line(char line[LOG_LINE_MAX], enum log_level level,
-                         int errnum, const char *format, va_list args)
+static size_t log_print_line(char line[LOG_LINE_MAX], enum log_level level,
+                             int errnum, const char *format, va_list args)
 {
     char text[LOG_LINE_MAX], reason[256];
-    size_t len = print_head(line, level);
+    size_t len = log_print_head(line, level);
 
     vsnprintf(text, sizeof(text), format, args);
-    len = append_text(line, len, LOG_LINE_MAX - sizeof(reason), text,
-                      strlen(text));
+    len = log_append_text(line, len, LOG_LINE_MAX - sizeof(reason), text,
+                          strlen(text));
 
     if (errnum != 0) {
         snprintf(reason, sizeof(reason), " (%d: %s)", errnum,
                  strerror(errnum));
-        len = append_text(line, len, LOG_LINE_MAX, reason, strlen(reason));
+        len = log_append_text(line, len, LOG_LINE_MAX, reason, strlen(reason));
     }
     line[len++] = '\n';
     return len;
 }
 
 /* Errors are ignored: a log that cannot be written must not stop the work. */
-static void put(const char *text, size_t len)
+static void log_put(const char *text, size_t len)
 {
     if (write(log_fd, text, len) == -1) {
         return;
@@ -192,34 +193,35 @@ static void put(const char *text, size_t len)
 }
 
 __attribute__((format(printf, 3, 4))) static void
-put_line(enum log_level level, int errnum, const char *format, ...)
+log_put_line(enum log_level level, int errnum, const char *format, ...)
 {
     char line[LOG_LINE_MAX];
     va_list args;
     size_t len;
 
     va_start(args, format);
-    len = print_line(line, level, errnum, format, args);
+    len = log_print_line(line, level, errnum, format, args);
     va_end(args);
-    put(line, len);
+    log_put(line, len);
 }
 
 /* the thread -------------------------------------------------------------- */
 
-static void write_one(const struct log_line *line, unsigned lost)
+static void log_write_one(const struct log_line *line, unsigned lost)
 {
     if (line->len > 0) {
-        put(line->text, line->len);
+        log_put(line->text, line->len);
     } else if (log_open(log_file) != 0) {
-        put_line(LOG_LEVEL_CRIT, errno, "cannot reopen \"%s\"", log_file);
+        log_put_line(LOG_LEVEL_CRIT, errno, "cannot reopen \"%s\"", log_file);
     }
     if (lost > 0) {
-        put_line(LOG_LEVEL_CRIT, 0,
-                 "%u lines that came when the log took none are lost", lost);
+        log_put_line(LOG_LEVEL_CRIT, 0,
+                     "%u lines that came when the log took none are lost",
+                     lost);
     }
 }
 
-static void *run_writer(void *arg)
+static void *log_run_writer(void *arg)
 {
     struct log_line *line;
     unsigned lost;
@@ -235,7 +237,7 @@ static void *run_writer(void *arg)
         log_queue.lost -= lost;
         pthread_mutex_unlock(&log_queue.mutex);
 
-        write_one(line, lost);
+        log_write_one(line, lost);
         free(line);
 
         pthread_mutex_lock(&log_queue.mutex);
@@ -256,7 +258,7 @@ int log_start(void)
     pthread_cond_init(&log_queue.written, &attr);
     pthread_condattr_destroy(&attr);
 
-    rc = thread_start(run_writer, NULL);
+    rc = thread_start(log_run_writer, NULL);
     log_queue.started = rc == 0;
     errno = rc;
     return rc == 0 ? 0 : -1;
@@ -264,7 +266,7 @@ int log_start(void)
 
 /* Waits until so many lines are written, or the log is stuck.  The caller holds
  * the mutex. */
-static void wait_for(uint64_t number)
+static void log_wait_for(uint64_t number)
 {
     struct timespec end;
 
@@ -279,7 +281,7 @@ static void wait_for(uint64_t number)
     }
 }
 
-static void queue_line(const char *text, size_t len, bool wait)
+static void log_queue_line(const char *text, size_t len, bool wait)
 {
     struct log_line *line = malloc(sizeof(*line) + len);
     uint64_t number = 0;
@@ -302,14 +304,14 @@ static void queue_line(const char *text, size_t len, bool wait)
     }
     if (number > 0 && wait) {
         pthread_mutex_lock(&log_queue.mutex);
-        wait_for(number);
+        log_wait_for(number);
         pthread_mutex_unlock(&log_queue.mutex);
     }
 }
 
 void log_reopen(void)
 {
-    queue_line("", 0, true);
+    log_queue_line("", 0, true);
 }
 
 void log_write(enum log_level level, int errnum, const char *format, ...)
@@ -324,12 +326,12 @@ void log_write(enum log_level level, int errnum, const char *format, ...)
     }
 
     va_start(args, format);
-    len = print_line(line, level, errnum, format, args);
+    len = log_print_line(line, level, errnum, format, args);
     va_end(args);
     if (log_queue.started) {
-        queue_line(line, len, true);
+        log_queue_line(line, len, true);
     } else {
-        put(line, len);
+        log_put(line, len);
     }
     errno = saved;
 }
@@ -342,8 +344,8 @@ size_t log_print(char *buf, size_t size, enum log_level level, char *text)
     if (level > log_limit) {
         return 0;
     }
-    len = print_head(line, level);
-    len = append_text(line, len, LOG_LINE_MAX, text, strlen(text));
+    len = log_print_head(line, level);
+    len = log_append_text(line, len, LOG_LINE_MAX, text, strlen(text));
     line[len++] = '\n';
     if (len > size) {
         len = size;
@@ -356,8 +358,8 @@ size_t log_print(char *buf, size_t size, enum log_level level, char *text)
 void log_lines(const char *lines, size_t len)
 {
     if (log_queue.started) {
-        queue_line(lines, len, false);
+        log_queue_line(lines, len, false);
     } else {
-        put(lines, len);
+        log_put(lines, len);
     }
 }

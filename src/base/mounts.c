@@ -12,21 +12,22 @@
 #include <unistd.h>
 
 /* a machine with more than some ten thousand mounts has no local path here */
-#define TEXT_MAX (1u << 20)
+#define MOUNTS_TEXT_MAX (1u << 20)
 
-#define FIELD_POINT 4 /* of a line, from 0 */
+#define MOUNTS_FIELD_POINT 4 /* of a line, from 0 */
 
-static const char *const local_types[] = {"bcachefs", "btrfs", "ext2",  "ext3",
-                                          "ext4",     "f2fs",  "overlay",
-                                          "ramfs",    "tmpfs", "xfs",   "zfs"};
+static const char *const local_mount_types[] = {
+    "bcachefs", "btrfs", "ext2",  "ext3", "ext4", "f2fs",
+    "overlay",  "ramfs", "tmpfs", "xfs",  "zfs"};
 
-static bool is_local_type(const char *type, size_t len)
+static bool is_local_mount_type(const char *type, size_t len)
 {
     size_t i;
 
-    for (i = 0; i < sizeof(local_types) / sizeof(local_types[0]); i++) {
-        if (strlen(local_types[i]) == len &&
-            memcmp(local_types[i], type, len) == 0) {
+    for (i = 0; i < sizeof(local_mount_types) / sizeof(local_mount_types[0]);
+         i++) {
+        if (strlen(local_mount_types[i]) == len &&
+            memcmp(local_mount_types[i], type, len) == 0) {
             return true;
         }
     }
@@ -55,7 +56,7 @@ static bool unescape_mount(char *to, size_t size, const char *from, size_t len)
 }
 
 /* Is path `inner` the path `outer`, or beneath it? */
-static bool contains_path(const char *outer, const char *inner)
+static bool mount_contains_path(const char *outer, const char *inner)
 {
     size_t len = strlen(outer);
 
@@ -67,13 +68,13 @@ static bool contains_path(const char *outer, const char *inner)
 }
 
 /* Writes the mount point of a line, and whether its type is a local one. */
-static bool read_line(const char *line, size_t len, char *point, size_t size,
-                      bool *local)
+static bool read_mount_line(const char *line, size_t len, char *point,
+                            size_t size, bool *local)
 {
     const char *end = line + len, *field = line, *type;
     int i;
 
-    for (i = 0; i < FIELD_POINT; i++) {
+    for (i = 0; i < MOUNTS_FIELD_POINT; i++) {
         field = memchr(field, ' ', (size_t)(end - field));
         if (field == NULL) {
             return false;
@@ -85,7 +86,7 @@ static bool read_line(const char *line, size_t len, char *point, size_t size,
         return false;
     }
     type += 3;
-    *local = is_local_type(type, strcspn(type, " \n"));
+    *local = is_local_mount_type(type, strcspn(type, " \n"));
     return unescape_mount(point, size, field, strcspn(field, " "));
 }
 
@@ -102,15 +103,15 @@ bool mounts_text_is_local(const char *text, const char *path)
     }
     for (; *line != '\0'; line = end + (*end == '\n')) {
         end = line + strcspn(line, "\n");
-        if (!read_line(line, (size_t)(end - line), point, sizeof(point),
-                       &local)) {
+        if (!read_mount_line(line, (size_t)(end - line), point, sizeof(point),
+                             &local)) {
             return false;
         }
         /* of several at one point the last one is seen */
-        if (contains_path(point, path) && strlen(point) >= longest) {
+        if (mount_contains_path(point, path) && strlen(point) >= longest) {
             longest = strlen(point);
             is_local = local;
-        } else if (!local && contains_path(path, point)) {
+        } else if (!local && mount_contains_path(path, point)) {
             return false;
         }
     }
@@ -118,14 +119,14 @@ bool mounts_text_is_local(const char *text, const char *path)
 }
 
 /* Reads the file anew; NULL if it cannot be read, or not whole. */
-static char *read_text(int fd)
+static char *read_mounts_text(int fd)
 {
-    char *text = malloc(TEXT_MAX);
+    char *text = malloc(MOUNTS_TEXT_MAX);
     size_t len = 0;
     ssize_t n = 1;
 
-    while (text != NULL && n > 0 && len + 1 < TEXT_MAX) {
-        n = pread(fd, text + len, TEXT_MAX - 1 - len, (off_t)len);
+    while (text != NULL && n > 0 && len + 1 < MOUNTS_TEXT_MAX) {
+        n = pread(fd, text + len, MOUNTS_TEXT_MAX - 1 - len, (off_t)len);
         len += n > 0 ? (size_t)n : 0;
     }
     if (text != NULL && n == 0) {
@@ -148,7 +149,7 @@ bool mounts_is_local(const char *path)
     changed.fd = fd;
     if (fd >= 0 && (text == NULL || poll(&changed, 1, 0) != 0)) {
         free(text);
-        text = read_text(fd);
+        text = read_mounts_text(fd);
     }
     return text != NULL && mounts_text_is_local(text, path);
 }

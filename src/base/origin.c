@@ -51,7 +51,7 @@ static int parse_origin(char *buf, size_t size, const char *url)
  * are?  Most that are fetched have.  *len gets the length of its start: up to
  * the first "/" of the path, which alone says the origin.
  */
-static bool is_simple(const char *url, size_t *len)
+static bool origin_is_simple(const char *url, size_t *len)
 {
 #define LETTERS                                                               \
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -76,11 +76,11 @@ static _Thread_local struct {
     char origin[ORIGIN_MAX];
 } last;
 
-static bool is_known(const char *url)
+static bool origin_is_known(const char *url)
 {
     size_t len;
 
-    return is_simple(url, &len) && len == last.len &&
+    return origin_is_simple(url, &len) && len == last.len &&
            memcmp(url, last.start, len) == 0;
 }
 
@@ -88,7 +88,7 @@ int origin_print(char *buf, size_t size, const char *url)
 {
     size_t len;
 
-    if (is_known(url)) {
+    if (origin_is_known(url)) {
         len = strlen(last.origin);
         if (len >= size) {
             return -1;
@@ -99,7 +99,7 @@ int origin_print(char *buf, size_t size, const char *url)
     if (parse_origin(buf, size, url) != 0) {
         return -1;
     }
-    if (is_simple(url, &len) && len <= sizeof(last.start) &&
+    if (origin_is_simple(url, &len) && len <= sizeof(last.start) &&
         strlen(buf) < sizeof(last.origin)) {
         last.len = len;
         memcpy(last.start, url, len);
@@ -154,7 +154,7 @@ char *origin_plain(const char *url)
     CURLU *parts;
     char *text = NULL, *plain = NULL;
 
-    if (is_known(url)) {
+    if (origin_is_known(url)) {
         return strdup(url);
     }
     parts = curl_url();

@@ -7,7 +7,7 @@
 
 #include "hex.h"
 
-static bool unreserved(unsigned char c)
+static bool percent_unreserved(unsigned char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (c >= '0' && c <= '9') || (c != '\0' && strchr("-._~", c) != NULL);
@@ -18,7 +18,7 @@ static char *encode_percent(char *p, const char *text, char kept)
     static const char hex[] = "0123456789ABCDEF";
 
     for (; *text != '\0'; text++) {
-        if (*text == kept || unreserved((unsigned char)*text)) {
+        if (*text == kept || percent_unreserved((unsigned char)*text)) {
             *p++ = *text;
         } else {
             *p++ = '%';

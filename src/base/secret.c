@@ -18,15 +18,16 @@
 #define NAME_MAX_LEN 127
 
 /* Where the reason goes if a secret cannot be had. */
-struct reason {
+struct secret_reason {
     char *text;
     size_t size;
 };
 
-static int fail_secret(const struct reason *reason, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static int fail_secret(const struct secret_reason *reason, const char *format,
+                       ...) __attribute__((format(printf, 2, 3)));
 
-static int fail_secret(const struct reason *reason, const char *format, ...)
+static int fail_secret(const struct secret_reason *reason, const char *format,
+                       ...)
 {
     va_list args;
 
@@ -40,7 +41,8 @@ static int fail_secret(const struct reason *reason, const char *format, ...)
  * Reads the name of a variable after the dollar at *p, and moves *p past it.
  * Returns the variable's value, or NULL with a reason.
  */
-static const char *read_variable(const struct reason *reason, const char **p)
+static const char *read_secret_variable(const struct secret_reason *reason,
+                                        const char **p)
 {
     char name[NAME_MAX_LEN + 1];
     const char *start = *p + 1, *value;
@@ -68,8 +70,8 @@ static const char *read_variable(const struct reason *reason, const char **p)
     return value;
 }
 
-static int read_text(const struct reason *reason, const char *p, char *buf,
-                     size_t size)
+static int read_secret_text(const struct secret_reason *reason, const char *p,
+                            char *buf, size_t size)
 {
     const char *piece;
     size_t n, len = 0;
@@ -84,7 +86,7 @@ static int read_text(const struct reason *reason, const char *p, char *buf,
             n = 1;
             p += 2;
         } else {
-            piece = read_variable(reason, &p);
+            piece = read_secret_variable(reason, &p);
             if (piece == NULL) {
                 return -1;
             }
@@ -103,8 +105,9 @@ static int read_text(const struct reason *reason, const char *p, char *buf,
 }
 
 /* Reads at most size bytes of a file. */
-static int read_file(const struct reason *reason, const char *path, char *buf,
-                     size_t size, size_t *len)
+static int read_secret_file(const struct secret_reason *reason,
+                            const char *path, char *buf, size_t size,
+                            size_t *len)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = -1;
@@ -125,12 +128,12 @@ static int read_file(const struct reason *reason, const char *path, char *buf,
     return 0;
 }
 
-static int read_first_line(const struct reason *reason, const char *path,
-                           char *buf, size_t size)
+static int read_secret_line(const struct secret_reason *reason,
+                            const char *path, char *buf, size_t size)
 {
     size_t len, n;
 
-    if (read_file(reason, path, buf, size, &n) != 0) {
+    if (read_secret_file(reason, path, buf, size, &n) != 0) {
         return -1;
     }
     /* one byte must be left for the NUL */
@@ -148,12 +151,12 @@ static int read_first_line(const struct reason *reason, const char *path,
     return 0;
 }
 
-static int read_whole(const struct reason *reason, const char *path,
-                      char *buf, size_t size)
+static int read_whole_secret(const struct secret_reason *reason,
+                             const char *path, char *buf, size_t size)
 {
     size_t n;
 
-    if (read_file(reason, path, buf, size, &n) != 0) {
+    if (read_secret_file(reason, path, buf, size, &n) != 0) {
         return -1;
     }
     if (n == 0 || n == size) {
@@ -164,8 +167,8 @@ static int read_whole(const struct reason *reason, const char *path,
     return 0;
 }
 
-static int check_controls(const struct reason *reason, const char *p,
-                          const char *allowed)
+static int check_secret_controls(const struct secret_reason *reason,
+                                 const char *p, const char *allowed)
 {
     for (; *p != '\0'; p++) {
         if (control_is(*p) && strchr(allowed, *p) == NULL) {
@@ -175,40 +178,41 @@ static int check_controls(const struct reason *reason, const char *p,
     return 0;
 }
 
-static int expand_line(const char *text, bool is_file, char *buf, size_t size,
-                       char *error, size_t error_size)
+static int expand_secret_line(const char *text, bool is_file, char *buf,
+                              size_t size, char *error, size_t error_size)
 {
-    const struct reason reason = {error, error_size};
+    const struct secret_reason reason = {error, error_size};
     int rc;
 
-    rc = is_file ? read_first_line(&reason, text + 1, buf, size)
-                 : read_text(&reason, text, buf, size);
-    return rc == 0 ? check_controls(&reason, buf, "\t") : rc;
+    rc = is_file ? read_secret_line(&reason, text + 1, buf, size)
+                 : read_secret_text(&reason, text, buf, size);
+    return rc == 0 ? check_secret_controls(&reason, buf, "\t") : rc;
 }
 
 int secret_expand(const char *text, char *buf, size_t size, char *error,
                   size_t error_size)
 {
-    return expand_line(text, strncmp(text, "@/", 2) == 0, buf, size, error,
-                       error_size);
+    return expand_secret_line(text, strncmp(text, "@/", 2) == 0, buf, size,
+                              error, error_size);
 }
 
 int secret_expand_option(const char *text, char *buf, size_t size, char *error,
                          size_t error_size)
 {
-    return expand_line(text, text[0] == '@', buf, size, error, error_size);
+    return expand_secret_line(text, text[0] == '@', buf, size, error,
+                              error_size);
 }
 
 int secret_expand_lines(const char *text, char *buf, size_t size, char *error,
                         size_t error_size)
 {
-    const struct reason reason = {error, error_size};
+    const struct secret_reason reason = {error, error_size};
     int rc;
 
     rc = strncmp(text, "@/", 2) == 0
-             ? read_whole(&reason, text + 1, buf, size)
-             : read_text(&reason, text, buf, size);
-    return rc == 0 ? check_controls(&reason, buf, "\t\r\n") : rc;
+             ? read_whole_secret(&reason, text + 1, buf, size)
+             : read_secret_text(&reason, text, buf, size);
+    return rc == 0 ? check_secret_controls(&reason, buf, "\t\r\n") : rc;
 }
 
 bool secret_is_equal(const char *a, const char *b)

@@ -19,8 +19,8 @@
 
 #include "log.h"
 
-#define FIRST_SOCKET 3 /* SD_LISTEN_FDS_START */
-#define SOCKETS_MAX 16
+#define SERVICE_FIRST_SOCKET 3 /* SD_LISTEN_FDS_START */
+#define SERVICE_SOCKETS_MAX 16
 #define WATCHDOG_MAX_MS 3600000
 
 /* How long a manager that takes no message may delay us. */
@@ -31,7 +31,7 @@ static struct {
     struct sockaddr_un to;
     socklen_t len;
     unsigned watchdog_ms; /* 0: it is not waited for signs of life */
-    int sockets[SOCKETS_MAX];
+    int sockets[SERVICE_SOCKETS_MAX];
     unsigned n;
     struct event *event;
     bool (*alive)(void *arg, unsigned ms);
@@ -39,7 +39,7 @@ static struct {
 } service = {.notify = -1};
 
 /* The number in a variable, or 0. */
-static uint64_t read_number(const char *name)
+static uint64_t read_service_number(const char *name)
 {
     const char *text = getenv(name);
     char *end = NULL;
@@ -50,12 +50,12 @@ static uint64_t read_number(const char *name)
 
 /* Variables are for one process: what it starts must not take them for its
  * own. */
-static bool is_for_us(const char *name)
+static bool service_is_for_us(const char *name)
 {
-    return read_number(name) == (uint64_t)getpid();
+    return read_service_number(name) == (uint64_t)getpid();
 }
 
-static void open_notify(const char *path)
+static void open_service_notify(const char *path)
 {
     struct timeval limit = {.tv_usec = PATIENCE_MS * 1000 % 1000000,
                             .tv_sec = PATIENCE_MS / 1000};
@@ -79,7 +79,7 @@ static void open_notify(const char *path)
 }
 
 /* Other descriptors may be passed, too; they are left alone. */
-static void adopt_socket(int fd)
+static void adopt_service_socket(int fd)
 {
     int listens = 0;
     socklen_t len = sizeof(listens);
@@ -97,16 +97,17 @@ void service_start(void)
     uint64_t i, n;
 
     if (path != NULL) {
-        open_notify(path);
+        open_service_notify(path);
     }
-    n = read_number("WATCHDOG_USEC") / 1000;
-    if (getenv("WATCHDOG_PID") == NULL || is_for_us("WATCHDOG_PID")) {
+    n = read_service_number("WATCHDOG_USEC") / 1000;
+    if (getenv("WATCHDOG_PID") == NULL || service_is_for_us("WATCHDOG_PID")) {
         service.watchdog_ms =
             (unsigned)(n < WATCHDOG_MAX_MS ? n : WATCHDOG_MAX_MS);
     }
-    n = is_for_us("LISTEN_PID") ? read_number("LISTEN_FDS") : 0;
-    for (i = 0; i < n && i < SOCKETS_MAX; i++) {
-        adopt_socket(FIRST_SOCKET + (int)i);
+    n = service_is_for_us("LISTEN_PID") ? read_service_number("LISTEN_FDS")
+                                        : 0;
+    for (i = 0; i < n && i < SERVICE_SOCKETS_MAX; i++) {
+        adopt_service_socket(SERVICE_FIRST_SOCKET + (int)i);
     }
     unsetenv("NOTIFY_SOCKET");
     unsetenv("WATCHDOG_USEC");
@@ -166,7 +167,7 @@ void service_close_rest(void)
  * must not lose a message, which SA_RESTART does not prevent for a socket with
  * a time limit: without READY=1 the manager would end the daemon.
  */
-static void tell_state(const char *state)
+static void tell_service_state(const char *state)
 {
     ssize_t n;
 
@@ -181,7 +182,7 @@ static void tell_state(const char *state)
 
 void service_ready(void)
 {
-    tell_state("READY=1");
+    tell_service_state("READY=1");
 }
 
 void service_reloading(void)
@@ -193,12 +194,12 @@ void service_reloading(void)
     snprintf(state, sizeof(state),
              "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
              (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
-    tell_state(state);
+    tell_service_state(state);
 }
 
 void service_stopping(void)
 {
-    tell_state("STOPPING=1");
+    tell_service_state("STOPPING=1");
 }
 
 void service_config_stale(const char *why)
@@ -209,14 +210,14 @@ void service_config_stale(const char *why)
              why[0] != '\0' ? "the configuration in use is not the file's: "
                             : "",
              why);
-    tell_state(state);
+    tell_service_state(state);
 }
 
-static void on_time(evutil_socket_t fd, short what, void *arg)
+static void on_service_time(evutil_socket_t fd, short what, void *arg)
 {
     if (service.alive == NULL ||
         service.alive(service.arg, service.watchdog_ms)) {
-        tell_state("WATCHDOG=1");
+        tell_service_state("WATCHDOG=1");
     }
 }
 
@@ -231,7 +232,7 @@ int service_watch(struct event_base *base,
     }
     service.alive = alive;
     service.arg = arg;
-    service.event = event_new(base, -1, EV_PERSIST, on_time, NULL);
+    service.event = event_new(base, -1, EV_PERSIST, on_service_time, NULL);
     return service.event != NULL && event_add(service.event, &often) == 0 ? 0
                                                                           : -1;
 }

@@ -89,7 +89,7 @@ static void *signals_run(void *arg)
     return NULL;
 }
 
-static void on_byte(evutil_socket_t fd, short what, void *arg)
+static void on_signal_byte(evutil_socket_t fd, short what, void *arg)
 {
     unsigned char byte;
 
@@ -121,8 +121,8 @@ int signals_start(struct event_base *base, signals_fn fn, void *arg)
     if (pipe2(signals.ends, O_CLOEXEC | O_NONBLOCK) != 0) {
         return -1;
     }
-    signals.event =
-        event_new(base, signals.ends[0], EV_READ | EV_PERSIST, on_byte, NULL);
+    signals.event = event_new(base, signals.ends[0], EV_READ | EV_PERSIST,
+                              on_signal_byte, NULL);
     if (signals.event == NULL || event_add(signals.event, NULL) != 0) {
         errno = ENOMEM;
         return -1;

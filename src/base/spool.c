@@ -20,12 +20,12 @@
 /* At most one line of the log in so much time tells that the folder fails. */
 #define PAUSE_MS 10000
 
-static atomic_uint_least64_t limit = UINT64_MAX, bytes;
-static atomic_int folder = -1;
+static atomic_uint_least64_t spool_most = UINT64_MAX, bytes;
+static atomic_int spool_directory = -1;
 
 void spool_limit(uint64_t most)
 {
-    atomic_store(&limit, most);
+    atomic_store(&spool_most, most);
 }
 
 uint64_t spool_bytes(void)
@@ -34,14 +34,14 @@ uint64_t spool_bytes(void)
 }
 
 /* Makes a file without a name.  Returns -1 with errno. */
-static int make_file(int where)
+static int make_spool_file(int where)
 {
     return openat(where, ".", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 }
 
 /* Opens a file once more, to be read only: who gets a descriptor of it can do
  * no more than that.  Returns -1 with errno. */
-static int open_to_read(int fd)
+static int open_spool_to_read(int fd)
 {
     char path[sizeof("/proc/self/fd/") + 11];
 
@@ -51,15 +51,15 @@ static int open_to_read(int fd)
 
 int spool_folder(int where)
 {
-    int fd = where != -1 ? make_file(where) : -1;
-    int again = fd != -1 ? open_to_read(fd) : -1;
+    int fd = where != -1 ? make_spool_file(where) : -1;
+    int again = fd != -1 ? open_spool_to_read(fd) : -1;
 
     fd_close(fd);
     fd_close(again);
     if (where != -1 && again == -1) {
         return -1;
     }
-    atomic_store(&folder, where);
+    atomic_store(&spool_directory, where);
     return 0;
 }
 
@@ -100,11 +100,11 @@ int spool_count(struct spool *spool, uint64_t size)
     uint64_t others = atomic_fetch_add(&bytes, size);
 
     atomic_fetch_add(&spool->counted, size);
-    return others + size > atomic_load(&limit) ? -1 : 0;
+    return others + size > atomic_load(&spool_most) ? -1 : 0;
 }
 
 /* Nothing of a body stays in memory that something else gets. */
-static void drop_data(struct spool *spool)
+static void drop_spool_data(struct spool *spool)
 {
     if (spool->data != NULL) {
         explicit_bzero(spool->data, (size_t)spool->size);
@@ -114,9 +114,9 @@ static void drop_data(struct spool *spool)
 }
 
 /* Moves a file from memory into a folder.  Returns 0, or -1 with errno. */
-static int move_to_file(struct spool *spool, int where)
+static int move_spool_to_file(struct spool *spool, int where)
 {
-    int fd = make_file(where);
+    int fd = make_spool_file(where);
     off_t at = 0;
     ssize_t n = 1;
 
@@ -134,15 +134,15 @@ static int move_to_file(struct spool *spool, int where)
 }
 
 /* Writes to a file, wherever it is then. */
-static int write_file(struct spool *spool, const char *data, size_t size)
+static int write_spool_file(struct spool *spool, const char *data, size_t size)
 {
     static atomic_uint_least64_t said; /* or 0 */
     uint64_t now, before;
-    int errnum, where = atomic_load(&folder);
+    int errnum, where = atomic_load(&spool_directory);
 
     if ((spool->is_in_folder || where == -1 ||
          spool->size + size <= SPOOL_MEMORY ||
-         move_to_file(spool, where) == 0) &&
+         move_spool_to_file(spool, where) == 0) &&
         fd_write(spool->fd, data, size) == 0) {
         return 0;
     }
@@ -170,7 +170,7 @@ int spool_file(struct spool *spool)
         spool->fd = -1;
     }
     if (spool->fd != -1) {
-        drop_data(spool);
+        drop_spool_data(spool);
     }
     return spool->fd;
 }
@@ -187,7 +187,7 @@ int spool_write(struct spool *spool, const void *data, size_t size)
         }
         memcpy(spool->data + spool->size, data, size);
     } else if (spool_file(spool) == -1 ||
-               write_file(spool, data, size) != 0) {
+               write_spool_file(spool, data, size) != 0) {
         return -1;
     }
     spool->size += size;
@@ -207,7 +207,7 @@ int spool_seal(struct spool *spool)
               F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
         return 0;
     }
-    fd = open_to_read(spool->fd);
+    fd = open_spool_to_read(spool->fd);
     close(spool->fd);
     spool->fd = fd;
     return fd != -1 ? 0 : -1;
@@ -225,7 +225,7 @@ void spool_unref(struct spool *spool)
         return;
     }
     atomic_fetch_sub(&bytes, atomic_load(&spool->counted));
-    drop_data(spool);
+    drop_spool_data(spool);
     fd_close(spool->fd);
     free(spool);
 }

@@ -29,22 +29,22 @@
                        */
 #define PROBE_TRIES 3 /* if processes are killed from outside */
 
-struct probe_answer {
+struct stat_probe_answer {
     int error; /* errno, or 0; EINPROGRESS: the process begins to look */
     mode_t mode;
     pid_t pid; /* of the process */
 };
 
-/* Runs in the new process, as does look_at_path(): in both only calls are
+/* Runs in the new process, as does stat_look_at_path(): in both only calls are
  * allowed that are safe after fork(). */
-static bool tell_stat(int fd, const struct probe_answer *answer)
+static bool tell_stat(int fd, const struct stat_probe_answer *answer)
 {
     return write(fd, answer, sizeof(*answer)) == sizeof(*answer);
 }
 
-static void look_at_path(const char *path, int how, int to)
+static void stat_look_at_path(const char *path, int how, int to)
 {
-    struct probe_answer answer = {.error = EINPROGRESS, .pid = getpid()};
+    struct stat_probe_answer answer = {.error = EINPROGRESS, .pid = getpid()};
     struct stat st;
     sigset_t none;
 
@@ -72,7 +72,7 @@ static void look_at_path(const char *path, int how, int to)
  * errno. */
 static int begin_stat(const char *path, int how)
 {
-    struct probe_answer none = {0};
+    struct stat_probe_answer none = {0};
     int ends[2];
     pid_t pid;
 
@@ -83,7 +83,7 @@ static int begin_stat(const char *path, int how)
     if (pid == 0) {
         pid = fork();
         if (pid == 0) {
-            look_at_path(path, how, ends[1]);
+            stat_look_at_path(path, how, ends[1]);
         }
         none.error = errno;
         _exit(pid < 0 && !tell_stat(ends[1], &none));
@@ -101,7 +101,7 @@ static int begin_stat(const char *path, int how)
 
 /* Reads one answer.  Its error is ETIMEDOUT if none came within the seconds,
  * and ECHILD if the process has ended without one. */
-static void hear_stat(int fd, int seconds, struct probe_answer *answer)
+static void hear_stat(int fd, int seconds, struct stat_probe_answer *answer)
 {
     struct pollfd end = {.fd = fd, .events = POLLIN};
     int rc;
@@ -117,7 +117,7 @@ static void hear_stat(int fd, int seconds, struct probe_answer *answer)
 }
 
 /* Does the process want to run, and does not wait for anything else? */
-static bool lacks_cpu(pid_t pid)
+static bool stat_lacks_cpu(pid_t pid)
 {
     char path[48], text[64], *end;
     ssize_t n = -1;
@@ -136,7 +136,7 @@ static bool lacks_cpu(pid_t pid)
 
 /* Reads what the process has seen.  On a busy machine it may have to wait for
  * its turn, which is not the path's fault. */
-static void hear_result(int fd, struct probe_answer *answer)
+static void stat_hear_result(int fd, struct stat_probe_answer *answer)
 {
     pid_t pid = answer->pid;
     int seconds = 0;
@@ -145,12 +145,12 @@ static void hear_result(int fd, struct probe_answer *answer)
         hear_stat(fd, PROBE_SECONDS, answer);
         seconds += PROBE_SECONDS;
     } while (answer->error == ETIMEDOUT && seconds < PROBE_START_SECONDS &&
-             lacks_cpu(pid));
+             stat_lacks_cpu(pid));
 }
 
 int stat_with_timeout(const char *path, int how, mode_t *mode)
 {
-    struct probe_answer answer;
+    struct stat_probe_answer answer;
     unsigned tries = 0;
     int fd;
 
@@ -163,7 +163,7 @@ int stat_with_timeout(const char *path, int how, mode_t *mode)
         }
         hear_stat(fd, PROBE_START_SECONDS, &answer);
         if (answer.error == EINPROGRESS) {
-            hear_result(fd, &answer);
+            stat_hear_result(fd, &answer);
         } else if (answer.error == ETIMEDOUT) {
             answer.error = EAGAIN; /* not the path's fault */
         }

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#define REPLACEMENT 0xFFFD
-#define HIGH_BITS 0x8080808080808080u /* of bytes that are not ASCII */
+#define UTF8_REPLACEMENT 0xFFFD
+#define UTF8_HIGH_BITS 0x8080808080808080u /* of bytes that are not ASCII */
 
 int utf8_decode(const void *text, size_t size, uint32_t *c)
 {
@@ -19,7 +19,7 @@ int utf8_decode(const void *text, size_t size, uint32_t *c)
         *c = lead;
         return 1;
     }
-    *c = REPLACEMENT;
+    *c = UTF8_REPLACEMENT;
     if (lead < 0xC2 || lead > 0xF4) {
         return -1;
     }
@@ -55,7 +55,7 @@ int utf8_decode(const void *text, size_t size, uint32_t *c)
 size_t utf8_encode(char out[4], uint32_t c)
 {
     if ((c >= 0xD800 && c <= 0xDFFF) || c > 0x10FFFF) {
-        c = REPLACEMENT;
+        c = UTF8_REPLACEMENT;
     }
     if (c < 0x80) {
         out[0] = (char)c;
@@ -88,7 +88,7 @@ uint32_t utf16_pair(uint32_t first, uint32_t second)
     return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
 }
 
-static uint32_t utf16_unit(const unsigned char *p, bool is_big)
+static uint32_t utf8_utf16_unit(const unsigned char *p, bool is_big)
 {
     return is_big ? (uint32_t)p[0] << 8 | p[1] : (uint32_t)p[1] << 8 | p[0];
 }
@@ -97,15 +97,16 @@ size_t utf16_to_utf8(const void *text, size_t size, char *out)
 {
     const unsigned char *p = text;
     size_t i, n = 0;
-    uint32_t c, pair, mark = size >= 2 ? utf16_unit(p, true) : 0;
+    uint32_t c, pair, mark = size >= 2 ? utf8_utf16_unit(p, true) : 0;
     bool is_big = mark == 0xFEFF;
 
     if (!is_big && mark != 0xFFFE) {
         return SIZE_MAX;
     }
     for (i = 2; i + 1 < size; i += 2) {
-        c = utf16_unit(p + i, is_big);
-        pair = i + 3 < size ? utf16_pair(c, utf16_unit(p + i + 2, is_big)) : 0;
+        c = utf8_utf16_unit(p + i, is_big);
+        pair = i + 3 < size ? utf16_pair(c, utf8_utf16_unit(p + i + 2, is_big))
+                            : 0;
         if (pair != 0) {
             c = pair;
             i += 2;
@@ -126,7 +127,7 @@ static inline uint64_t utf8_eight(const unsigned char *p)
 /* Are these 16 bytes ASCII? */
 static inline bool utf8_is_ascii(const unsigned char *p)
 {
-    return ((utf8_eight(p) | utf8_eight(p + 8)) & HIGH_BITS) == 0;
+    return ((utf8_eight(p) | utf8_eight(p + 8)) & UTF8_HIGH_BITS) == 0;
 }
 
 size_t utf8_ascii(const void *text, size_t size)
@@ -140,7 +141,7 @@ size_t utf8_ascii(const void *text, size_t size)
         for (k = 0; k < 64; k += 8) {
             all |= utf8_eight(p + i + k);
         }
-        if ((all & HIGH_BITS) != 0) {
+        if ((all & UTF8_HIGH_BITS) != 0) {
             break;
         }
     }
@@ -156,7 +157,7 @@ static inline size_t utf8_skip_ascii(const unsigned char *p, size_t size)
 
     if (size < 16) {
         return size >= 8 && ((utf8_eight(p) | utf8_eight(p + size - 8)) &
-                             HIGH_BITS) == 0
+                             UTF8_HIGH_BITS) == 0
                    ? size
                    : 0;
     }
@@ -176,7 +177,7 @@ size_t utf8_valid(const void *text, size_t size)
     int n;
 
     while (i < size) {
-        if (size - i >= 8 && (utf8_eight(p + i) & HIGH_BITS) == 0) {
+        if (size - i >= 8 && (utf8_eight(p + i) & UTF8_HIGH_BITS) == 0) {
             i += 8;
         } else if (p[i] < 0x80) {
             i++;
@@ -206,10 +207,10 @@ void utf8_replace_last(char *text, char c)
  * none of ASCII.  Only such a byte borrows from the one beside it. */
 static inline bool utf8_has_special(uint64_t bytes)
 {
-    const uint64_t ones = HIGH_BITS >> 7;
+    const uint64_t ones = UTF8_HIGH_BITS >> 7;
 
     return ((bytes | (bytes - ones * ' ') | ((bytes ^ ones * 0x7F) - ones)) &
-            HIGH_BITS) != 0;
+            UTF8_HIGH_BITS) != 0;
 }
 
 bool utf8_is_printable(const char *text, size_t size)

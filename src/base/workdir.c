@@ -22,10 +22,10 @@
 #include "log.h"
 #include "proto/path.h"
 
-#define RUN_PREFIX "run-"
+#define WORKDIR_RUN_PREFIX "run-"
 
 /* descriptors that the removal of a directory takes at the most */
-#define REMOVE_DEPTH 32
+#define WORKDIR_REMOVE_DEPTH 32
 
 struct workdir {
     char path[WORKDIR_PATH_MAX];
@@ -33,7 +33,7 @@ struct workdir {
     int lock;                /* flock on path, while the process lives */
 };
 
-static int make_path(const char *path)
+static int make_workdir_path(const char *path)
 {
     char buf[PATH_MAX];
     size_t len = strlen(path);
@@ -67,7 +67,7 @@ int workdir_make_path(const char *path)
     int tries;
 
     for (tries = 0; tries < 10; tries++) {
-        if (make_path(path) == 0) {
+        if (make_workdir_path(path) == 0) {
             return 0;
         }
         if (errno != ENOENT) {
@@ -124,7 +124,7 @@ static unsigned workdir_remove_entries(int fd, int top, unsigned depth)
             unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0) {
             continue;
         }
-        if (depth == REMOVE_DEPTH) {
+        if (depth == WORKDIR_REMOVE_DEPTH) {
             /* renaming writes its ".." */
             workdir_permit_owner(fd, entry->d_name);
             snprintf(name, sizeof(name), "deep-%llx", workdir_random());
@@ -234,7 +234,7 @@ static int workdir_make_own(struct workdir *workdir, const char *tmp)
     }
     for (tries = 0; tries < 10; tries++) {
         snprintf(workdir->path, sizeof(workdir->path),
-                 "%.1100s/" RUN_PREFIX "XXXXXX", tmp);
+                 "%.1100s/" WORKDIR_RUN_PREFIX "XXXXXX", tmp);
         if (mkdtemp(workdir->path) == NULL) {
             return -1;
         }
@@ -262,7 +262,7 @@ static int workdir_make_own(struct workdir *workdir, const char *tmp)
 static void workdir_name_own(struct workdir *workdir, const char *tmp)
 {
     snprintf(workdir->path, sizeof(workdir->path),
-             "%.1100s/" RUN_PREFIX "%llx", tmp, workdir_random());
+             "%.1100s/" WORKDIR_RUN_PREFIX "%llx", tmp, workdir_random());
     workdir->lock = -1;
 }
 

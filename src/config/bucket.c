@@ -64,8 +64,8 @@ static bool is_of(const char *text, size_t max, const char *letters)
 
 /* The file of a service account says whose key it has.  Google refuses all
  * that is signed in the name of another one. */
-static int check_account(struct config_reader *r, const cJSON *item,
-                         const struct bucket_config *bucket)
+static int check_bucket_account(struct config_reader *r, const cJSON *item,
+                                const struct bucket_config *bucket)
 {
     const cJSON *key = cJSON_GetObjectItemCaseSensitive(item, "private_key");
     char *account =
@@ -82,8 +82,8 @@ static int check_account(struct config_reader *r, const cJSON *item,
     return rc;
 }
 
-static int check_keys(struct config_reader *r, const cJSON *item,
-                      const struct bucket_config *bucket)
+static int check_bucket_keys(struct config_reader *r, const cJSON *item,
+                             const struct bucket_config *bucket)
 {
     if (!is_of(bucket->name, BUCKET_MAX, BUCKET_LETTERS) ||
         bucket->name[0] == '.') {
@@ -105,7 +105,7 @@ static int check_keys(struct config_reader *r, const cJSON *item,
         return field_error(r, item,
                            "\"client_email\" and \"private_key\" go together");
     }
-    if (check_account(r, item, bucket) != 0) {
+    if (check_bucket_account(r, item, bucket) != 0) {
         return -1;
     }
     if ((bucket->token != NULL) + (bucket->access_key != NULL) +
@@ -126,9 +126,9 @@ static int check_keys(struct config_reader *r, const cJSON *item,
 }
 
 /* The bucket is a folder of the server, or the first label of its name. */
-static int make_url(struct config_reader *r, const cJSON *item,
-                    const struct bucket_config *bucket, const char *endpoint,
-                    bool path_style, char **url)
+static int make_bucket_url(struct config_reader *r, const cJSON *item,
+                           const struct bucket_config *bucket,
+                           const char *endpoint, bool path_style, char **url)
 {
     const char *prefix = bucket->prefix != NULL ? bucket->prefix : "";
     const char *host = strstr(endpoint, "://") + 3;
@@ -145,8 +145,8 @@ static int make_url(struct config_reader *r, const cJSON *item,
 }
 
 /* Keeps how the keys are written, so that they can be read again. */
-static bool keep_written(const cJSON *item,
-                         struct transport_config *transport)
+static bool keep_bucket_written(const cJSON *item,
+                                struct transport_config *transport)
 {
     static const char *const keys[TRANSPORT_WRITTEN] = {
         "access_key", "secret_key", "session_token"};
@@ -197,7 +197,7 @@ static int sign_bucket(struct config_reader *r, const cJSON *item,
         transport->sigv4 = NULL;
         done = false;
     }
-    if (!done || !keep_written(item, transport)) {
+    if (!done || !keep_bucket_written(item, transport)) {
         return field_error(r, item, "out of memory");
     }
 
@@ -233,14 +233,14 @@ int config_s3_url(struct config_reader *r, const cJSON *item,
                  bucket->region);
         endpoint = host;
     }
-    return make_url(r, item, bucket, endpoint, bucket->path_style, url);
+    return make_bucket_url(r, item, bucket, endpoint, bucket->path_style, url);
 }
 
 int config_s3_check(struct config_reader *r, const cJSON *item,
                     struct bucket_config *bucket, bool bodies, char **url,
                     struct transport_config *transport)
 {
-    return check_keys(r, item, bucket) == 0 &&
+    return check_bucket_keys(r, item, bucket) == 0 &&
                    config_s3_url(r, item, bucket, bucket->endpoint, url) == 0
                ? authorize_bucket(r, item, bucket, bodies, transport)
                : -1;
@@ -255,8 +255,8 @@ int config_gcs_check(struct config_reader *r, const cJSON *item,
     if (endpoint == NULL) {
         endpoint = "https://storage.googleapis.com";
     }
-    return check_keys(r, item, bucket) == 0 &&
-                   make_url(r, item, bucket, endpoint, true, url) == 0
+    return check_bucket_keys(r, item, bucket) == 0 &&
+                   make_bucket_url(r, item, bucket, endpoint, true, url) == 0
                ? authorize_bucket(r, item, bucket, false, transport)
                : -1;
 }

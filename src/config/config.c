@@ -81,49 +81,49 @@ static int read_min_free(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-#define LIMIT(name, type, min, max)                                           \
+#define CONFIG_LIMIT(name, type, min, max)                                    \
     {                                                                         \
 #name, field_##type, offsetof(struct limits_config, name), min, max,  \
             0                                                                 \
     }
 
 static const struct config_field limits_fields[] = {
-    LIMIT(downloads, count, 1, 1000),
-    LIMIT(transcodes, count, 1, 1000),
-    LIMIT(queue, count, 1, 1000000),
-    LIMIT(download_size, size, 1024, 1024 * TIB),
-    LIMIT(download_time, duration, 1, DAY),
-    LIMIT(connect_time, duration, 1, 60 * 60),
-    LIMIT(first_byte_time, duration, 1, 60 * 60),
-    LIMIT(first_byte_patience, duration, 0, 60 * 60),
-    LIMIT(search_time, duration, 0, 60 * 60),
-    LIMIT(stall_time, duration, 1, 60 * 60),
-    LIMIT(attempts, count, 1, 10),
-    LIMIT(downloads_per_host, count, 1, 1000),
-    LIMIT(slow_downloads_per_host, count, 0, 1000),
-    LIMIT(breaker_failures, count, 0, 1000000),
-    LIMIT(breaker_window, duration, 1, DAY),
-    LIMIT(breaker_pause, duration, 1, DAY),
-    LIMIT(look_ahead_after, duration, 0, 60 * 60),
-    LIMIT(transcode_time, duration, 1, 7 * DAY),
-    LIMIT(transcode_memory, size, 16 * 1024 * 1024, 1024 * TIB),
+    CONFIG_LIMIT(downloads, count, 1, 1000),
+    CONFIG_LIMIT(transcodes, count, 1, 1000),
+    CONFIG_LIMIT(queue, count, 1, 1000000),
+    CONFIG_LIMIT(download_size, size, 1024, 1024 * TIB),
+    CONFIG_LIMIT(download_time, duration, 1, DAY),
+    CONFIG_LIMIT(connect_time, duration, 1, 60 * 60),
+    CONFIG_LIMIT(first_byte_time, duration, 1, 60 * 60),
+    CONFIG_LIMIT(first_byte_patience, duration, 0, 60 * 60),
+    CONFIG_LIMIT(search_time, duration, 0, 60 * 60),
+    CONFIG_LIMIT(stall_time, duration, 1, 60 * 60),
+    CONFIG_LIMIT(attempts, count, 1, 10),
+    CONFIG_LIMIT(downloads_per_host, count, 1, 1000),
+    CONFIG_LIMIT(slow_downloads_per_host, count, 0, 1000),
+    CONFIG_LIMIT(breaker_failures, count, 0, 1000000),
+    CONFIG_LIMIT(breaker_window, duration, 1, DAY),
+    CONFIG_LIMIT(breaker_pause, duration, 1, DAY),
+    CONFIG_LIMIT(look_ahead_after, duration, 0, 60 * 60),
+    CONFIG_LIMIT(transcode_time, duration, 1, 7 * DAY),
+    CONFIG_LIMIT(transcode_memory, size, 16 * 1024 * 1024, 1024 * TIB),
 };
 
-#define CACHE(name, type, min, max)                                           \
+#define CONFIG_CACHE(name, type, min, max)                                    \
     {                                                                         \
 #name, field_##type, offsetof(struct cache_config, name), min, max, 0 \
     }
 
 static const struct config_field cache_fields[] = {
-    CACHE(max_unused_for, duration, 1, 100 * YEAR),
-    CACHE(retry_misses_after, duration, 1, YEAR),
-    CACHE(retry_malformed_after, duration, 1, YEAR),
-    CACHE(retry_errors_after, duration, 1, DAY),
-    CACHE(downloads_max_unused_for, duration, 1, 100 * YEAR),
-    CACHE(clean_every, duration, 1, YEAR),
-    CACHE(max_size, size, 0, 1024 * TIB),
-    CACHE(downloads_max_size, size, 0, 1024 * TIB),
-    CACHE(total_size, size, 0, 1024 * TIB),
+    CONFIG_CACHE(max_unused_for, duration, 1, 100 * YEAR),
+    CONFIG_CACHE(retry_misses_after, duration, 1, YEAR),
+    CONFIG_CACHE(retry_malformed_after, duration, 1, YEAR),
+    CONFIG_CACHE(retry_errors_after, duration, 1, DAY),
+    CONFIG_CACHE(downloads_max_unused_for, duration, 1, 100 * YEAR),
+    CONFIG_CACHE(clean_every, duration, 1, YEAR),
+    CONFIG_CACHE(max_size, size, 0, 1024 * TIB),
+    CONFIG_CACHE(downloads_max_size, size, 0, 1024 * TIB),
+    CONFIG_CACHE(total_size, size, 0, 1024 * TIB),
     {"min_free", read_min_free, 0, 0, 1024 * TIB, 0},
 };
 

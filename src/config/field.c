@@ -49,9 +49,9 @@ const struct config_field *field_find(const struct config_field *fields,
     return NULL;
 }
 
-static int read_key(struct config_reader *r, const cJSON *object,
-                    const cJSON *item, const struct config_part *parts,
-                    size_t n)
+static int read_field_key(struct config_reader *r, const cJSON *object,
+                          const cJSON *item, const struct config_part *parts,
+                          size_t n)
 {
     const struct config_field *field;
     const cJSON *other;
@@ -73,8 +73,8 @@ static int read_key(struct config_reader *r, const cJSON *object,
     return field_error(r, item, "unknown key");
 }
 
-static int check_required(struct config_reader *r, const cJSON *item,
-                          const struct config_part *part)
+static int check_required_field(struct config_reader *r, const cJSON *item,
+                                const struct config_part *part)
 {
     const struct config_field *field;
     size_t i;
@@ -100,13 +100,13 @@ int field_parts(struct config_reader *r, const cJSON *item,
     }
 
     for (child = item->child; child != NULL; child = child->next) {
-        if (read_key(r, item, child, parts, n) != 0) {
+        if (read_field_key(r, item, child, parts, n) != 0) {
             return -1;
         }
     }
 
     for (i = 0; i < n; i++) {
-        if (check_required(r, item, &parts[i]) != 0) {
+        if (check_required_field(r, item, &parts[i]) != 0) {
             return -1;
         }
     }
@@ -194,7 +194,7 @@ int field_string(struct config_reader *r, const cJSON *item,
 
 /* Drops empty parts and those that are ".", so that paths can be compared.
  * Returns false for "..", which leads elsewhere behind a symbolic link. */
-static bool make_plain(char *path)
+static bool make_field_path_plain(char *path)
 {
     const char *part = path;
     char *end = path;
@@ -239,7 +239,7 @@ int field_path(struct config_reader *r, const cJSON *item,
         return -1;
     }
 
-    return make_plain(*(char **)at)
+    return make_field_path_plain(*(char **)at)
                ? 0
                : field_error(r, item, "has \"..\" as a part");
 }
@@ -357,8 +357,8 @@ int field_bool(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static int out_of_range(struct config_reader *r, const cJSON *item,
-                        const struct config_field *field)
+static int field_out_of_range(struct config_reader *r, const cJSON *item,
+                              const struct config_field *field)
 {
     return field_error(r, item, "must be %" PRIu64 " to %" PRIu64, field->min,
                        field->max);
@@ -378,7 +378,7 @@ int field_count(struct config_reader *r, const cJSON *item,
     n = item->valuedouble;
     if (!(n >= (double)field->min && n <= (double)field->max) ||
         n != (double)(unsigned)n) {
-        return out_of_range(r, item, field);
+        return field_out_of_range(r, item, field);
     }
     *(unsigned *)at = (unsigned)n;
     return 0;
@@ -386,7 +386,7 @@ int field_count(struct config_reader *r, const cJSON *item,
 
 /* Reads decimal digits.  Returns the rest of the text, or NULL if there are no
  * digits or more than 15. */
-static const char *read_digits(const char *p, uint64_t *n)
+static const char *read_field_digits(const char *p, uint64_t *n)
 {
     const char *start = p;
 
@@ -435,7 +435,7 @@ int field_size(struct config_reader *r, const cJSON *item,
         return -1;
     }
 
-    p = read_digits(text, &n);
+    p = read_field_digits(text, &n);
     if (p != NULL && *p != '\0') {
         static const char units[] = "kmgt";
         const char *unit = strchr(units, tolower((unsigned char)*p));
@@ -452,7 +452,7 @@ int field_size(struct config_reader *r, const cJSON *item,
     }
 
     if (n > field->max >> shift || n << shift < field->min) {
-        return out_of_range(r, item, field);
+        return field_out_of_range(r, item, field);
     }
     *(uint64_t *)at = n << shift;
     return 0;
@@ -515,7 +515,7 @@ int field_url_path(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static bool is_text(config_read_fn read)
+static bool is_field_text(config_read_fn read)
 {
     return read == field_string || read == field_path || read == field_url ||
            read == field_url_path || read == field_secret ||
@@ -527,7 +527,7 @@ void field_clear(const struct config_field *fields, size_t n, void *at)
     size_t i;
 
     for (i = 0; i < n; i++) {
-        if (is_text(fields[i].read)) {
+        if (is_field_text(fields[i].read)) {
             secret_free(*(char **)((char *)at + fields[i].offset));
         }
     }

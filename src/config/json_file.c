@@ -18,7 +18,7 @@ struct json_place {
     unsigned line;
 };
 
-static unsigned line_of(const char *text, const char *p)
+static unsigned json_line_of(const char *text, const char *p)
 {
     unsigned line = 1;
 
@@ -30,7 +30,7 @@ static unsigned line_of(const char *text, const char *p)
 
 /* Replaces comments by blanks.  Unlike cJSON_Minify() this keeps the lines, so
  * that errors can name them. */
-static void blank_comments(char *p)
+static void blank_json_comments(char *p)
 {
     while (*p != '\0') {
         if (*p == '"') {
@@ -57,7 +57,7 @@ static void blank_comments(char *p)
     }
 }
 
-static char *read_text(const char *name, char *error, size_t size)
+static char *read_json_text(const char *name, char *error, size_t size)
 {
     FILE *f = fopen(name, "re");
     char *text = NULL;
@@ -94,7 +94,7 @@ out:
 }
 
 /* like cJSON, which skips every byte up to the blank */
-static const char *skip_blanks(const char *p)
+static const char *skip_json_blanks(const char *p)
 {
     while (*p != '\0' && (unsigned char)*p <= ' ') {
         p++;
@@ -102,7 +102,7 @@ static const char *skip_blanks(const char *p)
     return p;
 }
 
-static const char *skip_string(const char *p)
+static const char *skip_json_string(const char *p)
 {
     for (p++; *p != '\0' && *p != '"'; p++) {
         p += *p == '\\' && p[1] != '\0';
@@ -115,14 +115,14 @@ static const char *skip_string(const char *p)
  * cJSON made of it at the same time.  The text is known to be well-formed, so
  * both agree, and cJSON has limited the depth (CJSON_NESTING_LIMIT).
  */
-static const char *place_values(struct json_file *json, const char *p,
-                                const char **counted, unsigned *line,
-                                const cJSON *item)
+static const char *place_json_values(struct json_file *json, const char *p,
+                                     const char **counted, unsigned *line,
+                                     const cJSON *item)
 {
     const cJSON *child;
     struct json_place *place;
 
-    p = skip_blanks(p);
+    p = skip_json_blanks(p);
     for (; *counted < p; (*counted)++) {
         *line += **counted == '\n';
     }
@@ -132,7 +132,7 @@ static const char *place_values(struct json_file *json, const char *p,
     place->line = *line;
 
     if (cJSON_IsString(item)) {
-        return skip_string(p);
+        return skip_json_string(p);
     }
 
     if (!cJSON_IsObject(item) && !cJSON_IsArray(item)) {
@@ -142,36 +142,36 @@ static const char *place_values(struct json_file *json, const char *p,
     p++;
     for (child = item->child; child != NULL; child = child->next) {
         if (cJSON_IsObject(item)) {
-            p = skip_blanks(skip_string(skip_blanks(p))) + 1;
+            p = skip_json_blanks(skip_json_string(skip_json_blanks(p))) + 1;
         }
-        p = skip_blanks(place_values(json, p, counted, line, child));
+        p = skip_json_blanks(place_json_values(json, p, counted, line, child));
         p += *p == ',';
     }
 
-    p = skip_blanks(p);
+    p = skip_json_blanks(p);
     return *p != '\0' ? p + 1 : p;
 }
 
-static size_t count_values(const cJSON *item)
+static size_t count_json_values(const cJSON *item)
 {
     size_t n = 1;
     const cJSON *child;
 
     for (child = item->child; child != NULL; child = child->next) {
-        n += count_values(child);
+        n += count_json_values(child);
     }
     return n;
 }
 
 /* Reports where the parser stopped.  The text there is not shown: it can be a
  * secret whose quote is missing, and logs are read by others. */
-static void syntax_error(const char *name, const char *text, const char *at,
-                         char *error, size_t size)
+static void json_syntax_error(const char *name, const char *text,
+                              const char *at, char *error, size_t size)
 {
-    unsigned line = line_of(text, at);
+    unsigned line = json_line_of(text, at);
     const char *start = at;
 
-    if (*skip_blanks(text) == '\0') {
+    if (*skip_json_blanks(text) == '\0') {
         snprintf(error, size, "%s: is empty", name);
         return;
     }
@@ -184,7 +184,7 @@ static void syntax_error(const char *name, const char *text, const char *at,
 
 /* Where well-formed text without comments has the escape of a NUL, at which
  * cJSON would cut the string; or NULL. */
-static const char *find_nul(const char *p)
+static const char *find_json_nul(const char *p)
 {
     while ((p = strchr(p, '\\')) != NULL && strncmp(p, "\\u0000", 6) != 0) {
         p += 2;
@@ -192,7 +192,7 @@ static const char *find_nul(const char *p)
     return p;
 }
 
-static uint64_t text_fingerprint(const char *text)
+static uint64_t json_text_fingerprint(const char *text)
 {
     return fingerprint(FINGERPRINT_BASIS, text, strlen(text));
 }
@@ -204,12 +204,12 @@ int json_file_read(const char *name, struct json_file *json, char *error,
     const char *end, *counted, *start;
     unsigned line = 1;
 
-    file.text = read_text(name, error, size);
+    file.text = read_json_text(name, error, size);
     if (file.text == NULL) {
         return -1;
     }
-    file.fingerprint = text_fingerprint(file.text);
-    blank_comments(file.text);
+    file.fingerprint = json_text_fingerprint(file.text);
+    blank_json_comments(file.text);
 
     start = file.text;
     if (strncmp(start, "\xEF\xBB\xBF", 3) == 0) {
@@ -218,25 +218,25 @@ int json_file_read(const char *name, struct json_file *json, char *error,
 
     file.root = cJSON_ParseWithOpts(start, &end, 1);
     if (file.root == NULL) {
-        syntax_error(name, file.text, end, error, size);
+        json_syntax_error(name, file.text, end, error, size);
         goto failed;
     }
-    end = find_nul(start);
+    end = find_json_nul(start);
     if (end != NULL) {
         snprintf(error, size, "%s:%u: a string has a NUL (\\u0000)", name,
-                 line_of(file.text, end));
+                 json_line_of(file.text, end));
         goto failed;
     }
 
     file.name = strdup(name);
-    file.places = calloc(count_values(file.root), sizeof(file.places[0]));
+    file.places = calloc(count_json_values(file.root), sizeof(file.places[0]));
     if (file.name == NULL || file.places == NULL) {
         snprintf(error, size, "%s: out of memory", name);
         goto failed;
     }
 
     counted = start;
-    place_values(&file, start, &counted, &line, file.root);
+    place_json_values(&file, start, &counted, &line, file.root);
     *json = file;
     return 0;
 
@@ -254,8 +254,8 @@ uint64_t json_file_look(const char *name, uint64_t former)
     if (stat(name, &st) == 0 && !S_ISREG(st.st_mode)) {
         return former; /* a pipe gives each byte once */
     }
-    text = read_text(name, error, sizeof(error));
-    fingerprint = text == NULL ? 0 : text_fingerprint(text);
+    text = read_json_text(name, error, sizeof(error));
+    fingerprint = text == NULL ? 0 : json_text_fingerprint(text);
     free(text);
     return fingerprint;
 }
@@ -270,8 +270,8 @@ void json_file_free(struct json_file *json)
 }
 
 /* Looks for item below parent, and writes ".path.to.key" if it is found. */
-static bool print_path(const cJSON *parent, const cJSON *item, char *buf,
-                       size_t size)
+static bool print_json_path(const cJSON *parent, const cJSON *item, char *buf,
+                            size_t size)
 {
     const cJSON *child;
     unsigned i = 0;
@@ -290,7 +290,7 @@ static bool print_path(const cJSON *parent, const cJSON *item, char *buf,
         if (n < 0 || (size_t)n >= size) {
             continue;
         }
-        if (print_path(child, item, buf + n, size - (size_t)n)) {
+        if (print_json_path(child, item, buf + n, size - (size_t)n)) {
             return true;
         }
     }
@@ -313,7 +313,7 @@ void json_file_error(const struct json_file *json, const cJSON *item,
         }
     }
 
-    print_path(json->root, item, path, sizeof(path));
+    print_json_path(json->root, item, path, sizeof(path));
     snprintf(error, size, "%s:%u: %s%s%s", json->name, line,
              path[0] == '.' ? path + 1 : path, path[0] != '\0' ? ": " : "",
              reason);

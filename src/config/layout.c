@@ -70,13 +70,13 @@ int config_casing(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static const char *const form_names[] = {"plain", "packed", "pointer",
-                                         "index2"};
+static const char *const layout_form_names[] = {"plain", "packed", "pointer",
+                                                "index2"};
 
-static int read_form(struct config_reader *r, const cJSON *item,
-                     struct source_config *source)
+static int read_layout_form(struct config_reader *r, const cJSON *item,
+                            struct source_config *source)
 {
-    int value = field_word(r, item, form_names, LAYOUT_FORMS);
+    int value = field_word(r, item, layout_form_names, LAYOUT_FORMS);
     size_t i;
 
     if (value < 0) {
@@ -100,7 +100,7 @@ int config_forms(struct config_reader *r, const cJSON *item,
         return field_error(r, item, "must be a list of forms");
     }
     for (child = item->child; child != NULL; child = child->next) {
-        if (read_form(r, child, at) != 0) {
+        if (read_layout_form(r, child, at) != 0) {
             return -1;
         }
     }
@@ -109,7 +109,7 @@ int config_forms(struct config_reader *r, const cJSON *item,
 
 const char *config_form_name(enum layout_form form)
 {
-    return form_names[form];
+    return layout_form_names[form];
 }
 
 /* Returns the set of formats that the originals at the places of a layout may

@@ -58,7 +58,7 @@ static bool is_object(const char *text)
 
 /* Sets *key to the key in the JSON of an account, and *email to whose it is;
  * NULL if they are not there. */
-static void read_account(const char *text, char **key, char **email)
+static void read_secret_account(const char *text, char **key, char **email)
 {
     cJSON *account = cJSON_Parse(text);
     char *found = cJSON_GetStringValue(
@@ -76,7 +76,7 @@ static void read_account(const char *text, char **key, char **email)
 
 /* Sets *key to the key in a text.  Returns NULL, or the fault as a
  * sentence. */
-static const char *take_key(const char *text, char **key)
+static const char *take_secret_key(const char *text, char **key)
 {
     char *email;
 
@@ -84,7 +84,7 @@ static const char *take_key(const char *text, char **key)
         *key = strdup(text);
         return *key != NULL ? NULL : "out of memory";
     }
-    read_account(text, key, &email);
+    read_secret_account(text, key, &email);
     free(email);
     return *key != NULL ? NULL
                         : "is JSON, but not of a service account with a "
@@ -108,7 +108,7 @@ int field_private_key(struct config_reader *r, const cJSON *item,
         rc = field_error(r, item, "%s", error);
     } else {
         secret_free(*secret);
-        wrong = take_key(buf, secret);
+        wrong = take_secret_key(buf, secret);
         rc = wrong == NULL ? 0 : field_error(r, item, "%s", wrong);
     }
     explicit_bzero(buf, sizeof(buf));
@@ -123,7 +123,7 @@ char *field_private_key_account(const cJSON *item)
         secret_expand_lines(item->valuestring, buf, sizeof(buf), error,
                             sizeof(error)) == 0 &&
         is_object(buf)) {
-        read_account(buf, &key, &email);
+        read_secret_account(buf, &key, &email);
         secret_free(key);
     }
     explicit_bzero(buf, sizeof(buf));

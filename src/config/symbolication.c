@@ -66,31 +66,32 @@ static const struct profile_config default_profile = {
     .wait = 30,
 };
 
-#define LIMIT(name, type, min, max)                                           \
+#define SYMBOLICATION_LIMIT(name, type, min, max)                             \
     {                                                                         \
 #name, field_##type,                                                  \
             offsetof(struct symbolication_limits_config, name), min, max, 0   \
     }
 
-static const struct config_field limits_fields[] = {
-    LIMIT(body_size, size, 1024, 2 * GIB),
-    LIMIT(crash_size, size, 1024, 2 * GIB),
-    LIMIT(spool_size, size, 1024, 1024 * TIB),
-    LIMIT(receiving_size, size, 1024, 1024 * TIB),
-    LIMIT(answer_size, size, 1024, 1024 * TIB),
-    LIMIT(frames, count, 1, 10000000),
-    LIMIT(modules, count, 1, 1000000),
-    LIMIT(batch_pairs, count, 1, 1000000000),
-    LIMIT(batch_files, count, 1, 10000000),
-    LIMIT(running_size, size, 1024, 1024 * TIB),
-    LIMIT(files, count, 1, 1000000),
-    LIMIT(files_size, size, MIB, 1024 * TIB),
+static const struct config_field symbolication_limits_fields[] = {
+    SYMBOLICATION_LIMIT(body_size, size, 1024, 2 * GIB),
+    SYMBOLICATION_LIMIT(crash_size, size, 1024, 2 * GIB),
+    SYMBOLICATION_LIMIT(spool_size, size, 1024, 1024 * TIB),
+    SYMBOLICATION_LIMIT(receiving_size, size, 1024, 1024 * TIB),
+    SYMBOLICATION_LIMIT(answer_size, size, 1024, 1024 * TIB),
+    SYMBOLICATION_LIMIT(frames, count, 1, 10000000),
+    SYMBOLICATION_LIMIT(modules, count, 1, 1000000),
+    SYMBOLICATION_LIMIT(batch_pairs, count, 1, 1000000000),
+    SYMBOLICATION_LIMIT(batch_files, count, 1, 10000000),
+    SYMBOLICATION_LIMIT(running_size, size, 1024, 1024 * TIB),
+    SYMBOLICATION_LIMIT(files, count, 1, 1000000),
+    SYMBOLICATION_LIMIT(files_size, size, MIB, 1024 * TIB),
 };
 
 static int read_limits(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
-    return field_object(r, item, limits_fields, COUNT(limits_fields), at);
+    return field_object(r, item, symbolication_limits_fields,
+                        COUNT(symbolication_limits_fields), at);
 }
 
 static int read_on_failure(struct config_reader *r, const cJSON *item,
@@ -151,8 +152,10 @@ static int read_sources(struct config_reader *r, const cJSON *item,
 /* Each is asked for each file. */
 #define DEBUGINFOD_MAX 4
 
-static int read_debuginfod(struct config_reader *r, const cJSON *item,
-                           const struct config_field *field, void *at)
+static int read_symbolicator_debuginfod(struct config_reader *r,
+                                        const cJSON *item,
+                                        const struct config_field *field,
+                                        void *at)
 {
     struct symbolicator_config *config = at;
     char url[SYMCACHE_URL_MAX + 1];
@@ -206,8 +209,10 @@ static int read_event(struct config_reader *r, const cJSON *item,
     return field_object(r, item, event_fields, COUNT(event_fields), at);
 }
 
-static int read_corrections(struct config_reader *r, const cJSON *item,
-                            const struct config_field *field, void *at)
+static int read_symbolicator_corrections(struct config_reader *r,
+                                         const cJSON *item,
+                                         const struct config_field *field,
+                                         void *at)
 {
     static const char *const words[CORRECTIONS] = {
         [CORRECTION_ALL] = "all",
@@ -251,8 +256,8 @@ static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(sources, read_sources, 0, 0),
     SYMBOLICATOR(candidates, field_bool, 0, 0),
     SYMBOLICATOR(links, field_bool, 0, 0),
-    {"debuginfod", read_debuginfod, 0, 0, 0, 0},
-    SYMBOLICATOR(corrections, read_corrections, 0, 0),
+    {"debuginfod", read_symbolicator_debuginfod, 0, 0, 0, 0},
+    SYMBOLICATOR(corrections, read_symbolicator_corrections, 0, 0),
     SYMBOLICATOR(tokens, field_bool, 0, 0),
     SYMBOLICATOR(requests, field_count, 1, 1000000),
     SYMBOLICATOR(node, field_count, 0, 65535),
@@ -321,7 +326,7 @@ static int read_profile(struct config_reader *r, const cJSON *item,
 static int read_stores(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
-    struct symbolication_config *s = at;
+    struct symbolication_config *symbolication = at;
     const struct store_config *store;
     const cJSON *child;
     const char *name;
@@ -332,7 +337,7 @@ static int read_stores(struct config_reader *r, const cJSON *item,
                            "must be an array of store names such as "
                            "[\"default\"]");
     }
-    s->nstores = 0;
+    symbolication->nstores = 0;
     for (child = item->child; child != NULL; child = child->next) {
         name = field_text(r, child, "\"default\"");
         if (name == NULL) {
@@ -342,12 +347,12 @@ static int read_stores(struct config_reader *r, const cJSON *item,
         if (store == NULL) {
             return field_error(r, child, "no store \"%s\"", name);
         }
-        for (i = 0; i < s->nstores; i++) {
-            if (s->stores[i] == store) {
+        for (i = 0; i < symbolication->nstores; i++) {
+            if (symbolication->stores[i] == store) {
                 return field_error(r, child, "named twice");
             }
         }
-        s->stores[s->nstores++] = store;
+        symbolication->stores[symbolication->nstores++] = store;
     }
     return 0;
 }
@@ -364,45 +369,49 @@ static int read_javascript(struct config_reader *r, const cJSON *item,
                         at);
 }
 
-#define FIELD(name, read, min, max)                                           \
+#define SYMBOLICATION_FIELD(name, read, min, max)                             \
     {                                                                         \
-#name, read, offsetof(struct symbolication_config, name), min, max,   \
-            0                                                                 \
+#name, read, offsetof(struct symbolication_config, name), min, max, 0 \
     }
 
-static const struct config_field fields[] = {
-    FIELD(listen, field_listen, 0, 0),
-    FIELD(threads, field_count, 0, 1024),
+static const struct config_field symbolication_fields[] = {
+    SYMBOLICATION_FIELD(listen, field_listen, 0, 0),
+    SYMBOLICATION_FIELD(threads, field_count, 0, 1024),
     {"stores", read_stores, 0, 0, 0, 0},
-    FIELD(spool, field_path, 0, 0),
-    FIELD(limits, read_limits, 0, 0),
-    FIELD(mozilla, read_mozilla, 0, 0),
-    FIELD(symbolicator, read_symbolicator, 0, 0),
-    FIELD(symbolize, read_symbolize, 0, 0),
-    FIELD(profile, read_profile, 0, 0),
-    FIELD(javascript, read_javascript, 0, 0),
+    SYMBOLICATION_FIELD(spool, field_path, 0, 0),
+    SYMBOLICATION_FIELD(limits, read_limits, 0, 0),
+    SYMBOLICATION_FIELD(mozilla, read_mozilla, 0, 0),
+    SYMBOLICATION_FIELD(symbolicator, read_symbolicator, 0, 0),
+    SYMBOLICATION_FIELD(symbolize, read_symbolize, 0, 0),
+    SYMBOLICATION_FIELD(profile, read_profile, 0, 0),
+    SYMBOLICATION_FIELD(javascript, read_javascript, 0, 0),
 };
 
 int config_symbolication(struct config_reader *r, const cJSON *item)
 {
     struct config *config = r->config;
-    struct symbolication_config *s = &config->symbolication;
+    struct symbolication_config *symbolication = &config->symbolication;
 
-    s->limits = default_symbolication_limits;
-    s->mozilla = default_mozilla;
-    s->symbolicator = default_symbolicator;
-    s->symbolize = default_symbolize;
-    s->profile = default_profile;
-    s->listen = strdup(DEFAULT_LISTEN);
-    s->stores = calloc(config->nstores, sizeof(s->stores[0]));
-    if (s->listen == NULL || s->stores == NULL) {
+    symbolication->limits = default_symbolication_limits;
+    symbolication->mozilla = default_mozilla;
+    symbolication->symbolicator = default_symbolicator;
+    symbolication->symbolize = default_symbolize;
+    symbolication->profile = default_profile;
+    symbolication->listen = strdup(DEFAULT_LISTEN);
+    symbolication->stores =
+        calloc(config->nstores, sizeof(symbolication->stores[0]));
+    if (symbolication->listen == NULL || symbolication->stores == NULL) {
         return field_error(r, item, "out of memory");
     }
-    while (s->nstores < config->nstores) {
-        s->stores[s->nstores] = &config->stores[s->nstores];
-        s->nstores++;
+    while (symbolication->nstores < config->nstores) {
+        symbolication->stores[symbolication->nstores] =
+            &config->stores[symbolication->nstores];
+        symbolication->nstores++;
     }
-    return item == NULL ? 0 : field_object(r, item, fields, COUNT(fields), s);
+    return item == NULL
+               ? 0
+               : field_object(r, item, symbolication_fields,
+                              COUNT(symbolication_fields), symbolication);
 }
 
 bool config_same_tenants(const struct symbolicator_config *a,

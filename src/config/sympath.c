@@ -48,7 +48,7 @@ static int fail_sympath(struct sympath *path, const struct sympath_text *at,
     return -1;
 }
 
-static void trim_part(struct sympath_text *text)
+static void trim_sympath_part(struct sympath_text *text)
 {
     while (text->len > 0 && strchr(SYMPATH_BLANKS, text->p[0]) != NULL) {
         text->p++;
@@ -78,7 +78,7 @@ static bool sympath_cut(struct sympath_text *rest, char sign,
     } else {
         rest->p = NULL;
     }
-    trim_part(piece);
+    trim_sympath_part(piece);
     return true;
 }
 
@@ -88,7 +88,7 @@ static bool sympath_is(const struct sympath_text *text, const char *word)
            strncasecmp(text->p, word, text->len) == 0;
 }
 
-static bool starts_with(const char *text, const char *word)
+static bool sympath_starts_with(const char *text, const char *word)
 {
     return strncasecmp(text, word, strlen(word)) == 0;
 }
@@ -97,7 +97,7 @@ static bool starts_with(const char *text, const char *word)
 
 /* Returns whether a "%" begins an escape in a URL, such as "%20", and not the
  * name of a variable. */
-static bool is_escape(const char *out, const char *p, size_t left)
+static bool is_sympath_escape(const char *out, const char *p, size_t left)
 {
     return strstr(out, "://") != NULL && left >= 3 &&
            isxdigit((unsigned char)p[1]) && isxdigit((unsigned char)p[2]);
@@ -105,8 +105,8 @@ static bool is_escape(const char *out, const char *p, size_t left)
 
 /* Copies the text into out, which has SYMPATH_TEXT bytes, and replaces
  * variables.  Returns 0, or -1 with the path's error set. */
-static int expand_part(struct sympath *path, const struct sympath_text *in,
-                       char *out)
+static int expand_sympath_part(struct sympath *path,
+                               const struct sympath_text *in, char *out)
 {
     const char *p = in->p, *end = p + in->len, *close, *value;
     char name[128];
@@ -116,7 +116,7 @@ static int expand_part(struct sympath *path, const struct sympath_text *in,
     while (p < end) {
         value = p;
         n = 1;
-        close = *p == '%' && !is_escape(out, p, (size_t)(end - p))
+        close = *p == '%' && !is_sympath_escape(out, p, (size_t)(end - p))
                     ? memchr(p + 1, '%', (size_t)(end - p - 1))
                     : NULL;
         if (close != NULL && close > p + 1) {
@@ -147,13 +147,13 @@ static int expand_part(struct sympath *path, const struct sympath_text *in,
     return 0;
 }
 
-static int check_url(struct sympath *path, const struct sympath_text *at,
-                     const char *url)
+static int check_sympath_url(struct sympath *path,
+                             const struct sympath_text *at, const char *url)
 {
     const char *host = strstr(url, "://");
 
-    if (host == NULL ||
-        (!starts_with(url, "http://") && !starts_with(url, "https://"))) {
+    if (host == NULL || (!sympath_starts_with(url, "http://") &&
+                         !sympath_starts_with(url, "https://"))) {
         return fail_sympath(path, at, "only http and https can be asked");
     }
     host += 3;
@@ -174,8 +174,9 @@ static int check_url(struct sympath *path, const struct sympath_text *at,
     return 0;
 }
 
-static int check_folder(struct sympath *path, const struct sympath_text *at,
-                        const char *folder)
+static int check_sympath_folder(struct sympath *path,
+                                const struct sympath_text *at,
+                                const char *folder)
 {
     bool drive = isalpha((unsigned char)folder[0]) && folder[1] == ':' &&
                  (folder[2] == '\\' || folder[2] == '/' || folder[2] == '\0');
@@ -194,8 +195,9 @@ static int check_folder(struct sympath *path, const struct sympath_text *at,
     return 0;
 }
 
-static int add_part(struct sympath *path, const struct sympath_text *at,
-                    enum sympath_kind kind, bool cache)
+static int add_sympath_part(struct sympath *path,
+                            const struct sympath_text *at,
+                            enum sympath_kind kind, bool cache)
 {
     struct sympath_place *place = &path->places[path->n];
     size_t i;
@@ -203,16 +205,16 @@ static int add_part(struct sympath *path, const struct sympath_text *at,
     if (path->n == SYMPATH_PLACES) {
         return fail_sympath(path, at, "more than %d places", SYMPATH_PLACES);
     }
-    if (expand_part(path, at, place->text) != 0) {
+    if (expand_sympath_part(path, at, place->text) != 0) {
         return -1;
     }
     if (strstr(place->text, "://") != NULL ||
-        starts_with(place->text, "http:") ||
-        starts_with(place->text, "https:")) {
+        sympath_starts_with(place->text, "http:") ||
+        sympath_starts_with(place->text, "https:")) {
         kind = SYMPATH_URL;
     }
-    if ((kind == SYMPATH_URL ? check_url : check_folder)(path, at,
-                                                         place->text) != 0) {
+    if ((kind == SYMPATH_URL ? check_sympath_url : check_sympath_folder)(
+            path, at, place->text) != 0) {
         return -1;
     }
 
@@ -258,8 +260,9 @@ static int sympath_chain(struct sympath *path, struct sympath_text rest)
             continue; /* the default folder of a debugger, on its machine */
         }
         /* a URL cannot be written to, so it is not a cache in any position */
-        url = stores[i].len > 5 && starts_with(stores[i].p, "http");
-        if (add_part(path, &stores[i], SYMPATH_STORE, i < last && !url) != 0) {
+        url = stores[i].len > 5 && sympath_starts_with(stores[i].p, "http");
+        if (add_sympath_part(path, &stores[i], SYMPATH_STORE,
+                             i < last && !url) != 0) {
             return -1;
         }
     }
@@ -276,7 +279,7 @@ static int sympath_element(struct sympath *path, struct sympath_text element)
             sympath_is(&word, "cache")) {
             return fail_sympath(path, &element, "has no * after it");
         }
-        return add_part(path, &element, SYMPATH_FOLDER, false);
+        return add_sympath_part(path, &element, SYMPATH_FOLDER, false);
     }
 
     if (sympath_is(&word, "srv")) {
@@ -297,8 +300,10 @@ static int sympath_element(struct sympath *path, struct sympath_text element)
         if (memchr(rest.p, '*', rest.len) != NULL) {
             return fail_sympath(path, &element, "cache* takes one folder");
         }
-        trim_part(&rest);
-        return rest.len == 0 ? 0 : add_part(path, &rest, SYMPATH_STORE, true);
+        trim_sympath_part(&rest);
+        return rest.len == 0
+                   ? 0
+                   : add_sympath_part(path, &rest, SYMPATH_STORE, true);
     }
     return fail_sympath(path, &element,
                         "begins with neither srv*, symsrv* nor cache*");
@@ -306,19 +311,19 @@ static int sympath_element(struct sympath *path, struct sympath_text element)
 
 /* Removes what people copy with a path: the command of the debugger or of the
  * shell, and quotes. */
-static void strip_command(struct sympath_text *text)
+static void strip_sympath_command(struct sympath_text *text)
 {
     static const char *const words[] = {".sympath+", ".sympath", "set ",
                                         "_NT_SYMBOL_PATH="};
     size_t i, n;
 
-    trim_part(text);
+    trim_sympath_part(text);
     for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         n = strlen(words[i]);
         if (text->len >= n && strncasecmp(text->p, words[i], n) == 0) {
             text->p += n;
             text->len -= n;
-            trim_part(text);
+            trim_sympath_part(text);
         }
     }
     if (text->len >= 2 && text->p[0] == '"' && text->p[text->len - 1] == '"') {
@@ -336,7 +341,7 @@ int sympath_parse(struct sympath *path, const char *text)
         return fail_sympath(path, &rest, "is too long");
     }
 
-    strip_command(&rest);
+    strip_sympath_command(&rest);
     element = rest;
     while (sympath_cut(&rest, ';', &element)) {
         if (element.len > 0 && sympath_element(path, element) != 0) {

@@ -35,8 +35,8 @@ static const struct {
     {"LogsDirectory", "/var/log"},
 };
 
-static void take_folders(struct systemd_unit *unit, const char *parent,
-                         char *names)
+static void take_unit_folders(struct systemd_unit *unit, const char *parent,
+                              char *names)
 {
     char *name, *rest = NULL;
     size_t len;
@@ -49,8 +49,8 @@ static void take_folders(struct systemd_unit *unit, const char *parent,
     }
 }
 
-static void take_setting(struct systemd_unit *unit, const char *name,
-                         char *value)
+static void take_unit_setting(struct systemd_unit *unit, const char *name,
+                              char *value)
 {
     size_t i;
 
@@ -68,7 +68,7 @@ static void take_setting(struct systemd_unit *unit, const char *name,
     }
     for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         if (strcmp(name, folders[i].property) == 0) {
-            take_folders(unit, folders[i].parent, value);
+            take_unit_folders(unit, folders[i].parent, value);
         }
     }
 }
@@ -94,7 +94,7 @@ struct systemd_unit *systemd_unit_read(void)
             value = strchr(line, '=');
             if (value != NULL) {
                 *value = '\0';
-                take_setting(unit, line, value + 1);
+                take_unit_setting(unit, line, value + 1);
             }
         }
         free(line);
@@ -130,7 +130,7 @@ static bool is_in(const char *path, const char *list)
 
 /* Can this user write to a folder with that owner and mode?  Only the first
  * group is checked. */
-static bool may_write(const struct passwd *user, const struct stat *st)
+static bool unit_may_write(const struct passwd *user, const struct stat *st)
 {
     if (user->pw_uid == 0) {
         return true;
@@ -143,7 +143,7 @@ static bool may_write(const struct passwd *user, const struct stat *st)
 }
 
 /* Writes the deepest part of a path that is there. */
-static void find_there(const char *path, char *there, struct stat *st)
+static void find_unit_there(const char *path, char *there, struct stat *st)
 {
     char *slash;
 
@@ -161,7 +161,7 @@ bool systemd_unit_can_write(const struct systemd_unit *unit, const char *path,
     struct passwd *user;
     char there[PATH_MAX];
 
-    find_there(path, there, &st);
+    find_unit_there(path, there, &st);
     if (unit->is_ours) {
         if (access(there, W_OK) == 0) {
             return true;
@@ -185,7 +185,8 @@ bool systemd_unit_can_write(const struct systemd_unit *unit, const char *path,
         return false;
     }
     user = unit->user[0] != '\0' ? getpwnam(unit->user) : NULL;
-    if (user != NULL && !is_in(path, unit->own) && !may_write(user, &st)) {
+    if (user != NULL && !is_in(path, unit->own) &&
+        !unit_may_write(user, &st)) {
         snprintf(why, size,
                  "user %s of " NAME " cannot write to %s: install "
                  "-d -o %s -g %s %s",

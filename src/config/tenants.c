@@ -16,7 +16,7 @@
 #define DAY (24u * 60 * 60)
 
 /* Is it as a URL has it, such as "h:80" and "[::1]:80"? */
-static bool is_host_and_port(const char *text)
+static bool is_tenants_host(const char *text)
 {
     const char *colon = strrchr(text, ':');
     size_t digits;
@@ -30,8 +30,8 @@ static bool is_host_and_port(const char *text)
            colon[1 + digits] == '\0' && strtoul(colon + 1, NULL, 10) <= 65535;
 }
 
-static int read_hosts(struct config_reader *r, const cJSON *item,
-                      const struct config_field *field, void *at)
+static int read_tenants_hosts(struct config_reader *r, const cJSON *item,
+                              const struct config_field *field, void *at)
 {
     struct tenants_config *tenants = at;
     const cJSON *child;
@@ -51,7 +51,7 @@ static int read_hosts(struct config_reader *r, const cJSON *item,
         if (text == NULL) {
             return -1;
         }
-        if (!is_host_and_port(text)) {
+        if (!is_tenants_host(text)) {
             return field_error(r, child, "must be a host and its port");
         }
         tenants->hosts[tenants->nhosts] = strdup(text);
@@ -139,7 +139,7 @@ static const struct config_field tenants_fields[] = {
     TENANTS(size, size, MIB, 1024 * TIB),
     TENANTS(public_size, size, MIB, 1024 * TIB),
     TENANTS(idle, duration, 60, DAY),
-    {"hosts", read_hosts, 0, 0, 0, 0},
+    {"hosts", read_tenants_hosts, 0, 0, 0, 0},
     {"tier", read_tenants_tier, offsetof(struct tenants_config, tier), 0, 0,
      0},
 };
@@ -172,7 +172,8 @@ bool tenants_are_same(const struct tenants_config *x,
 
 /* The port that a URL leaves out, with its colon; "" if it says one itself.  n
  * is the length of its host. */
-static const char *usual_port(const char *url, const char *host, size_t n)
+static const char *tenants_usual_port(const char *url, const char *host,
+                                      size_t n)
 {
     if (n == 0 || (host[n - 1] != ']' && memchr(host, ':', n) != NULL)) {
         return "";
@@ -194,7 +195,7 @@ bool tenants_may_reach(const struct tenants_config *config, const char *url)
     }
     host += 3;
     n = strcspn(host, "/?#");
-    port = usual_port(url, host, n);
+    port = tenants_usual_port(url, host, n);
     for (i = 0; i < config->nhosts; i++) {
         if (strncasecmp(config->hosts[i], host, n) == 0 &&
             strcmp(config->hosts[i] + n, port) == 0) {

@@ -62,17 +62,18 @@ static const struct config_field redirect_keys[] = {
     KEY("redirect_endpoint", field_url, OF(redirect_endpoint), 0),
 };
 
-static const char *const kind_names[] = {"s3", "gcs", "filesystem",
-                                         "symcache"};
+static const char *const tier_kind_names[] = {"s3", "gcs", "filesystem",
+                                              "symcache"};
 
 const char *config_tier_kind(enum tier_kind kind)
 {
-    return kind_names[kind];
+    return tier_kind_names[kind];
 }
 
 /* Writes the keys that a tier of this kind has.  Returns the number of parts,
  * at most PARTS. */
-static size_t parts_of(struct tier_config *tier, struct config_part *parts)
+static size_t tier_parts_of(struct tier_config *tier,
+                            struct config_part *parts)
 {
     size_t n = 0;
 
@@ -113,8 +114,8 @@ static size_t parts_of(struct tier_config *tier, struct config_part *parts)
  * Clients are sent to objects that the fleet has signed, at an address that is
  * theirs: one that is given is the machines' own, which may be another one.
  */
-static int check_redirect(struct config_reader *r, const cJSON *item,
-                          struct tier_config *tier)
+static int check_tier_redirect(struct config_reader *r, const cJSON *item,
+                               struct tier_config *tier)
 {
     if (tier->redirect == 0) {
         return tier->redirect_endpoint == NULL
@@ -139,8 +140,8 @@ static int check_redirect(struct config_reader *r, const cJSON *item,
 }
 
 /* Requests are signed as those of the source of the same type. */
-static int check_gcs(struct config_reader *r, const cJSON *item,
-                     struct tier_config *tier)
+static int check_tier_gcs(struct config_reader *r, const cJSON *item,
+                          struct tier_config *tier)
 {
     const struct source_type *type = source_type_find(r->types, "gcs");
 
@@ -178,7 +179,7 @@ static int check_tier(struct config_reader *r, const cJSON *item,
     if (tier->kind == TIER_SYMCACHE) {
         tier->read_only = true;
     }
-    if (tier->kind == TIER_S3 && check_redirect(r, item, tier) != 0) {
+    if (tier->kind == TIER_S3 && check_tier_redirect(r, item, tier) != 0) {
         return -1;
     }
     if (tier->kind == TIER_S3 &&
@@ -186,7 +187,7 @@ static int check_tier(struct config_reader *r, const cJSON *item,
                         &tier->transport) != 0) {
         return -1;
     }
-    if (tier->kind == TIER_GCS && check_gcs(r, item, tier) != 0) {
+    if (tier->kind == TIER_GCS && check_tier_gcs(r, item, tier) != 0) {
         return -1;
     }
     return config_transport_check(r, item, &tier->transport);
@@ -206,7 +207,7 @@ static int read_tier(struct config_reader *r, const cJSON *item,
     if (type == NULL) {
         return field_error(r, item, "\"type\" is missing");
     }
-    kind = field_word(r, type, kind_names, COUNT(kind_names));
+    kind = field_word(r, type, tier_kind_names, COUNT(tier_kind_names));
     if (kind < 0) {
         return -1;
     }
@@ -218,7 +219,7 @@ static int read_tier(struct config_reader *r, const cJSON *item,
     if (tier->name == NULL || tier->written == NULL) {
         return field_error(r, item, "out of memory");
     }
-    return field_parts(r, item, parts, parts_of(tier, parts)) == 0
+    return field_parts(r, item, parts, tier_parts_of(tier, parts)) == 0
                ? check_tier(r, item, tier)
                : -1;
 }

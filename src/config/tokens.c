@@ -16,7 +16,7 @@
 
 /* Clients append "-" and a label to their token, so it has no such character.
  * token is filled only if the line is good. */
-static const char *read_line(char *line, struct upload_token *token)
+static const char *read_token_line(char *line, struct upload_token *token)
 {
     char *rest;
     const char *text = strtok_r(line, BLANKS, &rest);
@@ -39,7 +39,7 @@ static const char *read_line(char *line, struct upload_token *token)
                                                        : "out of memory";
 }
 
-static const char *add_line(struct uploads_config *uploads, char *line)
+static const char *add_token_line(struct uploads_config *uploads, char *line)
 {
     struct upload_token *tokens;
 
@@ -57,7 +57,7 @@ static const char *add_line(struct uploads_config *uploads, char *line)
     }
     uploads->tokens = tokens;
     memset(&tokens[uploads->ntokens], 0, sizeof(tokens[0]));
-    return read_line(line, &tokens[uploads->ntokens++]);
+    return read_token_line(line, &tokens[uploads->ntokens++]);
 }
 
 const char *config_tokens_read(struct uploads_config *uploads, FILE *list,
@@ -70,7 +70,7 @@ const char *config_tokens_read(struct uploads_config *uploads, FILE *list,
     while (wrong == NULL && fgets(text, sizeof(text), list) != NULL) {
         ++*line;
         if (strchr(text, '\n') != NULL || feof(list)) {
-            wrong = add_line(uploads, text);
+            wrong = add_token_line(uploads, text);
         } else {
             wrong = strlen(text) == LINE_SIZE - 1 ? "a line is too long"
                                                   : "has a NUL byte";

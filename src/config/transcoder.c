@@ -10,14 +10,14 @@
 
 #include "secret_field.h"
 
-#define PATHS_MAX 32 /* of "read" */
+#define TRANSCODER_PATHS_MAX 32 /* of "read" */
 #define DEFAULT_DISK (4ull << 30)
 
 #define DIGITS "0123456789"
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 
-static int read_command(struct config_reader *r, const cJSON *item,
-                        const struct config_field *field, void *at)
+static int read_transcoder_command(struct config_reader *r, const cJSON *item,
+                                   const struct config_field *field, void *at)
 {
     char ***command = at;
     const cJSON *arg;
@@ -47,8 +47,8 @@ static int read_command(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static int read_variable(struct config_reader *r, const cJSON *item,
-                         struct env_config *env)
+static int read_transcoder_variable(struct config_reader *r, const cJSON *item,
+                                    struct env_config *env)
 {
     const char *name = item->string;
 
@@ -71,8 +71,8 @@ static int read_variable(struct config_reader *r, const cJSON *item,
     return field_secret(r, item, NULL, &env->value);
 }
 
-static int read_env(struct config_reader *r, const cJSON *item,
-                    const struct config_field *field, void *at)
+static int read_transcoder_env(struct config_reader *r, const cJSON *item,
+                               const struct config_field *field, void *at)
 {
     struct transcoder_config *transcoder = at;
     const cJSON *child, *other;
@@ -93,8 +93,8 @@ static int read_env(struct config_reader *r, const cJSON *item,
                 return field_error(r, child, "repeated key");
             }
         }
-        if (read_variable(r, child, &transcoder->env[transcoder->nenv++]) !=
-            0) {
+        if (read_transcoder_variable(
+                r, child, &transcoder->env[transcoder->nenv++]) != 0) {
             return -1;
         }
     }
@@ -111,8 +111,8 @@ static int read_input_name(struct config_reader *r, const cJSON *item,
     return value < 0 ? -1 : 0;
 }
 
-static int read_input(struct config_reader *r, const cJSON *item,
-                      unsigned *inputs)
+static int read_transcoder_input(struct config_reader *r, const cJSON *item,
+                                 unsigned *inputs)
 {
     const char *text = field_text(r, item, "\"pdb\"");
     int format;
@@ -131,8 +131,8 @@ static int read_input(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static int read_inputs(struct config_reader *r, const cJSON *item,
-                       const struct config_field *field, void *at)
+static int read_transcoder_inputs(struct config_reader *r, const cJSON *item,
+                                  const struct config_field *field, void *at)
 {
     unsigned *inputs = at;
     const cJSON *child;
@@ -142,21 +142,21 @@ static int read_inputs(struct config_reader *r, const cJSON *item,
     }
     *inputs = 0;
     for (child = item->child; child != NULL; child = child->next) {
-        if (read_input(r, child, inputs) != 0) {
+        if (read_transcoder_input(r, child, inputs) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-#define MAKES                                                                 \
+#define TRANSCODER_MAKES                                                      \
     "\"symcache\", \"ppdbcache\", \"cficache\", \"codecache\", "              \
     "\"sourcecache\", \"proguardcache\", \"jscache\" or \"breakpad\""
 
-static int read_makes(struct config_reader *r, const cJSON *item,
-                      const struct config_field *field, void *at)
+static int read_transcoder_makes(struct config_reader *r, const cJSON *item,
+                                 const struct config_field *field, void *at)
 {
-    const char *text = field_text(r, item, MAKES);
+    const char *text = field_text(r, item, TRANSCODER_MAKES);
     symcache_kind_e *kind = at;
 
     if (text == NULL) {
@@ -165,7 +165,7 @@ static int read_makes(struct config_reader *r, const cJSON *item,
     return symcache_kind_parse(text, strlen(text), kind) &&
                    config_format_inputs(*kind) != 0
                ? 0
-               : field_error(r, item, "must be " MAKES);
+               : field_error(r, item, "must be " TRANSCODER_MAKES);
 }
 
 static const char *const profiles[] = {"strict", "wine", "none"};
@@ -188,16 +188,17 @@ static int read_profile(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static int read_paths(struct config_reader *r, const cJSON *item,
-                      const struct config_field *field, void *at)
+static int read_transcoder_paths(struct config_reader *r, const cJSON *item,
+                                 const struct config_field *field, void *at)
 {
     char ***paths = at;
     const cJSON *child;
     size_t n = 0;
 
-    if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) > PATHS_MAX) {
+    if (!cJSON_IsArray(item) ||
+        cJSON_GetArraySize(item) > TRANSCODER_PATHS_MAX) {
         return field_error(r, item, "must be a list of at most %d paths",
-                           PATHS_MAX);
+                           TRANSCODER_PATHS_MAX);
     }
     *paths = calloc((size_t)cJSON_GetArraySize(item) + 1, sizeof(char *));
     if (*paths == NULL) {
@@ -219,19 +220,21 @@ static int read_paths(struct config_reader *r, const cJSON *item,
 static const struct config_field transcoder_fields[] = {
     FIELD("version", field_version,
           offsetof(struct transcoder_config, version), CONFIG_REQUIRED),
-    FIELD("command", read_command, offsetof(struct transcoder_config, command),
-          CONFIG_REQUIRED),
-    FIELD("env", read_env, 0, CONFIG_SECRET),
+    FIELD("command", read_transcoder_command,
+          offsetof(struct transcoder_config, command), CONFIG_REQUIRED),
+    FIELD("env", read_transcoder_env, 0, CONFIG_SECRET),
     FIELD("input_name", read_input_name,
           offsetof(struct transcoder_config, fixed_input), 0),
-    FIELD("inputs", read_inputs, offsetof(struct transcoder_config, inputs),
-          0),
-    FIELD("makes", read_makes, offsetof(struct transcoder_config, makes), 0),
+    FIELD("inputs", read_transcoder_inputs,
+          offsetof(struct transcoder_config, inputs), 0),
+    FIELD("makes", read_transcoder_makes,
+          offsetof(struct transcoder_config, makes), 0),
     FIELD("profile", read_profile, offsetof(struct transcoder_config, profile),
           0),
     FIELD("network", field_bool, offsetof(struct transcoder_config, network),
           0),
-    FIELD("read", read_paths, offsetof(struct transcoder_config, read), 0),
+    FIELD("read", read_transcoder_paths,
+          offsetof(struct transcoder_config, read), 0),
     FIELD("user", field_string, offsetof(struct transcoder_config, user), 0),
     {"time", field_duration, offsetof(struct transcoder_config, time), 1,
      7 * 24 * 60 * 60, 0},

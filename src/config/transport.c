@@ -16,13 +16,13 @@
 
 #include "secret_field.h"
 
-#define FIELD(name, read, flags)                                              \
+#define TRANSPORT_FIELD(name, read, flags)                                    \
     {                                                                         \
 #name, read, offsetof(struct transport_config, name), 0, 0, flags     \
     }
 
-static int read_header(struct config_reader *r, const cJSON *item,
-                       struct header_config *header)
+static int read_transport_header(struct config_reader *r, const cJSON *item,
+                                 struct header_config *header)
 {
     const char *p;
 
@@ -63,16 +63,16 @@ int config_headers(struct config_reader *r, const cJSON *item,
                 return field_error(r, child, "repeated key");
             }
         }
-        if (read_header(r, child,
-                        &transport->headers[transport->nheaders++]) != 0) {
+        if (read_transport_header(
+                r, child, &transport->headers[transport->nheaders++]) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-static int read_auth_type(struct config_reader *r, const cJSON *item,
-                          const struct config_field *field, void *at)
+static int read_transport_auth_type(struct config_reader *r, const cJSON *item,
+                                    const struct config_field *field, void *at)
 {
     static const char *const words[] = {"basic", "bearer", "negotiate"};
     struct transport_config *transport = at;
@@ -89,10 +89,10 @@ int config_auth(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at)
 {
     static const struct config_field fields[] = {
-        {"type", read_auth_type, 0, 0, 0, CONFIG_REQUIRED},
-        FIELD(user, field_string, 0),
-        FIELD(password, field_secret, CONFIG_SECRET),
-        FIELD(token, field_secret, CONFIG_SECRET),
+        {"type", read_transport_auth_type, 0, 0, 0, CONFIG_REQUIRED},
+        TRANSPORT_FIELD(user, field_string, 0),
+        TRANSPORT_FIELD(password, field_secret, CONFIG_SECRET),
+        TRANSPORT_FIELD(token, field_secret, CONFIG_SECRET),
     };
     struct transport_config *transport = at;
     bool basic, bearer;
@@ -125,8 +125,8 @@ int config_auth(struct config_reader *r, const cJSON *item,
 
 /* Reads the path of a file that libcurl reads for each connection.  It is an
  * error now if it cannot be read. */
-static int read_file(struct config_reader *r, const cJSON *item,
-                     const struct config_field *field, void *at)
+static int read_transport_file(struct config_reader *r, const cJSON *item,
+                               const struct config_field *field, void *at)
 {
     if (field_path(r, item, field, at) != 0) {
         return -1;
@@ -141,10 +141,10 @@ int config_tls(struct config_reader *r, const cJSON *item,
                const struct config_field *field, void *at)
 {
     static const struct config_field fields[] = {
-        FIELD(ca, read_file, 0),
-        FIELD(certificate, read_file, 0),
-        FIELD(key, read_file, 0),
-        FIELD(key_password, field_secret, CONFIG_SECRET),
+        TRANSPORT_FIELD(ca, read_transport_file, 0),
+        TRANSPORT_FIELD(certificate, read_transport_file, 0),
+        TRANSPORT_FIELD(key, read_transport_file, 0),
+        TRANSPORT_FIELD(key_password, field_secret, CONFIG_SECRET),
     };
     struct transport_config *transport = at;
 
@@ -268,7 +268,7 @@ void config_transport_clear(struct transport_config *transport)
 }
 
 /* The place of what was read from transport->written[i], or NULL. */
-static char **read_from(struct transport_config *transport, size_t i)
+static char **read_transport_from(struct transport_config *transport, size_t i)
 {
     size_t n;
 
@@ -309,7 +309,7 @@ void config_keys_use(struct transport_config *transport,
     size_t i;
 
     for (i = 0; i < TRANSPORT_WRITTEN; i++) {
-        at = read_from(transport, i);
+        at = read_transport_from(transport, i);
         if (at != NULL && *at != NULL && keys->text[i] != NULL &&
             strcmp(*at, keys->text[i]) != 0) {
             secret_free(*at);

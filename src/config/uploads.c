@@ -21,8 +21,8 @@
 #define DAY (24u * 60 * 60)
 
 /* The file has one token in each line. */
-static int read_tokens(struct config_reader *r, const cJSON *item,
-                       const struct config_field *field, void *at)
+static int read_uploads_tokens(struct config_reader *r, const cJSON *item,
+                               const struct config_field *field, void *at)
 {
     struct uploads_config *uploads = at;
     const char *text = field_text(r, item, "\"@/etc/symcached/tokens\"");
@@ -54,8 +54,8 @@ static int read_tokens(struct config_reader *r, const cJSON *item,
 }
 
 /* Machines that hear of uploads; this one may be among them. */
-static int read_peers(struct config_reader *r, const cJSON *item,
-                      const struct config_field *field, void *at)
+static int read_uploads_peers(struct config_reader *r, const cJSON *item,
+                              const struct config_field *field, void *at)
 {
     struct uploads_config *uploads = at;
     const cJSON *child;
@@ -79,8 +79,8 @@ static int read_peers(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static int read_pattern(struct config_reader *r, const cJSON *item,
-                        const struct config_field *field, void *at)
+static int read_uploads_pattern(struct config_reader *r, const cJSON *item,
+                                const struct config_field *field, void *at)
 {
     char **to = at;
     const char *text = field_text(r, item, "\"release-*\"");
@@ -97,18 +97,18 @@ static int read_pattern(struct config_reader *r, const cJSON *item,
     return *to != NULL ? 0 : field_error(r, item, "out of memory");
 }
 
-#define KEEP(member) offsetof(struct uploads_keep, member)
+#define UPLOADS_KEEP(member) offsetof(struct uploads_keep, member)
 
-static const struct config_field keep_fields[] = {
-    {"product", read_pattern, KEEP(pattern.product), 0, 0, 0},
-    {"branch", read_pattern, KEEP(pattern.branch), 0, 0, 0},
-    {"builds", field_count, KEEP(builds), 1, 1000000, 0},
-    {"max_age", field_duration, KEEP(max_age), 1, 36600 * DAY, 0},
+static const struct config_field uploads_keep_fields[] = {
+    {"product", read_uploads_pattern, UPLOADS_KEEP(pattern.product), 0, 0, 0},
+    {"branch", read_uploads_pattern, UPLOADS_KEEP(pattern.branch), 0, 0, 0},
+    {"builds", field_count, UPLOADS_KEEP(builds), 1, 1000000, 0},
+    {"max_age", field_duration, UPLOADS_KEEP(max_age), 1, 36600 * DAY, 0},
 };
 
 /* Rules, of which the first one that matches a build counts. */
-static int read_keep(struct config_reader *r, const cJSON *item,
-                     const struct config_field *field, void *at)
+static int read_uploads_keep(struct config_reader *r, const cJSON *item,
+                             const struct config_field *field, void *at)
 {
     struct uploads_config *uploads = at;
     const cJSON *child;
@@ -124,7 +124,8 @@ static int read_keep(struct config_reader *r, const cJSON *item,
         return field_error(r, item, "out of memory");
     }
     for (child = item->child; child != NULL; child = child->next) {
-        if (field_object(r, child, keep_fields, COUNT(keep_fields),
+        if (field_object(r, child, uploads_keep_fields,
+                         COUNT(uploads_keep_fields),
                          &uploads->keep[uploads->nkeep++]) != 0) {
             return -1;
         }
@@ -138,12 +139,12 @@ static const struct config_field uploads_fields[] = {
     {"root", field_path, OF(root), 0, 0, CONFIG_REQUIRED},
     {"spool", field_path, OF(spool), 0, 0, 0},
     {"listen", field_listen_unix, OF(listen), 0, 0, 0},
-    {"tokens", read_tokens, 0, 0, 0, CONFIG_SECRET},
+    {"tokens", read_uploads_tokens, 0, 0, 0, CONFIG_SECRET},
     {"max_size", field_size, OF(max_size), 1024, 1024 * GIB, 0},
     {"replace", field_bool, OF(replace), 0, 0, 0},
     {"max_unused_for", field_duration, OF(max_unused_for), 1, 36600 * DAY, 0},
-    {"peers", read_peers, 0, 0, 0, 0},
-    {"keep", read_keep, 0, 0, 0, 0},
+    {"peers", read_uploads_peers, 0, 0, 0, 0},
+    {"keep", read_uploads_keep, 0, 0, 0, 0},
     {"parts_kept", field_duration, OF(parts_kept), 1, 36600 * DAY, 0},
     {"try_max_age", field_duration, OF(try_max_age), 1, 36600 * DAY, 0},
 };
@@ -173,7 +174,7 @@ int config_uploads(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static bool has_source(const struct config *config, const char *name)
+static bool has_uploads_source(const struct config *config, const char *name)
 {
     size_t i = 0;
 
@@ -186,9 +187,9 @@ static bool has_source(const struct config *config, const char *name)
 
 /* Adds a source of type "filesystem" as if it stood in "sources".  Its files
  * are neither packed nor pointers, since uploads are unpacked. */
-static int add_source(struct config_reader *r, const cJSON *item,
-                      const char *name, const char *group, const char *folder,
-                      const char *layout)
+static int add_uploads_source(struct config_reader *r, const cJSON *item,
+                              const char *name, const char *group,
+                              const char *folder, const char *layout)
 {
     cJSON *source = cJSON_CreateObject();
     char path[CONFIG_PATH_MAX + 16];
@@ -198,15 +199,15 @@ static int add_source(struct config_reader *r, const cJSON *item,
     snprintf(path, sizeof(path), "%s%s", r->config->uploads.root, folder);
     forms = cJSON_AddArrayToObject(source, "forms");
     cJSON_AddItemToArray(forms, cJSON_CreateString("plain"));
-    if (has_source(r->config, name)) {
+    if (has_uploads_source(r->config, name)) {
         field_error(r, item,
                     "makes the source \"%s\", and \"sources\" has "
                     "one of this name",
                     name);
     } else if (cJSON_AddStringToObject(source, "type", "filesystem") == NULL ||
-        cJSON_AddStringToObject(source, "path", path) == NULL ||
-        cJSON_AddStringToObject(source, "layout", layout) == NULL ||
-        cJSON_GetArraySize(forms) != 1) {
+               cJSON_AddStringToObject(source, "path", path) == NULL ||
+               cJSON_AddStringToObject(source, "layout", layout) == NULL ||
+               cJSON_GetArraySize(forms) != 1) {
         field_error(r, item, "out of memory");
     } else {
         rc = config_source_add(r, source, name, group);
@@ -224,14 +225,15 @@ int config_uploads_sources(struct config_reader *r, const cJSON *item)
     if (item == NULL || r->types == NULL) {
         return 0;
     }
-    return add_source(r, item, UPLOADS_SOURCE, NULL, "", "symstore") == 0 &&
-                   add_source(r, item, UPLOADS_SOURCE ".sym", UPLOADS_SOURCE,
-                              "", "breakpad") == 0 &&
-                   add_source(r, item, UPLOADS_SOURCE_TRY, NULL,
-                              "/" UPLOADS_TRY, "symstore") == 0 &&
-                   add_source(r, item, UPLOADS_SOURCE_TRY ".sym",
-                              UPLOADS_SOURCE_TRY, "/" UPLOADS_TRY,
-                              "breakpad") == 0
+    return add_uploads_source(r, item, UPLOADS_SOURCE, NULL, "", "symstore") ==
+                       0 &&
+                   add_uploads_source(r, item, UPLOADS_SOURCE ".sym",
+                                      UPLOADS_SOURCE, "", "breakpad") == 0 &&
+                   add_uploads_source(r, item, UPLOADS_SOURCE_TRY, NULL,
+                                      "/" UPLOADS_TRY, "symstore") == 0 &&
+                   add_uploads_source(r, item, UPLOADS_SOURCE_TRY ".sym",
+                                      UPLOADS_SOURCE_TRY, "/" UPLOADS_TRY,
+                                      "breakpad") == 0
                ? 0
                : -1;
 }
@@ -243,8 +245,8 @@ static bool is_of(const struct source_config *source, const char *group)
 }
 
 /* Returns 0, or -1 if another store has another tier. */
-static int take_tier(struct config_reader *r, const cJSON *item,
-                     const struct store_config *store)
+static int take_uploads_tier(struct config_reader *r, const cJSON *item,
+                             const struct store_config *store)
 {
     struct uploads_config *uploads = &r->config->uploads;
 
@@ -273,7 +275,7 @@ int config_uploads_tier(struct config_reader *r, const cJSON *item)
         return 0;
     }
     for (i = 0; i < config->nstores; i++) {
-        if (take_tier(r, item, &config->stores[i]) != 0) {
+        if (take_uploads_tier(r, item, &config->stores[i]) != 0) {
             return -1;
         }
     }

@@ -67,7 +67,7 @@ static int warn_of_program(const char *name, char *error, size_t size)
 }
 
 /* For any thread.  A user that cannot be looked up counts as there. */
-static bool is_user(const char *name)
+static bool warn_is_user(const char *name)
 {
     struct passwd user, *found;
     char texts[PATH_MAX];
@@ -92,7 +92,7 @@ static void warn_of_profile(struct warnings_teller *warnings,
                 store->name, i, profile, error);
     }
     if (transcoder->profile != PROFILE_NONE && transcoder->user != NULL &&
-        !is_user(transcoder->user)) {
+        !warn_is_user(transcoder->user)) {
         warn_of(warnings,
                 "stores.%s.transcoders[%zu].user: there is no user \"%s\"; "
                 "symcached as root does not run it",

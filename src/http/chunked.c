@@ -25,7 +25,7 @@ enum state {
     MALFORMED
 };
 
-static enum state read_size(struct http_chunked *chunked, char byte)
+static enum state read_chunked_size(struct http_chunked *chunked, char byte)
 {
     int digit = hex_digit(byte);
 
@@ -43,8 +43,8 @@ static enum state read_size(struct http_chunked *chunked, char byte)
 }
 
 /* Skips unused text: up to CR, without other control characters. */
-static enum state pass_over(struct http_chunked *chunked, char byte,
-                            enum state state, enum state behind)
+static enum state pass_over_chunked(struct http_chunked *chunked, char byte,
+                                    enum state state, enum state behind)
 {
     unsigned char u = (unsigned char)byte;
 
@@ -56,7 +56,7 @@ static enum state pass_over(struct http_chunked *chunked, char byte,
                : MALFORMED;
 }
 
-static enum state need_byte(char byte, char wanted, enum state next)
+static enum state need_chunked_byte(char byte, char wanted, enum state next)
 {
     return byte == wanted ? next : MALFORMED;
 }
@@ -66,24 +66,25 @@ static enum state step_of_chunk(struct http_chunked *chunked, char byte)
 {
     switch ((enum state)chunked->state) {
     case SIZE:
-        return read_size(chunked, byte);
+        return read_chunked_size(chunked, byte);
     case EXTENSION:
-        return pass_over(chunked, byte, EXTENSION, SIZE_LF);
+        return pass_over_chunked(chunked, byte, EXTENSION, SIZE_LF);
     case SIZE_LF:
         chunked->digits = 0;
-        return need_byte(byte, '\n', chunked->left > 0 ? DATA : TRAILER);
+        return need_chunked_byte(byte, '\n',
+                                 chunked->left > 0 ? DATA : TRAILER);
     case DATA_CR:
-        return need_byte(byte, '\r', DATA_LF);
+        return need_chunked_byte(byte, '\r', DATA_LF);
     case DATA_LF:
-        return need_byte(byte, '\n', SIZE);
+        return need_chunked_byte(byte, '\n', SIZE);
     case TRAILER:
-        return pass_over(chunked, byte, FIELD, END_LF);
+        return pass_over_chunked(chunked, byte, FIELD, END_LF);
     case FIELD:
-        return pass_over(chunked, byte, FIELD, FIELD_LF);
+        return pass_over_chunked(chunked, byte, FIELD, FIELD_LF);
     case FIELD_LF:
-        return need_byte(byte, '\n', TRAILER);
+        return need_chunked_byte(byte, '\n', TRAILER);
     case END_LF:
-        return need_byte(byte, '\n', END);
+        return need_chunked_byte(byte, '\n', END);
     default:
         return MALFORMED;
     }

@@ -21,14 +21,14 @@
 
 /* When the backlog is full, Linux refuses connections to a Unix socket that do
  * not block.  The kernel limits this number to somaxconn. */
-#define BACKLOG 4096
+#define LISTENER_BACKLOG 4096
 
 /* who may connect to a Unix socket: whoever may write to its file */
 #define WRITERS (S_IWUSR | S_IWGRP | S_IWOTH)
 
 /* A child of a daemon that was killed has its sockets until it executes its own
  * program: an address in use is tried for half a second. */
-#define TRIES 10
+#define LISTENER_TRIES 10
 #define PAUSE_NS 50000000
 
 static int fail_to_listen(char *error, size_t size, const char *address,
@@ -42,7 +42,7 @@ static int fail_to_listen(char *error, size_t size, const char *address,
 
 /* Returns whether a process has the socket, which may be of another type or not
  * for us: only a refusal tells that it is stale. */
-static int in_use(const struct sockaddr_un *un)
+static int listener_in_use(const struct sockaddr_un *un)
 {
     int rc,
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -56,8 +56,8 @@ static int in_use(const struct sockaddr_un *un)
     return rc;
 }
 
-static int open_unix(struct listener *l, const char *address, mode_t mode,
-                     char *error, size_t size)
+static int listener_open_unix(struct listener *listener, const char *address,
+                              mode_t mode, char *error, size_t size)
 {
     struct sockaddr_un un = {.sun_family = AF_UNIX};
     const char *path = address + strlen("unix:");
@@ -68,8 +68,8 @@ static int open_unix(struct listener *l, const char *address, mode_t mode,
     }
     memcpy(un.sun_path, path, strlen(path) + 1);
 
-    l->fd = service_take_socket((struct sockaddr *)&un);
-    if (l->fd != -1 && lstat(path, &st) == 0 &&
+    listener->fd = service_take_socket((struct sockaddr *)&un);
+    if (listener->fd != -1 && lstat(path, &st) == 0 &&
         (st.st_mode & ~mode & WRITERS) != 0) {
         snprintf(error, size,
                  "cannot listen on \"%s\": the service manager lets others "
@@ -77,34 +77,38 @@ static int open_unix(struct listener *l, const char *address, mode_t mode,
                  address, (unsigned)mode);
         return -1;
     }
-    if (l->fd != -1) {
+    if (listener->fd != -1) {
         return 0;
     }
     if (lstat(path, &st) == 0) {
         if (!S_ISSOCK(st.st_mode)) {
             return fail_to_listen(error, size, address, EEXIST);
         }
-        if (in_use(&un)) {
+        if (listener_in_use(&un)) {
             return fail_to_listen(error, size, address, EADDRINUSE);
         }
         unlink(path);
     }
 
-    l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (l->fd == -1 || bind(l->fd, (struct sockaddr *)&un, sizeof(un)) != 0 ||
+    listener->fd =
+        socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener->fd == -1 ||
+        bind(listener->fd, (struct sockaddr *)&un, sizeof(un)) != 0 ||
         chmod(path, mode) != 0 || lstat(path, &st) != 0 ||
-        listen(l->fd, BACKLOG) != 0) {
+        listen(listener->fd, LISTENER_BACKLOG) != 0) {
         return fail_to_listen(error, size, address, errno);
     }
 
-    l->device = st.st_dev;
-    l->inode = st.st_ino;
-    l->path = strdup(path);
-    return l->path != NULL ? 0 : fail_to_listen(error, size, address, ENOMEM);
+    listener->device = st.st_dev;
+    listener->inode = st.st_ino;
+    listener->path = strdup(path);
+    return listener->path != NULL
+               ? 0
+               : fail_to_listen(error, size, address, ENOMEM);
 }
 
-static int open_tcp(struct listener *l, const char *address, char *error,
-                    size_t size)
+static int listener_open_tcp(struct listener *listener, const char *address,
+                             char *error, size_t size)
 {
     struct sockaddr_storage ss;
     int on = 1, len = sizeof(ss);
@@ -114,36 +118,37 @@ static int open_tcp(struct listener *l, const char *address, char *error,
         return fail_to_listen(error, size, address, EINVAL);
     }
 
-    l->fd = service_take_socket((struct sockaddr *)&ss);
-    if (l->fd == -1) {
-        l->fd = socket(ss.ss_family,
-                       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (l->fd == -1 ||
-            setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) !=
-                0 ||
-            bind(l->fd, (struct sockaddr *)&ss, (socklen_t)len) != 0 ||
-            listen(l->fd, BACKLOG) != 0) {
+    listener->fd = service_take_socket((struct sockaddr *)&ss);
+    if (listener->fd == -1) {
+        listener->fd = socket(ss.ss_family,
+                              SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (listener->fd == -1 ||
+            setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on,
+                       sizeof(on)) != 0 ||
+            bind(listener->fd, (struct sockaddr *)&ss, (socklen_t)len) != 0 ||
+            listen(listener->fd, LISTENER_BACKLOG) != 0) {
             return fail_to_listen(error, size, address, errno);
         }
     }
     /* connections inherit TCP_NODELAY: without it the end of an answer waits
      * for the client's delayed acknowledgement of the beginning, some 40 ms */
-    if (setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {
+    if (setsockopt(listener->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) !=
+        0) {
         return fail_to_listen(error, size, address, errno);
     }
     return 0;
 }
 
-static int open_once(struct listener *listener, const char *address,
-                     mode_t mode, char *error, size_t size)
+static int listener_open_once(struct listener *listener, const char *address,
+                              mode_t mode, char *error, size_t size)
 {
     int rc;
 
     memset(listener, 0, sizeof(*listener));
     listener->fd = -1;
     rc = strncmp(address, "unix:", 5) == 0
-             ? open_unix(listener, address, mode, error, size)
-             : open_tcp(listener, address, error, size);
+             ? listener_open_unix(listener, address, mode, error, size)
+             : listener_open_tcp(listener, address, error, size);
     if (rc != 0) {
         fd_close(listener->fd);
         listener->fd = -1;
@@ -157,8 +162,9 @@ int listener_open(struct listener *listener, const char *address, mode_t mode,
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     int i;
 
-    for (i = 1; open_once(listener, address, mode, error, size) != 0; i++) {
-        if (errno != EADDRINUSE || i == TRIES) {
+    for (i = 1; listener_open_once(listener, address, mode, error, size) != 0;
+         i++) {
+        if (errno != EADDRINUSE || i == LISTENER_TRIES) {
             return -1;
         }
         nanosleep(&pause, NULL);

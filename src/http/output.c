@@ -38,7 +38,7 @@ int http_output_send(struct http_output *output, int fd)
 /* Bytes of copies, of all threads. */
 static atomic_uint_least64_t copied;
 
-static void free_copy(char *data, size_t size)
+static void free_output_copy(char *data, size_t size)
 {
     atomic_fetch_sub(&copied, size);
     free(data);
@@ -61,7 +61,7 @@ bool http_output_keep(struct http_output *output, uint64_t most)
         part->size -= part->at;
         part->data = memcpy(copy, part->data + part->at, part->size);
         part->at = 0;
-        part->release = free_copy;
+        part->release = free_output_copy;
         others = atomic_fetch_add(&copied, part->size);
         if (others > 0 && others + part->size > most) {
             return false;

@@ -32,9 +32,9 @@ struct peer {
 };
 
 static struct table peers;
-static unsigned connections; /* of all */
+static unsigned peer_connections; /* of all */
 
-static void read_address(int fd, struct peer_key *key)
+static void read_peer_address(int fd, struct peer_key *key)
 {
     struct sockaddr_storage address = {0};
     const struct sockaddr_in *in = (struct sockaddr_in *)&address;
@@ -54,13 +54,13 @@ static void read_address(int fd, struct peer_key *key)
     }
 }
 
-static void read_key(int fd, struct peer_key *key)
+static void read_peer_key(int fd, struct peer_key *key)
 {
     struct ucred user;
     socklen_t size = sizeof(user);
 
     memset(key, 0, sizeof(*key));
-    read_address(fd, key);
+    read_peer_address(fd, key);
     if (key->family == AF_UNIX) {
         key->uid = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size) == 0
                        ? user.uid
@@ -68,7 +68,7 @@ static void read_key(int fd, struct peer_key *key)
     }
 }
 
-static uint64_t hash_of(const struct peer_key *key)
+static uint64_t peer_hash_of(const struct peer_key *key)
 {
     return table_hash((uintptr_t)&peers, key, sizeof(*key));
 }
@@ -80,8 +80,8 @@ struct peer *peer_enter(int fd)
     uint64_t hash;
     size_t at = 0;
 
-    read_key(fd, &key);
-    hash = hash_of(&key);
+    read_peer_key(fd, &key);
+    hash = peer_hash_of(&key);
     do {
         peer = (struct peer *)table_next(&peers, hash, &at);
     } while (peer != NULL && memcmp(&peer->key, &key, sizeof(key)) != 0);
@@ -96,7 +96,7 @@ struct peer *peer_enter(int fd)
                          (key.uid == 0 || key.uid == geteuid());
     }
     peer->connections++;
-    connections++;
+    peer_connections++;
     return peer;
 }
 
@@ -105,12 +105,12 @@ void peer_leave(struct peer *peer)
     if (peer == NULL) {
         return;
     }
-    connections--;
+    peer_connections--;
     if (--peer->connections == 0) {
-        table_remove(&peers, hash_of(&peer->key), (uintptr_t)peer);
+        table_remove(&peers, peer_hash_of(&peer->key), (uintptr_t)peer);
         free(peer);
     }
-    if (connections == 0) {
+    if (peer_connections == 0) {
         table_free(&peers);
     }
 }
@@ -130,7 +130,8 @@ bool peer_has_share(const struct peer *peer)
     uint64_t places = peer_places();
 
     return peer->is_known ||
-           peer->connections + SHARE * (uint64_t)connections <= SHARE * places;
+           peer->connections + SHARE * (uint64_t)peer_connections <=
+               SHARE * places;
 }
 
 void peer_name(const struct peer *peer, char name[PEER_NAME_MAX])

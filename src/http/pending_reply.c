@@ -24,7 +24,7 @@ struct pending_reply {
     void *arg;
 };
 
-static void on_readable(evutil_socket_t fd, short events, void *arg)
+static void pending_on_readable(evutil_socket_t fd, short events, void *arg)
 {
     struct pending_reply *pending = arg;
 
@@ -39,7 +39,7 @@ static void on_readable(evutil_socket_t fd, short events, void *arg)
  * in any case, the socket moves to a new one, and the old one is replaced by
  * /dev/null.  Returns the new descriptor, or -1.
  */
-static int take_socket(struct bufferevent *bev)
+static int pending_take_socket(struct bufferevent *bev)
 {
     int fd = bufferevent_getfd(bev), null, own;
 
@@ -75,7 +75,7 @@ struct pending_reply *pending_reply_new(struct event_base *base,
     if (pending == NULL) {
         return NULL;
     }
-    fd = take_socket(bev);
+    fd = pending_take_socket(bev);
     if (fd == -1) {
         free(pending);
         return NULL;
@@ -87,7 +87,8 @@ struct pending_reply *pending_reply_new(struct event_base *base,
     pending->peer = peer_enter(fd);
     pending->gone = gone;
     pending->arg = arg;
-    event_assign(&pending->readable, base, fd, EV_READ, on_readable, pending);
+    event_assign(&pending->readable, base, fd, EV_READ, pending_on_readable,
+                 pending);
     event_add(&pending->readable, NULL);
     return pending;
 }

@@ -28,7 +28,7 @@ void reply_number(struct evhttp_request *req, const char *name, unsigned value)
 }
 
 /* What answers HEAD is a header, with the length that the body of GET has. */
-static bool is_head(const struct evhttp_request *req)
+static bool reply_is_head(const struct evhttp_request *req)
 {
     return evhttp_request_get_command(req) == EVHTTP_REQ_HEAD;
 }
@@ -51,15 +51,15 @@ static void print_reply(struct evhttp_request *req, int status,
                             body != NULL ? evbuffer_get_length(body) : 0);
     }
     evbuffer_add_printf(out, "Connection: close\r\n\r\n");
-    if (body != NULL && !is_head(req)) {
+    if (body != NULL && !reply_is_head(req)) {
         evbuffer_add_buffer(out, body);
     }
 }
 
 /* evhttp leaves the length out for HEAD and CONNECT, and sends the body
  * nevertheless, which the client would take for the next answer. */
-static void add_length(struct evhttp_request *req, int status,
-                       const struct evbuffer *body)
+static void add_reply_length(struct evhttp_request *req, int status,
+                             const struct evbuffer *body)
 {
     char text[24];
 
@@ -76,10 +76,10 @@ static void send_reply(struct evhttp_request *req, int status,
                        struct evbuffer *body)
 {
     if (evhttp_request_get_connection(req) != NULL) {
-        if (is_head(req) ||
+        if (reply_is_head(req) ||
             evhttp_request_get_command(req) == EVHTTP_REQ_CONNECT) {
-            add_length(req, status, body);
-            body = is_head(req) ? NULL : body;
+            add_reply_length(req, status, body);
+            body = reply_is_head(req) ? NULL : body;
         }
         evhttp_send_reply(req, status, http_status_text(status), body);
     } else {

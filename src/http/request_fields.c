@@ -25,7 +25,7 @@ const char *request_credentials(struct evhttp_request *req, const char *scheme)
     return value + strspn(value, " ");
 }
 
-static int base64_digit(char c)
+static int field_base64_digit(char c)
 {
     static const char digits[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -48,7 +48,7 @@ char *request_pair(struct evhttp_request *req, const char *scheme,
     if (text == NULL || strlen(text) >= REQUEST_PAIR_MAX) {
         return NULL;
     }
-    for (; (digit = base64_digit(*text)) >= 0; text++) {
+    for (; (digit = field_base64_digit(*text)) >= 0; text++) {
         bits = bits << 6 | (unsigned)digit;
         n += 6;
         if (n >= 8) {

@@ -14,7 +14,7 @@ struct framing {
 };
 
 /* RFC 9110, 5.6.2: what names of fields and methods are made of. */
-static bool is_token(unsigned char c)
+static bool is_head_token(unsigned char c)
 {
     static const uint32_t set[8] = {0, 0x03FF6CFA, 0xC7FFFFFE, 0x57FFFFFF};
 
@@ -22,27 +22,27 @@ static bool is_token(unsigned char c)
 }
 
 /* Returns where a name or method ends. */
-static char *skip_token(char *p)
+static char *skip_head_token(char *p)
 {
-    while (is_token((unsigned char)*p)) {
+    while (is_head_token((unsigned char)*p)) {
         p++;
     }
     return p;
 }
 
 /* nginx forwards its input unchanged, including bytes beyond ASCII. */
-static bool is_target(unsigned char c)
+static bool is_head_target(unsigned char c)
 {
     return c > ' ' && c != 0x7F;
 }
 
-static bool is_value(unsigned char c)
+static bool is_head_value(unsigned char c)
 {
     return (c >= ' ' && c != 0x7F) || c == '\t';
 }
 
 /* Returns where a value ends, in a head that ends at end. */
-static char *skip_value(char *p, const char *end)
+static char *skip_head_value(char *p, const char *end)
 {
     const uint64_t ones = 0x0101010101010101, tops = ones << 7;
     uint64_t x, y;
@@ -56,7 +56,7 @@ static char *skip_value(char *p, const char *end)
             break;
         }
     }
-    while (is_value((unsigned char)*p)) {
+    while (is_head_value((unsigned char)*p)) {
         p++;
     }
     return p;
@@ -80,7 +80,7 @@ int http_head_find_end(const char *data, size_t size, uint32_t *seen)
     return size < HTTP_HEAD_MAX ? 0 : -431;
 }
 
-static enum http_method method_of(const char *text, size_t size)
+static enum http_method head_method_of(const char *text, size_t size)
 {
     static const char *const names[] = {
         [HTTP_GET] = "GET",
@@ -99,7 +99,7 @@ static enum http_method method_of(const char *text, size_t size)
 }
 
 /* "http://host" in front of the path is allowed, and says nothing to us. */
-static char *skip_origin(char *target)
+static char *skip_head_origin(char *target)
 {
     static const char scheme[] = "http://";
 
@@ -110,17 +110,17 @@ static char *skip_origin(char *target)
 }
 
 /* The line ends at end.  Returns 0, or a status. */
-static int parse_line(char *data, char *end, struct http_head *head)
+static int parse_head_line(char *data, char *end, struct http_head *head)
 {
     static const char version[] = " HTTP/";
-    char *p = skip_token(data), *target, *query;
+    char *p = skip_head_token(data), *target, *query;
 
     if (p == data || *p != ' ') {
         return 400;
     }
-    head->method = method_of(data, (size_t)(p - data));
+    head->method = head_method_of(data, (size_t)(p - data));
     target = ++p;
-    while (is_target((unsigned char)*p)) {
+    while (is_head_target((unsigned char)*p)) {
         p++;
     }
     if (p == target || end - p != (ptrdiff_t)sizeof(version) + 2 ||
@@ -133,7 +133,7 @@ static int parse_line(char *data, char *end, struct http_head *head)
         return 505;
     }
     head->closes = head->is_http10 = p[2] == '0';
-    target = skip_origin(target);
+    target = skip_head_origin(target);
     query = strchr(target, '?');
     if (query != NULL) {
         *query++ = '\0';
@@ -144,7 +144,7 @@ static int parse_line(char *data, char *end, struct http_head *head)
 }
 
 /* Returns 0, or a status.  A length that is too large becomes UINT64_MAX. */
-static int parse_length(const char *value, struct http_head *head)
+static int parse_head_length(const char *value, struct http_head *head)
 {
     uint64_t length = 0;
 
@@ -164,7 +164,7 @@ static int parse_length(const char *value, struct http_head *head)
 }
 
 /* Whether a list of words has this one. */
-static bool has_word(const char *value, const char *word)
+static bool head_has_word(const char *value, const char *word)
 {
     size_t n, size = strlen(word);
 
@@ -192,9 +192,9 @@ static int heed_header(const char *name, const char *value,
     case 'c':
         if (strcasecmp(name, "Content-Length") == 0) {
             once = &framing->has_length;
-            status = parse_length(value, head);
+            status = parse_head_length(value, head);
         } else if (strcasecmp(name, "Connection") == 0 &&
-                   has_word(value, "close")) {
+                   head_has_word(value, "close")) {
             head->closes = true;
         }
         break;
@@ -227,10 +227,10 @@ static int heed_header(const char *name, const char *value,
  * Reads the field at *from, which moves on to the next one, and writes its
  * name and value as two strings to *to.  Returns 0, or a status.
  */
-static int parse_field(char **from, char **to, const char *head_end,
-                       struct http_head *head, struct framing *framing)
+static int parse_head_field(char **from, char **to, const char *head_end,
+                            struct http_head *head, struct framing *framing)
 {
-    char *p = skip_token(*from), *name = *to, *out, *value, *begin, *end;
+    char *p = skip_head_token(*from), *name = *to, *out, *value, *begin, *end;
 
     if (p == *from || *p != ':') {
         return 400; /* a blank: folded, or before the colon */
@@ -240,7 +240,7 @@ static int parse_field(char **from, char **to, const char *head_end,
     for (begin = p + 1; *begin == ' ' || *begin == '\t';) {
         begin++;
     }
-    p = skip_value(begin, head_end);
+    p = skip_head_value(begin, head_end);
     if (p[0] != '\r' || p[1] != '\n') {
         return 400;
     }
@@ -265,11 +265,11 @@ int http_head_parse(char *data, size_t size, struct http_head *head)
 
     memset(head, 0, sizeof(*head));
     from = memchr(data, '\r', size);
-    status = from[1] == '\n' ? parse_line(data, from, head) : 400;
+    status = from[1] == '\n' ? parse_head_line(data, from, head) : 400;
     from += 2;
     head->fields = (uint32_t)(from - data);
     for (to = from; status == 0 && from < end;) {
-        status = parse_field(&from, &to, end, head, &framing);
+        status = parse_head_field(&from, &to, end, head, &framing);
     }
     if (status != 0) {
         return status;

@@ -11,8 +11,8 @@
 #define CHUNK_HEAD_MAX 32
 
 /* Begins the answer with its head.  Returns the size of that. */
-static size_t begin_stream(struct http_connection *c,
-                           const struct http_reply *part, char *head)
+static size_t begin_streamed_reply(struct http_connection *c,
+                                   const struct http_reply *part, char *head)
 {
     c->is_streamed = true;
     c->in_chunks = !c->head.is_http10;
@@ -29,7 +29,7 @@ void http_reply_part(struct http_request *request,
     struct http_connection *c = (struct http_connection *)request;
     char head[HTTP_REPLY_HEAD_MAX + CHUNK_HEAD_MAX];
     bool is_first = !c->is_streamed;
-    size_t size = is_first ? begin_stream(c, part, head) : 0;
+    size_t size = is_first ? begin_streamed_reply(c, part, head) : 0;
 
     c->is_broken = is_first && size == 0;
     if (c->in_chunks) {

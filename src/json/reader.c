@@ -30,7 +30,7 @@ static bool fail_json(struct json_reader *reader, const char *reason)
     return false;
 }
 
-static void skip_some(struct json_reader *reader)
+static void reader_skip_some(struct json_reader *reader)
 {
     for (; reader->p < reader->end; reader->p++) {
         if (*reader->p == '\n') {
@@ -44,17 +44,17 @@ static void skip_some(struct json_reader *reader)
 }
 
 /* Most values have one blank before them, or none. */
-static inline void skip_blanks(struct json_reader *reader)
+static inline void reader_skip_blanks(struct json_reader *reader)
 {
     if (reader->p < reader->end && *reader->p == ' ') {
         reader->p++;
     }
     if (reader->p < reader->end && (unsigned char)*reader->p <= ' ') {
-        skip_some(reader);
+        reader_skip_some(reader);
     }
 }
 
-static int peek_character(const struct json_reader *reader)
+static int reader_peek(const struct json_reader *reader)
 {
     return reader->p < reader->end ? (unsigned char)*reader->p : -1;
 }
@@ -83,27 +83,27 @@ static __attribute__((noinline, cold)) bool grow(struct json_reader *reader)
     return true;
 }
 
-static inline struct json_value *add_value(struct json_reader *reader,
-                                           enum json_type type, const char *at,
-                                           size_t size)
+static inline struct json_value *reader_add_value(struct json_reader *reader,
+                                                  enum json_type type,
+                                                  const char *at, size_t size)
 {
     struct json *json;
-    struct json_value *value;
+    struct json_value *v;
 
     json = reader->json;
     if (json->count == json->room && !grow(reader)) {
         return NULL;
     }
-    value = &json->values[json->count++];
-    value->at = (uint32_t)(at - reader->begin);
-    value->size = (uint32_t)size;
-    value->end = (uint32_t)json->count;
-    value->type = type;
-    return value;
+    v = &json->values[json->count++];
+    v->at = (uint32_t)(at - reader->begin);
+    v->size = (uint32_t)size;
+    v->end = (uint32_t)json->count;
+    v->type = type;
+    return v;
 }
 
 /* The four digits at p, or -1. */
-static int hex4(const char *p, const char *end)
+static int reader_hex4(const char *p, const char *end)
 {
     int i, n, digit;
 
@@ -121,7 +121,7 @@ static int hex4(const char *p, const char *end)
 }
 
 /* The escape at r->p, which is a backslash; NULL when it is none. */
-static char *escape(struct json_reader *reader, char *out)
+static char *reader_escape(struct json_reader *reader, char *out)
 {
     int c, low;
     const char *found;
@@ -134,7 +134,7 @@ static char *escape(struct json_reader *reader, char *out)
         return out;
     }
     c = reader->end - reader->p >= 2 && reader->p[1] == 'u'
-            ? hex4(reader->p + 2, reader->end)
+            ? reader_hex4(reader->p + 2, reader->end)
             : -1;
     if (c < 0) {
         fail_json(reader, "invalid escape");
@@ -143,7 +143,7 @@ static char *escape(struct json_reader *reader, char *out)
     if (c >= 0xD800 && c < 0xE000) {
         low = reader->end - reader->p >= 12 && reader->p[6] == '\\' &&
                       reader->p[7] == 'u'
-                  ? hex4(reader->p + 8, reader->end)
+                  ? reader_hex4(reader->p + 8, reader->end)
                   : 0;
         c = (int)utf16_pair((uint32_t)c, (uint32_t)low);
         if (c == 0) {
@@ -157,7 +157,7 @@ static char *escape(struct json_reader *reader, char *out)
 }
 
 /* The length of the character at r->p; 0: there is none. */
-static size_t character(struct json_reader *reader)
+static size_t reader_character(struct json_reader *reader)
 {
     int n;
     uint32_t c;
@@ -176,7 +176,7 @@ static size_t character(struct json_reader *reader)
     return n < 0 ? 0 : (size_t)n;
 }
 
-static bool string(struct json_reader *reader)
+static bool reader_string(struct json_reader *reader)
 {
     size_t n;
     char *begin, *out;
@@ -189,13 +189,13 @@ static bool string(struct json_reader *reader)
     }
     for (out = reader->p; reader->p < reader->end && *reader->p != '"';) {
         if (*reader->p == '\\') {
-            out = escape(reader, out);
+            out = reader_escape(reader, out);
             if (out == NULL) {
                 return false;
             }
             continue;
         }
-        n = character(reader);
+        n = reader_character(reader);
         if (n == 0) {
             return false;
         }
@@ -207,8 +207,8 @@ static bool string(struct json_reader *reader)
         return fail_json(reader, "EOF while parsing a string");
     }
     reader->p++;
-    return add_value(reader, JSON_STRING, begin, (size_t)(out - begin)) !=
-           NULL;
+    return reader_add_value(reader, JSON_STRING, begin,
+                            (size_t)(out - begin)) != NULL;
 }
 
 static bool is_digit(const struct json_reader *reader)
@@ -216,7 +216,7 @@ static bool is_digit(const struct json_reader *reader)
     return reader->p < reader->end && *reader->p >= '0' && *reader->p <= '9';
 }
 
-static bool digits(struct json_reader *reader)
+static bool reader_digits(struct json_reader *reader)
 {
     char *p;
 
@@ -229,40 +229,39 @@ static bool digits(struct json_reader *reader)
     return true;
 }
 
-static bool number(struct json_reader *reader)
+static bool reader_number(struct json_reader *reader)
 {
     const char *begin;
 
     begin = reader->p;
     reader->p += *reader->p == '-';
-    if (peek_character(reader) == '0') {
+    if (reader_peek(reader) == '0') {
         reader->p++;
         if (is_digit(reader)) {
             return fail_json(reader, "invalid number");
         }
-    } else if (!digits(reader)) {
+    } else if (!reader_digits(reader)) {
         return false;
     }
-    if (peek_character(reader) == '.') {
+    if (reader_peek(reader) == '.') {
         reader->p++;
-        if (!digits(reader)) {
+        if (!reader_digits(reader)) {
             return false;
         }
     }
-    if (peek_character(reader) == 'e' || peek_character(reader) == 'E') {
+    if (reader_peek(reader) == 'e' || reader_peek(reader) == 'E') {
         reader->p++;
-        reader->p +=
-            peek_character(reader) == '+' || peek_character(reader) == '-';
-        if (!digits(reader)) {
+        reader->p += reader_peek(reader) == '+' || reader_peek(reader) == '-';
+        if (!reader_digits(reader)) {
             return false;
         }
     }
-    return add_value(reader, JSON_NUMBER, begin,
-                     (size_t)(reader->p - begin)) != NULL;
+    return reader_add_value(reader, JSON_NUMBER, begin,
+                            (size_t)(reader->p - begin)) != NULL;
 }
 
-static bool word(struct json_reader *reader, const char *text,
-                 enum json_type type)
+static bool reader_word(struct json_reader *reader, const char *text,
+                        enum json_type type)
 {
     size_t n;
 
@@ -272,11 +271,11 @@ static bool word(struct json_reader *reader, const char *text,
         return fail_json(reader, "expected ident");
     }
     reader->p += n;
-    return add_value(reader, type, reader->p - n, 0) != NULL;
+    return reader_add_value(reader, type, reader->p - n, 0) != NULL;
 }
 
 /* The size of a number of Python that is none of JSON's, or 0. */
-static size_t nan_size(const struct json_reader *reader)
+static size_t reader_nan_size(const struct json_reader *reader)
 {
     static const char *const texts[] = {"NaN", "Infinity", "-Infinity"};
     size_t i, n;
@@ -291,121 +290,123 @@ static size_t nan_size(const struct json_reader *reader)
     return 0;
 }
 
-static bool nan_or_number(struct json_reader *reader)
+static bool reader_nan_or_number(struct json_reader *reader)
 {
-    size_t n = nan_size(reader);
+    size_t n = reader_nan_size(reader);
 
     if (n == 0) {
-        return number(reader);
+        return reader_number(reader);
     }
     reader->p += n;
-    return add_value(reader, JSON_NUMBER, reader->p - n, n) != NULL;
+    return reader_add_value(reader, JSON_NUMBER, reader->p - n, n) != NULL;
 }
 
-static bool opened(struct json_reader *reader, enum json_type type)
+static bool reader_opened(struct json_reader *reader, enum json_type type)
 {
     if (reader->depth == JSON_DEPTH_MAX) {
         return fail_json(reader, "recursion limit exceeded");
     }
     reader->open[reader->depth++] = (uint32_t)reader->json->count;
-    return add_value(reader, type, reader->p++, 0) != NULL;
+    return reader_add_value(reader, type, reader->p++, 0) != NULL;
 }
 
 /* The value at r->p; of an array or object only its beginning. */
-static bool value(struct json_reader *reader)
+static bool reader_value(struct json_reader *reader)
 {
-    switch (peek_character(reader)) {
+    switch (reader_peek(reader)) {
     case '"':
-        return string(reader);
+        return reader_string(reader);
     case '{':
-        return opened(reader, JSON_OBJECT);
+        return reader_opened(reader, JSON_OBJECT);
     case '[':
-        return opened(reader, JSON_ARRAY);
+        return reader_opened(reader, JSON_ARRAY);
     case 't':
-        return word(reader, "true", JSON_TRUE);
+        return reader_word(reader, "true", JSON_TRUE);
     case 'f':
-        return word(reader, "false", JSON_FALSE);
+        return reader_word(reader, "false", JSON_FALSE);
     case 'n':
-        return word(reader, "null", JSON_NULL);
+        return reader_word(reader, "null", JSON_NULL);
     case '-':
-        return nan_or_number(reader);
+        return reader_nan_or_number(reader);
     case -1:
         return fail_json(reader, "EOF while parsing a value");
     default:
         if (is_digit(reader)) {
-            return number(reader);
+            return reader_number(reader);
         }
-        return nan_size(reader) > 0 ? nan_or_number(reader)
-                                    : fail_json(reader, "expected value");
+        return reader_nan_size(reader) > 0
+                   ? reader_nan_or_number(reader)
+                   : fail_json(reader, "expected value");
     }
 }
 
 /* The name of a member, and the colon after it. */
-static bool member(struct json_reader *reader)
+static bool reader_member(struct json_reader *reader)
 {
-    if (peek_character(reader) != '"') {
+    if (reader_peek(reader) != '"') {
         return fail_json(reader, "key must be a string");
     }
-    if (!string(reader)) {
+    if (!reader_string(reader)) {
         return false;
     }
-    skip_blanks(reader);
-    if (peek_character(reader) != ':') {
+    reader_skip_blanks(reader);
+    if (reader_peek(reader) != ':') {
         return fail_json(reader, "expected `:`");
     }
     reader->p++;
-    skip_blanks(reader);
+    reader_skip_blanks(reader);
     return true;
 }
 
 /* Reads the part after a value or an opening bracket, up to the next value, or
  * to the end of the text, where the depth is 0. */
-static bool proceed(struct json_reader *reader, bool is_first)
+static bool reader_proceed(struct json_reader *reader, bool is_first)
 {
     bool is_object;
     struct json_value *open;
 
     while (reader->depth > 0) {
-        skip_blanks(reader);
+        reader_skip_blanks(reader);
         open = &reader->json->values[reader->open[reader->depth - 1]];
         is_object = open->type == JSON_OBJECT;
-        if (peek_character(reader) == (is_object ? '}' : ']')) {
+        if (reader_peek(reader) == (is_object ? '}' : ']')) {
             reader->p++;
             reader->depth--;
             open->end = (uint32_t)reader->json->count;
             is_first = false;
             continue;
         }
-        if (peek_character(reader) == -1) {
+        if (reader_peek(reader) == -1) {
             return fail_json(reader, is_object ? "EOF while parsing an object"
                                                : "EOF while parsing a list");
         }
         if (!is_first) {
-            if (peek_character(reader) != ',') {
+            if (reader_peek(reader) != ',') {
                 return fail_json(reader, is_object ? "expected `,` or `}`"
                                                    : "expected `,` or `]`");
             }
             reader->p++;
-            skip_blanks(reader);
+            reader_skip_blanks(reader);
         }
         open->size++;
-        return !is_object || member(reader);
+        return !is_object || reader_member(reader);
     }
     return true;
 }
 
-static bool read_all(struct json_reader *reader)
+static bool reader_read_all(struct json_reader *reader)
 {
     unsigned depth;
 
-    skip_blanks(reader);
+    reader_skip_blanks(reader);
     do {
         depth = reader->depth;
-        if (!value(reader) || !proceed(reader, reader->depth > depth)) {
+        if (!reader_value(reader) ||
+            !reader_proceed(reader, reader->depth > depth)) {
             return false;
         }
     } while (reader->depth > 0);
-    skip_blanks(reader);
+    reader_skip_blanks(reader);
     return true;
 }
 
@@ -426,7 +427,7 @@ size_t json_read(struct json *json, char *text, size_t size, size_t most,
     reader.depth = 0;
     reader.reason = "too large";
     reader.out_of_memory = false;
-    if (size < UINT32_MAX && read_all(&reader)) {
+    if (size < UINT32_MAX && reader_read_all(&reader)) {
         return (size_t)(reader.p - text);
     }
     error->reason = reader.reason;
@@ -465,7 +466,7 @@ uint32_t json_member(const struct json *json, uint32_t object,
 
 /* Digits are read as a number, of which 64 bits count.  Returns false if one is
  * none. */
-static bool read_digits(const char *p, size_t size, uint64_t *number)
+static bool reader_read_digits(const char *p, size_t size, uint64_t *number)
 {
     uint64_t n;
     unsigned digit;
@@ -497,7 +498,7 @@ enum json_integer json_integer(const struct json *json, uint32_t value,
         return JSON_INTEGER_NONE;
     }
     is_negative = p[0] == '-';
-    if (!read_digits(p + is_negative, v->size - is_negative, &n)) {
+    if (!reader_read_digits(p + is_negative, v->size - is_negative, &n)) {
         return JSON_INTEGER_NONE;
     }
     if (v->size >= 20) { /* fewer digits are less than 2^64 */

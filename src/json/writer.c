@@ -66,27 +66,27 @@ void json_write_close(struct json_writer *writer, char bracket)
     writer->has_member = true;
 }
 
-static const char digits[] = "0123456789abcdef";
+static const char writer_digits[] = "0123456789abcdef";
 
-static char *json_put_u16(char *out, unsigned c)
+static char *writer_put_u16(char *out, unsigned c)
 {
     memcpy(out, "\\u", 2);
-    out[2] = digits[c >> 12 & 15];
-    out[3] = digits[c >> 8 & 15];
-    out[4] = digits[c >> 4 & 15];
-    out[5] = digits[c & 15];
+    out[2] = writer_digits[c >> 12 & 15];
+    out[3] = writer_digits[c >> 8 & 15];
+    out[4] = writer_digits[c >> 4 & 15];
+    out[5] = writer_digits[c & 15];
     return out + 6;
 }
 
 /* A control character, DEL included, in at most six bytes. */
-static char *json_put_escape(char *out, unsigned char c)
+static char *writer_put_escape(char *out, unsigned char c)
 {
     const char *found;
     static const char from[] = "\b\f\n\r\t", to[] = "bfnrt";
 
     found = c != '\0' ? strchr(from, c) : NULL;
     if (found == NULL) {
-        return json_put_u16(out, c);
+        return writer_put_u16(out, c);
     }
     *out++ = '\\';
     *out++ = to[found - from];
@@ -94,8 +94,9 @@ static char *json_put_escape(char *out, unsigned char c)
 }
 
 /* The character at *p, which is not ASCII, in at most twelve bytes. */
-static char *json_put_beyond(char *out, bool is_python,
-                             const unsigned char **p, const unsigned char *end)
+static char *writer_put_beyond(char *out, bool is_python,
+                               const unsigned char **p,
+                               const unsigned char *end)
 {
     int n;
     uint32_t c;
@@ -106,33 +107,34 @@ static char *json_put_beyond(char *out, bool is_python,
         return out + utf8_encode(out, c);
     }
     if (c < 0x10000) {
-        return json_put_u16(out, c);
+        return writer_put_u16(out, c);
     }
-    out = json_put_u16(out, 0xD800 + ((c - 0x10000) >> 10));
-    return json_put_u16(out, 0xDC00 + (c & 0x3FF));
+    out = writer_put_u16(out, 0xD800 + ((c - 0x10000) >> 10));
+    return writer_put_u16(out, 0xDC00 + (c & 0x3FF));
 }
 
 /* A byte or character that needs attention, or may, in at most twelve bytes. */
-static char *json_put_marked(char *out, bool is_python,
-                             const unsigned char **p, const unsigned char *end)
+static char *writer_put_marked(char *out, bool is_python,
+                               const unsigned char **p,
+                               const unsigned char *end)
 {
     unsigned char c;
 
     c = **p;
     if (c >= 0x80) {
-        return json_put_beyond(out, is_python, p, end);
+        return writer_put_beyond(out, is_python, p, end);
     }
     ++*p;
     if (c < 0x20 || (c == 0x7F && is_python)) {
-        return json_put_escape(out, c);
+        return writer_put_escape(out, c);
     }
     *out++ = (char)c;
     return out;
 }
 
 /* Copies size bytes, fewer than JSON_PLAIN_STEP. */
-static void json_copy_few(unsigned char *out, const unsigned char *p,
-                          size_t size)
+static void writer_copy_few(unsigned char *out, const unsigned char *p,
+                            size_t size)
 {
     size_t i;
 
@@ -155,8 +157,8 @@ static void json_copy_few(unsigned char *out, const unsigned char *p,
  * from after the end; after what it writes, out has room for JSON_PLAIN_STEP
  * more.
  */
-static char *json_put_step(char *out, bool is_python, const unsigned char **p,
-                           const unsigned char *end)
+static char *writer_put_step(char *out, bool is_python,
+                             const unsigned char **p, const unsigned char *end)
 {
     size_t i, n, at;
     uint64_t marks;
@@ -169,11 +171,11 @@ static char *json_put_step(char *out, bool is_python, const unsigned char **p,
         /* so that as many can be loaded from each place of the step */
         memset(last, ' ', sizeof(last));
         if (n < JSON_PLAIN_STEP) {
-            json_copy_few(last, *p, n);
+            writer_copy_few(last, *p, n);
         } else {
             memcpy(last, *p, JSON_PLAIN_STEP);
-            json_copy_few(last + JSON_PLAIN_STEP, *p + JSON_PLAIN_STEP,
-                          n - JSON_PLAIN_STEP);
+            writer_copy_few(last + JSON_PLAIN_STEP, *p + JSON_PLAIN_STEP,
+                            n - JSON_PLAIN_STEP);
         }
         from = last;
     }
@@ -185,7 +187,7 @@ static char *json_put_step(char *out, bool is_python, const unsigned char **p,
         out += i - at;
         if (from[i] != '"' && from[i] != '\\') {
             *p += i;
-            return json_put_marked(out, is_python, p, end);
+            return writer_put_marked(out, is_python, p, end);
         }
         *out++ = '\\';
         *out++ = (char)from[i];
@@ -198,14 +200,14 @@ static char *json_put_step(char *out, bool is_python, const unsigned char **p,
 /* Copies the first bytes of a string as far as none needs attention: most
  * strings as a whole.  Returns how many; JSON_PLAIN_STEP more may be written.
  */
-static size_t json_put_plain(char *out, const unsigned char *p, size_t size)
+static size_t writer_put_plain(char *out, const unsigned char *p, size_t size)
 {
     size_t i;
     unsigned char few[JSON_PLAIN_STEP];
 
     if (size < JSON_PLAIN_STEP) {
         memset(few, ' ', sizeof(few));
-        json_copy_few(few, p, size);
+        writer_copy_few(few, p, size);
         memcpy(out, few, JSON_PLAIN_STEP);
         return json_marks(few) == 0 ? size : 0;
     }
@@ -241,9 +243,9 @@ void json_write_string(struct json_writer *writer, const char *data,
         return;
     }
     *out++ = '"';
-    n = json_put_plain(out, p, size);
+    n = writer_put_plain(out, p, size);
     for (p += n, out += n; p < end;) {
-        out = json_put_step(out, writer->is_python, &p, end);
+        out = writer_put_step(out, writer->is_python, &p, end);
     }
     *out++ = '"';
     put_end(writer, out);
@@ -290,14 +292,14 @@ void json_write_number(struct json_writer *writer, uint64_t number)
         memcpy(text + at, pairs + 2 * (number % 100), 2);
     }
     if (number > 0 || at == 20) {
-        text[--at] = digits[number];
+        text[--at] = writer_digits[number];
     }
     memcpy(p, text + at, 20);
     put_end(writer, p + 20 - at);
 }
 
 /* Writes the eight digits of a number. */
-static inline void json_put_hex8(char *out, uint32_t number)
+static inline void writer_put_hex8(char *out, uint32_t number)
 {
     const uint64_t ones = 0x0101010101010101;
     uint64_t x = number;
@@ -324,9 +326,9 @@ void json_write_hex(struct json_writer *writer, uint64_t number)
     zeros = (size_t)__builtin_clzll(number | 1) / 4;
     number <<= 4 * zeros;
     memcpy(p, "\"0x", 3);
-    json_put_hex8(p + 3, (uint32_t)(number >> 32));
+    writer_put_hex8(p + 3, (uint32_t)(number >> 32));
     if (zeros < 8) {
-        json_put_hex8(p + 11, (uint32_t)number);
+        writer_put_hex8(p + 11, (uint32_t)number);
     }
     p += 3 + 16 - zeros;
     *p++ = '"';

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t values[METRICS_N];
+static uint64_t metric_values[METRICS_N];
 
 static const struct {
     const char *name;
     const char *labels;
     const char *help;
-} counters[METRICS_N] = {
+} metric_counters[METRICS_N] = {
 #define METRICS_ROW(id, name, labels, help) {name, labels, help},
     METRICS_COUNTERS(METRICS_ROW)
 #undef METRICS_ROW
@@ -22,18 +22,18 @@ static const struct {
 
 /* Upper bounds, in milliseconds: from an answer out of memory to a transcoder
  * that takes the ten minutes that it may have. */
-static const unsigned bounds[] = {5,    10,    25,    50,    100,    250,
-                                  500,  1000,  2500,  5000,  10000,  30000,
-                                  60000, 120000, 300000, 600000};
+static const unsigned metric_bounds[] = {
+    5,    10,   25,    50,    100,   250,    500,    1000,
+    2500, 5000, 10000, 30000, 60000, 120000, 300000, 600000};
 
-#define BOUNDS (sizeof(bounds) / sizeof(bounds[0]))
+#define BOUNDS (sizeof(metric_bounds) / sizeof(metric_bounds[0]))
 
 static struct {
     const char *name;
     const char *help;
     uint64_t counts[BOUNDS + 1]; /* the last has what is above all bounds */
     uint64_t ms;
-} histograms[METRICS_HISTOGRAMS_N] = {
+} metric_histograms[METRICS_HISTOGRAMS_N] = {
 #define METRICS_ROW(id, name, help) {name, help, {0}, 0},
     METRICS_HISTOGRAMS(METRICS_ROW)
 #undef METRICS_ROW
@@ -41,22 +41,22 @@ static struct {
 
 void metrics_add(enum metric metric, uint64_t n)
 {
-    values[metric] += n;
+    metric_values[metric] += n;
 }
 
 uint64_t metrics_counted(enum metric metric)
 {
-    return values[metric];
+    return metric_values[metric];
 }
 
 void metrics_observe(enum metrics_histogram histogram, unsigned ms)
 {
     size_t i;
 
-    for (i = 0; i < BOUNDS && ms > bounds[i]; i++) {
+    for (i = 0; i < BOUNDS && ms > metric_bounds[i]; i++) {
     }
-    histograms[histogram].counts[i]++;
-    histograms[histogram].ms += ms;
+    metric_histograms[histogram].counts[i]++;
+    metric_histograms[histogram].ms += ms;
 }
 
 /* sorted by name */
@@ -66,12 +66,12 @@ static struct gauge {
     const char *help;
     double value;
     char labels[];
-} * gauges;
+} * metric_gauges;
 
 void metrics_show(const char *name, const char *labels, const char *help,
                   double value)
 {
-    struct gauge **at = &gauges, *gauge;
+    struct gauge **at = &metric_gauges, *gauge;
     size_t size = strlen(labels) + 1;
 
     while (*at != NULL && strcmp((*at)->name, name) <= 0) {
@@ -96,7 +96,7 @@ void metrics_show(const char *name, const char *labels, const char *help,
 
 void metrics_hide(const char *name)
 {
-    struct gauge **at = &gauges, *gauge;
+    struct gauge **at = &metric_gauges, *gauge;
 
     while ((gauge = *at) != NULL) {
         if (strcmp(gauge->name, name) == 0) {
@@ -109,14 +109,14 @@ void metrics_hide(const char *name)
 }
 
 /* Prints whole numbers without a dot and without an exponent. */
-static void print_value(struct evbuffer *buf, double value)
+static void print_metric_value(struct evbuffer *buf, double value)
 {
     evbuffer_add_printf(
         buf, value == (double)(int64_t)value ? " %.0f\n" : " %.3f\n", value);
 }
 
-static void print_help(struct evbuffer *buf, const char *name,
-                       const char *type, const char *help)
+static void print_metric_help(struct evbuffer *buf, const char *name,
+                              const char *type, const char *help)
 {
     evbuffer_add_printf(buf, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
                         type);
@@ -153,9 +153,11 @@ static void print_histograms(struct evbuffer *buf)
     unsigned i;
 
     for (i = 0; i < METRICS_HISTOGRAMS_N; i++) {
-        print_help(buf, histograms[i].name, "histogram", histograms[i].help);
-        metrics_print_histogram(buf, histograms[i].name, "", bounds, BOUNDS,
-                                histograms[i].counts, histograms[i].ms, 1000);
+        print_metric_help(buf, metric_histograms[i].name, "histogram",
+                          metric_histograms[i].help);
+        metrics_print_histogram(
+            buf, metric_histograms[i].name, "", metric_bounds, BOUNDS,
+            metric_histograms[i].counts, metric_histograms[i].ms, 1000);
     }
 }
 
@@ -164,15 +166,15 @@ static void print_gauges(struct evbuffer *buf)
     const struct gauge *g;
     const char *last = "";
 
-    for (g = gauges; g != NULL; g = g->next) {
+    for (g = metric_gauges; g != NULL; g = g->next) {
         if (strcmp(last, g->name) != 0) {
             last = g->name;
-            print_help(buf, last, "gauge", g->help);
+            print_metric_help(buf, last, "gauge", g->help);
         }
         evbuffer_add_printf(buf, "%s%s%s%s", last,
                             g->labels[0] != '\0' ? "{" : "", g->labels,
                             g->labels[0] != '\0' ? "}" : "");
-        print_value(buf, g->value);
+        print_metric_value(buf, g->value);
     }
 }
 
@@ -182,17 +184,17 @@ void metrics_print(struct evbuffer *buf)
     unsigned i;
 
     for (i = 0; i < METRICS_N; i++) {
-        if (strcmp(last, counters[i].name) != 0) {
-            last = counters[i].name;
-            print_help(buf, last, "counter", counters[i].help);
+        if (strcmp(last, metric_counters[i].name) != 0) {
+            last = metric_counters[i].name;
+            print_metric_help(buf, last, "counter", metric_counters[i].help);
         }
-        labels = counters[i].labels;
+        labels = metric_counters[i].labels;
         evbuffer_add_printf(buf, "%s%s%s%s", last,
                             labels[0] != '\0' ? "{" : "", labels,
                             labels[0] != '\0' ? "}" : "");
-        print_value(buf, strstr(last, "_seconds") != NULL
-                             ? (double)values[i] / 1000
-                             : (double)values[i]);
+        print_metric_value(buf, strstr(last, "_seconds") != NULL
+                                    ? (double)metric_values[i] / 1000
+                                    : (double)metric_values[i]);
     }
     print_histograms(buf);
     print_gauges(buf);
@@ -201,6 +203,6 @@ void metrics_print(struct evbuffer *buf)
 void metrics_print_gauge(struct evbuffer *buf, const char *name,
                          const char *help, double value)
 {
-    print_help(buf, name, "gauge", help);
+    print_metric_help(buf, name, "gauge", help);
     evbuffer_add_printf(buf, "%s %.0f\n", name, value);
 }
