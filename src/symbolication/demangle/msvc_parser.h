@@ -3,9 +3,9 @@
  *
  * The parser of decorated names, by what it reads: msvc_text.c characters and
  * pieces of text, msvc_name.c names and templates, msvc_type.c types and
- * parameters, demangle.c whole symbols.  Where something is not understood, the
- * parser goes to the end and has_failed is set; nobody needs to look before
- * that.
+ * parameters, msvc_symbol.c whole symbols.  Where something is not understood,
+ * the parser goes to the end and has_failed is set; nobody needs to look
+ * before that.
  */
 #ifndef SYMBOLICATION_DEMANGLE_MSVC_PARSER_H
 #define SYMBOLICATION_DEMANGLE_MSVC_PARSER_H
@@ -107,6 +107,10 @@ void skip_throw(struct msvc_parser *msvc);
 
 /* A symbol after its "?". */
 struct text parse_symbol(struct msvc_parser *msvc);
+
+/* As demangle(), of a name that begins with "?". */
+bool msvc_demangle(const struct symc_string *name, char *room,
+                   struct symc_string *readable);
 
 static inline bool is_digit(int c)
 {
