@@ -3,7 +3,6 @@
  */
 #include "elf.h"
 
-#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,84 +15,8 @@
 #include "altlink.h"
 #include "file.h"
 #include "identity.h"
+#include "minidebug.h"
 #include "split_files.h"
-
-/*
- * The section .gnu_debugdata ("MiniDebugInfo"): an ELF file in xz's format
- * with the symbols of functions that a stripped program or library would have,
- * as Fedora ships them.
- */
-
-/* Real ones are a few hundred kilobytes, and become some ten times that. */
-#define ROOM_FIRST ((size_t)1 << 20)
-#define ROOM_MOST ((size_t)128 << 20)
-
-/* xz -9 needs 65 MiB. */
-#define MEMORY ((uint64_t)128 << 20)
-
-/* Decompresses all.  Returns as open_minidebug(). */
-static int unpack_xz(const uint8_t *data, size_t size, uint8_t **bytes,
-                     size_t *unpacked)
-{
-    lzma_stream z = LZMA_STREAM_INIT;
-    lzma_ret rc = lzma_stream_decoder(&z, MEMORY, 0);
-    size_t room = 0;
-    uint8_t *more;
-
-    *bytes = NULL;
-    z.next_in = data;
-    z.avail_in = size;
-    while (rc == LZMA_OK && (z.avail_out > 0 || room < ROOM_MOST)) {
-        if (z.avail_out == 0) {
-            more = realloc(*bytes, room == 0 ? ROOM_FIRST : 2 * room);
-            if (more == NULL) {
-                rc = LZMA_MEM_ERROR;
-                break;
-            }
-            *bytes = more;
-            z.next_out = more + room;
-            z.avail_out = room == 0 ? ROOM_FIRST : room;
-            room += z.avail_out;
-        }
-        rc = lzma_code(&z, LZMA_FINISH);
-    }
-    *unpacked = room - z.avail_out;
-    lzma_end(&z);
-    if (rc == LZMA_STREAM_END) {
-        return 1;
-    }
-    free(*bytes);
-    *bytes = NULL;
-    return rc == LZMA_MEM_ERROR ? -1 : 0;
-}
-
-/*
- * Opens the file in that section.  Returns 1, with its bytes to be freed by
- * the caller, 0 if there is none, or it is damaged, larger than real ones are
- * or for another machine, or -1 if memory runs out.
- */
-static int open_minidebug(const struct elf_file *f, struct elf_file *mini,
-                          uint8_t **bytes)
-{
-    int rc;
-    size_t size;
-    struct elf_section s;
-
-    *bytes = NULL;
-    if (!elf_file_find_named(f, ".gnu_debugdata", &s) ||
-        s.type == ELF_SHT_NOBITS || s.offset > f->size ||
-        s.size > f->size - s.offset) {
-        return 0;
-    }
-    rc = unpack_xz(f->data + s.offset, (size_t)s.size, bytes, &size);
-    if (rc > 0 && (elf_file_open(mini, *bytes, size) != NULL ||
-                   mini->machine != f->machine)) {
-        free(*bytes);
-        *bytes = NULL;
-        rc = 0;
-    }
-    return rc;
-}
 
 #define STT_FUNC 2
 #define PT_LOAD 1
@@ -143,9 +66,9 @@ static uint32_t size_of(const struct elf_convert *convert,
 }
 
 /* Adds the functions of a table of a file. */
-static int add_symbols(struct elf_convert *convert,
-                       const struct elf_file *file,
-                       const struct elf_symbols *table)
+static int convert_add_symbols(struct elf_convert *convert,
+                               const struct elf_file *file,
+                               const struct elf_symbols *table)
 {
     size_t size;
     uint32_t name_size;
@@ -200,9 +123,9 @@ static int add_packed_symbols(struct elf_convert *convert)
         convert->object.sections[DWARF_INFO].size > 0) {
         return 0;
     }
-    rc = open_minidebug(&convert->file, &mini, &convert->packed);
+    rc = elf_minidebug_open(&convert->file, &mini, &convert->packed);
     return rc < 0   ? failure_memory(convert->failure)
-           : rc > 0 ? add_symbols(convert, &mini, &mini.symtab)
+           : rc > 0 ? convert_add_symbols(convert, &mini, &mini.symtab)
                     : 0;
 }
 
@@ -241,16 +164,17 @@ static void find_code(struct elf_convert *convert)
     }
 }
 
-static int read_symbols(struct elf_convert *convert)
+static int convert_read_symbols(struct elf_convert *convert)
 {
     symbol_list_init(&convert->symbols, &convert->object, convert->file.size);
     if (!convert->object.is_like_symbolic) {
         find_code(convert);
     }
-    return add_symbols(convert, &convert->file, &convert->file.symtab) != 0 ||
+    return convert_add_symbols(convert, &convert->file,
+                               &convert->file.symtab) != 0 ||
                    add_packed_symbols(convert) != 0 ||
-                   add_symbols(convert, &convert->file,
-                               &convert->file.dynsym) != 0
+                   convert_add_symbols(convert, &convert->file,
+                                       &convert->file.dynsym) != 0
                ? -1
                : symbol_list_end(&convert->symbols, convert->failure);
 }
@@ -267,12 +191,13 @@ static bool is_unlinked(const struct elf_file *f)
            elf_file_find_named(f, ".rela.debug_info", &s);
 }
 
-static struct dwarf_found find_section(const void *file, const char *name)
+static struct dwarf_found convert_find_section(const void *file,
+                                               const char *name)
 {
     return elf_file_find(file, name);
 }
 
-static int take_sections(struct elf_convert *convert)
+static int convert_take_sections(struct elf_convert *convert)
 {
     convert->object.is_big = convert->file.is_big;
     convert->object.is_64 = convert->file.is_64;
@@ -280,7 +205,7 @@ static int take_sections(struct elf_convert *convert)
     convert->object.load_address = convert->load_address;
     return !supplement_get()->is_like_symbolic && is_unlinked(&convert->file)
                ? 0
-               : dwarf_sections_find(&convert->object, find_section,
+               : dwarf_sections_find(&convert->object, convert_find_section,
                                      &convert->file, convert->failure);
 }
 
@@ -305,8 +230,9 @@ static bool is_linked(const struct elf_altlink *link,
 }
 
 /* Opens the file that dwz has made, if it is there and the right one. */
-static int take_supplement(struct elf_convert *convert, struct elf_convert *s,
-                           struct debuginfo_result *result)
+static int convert_take_supplement(struct elf_convert *convert,
+                                   struct elf_convert *s,
+                                   struct debuginfo_result *result)
 {
     const struct supplement *given = supplement_get();
     char id[2 * ELF_ALTLINK_ID + 1];
@@ -325,11 +251,12 @@ static int take_supplement(struct elf_convert *convert, struct elf_convert *s,
     }
     s->failure = convert->failure;
     convert->object.supplementary = &s->object;
-    return take_sections(s);
+    return convert_take_sections(s);
 }
 
 /* Opens the files of split DWARF that are there. */
-static int take_split(struct elf_convert *convert, struct elf_split *split)
+static int convert_take_split(struct elf_convert *convert,
+                              struct elf_split *split)
 {
     const struct supplement *given = supplement_get();
 
@@ -345,8 +272,8 @@ static int take_split(struct elf_convert *convert, struct elf_split *split)
     return 0;
 }
 
-static void note_missing(const struct elf_convert *convert,
-                         struct debuginfo_result *result)
+static void convert_note_missing(const struct elf_convert *convert,
+                                 struct debuginfo_result *result)
 {
     const struct elf_bytes id = elf_file_build_id(&convert->file);
     char of[sizeof(SPLIT_OF_NOTE) + 2 * BUILD_ID_NOTED] = "";
@@ -377,14 +304,16 @@ static int convert_file(struct elf_convert *convert,
     struct elf_split split = {0};
     int rc;
 
-    rc = take_sections(convert) != 0 ||
-                 take_supplement(convert, &supplementary, result) != 0 ||
-                 take_split(convert, &split) != 0 || read_symbols(convert) != 0
+    rc = convert_take_sections(convert) != 0 ||
+                 convert_take_supplement(convert, &supplementary, result) !=
+                     0 ||
+                 convert_take_split(convert, &split) != 0 ||
+                 convert_read_symbols(convert) != 0
              ? -1
              : symbol_list_convert(&convert->symbols, &convert->object,
                                    identity, sink, result, convert->failure);
     symbol_list_free(&convert->symbols);
-    note_missing(convert, result);
+    convert_note_missing(convert, result);
     elf_split_free(&split);
     free(convert->packed);
     (void)dwarf_sections_free(&supplementary.object);
