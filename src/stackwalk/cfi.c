@@ -47,8 +47,8 @@ static uint64_t packed(const char *name, size_t size)
     return value;
 }
 
-static void find_register(struct reg_names *names, unsigned n,
-                          enum stackwalk_cpu cpu)
+static void cfi_find_register(struct reg_names *names, unsigned n,
+                              enum stackwalk_cpu cpu)
 {
     const struct stackwalk_cpu_type *type = &stackwalk_cpus[cpu];
     uint64_t name = packed(names->texts[n].data, names->texts[n].size), other;
@@ -75,28 +75,28 @@ static void find_register(struct reg_names *names, unsigned n,
     }
 }
 
-static bool read_stack(void *context, uint64_t address, uint64_t *word)
+static bool cfi_read_stack(void *context, uint64_t address, uint64_t *word)
 {
     return caller_read(context, address, word);
 }
 
 /* Gives the registers of the callee their names in the CfiCache. */
-static void begin_rules(struct run *run, const struct stackwalk *walk,
-                        const struct cficache_reader *cfi,
-                        const struct stackwalk_registers *callee)
+static void cfi_begin_rules(struct run *run, const struct stackwalk *walk,
+                            const struct cficache_reader *cfi,
+                            const struct stackwalk_registers *callee)
 {
     unsigned n;
     uint8_t number;
 
     run->walk = walk;
     run->cfi = cfi;
-    run->memory.read = read_stack;
+    run->memory.read = cfi_read_stack;
     run->memory.context = (void *)(uintptr_t)walk;
     run->registers.has_cfa = false;
     memset(run->registers.is_valid, 0, sizeof(run->registers.is_valid));
     run->names.count = cficache_reader_names(cfi, run->names.texts);
     for (n = 0; n < run->names.count; n++) {
-        find_register(&run->names, n, walk->cpu);
+        cfi_find_register(&run->names, n, walk->cpu);
         number = run->names.registers[n];
         if (number < SIGNAL_MARK && caller_knows(callee, number)) {
             run->registers.values[n] = caller_get(walk, callee, number);
@@ -105,8 +105,9 @@ static void begin_rules(struct run *run, const struct stackwalk *walk,
     }
 }
 
-static bool evaluate_rule(const struct run *run,
-                          const struct cficache_rule *rule, uint64_t *value)
+static bool cfi_evaluate_rule(const struct run *run,
+                              const struct cficache_rule *rule,
+                              uint64_t *value)
 {
     return cficache_evaluate(run->cfi, rule, &run->registers, &run->memory,
                              value);
@@ -126,9 +127,9 @@ static bool is_signal_mark(const struct run *run,
 
 /* Sets another register than the first two.  One whose rule fails is not known
  * afterwards, unless the rule has the other one of its names. */
-static void restore_register(const struct run *run,
-                             const struct cficache_rule *rule,
-                             struct stackwalk_registers *caller)
+static void cfi_restore_register(const struct run *run,
+                                 const struct cficache_rule *rule,
+                                 struct stackwalk_registers *caller)
 {
     uint64_t value;
     uint8_t number;
@@ -140,7 +141,7 @@ static void restore_register(const struct run *run,
     if (number >= SIGNAL_MARK) {
         return;
     }
-    if (!evaluate_rule(run, rule, &value)) {
+    if (!cfi_evaluate_rule(run, rule, &value)) {
         if (!run->names.is_alias[rule->target]) {
             caller->known &= ~((uint64_t)1 << number);
         }
@@ -160,7 +161,7 @@ static enum caller_by_cfi by_rules(struct run *run,
     struct cficache_rule rule;
 
     rule = cficache_reader_rule(run->cfi, row, 0);
-    if (!evaluate_rule(run, &rule, &run->registers.cfa)) {
+    if (!cfi_evaluate_rule(run, &rule, &run->registers.cfa)) {
         return CALLER_UNKNOWN;
     }
     run->registers.has_cfa = true;
@@ -168,7 +169,7 @@ static enum caller_by_cfi by_rules(struct run *run,
     if (rule.kind == CFICACHE_END) {
         return CALLER_NONE;
     }
-    if (!evaluate_rule(run, &rule, &ra) ||
+    if (!cfi_evaluate_rule(run, &rule, &ra) ||
         !fits_pointer(run, run->registers.cfa) || !fits_pointer(run, ra)) {
         return CALLER_UNKNOWN;
     }
@@ -176,7 +177,7 @@ static enum caller_by_cfi by_rules(struct run *run,
     caller_set(caller, cpu->pc, ra);
     for (i = 2; i < row->count; i++) {
         rule = cficache_reader_rule(run->cfi, row, i);
-        restore_register(run, &rule, caller);
+        cfi_restore_register(run, &rule, caller);
         if (is_signal_mark(run, &rule)) {
             found = CALLER_INTERRUPTED;
         }
@@ -230,7 +231,7 @@ enum caller_by_cfi caller_by_cfi(const struct stackwalk *walk,
         row.count < 2) {
         return CALLER_UNKNOWN;
     }
-    begin_rules(&run, walk, cfi, &callee->registers);
+    cfi_begin_rules(&run, walk, cfi, &callee->registers);
     found = by_rules(&run, &row, caller);
     strip_pointers(walk, caller);
     return found;

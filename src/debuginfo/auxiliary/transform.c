@@ -26,7 +26,7 @@ struct auxiliary_files {
     bool has_il2cpp;
 };
 
-static void replace_text(void *arg, const char **text, uint32_t *size)
+static void transform_replace(void *arg, const char **text, uint32_t *size)
 {
     struct auxiliary_files *files = arg;
 
@@ -36,7 +36,7 @@ static void replace_text(void *arg, const char **text, uint32_t *size)
     }
 }
 
-static void see_path(void *arg, const char *text, uint32_t size)
+static void transform_see_path(void *arg, const char *text, uint32_t size)
 {
     struct auxiliary_files *files = arg;
     size_t i;
@@ -48,15 +48,15 @@ static void see_path(void *arg, const char *text, uint32_t size)
     }
 }
 
-static struct symc_string part(struct auxiliary_files *files,
-                               const struct symc_text *text)
+static struct symc_string transform_part(struct auxiliary_files *files,
+                                         const struct symc_text *text)
 {
     struct symc_text t = *text;
 
     if (t.data == NULL) {
         return (struct symc_string){"", 0};
     }
-    replace_text(files, &t.data, &t.size);
+    transform_replace(files, &t.data, &t.size);
     return (struct symc_string){t.data, t.size};
 }
 
@@ -64,9 +64,9 @@ static struct symc_source *
 replace_line(void *arg, const struct symc_source *source, uint32_t *line)
 {
     struct auxiliary_files *files = arg;
-    struct symc_string comp = part(files, &source->comp_dir);
-    struct symc_string directory = part(files, &source->directory);
-    struct symc_string name = part(files, &source->name);
+    struct symc_string comp = transform_part(files, &source->comp_dir);
+    struct symc_string directory = transform_part(files, &source->directory);
+    struct symc_string name = transform_part(files, &source->name);
 
     return array_need(&files->path, &files->room,
                       symc_path_room(&comp, &directory, &name), 1) == 0
@@ -80,7 +80,8 @@ replace_line(void *arg, const struct symc_source *source, uint32_t *line)
 static struct auxiliary_files files; /* of the one conversion */
 
 /* Appends a sentence to a note: what a file is, and what is said of it. */
-static void add(char *note, size_t size, const char *what, const char *said)
+static void transform_add(char *note, size_t size, const char *what,
+                          const char *said)
 {
     size_t n = strlen(note);
 
@@ -99,12 +100,12 @@ void transform_note(const struct supplement *s, char *note, size_t size)
     }
     if (files.has_hidden && s->symbol_map.data == NULL) {
         if (map->data == NULL) {
-            add(note, size, HIDDEN_NOTE, "");
+            transform_add(note, size, HIDDEN_NOTE, "");
         } else if (uuid_map_read(map->data, map->size, uuid, why,
                                  sizeof(why)) != 0) {
-            add(note, size, UUID_MAP_SAYS, why);
+            transform_add(note, size, UUID_MAP_SAYS, why);
         } else {
-            add(note, size, "", "");
+            transform_add(note, size, "", "");
             n = strlen(note);
             n += (size_t)snprintf(note + n, size - n, SYMBOL_MAP_NOTE);
             for (i = 0; i < sizeof(uuid) && n + 3 <= size; i++) {
@@ -113,13 +114,14 @@ void transform_note(const struct supplement *s, char *note, size_t size)
         }
     }
     if (files.has_il2cpp && s->line_mapping.data == NULL) {
-        add(note, size, IL2CPP_NOTE, "");
+        transform_add(note, size, IL2CPP_NOTE, "");
     }
 }
 
 /* One that names another module is used all the same, as the "symbolic"
  * library does: its id is there to tell the files of architectures apart. */
-static void tell_of_id(const struct supplement *s, char *note, size_t size)
+static void transform_tell_of_id(const struct supplement *s, char *note,
+                                 size_t size)
 {
     uint8_t guid[16];
     uint32_t age;
@@ -133,7 +135,7 @@ static void tell_of_id(const struct supplement *s, char *note, size_t size)
         memcmp(guid, s->wanted_id, sizeof(guid)) != 0) {
         snprintf(said, sizeof(said), "is used, but names the module %.*s",
                  (int)length, id);
-        add(note, size, LINE_MAPPING_SAYS, said);
+        transform_add(note, size, LINE_MAPPING_SAYS, said);
     }
 }
 
@@ -143,15 +145,15 @@ void transform_take(struct supplement *s, char *note, size_t size)
     char why[160];
 
     if (!s->is_like_symbolic) {
-        transform.text = replace_text;
-        transform.see = see_path;
+        transform.text = transform_replace;
+        transform.see = transform_see_path;
     }
     if (s->symbol_map.data != NULL) {
         if (symbol_map_open(&files.symbols, s->symbol_map.data,
                             s->symbol_map.size, why, sizeof(why)) == 0) {
-            transform.text = replace_text;
+            transform.text = transform_replace;
         } else {
-            add(note, size, SYMBOL_MAP_SAYS, why);
+            transform_add(note, size, SYMBOL_MAP_SAYS, why);
         }
     }
     if (s->line_mapping.data != NULL) {
@@ -159,9 +161,9 @@ void transform_take(struct supplement *s, char *note, size_t size)
             s->line_mapping.data, s->line_mapping.size, why, sizeof(why));
         if (files.lines != NULL) {
             transform.line = replace_line;
-            tell_of_id(s, note, size);
+            transform_tell_of_id(s, note, size);
         } else {
-            add(note, size, LINE_MAPPING_SAYS, why);
+            transform_add(note, size, LINE_MAPPING_SAYS, why);
         }
     }
     transform.arg = &files;

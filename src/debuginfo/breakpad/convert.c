@@ -47,8 +47,8 @@ struct breakpad_convert {
     struct failure *failure;
 };
 
-static int wrong_record(struct breakpad_convert *breakpad, const char *record,
-                        const char *what)
+static int convert_damaged(struct breakpad_convert *breakpad,
+                           const char *record, const char *what)
 {
     return failure_set(breakpad->failure, FAILURE_DAMAGED,
                        "is damaged: line %llu: bad %s record (%s)",
@@ -56,23 +56,24 @@ static int wrong_record(struct breakpad_convert *breakpad, const char *record,
                        what);
 }
 
-static int no_memory(struct breakpad_convert *breakpad)
+static int convert_no_memory(struct breakpad_convert *breakpad)
 {
     return failure_memory(breakpad->failure);
 }
 
 /* Skips the optional flag "m", which says that the same code has other names,
  * too. */
-static void take_multiple(struct fields *f)
+static void convert_skip_flag(struct fields *fields)
 {
-    if (f->at < f->end && *f->at == 'm' && fields_word(f).size != 1) {
-        f->wrong = "flag";
+    if (fields->at < fields->end && *fields->at == 'm' &&
+        fields_word(fields).size != 1) {
+        fields->wrong = "flag";
     }
 }
 
 /* Returns the index that the number of a FILE or INLINE_ORIGIN record stands
  * for.  It is 0 for an unknown number; the entry at 0 is an empty one. */
-static uint32_t lookup_number(const struct table *table, uint64_t number)
+static uint32_t convert_lookup(const struct table *table, uint64_t number)
 {
     size_t at = 0;
 
@@ -81,21 +82,22 @@ static uint32_t lookup_number(const struct table *table, uint64_t number)
 
 /* Defines what a number stands for.  A later record for the same number
  * replaces this one. */
-static int define_number(struct breakpad_convert *breakpad,
-                         struct table *table, uint64_t number, size_t index)
+static int convert_define(struct breakpad_convert *breakpad,
+                          struct table *table, uint64_t number, size_t index)
 {
     uint64_t hash = table_hash_number(table, number);
-    uint32_t old = lookup_number(table, number);
+    uint32_t old = convert_lookup(table, number);
 
     if (old != 0) {
         table_remove(table, hash, old);
     }
-    return table_add(table, hash, index) == 0 ? 0 : no_memory(breakpad);
+    return table_add(table, hash, index) == 0 ? 0
+                                              : convert_no_memory(breakpad);
 }
 
-static struct symc_name name_of(const struct fields *f)
+static struct symc_name convert_name_of(const struct fields *fields)
 {
-    struct span rest = fields_rest(f);
+    struct span rest = fields_rest(fields);
     struct symc_name name = {rest.data, (uint32_t)rest.size, 0, 0};
 
     if (rest.size == 0) {
@@ -107,8 +109,8 @@ static struct symc_name name_of(const struct fields *f)
 
 /* files and origins ------------------------------------------------------- */
 
-static int add_source(struct breakpad_convert *breakpad,
-                      const struct span *path)
+static int convert_add_source(struct breakpad_convert *breakpad,
+                              const struct span *path)
 {
     struct symc_source *s;
 
@@ -116,7 +118,7 @@ static int add_source(struct breakpad_convert *breakpad,
         array_need(&breakpad->sources, &breakpad->source_room,
                    breakpad->num_sources + 1,
                    sizeof(*breakpad->sources)) != 0) {
-        return no_memory(breakpad);
+        return convert_no_memory(breakpad);
     }
     s = &breakpad->sources[breakpad->num_sources++];
     memset(s, 0, sizeof(*s));
@@ -128,34 +130,35 @@ static int add_source(struct breakpad_convert *breakpad,
 }
 
 /* Reads a FILE record.  A bad one is skipped. */
-static int take_file(struct breakpad_convert *breakpad, struct span *line)
+static int convert_file(struct breakpad_convert *breakpad, struct span *line)
 {
     uint64_t number;
-    struct fields f;
+    struct fields fields;
     struct span path;
 
-    if (!fields_begin_trimmed(&f, line, sizeof("FILE") - 1)) {
+    if (!fields_begin_trimmed(&fields, line, sizeof("FILE") - 1)) {
         return 0;
     }
-    number = fields_decimal(&f, "number");
-    if (f.wrong != NULL) {
+    number = fields_decimal(&fields, "number");
+    if (fields.wrong != NULL) {
         return 0;
     }
-    path = fields_rest(&f);
-    return define_number(breakpad, &breakpad->files, number,
-                         breakpad->num_sources) != 0
+    path = fields_rest(&fields);
+    return convert_define(breakpad, &breakpad->files, number,
+                          breakpad->num_sources) != 0
                ? -1
-               : add_source(breakpad, &path);
+               : convert_add_source(breakpad, &path);
 }
 
-static int add_name(struct breakpad_convert *breakpad, const struct span *span)
+static int convert_add_name(struct breakpad_convert *breakpad,
+                            const struct span *span)
 {
     struct inlinee_name *name;
 
     if (breakpad->num_names >= SYMC_NONE ||
         array_need(&breakpad->names, &breakpad->name_room,
                    breakpad->num_names + 1, sizeof(*breakpad->names)) != 0) {
-        return no_memory(breakpad);
+        return convert_no_memory(breakpad);
     }
     name = &breakpad->names[breakpad->num_names++];
     memset(name, 0, sizeof(*name));
@@ -166,30 +169,30 @@ static int add_name(struct breakpad_convert *breakpad, const struct span *span)
 
 /* Reads an INLINE_ORIGIN record.  A number may be defined again; calls read
  * before that keep the old name. */
-static int take_origin(struct breakpad_convert *breakpad, struct span *line)
+static int convert_origin(struct breakpad_convert *breakpad, struct span *line)
 {
     uint64_t number;
-    struct fields f;
+    struct fields fields;
     struct span name;
 
-    if (!fields_begin_trimmed(&f, line, sizeof("INLINE_ORIGIN") - 1)) {
-        return wrong_record(breakpad, "INLINE_ORIGIN", "not UTF-8");
+    if (!fields_begin_trimmed(&fields, line, sizeof("INLINE_ORIGIN") - 1)) {
+        return convert_damaged(breakpad, "INLINE_ORIGIN", "not UTF-8");
     }
-    number = fields_decimal(&f, "number");
-    name = fields_rest(&f);
-    if (f.wrong != NULL || name.size == 0) {
-        return wrong_record(breakpad, "INLINE_ORIGIN",
-                            f.wrong != NULL ? f.wrong : "name");
+    number = fields_decimal(&fields, "number");
+    name = fields_rest(&fields);
+    if (fields.wrong != NULL || name.size == 0) {
+        return convert_damaged(breakpad, "INLINE_ORIGIN",
+                               fields.wrong != NULL ? fields.wrong : "name");
     }
-    return define_number(breakpad, &breakpad->origins, number,
-                         breakpad->num_names) != 0
+    return convert_define(breakpad, &breakpad->origins, number,
+                          breakpad->num_names) != 0
                ? -1
-               : add_name(breakpad, &name);
+               : convert_add_name(breakpad, &name);
 }
 
 /* functions --------------------------------------------------------------- */
 
-static int end_function(struct breakpad_convert *breakpad)
+static int convert_end_function(struct breakpad_convert *breakpad)
 {
     if (!breakpad->is_in_function) {
         return 0;
@@ -200,75 +203,76 @@ static int end_function(struct breakpad_convert *breakpad)
                                 breakpad->failure);
 }
 
-static int take_function(struct breakpad_convert *breakpad, struct span *line)
+static int convert_function(struct breakpad_convert *breakpad,
+                            struct span *line)
 {
     uint64_t address, size;
-    struct fields f;
+    struct fields fields;
     struct symc_name name;
 
-    if (!fields_begin_trimmed(&f, line, sizeof("FUNC") - 1)) {
-        return wrong_record(breakpad, "FUNC", "not UTF-8");
+    if (!fields_begin_trimmed(&fields, line, sizeof("FUNC") - 1)) {
+        return convert_damaged(breakpad, "FUNC", "not UTF-8");
     }
-    take_multiple(&f);
-    address = fields_hex(&f, "address");
-    size = fields_hex(&f, "size");
-    (void)fields_hex(&f, "size of parameters");
-    if (f.wrong != NULL) {
-        return wrong_record(breakpad, "FUNC", f.wrong);
+    convert_skip_flag(&fields);
+    address = fields_hex(&fields, "address");
+    size = fields_hex(&fields, "size");
+    (void)fields_hex(&fields, "size of parameters");
+    if (fields.wrong != NULL) {
+        return convert_damaged(breakpad, "FUNC", fields.wrong);
     }
-    name = name_of(&f);
+    name = convert_name_of(&fields);
     function_builder_begin(&breakpad->builder, address, size, &name);
     breakpad->is_in_function = true;
     return 0;
 }
 
-static int take_inline(struct breakpad_convert *breakpad, struct span *line)
+static int convert_inline(struct breakpad_convert *breakpad, struct span *line)
 {
-    struct fields f;
+    struct fields fields;
     struct inlined_range inlinee;
 
     span_trim(line);
-    fields_begin(&f, line, sizeof("INLINE") - 1);
-    inlinee.depth = (uint32_t)fields_decimal(&f, "depth");
-    inlinee.line = (uint32_t)fields_decimal(&f, "line of the call");
-    inlinee.source = lookup_number(&breakpad->files,
-                                   fields_decimal(&f, "file of the call"));
-    inlinee.name = lookup_number(&breakpad->origins,
-                                 fields_decimal(&f, "number of its origin"));
+    fields_begin(&fields, line, sizeof("INLINE") - 1);
+    inlinee.depth = (uint32_t)fields_decimal(&fields, "depth");
+    inlinee.line = (uint32_t)fields_decimal(&fields, "line of the call");
+    inlinee.source = convert_lookup(
+        &breakpad->files, fields_decimal(&fields, "file of the call"));
+    inlinee.name = convert_lookup(
+        &breakpad->origins, fields_decimal(&fields, "number of its origin"));
     do {
-        inlinee.address = fields_hex(&f, "address");
-        inlinee.size = fields_hex(&f, "size");
-        if (f.wrong != NULL) {
-            return wrong_record(breakpad, "INLINE", f.wrong);
+        inlinee.address = fields_hex(&fields, "address");
+        inlinee.size = fields_hex(&fields, "size");
+        if (fields.wrong != NULL) {
+            return convert_damaged(breakpad, "INLINE", fields.wrong);
         }
         if (function_builder_inlined_range(&breakpad->builder, &inlinee) !=
             0) {
-            return no_memory(breakpad);
+            return convert_no_memory(breakpad);
         }
-    } while (!fields_are_done(&f));
+    } while (!fields_are_done(&fields));
     return 0;
 }
 
-static int take_line(struct breakpad_convert *breakpad, struct span *span)
+static int convert_line(struct breakpad_convert *breakpad, struct span *span)
 {
     bool is_negative;
     uint64_t number, file;
-    struct fields f;
+    struct fields fields;
     struct symc_line line;
 
     if (span->size == 0) {
         return 0;
     }
     span_trim(span);
-    fields_begin(&f, span, 0);
-    line.address = fields_hex(&f, "address");
-    line.size = fields_hex(&f, "size");
-    is_negative = fields_mark(&f, '-');
-    number = fields_decimal(&f, "number of the line");
-    file = fields_decimal(&f, "number of the file");
-    if (f.wrong != NULL || !fields_are_done(&f)) {
-        return wrong_record(breakpad, "line",
-                            f.wrong != NULL ? f.wrong : "end");
+    fields_begin(&fields, span, 0);
+    line.address = fields_hex(&fields, "address");
+    line.size = fields_hex(&fields, "size");
+    is_negative = fields_mark(&fields, '-');
+    number = fields_decimal(&fields, "number of the line");
+    file = fields_decimal(&fields, "number of the file");
+    if (fields.wrong != NULL || !fields_are_done(&fields)) {
+        return convert_damaged(breakpad, "line",
+                               fields.wrong != NULL ? fields.wrong : "end");
     }
     if (line.size == 0) {
         return 0;
@@ -276,22 +280,22 @@ static int take_line(struct breakpad_convert *breakpad, struct span *span)
     if (line.size == SYMC_NO_SIZE) {
         line.size--; /* this value is reserved; the end stays out of reach */
     }
-    line.source = lookup_number(&breakpad->files, file);
+    line.source = convert_lookup(&breakpad->files, file);
     line.line = is_negative ? 0 : (uint32_t)number;
     return function_builder_line(&breakpad->builder, &line) == 0
                ? 0
-               : no_memory(breakpad);
+               : convert_no_memory(breakpad);
 }
 
 /* publics ----------------------------------------------------------------- */
 
-static int note_public(struct breakpad_convert *breakpad,
-                       const struct span *line)
+static int convert_note_public(struct breakpad_convert *breakpad,
+                               const struct span *line)
 {
     if (array_need(&breakpad->publics, &breakpad->public_room,
                    breakpad->num_publics + 1,
                    sizeof(*breakpad->publics)) != 0) {
-        return no_memory(breakpad);
+        return convert_no_memory(breakpad);
     }
     breakpad->publics[breakpad->num_publics++] = line->data;
     return 0;
@@ -299,28 +303,28 @@ static int note_public(struct breakpad_convert *breakpad,
 
 /* Adds the public symbols, which the writer takes after all functions.  A bad
  * record is skipped. */
-static int take_publics(struct breakpad_convert *breakpad)
+static int convert_publics(struct breakpad_convert *breakpad)
 {
     size_t i;
     uint64_t address;
     struct span line;
-    struct fields f;
+    struct fields fields;
     struct symc_name name;
     enum symc_status status;
 
     for (i = 0; i < breakpad->num_publics; i++) {
         breakpad->lines.at = breakpad->publics[i];
         if (!lines_next(&breakpad->lines, &line) ||
-            !fields_begin_trimmed(&f, &line, sizeof("PUBLIC") - 1)) {
+            !fields_begin_trimmed(&fields, &line, sizeof("PUBLIC") - 1)) {
             continue;
         }
-        take_multiple(&f);
-        address = fields_hex(&f, "address");
-        (void)fields_hex(&f, "size of parameters");
-        if (f.wrong != NULL) {
+        convert_skip_flag(&fields);
+        address = fields_hex(&fields, "address");
+        (void)fields_hex(&fields, "size of parameters");
+        if (fields.wrong != NULL) {
             continue;
         }
-        name = name_of(&f);
+        name = convert_name_of(&fields);
         status = symc_writer_symbol(&breakpad->writer, address, 0, &name);
         if (status != SYMC_OK) {
             return failure_writer(breakpad->failure, status);
@@ -332,27 +336,28 @@ static int take_publics(struct breakpad_convert *breakpad)
 /* the file ---------------------------------------------------------------- */
 
 /* Reads a record outside of functions.  Unknown ones are skipped. */
-static int take_outside(struct breakpad_convert *breakpad, struct span *line)
+static int convert_outside(struct breakpad_convert *breakpad,
+                           struct span *line)
 {
     if (span_begins(line, "FILE ")) {
-        return breakpad->files_are_over ? 0 : take_file(breakpad, line);
+        return breakpad->files_are_over ? 0 : convert_file(breakpad, line);
     }
     breakpad->files_are_over |=
         !span_begins(line, "INFO ") && !span_begins(line, "MODULE ");
-    return span_begins(line, "INLINE_ORIGIN ") ? take_origin(breakpad, line)
+    return span_begins(line, "INLINE_ORIGIN ") ? convert_origin(breakpad, line)
                                                : 0;
 }
 
-static int take_inside(struct breakpad_convert *breakpad, struct span *line)
+static int convert_inside(struct breakpad_convert *breakpad, struct span *line)
 {
     if (span_begins(line, "INLINE ")) {
-        return take_inline(breakpad, line);
+        return convert_inline(breakpad, line);
     }
-    return span_begins(line, "INLINE_ORIGIN ") ? take_origin(breakpad, line)
-                                               : take_line(breakpad, line);
+    return span_begins(line, "INLINE_ORIGIN ") ? convert_origin(breakpad, line)
+                                               : convert_line(breakpad, line);
 }
 
-static int take_records(struct breakpad_convert *breakpad)
+static int convert_records(struct breakpad_convert *breakpad)
 {
     int rc = 0;
     struct span line;
@@ -363,23 +368,25 @@ static int take_records(struct breakpad_convert *breakpad)
         }
         if (span_begins(&line, "FUNC ")) {
             breakpad->files_are_over = true;
-            rc = end_function(breakpad) != 0 ? -1
-                                             : take_function(breakpad, &line);
+            rc = convert_end_function(breakpad) != 0
+                     ? -1
+                     : convert_function(breakpad, &line);
         } else if (span_begins(&line, "PUBLIC ")) {
             breakpad->files_are_over = true;
-            rc = end_function(breakpad) != 0 ? -1
-                                             : note_public(breakpad, &line);
+            rc = convert_end_function(breakpad) != 0
+                     ? -1
+                     : convert_note_public(breakpad, &line);
         } else if (breakpad->is_in_function) {
-            rc = take_inside(breakpad, &line);
+            rc = convert_inside(breakpad, &line);
         } else {
-            rc = take_outside(breakpad, &line);
+            rc = convert_outside(breakpad, &line);
         }
     }
-    return rc != 0 ? -1 : end_function(breakpad);
+    return rc != 0 ? -1 : convert_end_function(breakpad);
 }
 
-static int read_all(struct breakpad_convert *breakpad, const uint8_t *data,
-                    size_t size)
+static int convert_all(struct breakpad_convert *breakpad, const uint8_t *data,
+                       size_t size)
 {
     static const struct span none = {"", 0};
 
@@ -387,14 +394,15 @@ static int read_all(struct breakpad_convert *breakpad, const uint8_t *data,
     breakpad->lines.end = breakpad->lines.at + size;
     breakpad->builder.work = WORK_BASE + (uint64_t)size;
     /* the entries at index 0, which unknown numbers refer to */
-    if (add_source(breakpad, &none) != 0 || add_name(breakpad, &none) != 0) {
+    if (convert_add_source(breakpad, &none) != 0 ||
+        convert_add_name(breakpad, &none) != 0) {
         return -1;
     }
-    return take_records(breakpad) != 0 ? -1 : take_publics(breakpad);
+    return convert_records(breakpad) != 0 ? -1 : convert_publics(breakpad);
 }
 
 /* Frees what only reading needs, before the writer needs memory to sort. */
-static void free_readers(struct breakpad_convert *breakpad)
+static void convert_free_readers(struct breakpad_convert *breakpad)
 {
     table_free(&breakpad->files);
     table_free(&breakpad->origins);
@@ -424,8 +432,8 @@ static int convert_breakpad(const uint8_t *data, size_t size,
     }
     breakpad->failure = failure;
     supplement_begin_writer(&breakpad->writer);
-    rc = read_all(breakpad, data, size);
-    free_readers(breakpad);
+    rc = convert_all(breakpad, data, size);
+    convert_free_readers(breakpad);
     if (rc == 0) {
         memcpy(identity.guid, module.guid, sizeof(identity.guid));
         identity.age = module.age;

@@ -36,7 +36,7 @@ bool breakpad_sniff(const uint8_t *data, size_t size)
 
 /* Returns how many bytes these are if they are the beginning of a UTF-8
  * character that was cut off, or 0. */
-static size_t cut_character(const uint8_t *p, size_t size)
+static size_t identity_cut_character(const uint8_t *p, size_t size)
 {
     size_t i;
 
@@ -48,8 +48,8 @@ static size_t cut_character(const uint8_t *p, size_t size)
 /* Gets the first line, trimmed; at most LINE_MAX bytes of it are read.  If the
  * file is longer than that, these bytes must all be UTF-8.  Returns NULL, or
  * the text of an error. */
-static const char *first_line(const uint8_t *data, size_t size,
-                              struct span *line)
+static const char *identity_first_line(const uint8_t *data, size_t size,
+                                       struct span *line)
 {
     size_t valid = size;
     struct lines lines = {(const char *)data, NULL, 0};
@@ -57,7 +57,7 @@ static const char *first_line(const uint8_t *data, size_t size,
     if (size > LINE_MAX) {
         size = LINE_MAX;
         valid = utf8_valid(data, size);
-        size -= cut_character(data + valid, size - valid);
+        size -= identity_cut_character(data + valid, size - valid);
     }
     lines.end = lines.at + size;
     if (!lines_next(&lines, line) || valid < size ||
@@ -68,7 +68,7 @@ static const char *first_line(const uint8_t *data, size_t size,
     return NULL;
 }
 
-static bool arch_number(const struct span *name, uint32_t *number)
+static bool identity_arch(const struct span *name, uint32_t *number)
 {
     size_t i;
     char text[24];
@@ -90,7 +90,7 @@ static bool arch_number(const struct span *name, uint32_t *number)
 
 /* Returns the number that n characters stand for, which are known to be
  * hexadecimal digits. */
-static uint64_t hex_number(const char *digits, size_t n)
+static uint64_t identity_hex(const char *digits, size_t n)
 {
     struct span span = {digits, n};
     struct fields fields;
@@ -101,8 +101,8 @@ static uint64_t hex_number(const char *digits, size_t n)
 
 /* Reads the debug id.  Digits after those of the age are ignored, as in the
  * reference.  Returns NULL, or the text of an error. */
-static const char *debug_id(const struct span *id,
-                            struct breakpad_identity *identity)
+static const char *identity_debug_id(const struct span *id,
+                                     struct breakpad_identity *identity)
 {
     size_t i, n = 0;
 
@@ -116,16 +116,16 @@ static const char *debug_id(const struct span *id,
         return "the debug id is that of a PDB 2.0";
     }
     for (i = 0; i < 16; i++) {
-        identity->guid[i] = (uint8_t)hex_number(id->data + 2 * i, 2);
+        identity->guid[i] = (uint8_t)identity_hex(id->data + 2 * i, 2);
     }
     n -= GUID_DIGITS;
-    identity->age = (uint32_t)hex_number(id->data + GUID_DIGITS,
-                                         n < AGE_DIGITS ? n : AGE_DIGITS);
+    identity->age = (uint32_t)identity_hex(id->data + GUID_DIGITS,
+                                           n < AGE_DIGITS ? n : AGE_DIGITS);
     return NULL;
 }
 
-static const char *read_module_record(const uint8_t *data, size_t size,
-                                      struct breakpad_identity *identity)
+static const char *identity_module_record(const uint8_t *data, size_t size,
+                                          struct breakpad_identity *identity)
 {
     const char *wrong;
     struct span line, arch, id, name;
@@ -134,7 +134,7 @@ static const char *read_module_record(const uint8_t *data, size_t size,
     if (!breakpad_sniff(data, size)) {
         return "is not a MODULE record";
     }
-    wrong = first_line(data, size, &line);
+    wrong = identity_first_line(data, size, &line);
     if (wrong != NULL) {
         return wrong;
     }
@@ -143,15 +143,16 @@ static const char *read_module_record(const uint8_t *data, size_t size,
     arch = fields_word(&fields);
     id = fields_word(&fields);
     name = fields_rest(&fields);
-    if (!arch_number(&arch, &identity->arch)) {
+    if (!identity_arch(&arch, &identity->arch)) {
         return "the architecture is unknown";
     }
     identity->name = name.data;
     identity->name_size = name.size;
-    return debug_id(&id, identity);
+    return identity_debug_id(&id, identity);
 }
 
-static bool has_record(const uint8_t *data, size_t size, const char *record)
+static bool identity_has_record(const uint8_t *data, size_t size,
+                                const char *record)
 {
     return memmem(data, size, record, strlen(record)) != NULL;
 }
@@ -160,14 +161,14 @@ int breakpad_identity_read(const uint8_t *data, size_t size,
                            struct breakpad_identity *identity, char *error,
                            size_t error_size)
 {
-    const char *wrong = read_module_record(data, size, identity);
+    const char *wrong = identity_module_record(data, size, identity);
 
     if (wrong != NULL) {
         snprintf(error, error_size, "is damaged: line 1: %s", wrong);
         return -1;
     }
-    identity->has_debug_info = has_record(data, size, "\nFUNC ");
-    identity->has_symbols = has_record(data, size, "\nPUBLIC ");
-    identity->has_unwind_info = has_record(data, size, "\nSTACK ");
+    identity->has_debug_info = identity_has_record(data, size, "\nFUNC ");
+    identity->has_symbols = identity_has_record(data, size, "\nPUBLIC ");
+    identity->has_unwind_info = identity_has_record(data, size, "\nSTACK ");
     return 0;
 }

@@ -10,13 +10,14 @@
 
 /* A linker that removes a unit sets its address to 0.  Partial units and units
  * of types have no address either. */
-static bool is_removed(const struct dwarf_walk *w)
+static bool convert_is_removed(const struct dwarf_walk *w)
 {
     return !w->reader->object->is_relocatable && w->unit->low_pc == 0 &&
            !w->root.has_ranges;
 }
 
-static void count_missing(struct dwarf_walk *w, const struct dwarf_value *name)
+static void convert_count_missing(struct dwarf_walk *w,
+                                  const struct dwarf_value *name)
 {
     size_t i, size;
     const char *text = "";
@@ -38,7 +39,7 @@ static void count_missing(struct dwarf_walk *w, const struct dwarf_value *name)
 
 /* Walks the entries of a unit, or those of its other part, if that is there.
  */
-static int walk(struct dwarf_walk *w, struct dwarf_splits *splits)
+static int convert_walk(struct dwarf_walk *w, struct dwarf_splits *splits)
 {
     int rc;
     struct dwarf_root other;
@@ -58,7 +59,7 @@ static int walk(struct dwarf_walk *w, struct dwarf_splits *splits)
         return -1;
     }
     if (w->line_unit->has_dwo_id && (u == NULL || rc > 0)) {
-        count_missing(w, &root.dwo_name);
+        convert_count_missing(w, &root.dwo_name);
     }
     return u == NULL ? dwarf_walk_unit(w) : 0;
 }
@@ -75,7 +76,7 @@ static int convert_unit(struct dwarf_walk *w, struct dwarf_splits *splits)
     if (w->unit->state == DWARF_UNIT_EMPTY) {
         return 0;
     }
-    removed = is_removed(w);
+    removed = convert_is_removed(w);
     w->has_lines = w->root.stmt_list.kind == DWARF_OFFSET;
     if (w->has_lines &&
         dwarf_lines_open(d, w->unit, w->root.stmt_list.number, removed,
@@ -83,7 +84,7 @@ static int convert_unit(struct dwarf_walk *w, struct dwarf_splits *splits)
         return -1;
     }
     w->line_unit = w->unit;
-    if (!removed && walk(w, splits) != 0) {
+    if (!removed && convert_walk(w, splits) != 0) {
         return -1;
     }
     return d->failure->code == FAILURE_NONE ? 0 : -1;

@@ -14,48 +14,48 @@
 
 /* Sets that nothing is there, which is all that will be looked at then: there
  * are millions of entries. */
-static void clear(struct dwarf_entry *e)
+static void clear(struct dwarf_entry *entry)
 {
-    e->low_pc.kind = e->high_pc.kind = DWARF_NO_VALUE;
-    e->call_file.kind = e->call_line.kind = DWARF_NO_VALUE;
-    e->name.kind = e->linkage_name.kind = DWARF_NO_VALUE;
-    e->reference.kind = e->origin.kind = DWARF_NO_VALUE;
-    e->call_line.number = 0;
+    entry->low_pc.kind = entry->high_pc.kind = DWARF_NO_VALUE;
+    entry->call_file.kind = entry->call_line.kind = DWARF_NO_VALUE;
+    entry->name.kind = entry->linkage_name.kind = DWARF_NO_VALUE;
+    entry->reference.kind = entry->origin.kind = DWARF_NO_VALUE;
+    entry->call_line.number = 0;
 }
 
-static void take(struct dwarf_entry *e, unsigned name,
+static void take(struct dwarf_entry *entry, unsigned name,
                  const struct dwarf_value *v)
 {
     switch (name) {
     case DW_AT_low_pc:
-        e->low_pc = *v;
+        entry->low_pc = *v;
         break;
     case DW_AT_high_pc:
-        e->high_pc = *v;
+        entry->high_pc = *v;
         break;
     case DW_AT_call_file:
-        e->call_file = *v;
+        entry->call_file = *v;
         break;
     case DW_AT_call_line:
-        e->call_line = *v;
+        entry->call_line = *v;
         break;
     case DW_AT_name:
-        e->name = *v;
+        entry->name = *v;
         break;
     case DW_AT_linkage_name:
     case DW_AT_MIPS_linkage_name:
-        if (e->linkage_name.kind == DWARF_NO_VALUE) {
-            e->linkage_name = *v;
+        if (entry->linkage_name.kind == DWARF_NO_VALUE) {
+            entry->linkage_name = *v;
         }
         break;
     case DW_AT_abstract_origin:
-        if (e->origin.kind == DWARF_NO_VALUE) {
-            e->origin = *v;
+        if (entry->origin.kind == DWARF_NO_VALUE) {
+            entry->origin = *v;
         }
-        e->reference = *v;
+        entry->reference = *v;
         break;
     case DW_AT_specification:
-        e->reference = *v;
+        entry->reference = *v;
         break;
     default:
         break;

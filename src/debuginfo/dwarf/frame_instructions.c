@@ -46,19 +46,19 @@ enum outcome {
     OUTCOME_DAMAGED
 };
 
-static struct frame_row *top(struct frame_machine *m)
+static struct frame_row *top(struct frame_machine *frame)
 {
-    return &m->stack[m->depth - 1];
+    return &frame->stack[frame->depth - 1];
 }
 
-static void copy_row(struct frame_row *to, const struct frame_row *from)
+static void frame_copy_row(struct frame_row *to, const struct frame_row *from)
 {
     to->cfa = from->cfa;
     to->count = from->count;
     memcpy(to->rules, from->rules, from->count * sizeof(*from->rules));
 }
 
-static struct frame_rule *find_rule(struct frame_row *row, uint16_t reg)
+static struct frame_rule *frame_find_rule(struct frame_row *row, uint16_t reg)
 {
     unsigned i;
 
@@ -70,11 +70,11 @@ static struct frame_rule *find_rule(struct frame_row *row, uint16_t reg)
     return NULL;
 }
 
-static enum outcome set_rule(struct frame_machine *m,
-                             const struct frame_rule *rule)
+static enum outcome frame_set_rule(struct frame_machine *frame,
+                                   const struct frame_rule *rule)
 {
-    struct frame_row *row = top(m);
-    struct frame_rule *found = find_rule(row, rule->reg);
+    struct frame_row *row = top(frame);
+    struct frame_rule *found = frame_find_rule(row, rule->reg);
 
     if (found == NULL) {
         if (row->count == FRAME_RULES) {
@@ -96,83 +96,84 @@ static uint16_t frame_read_register(struct cursor *c)
     return (uint16_t)reg;
 }
 
-static int64_t factor(const struct frame_machine *m, uint64_t n)
+static int64_t factor(const struct frame_machine *frame, uint64_t n)
 {
-    return (int64_t)(n * (uint64_t)m->cie->data_align);
+    return (int64_t)(n * (uint64_t)frame->cie->data_align);
 }
 
 /* Moves to the next row. */
-static enum outcome advance(struct frame_machine *m, uint64_t delta)
+static enum outcome frame_advance(struct frame_machine *frame, uint64_t delta)
 {
-    uint64_t most = m->cie->address_size >= 8
+    uint64_t most = frame->cie->address_size >= 8
                         ? UINT64_MAX
-                        : ((uint64_t)1 << m->cie->address_size * 8) - 1;
+                        : ((uint64_t)1 << frame->cie->address_size * 8) - 1;
 
-    delta *= m->cie->code_align;
-    if (m->start > most || delta > most - m->start) {
+    delta *= frame->cie->code_align;
+    if (frame->start > most || delta > most - frame->start) {
         return OUTCOME_DAMAGED;
     }
-    m->next = m->start + delta;
+    frame->next = frame->start + delta;
     return OUTCOME_ROW;
 }
 
-static enum outcome restore(struct frame_machine *m, uint16_t reg)
+static enum outcome frame_restore(struct frame_machine *frame, uint16_t reg)
 {
     struct frame_rule *rule;
 
-    if (!m->has_initial) {
+    if (!frame->has_initial) {
         return OUTCOME_DAMAGED;
     }
-    rule = find_rule(&m->initial, reg);
+    rule = frame_find_rule(&frame->initial, reg);
     if (rule != NULL) {
-        return set_rule(m, rule);
+        return frame_set_rule(frame, rule);
     }
-    rule = find_rule(top(m), reg);
+    rule = frame_find_rule(top(frame), reg);
     if (rule != NULL) { /* the last one takes its place */
-        *rule = top(m)->rules[--top(m)->count];
+        *rule = top(frame)->rules[--top(frame)->count];
     }
     return OUTCOME_NONE;
 }
 
-static enum outcome remember(struct frame_machine *m)
+static enum outcome frame_remember(struct frame_machine *frame)
 {
-    if (m->depth == m->room) {
+    if (frame->depth == frame->room) {
         return OUTCOME_DAMAGED;
     }
-    copy_row(&m->stack[m->depth], top(m));
-    m->depth++;
+    frame_copy_row(&frame->stack[frame->depth], top(frame));
+    frame->depth++;
     return OUTCOME_NONE;
 }
 
 /* The state of a pointer's signature is a rule of a register, too. */
-static enum outcome negate_ra_state(struct frame_machine *m)
+static enum outcome negate_ra_state(struct frame_machine *frame)
 {
     struct frame_rule rule = {RA_SIGN_STATE, FRAME_CONSTANT, 0, 1};
-    const struct frame_rule *old = find_rule(top(m), RA_SIGN_STATE);
+    const struct frame_rule *old = frame_find_rule(top(frame), RA_SIGN_STATE);
 
     if (old != NULL && old->kind != FRAME_CONSTANT) {
         return OUTCOME_DAMAGED;
     }
     rule.number = old != NULL ? old->number ^ 1 : 1;
-    return set_rule(m, &rule);
+    return frame_set_rule(frame, &rule);
 }
 
 /* Reads an expression into a rule. */
-static void read_expression(struct frame_machine *m, struct frame_rule *rule)
+static void read_expression(struct frame_machine *frame,
+                            struct frame_rule *rule)
 {
-    struct cursor *c = &m->instructions;
+    struct cursor *c = &frame->instructions;
     uint64_t size = cursor_uleb(c);
 
-    rule->number = c->at - m->section;
+    rule->number = c->at - frame->section;
     rule->size = (uint32_t)size;
     cursor_skip(c, size);
 }
 
 /* Runs an instruction that sets the CFA's rule. */
-static enum outcome define_cfa(struct frame_machine *m, uint8_t code)
+static enum outcome frame_define_cfa(struct frame_machine *frame, uint8_t code)
 {
-    struct cursor *c = &m->instructions;
-    struct frame_rule *cfa = &top(m)->cfa;
+    struct cursor *c = &frame->instructions;
+    struct frame_rule *cfa = &top(frame)->cfa;
     struct frame_rule rule = {0, FRAME_VALUE, 0, 0};
 
     switch (code) {
@@ -181,11 +182,11 @@ static enum outcome define_cfa(struct frame_machine *m, uint8_t code)
         rule.reg = frame_read_register(c);
         rule.number = code == DW_CFA_def_cfa
                           ? (int64_t)cursor_uleb(c)
-                          : factor(m, (uint64_t)cursor_sleb(c));
+                          : factor(frame, (uint64_t)cursor_sleb(c));
         break;
     case DW_CFA_def_cfa_expression:
         rule.kind = FRAME_EXPRESSION;
-        read_expression(m, &rule);
+        read_expression(frame, &rule);
         break;
     default:
         rule = *cfa;
@@ -194,7 +195,7 @@ static enum outcome define_cfa(struct frame_machine *m, uint8_t code)
         } else {
             rule.number = code == DW_CFA_def_cfa_offset
                               ? (int64_t)cursor_uleb(c)
-                              : factor(m, (uint64_t)cursor_sleb(c));
+                              : factor(frame, (uint64_t)cursor_sleb(c));
         }
         if (cfa->kind != FRAME_VALUE && code == DW_CFA_def_cfa_register) {
             return OUTCOME_DAMAGED;
@@ -211,9 +212,9 @@ static enum outcome define_cfa(struct frame_machine *m, uint8_t code)
 }
 
 /* Runs an instruction that sets a register's rule. */
-static enum outcome define(struct frame_machine *m, uint8_t code)
+static enum outcome frame_define(struct frame_machine *frame, uint8_t code)
 {
-    struct cursor *c = &m->instructions;
+    struct cursor *c = &frame->instructions;
     struct frame_rule rule = {frame_read_register(c), FRAME_AT_OFFSET, 0, 0};
 
     switch (code) {
@@ -229,99 +230,101 @@ static enum outcome define(struct frame_machine *m, uint8_t code)
         break;
     case DW_CFA_expression:
         rule.kind = FRAME_AT_EXPRESSION;
-        read_expression(m, &rule);
+        read_expression(frame, &rule);
         break;
     case DW_CFA_val_expression:
         rule.kind = FRAME_EXPRESSION;
-        read_expression(m, &rule);
+        read_expression(frame, &rule);
         break;
     case DW_CFA_offset_extended_sf:
-        rule.number = factor(m, (uint64_t)cursor_sleb(c));
+        rule.number = factor(frame, (uint64_t)cursor_sleb(c));
         break;
     case DW_CFA_val_offset:
         rule.kind = FRAME_VALUE;
-        rule.number = factor(m, cursor_uleb(c));
+        rule.number = factor(frame, cursor_uleb(c));
         break;
     case DW_CFA_val_offset_sf:
         rule.kind = FRAME_VALUE;
-        rule.number = factor(m, (uint64_t)cursor_sleb(c));
+        rule.number = factor(frame, (uint64_t)cursor_sleb(c));
         break;
     default: /* DW_CFA_offset_extended */
-        rule.number = factor(m, cursor_uleb(c));
+        rule.number = factor(frame, cursor_uleb(c));
         break;
     }
-    return c->failed ? OUTCOME_DAMAGED : set_rule(m, &rule);
+    return c->failed ? OUTCOME_DAMAGED : frame_set_rule(frame, &rule);
 }
 
 /* Runs an instruction that has its operand in the rest of its byte. */
-static enum outcome run_short(struct frame_machine *m, uint8_t code)
+static enum outcome run_short(struct frame_machine *frame, uint8_t code)
 {
     uint8_t operand = code & 0x3f;
     struct frame_rule rule = {operand, FRAME_AT_OFFSET, 0, 0};
 
     switch (code & 0xc0) {
     case DW_CFA_advance_loc:
-        return advance(m, operand);
+        return frame_advance(frame, operand);
     case DW_CFA_offset:
-        rule.number = factor(m, cursor_uleb(&m->instructions));
-        return m->instructions.failed ? OUTCOME_DAMAGED : set_rule(m, &rule);
+        rule.number = factor(frame, cursor_uleb(&frame->instructions));
+        return frame->instructions.failed ? OUTCOME_DAMAGED
+                                          : frame_set_rule(frame, &rule);
     default:
-        return restore(m, operand);
+        return frame_restore(frame, operand);
     }
 }
 
-static enum outcome set_location(struct frame_machine *m)
+static enum outcome frame_set_location(struct frame_machine *frame)
 {
     uint64_t address = 0;
 
-    if (!m->read_address(m->context, m->cie, &m->instructions, &address) ||
-        address < m->start) {
+    if (!frame->read_address(frame->context, frame->cie, &frame->instructions,
+                             &address) ||
+        address < frame->start) {
         return OUTCOME_DAMAGED;
     }
-    m->next = address;
+    frame->next = address;
     return OUTCOME_ROW;
 }
 
-static enum outcome run_state(struct frame_machine *m, uint8_t code)
+static enum outcome run_state(struct frame_machine *frame, uint8_t code)
 {
-    struct cursor *c = &m->instructions;
+    struct cursor *c = &frame->instructions;
 
     switch (code) {
     case DW_CFA_nop:
         return OUTCOME_NONE;
     case DW_CFA_set_loc:
-        return set_location(m);
+        return frame_set_location(frame);
     case DW_CFA_advance_loc1:
-        return advance(m, cursor_8(c));
+        return frame_advance(frame, cursor_8(c));
     case DW_CFA_advance_loc2:
-        return advance(m, cursor_16(c));
+        return frame_advance(frame, cursor_16(c));
     case DW_CFA_advance_loc4:
-        return advance(m, cursor_32(c));
+        return frame_advance(frame, cursor_32(c));
     case DW_CFA_restore_extended:
-        return restore(m, frame_read_register(c));
+        return frame_restore(frame, frame_read_register(c));
     case DW_CFA_remember_state:
-        return remember(m);
+        return frame_remember(frame);
     case DW_CFA_restore_state:
-        if (m->depth == 1) {
+        if (frame->depth == 1) {
             return OUTCOME_DAMAGED;
         }
-        m->depth--;
+        frame->depth--;
         return OUTCOME_NONE;
     case DW_CFA_GNU_args_size:
         (void)cursor_uleb(c);
         return OUTCOME_NONE;
     case DW_CFA_AARCH64_negate_ra_state:
     case DW_CFA_AARCH64_negate_ra_state_with_pc:
-        return m->is_arm64 ? negate_ra_state(m) : OUTCOME_UNKNOWN;
+        return frame->is_arm64 ? negate_ra_state(frame) : OUTCOME_UNKNOWN;
     default:
         return OUTCOME_UNKNOWN;
     }
 }
 
-static enum outcome run(struct frame_machine *m)
+static enum outcome run(struct frame_machine *frame)
 {
     enum outcome outcome;
-    uint8_t code = cursor_8(&m->instructions);
+    uint8_t code = cursor_8(&frame->instructions);
 
     switch (code) {
     case DW_CFA_def_cfa:
@@ -330,7 +333,7 @@ static enum outcome run(struct frame_machine *m)
     case DW_CFA_def_cfa_offset:
     case DW_CFA_def_cfa_offset_sf:
     case DW_CFA_def_cfa_expression:
-        outcome = define_cfa(m, code);
+        outcome = frame_define_cfa(frame, code);
         break;
     case DW_CFA_undefined:
     case DW_CFA_same_value:
@@ -341,39 +344,39 @@ static enum outcome run(struct frame_machine *m)
     case DW_CFA_offset_extended_sf:
     case DW_CFA_val_offset:
     case DW_CFA_val_offset_sf:
-        outcome = define(m, code);
+        outcome = frame_define(frame, code);
         break;
     default:
-        outcome = code >= DW_CFA_advance_loc ? run_short(m, code)
-                                             : run_state(m, code);
+        outcome = code >= DW_CFA_advance_loc ? run_short(frame, code)
+                                             : run_state(frame, code);
         break;
     }
-    return m->instructions.failed ? OUTCOME_DAMAGED : outcome;
+    return frame->instructions.failed ? OUTCOME_DAMAGED : outcome;
 }
 
-enum frame_status frame_machine_next(struct frame_machine *m,
+enum frame_status frame_machine_next(struct frame_machine *frame,
                                      const struct frame_row **row)
 {
     enum outcome outcome;
 
-    m->start = m->next;
-    while (m->instructions.at < m->instructions.end) {
-        if (*m->work < 1 + top(m)->count / 8) {
+    frame->start = frame->next;
+    while (frame->instructions.at < frame->instructions.end) {
+        if (*frame->work < 1 + top(frame)->count / 8) {
             return FRAME_WORK;
         }
-        *m->work -= 1 + top(m)->count / 8;
-        outcome = run(m);
+        *frame->work -= 1 + top(frame)->count / 8;
+        outcome = run(frame);
         switch (outcome) {
         case OUTCOME_ROW:
-            *row = top(m);
+            *row = top(frame);
             return FRAME_ROW;
         case OUTCOME_FULL:
         case OUTCOME_UNKNOWN:
-            if (!m->has_initial) {
+            if (!frame->has_initial) {
                 return FRAME_DAMAGED; /* in a CIE */
             }
             if (outcome == OUTCOME_UNKNOWN) {
-                m->instructions.at = m->instructions.end;
+                frame->instructions.at = frame->instructions.end;
             }
             break;
         case OUTCOME_DAMAGED:
@@ -382,57 +385,57 @@ enum frame_status frame_machine_next(struct frame_machine *m,
             break;
         }
     }
-    if (m->is_last) {
+    if (frame->is_last) {
         return FRAME_END;
     }
-    m->is_last = true;
-    *row = top(m);
+    frame->is_last = true;
+    *row = top(frame);
     return FRAME_ROW;
 }
 
-static void start(struct frame_machine *m, const struct cursor *instructions,
-                  uint64_t address)
+static void start(struct frame_machine *frame,
+                  const struct cursor *instructions, uint64_t address)
 {
-    m->instructions = *instructions;
-    m->is_last = false;
-    m->next = address;
+    frame->instructions = *instructions;
+    frame->is_last = false;
+    frame->next = address;
 }
 
-void frame_machine_restart(struct frame_machine *m,
+void frame_machine_restart(struct frame_machine *frame,
                            const struct cursor *instructions, uint64_t address)
 {
-    if (!m->is_deep) {
-        m->depth = 1;
-        copy_row(&m->stack[0], &m->initial);
+    if (!frame->is_deep) {
+        frame->depth = 1;
+        frame_copy_row(&frame->stack[0], &frame->initial);
     }
-    start(m, instructions, address);
+    start(frame, instructions, address);
 }
 
-enum frame_status frame_machine_begin(struct frame_machine *m,
+enum frame_status frame_machine_begin(struct frame_machine *frame,
                                       const struct frame_cie *cie)
 {
     enum frame_status status;
     const struct frame_row *row;
 
-    m->cie = cie;
-    m->has_initial = false;
-    m->depth = 1;
-    m->room = FRAME_STACK;
-    memset(&m->stack[0].cfa, 0, sizeof(m->stack[0].cfa));
-    m->stack[0].cfa.kind = FRAME_VALUE;
-    m->stack[0].count = 0;
-    start(m, &cie->instructions, 0);
+    frame->cie = cie;
+    frame->has_initial = false;
+    frame->depth = 1;
+    frame->room = FRAME_STACK;
+    memset(&frame->stack[0].cfa, 0, sizeof(frame->stack[0].cfa));
+    frame->stack[0].cfa.kind = FRAME_VALUE;
+    frame->stack[0].count = 0;
+    start(frame, &cie->instructions, 0);
     do {
-        status = frame_machine_next(m, &row);
+        status = frame_machine_next(frame, &row);
     } while (status == FRAME_ROW);
     if (status != FRAME_END) {
         return status;
     }
-    copy_row(&m->initial, top(m));
-    m->has_initial = true;
-    m->is_deep = m->depth > 1;
-    if (m->initial.count > 1) {
-        m->room--; /* the library keeps them on its stack */
+    frame_copy_row(&frame->initial, top(frame));
+    frame->has_initial = true;
+    frame->is_deep = frame->depth > 1;
+    if (frame->initial.count > 1) {
+        frame->room--; /* the library keeps them on its stack */
     }
-    return m->depth > m->room ? FRAME_DAMAGED : FRAME_END;
+    return frame->depth > frame->room ? FRAME_DAMAGED : FRAME_END;
 }

@@ -37,8 +37,8 @@ struct inflate_input {
 
 /* Returns false if there is none of a known type, or if it states more than the
  * data can become. */
-static bool read_header(const struct dwarf_section *s, bool is_64, bool is_big,
-                        struct inflate_input *input)
+static bool inflate_read_header(const struct dwarf_section *s, bool is_64,
+                                bool is_big, struct inflate_input *input)
 {
     size_t header = is_64 ? 24 : 12;
     uint64_t most;
@@ -105,7 +105,7 @@ static struct dwarf_inflation *begin_inflate(const struct inflate_input *input,
 }
 
 /* ISA-L takes windows that are larger than zlib's format allows. */
-static bool has_window(const struct inflate_input *input)
+static bool inflate_has_window(const struct inflate_input *input)
 {
     return input->data_size > 0 && input->data[0] >> 4 <= 7;
 }
@@ -142,8 +142,9 @@ static bool inflate_whole(const struct inflate_input *input, uint8_t *out,
     int rc;
     struct dwarf_inflation *inflation;
 
-    inflation =
-        has_window(input) ? begin_inflate(input, out, (size_t)room) : NULL;
+    inflation = inflate_has_window(input)
+                    ? begin_inflate(input, out, (size_t)room)
+                    : NULL;
     if (inflation == NULL) {
         return false;
     }
@@ -156,7 +157,7 @@ static bool inflate_whole(const struct inflate_input *input, uint8_t *out,
 /* all others -------------------------------------------------------------- */
 
 /* zlib counts in 32 bits, so it gets large buffers in parts. */
-static uInt part_size(uint64_t left)
+static uInt inflate_part_size(uint64_t left)
 {
     return left > UINT_MAX ? UINT_MAX : (uInt)left;
 }
@@ -178,11 +179,11 @@ static bool inflate_zlib(const struct inflate_input *input, uint8_t *out,
     z.next_out = out;
     do {
         if (z.avail_in == 0) {
-            z.avail_in = part_size(in_left);
+            z.avail_in = inflate_part_size(in_left);
             in_left -= z.avail_in;
         }
         if (z.avail_out == 0) {
-            z.avail_out = part_size(out_left);
+            z.avail_out = inflate_part_size(out_left);
             out_left -= z.avail_out;
         }
         rc = inflate(&z, in_left + out_left > 0 ? Z_NO_FLUSH : Z_FINISH);
@@ -209,7 +210,7 @@ int dwarf_inflate(struct dwarf_section *section, bool is_64, bool is_big)
     uint8_t *out;
     struct inflate_input input;
 
-    if (!read_header(section, is_64, is_big, &input)) {
+    if (!inflate_read_header(section, is_64, is_big, &input)) {
         *section = (struct dwarf_section){NULL, 0};
         return 0;
     }
@@ -240,7 +241,7 @@ int dwarf_inflate(struct dwarf_section *section, bool is_64, bool is_big)
 #define LEAST (256u << 10) /* compressed: a millisecond */
 
 /* Tells how much is there.  The last byte waits for the end of the stream. */
-static void publish_ready(struct dwarf_inflation *inflation, int rc)
+static void inflate_publish_ready(struct dwarf_inflation *inflation, int rc)
 {
     size_t done = inflation->size;
 
@@ -259,7 +260,7 @@ static void publish_ready(struct dwarf_inflation *inflation, int rc)
 /* Is there time for something else?  So it is if the thread that reads is at
  * least half as far behind as the end is ahead: it does not read faster than
  * this one decompresses. */
-static bool is_far_ahead(struct dwarf_inflation *inflation)
+static bool inflate_is_far_ahead(struct dwarf_inflation *inflation)
 {
     size_t wanted =
         atomic_load_explicit(&inflation->wanted, memory_order_relaxed);
@@ -275,8 +276,8 @@ static void run_inflate(void *arg)
 
     do {
         rc = inflate_step(inflation);
-        publish_ready(inflation, rc);
-        second_thread_share(is_far_ahead(inflation));
+        inflate_publish_ready(inflation, rc);
+        second_thread_share(inflate_is_far_ahead(inflation));
     } while (rc > 0);
 }
 
@@ -289,9 +290,9 @@ struct dwarf_inflation *dwarf_inflation_begin(struct dwarf_section *section,
 
     /* the end of an empty one would never be waited for */
     if (section->size < LEAST ||
-        !read_header(section, is_64, is_big, &input) ||
+        !inflate_read_header(section, is_64, is_big, &input) ||
         input.type != ELFCOMPRESS_ZLIB || input.size == 0 ||
-        !has_window(&input)) {
+        !inflate_has_window(&input)) {
         return NULL;
     }
     out = scratch_allocate((size_t)input.size);

@@ -58,7 +58,7 @@ static int add_place(struct dwarf_splits *splits, uint64_t id, size_t file,
 
 /* Reads the numbers at the beginning of an index, and its columns.  Returns
  * the slots of its hash table, or 0 if it is damaged. */
-static uint32_t read_index(struct dwarf_split_file *f, struct cursor *c,
+static uint32_t read_index(struct dwarf_split_file *split, struct cursor *c,
                            struct cursor *slots)
 {
     struct cursor version = *c;
@@ -68,23 +68,23 @@ static uint32_t read_index(struct dwarf_split_file *f, struct cursor *c,
         return 0;
     }
     *c = version;
-    f->num_columns = cursor_32(c);
-    f->num_rows = cursor_32(c);
+    split->num_columns = cursor_32(c);
+    split->num_rows = cursor_32(c);
     n = cursor_32(c);
     *slots = *c;
     cursor_skip(c, (uint64_t)n * 12);
-    if (c->failed || f->num_columns > COLUMNS_MAX) {
+    if (c->failed || split->num_columns > COLUMNS_MAX) {
         return 0;
     }
-    for (i = 0; i < f->num_columns; i++) {
+    for (i = 0; i < split->num_columns; i++) {
         section = section_of(cursor_32(c));
         if (section < DWARF_SECTIONS) {
-            f->columns[section] = (uint8_t)(i + 1);
+            split->columns[section] = (uint8_t)(i + 1);
         }
     }
-    f->rows = c->at;
-    cursor_skip(c, (uint64_t)f->num_rows * f->num_columns * 8);
-    return c->failed || f->columns[DWARF_INFO] == 0 ? 0 : n;
+    split->rows = c->at;
+    cursor_skip(c, (uint64_t)split->num_rows * split->num_columns * 8);
+    return c->failed || split->columns[DWARF_INFO] == 0 ? 0 : n;
 }
 
 /* Adds the units of a package: an open hash table of ids, and the same number
@@ -94,13 +94,14 @@ static int add_package(struct dwarf_splits *splits, size_t file,
 {
     uint32_t i, n, row;
     uint64_t id;
-    struct dwarf_split_file *f = &splits->files[file];
+    struct dwarf_split_file *split = &splits->files[file];
     struct cursor ids, numbers,
-        c = {index->data, index->data + index->size, f->object.is_big, false};
+        c = {index->data, index->data + index->size, split->object.is_big,
+             false};
 
-    n = read_index(f, &c, &ids);
+    n = read_index(split, &c, &ids);
     if (n == 0) {
-        f->rows = NULL;
+        split->rows = NULL;
         return 0;
     }
     numbers = ids;
@@ -108,7 +109,7 @@ static int add_package(struct dwarf_splits *splits, size_t file,
     for (i = 0; i < n; i++) {
         id = cursor_64(&ids);
         row = cursor_32(&numbers);
-        if (row > 0 && row <= f->num_rows &&
+        if (row > 0 && row <= split->num_rows &&
             add_place(splits, id, file, row) != 0) {
             return -1;
         }
@@ -196,30 +197,30 @@ void dwarf_splits_free(struct dwarf_splits *splits)
 /* finding ----------------------------------------------------------------- */
 
 /* Where a section has the part of the unit of a row. */
-static uint64_t part_of(const struct dwarf_split_file *f, uint32_t row,
+static uint64_t part_of(const struct dwarf_split_file *split, uint32_t row,
                         enum dwarf_section_name section)
 {
     size_t at;
 
-    if (f->rows == NULL || f->columns[section] == 0) {
+    if (split->rows == NULL || split->columns[section] == 0) {
         return 0;
     }
-    at = (size_t)(row - 1) * f->num_columns + f->columns[section] - 1;
-    return byte_order_32(f->rows + 4 * at, f->object.is_big);
+    at = (size_t)(row - 1) * split->num_columns + split->columns[section] - 1;
+    return byte_order_32(split->rows + 4 * at, split->object.is_big);
 }
 
 /* The attributes that a whole unit would have: where its strings, its
  * addresses and its ranges are. */
-static void set_bases(const struct dwarf_split_file *f, uint32_t row,
+static void set_bases(const struct dwarf_split_file *split, uint32_t row,
                       const struct dwarf_unit *skeleton, struct dwarf_unit *u)
 {
     bool is_wide = u->encoding.offset_size == 8;
 
-    u->str_offsets_base = part_of(f, row, DWARF_STR_OFFSETS);
+    u->str_offsets_base = part_of(split, row, DWARF_STR_OFFSETS);
     u->ranges_base = skeleton->rnglists_base;
     if (u->encoding.version >= 5) { /* after the headers of the parts */
         u->str_offsets_base += is_wide ? 16 : 8;
-        u->ranges_base = part_of(f, row, DWARF_RNGLISTS);
+        u->ranges_base = part_of(split, row, DWARF_RNGLISTS);
         u->rnglists_base = u->ranges_base + (is_wide ? 20 : 12);
     }
     u->addr_base = skeleton->addr_base;
@@ -238,27 +239,28 @@ struct dwarf_unit *dwarf_splits_find(struct dwarf_splits *splits,
                          &at)
             : 0;
     const struct dwarf_split_place *place;
-    struct dwarf_split_file *f;
+    struct dwarf_split_file *split;
     struct dwarf_unit *u;
 
     if (found == 0) {
         return NULL;
     }
     place = &splits->places[found - 1];
-    f = &splits->files[place->file];
-    *reader = &f->reader;
+    split = &splits->files[place->file];
+    *reader = &split->reader;
     dwarf_units_forget(*reader);
-    u = f->rows == NULL
+    u = split->rows == NULL
             ? dwarf_unit_get(*reader, place->number)
-            : dwarf_unit_at(*reader, part_of(f, place->number, DWARF_INFO));
+            : dwarf_unit_at(*reader,
+                            part_of(split, place->number, DWARF_INFO));
     if (u == NULL) {
         return NULL;
     }
     if (!u->is_placed) {
         u->is_placed = true;
-        u->abbrev_offset += part_of(f, place->number, DWARF_ABBREV);
+        u->abbrev_offset += part_of(split, place->number, DWARF_ABBREV);
     }
-    set_bases(f, place->number, skeleton, u);
+    set_bases(split, place->number, skeleton, u);
     if (dwarf_unit_load(*reader, u, root) != 0 ||
         u->state != DWARF_UNIT_READY) {
         return NULL;

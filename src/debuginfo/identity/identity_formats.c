@@ -33,8 +33,8 @@ struct identity_input {
     size_t error_size;
 };
 
-static unsigned features_of(bool debug_info, bool symbols, bool unwind_info,
-                            bool code)
+static unsigned identity_features(bool debug_info, bool symbols,
+                                  bool unwind_info, bool code)
 {
     return (debug_info ? SYMCACHE_HAS_DEBUG : 0) |
            (symbols ? SYMCACHE_HAS_SYMBOLS : 0) |
@@ -42,8 +42,8 @@ static unsigned features_of(bool debug_info, bool symbols, bool unwind_info,
            (code ? SYMCACHE_HAS_CODE : 0);
 }
 
-static void set_guid(struct file_identity *id, const uint8_t guid[16],
-                     uint32_t age)
+static void identity_set_guid(struct file_identity *id, const uint8_t guid[16],
+                              uint32_t age)
 {
     memcpy(id->guid, guid, sizeof(id->guid));
     id->age = age;
@@ -52,33 +52,33 @@ static void set_guid(struct file_identity *id, const uint8_t guid[16],
 static size_t read_pdb(const struct identity_input *in,
                        struct file_identity *id)
 {
-    struct pdb_identity got;
+    struct pdb_identity identity;
 
-    if (pdb_identity_read(in->data, in->size, &got, in->error,
+    if (pdb_identity_read(in->data, in->size, &identity, in->error,
                           in->error_size) != 0) {
         return 0;
     }
-    set_guid(id, got.guid, got.age);
-    id->features =
-        features_of(!got.stripped, true, got.has_unwind_info != 0, false) |
-        (got.has_links ? SYMCACHE_HAS_LINKS : 0);
+    identity_set_guid(id, identity.guid, identity.age);
+    id->features = identity_features(!identity.stripped, true,
+                                     identity.has_unwind_info != 0, false) |
+                   (identity.has_links ? SYMCACHE_HAS_LINKS : 0);
     return 1;
 }
 
 static size_t read_portablepdb(const struct identity_input *in,
                                struct file_identity *id)
 {
-    struct portablepdb_identity got;
+    struct portablepdb_identity identity;
 
-    if (portablepdb_identity_read(in->data, in->size, &got, in->error,
+    if (portablepdb_identity_read(in->data, in->size, &identity, in->error,
                                   in->error_size) != 0) {
         return 0;
     }
-    set_guid(id, got.guid, PORTABLEPDB_AGE);
-    id->stamp = got.stamp;
-    id->id_at = got.id_at;
+    identity_set_guid(id, identity.guid, PORTABLEPDB_AGE);
+    id->stamp = identity.stamp;
+    id->id_at = identity.id_at;
     id->features =
-        SYMCACHE_HAS_DEBUG | (got.has_sources ? SYMCACHE_HAS_SOURCES : 0);
+        SYMCACHE_HAS_DEBUG | (identity.has_sources ? SYMCACHE_HAS_SOURCES : 0);
     return 1;
 }
 
@@ -87,17 +87,18 @@ static size_t read_portablepdb(const struct identity_input *in,
 static size_t read_breakpad(const struct identity_input *in,
                             struct file_identity *id)
 {
-    struct breakpad_identity got;
+    struct breakpad_identity identity;
 
-    if (breakpad_identity_read(in->data, in->size, &got, in->error,
+    if (breakpad_identity_read(in->data, in->size, &identity, in->error,
                                in->error_size) != 0) {
         return 0;
     }
-    set_guid(id, got.guid, got.age);
-    id->name = got.name;
-    id->name_size = got.name_size;
-    id->features = features_of(got.has_debug_info, got.has_symbols,
-                               got.has_unwind_info, false);
+    identity_set_guid(id, identity.guid, identity.age);
+    id->name = identity.name;
+    id->name_size = identity.name_size;
+    id->features =
+        identity_features(identity.has_debug_info, identity.has_symbols,
+                          identity.has_unwind_info, false);
     id->is_cut = in->data[in->size - 1] == '\0';
     id->is_unfinished = in->data[in->size - 1] != '\n';
     return 1;
@@ -106,94 +107,98 @@ static size_t read_breakpad(const struct identity_input *in,
 static size_t read_pe(const struct identity_input *in,
                       struct file_identity *id)
 {
-    struct pe_code got;
+    struct pe_code identity;
 
-    if (pe_code_read(in->data, in->size, &got, in->error, in->error_size) !=
-        0) {
+    if (pe_code_read(in->data, in->size, &identity, in->error,
+                     in->error_size) != 0) {
         return 0;
     }
-    set_guid(id, got.debug_id.guid, got.debug_id.age);
-    id->timestamp = got.time_stamp;
-    id->image_size = got.image_size;
-    id->features = features_of(got.has_debug_info, got.has_symbols,
-                               got.has_unwind_info, !got.is_companion);
-    id->is_cut = got.is_cut;
+    identity_set_guid(id, identity.debug_id.guid, identity.debug_id.age);
+    id->timestamp = identity.time_stamp;
+    id->image_size = identity.image_size;
+    id->features =
+        identity_features(identity.has_debug_info, identity.has_symbols,
+                          identity.has_unwind_info, !identity.is_companion);
+    id->is_cut = identity.is_cut;
     return 1;
 }
 
 static size_t read_elf(const struct identity_input *in,
                        struct file_identity *id)
 {
-    struct elf_identity got;
+    struct elf_identity identity;
     struct elf_altlink supplement;
 
-    if (elf_identity_read(in->data, in->size, &got, in->error,
+    if (elf_identity_read(in->data, in->size, &identity, in->error,
                           in->error_size) != 0) {
         return 0;
     }
-    set_guid(id, got.guid, 0);
-    if (got.build_id_size > 0 && got.build_id_size <= sizeof(id->build)) {
-        id->build_len = got.build_id_size;
-        memcpy(id->build, got.build_id, got.build_id_size);
+    identity_set_guid(id, identity.guid, 0);
+    if (identity.build_id_size > 0 &&
+        identity.build_id_size <= sizeof(id->build)) {
+        id->build_len = identity.build_id_size;
+        memcpy(id->build, identity.build_id, identity.build_id_size);
     } else if (elf_altlink_own_id(in->data, in->size, &supplement) &&
                supplement.id_size <= sizeof(id->build)) {
         /* of dwz, with DWARF 5: a checksum takes the place of the build id */
         id->build_len = supplement.id_size;
         memcpy(id->build, supplement.id, supplement.id_size);
     }
-    id->features = features_of(got.has_debug_info, got.has_symbols,
-                               got.has_unwind_info, got.has_code);
-    id->is_kernel = got.is_kernel;
-    id->is_linked = got.kind == ELF_KIND_EXECUTABLE ||
-                    got.kind == ELF_KIND_LIBRARY ||
-                    got.kind == ELF_KIND_DEBUG;
-    id->is_cut = got.is_cut;
+    id->features =
+        identity_features(identity.has_debug_info, identity.has_symbols,
+                          identity.has_unwind_info, identity.has_code);
+    id->is_kernel = identity.is_kernel;
+    id->is_linked = identity.kind == ELF_KIND_EXECUTABLE ||
+                    identity.kind == ELF_KIND_LIBRARY ||
+                    identity.kind == ELF_KIND_DEBUG;
+    id->is_cut = identity.is_cut;
     return 1;
 }
 
 static size_t read_macho(const struct identity_input *in,
                          struct file_identity *id)
 {
-    struct macho_identity got;
+    struct macho_identity identity;
     const struct macho_slice *slice;
     unsigned i;
 
-    if (macho_identity_read(in->data, in->size, &got, in->error,
+    if (macho_identity_read(in->data, in->size, &identity, in->error,
                             in->error_size) != 0) {
         return 0;
     }
-    for (i = 0; i < got.num_slices; i++) {
-        slice = &got.slices[i];
+    for (i = 0; i < identity.num_slices; i++) {
+        slice = &identity.slices[i];
         if (slice->has_uuid) {
-            set_guid(&id[i], slice->uuid, 0);
+            identity_set_guid(&id[i], slice->uuid, 0);
             memcpy(id[i].build, slice->uuid, sizeof(slice->uuid));
             id[i].build_len = sizeof(slice->uuid);
         }
         id[i].features =
-            features_of(slice->has_debug_info, slice->has_symbols,
-                        slice->has_unwind_info, !slice->is_dsym);
+            identity_features(slice->has_debug_info, slice->has_symbols,
+                              slice->has_unwind_info, !slice->is_dsym);
         id[i].is_cut = !slice->is_sound || slice->is_cut;
     }
-    return got.num_slices;
+    return identity.num_slices;
 }
 
 static size_t read_wasm(const struct identity_input *in,
                         struct file_identity *id)
 {
-    struct wasm_identity got;
+    struct wasm_identity identity;
 
-    if (wasm_identity_read(in->data, in->size, &got, in->error,
+    if (wasm_identity_read(in->data, in->size, &identity, in->error,
                            in->error_size) != 0) {
         return 0;
     }
-    set_guid(id, got.id.guid, 0);
-    id->features =
-        features_of(got.has_debug_info, got.has_symbols, false, true);
-    if (memcmp(got.id.guid, got.id.with_length, sizeof(got.id.guid)) == 0) {
+    identity_set_guid(id, identity.id.guid, 0);
+    id->features = identity_features(identity.has_debug_info,
+                                     identity.has_symbols, false, true);
+    if (memcmp(identity.id.guid, identity.id.with_length,
+               sizeof(identity.id.guid)) == 0) {
         return 1;
     }
     id[1].features = id->features;
-    set_guid(&id[1], got.id.with_length, 0);
+    identity_set_guid(&id[1], identity.id.with_length, 0);
     return 2;
 }
 
@@ -208,15 +213,16 @@ static size_t read_symbfile(const struct identity_input *in,
 static size_t read_sourcebundle(const struct identity_input *in,
                                 struct file_identity *id)
 {
-    struct sourcebundle_identity got;
+    struct sourcebundle_identity identity;
 
-    if (sourcebundle_identity_read(in->data, in->size, &got, in->error,
+    if (sourcebundle_identity_read(in->data, in->size, &identity, in->error,
                                    in->error_size) != 0) {
         return 0;
     }
-    set_guid(id, got.guid,
-             got.age > SOURCEBUNDLE_AGE_MAX ? PORTABLEPDB_AGE : got.age);
-    memcpy(id->own_name, got.name, sizeof(id->own_name));
+    identity_set_guid(id, identity.guid,
+                      identity.age > SOURCEBUNDLE_AGE_MAX ? PORTABLEPDB_AGE
+                                                          : identity.age);
+    memcpy(id->own_name, identity.name, sizeof(id->own_name));
     id->features = SYMCACHE_HAS_SOURCES;
     return 1;
 }

@@ -54,7 +54,7 @@ bool jsparse_template(struct jsparser *js)
 
 /* The parts of "[...]" after an object, if the expression in it was one
  * token. */
-static bool refer_computed(struct jsparser *js, const struct token *t)
+static bool refer_computed_member(struct jsparser *js, const struct token *t)
 {
     struct jsscopes_part part;
     static const struct jsscopes_part computed = {"[<computed>]", 12, false};
@@ -74,7 +74,7 @@ static bool refer_computed(struct jsparser *js, const struct token *t)
 }
 
 /* Reads "[...]" after an object. */
-static bool parse_index(struct jsparser *js, enum ref_kind *ref)
+static bool parse_index_member(struct jsparser *js, enum ref_kind *ref)
 {
     struct token first;
 
@@ -90,7 +90,7 @@ static bool parse_index(struct jsparser *js, enum ref_kind *ref)
         return parser_unexpected(js);
     }
     if (*ref != REF_NONE) {
-        if (!refer_computed(js, &first)) {
+        if (!refer_computed_member(js, &first)) {
             return false;
         }
         *ref = REF_MEMBER;
@@ -118,7 +118,7 @@ static bool parse_member(struct jsparser *js, enum ref_kind *ref)
 }
 
 /* Reads what follows "?.". */
-static bool parse_optional(struct jsparser *js)
+static bool parse_optional_member(struct jsparser *js)
 {
     enum ref_kind ref = REF_NONE;
 
@@ -129,7 +129,7 @@ static bool parse_optional(struct jsparser *js)
         return parse_call_arguments(js);
     }
     if (is_sign(&js->t, '[')) {
-        return parse_index(js, &ref);
+        return parse_index_member(js, &ref);
     }
     return js->t.type == TOKEN_TEMPLATE ? jsparse_template(js)
                                         : parse_member(js, &ref);
@@ -145,13 +145,13 @@ static bool parse_members(struct jsparser *js, bool has_calls)
         if (is_sign(&js->t, '.')) {
             ok = parser_next(js) && parse_member(js, &ref);
         } else if (is_sign(&js->t, '[')) {
-            ok = parse_index(js, &ref);
+            ok = parse_index_member(js, &ref);
         } else if (is_sign(&js->t, '(') && has_calls) {
             ref = REF_NONE;
             ok = parse_call_arguments(js);
         } else if (is_sign(&js->t, SIGN_OPTIONAL) && has_calls) {
             ref = REF_NONE;
-            ok = parse_optional(js);
+            ok = parse_optional_member(js);
         } else if (js->t.type == TOKEN_TEMPLATE) {
             ref = REF_NONE;
             ok = jsparse_template(js);
@@ -164,7 +164,7 @@ static bool parse_members(struct jsparser *js, bool has_calls)
 }
 
 /* Reads "new", what is made, and arguments, if there are any. */
-static bool parse_new(struct jsparser *js)
+static bool parse_new_expression(struct jsparser *js)
 {
     if (!parser_next(js)) {
         return false;
@@ -176,7 +176,8 @@ static bool parse_new(struct jsparser *js)
     if (!parser_enter(js)) {
         return false;
     }
-    if (js->t.word == WORD_NEW ? !parse_new(js) : !jsparse_primary(js)) {
+    if (js->t.word == WORD_NEW ? !parse_new_expression(js)
+                               : !jsparse_primary(js)) {
         return false;
     }
     parser_leave(js);
@@ -195,7 +196,8 @@ bool jsparse_operand(struct jsparser *js)
     js->ref = REF_NONE;
     js->was_arrow = false;
     js->has_no_in = false; /* in brackets it is an operator */
-    ok = (js->t.word == WORD_NEW ? parse_new(js) : jsparse_primary(js)) &&
+    ok = (js->t.word == WORD_NEW ? parse_new_expression(js)
+                                 : jsparse_primary(js)) &&
          parse_members(js, true);
     js->has_no_in = has_no_in;
     return ok;

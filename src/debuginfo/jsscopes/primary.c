@@ -11,7 +11,7 @@
 #include "parser.h"
 
 /* Is there an arrow, which must be on the same line? */
-static bool is_arrow(const struct jsparser *js)
+static bool primary_is_arrow(const struct jsparser *js)
 {
     return is_sign(&js->t, SIGN_ARROW) && !js->t.is_on_new_line;
 }
@@ -48,8 +48,8 @@ static bool parse_primary_brackets(struct jsparser *js, bool *is_expression)
 /* Reads brackets at js->t, which may be the parameters of an arrow function
  * that began at start.  *is_expression: they are none, and can be an
  * expression. */
-static bool parse_maybe_arrow(struct jsparser *js, uint32_t start,
-                              bool is_async, bool *is_expression)
+static bool primary_maybe_arrow(struct jsparser *js, uint32_t start,
+                                bool is_async, bool *is_expression)
 {
     struct state state = parser_state(js);
 
@@ -60,7 +60,7 @@ static bool parse_maybe_arrow(struct jsparser *js, uint32_t start,
     if (!parse_primary_brackets(js, is_expression)) {
         return false;
     }
-    if (!is_arrow(js)) {
+    if (!primary_is_arrow(js)) {
         return true;
     }
     *is_expression = false;
@@ -76,7 +76,7 @@ static bool parse_primary_parentheses(struct jsparser *js)
 {
     bool is_expression;
 
-    if (!parse_maybe_arrow(js, js->t.start, false, &is_expression)) {
+    if (!primary_maybe_arrow(js, js->t.start, false, &is_expression)) {
         return false;
     }
     js->ref = REF_NONE;
@@ -91,7 +91,7 @@ static bool parse_primary_name(struct jsparser *js)
     if (!parser_next(js)) {
         return false;
     }
-    if (is_arrow(js)) {
+    if (primary_is_arrow(js)) {
         return jsparse_arrow(js, t.start, false);
     }
     js->ref = REF_NAME;
@@ -114,13 +114,13 @@ static bool parse_primary_async(struct jsparser *js)
     }
     if (is_identifier(&next)) {
         return parser_next(js) && parser_next(js) &&
-               (is_arrow(js) ? jsparse_arrow(js, start, true)
-                             : parser_unexpected(js));
+               (primary_is_arrow(js) ? jsparse_arrow(js, start, true)
+                                     : parser_unexpected(js));
     }
     if (is_sign(&next, '(')) {
         js->ref = REF_NONE;
         return parser_next(js) &&
-               parse_maybe_arrow(js, start, true, &is_expression);
+               primary_maybe_arrow(js, start, true, &is_expression);
     }
     return parse_primary_name(js);
 }
@@ -152,7 +152,7 @@ static bool parse_primary_array(struct jsparser *js)
 }
 
 /* Reads an array or object, or a pattern that looks like one. */
-static bool parse_maybe_pattern(struct jsparser *js)
+static bool primary_maybe_pattern(struct jsparser *js)
 {
     bool ok;
     struct state state = parser_state(js);
@@ -243,7 +243,7 @@ bool jsparse_primary(struct jsparser *js)
         return parse_primary_parentheses(js);
     case '[':
     case '{':
-        return parse_maybe_pattern(js);
+        return primary_maybe_pattern(js);
     case '/':
     case SIGN2('/', '='):
         return parse_primary_regex(js);

@@ -71,7 +71,7 @@ static bool parse_variable_statement(struct jsparser *js)
 }
 
 /* Does a declaration of variables begin here, and not the name "let"? */
-static bool is_declaration(const struct jsparser *js)
+static bool is_declaration_statement(const struct jsparser *js)
 {
     struct token next;
 
@@ -101,7 +101,7 @@ static bool parse_for_statement_head(struct jsparser *js)
     if (js->t.word == WORD_AWAIT && parser_peek(js).word == WORD_USING) {
         ok = parser_next(js);
     }
-    if (ok && is_declaration(js)) {
+    if (ok && is_declaration_statement(js)) {
         ok = parse_variable_statement(js);
     } else if (ok && !is_sign(&js->t, ';')) {
         ok = jsparse_expression(js);
@@ -227,7 +227,7 @@ static bool parse_jump_statement(struct jsparser *js)
 
 /* Reads names in braces, or whatever else there is between "import" or
  * "export" and the text that says from where; it has no functions. */
-static bool skip_names(struct jsparser *js)
+static bool skip_statement_names(struct jsparser *js)
 {
     unsigned depth = 0;
 
@@ -269,7 +269,7 @@ static bool parse_import_statement(struct jsparser *js)
     if (is_sign(&next, '(') || is_sign(&next, '.')) {
         return jsparse_expression(js) && jsparse_semicolon(js);
     }
-    return parser_next(js) && skip_names(js);
+    return parser_next(js) && skip_statement_names(js);
 }
 
 static bool parse_export_statement(struct jsparser *js)
@@ -281,7 +281,7 @@ static bool parse_export_statement(struct jsparser *js)
     }
     if (js->t.word != WORD_DEFAULT) {
         return is_sign(&js->t, '{') || is_sign(&js->t, '*')
-                   ? skip_names(js)
+                   ? skip_statement_names(js)
                    : jsparse_statement(js);
     }
     if (!parser_next(js)) {
@@ -302,7 +302,7 @@ static bool parse_export_statement(struct jsparser *js)
 }
 
 /* Reads a label and its statement, a declaration, or an expression. */
-static bool parse_other(struct jsparser *js)
+static bool parse_other_statement(struct jsparser *js)
 {
     struct token next;
     uint32_t start = js->t.start;
@@ -324,13 +324,13 @@ static bool parse_other(struct jsparser *js)
             if (!parser_next(js)) {
                 return false;
             }
-            if (is_declaration(js)) {
+            if (is_declaration_statement(js)) {
                 return parse_variable_statement(js) && jsparse_semicolon(js);
             }
             parser_restore(js, &state);
         }
     }
-    if (is_declaration(js)) {
+    if (is_declaration_statement(js)) {
         return parse_variable_statement(js) && jsparse_semicolon(js);
     }
     return jsparse_expression(js) && jsparse_semicolon(js);
@@ -378,7 +378,7 @@ static bool parse_one(struct jsparser *js)
     if (is_sign(&js->t, ';')) {
         return parser_next(js);
     }
-    return parse_other(js);
+    return parse_other_statement(js);
 }
 
 bool jsparse_statement(struct jsparser *js)

@@ -24,7 +24,7 @@
 #define PACKED ((uint64_t)1 << 63)
 #define PLACE_MAX (((uint64_t)1 << 48) - 1)
 
-struct msfz_header {
+struct container_header {
     uint64_t directory, chunks; /* offsets */
     uint32_t num_streams, num_chunks;
     uint32_t compression, packed, size; /* of the directory */
@@ -41,7 +41,7 @@ enum msfz_status msfz_fail(enum msfz_status status, char *error, size_t size,
     return status;
 }
 
-static enum msfz_status no_memory(char *error, size_t size)
+static enum msfz_status container_no_memory(char *error, size_t size)
 {
     return msfz_fail(MSFZ_FAILED, error, size, "out of memory");
 }
@@ -70,7 +70,7 @@ static enum msfz_status container_read_at(const struct msfz_io *io,
 }
 
 static enum msfz_status container_parse_header(const uint8_t *p,
-                                               struct msfz_header *h,
+                                               struct container_header *header,
                                                char *error, size_t size)
 {
     uint64_t version = le64(p + 32);
@@ -85,23 +85,24 @@ static enum msfz_status container_parse_header(const uint8_t *p,
                          "only 0 is known",
                          (unsigned long long)version);
     }
-    h->directory = le64(p + 40);
-    h->chunks = le64(p + 48);
-    h->num_streams = le32(p + 56);
-    h->compression = le32(p + 60);
-    h->packed = le32(p + 64);
-    h->size = le32(p + 68);
-    h->num_chunks = le32(p + 72);
-    if (h->num_chunks > CHUNKS_MAX ||
-        le32(p + 76) != h->num_chunks * CHUNK_SIZE) {
+    header->directory = le64(p + 40);
+    header->chunks = le64(p + 48);
+    header->num_streams = le32(p + 56);
+    header->compression = le32(p + 60);
+    header->packed = le32(p + 64);
+    header->size = le32(p + 68);
+    header->num_chunks = le32(p + 72);
+    if (header->num_chunks > CHUNKS_MAX ||
+        le32(p + 76) != header->num_chunks * CHUNK_SIZE) {
         return msfz_fail(MSFZ_DAMAGED, error, size,
-                         DAMAGED "table of %u chunks", h->num_chunks);
+                         DAMAGED "table of %u chunks", header->num_chunks);
     }
-    if (h->num_streams == 0 || h->size > DIRECTORY_MAX ||
-        h->packed > DIRECTORY_MAX || h->num_streams > h->size / 4) {
+    if (header->num_streams == 0 || header->size > DIRECTORY_MAX ||
+        header->packed > DIRECTORY_MAX ||
+        header->num_streams > header->size / 4) {
         return msfz_fail(MSFZ_DAMAGED, error, size,
                          DAMAGED "directory of %u streams in %u bytes",
-                         h->num_streams, h->size);
+                         header->num_streams, header->size);
     }
     return MSFZ_OK;
 }
@@ -110,50 +111,50 @@ uint64_t msfz_bound(const uint8_t *data, size_t size)
 {
     uint64_t bound = size, most, filled;
     char error[128];
-    struct msfz_header h;
+    struct container_header header;
     uint32_t i;
 
     if (size < HEADER_SIZE ||
-        container_parse_header(data, &h, error, sizeof(error)) != MSFZ_OK ||
-        h.chunks > size ||
-        (uint64_t)h.num_chunks * CHUNK_SIZE > size - h.chunks) {
+        container_parse_header(data, &header, error, sizeof(error)) !=
+            MSFZ_OK ||
+        header.chunks > size ||
+        (uint64_t)header.num_chunks * CHUNK_SIZE > size - header.chunks) {
         return 0;
     }
-    for (i = 0; i < h.num_chunks; i++) {
-        bound += le32(data + h.chunks + (size_t)i * CHUNK_SIZE + 16);
+    for (i = 0; i < header.num_chunks; i++) {
+        bound += le32(data + header.chunks + (size_t)i * CHUNK_SIZE + 16);
     }
     most = MSFZ_RATIO_FREE + MSFZ_RATIO_MAX * (uint64_t)size;
     bound = bound < most ? bound : most;
     /* the last block of each stream, of which those with a block have a byte;
      * the numbers of blocks and streams, and the free page maps; blocks are
      * larger in large files */
-    filled = h.num_streams < bound ? h.num_streams : bound;
-    return bound + bound / 64 + (1u << 20) + 8 * (uint64_t)h.num_streams +
+    filled = header.num_streams < bound ? header.num_streams : bound;
+    return bound + bound / 64 + (1u << 20) + 8 * (uint64_t)header.num_streams +
            filled * (bound < 1u << 30 ? 4096 : 32768);
 }
 
-static enum msfz_status container_read_chunks(struct msfz_container *container,
-                                              const struct msfz_io *io,
-                                              const struct msfz_header *h,
-                                              char *error, size_t size)
+static enum msfz_status container_read_chunks(
+    struct msfz_container *container, const struct msfz_io *io,
+    const struct container_header *header, char *error, size_t size)
 {
     uint8_t row[CHUNK_SIZE];
     struct msfz_chunk *chunk;
     enum msfz_status status;
-    uint64_t at = h->chunks, begin = 0;
+    uint64_t at = header->chunks, begin = 0;
 
     if (at > io->size ||
-        (uint64_t)h->num_chunks * CHUNK_SIZE > io->size - at) {
+        (uint64_t)header->num_chunks * CHUNK_SIZE > io->size - at) {
         return msfz_fail(MSFZ_TRUNCATED, error, size,
                          TRUNCATED "the table of chunks would be at %llu",
                          (unsigned long long)at);
     }
     container->chunks =
-        calloc((size_t)h->num_chunks + 1, sizeof(*container->chunks));
+        calloc((size_t)header->num_chunks + 1, sizeof(*container->chunks));
     if (container->chunks == NULL) {
-        return no_memory(error, size);
+        return container_no_memory(error, size);
     }
-    for (; container->num_chunks < h->num_chunks;
+    for (; container->num_chunks < header->num_chunks;
          container->num_chunks++, at += CHUNK_SIZE) {
         status = container_read_at(io, at, row, sizeof(row), error, size);
         if (status != MSFZ_OK) {
@@ -232,50 +233,51 @@ enum msfz_status msfz_unpack(uint32_t compression, const uint8_t *packed,
         msfz_fail(status, error, error_size,
                   DAMAGED "data does not unpack to %zu bytes", size);
     } else if (status == MSFZ_FAILED) {
-        no_memory(error, error_size);
+        container_no_memory(error, error_size);
     }
     return status;
 }
 
 /* Reads the directory and unpacks it.  The caller frees *directory. */
-static enum msfz_status container_read_directory(const struct msfz_io *io,
-                                                 const struct msfz_header *h,
-                                                 uint8_t **directory,
-                                                 char *error, size_t size)
+static enum msfz_status
+container_read_directory(const struct msfz_io *io,
+                         const struct container_header *header,
+                         uint8_t **directory, char *error, size_t size)
 {
     enum msfz_status status;
     uint8_t *packed;
 
     *directory = NULL;
-    if (h->size > MSFZ_RATIO_FREE + MSFZ_RATIO_MAX * io->size) {
+    if (header->size > MSFZ_RATIO_FREE + MSFZ_RATIO_MAX * io->size) {
         return msfz_fail(MSFZ_LIMIT, error, size,
-                         TOO_LARGE "directory of %u bytes", h->size);
+                         TOO_LARGE "directory of %u bytes", header->size);
     }
-    if (h->packed > io->size) {
+    if (header->packed > io->size) {
         return msfz_fail(MSFZ_TRUNCATED, error, size,
                          TRUNCATED "the directory has %u bytes",
-                         h->packed);
+                         header->packed);
     }
-    packed = malloc((size_t)h->packed + 1);
-    *directory = malloc((size_t)h->size + 1);
+    packed = malloc((size_t)header->packed + 1);
+    *directory = malloc((size_t)header->size + 1);
     if (packed == NULL || *directory == NULL) {
         free(packed);
-        return no_memory(error, size);
+        return container_no_memory(error, size);
     }
-    status =
-        container_read_at(io, h->directory, packed, h->packed, error, size);
+    status = container_read_at(io, header->directory, packed, header->packed,
+                               error, size);
     if (status == MSFZ_OK) {
-        status = msfz_unpack(h->compression, packed, h->packed, *directory,
-                             h->size, error, size);
+        status = msfz_unpack(header->compression, packed, header->packed,
+                             *directory, header->size, error, size);
     }
     free(packed);
     return status;
 }
 
 /* Where a fragment is, which must be inside the file or the chunks. */
-static bool place_fragment(const struct msfz_container *container,
-                           const struct msfz_io *io, uint64_t location,
-                           struct msfz_fragment *f)
+static bool container_place_fragment(const struct msfz_container *container,
+                                     const struct msfz_io *io,
+                                     uint64_t location,
+                                     struct msfz_fragment *f)
 {
     uint64_t end = io->size;
     uint32_t chunk = (uint32_t)(location >> 32) & 0x7FFFFFFF;
@@ -294,13 +296,14 @@ static bool place_fragment(const struct msfz_container *container,
     return f->at <= end && f->size <= end - f->at;
 }
 
-struct fragments {
+struct container_room {
     size_t plain_room, packed_room;
 };
 
-static int add_fragment(struct msfz_container *container,
-                        struct fragments *room, const struct msfz_fragment *f,
-                        bool is_packed)
+static int container_add_fragment(struct msfz_container *container,
+                                  struct container_room *room,
+                                  const struct msfz_fragment *f,
+                                  bool is_packed)
 {
     struct msfz_fragment **list =
         is_packed ? &container->packed : &container->plain;
@@ -316,32 +319,33 @@ static int add_fragment(struct msfz_container *container,
 
 static enum msfz_status
 container_read_streams(struct msfz_container *container,
-                       const struct msfz_io *io, const struct msfz_header *h,
-                       const uint8_t *p, char *error, size_t size)
+                       const struct msfz_io *io,
+                       const struct container_header *header, const uint8_t *p,
+                       char *error, size_t size)
 {
-    const uint8_t *end = p + h->size;
+    const uint8_t *end = p + header->size;
     struct msfz_fragment f = {0};
-    struct fragments room = {0};
+    struct container_room room = {0};
     uint64_t location;
 
-    container->sizes = calloc(h->num_streams, sizeof(*container->sizes));
+    container->sizes = calloc(header->num_streams, sizeof(*container->sizes));
     if (container->sizes == NULL) {
-        return no_memory(error, size);
+        return container_no_memory(error, size);
     }
-    for (f.stream = 0; f.stream < h->num_streams; f.stream++) {
+    for (f.stream = 0; f.stream < header->num_streams; f.stream++) {
         f.in_stream = 0;
         while (end - p >= 4 && (f.size = le32(p)) != 0 && f.size != MSFZ_NIL) {
             location = end - p >= 12 ? le64(p + 4) : UINT64_MAX;
-            if (!place_fragment(container, io, location, &f) ||
+            if (!container_place_fragment(container, io, location, &f) ||
                 f.in_stream + f.size >= MSFZ_NIL) {
                 return msfz_fail(MSFZ_DAMAGED, error, size,
                                  DAMAGED "stream %u has a part of %u bytes "
                                          "that is nowhere",
                                  f.stream, f.size);
             }
-            if (add_fragment(container, &room, &f, (location & PACKED) != 0) !=
-                0) {
-                return no_memory(error, size);
+            if (container_add_fragment(container, &room, &f,
+                                       (location & PACKED) != 0) != 0) {
+                return container_no_memory(error, size);
             }
             f.in_stream += f.size;
             p += 12;
@@ -367,7 +371,7 @@ static int compare_fragments(const void *a, const void *b)
 }
 
 /* Nothing may be used twice: so the work, and the size, are limited. */
-static bool is_disjoint(struct msfz_fragment *list, size_t n)
+static bool container_is_disjoint(struct msfz_fragment *list, size_t n)
 {
     size_t i;
 
@@ -388,28 +392,29 @@ enum msfz_status msfz_container_read(struct msfz_container *container,
 {
     uint8_t head[HEADER_SIZE], *directory = NULL;
     enum msfz_status status;
-    struct msfz_header h;
+    struct container_header header;
 
     memset(container, 0, sizeof(*container));
     status = container_read_at(io, 0, head, sizeof(head), error, error_size);
     if (status == MSFZ_OK) {
-        status = container_parse_header(head, &h, error, error_size);
-    }
-    if (status == MSFZ_OK) {
-        status = container_read_chunks(container, io, &h, error, error_size);
+        status = container_parse_header(head, &header, error, error_size);
     }
     if (status == MSFZ_OK) {
         status =
-            container_read_directory(io, &h, &directory, error, error_size);
+            container_read_chunks(container, io, &header, error, error_size);
     }
     if (status == MSFZ_OK) {
-        status = container_read_streams(container, io, &h, directory, error,
-                                        error_size);
+        status = container_read_directory(io, &header, &directory, error,
+                                          error_size);
+    }
+    if (status == MSFZ_OK) {
+        status = container_read_streams(container, io, &header, directory,
+                                        error, error_size);
     }
     free(directory);
     if (status == MSFZ_OK &&
-        (!is_disjoint(container->plain, container->num_plain) ||
-         !is_disjoint(container->packed, container->num_packed))) {
+        (!container_is_disjoint(container->plain, container->num_plain) ||
+         !container_is_disjoint(container->packed, container->num_packed))) {
         status = msfz_fail(MSFZ_DAMAGED, error, error_size,
                            DAMAGED "parts of streams overlap");
     }

@@ -46,47 +46,50 @@ static void put32(uint8_t *p, uint32_t n)
 }
 
 /* The number of a block by its ordinal number, which free page maps lack. */
-static uint64_t expanded_block(const struct msfz_layout *l, uint64_t ordinal)
+static uint64_t expanded_block(const struct msfz_layout *expanded,
+                               uint64_t ordinal)
 {
-    uint64_t interval = ordinal / (l->block_size - 2);
-    uint64_t rest = ordinal % (l->block_size - 2);
+    uint64_t interval = ordinal / (expanded->block_size - 2);
+    uint64_t rest = ordinal % (expanded->block_size - 2);
 
-    return interval * l->block_size + (rest == 0 ? 0 : rest + 2);
+    return interval * expanded->block_size + (rest == 0 ? 0 : rest + 2);
 }
 
-static uint64_t expanded_blocks(const struct msfz_layout *l, uint64_t bytes)
+static uint64_t expanded_blocks(const struct msfz_layout *expanded,
+                                uint64_t bytes)
 {
-    return (bytes + l->block_size - 1) / l->block_size;
+    return (bytes + expanded->block_size - 1) / expanded->block_size;
 }
 
 /* Lays everything out in blocks of this size. */
-static void lay_out(const struct msfz_container *c, struct msfz_layout *l,
-                    uint32_t block_size)
+static void expand_layout(const struct msfz_container *c,
+                          struct msfz_layout *expanded, uint32_t block_size)
 {
     uint64_t numbers = 0, at = 1;
     uint32_t i;
 
-    l->block_size = block_size;
+    expanded->block_size = block_size;
     for (i = 0; i < c->num_streams; i++) {
-        l->first[i] = at;
-        at += c->sizes[i] == MSFZ_NIL ? 0 : expanded_blocks(l, c->sizes[i]);
+        expanded->first[i] = at;
+        at += c->sizes[i] == MSFZ_NIL ? 0
+                                      : expanded_blocks(expanded, c->sizes[i]);
     }
     numbers = at - 1;
-    l->directory = at;
-    l->directory_size = 4 + 4 * (uint64_t)c->num_streams + 4 * numbers;
-    at += expanded_blocks(l, l->directory_size);
-    l->map = at;
-    at += expanded_blocks(l, 4 * (l->map - l->directory));
-    if (expanded_block(l, at - 1) % block_size == 0) {
+    expanded->directory = at;
+    expanded->directory_size = 4 + 4 * (uint64_t)c->num_streams + 4 * numbers;
+    at += expanded_blocks(expanded, expanded->directory_size);
+    expanded->map = at;
+    at += expanded_blocks(expanded, 4 * (expanded->map - expanded->directory));
+    if (expanded_block(expanded, at - 1) % block_size == 0) {
         at++; /* both free page maps are there */
     }
-    l->end = at;
+    expanded->end = at;
 }
 
-static enum msfz_status plan_expansion(struct msfz_expansion *expansion)
+static enum msfz_status expand_plan(struct msfz_expansion *expansion)
 {
     const struct msfz_container *c = &expansion->container;
-    struct msfz_layout *l = &expansion->layout;
+    struct msfz_layout *expanded = &expansion->layout;
     uint32_t block_size = BLOCK_SIZE, i;
     uint64_t total = 0, size;
 
@@ -99,26 +102,26 @@ static enum msfz_status plan_expansion(struct msfz_expansion *expansion)
                          "times as large",
                          MSFZ_RATIO_MAX);
     }
-    l->first = calloc(c->num_streams, sizeof(*l->first));
-    if (l->first == NULL) {
+    expanded->first = calloc(c->num_streams, sizeof(*expanded->first));
+    if (expanded->first == NULL) {
         return msfz_fail(MSFZ_FAILED, expansion->error, expansion->error_size,
                          "out of memory");
     }
     for (;; block_size *= 2) {
-        lay_out(c, l, block_size);
-        size = (expanded_block(l, l->end - 1) + 1) * block_size;
+        expand_layout(c, expanded, block_size);
+        size = (expanded_block(expanded, expanded->end - 1) + 1) * block_size;
         if (size / block_size <= BLOCKS || block_size == BLOCK_SIZE_MAX) {
             break;
         }
     }
     if (size > expansion->io->max || size / block_size > UINT32_MAX ||
-        MAP_OFFSET + 4 * (l->end - l->map) > block_size) {
+        MAP_OFFSET + 4 * (expanded->end - expanded->map) > block_size) {
         return msfz_fail(MSFZ_LIMIT, expansion->error, expansion->error_size,
                          "a compressed PDB (MSFZ) that becomes larger than is "
                          "allowed: %llu bytes",
                          (unsigned long long)size);
     }
-    l->num_blocks = (uint32_t)(size / block_size);
+    expanded->num_blocks = (uint32_t)(size / block_size);
     return MSFZ_OK;
 }
 
@@ -138,21 +141,23 @@ static enum msfz_status
 write_expanded_blocks(const struct msfz_expansion *expansion, uint64_t first,
                       uint64_t offset, const uint8_t *data, uint64_t len)
 {
-    const struct msfz_layout *l = &expansion->layout;
+    const struct msfz_layout *expanded = &expansion->layout;
     enum msfz_status status = MSFZ_OK;
     uint64_t ordinal, in_block, run, straight;
 
     while (len > 0 && status == MSFZ_OK) {
-        ordinal = first + offset / l->block_size;
-        in_block = offset % l->block_size;
+        ordinal = first + offset / expanded->block_size;
+        in_block = offset % expanded->block_size;
         /* up to the next maps, which are after the first of an interval */
-        straight = ordinal % (l->block_size - 2);
-        straight = straight == 0 ? 1 : l->block_size - 2 - straight + 1;
-        run = straight * l->block_size - in_block;
+        straight = ordinal % (expanded->block_size - 2);
+        straight = straight == 0 ? 1 : expanded->block_size - 2 - straight + 1;
+        run = straight * expanded->block_size - in_block;
         run = run < len ? run : len;
-        status = write_expanded(
-            expansion, expanded_block(l, ordinal) * l->block_size + in_block,
-            data, (size_t)run);
+        status = write_expanded(expansion,
+                                expanded_block(expanded, ordinal) *
+                                        expanded->block_size +
+                                    in_block,
+                                data, (size_t)run);
         data += run;
         offset += run;
         len -= run;
@@ -169,7 +174,7 @@ write_expanded_part(const struct msfz_expansion *expansion,
                                  f->in_stream + offset, data, len);
 }
 
-static uint8_t *unpack_chunk(const struct msfz_expansion *expansion,
+static uint8_t *expand_chunk(const struct msfz_expansion *expansion,
                              const struct msfz_chunk *chunk,
                              enum msfz_status *status)
 {
@@ -196,7 +201,7 @@ static uint8_t *unpack_chunk(const struct msfz_expansion *expansion,
 }
 
 /* Unpacks each chunk that is used once, and writes its part of fragments. */
-static enum msfz_status write_packed(const struct msfz_expansion *expansion)
+static enum msfz_status expand_packed(const struct msfz_expansion *expansion)
 {
     const struct msfz_container *c = &expansion->container;
     const struct msfz_chunk *chunk;
@@ -211,7 +216,7 @@ static enum msfz_status write_packed(const struct msfz_expansion *expansion)
         if (i == c->num_packed || c->packed[i].at >= stop) {
             continue;
         }
-        data = unpack_chunk(expansion, chunk, &status);
+        data = expand_chunk(expansion, chunk, &status);
         for (k = i; data != NULL && k < c->num_packed && status == MSFZ_OK;
              k++) {
             f = &c->packed[k];
@@ -233,7 +238,7 @@ static enum msfz_status write_packed(const struct msfz_expansion *expansion)
     return MSFZ_OK;
 }
 
-static enum msfz_status write_plain(const struct msfz_expansion *expansion)
+static enum msfz_status expand_plain(const struct msfz_expansion *expansion)
 {
     const struct msfz_container *c = &expansion->container;
     const struct msfz_fragment *f;
@@ -259,22 +264,23 @@ static enum msfz_status write_plain(const struct msfz_expansion *expansion)
 }
 
 /* A list of block numbers, one after the other. */
-static uint8_t *put_blocks(const struct msfz_layout *l, uint8_t *p,
-                           uint64_t first, uint64_t n)
+static uint8_t *put_expanded_blocks(const struct msfz_layout *expanded,
+                                    uint8_t *p, uint64_t first, uint64_t n)
 {
     for (; n > 0; n--, p += 4) {
-        put32(p, (uint32_t)expanded_block(l, first++));
+        put32(p, (uint32_t)expanded_block(expanded, first++));
     }
     return p;
 }
 
-static enum msfz_status write_directory(const struct msfz_expansion *expansion)
+static enum msfz_status
+expand_directory(const struct msfz_expansion *expansion)
 {
     const struct msfz_container *c = &expansion->container;
-    const struct msfz_layout *l = &expansion->layout;
-    uint64_t blocks = l->map - l->directory;
-    size_t room = (size_t)l->directory_size > 4 * (size_t)blocks
-                      ? (size_t)l->directory_size
+    const struct msfz_layout *expanded = &expansion->layout;
+    uint64_t blocks = expanded->map - expanded->directory;
+    size_t room = (size_t)expanded->directory_size > 4 * (size_t)blocks
+                      ? (size_t)expanded->directory_size
                       : 4 * (size_t)blocks;
     uint8_t *directory = malloc(room), *p = directory;
     enum msfz_status status;
@@ -291,15 +297,16 @@ static enum msfz_status write_directory(const struct msfz_expansion *expansion)
     }
     for (i = 0; i < c->num_streams; i++) {
         if (c->sizes[i] != MSFZ_NIL) {
-            p = put_blocks(l, p, l->first[i], expanded_blocks(l, c->sizes[i]));
+            p = put_expanded_blocks(expanded, p, expanded->first[i],
+                                    expanded_blocks(expanded, c->sizes[i]));
         }
     }
-    status = write_expanded_blocks(expansion, l->directory, 0, directory,
-                                   l->directory_size);
+    status = write_expanded_blocks(expansion, expanded->directory, 0,
+                                   directory, expanded->directory_size);
     if (status == MSFZ_OK) {
-        put_blocks(l, directory, l->directory, blocks);
-        status =
-            write_expanded_blocks(expansion, l->map, 0, directory, 4 * blocks);
+        put_expanded_blocks(expanded, directory, expanded->directory, blocks);
+        status = write_expanded_blocks(expansion, expanded->map, 0, directory,
+                                       4 * blocks);
     }
     free(directory);
     return status;
@@ -307,34 +314,34 @@ static enum msfz_status write_directory(const struct msfz_expansion *expansion)
 
 /* The map in use has a bit for each block, which is set for a free one, as
  * all are after the end; the other map is all free. */
-static enum msfz_status write_maps(const struct msfz_expansion *expansion)
+static enum msfz_status expand_maps(const struct msfz_expansion *expansion)
 {
-    const struct msfz_layout *l = &expansion->layout;
+    const struct msfz_layout *expanded = &expansion->layout;
     uint64_t at, first, bit;
     enum msfz_status status = MSFZ_OK;
-    uint8_t *map = malloc(l->block_size);
+    uint8_t *map = malloc(expanded->block_size);
     uint32_t i;
 
     if (map == NULL) {
         return msfz_fail(MSFZ_FAILED, expansion->error, expansion->error_size,
                          "out of memory");
     }
-    for (at = 0; at < l->num_blocks && status == MSFZ_OK;
-         at += l->block_size) {
+    for (at = 0; at < expanded->num_blocks && status == MSFZ_OK;
+         at += expanded->block_size) {
         first = at * 8; /* maps follow each other, one an interval */
-        for (i = 0; i < l->block_size; i++) {
+        for (i = 0; i < expanded->block_size; i++) {
             bit = first + 8 * (uint64_t)i;
-            map[i] = bit + 8 <= l->num_blocks ? 0
-                     : bit >= l->num_blocks
+            map[i] = bit + 8 <= expanded->num_blocks ? 0
+                     : bit >= expanded->num_blocks
                          ? 0xFF
-                         : (uint8_t)(0xFF << (l->num_blocks - bit));
+                         : (uint8_t)(0xFF << (expanded->num_blocks - bit));
         }
-        status = write_expanded(expansion, (at + 1) * l->block_size, map,
-                                l->block_size);
+        status = write_expanded(expansion, (at + 1) * expanded->block_size,
+                                map, expanded->block_size);
         if (status == MSFZ_OK) {
-            memset(map, 0xFF, l->block_size);
-            status = write_expanded(expansion, (at + 2) * l->block_size, map,
-                                    l->block_size);
+            memset(map, 0xFF, expanded->block_size);
+            status = write_expanded(expansion, (at + 2) * expanded->block_size,
+                                    map, expanded->block_size);
         }
     }
     free(map);
@@ -342,19 +349,20 @@ static enum msfz_status write_maps(const struct msfz_expansion *expansion)
 }
 
 static enum msfz_status
-write_superblock(const struct msfz_expansion *expansion)
+expand_superblock(const struct msfz_expansion *expansion)
 {
-    const struct msfz_layout *l = &expansion->layout;
+    const struct msfz_layout *expanded = &expansion->layout;
     uint8_t block[BLOCK_SIZE_MAX] = {0};
 
     memcpy(block, magic, sizeof(magic));
-    put32(block + 32, l->block_size);
+    put32(block + 32, expanded->block_size);
     put32(block + 36, 1); /* the free page map in use */
-    put32(block + 40, l->num_blocks);
-    put32(block + 44, (uint32_t)l->directory_size);
-    put_blocks(l, block + MAP_OFFSET, l->map,
-               expanded_blocks(l, 4 * (l->map - l->directory)));
-    return write_expanded(expansion, 0, block, l->block_size);
+    put32(block + 40, expanded->num_blocks);
+    put32(block + 44, (uint32_t)expanded->directory_size);
+    put_expanded_blocks(
+        expanded, block + MAP_OFFSET, expanded->map,
+        expanded_blocks(expanded, 4 * (expanded->map - expanded->directory)));
+    return write_expanded(expansion, 0, block, expanded->block_size);
 }
 
 enum msfz_status msfz_expand(const struct msfz_io *io, uint64_t *size,
@@ -362,25 +370,25 @@ enum msfz_status msfz_expand(const struct msfz_io *io, uint64_t *size,
 {
     static enum msfz_status (*const steps[])(
         const struct msfz_expansion *expansion) = {
-        write_superblock, write_maps, write_plain, write_packed,
-        write_directory};
+        expand_superblock, expand_maps, expand_plain, expand_packed,
+        expand_directory};
     struct msfz_expansion expansion = {
         .io = io, .error = error, .error_size = error_size};
-    const struct msfz_layout *l = &expansion.layout;
+    const struct msfz_layout *expanded = &expansion.layout;
     static const uint8_t zero[1];
     enum msfz_status status;
     size_t i;
 
     status = msfz_container_read(&expansion.container, io, error, error_size);
     if (status == MSFZ_OK) {
-        status = plan_expansion(&expansion);
+        status = expand_plan(&expansion);
     }
     for (i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == MSFZ_OK;
          i++) {
         status = steps[i](&expansion);
     }
     if (status == MSFZ_OK) {
-        *size = (uint64_t)l->num_blocks * l->block_size;
+        *size = (uint64_t)expanded->num_blocks * expanded->block_size;
         /* the last byte, 0 even where a block number fills the block */
         status = write_expanded(&expansion, *size - 1, zero, sizeof(zero));
     }
@@ -391,24 +399,25 @@ enum msfz_status msfz_expand(const struct msfz_io *io, uint64_t *size,
 
 /* memory ----------------------------------------------------------------- */
 
-struct memory {
+struct expand_memory {
     const uint8_t *data;
     uint8_t *to;
     size_t room;
 };
 
-static int read_memory(void *context, uint64_t offset, void *to, size_t len)
+static int expand_read_memory(void *context, uint64_t offset, void *to,
+                              size_t len)
 {
-    const struct memory *m = context;
+    const struct expand_memory *m = context;
 
     memcpy(to, m->data + offset, len);
     return 0;
 }
 
-static int write_memory(void *context, uint64_t offset, const void *data,
-                        size_t len)
+static int expand_write_memory(void *context, uint64_t offset,
+                               const void *data, size_t len)
 {
-    const struct memory *m = context;
+    const struct expand_memory *m = context;
 
     if (offset > m->room || len > m->room - offset) {
         errno = ENOSPC;
@@ -422,8 +431,9 @@ enum msfz_status msfz_expand_memory(const uint8_t *data, size_t size,
                                     uint8_t *to, size_t room, uint64_t *made,
                                     char *error, size_t error_size)
 {
-    struct memory memory = {data, to, room};
-    const struct msfz_io io = {&memory, size, room, read_memory, write_memory};
+    struct expand_memory memory = {data, to, room};
+    const struct msfz_io io = {&memory, size, room, expand_read_memory,
+                               expand_write_memory};
 
     return msfz_expand(&io, made, error, error_size);
 }

@@ -152,7 +152,7 @@ annotation_number(struct inlinee_site *site, uint32_t *value)
     return number != 0 ? 0 : -1;
 }
 
-static uint32_t signed_number(uint32_t value)
+static uint32_t inlinee_signed_number(uint32_t value)
 {
     return (value & 1) != 0 ? 0u - (value >> 1) : value >> 1;
 }
@@ -226,7 +226,7 @@ static int inlinee_annotation_step(struct inlinee_site *site,
         site->file = n;
         return 1;
     case OP_LINE_OFFSET:
-        site->line += signed_number(n);
+        site->line += inlinee_signed_number(n);
         return 1;
     case OP_RANGE_KIND:
         site->kind = n <= 1 ? n : site->kind;
@@ -236,7 +236,7 @@ static int inlinee_annotation_step(struct inlinee_site *site,
         break;
     case OP_CODE_AND_LINE_OFFSET:
         site->code += n & 0xF;
-        site->line += signed_number(n >> 4);
+        site->line += inlinee_signed_number(n >> 4);
         break;
     case OP_CODE_LENGTH_AND_OFFSET:
         if (annotation_number(site, &offset) != 0) {

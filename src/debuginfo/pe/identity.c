@@ -23,8 +23,8 @@ static int fail_identity(char *error, size_t size, const char *text)
 }
 
 /* Reads the name of the PDB, which is after the last slash or backslash. */
-static int read_name(const uint8_t *path, size_t size,
-                     struct pe_identity *identity)
+static int identity_read_name(const uint8_t *path, size_t size,
+                              struct pe_identity *identity)
 {
     size_t i, begin, end;
 
@@ -40,9 +40,9 @@ static int read_name(const uint8_t *path, size_t size,
     return end < size && begin < end ? 0 : -1;
 }
 
-static int read_record(const uint8_t *p, uint32_t size,
-                       struct pe_identity *identity, char *error,
-                       size_t error_size)
+static int identity_read_record(const uint8_t *p, uint32_t size,
+                                struct pe_identity *identity, char *error,
+                                size_t error_size)
 {
     if (size >= 4 && memcmp(p, "NB10", 4) == 0) {
         return fail_identity(error, error_size,
@@ -55,7 +55,7 @@ static int read_record(const uint8_t *p, uint32_t size,
     }
     le_guid(identity->guid, p + 4);
     identity->age = le32(p + 20);
-    if (read_name(p + RSDS_NAME, size - RSDS_NAME, identity) != 0) {
+    if (identity_read_name(p + RSDS_NAME, size - RSDS_NAME, identity) != 0) {
         return fail_identity(
             error, error_size,
             "is damaged: its CodeView record has no PDB name");
@@ -65,9 +65,10 @@ static int read_record(const uint8_t *p, uint32_t size,
 
 /* Finds the first CodeView record of a portable PDB, or of another one.  Images
  * of .NET can have both.  Returns 0, or -1 with the reason. */
-static int find_codeview(const struct pe_image *image, bool is_portable,
-                         struct pe_debug_entry *view, char *error,
-                         size_t error_size)
+static int identity_find_codeview(const struct pe_image *image,
+                                  bool is_portable,
+                                  struct pe_debug_entry *view, char *error,
+                                  size_t error_size)
 {
     const uint8_t *directory;
     uint32_t i, count;
@@ -102,10 +103,12 @@ static int read_identity(const uint8_t *data, size_t size,
     struct pe_image image;
 
     if (pe_image_open(&image, data, size, error, error_size) != 0 ||
-        find_codeview(&image, is_portable, &view, error, error_size) != 0) {
+        identity_find_codeview(&image, is_portable, &view, error,
+                               error_size) != 0) {
         return -1;
     }
-    return read_record(view.data, view.size, identity, error, error_size);
+    return identity_read_record(view.data, view.size, identity, error,
+                                error_size);
 }
 
 int pe_identity_read(const uint8_t *data, size_t size,
@@ -127,7 +130,7 @@ int pe_portable_identity_read(const uint8_t *data, size_t size,
 
 /* Finds the first entry of the debug directory that refers to CodeView, by the
  * reference's rule. */
-static const uint8_t *find_entry(const struct pe_image *image)
+static const uint8_t *identity_find_entry(const struct pe_image *image)
 {
     const uint8_t *p;
     uint32_t address, size;
@@ -152,7 +155,7 @@ static const uint8_t *find_entry(const struct pe_image *image)
 
 void pe_debug_id(const struct pe_image *image, struct pe_debug_id *id)
 {
-    const uint8_t *record, *entry = find_entry(image);
+    const uint8_t *record, *entry = identity_find_entry(image);
 
     memset(id, 0, sizeof(*id));
     record = entry != NULL
@@ -169,7 +172,7 @@ void pe_debug_id(const struct pe_image *image, struct pe_debug_id *id)
 }
 
 /* Was the code taken out of the file, as objcopy --only-keep-debug does? */
-static bool is_companion(const struct pe_image *image)
+static bool identity_is_companion(const struct pe_image *image)
 {
     bool has_code = false;
     struct pe_section section;
@@ -188,8 +191,8 @@ static bool is_companion(const struct pe_image *image)
     return has_code;
 }
 
-static bool has_directory(const struct pe_image *image,
-                          enum pe_directory directory)
+static bool identity_has_directory(const struct pe_image *image,
+                                   enum pe_directory directory)
 {
     uint32_t address, size = 0;
 
@@ -207,13 +210,13 @@ int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
     code->time_stamp = image.time_stamp;
     code->image_size = image.image_size;
     code->arch = pe_image_arch(&image);
-    code->is_companion = is_companion(&image);
+    code->is_companion = identity_is_companion(&image);
     code->is_cut = pe_sections_are_cut(&image);
     code->has_debug_info =
         pe_section_find(&image, "debug_info").section.data != NULL;
-    code->has_symbols = has_directory(&image, PE_EXPORTS);
+    code->has_symbols = identity_has_directory(&image, PE_EXPORTS);
     code->has_unwind_info =
-        !code->is_companion && has_directory(&image, PE_EXCEPTIONS);
+        !code->is_companion && identity_has_directory(&image, PE_EXCEPTIONS);
     pe_debug_id(&image, &code->debug_id);
     return 0;
 }

@@ -29,7 +29,7 @@ static const char *const ids[] = {
  * Most comments are of a kind that nothing here needs.  An id can be written
  * with escapes, so a text with a backslash may have any.
  */
-static bool may_matter(const struct proguard_text *text)
+static bool comment_may_matter(const struct proguard_text *text)
 {
     static const char *const words[] = {"sourceFile", "synthesized", "utline",
                                         "rewriteFrame"};
@@ -48,8 +48,8 @@ static bool may_matter(const struct proguard_text *text)
 }
 
 /* Every class has a comment of this form, if R8 wrote it. */
-static bool read_usual(struct proguard_comment *comment,
-                       const struct proguard_text *text)
+static bool comment_usual(struct proguard_comment *comment,
+                          const struct proguard_text *text)
 {
     static const char before[] = "{\"id\":\"sourceFile\",\"fileName\":\"";
     const size_t skip = sizeof(before) - 1;
@@ -71,7 +71,8 @@ static bool read_usual(struct proguard_comment *comment,
     return true;
 }
 
-static struct proguard_text text_of(const struct json *json, uint32_t value)
+static struct proguard_text comment_text(const struct json *json,
+                                         uint32_t value)
 {
     struct proguard_text text = {json_text(json, value),
                                  json->values[value].size};
@@ -94,7 +95,7 @@ static void trim_comment(struct proguard_text *text)
 }
 
 /* Reads digits, which a sign may precede. */
-static bool read_number(const struct proguard_text *text, uint64_t *number)
+static bool comment_number(const struct proguard_text *text, uint64_t *number)
 {
     size_t sign = text->size > 0 && text->data[0] == '+';
 
@@ -128,7 +129,7 @@ static void sort_pairs(struct proguard_comment *comment)
     comment->num_pairs = n;
 }
 
-static int read_callsite(struct proguard_comment *comment)
+static int comment_callsite(struct proguard_comment *comment)
 {
     const struct json *json = &comment->json;
     uint32_t positions = json_member(json, 0, "positions"), value, i;
@@ -142,12 +143,12 @@ static int read_callsite(struct proguard_comment *comment)
     }
     value = positions + 1;
     for (i = 0; i < json->values[positions].size; i++) {
-        name = text_of(json, value);
+        name = comment_text(json, value);
         if (json_integer(json, value + 1, &line) != JSON_INTEGER_POSITIVE) {
             return 0;
         }
         value = json->values[value + 1].end;
-        if (!read_number(&name, &position)) {
+        if (!comment_number(&name, &position)) {
             continue;
         }
         pair.position = (uint32_t)position;
@@ -166,8 +167,8 @@ static int read_callsite(struct proguard_comment *comment)
 }
 
 /* Finds the text in the parentheses after a word. */
-static bool read_call(struct proguard_text text, const char *word,
-                      struct proguard_text *inner)
+static bool comment_call(struct proguard_text text, const char *word,
+                         struct proguard_text *inner)
 {
     size_t size = strlen(word);
 
@@ -194,13 +195,13 @@ struct proguard_rule {
 };
 
 /* Unknown conditions are never met. */
-static bool read_condition(struct proguard_rule *rule,
-                           struct proguard_text text)
+static bool comment_condition(struct proguard_rule *rule,
+                              struct proguard_text text)
 {
     struct proguard_text inner;
 
     trim_comment(&text);
-    if (!read_call(text, THROWS, &inner)) {
+    if (!comment_call(text, THROWS, &inner)) {
         rule->is_met = false;
         return text.size > 0;
     }
@@ -217,16 +218,17 @@ static bool read_condition(struct proguard_rule *rule,
 }
 
 /* Unknown actions do nothing. */
-static bool read_action(struct proguard_rule *rule, struct proguard_text text)
+static bool comment_action(struct proguard_rule *rule,
+                           struct proguard_text text)
 {
     struct proguard_text inner;
     uint64_t n;
 
     trim_comment(&text);
-    if (!read_call(text, REMOVE, &inner)) {
+    if (!comment_call(text, REMOVE, &inner)) {
         return text.size > 0;
     }
-    if (inner.data == NULL || !read_number(&inner, &n)) {
+    if (inner.data == NULL || !comment_number(&inner, &n)) {
         return false;
     }
     rule->removed = n < UINT32_MAX - rule->removed ? rule->removed + n
@@ -234,10 +236,10 @@ static bool read_action(struct proguard_rule *rule, struct proguard_text text)
     return true;
 }
 
-static bool read_list(const struct json *json, const char *name,
-                      struct proguard_rule *rule,
-                      bool (*read)(struct proguard_rule *,
-                                   struct proguard_text))
+static bool comment_list(const struct json *json, const char *name,
+                         struct proguard_rule *rule,
+                         bool (*read)(struct proguard_rule *,
+                                      struct proguard_text))
 {
     uint32_t list = json_member(json, 0, name), value, i;
 
@@ -248,7 +250,7 @@ static bool read_list(const struct json *json, const char *name,
     value = list + 1;
     for (i = 0; i < json->values[list].size; i++) {
         if (json->values[value].type != JSON_STRING ||
-            !read(rule, text_of(json, value))) {
+            !read(rule, comment_text(json, value))) {
             return false;
         }
         value = json->values[value].end;
@@ -257,12 +259,12 @@ static bool read_list(const struct json *json, const char *name,
 }
 
 /* A rule that is malformed, or never met, or does nothing is left out. */
-static void read_rule(struct proguard_comment *comment)
+static void comment_rule(struct proguard_comment *comment)
 {
     struct proguard_rule rule = {{NULL, 0}, true, 0};
 
-    if (read_list(&comment->json, "conditions", &rule, read_condition) &&
-        read_list(&comment->json, "actions", &rule, read_action) &&
+    if (comment_list(&comment->json, "conditions", &rule, comment_condition) &&
+        comment_list(&comment->json, "actions", &rule, comment_action) &&
         rule.is_met && rule.removed > 0) {
         comment->id = PROGUARD_REWRITE_FRAME;
         comment->descriptor = rule.descriptor;
@@ -270,7 +272,7 @@ static void read_rule(struct proguard_comment *comment)
     }
 }
 
-static int read_members(struct proguard_comment *comment)
+static int comment_members(struct proguard_comment *comment)
 {
     uint32_t id = json_member(&comment->json, 0, "id"), file;
     size_t i;
@@ -286,13 +288,13 @@ static int read_members(struct proguard_comment *comment)
         file = json_member(&comment->json, 0, "fileName");
         if (file != 0 && comment->json.values[file].type == JSON_STRING) {
             comment->id = PROGUARD_SOURCE_FILE;
-            comment->file = text_of(&comment->json, file);
+            comment->file = comment_text(&comment->json, file);
         }
         return 0;
     case PROGUARD_OUTLINE_CALLSITE:
-        return read_callsite(comment);
+        return comment_callsite(comment);
     case PROGUARD_REWRITE_FRAME:
-        read_rule(comment);
+        comment_rule(comment);
         return 0;
     default:
         comment->id = (enum proguard_comment_id)i;
@@ -306,7 +308,7 @@ int proguard_comment_read(struct proguard_comment *comment,
     struct json_error error = {0};
 
     comment->id = PROGUARD_OTHER;
-    if (!may_matter(text) || read_usual(comment, text)) {
+    if (!comment_may_matter(text) || comment_usual(comment, text)) {
         return 0;
     }
     if (array_need(&comment->text, &comment->text_room, text->size, 1) != 0) {
@@ -318,7 +320,7 @@ int proguard_comment_read(struct proguard_comment *comment,
                   &error) != text->size) {
         return error.out_of_memory ? -1 : 0;
     }
-    return read_members(comment);
+    return comment_members(comment);
 }
 
 void proguard_comment_free(struct proguard_comment *comment)

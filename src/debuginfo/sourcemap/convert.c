@@ -107,10 +107,10 @@ static enum symc_status convert_names(struct jscache_writer *writer,
     return status;
 }
 
-static int write_cache(struct sourcemap *map, const char *script, size_t size,
-                       const struct symc_sink *sink,
-                       struct debuginfo_result *result,
-                       struct failure *failure)
+static int convert_write(struct sourcemap *map, const char *script,
+                         size_t size, const struct symc_sink *sink,
+                         struct debuginfo_result *result,
+                         struct failure *failure)
 {
     enum symc_status status;
     struct jscache_writer writer;
@@ -136,7 +136,7 @@ static int write_cache(struct sourcemap *map, const char *script, size_t size,
 }
 
 /* The next hexadecimal digit of an id, or '\0'. */
-static char next_digit(struct symc_string *id)
+static char convert_next_digit(struct symc_string *id)
 {
     char c;
 
@@ -152,8 +152,9 @@ static char next_digit(struct symc_string *id)
 
 /* Says so, if a script and a map have debug ids that differ: they are not of
  * one build, or a tool changed one of them later. */
-static void compare_ids(const struct sourcemap *map, struct symc_string id,
-                        struct debuginfo_result *result)
+static void convert_compare_ids(const struct sourcemap *map,
+                                struct symc_string id,
+                                struct debuginfo_result *result)
 {
     char digit;
     struct symc_string of_script = id, of_map = map->debug_id;
@@ -163,8 +164,8 @@ static void compare_ids(const struct sourcemap *map, struct symc_string id,
         return;
     }
     do {
-        digit = next_digit(&of_script);
-        if (digit != next_digit(&of_map)) {
+        digit = convert_next_digit(&of_script);
+        if (digit != convert_next_digit(&of_map)) {
             snprintf(result->note, sizeof(result->note),
                      "the script has the debug id %.*s, and its map %.*s: "
                      "they may not belong together",
@@ -177,7 +178,7 @@ static void compare_ids(const struct sourcemap *map, struct symc_string id,
 }
 
 /* Failures are told of the script, which may be sound. */
-static void name_map(struct failure *failure)
+static void convert_name_map(struct failure *failure)
 {
     static const char subject[] = "its map ";
     const size_t n = sizeof(subject) - 1;
@@ -204,12 +205,12 @@ int sourcemap_convert(const uint8_t *script, size_t script_size,
     memset(&read, 0, sizeof(read));
     rc = sourcemap_read(&read, text, map_size, failure);
     if (rc == 0) {
-        rc = write_cache(&read, (const char *)script, script_size, sink,
-                         result, failure);
-        compare_ids(&read, js_debug_id((const char *)script, script_size),
-                    result);
+        rc = convert_write(&read, (const char *)script, script_size, sink,
+                           result, failure);
+        convert_compare_ids(
+            &read, js_debug_id((const char *)script, script_size), result);
     } else {
-        name_map(failure);
+        convert_name_map(failure);
     }
     sourcemap_free(&read);
     scratch_free(text);

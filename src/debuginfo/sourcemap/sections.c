@@ -38,8 +38,8 @@ static int compare_sections(const void *a, const void *b)
 }
 
 /* Reads a number of an offset, of 32 bits. */
-static bool read_number(const struct json *json, uint32_t object,
-                        const char *name, uint32_t *number)
+static bool section_number(const struct json *json, uint32_t object,
+                           const char *name, uint32_t *number)
 {
     uint64_t n;
     uint32_t value = json_member(json, object, name);
@@ -57,8 +57,8 @@ static int read_section(const struct json *json, uint32_t item,
 {
     uint32_t offset = json_member(json, item, "offset");
 
-    if (offset == 0 || !read_number(json, offset, "line", &section->line) ||
-        !read_number(json, offset, "column", &section->column)) {
+    if (offset == 0 || !section_number(json, offset, "line", &section->line) ||
+        !section_number(json, offset, "column", &section->column)) {
         return failure_set(failure, FAILURE_DAMAGED,
                            "is not a source map: section %u has no offset",
                            section->order);
@@ -75,9 +75,9 @@ static int read_section(const struct json *json, uint32_t item,
 
 /* Finds a text among sources or names, or adds it as the next one, whose index
  * is in *index then.  Returns 1 if it was added, -1 when out of memory. */
-static int intern_string(struct table *table, const struct sourcemap *map,
-                         bool is_source, struct symc_string text,
-                         uint32_t *index)
+static int section_intern(struct table *table, const struct sourcemap *map,
+                          bool is_source, struct symc_string text,
+                          uint32_t *index)
 {
     size_t at = 0;
     uint64_t hash = table_hash((uintptr_t)table, text.data, text.size);
@@ -98,8 +98,8 @@ static int intern_string(struct table *table, const struct sourcemap *map,
 }
 
 /* Joins sources; numbers[i] becomes the number of the part's source i. */
-static int join_sources(struct sourcemap *map, struct joined *joined,
-                        const struct sourcemap *part, uint32_t *numbers)
+static int section_sources(struct sourcemap *map, struct joined *joined,
+                           const struct sourcemap *part, uint32_t *numbers)
 {
     int rc;
     size_t i;
@@ -109,8 +109,8 @@ static int join_sources(struct sourcemap *map, struct joined *joined,
                        sizeof(*map->sources)) != 0) {
             return -1;
         }
-        rc = intern_string(&joined->sources, map, true, part->sources[i].name,
-                           &numbers[i]);
+        rc = section_intern(&joined->sources, map, true, part->sources[i].name,
+                            &numbers[i]);
         if (rc < 0) {
             return -1;
         }
@@ -127,8 +127,8 @@ static int join_sources(struct sourcemap *map, struct joined *joined,
     return 0;
 }
 
-static int join_names(struct sourcemap *map, struct joined *joined,
-                      const struct sourcemap *part, uint32_t *numbers)
+static int section_names(struct sourcemap *map, struct joined *joined,
+                         const struct sourcemap *part, uint32_t *numbers)
 {
     int rc;
     size_t i;
@@ -138,8 +138,8 @@ static int join_names(struct sourcemap *map, struct joined *joined,
                        sizeof(*map->names)) != 0) {
             return -1;
         }
-        rc = intern_string(&joined->names, map, false, part->names[i],
-                           &numbers[i]);
+        rc = section_intern(&joined->names, map, false, part->names[i],
+                            &numbers[i]);
         if (rc < 0) {
             return -1;
         }
@@ -151,9 +151,10 @@ static int join_names(struct sourcemap *map, struct joined *joined,
 }
 
 /* Joins the tokens of a part, which begins at a section's place. */
-static int join_tokens(struct sourcemap *map, const struct section *section,
-                       const struct sourcemap *part, const uint32_t *sources,
-                       const uint32_t *names, struct failure *failure)
+static int section_tokens(struct sourcemap *map, const struct section *section,
+                          const struct sourcemap *part,
+                          const uint32_t *sources, const uint32_t *names,
+                          struct failure *failure)
 {
     size_t i;
     struct jscache_row *token;
@@ -186,11 +187,11 @@ static int join_section(struct sourcemap *map, struct joined *joined,
     uint32_t *names = calloc(part->num_names + 1, sizeof(*names));
 
     if (sources == NULL || names == NULL ||
-        join_sources(map, joined, part, sources) != 0 ||
-        join_names(map, joined, part, names) != 0) {
+        section_sources(map, joined, part, sources) != 0 ||
+        section_names(map, joined, part, names) != 0) {
         failure_memory(failure);
     } else {
-        rc = join_tokens(map, section, part, sources, names, failure);
+        rc = section_tokens(map, section, part, sources, names, failure);
     }
     free(sources);
     free(names);

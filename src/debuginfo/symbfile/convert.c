@@ -26,7 +26,7 @@
 /* Limits how often the function builder looks at ranges. */
 #define WORK_BASE 1000000
 
-struct open_range {
+struct converted_range {
     const struct symbfile_record *record;
     uint64_t end;
     uint32_t source;
@@ -44,7 +44,7 @@ struct symbfile_convert {
     struct inlinee_name *names; /* of the group */
     size_t num_names;
     size_t name_room;
-    struct open_range open[OPEN_MAX]; /* by depth */
+    struct converted_range open[OPEN_MAX]; /* by depth */
     size_t num_open;
     uint64_t at; /* up to which there are lines */
     struct function_builder builder;
@@ -52,7 +52,7 @@ struct symbfile_convert {
     struct failure *failure;
 };
 
-static int no_memory(struct symbfile_convert *symbfile)
+static int convert_no_memory(struct symbfile_convert *symbfile)
 {
     return failure_memory(symbfile->failure);
 }
@@ -70,7 +70,7 @@ static int convert_add_source(struct symbfile_convert *symbfile,
                    sizeof(*symbfile->sources)) != 0 ||
         array_need(&symbfile->paths, &symbfile->path_room, n,
                    sizeof(*symbfile->paths)) != 0) {
-        return no_memory(symbfile);
+        return convert_no_memory(symbfile);
     }
     symbfile->paths[symbfile->num_sources] = *path;
     s = &symbfile->sources[symbfile->num_sources++];
@@ -107,7 +107,7 @@ static int convert_find_source(struct symbfile_convert *symbfile,
     }
     return table_add(&symbfile->files, hash, symbfile->num_sources) == 0
                ? 0
-               : no_memory(symbfile);
+               : convert_no_memory(symbfile);
 }
 
 static struct symc_name convert_name_of(const struct symc_string *text)
@@ -126,7 +126,7 @@ static int convert_add_inlinee(struct symbfile_convert *symbfile,
     if (symbfile->num_names >= SYMC_NONE ||
         array_need(&symbfile->names, &symbfile->name_room,
                    symbfile->num_names + 1, sizeof(*symbfile->names)) != 0) {
-        return no_memory(symbfile);
+        return convert_no_memory(symbfile);
     }
     inlinee->name = (uint32_t)symbfile->num_names;
     name = &symbfile->names[symbfile->num_names++];
@@ -134,7 +134,7 @@ static int convert_add_inlinee(struct symbfile_convert *symbfile,
     name->name = convert_name_of(func);
     return function_builder_inlined_range(&symbfile->builder, inlinee) == 0
                ? 0
-               : no_memory(symbfile);
+               : convert_no_memory(symbfile);
 }
 
 static void convert_begin_function(struct symbfile_convert *symbfile,
@@ -164,12 +164,12 @@ static int convert_add_line(struct symbfile_convert *symbfile, uint64_t from,
 
     return function_builder_line(&symbfile->builder, &line) == 0
                ? 0
-               : no_memory(symbfile);
+               : convert_no_memory(symbfile);
 }
 
 /* Adds the lines that a range has from c->at to an address. */
 static int convert_add_lines(struct symbfile_convert *symbfile,
-                             struct open_range *o, uint64_t to)
+                             struct converted_range *o, uint64_t to)
 {
     uint64_t next;
     const struct symbfile_record *record = o->record;
@@ -197,9 +197,9 @@ static int convert_add_lines(struct symbfile_convert *symbfile,
 }
 
 /* Goes on to an address: adds the lines of the deepest ranges up to there. */
-static int advance_ranges(struct symbfile_convert *symbfile, uint64_t to)
+static int convert_advance(struct symbfile_convert *symbfile, uint64_t to)
 {
-    struct open_range *o;
+    struct converted_range *o;
 
     while (symbfile->num_open > 0) {
         o = &symbfile->open[symbfile->num_open - 1];
@@ -222,9 +222,9 @@ static int advance_ranges(struct symbfile_convert *symbfile, uint64_t to)
 
 /* Opens a range below those of its depth and deeper that are still open: the
  * one that began first counts, as for the function builder. */
-static int open_range(struct symbfile_convert *symbfile,
-                      const struct symbfile_record *record, uint64_t end,
-                      struct open_range **opened)
+static int convert_open_range(struct symbfile_convert *symbfile,
+                              const struct symbfile_record *record,
+                              uint64_t end, struct converted_range **opened)
 {
     size_t at = symbfile->num_open;
 
@@ -253,14 +253,14 @@ static int convert_add_range(struct symbfile_convert *symbfile,
                              const struct symbfile_entry *entry,
                              uint32_t depth, uint64_t end)
 {
-    struct open_range *o = NULL;
+    struct converted_range *o = NULL;
     const struct symbfile_record *record = &entry->record;
     struct inlined_range inlinee = {.address = record->address,
                                     .line = record->call_line};
 
-    if (advance_ranges(symbfile, record->address) != 0 ||
-        open_range(symbfile, record, entry->end < end ? entry->end : end,
-                   &o) != 0) {
+    if (convert_advance(symbfile, record->address) != 0 ||
+        convert_open_range(symbfile, record,
+                           entry->end < end ? entry->end : end, &o) != 0) {
         return -1;
     }
     if (record->depth == depth) {
@@ -279,7 +279,8 @@ static int convert_add_range(struct symbfile_convert *symbfile,
     return convert_add_inlinee(symbfile, &record->func, &inlinee);
 }
 
-static bool is_same(const struct symc_string *a, const struct symc_string *b)
+static bool convert_is_same(const struct symc_string *a,
+                            const struct symc_string *b)
 {
     return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }
@@ -297,7 +298,7 @@ static size_t convert_add_group(struct symbfile_convert *symbfile,
     for (last = first + 1; last < symbfile->search.num_entries; last++) {
         record = &entries[last].record;
         if (record->depth == root->depth && record->address == end &&
-            is_same(&record->func, &root->func)) {
+            convert_is_same(&record->func, &root->func)) {
             end = entries[last].end;
         } else if (record->address >= end ||
                    (record->depth <= root->depth &&
@@ -318,7 +319,7 @@ static size_t convert_add_group(struct symbfile_convert *symbfile,
             return 0;
         }
     }
-    return advance_ranges(symbfile, end) == 0 &&
+    return convert_advance(symbfile, end) == 0 &&
                    convert_end_function(symbfile) == 0
                ? last
                : 0;
@@ -387,8 +388,8 @@ static int convert_select_entries(struct symbfile_convert *symbfile)
     return 0;
 }
 
-static int read_all(struct symbfile_convert *symbfile, const uint8_t *data,
-                    size_t size)
+static int convert_all(struct symbfile_convert *symbfile, const uint8_t *data,
+                       size_t size)
 {
     size_t i = 0;
     uint32_t unknown;
@@ -417,7 +418,7 @@ static int read_all(struct symbfile_convert *symbfile, const uint8_t *data,
     return 0;
 }
 
-static void free_readers(struct symbfile_convert *symbfile)
+static void convert_free_readers(struct symbfile_convert *symbfile)
 {
     symbfile_search_free(&symbfile->search);
     table_free(&symbfile->files);
@@ -442,8 +443,8 @@ static int convert_symbfile(const uint8_t *data, size_t size,
     }
     symbfile->failure = failure;
     symc_writer_init(&symbfile->writer);
-    rc = read_all(symbfile, data, size);
-    free_readers(symbfile);
+    rc = convert_all(symbfile, data, size);
+    convert_free_readers(symbfile);
     if (rc == 0) {
         rc =
             format_finish(&symbfile->writer, &identity, sink, result, failure);

@@ -33,7 +33,7 @@ struct from_symcache_piece {
     size_t line_room;
 };
 
-struct range_maker {
+struct from_symcache {
     const struct symc_reader *symcache;
     uint64_t base;
     struct inline_chain chain;
@@ -48,69 +48,68 @@ struct range_maker {
     struct failure *failure;
 };
 
-static void free_pieces(struct range_maker *maker)
+static void free_pieces(struct from_symcache *from)
 {
     size_t i;
 
-    for (i = 0; i < maker->num_pieces; i++) {
-        free(maker->pieces[i].lines);
+    for (i = 0; i < from->num_pieces; i++) {
+        free(from->pieces[i].lines);
     }
-    maker->num_pieces = maker->num_open = 0;
-    arena_reset(&maker->arena);
+    from->num_pieces = from->num_open = 0;
+    arena_reset(&from->arena);
 }
 
-static int put_piece(struct range_maker *maker,
+static int put_piece(struct from_symcache *from,
                      const struct from_symcache_piece *piece)
 {
     static const struct symc_string none = {"", 0};
-    struct symbfile_record r = {.address = maker->base + piece->begin,
+    struct symbfile_record r = {.address = from->base + piece->begin,
                                 .size = piece->end - piece->begin,
                                 .func = piece->name,
                                 .depth = piece->depth,
                                 .lines = piece->lines,
                                 .num_lines = piece->num_lines};
 
-    if (inline_chain_path(maker->symcache, piece->file, &maker->arena, &r.file,
-                          maker->failure) != 0) {
+    if (inline_chain_path(from->symcache, piece->file, &from->arena, &r.file,
+                          from->failure) != 0) {
         return -1;
     }
     if (piece->depth > 0) {
         r.call_line = piece->call_line;
-        if (inline_chain_path(maker->symcache, piece->call_file, &maker->arena,
-                              &r.call_file, maker->failure) != 0) {
+        if (inline_chain_path(from->symcache, piece->call_file, &from->arena,
+                              &r.call_file, from->failure) != 0) {
             return -1;
         }
         if (r.call_file.data == NULL) {
             r.call_file = none; /* without it, the file of the caller */
         }
     }
-    return symbfile_writer_add(&maker->writer, &r);
+    return symbfile_writer_add(&from->writer, &r);
 }
 
 /* Writes the pieces: first those of the function itself, as the reference
  * does, whose readers take the last one for the parent of all that follow. */
-static int put_pieces(struct range_maker *maker)
+static int put_pieces(struct from_symcache *from)
 {
     int rc = 0;
     size_t i, pass;
 
     for (pass = 0; pass < 2; pass++) {
-        for (i = 0; i < maker->num_pieces && rc == 0; i++) {
-            if ((maker->pieces[i].depth > 0) == (pass > 0)) {
-                rc = put_piece(maker, &maker->pieces[i]);
+        for (i = 0; i < from->num_pieces && rc == 0; i++) {
+            if ((from->pieces[i].depth > 0) == (pass > 0)) {
+                rc = put_piece(from, &from->pieces[i]);
             }
         }
     }
-    free_pieces(maker);
+    free_pieces(from);
     return rc;
 }
 
 /* Does the piece that is open at a depth belong to the chain's link there? */
-static bool goes_on(const struct range_maker *maker, size_t depth)
+static bool goes_on(const struct from_symcache *from, size_t depth)
 {
-    const struct from_symcache_piece *piece =
-        &maker->pieces[maker->open[depth]];
-    const struct inline_chain_link *link = &maker->chain.links[depth];
+    const struct from_symcache_piece *piece = &from->pieces[from->open[depth]];
+    const struct inline_chain_link *link = &from->chain.links[depth];
 
     return piece->function == link->function &&
            (depth == 0 || (piece->call_file == link[-1].file &&
@@ -125,18 +124,18 @@ static bool takes_line(const struct from_symcache_piece *piece,
            (piece->file == link->file || !piece->has_file);
 }
 
-static int open_piece(struct range_maker *maker, uint64_t begin)
+static int open_piece(struct from_symcache *from, uint64_t begin)
 {
-    size_t depth = maker->num_open;
-    const struct inline_chain_link *link = &maker->chain.links[depth];
+    size_t depth = from->num_open;
+    const struct inline_chain_link *link = &from->chain.links[depth];
     struct from_symcache_piece *piece;
 
-    if (array_need(&maker->pieces, &maker->piece_room, maker->num_pieces + 1,
-                   sizeof(*maker->pieces)) != 0) {
-        return failure_memory(maker->failure);
+    if (array_need(&from->pieces, &from->piece_room, from->num_pieces + 1,
+                   sizeof(*from->pieces)) != 0) {
+        return failure_memory(from->failure);
     }
-    maker->open[maker->num_open++] = maker->num_pieces;
-    piece = &maker->pieces[maker->num_pieces++];
+    from->open[from->num_open++] = from->num_pieces;
+    piece = &from->pieces[from->num_pieces++];
     memset(piece, 0, sizeof(*piece));
     piece->begin = begin;
     piece->depth = (uint32_t)depth;
@@ -148,7 +147,7 @@ static int open_piece(struct range_maker *maker, uint64_t begin)
     return 0;
 }
 
-static int add_line(struct range_maker *maker,
+static int add_line(struct from_symcache *from,
                     struct from_symcache_piece *piece,
                     const struct inline_chain_link *link, uint64_t begin)
 {
@@ -162,7 +161,7 @@ static int add_line(struct range_maker *maker,
     }
     if (array_need(&piece->lines, &piece->line_room, piece->num_lines + 1,
                    sizeof(*piece->lines)) != 0) {
-        return failure_memory(maker->failure);
+        return failure_memory(from->failure);
     }
     piece->lines[piece->num_lines].offset = begin - piece->begin;
     piece->lines[piece->num_lines++].line = link->line;
@@ -170,55 +169,54 @@ static int add_line(struct range_maker *maker,
 }
 
 /* Takes the chain of a range of the SymCache. */
-static int take_range(struct range_maker *maker, uint64_t begin, uint64_t end)
+static int take_range(struct from_symcache *from, uint64_t begin, uint64_t end)
 {
-    size_t depth, count = maker->chain.count, same = 0;
+    size_t depth, count = from->chain.count, same = 0;
     const struct inline_chain_link *innermost;
 
-    while (same < maker->num_open && same < count && goes_on(maker, same)) {
+    while (same < from->num_open && same < count && goes_on(from, same)) {
         same++;
     }
-    if (same == 0 && maker->num_open > 0 && put_pieces(maker) != 0) {
+    if (same == 0 && from->num_open > 0 && put_pieces(from) != 0) {
         return -1;
     }
     if (count == 0) {
         return 0;
     }
-    innermost = &maker->chain.links[count - 1];
+    innermost = &from->chain.links[count - 1];
     if (same == count &&
-        !takes_line(&maker->pieces[maker->open[same - 1]], innermost)) {
+        !takes_line(&from->pieces[from->open[same - 1]], innermost)) {
         same--;
     }
-    maker->num_open = same;
-    while (maker->num_open < count) {
-        if (open_piece(maker, begin) != 0) {
+    from->num_open = same;
+    while (from->num_open < count) {
+        if (open_piece(from, begin) != 0) {
             return -1;
         }
     }
     for (depth = 0; depth < count; depth++) {
-        maker->pieces[maker->open[depth]].end = end;
+        from->pieces[from->open[depth]].end = end;
     }
-    return add_line(maker, &maker->pieces[maker->open[count - 1]], innermost,
+    return add_line(from, &from->pieces[from->open[count - 1]], innermost,
                     begin);
 }
 
-static int take_ranges(struct range_maker *maker)
+static int take_ranges(struct from_symcache *from)
 {
-    uint32_t i, n = maker->symcache->num_ranges;
+    uint32_t i, n = from->symcache->num_ranges;
     uint64_t end;
 
     for (i = 0; i < n; i++) {
-        end = i + 1 < n ? symc_reader_range(maker->symcache, i + 1)
+        end = i + 1 < n ? symc_reader_range(from->symcache, i + 1)
                         : (uint64_t)UINT32_MAX + 1;
-        if (inline_chain_read(maker->symcache,
-                              symc_reader_range_location(maker->symcache, i),
-                              &maker->chain, maker->failure) != 0 ||
-            take_range(maker, symc_reader_range(maker->symcache, i), end) !=
-                0) {
+        if (inline_chain_read(from->symcache,
+                              symc_reader_range_location(from->symcache, i),
+                              &from->chain, from->failure) != 0 ||
+            take_range(from, symc_reader_range(from->symcache, i), end) != 0) {
             return -1;
         }
     }
-    return put_pieces(maker);
+    return put_pieces(from);
 }
 
 int symbfile_ranges_from_symcache(const struct symc_reader *symcache,
@@ -226,23 +224,23 @@ int symbfile_ranges_from_symcache(const struct symc_reader *symcache,
                                   struct failure *failure)
 {
     int rc;
-    struct range_maker *maker = calloc(1, sizeof(*maker));
+    struct from_symcache *from = calloc(1, sizeof(*from));
 
-    if (maker == NULL) {
+    if (from == NULL) {
         return failure_memory(failure);
     }
-    maker->symcache = symcache;
-    maker->base = base;
-    maker->failure = failure;
-    rc = symbfile_writer_begin(&maker->writer, sink, failure) != 0 ||
-                 take_ranges(maker) != 0 ||
-                 symbfile_writer_finish(&maker->writer) != 0
+    from->symcache = symcache;
+    from->base = base;
+    from->failure = failure;
+    rc = symbfile_writer_begin(&from->writer, sink, failure) != 0 ||
+                 take_ranges(from) != 0 ||
+                 symbfile_writer_finish(&from->writer) != 0
              ? -1
              : 0;
-    free_pieces(maker);
-    symbfile_writer_free(&maker->writer);
-    arena_free(&maker->arena);
-    free(maker->pieces);
-    free(maker);
+    free_pieces(from);
+    symbfile_writer_free(&from->writer);
+    arena_free(&from->arena);
+    free(from->pieces);
+    free(from);
     return rc;
 }

@@ -13,13 +13,13 @@
 #include "format.h"
 
 /* A member of a oneof: the last one in the message counts. */
-struct choice {
+struct reader_choice {
     enum { CHOICE_NONE, CHOICE_VALUE, CHOICE_REF } kind;
     uint64_t number;
     struct symc_string text;
 };
 
-static int wrong_symbfile(struct symbfile_reader *symbfile, uint64_t offset,
+static int reader_damaged(struct symbfile_reader *symbfile, uint64_t offset,
                           const char *what)
 {
     if (symbfile->error[0] == '\0') {
@@ -73,39 +73,41 @@ void symbfile_reader_free(struct symbfile_reader *symbfile)
 
 /* fields ------------------------------------------------------------------ */
 
-static uint64_t offset_of(const struct symbfile_reader *symbfile,
-                          const uint8_t *p)
+static uint64_t reader_offset(const struct symbfile_reader *symbfile,
+                              const uint8_t *p)
 {
     return (uint64_t)(p - symbfile->data);
 }
 
 /* Gets the next field of a message.  Returns 1, 0 or -1. */
-static int next_field(struct symbfile_reader *symbfile,
-                      struct protobuf *message, struct protobuf_field *f)
+static int reader_next_field(struct symbfile_reader *symbfile,
+                             struct protobuf *message,
+                             struct protobuf_field *f)
 {
     bool is_read = protobuf_next(message, f);
 
     return !message->is_damaged && (!is_read || f->number != 0)
                ? is_read
-               : wrong_symbfile(symbfile, offset_of(symbfile, f->begin),
+               : reader_damaged(symbfile, reader_offset(symbfile, f->begin),
                                 "bad field, or one that is cut");
 }
 
-static int take_text(struct symbfile_reader *symbfile,
-                     const struct protobuf_field *f, struct symc_string *text)
+static int reader_take_text(struct symbfile_reader *symbfile,
+                            const struct protobuf_field *f,
+                            struct symc_string *text)
 {
     text->data = (const char *)f->bytes.at;
     text->size = f->value;
     return f->is_bytes && utf8_valid(f->bytes.at, text->size) == text->size
                ? 0
-               : wrong_symbfile(symbfile, offset_of(symbfile, f->bytes.at),
+               : reader_damaged(symbfile, reader_offset(symbfile, f->bytes.at),
                                 "a string is not UTF-8");
 }
 
 /* Appends to a column, packed or not. */
-static int take_numbers(struct symbfile_reader *symbfile,
-                        const struct protobuf_field *f,
-                        struct symbfile_numbers *to)
+static int reader_take_numbers(struct symbfile_reader *symbfile,
+                               const struct protobuf_field *f,
+                               struct symbfile_numbers *to)
 {
     uint64_t value = f->value;
     struct protobuf packed = f->bytes;
@@ -121,55 +123,58 @@ static int take_numbers(struct symbfile_reader *symbfile,
         }
     }
     return packed.is_damaged
-               ? wrong_symbfile(symbfile, offset_of(symbfile, f->bytes.at),
+               ? reader_damaged(symbfile, reader_offset(symbfile, f->bytes.at),
                                 "bad packed numbers")
                : 0;
 }
 
-static void choose_field(struct choice *c, int kind, uint64_t number)
+static void reader_choose(struct reader_choice *c, int kind, uint64_t number)
 {
     c->kind = kind;
     c->number = number;
 }
 
-static int take_choice(struct symbfile_reader *symbfile,
-                       const struct protobuf_field *f, struct choice *c)
+static int reader_take_choice(struct symbfile_reader *symbfile,
+                              const struct protobuf_field *f,
+                              struct reader_choice *c)
 {
-    choose_field(c, CHOICE_VALUE, 0);
-    return take_text(symbfile, f, &c->text);
+    reader_choose(c, CHOICE_VALUE, 0);
+    return reader_take_text(symbfile, f, &c->text);
 }
 
 /* Resolves an index into the current table. */
-static int find_string(struct symbfile_reader *symbfile, uint64_t offset,
-                       uint64_t index, struct symc_string *text)
+static int reader_find_string(struct symbfile_reader *symbfile,
+                              uint64_t offset, uint64_t index,
+                              struct symc_string *text)
 {
     if ((uint32_t)index >= symbfile->num_strings) {
-        return wrong_symbfile(symbfile, offset,
+        return reader_damaged(symbfile, offset,
                               "an index beyond the table of strings");
     }
     *text = symbfile->strings[(uint32_t)index];
     return 0;
 }
 
-static int text_of(struct symbfile_reader *symbfile, uint64_t offset,
-                   const struct choice *c, struct symc_string *text)
+static int reader_text(struct symbfile_reader *symbfile, uint64_t offset,
+                       const struct reader_choice *c, struct symc_string *text)
 {
     if (c->kind == CHOICE_REF) {
-        return find_string(symbfile, offset, c->number, text);
+        return reader_find_string(symbfile, offset, c->number, text);
     }
     *text = c->text;
     return 0;
 }
 
 /* Sets the address of a record, which the next one may be relative to. */
-static int take_address(struct symbfile_reader *symbfile,
-                        const struct choice *c, struct symbfile_record *record)
+static int reader_take_address(struct symbfile_reader *symbfile,
+                               const struct reader_choice *c,
+                               struct symbfile_record *record)
 {
     if (c->kind == CHOICE_NONE) {
-        return wrong_symbfile(symbfile, record->offset, "no address");
+        return reader_damaged(symbfile, record->offset, "no address");
     }
     if (c->kind == CHOICE_REF && !symbfile->has_address) {
-        return wrong_symbfile(symbfile, record->offset,
+        return reader_damaged(symbfile, record->offset,
                               "an address relative to none");
     }
     symbfile->address =
@@ -186,14 +191,14 @@ static uint64_t zigzag(uint64_t value)
 
 /* messages ---------------------------------------------------------------- */
 
-static int read_strings(struct symbfile_reader *symbfile,
-                        struct protobuf message)
+static int reader_strings(struct symbfile_reader *symbfile,
+                          struct protobuf message)
 {
     int rc;
     struct protobuf_field f;
 
     symbfile->num_strings = 0;
-    while ((rc = next_field(symbfile, &message, &f)) > 0) {
+    while ((rc = reader_next_field(symbfile, &message, &f)) > 0) {
         if (f.number != SYMBFILE_STRINGS_STRING) {
             continue;
         }
@@ -202,32 +207,8 @@ static int read_strings(struct symbfile_reader *symbfile,
                        sizeof(*symbfile->strings)) != 0) {
             return reader_no_memory(symbfile);
         }
-        if (take_text(symbfile, &f,
-                      &symbfile->strings[symbfile->num_strings++]) != 0) {
-            return -1;
-        }
-    }
-    return rc;
-}
-
-/* Reads columns of offsets and lines; a second table goes on with the first. */
-static int read_columns(struct symbfile_reader *symbfile,
-                        const struct protobuf_field *table)
-{
-    int rc;
-    struct protobuf_field f;
-    struct protobuf message = table->bytes;
-
-    if (!table->is_bytes) {
-        return wrong_symbfile(symbfile, offset_of(symbfile, table->bytes.at),
-                              "a line table is none");
-    }
-    while ((rc = next_field(symbfile, &message, &f)) > 0) {
-        if (f.number != SYMBFILE_LINES_OFFSET &&
-            f.number != SYMBFILE_LINES_LINE) {
-            continue;
-        }
-        if (take_numbers(symbfile, &f, &symbfile->columns[f.number - 1]) !=
+        if (reader_take_text(symbfile, &f,
+                             &symbfile->strings[symbfile->num_strings++]) !=
             0) {
             return -1;
         }
@@ -235,14 +216,40 @@ static int read_columns(struct symbfile_reader *symbfile,
     return rc;
 }
 
-static int make_lines(struct symbfile_reader *symbfile,
-                      struct symbfile_record *record)
+/* Reads columns of offsets and lines; a second table goes on with the first. */
+static int reader_columns(struct symbfile_reader *symbfile,
+                          const struct protobuf_field *table)
+{
+    int rc;
+    struct protobuf_field f;
+    struct protobuf message = table->bytes;
+
+    if (!table->is_bytes) {
+        return reader_damaged(symbfile,
+                              reader_offset(symbfile, table->bytes.at),
+                              "a line table is none");
+    }
+    while ((rc = reader_next_field(symbfile, &message, &f)) > 0) {
+        if (f.number != SYMBFILE_LINES_OFFSET &&
+            f.number != SYMBFILE_LINES_LINE) {
+            continue;
+        }
+        if (reader_take_numbers(symbfile, &f,
+                                &symbfile->columns[f.number - 1]) != 0) {
+            return -1;
+        }
+    }
+    return rc;
+}
+
+static int reader_lines(struct symbfile_reader *symbfile,
+                        struct symbfile_record *record)
 {
     size_t i, n = symbfile->columns[0].count;
     uint64_t offset = 0;
 
     if (n != symbfile->columns[1].count) {
-        return wrong_symbfile(symbfile, record->offset,
+        return reader_damaged(symbfile, record->offset,
                               "columns of a line table that differ in length");
     }
     if (array_need(&symbfile->lines, &symbfile->line_room, n,
@@ -260,32 +267,32 @@ static int make_lines(struct symbfile_reader *symbfile,
 }
 
 struct range_choices {
-    struct choice address, func, file, call_file;
+    struct reader_choice address, func, file, call_file;
 };
 
 /* The meaning of a number field of a range. */
-static void take_range_number(const struct protobuf_field *f,
-                              struct range_choices *c,
-                              struct symbfile_record *record)
+static void reader_range_number(const struct protobuf_field *f,
+                                struct range_choices *c,
+                                struct symbfile_record *record)
 {
     switch (f->number) {
     case SYMBFILE_RANGE_DELTA:
-        choose_field(&c->address, CHOICE_REF, zigzag(f->value));
+        reader_choose(&c->address, CHOICE_REF, zigzag(f->value));
         break;
     case SYMBFILE_RANGE_ADDRESS:
-        choose_field(&c->address, CHOICE_VALUE, f->value);
+        reader_choose(&c->address, CHOICE_VALUE, f->value);
         break;
     case SYMBFILE_RANGE_LENGTH:
         record->size = f->value;
         break;
     case SYMBFILE_RANGE_FUNC_REF:
-        choose_field(&c->func, CHOICE_REF, f->value);
+        reader_choose(&c->func, CHOICE_REF, f->value);
         break;
     case SYMBFILE_RANGE_FILE_REF:
-        choose_field(&c->file, CHOICE_REF, f->value);
+        reader_choose(&c->file, CHOICE_REF, f->value);
         break;
     case SYMBFILE_RANGE_CALL_FILE_REF:
-        choose_field(&c->call_file, CHOICE_REF, f->value);
+        reader_choose(&c->call_file, CHOICE_REF, f->value);
         break;
     case SYMBFILE_RANGE_CALL_LINE:
         record->call_line = (uint32_t)f->value;
@@ -298,68 +305,70 @@ static void take_range_number(const struct protobuf_field *f,
     }
 }
 
-static int take_range_field(struct symbfile_reader *symbfile,
-                            const struct protobuf_field *f,
-                            struct range_choices *c,
-                            struct symbfile_record *record)
+static int reader_range_field(struct symbfile_reader *symbfile,
+                              const struct protobuf_field *f,
+                              struct range_choices *c,
+                              struct symbfile_record *record)
 {
     switch (f->number) {
     case SYMBFILE_RANGE_FUNC:
-        return take_choice(symbfile, f, &c->func);
+        return reader_take_choice(symbfile, f, &c->func);
     case SYMBFILE_RANGE_FILE:
-        return take_choice(symbfile, f, &c->file);
+        return reader_take_choice(symbfile, f, &c->file);
     case SYMBFILE_RANGE_CALL_FILE:
-        return take_choice(symbfile, f, &c->call_file);
+        return reader_take_choice(symbfile, f, &c->call_file);
     case SYMBFILE_RANGE_LINES:
-        return read_columns(symbfile, f);
+        return reader_columns(symbfile, f);
     default:
         break;
     }
     if (f->is_bytes && f->number <= SYMBFILE_RANGE_ADDRESS) {
-        return wrong_symbfile(symbfile, offset_of(symbfile, f->bytes.at),
+        return reader_damaged(symbfile, reader_offset(symbfile, f->bytes.at),
                               "a number is none");
     }
-    take_range_number(f, c, record);
+    reader_range_number(f, c, record);
     return 0;
 }
 
-static int read_range(struct symbfile_reader *symbfile,
-                      struct protobuf message, struct symbfile_record *record)
+static int reader_range(struct symbfile_reader *symbfile,
+                        struct protobuf message,
+                        struct symbfile_record *record)
 {
     int rc;
     struct protobuf_field f;
     struct range_choices c;
 
     memset(&c, 0, sizeof(c));
-    while ((rc = next_field(symbfile, &message, &f)) > 0) {
-        if (take_range_field(symbfile, &f, &c, record) != 0) {
+    while ((rc = reader_next_field(symbfile, &message, &f)) > 0) {
+        if (reader_range_field(symbfile, &f, &c, record) != 0) {
             return -1;
         }
     }
-    if (rc < 0 || take_address(symbfile, &c.address, record) != 0) {
+    if (rc < 0 || reader_take_address(symbfile, &c.address, record) != 0) {
         return -1;
     }
     if (c.func.kind == CHOICE_NONE) {
-        return wrong_symbfile(symbfile, record->offset,
+        return reader_damaged(symbfile, record->offset,
                               "a range without a function");
     }
-    return text_of(symbfile, record->offset, &c.func, &record->func) != 0 ||
-                   text_of(symbfile, record->offset, &c.file, &record->file) !=
+    return reader_text(symbfile, record->offset, &c.func, &record->func) !=
                        0 ||
-                   text_of(symbfile, record->offset, &c.call_file,
-                           &record->call_file) != 0
+                   reader_text(symbfile, record->offset, &c.file,
+                               &record->file) != 0 ||
+                   reader_text(symbfile, record->offset, &c.call_file,
+                               &record->call_file) != 0
                ? -1
-               : make_lines(symbfile, record);
+               : reader_lines(symbfile, record);
 }
 
-static int make_frames(struct symbfile_reader *symbfile,
-                       struct symbfile_record *record)
+static int reader_frames(struct symbfile_reader *symbfile,
+                         struct symbfile_record *record)
 {
     size_t i, n = symbfile->columns[0].count;
     struct symbfile_frame *frame;
 
     if (n != symbfile->columns[1].count || n != symbfile->columns[2].count) {
-        return wrong_symbfile(symbfile, record->offset,
+        return reader_damaged(symbfile, record->offset,
                               "columns of a return pad that differ in length");
     }
     if (array_need(&symbfile->frames, &symbfile->frame_room, n,
@@ -369,10 +378,12 @@ static int make_frames(struct symbfile_reader *symbfile,
     for (i = 0; i < n; i++) {
         frame = &symbfile->frames[i];
         frame->line = symbfile->columns[2].list[i];
-        if (find_string(symbfile, record->offset, symbfile->columns[0].list[i],
-                        &frame->func) != 0 ||
-            find_string(symbfile, record->offset, symbfile->columns[1].list[i],
-                        &frame->file) != 0) {
+        if (reader_find_string(symbfile, record->offset,
+                               symbfile->columns[0].list[i],
+                               &frame->func) != 0 ||
+            reader_find_string(symbfile, record->offset,
+                               symbfile->columns[1].list[i],
+                               &frame->file) != 0) {
             return -1;
         }
     }
@@ -381,31 +392,31 @@ static int make_frames(struct symbfile_reader *symbfile,
     return 0;
 }
 
-static int read_pad(struct symbfile_reader *symbfile, struct protobuf message,
-                    struct symbfile_record *record)
+static int reader_pad(struct symbfile_reader *symbfile,
+                      struct protobuf message, struct symbfile_record *record)
 {
     int rc;
     struct protobuf_field f;
-    struct choice address = {CHOICE_NONE, 0, {NULL, 0}};
+    struct reader_choice address = {CHOICE_NONE, 0, {NULL, 0}};
 
-    while ((rc = next_field(symbfile, &message, &f)) > 0) {
+    while ((rc = reader_next_field(symbfile, &message, &f)) > 0) {
         switch (f.number) {
         case SYMBFILE_PAD_FUNC:
         case SYMBFILE_PAD_FILE:
         case SYMBFILE_PAD_LINE:
-            if (take_numbers(symbfile, &f, &symbfile->columns[f.number - 2]) !=
-                0) {
+            if (reader_take_numbers(symbfile, &f,
+                                    &symbfile->columns[f.number - 2]) != 0) {
                 return -1;
             }
             break;
         case SYMBFILE_PAD_DELTA:
         case SYMBFILE_PAD_ADDRESS:
             if (f.is_bytes) {
-                return wrong_symbfile(symbfile,
-                                      offset_of(symbfile, f.bytes.at),
+                return reader_damaged(symbfile,
+                                      reader_offset(symbfile, f.bytes.at),
                                       "a number is none");
             }
-            choose_field(
+            reader_choose(
                 &address,
                 f.number == SYMBFILE_PAD_DELTA ? CHOICE_REF : CHOICE_VALUE,
                 f.number == SYMBFILE_PAD_DELTA ? zigzag(f.value) : f.value);
@@ -415,16 +426,16 @@ static int read_pad(struct symbfile_reader *symbfile, struct protobuf message,
         }
     }
     record->is_pad = true;
-    return rc < 0 || take_address(symbfile, &address, record) != 0
+    return rc < 0 || reader_take_address(symbfile, &address, record) != 0
                ? -1
-               : make_frames(symbfile, record);
+               : reader_frames(symbfile, record);
 }
 
 /* the container ----------------------------------------------------------- */
 
 /* Reads the prefixes of a record, whose message follows. */
-static int next_payload(struct symbfile_reader *symbfile, uint64_t *type,
-                        struct protobuf *message)
+static int reader_next_payload(struct symbfile_reader *symbfile,
+                               uint64_t *type, struct protobuf *message)
 {
     uint64_t length;
     const char *what = NULL;
@@ -445,7 +456,7 @@ static int next_payload(struct symbfile_reader *symbfile, uint64_t *type,
         what = "a record is cut";
     }
     if (what != NULL) {
-        return wrong_symbfile(symbfile, symbfile->at, what);
+        return reader_damaged(symbfile, symbfile->at, what);
     }
     *message = protobuf_of(rest.at, (size_t)length);
     symbfile->at = (size_t)(message->end - symbfile->data);
@@ -456,11 +467,11 @@ static int next_payload(struct symbfile_reader *symbfile, uint64_t *type,
     return 0;
 }
 
-static int begin_file(struct symbfile_reader *symbfile)
+static int reader_begin_file(struct symbfile_reader *symbfile)
 {
     if (!symbfile_sniff(symbfile->data + symbfile->at,
                         symbfile->size - symbfile->at)) {
-        return wrong_symbfile(symbfile, symbfile->at,
+        return reader_damaged(symbfile, symbfile->at,
                               "it does not begin with \"symbfile\"");
     }
     symbfile->file_at = symbfile->at;
@@ -469,11 +480,11 @@ static int begin_file(struct symbfile_reader *symbfile)
     symbfile->num_strings = 0;
     return symbfile->at < symbfile->size
                ? 0
-               : wrong_symbfile(symbfile, symbfile->at, "there is no header");
+               : reader_damaged(symbfile, symbfile->at, "there is no header");
 }
 
 /* Between records, the magic would be a record of the unknown type 0x79. */
-static bool is_next_file(const struct symbfile_reader *symbfile)
+static bool reader_is_next_file(const struct symbfile_reader *symbfile)
 {
     return symbfile->is_joined &&
            symbfile_sniff(symbfile->data + symbfile->at,
@@ -488,33 +499,33 @@ int symbfile_reader_next(struct symbfile_reader *symbfile,
     struct protobuf message;
 
     if (symbfile->error[0] != '\0' ||
-        (symbfile->at == 0 && begin_file(symbfile) != 0)) {
+        (symbfile->at == 0 && reader_begin_file(symbfile) != 0)) {
         return -1;
     }
     while (symbfile->at < symbfile->size) {
-        if (is_next_file(symbfile) && !symbfile->has_header) {
-            return wrong_symbfile(symbfile, symbfile->at,
+        if (reader_is_next_file(symbfile) && !symbfile->has_header) {
+            return reader_damaged(symbfile, symbfile->at,
                                   "there is no header");
         }
-        if (is_next_file(symbfile)) {
-            return begin_file(symbfile) != 0 ? -1 : 2;
+        if (reader_is_next_file(symbfile)) {
+            return reader_begin_file(symbfile) != 0 ? -1 : 2;
         }
         memset(record, 0, sizeof(*record));
         record->offset = symbfile->at;
         for (i = 0; i < 3; i++) {
             symbfile->columns[i].count = 0;
         }
-        if (next_payload(symbfile, &type, &message) != 0) {
+        if (reader_next_payload(symbfile, &type, &message) != 0) {
             return -1;
         }
         if (type == SYMBFILE_TYPE_RANGE) {
-            return read_range(symbfile, message, record) == 0 ? 1 : -1;
+            return reader_range(symbfile, message, record) == 0 ? 1 : -1;
         }
         if (type == SYMBFILE_TYPE_PAD) {
-            return read_pad(symbfile, message, record) == 0 ? 1 : -1;
+            return reader_pad(symbfile, message, record) == 0 ? 1 : -1;
         }
         if (type == SYMBFILE_TYPE_STRINGS &&
-            read_strings(symbfile, message) != 0) {
+            reader_strings(symbfile, message) != 0) {
             return -1;
         }
     }

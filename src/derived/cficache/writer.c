@@ -236,14 +236,14 @@ struct rule_set {
 
 /* The place of a target in a set: the CFA's and the return address's rules are
  * first. */
-static unsigned rank(uint8_t target)
+static unsigned writer_rank(uint8_t target)
 {
     return target >= CFICACHE_RA ? CFICACHE_CFA - (unsigned)target
                                  : target + 2u;
 }
 
-static void apply_rules(struct rule_set *sum,
-                        const struct cficache_rule *rules, size_t count)
+static void writer_apply_rules(struct rule_set *sum,
+                               const struct cficache_rule *rules, size_t count)
 {
     size_t i;
     unsigned at;
@@ -255,7 +255,9 @@ static void apply_rules(struct rule_set *sum,
         if (!sum->has[target]) {
             sum->has[target] = true;
             for (at = sum->count++;
-                 at > 0 && rank(sum->targets[at - 1]) > rank(target); at--) {
+                 at > 0 &&
+                 writer_rank(sum->targets[at - 1]) > writer_rank(target);
+                 at--) {
                 sum->targets[at] = sum->targets[at - 1];
             }
             sum->targets[at] = target;
@@ -323,7 +325,8 @@ static enum symc_status end_range(struct cficache_writer *writer)
         }
         sum.fails = sum.fails || delta->fails;
         if (delta->count > 0) {
-            apply_rules(&sum, writer->rules + delta->first, delta->count);
+            writer_apply_rules(&sum, writer->rules + delta->first,
+                               delta->count);
         }
         if (find_set(writer, &sum, &set) != 0 ||
             cficache_points_add(&writer->rows, span.first, address, set) !=
@@ -449,13 +452,15 @@ enum symc_status cficache_writer_win(struct cficache_writer *writer,
 }
 
 /* Writes bytes, and zeros up to a multiple of 4. */
-static void put_bytes(struct symc_output *out, const void *data, size_t size)
+static void writer_put_bytes(struct symc_output *out, const void *data,
+                             size_t size)
 {
     symc_output_bytes(out, data, size);
     symc_output_align(out, 4);
 }
 
-static void put_map(struct symc_output *out, const struct cficache_points *map)
+static void writer_put_map(struct symc_output *out,
+                           const struct cficache_points *map)
 {
     size_t i;
 
@@ -522,24 +527,25 @@ static enum symc_status write_file(struct cficache_writer *writer,
     name_bytes = write_names(&writer->names, names);
     put_header(&out, writer, identity, maps, name_bytes);
     for (i = 0; i < CFICACHE_MAPS; i++) {
-        put_map(&out, &maps[i]);
+        writer_put_map(&out, &maps[i]);
     }
     symc_output_number(&out, 0);
     for (i = 0; i < writer->sets.count; i++) {
         symc_output_number(&out, writer->sets.ends[i] / CFICACHE_RULE_SIZE);
     }
-    put_bytes(&out, writer->sets.data, writer->sets.size);
-    put_bytes(&out, writer->records, writer->num_records * CFICACHE_WIN_SIZE);
-    put_bytes(&out, writer->programs.data, writer->programs.size);
-    put_bytes(&out, names, name_bytes);
-    put_bytes(&out, identity->file, identity->file_size);
+    writer_put_bytes(&out, writer->sets.data, writer->sets.size);
+    writer_put_bytes(&out, writer->records,
+                     writer->num_records * CFICACHE_WIN_SIZE);
+    writer_put_bytes(&out, writer->programs.data, writer->programs.size);
+    writer_put_bytes(&out, names, name_bytes);
+    writer_put_bytes(&out, identity->file, identity->file_size);
     symc_output_flush(&out);
     return out.has_failed ? SYMC_NO_WRITE : SYMC_OK;
 }
 
 /* Makes the map of STACK WIN records: those with programs hide the others. */
-static int make_win(const struct cficache_writer *writer,
-                    struct cficache_points *map)
+static int writer_make_win(const struct cficache_writer *writer,
+                           struct cficache_points *map)
 {
     int rc;
     struct cficache_points fpo = {0}, programs = {0};
@@ -585,8 +591,9 @@ cficache_writer_finish(struct cficache_writer *writer,
             status = SYMC_NO_MEMORY;
         }
     }
-    if (status == SYMC_OK && (make_corrections(writer, maps) != 0 ||
-                              make_win(writer, &maps[CFICACHE_WIN]) != 0)) {
+    if (status == SYMC_OK &&
+        (make_corrections(writer, maps) != 0 ||
+         writer_make_win(writer, &maps[CFICACHE_WIN]) != 0)) {
         status = SYMC_NO_MEMORY;
     }
     if (status == SYMC_OK) {

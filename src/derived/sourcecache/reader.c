@@ -29,8 +29,9 @@ static const struct symc_head head = {
     "SourceCache", SOURCECACHE_MAGIC, SOURCECACHE_VERSION,
     SOURCECACHE_HEADER + SOURCECACHE_TRAILER};
 
-static enum symc_open_status check_head(const uint8_t *data, size_t size,
-                                        char *error, size_t error_size)
+static enum symc_open_status reader_check_head(const uint8_t *data,
+                                               size_t size, char *error,
+                                               size_t error_size)
 {
     enum symc_open_status status =
         symc_head_check(&head, data, size, error, error_size);
@@ -54,7 +55,7 @@ sourcecache_reader_open(struct sourcecache_reader *reader, const void *data,
     uint64_t n, end;
     int part;
 
-    status = check_head(data, size, error, error_size);
+    status = reader_check_head(data, size, error, error_size);
     if (status != SYMC_OPENED) {
         return status;
     }
@@ -147,21 +148,21 @@ static char lower(char c)
 }
 
 /* As a key of a file with these flags has it. */
-static char fold(char c, uint32_t flags)
+static char reader_fold(char c, uint32_t flags)
 {
     c = slash(c, (flags & SOURCECACHE_SLASHES) != 0);
     return (flags & SOURCECACHE_FOLDS) != 0 ? lower(c) : c;
 }
 
 /* Compares a text with a key, which is folded already. */
-static int compare(const char *text, size_t size, struct symc_string key,
-                   uint32_t flags)
+static int reader_compare(const char *text, size_t size,
+                          struct symc_string key, uint32_t flags)
 {
     size_t i, n = size < key.size ? size : key.size;
     unsigned char c;
 
     for (i = 0; i < n; i++) {
-        c = (unsigned char)fold(text[i], flags);
+        c = (unsigned char)reader_fold(text[i], flags);
         if (c != (unsigned char)key.data[i]) {
             return c < (unsigned char)key.data[i] ? -1 : 1;
         }
@@ -169,9 +170,10 @@ static int compare(const char *text, size_t size, struct symc_string key,
     return size == key.size ? 0 : size < key.size ? -1 : 1;
 }
 
-static bool find(const struct sourcecache_reader *reader,
-                 enum sourcecache_part part, const char *text, size_t size,
-                 uint32_t flags, struct sourcecache_entry *entry)
+static bool reader_find(const struct sourcecache_reader *reader,
+                        enum sourcecache_part part, const char *text,
+                        size_t size, uint32_t flags,
+                        struct sourcecache_entry *entry)
 {
     uint32_t low = 0, high = reader->count[part], middle;
     const uint8_t *p;
@@ -180,7 +182,8 @@ static bool find(const struct sourcecache_reader *reader,
     while (low < high) {
         middle = low + (high - low) / 2;
         p = sourcecache_record(reader, part, middle);
-        order = compare(text, size, sourcecache_string(reader, p), flags);
+        order =
+            reader_compare(text, size, sourcecache_string(reader, p), flags);
         if (order == 0) {
             return sourcecache_reader_entry(reader, le32(p + 8), entry);
         }
@@ -197,14 +200,15 @@ bool sourcecache_find_path(const struct sourcecache_reader *reader,
                            const char *path, size_t size,
                            struct sourcecache_entry *entry)
 {
-    return find(reader, SOURCECACHE_PATHS, path, size, reader->flags, entry);
+    return reader_find(reader, SOURCECACHE_PATHS, path, size, reader->flags,
+                       entry);
 }
 
 bool sourcecache_find_url(const struct sourcecache_reader *reader,
                           const char *url, size_t size,
                           struct sourcecache_entry *entry)
 {
-    return find(reader, SOURCECACHE_URLS, url, size, 0, entry);
+    return reader_find(reader, SOURCECACHE_URLS, url, size, 0, entry);
 }
 
 bool sourcecache_find_id(const struct sourcecache_reader *reader,
@@ -238,8 +242,8 @@ bool sourcecache_find_id(const struct sourcecache_reader *reader,
 /* links ------------------------------------------------------------------ */
 
 /* Does a path fit a pattern, which is in lower case? */
-static bool fits(struct symc_string pattern, bool is_prefix,
-                 const char *path, size_t size, bool slashes)
+static bool reader_fits(struct symc_string pattern, bool is_prefix,
+                        const char *path, size_t size, bool slashes)
 {
     size_t i;
 
@@ -268,7 +272,7 @@ size_t sourcecache_link(const struct sourcecache_reader *reader,
         p = sourcecache_record(reader, SOURCECACHE_LINKS, i);
         is_prefix = le32(p + 16) != 0;
         pattern = sourcecache_string(reader, p);
-        if (fits(pattern, is_prefix, path, size, slashes)) {
+        if (reader_fits(pattern, is_prefix, path, size, slashes)) {
             target = sourcecache_string(reader, p + 8);
             break;
         }

@@ -11,8 +11,9 @@
 
 #define SEARCHES 16 /* that run at the same time */
 
-static enum symc_open_status check_magic(const uint8_t *data, size_t size,
-                                         char *error, size_t error_size)
+static enum symc_open_status reader_check_magic(const uint8_t *data,
+                                                size_t size, char *error,
+                                                size_t error_size)
 {
     uint32_t version;
 
@@ -51,8 +52,8 @@ static enum symc_open_status check_magic(const uint8_t *data, size_t size,
 
 /* Computes where each part begins.  An empty part has a place, too: after the
  * padding of the part before it. */
-static int place_parts(struct symc_reader *reader, char *error,
-                       size_t error_size)
+static int reader_place_parts(struct symc_reader *reader, char *error,
+                              size_t error_size)
 {
     size_t i;
     uint64_t begin, end;
@@ -98,7 +99,7 @@ enum symc_open_status symc_reader_open(struct symc_reader *reader,
     enum symc_open_status status;
 
     p = data;
-    status = check_magic(p, size, error, error_size);
+    status = reader_check_magic(p, size, error, error_size);
     if (status != SYMC_OPENED) {
         return status;
     }
@@ -119,7 +120,7 @@ enum symc_open_status symc_reader_open(struct symc_reader *reader,
                  SYMC_AT_RANGES, r.num_ranges, r.num_locations);
         return SYMC_DAMAGED;
     }
-    if (place_parts(&r, error, error_size) != 0) {
+    if (reader_place_parts(&r, error, error_size) != 0) {
         return SYMC_DAMAGED;
     }
     *reader = r;
@@ -232,8 +233,8 @@ struct search {
     uint32_t wanted;
 };
 
-static void search_begin(struct search *search,
-                         const struct symc_lookup *lookup)
+static void reader_search_begin(struct search *search,
+                                const struct symc_lookup *lookup)
 {
     const struct symc_reader *reader;
     static const uint8_t nothing[SYMC_RANGE_SIZE];
@@ -249,8 +250,8 @@ static void search_begin(struct search *search,
     }
 }
 
-static uint32_t search_end(const struct search *search,
-                           const struct symc_lookup *lookup)
+static uint32_t reader_search_end(const struct search *search,
+                                  const struct symc_lookup *lookup)
 {
     size_t range;
     struct symc_location location;
@@ -272,7 +273,7 @@ static uint32_t search_end(const struct search *search,
 /* Advances all searches in turn, one step each, so that their memory accesses
  * overlap instead of waiting for each other.  A step has no branch, which the
  * processor could not predict. */
-static void search_all(struct search *searches, size_t count)
+static void reader_search_all(struct search *searches, size_t count)
 {
     size_t i;
     uint32_t half;
@@ -302,11 +303,11 @@ void symc_reader_lookup_all(struct symc_lookup *lookups, size_t count)
     for (; count > 0; count -= n, lookups += n) {
         n = count < SEARCHES ? count : SEARCHES;
         for (i = 0; i < n; i++) {
-            search_begin(&searches[i], &lookups[i]);
+            reader_search_begin(&searches[i], &lookups[i]);
         }
-        search_all(searches, n);
+        reader_search_all(searches, n);
         for (i = 0; i < n; i++) {
-            lookups[i].location = search_end(&searches[i], &lookups[i]);
+            lookups[i].location = reader_search_end(&searches[i], &lookups[i]);
         }
     }
 }

@@ -31,24 +31,24 @@ static struct apple_text between(const char *p, const char *end)
     return (struct apple_text){p, (size_t)(end - p)};
 }
 
-static size_t line_skip_spaces(struct cursor *c)
+static size_t line_skip_spaces(struct cursor *line)
 {
-    const char *p = c->p;
+    const char *p = line->p;
 
-    while (c->p < c->end && line_is_space(*c->p)) {
-        c->p++;
+    while (line->p < line->end && line_is_space(*line->p)) {
+        line->p++;
     }
-    return (size_t)(c->p - p);
+    return (size_t)(line->p - p);
 }
 
-static bool line_skip(struct cursor *c, const char *text)
+static bool line_skip(struct cursor *line, const char *text)
 {
     size_t n = strlen(text);
 
-    if ((size_t)(c->end - c->p) < n || memcmp(c->p, text, n) != 0) {
+    if ((size_t)(line->end - line->p) < n || memcmp(line->p, text, n) != 0) {
         return false;
     }
-    c->p += n;
+    line->p += n;
     return true;
 }
 
@@ -58,33 +58,35 @@ static bool is_digit(char c)
 }
 
 /* Digits, at least one. */
-static bool line_digits(struct cursor *c, uint64_t *number, line_error *error)
+static bool line_digits(struct cursor *line, uint64_t *number,
+                        line_error *error)
 {
-    const char *p = c->p;
+    const char *p = line->p;
 
-    for (*number = 0; c->p < c->end && is_digit(*c->p); c->p++) {
+    for (*number = 0; line->p < line->end && is_digit(*line->p); line->p++) {
         if (__builtin_mul_overflow(*number, (uint64_t)10, number) ||
-            __builtin_add_overflow(*number, (uint64_t)(*c->p - '0'), number)) {
+            __builtin_add_overflow(*number, (uint64_t)(*line->p - '0'),
+                                   number)) {
             *error = too_large;
         }
     }
-    return c->p > p;
+    return line->p > p;
 }
 
 /* "0x" and digits, at least one. */
-static bool line_hex(struct cursor *c, uint64_t *number, line_error *error)
+static bool line_hex(struct cursor *line, uint64_t *number, line_error *error)
 {
-    struct cursor from = *c;
-
-    if (!line_skip(c, "0x") || c->p == c->end || hex_digit(*c->p) < 0) {
-        *c = from;
+    if (line->end - line->p < 3 || memcmp(line->p, "0x", 2) != 0 ||
+        hex_digit(line->p[2]) < 0) {
         return false;
     }
-    for (*number = 0; c->p < c->end && hex_digit(*c->p) >= 0; c->p++) {
+    line->p += 2;
+    *number = 0;
+    while (line->p < line->end && hex_digit(*line->p) >= 0) {
         if (*number >> 60 != 0) {
             *error = too_large;
         }
-        *number = *number << 4 | (uint64_t)hex_digit(*c->p);
+        *number = *number << 4 | (uint64_t)hex_digit(*line->p++);
     }
     return true;
 }
@@ -115,12 +117,12 @@ bool line_is(struct apple_text line, const char *text)
 
 bool line_number(struct apple_text text, uint32_t *number)
 {
-    struct cursor c = at(text);
+    struct cursor line = at(text);
     line_error error = NULL;
     uint64_t n;
 
-    if (!line_digits(&c, &n, &error) || c.p < c.end || error != NULL ||
-        n > UINT32_MAX) {
+    if (!line_digits(&line, &n, &error) || line.p < line.end ||
+        error != NULL || n > UINT32_MAX) {
         return false;
     }
     *number = (uint32_t)n;
@@ -129,29 +131,29 @@ bool line_number(struct apple_text text, uint32_t *number)
 
 /* threads ----------------------------------------------------------------- */
 
-bool parse_thread_line(struct apple_text line, bool is_lenient,
+bool parse_thread_line(struct apple_text text, bool is_lenient,
                        struct apple_thread *thread, line_error *error)
 {
-    struct cursor c = at(line);
+    struct cursor line = at(text);
     struct apple_text name;
     line_error wrong = NULL;
     uint64_t id;
     bool has_crashed;
 
-    if (!line_skip(&c, "Thread ") || !line_digits(&c, &id, &wrong)) {
+    if (!line_skip(&line, "Thread ") || !line_digits(&line, &id, &wrong)) {
         return false;
     }
-    has_crashed = line_skip(&c, " Crashed") ||
-                  (is_lenient && (line_skip(&c, " Attributed") ||
-                                  line_skip(&c, " Highlighted")));
-    if (!line_skip(&c, ":")) {
+    has_crashed = line_skip(&line, " Crashed") ||
+                  (is_lenient && (line_skip(&line, " Attributed") ||
+                                  line_skip(&line, " Highlighted")));
+    if (!line_skip(&line, ":")) {
         return false;
     }
     memset(thread, 0, sizeof(*thread));
     thread->id = id;
     thread->has_crashed = has_crashed;
-    c.p += is_lenient && c.p < c.end && *c.p == ':';
-    name = line_trim(between(c.p, c.end));
+    line.p += is_lenient && line.p < line.end && *line.p == ':';
+    name = line_trim(between(line.p, line.end));
     if (name.size > 0) {
         thread->name = name;
     }
@@ -179,45 +181,45 @@ static struct apple_text before_queue(struct apple_text name)
     return name;
 }
 
-bool parse_thread_name_line(struct apple_text line, uint64_t *id,
+bool parse_thread_name_line(struct apple_text text, uint64_t *id,
                             struct apple_text *name, line_error *error)
 {
-    struct cursor c = at(line);
+    struct cursor line = at(text);
     line_error wrong = NULL;
 
-    if (!line_skip(&c, "Thread ") || !line_digits(&c, id, &wrong) ||
-        !line_skip(&c, " name:")) {
+    if (!line_skip(&line, "Thread ") || !line_digits(&line, id, &wrong) ||
+        !line_skip(&line, " name:")) {
         return false;
     }
-    line_skip_spaces(&c);
-    if (c.p == c.end) {
+    line_skip_spaces(&line);
+    if (line.p == line.end) {
         return false;
     }
-    *name = before_queue(between(c.p, c.end));
+    *name = before_queue(between(line.p, line.end));
     *error = wrong;
     return true;
 }
 
-bool is_thread_state_line(struct apple_text line, bool is_lenient)
+bool is_thread_state_line(struct apple_text text, bool is_lenient)
 {
     static const char state[] = " Thread State";
-    struct cursor c = at(line);
+    struct cursor line = at(text);
     line_error error = NULL;
-    const char *p = c.end;
+    const char *p = line.end;
     uint64_t id;
 
-    if (!line_skip(&c, "Thread ") || !line_digits(&c, &id, &error) ||
-        !line_skip(&c, " crashed with ") || p[-1] != ':') {
+    if (!line_skip(&line, "Thread ") || !line_digits(&line, &id, &error) ||
+        !line_skip(&line, " crashed with ") || p[-1] != ':') {
         return false;
     }
     p--;
-    if (is_lenient && p > c.p && p[-1] == ')') {
-        while (p > c.p && *p != '(') {
+    if (is_lenient && p > line.p && p[-1] == ')') {
+        while (p > line.p && *p != '(') {
             p--;
         }
-        p -= p > c.p && p[-1] == ' ';
+        p -= p > line.p && p[-1] == ' ';
     }
-    return (size_t)(p - c.p) >= sizeof(state) - 1 &&
+    return (size_t)(p - line.p) >= sizeof(state) - 1 &&
            memcmp(p - (sizeof(state) - 1), state, sizeof(state) - 1) == 0;
 }
 
@@ -229,22 +231,22 @@ static bool is_of_register(char c)
 bool parse_register(struct apple_text *rest, struct apple_register *found,
                     line_error *error)
 {
-    struct cursor c = at(*rest);
-    const char *start = c.p, *name, *colon;
+    struct cursor line = at(*rest);
+    const char *start = line.p, *name, *colon;
 
-    for (; c.p < c.end; c.p = colon + 1) {
-        colon = memchr(c.p, ':', (size_t)(c.end - c.p));
+    for (; line.p < line.end; line.p = colon + 1) {
+        colon = memchr(line.p, ':', (size_t)(line.end - line.p));
         if (colon == NULL) {
             break;
         }
         for (name = colon; name > start && is_of_register(name[-1]);) {
             name--;
         }
-        c.p = colon + 1;
-        if (name < colon && line_skip_spaces(&c) > 0 &&
-            line_hex(&c, &found->value, error)) {
+        line.p = colon + 1;
+        if (name < colon && line_skip_spaces(&line) > 0 &&
+            line_hex(&line, &found->value, error)) {
             found->name = between(name, colon);
-            *rest = between(c.p, c.end);
+            *rest = between(line.p, line.end);
             return true;
         }
     }
@@ -256,60 +258,61 @@ bool parse_register(struct apple_text *rest, struct apple_register *found,
 bool parse_address(struct apple_text *rest, uint64_t *address,
                    line_error *error)
 {
-    struct cursor c = at(*rest);
+    struct cursor line = at(*rest);
 
-    line_skip_spaces(&c);
-    if (!line_hex(&c, address, error)) {
+    line_skip_spaces(&line);
+    if (!line_hex(&line, address, error)) {
         return false;
     }
-    *rest = between(c.p, c.end);
+    *rest = between(line.p, line.end);
     return true;
 }
 
 /* Systems write the address 0 as zeros alone, without 0x. */
-static bool skip_null(struct cursor *c)
+static bool skip_null(struct cursor *line)
 {
-    return line_skip(c, "000000000000000000") || line_skip(c, "0000000000");
+    return line_skip(line, "000000000000000000") ||
+           line_skip(line, "0000000000");
 }
 
 /* Does a line go on with blanks, an address, and blanks? */
-static bool take_address(struct cursor *c, bool is_lenient, uint64_t *address,
-                         line_error *error)
+static bool take_address(struct cursor *line, bool is_lenient,
+                         uint64_t *address, line_error *error)
 {
-    struct cursor from = *c;
+    struct cursor from = *line;
     line_error wrong = NULL;
 
     *address = 0;
-    if (line_skip_spaces(c) > 0 &&
-        ((is_lenient && skip_null(c)) || line_hex(c, address, &wrong)) &&
-        line_skip_spaces(c) > 0) {
+    if (line_skip_spaces(line) > 0 &&
+        ((is_lenient && skip_null(line)) || line_hex(line, address, &wrong)) &&
+        line_skip_spaces(line) > 0) {
         *error = wrong;
         return true;
     }
-    *c = from;
+    *line = from;
     return false;
 }
 
 /* The name is the shortest with an address after it. */
-static bool take_module(struct cursor *c, bool is_lenient,
+static bool take_module(struct cursor *line, bool is_lenient,
                         struct apple_frame *frame, line_error *error)
 {
-    const char *gap = c->p, *name, *p;
-    size_t blanks = line_skip_spaces(c);
+    const char *gap = line->p, *name, *p;
+    size_t blanks = line_skip_spaces(line);
 
-    name = c->p;
-    for (p = name + 1; blanks > 0 && name < c->end && p < c->end; p++) {
+    name = line->p;
+    for (p = name + 1; blanks > 0 && name < line->end && p < line->end; p++) {
         if (line_is_space(*p) && !line_is_space(p[-1])) {
-            c->p = p;
-            if (take_address(c, is_lenient, &frame->address, error)) {
+            line->p = p;
+            if (take_address(line, is_lenient, &frame->address, error)) {
                 frame->module = between(name, p);
                 return true;
             }
         }
     }
     /* without a name, one of the blanks is it */
-    c->p = gap + 2;
-    if (blanks > 2 && take_address(c, is_lenient, &frame->address, error)) {
+    line->p = gap + 2;
+    if (blanks > 2 && take_address(line, is_lenient, &frame->address, error)) {
         frame->module = between(gap + 1, gap + 2);
         return true;
     }
@@ -320,18 +323,18 @@ static bool take_module(struct cursor *c, bool is_lenient,
 static bool cut_offset(struct apple_text *symbol)
 {
     const char *plus = memrchr(symbol->data, '+', symbol->size);
-    struct cursor c = at(*symbol);
+    struct cursor line = at(*symbol);
     line_error ignored = NULL;
     uint64_t offset;
 
     if (plus == NULL || plus == symbol->data || plus[-1] != ' ' ||
-        plus + 1 == c.end || !line_is_space(plus[1])) {
+        plus + 1 == line.end || !line_is_space(plus[1])) {
         return false;
     }
-    c.p = plus + 2;
-    if ((!line_hex(&c, &offset, &ignored) &&
-         !line_digits(&c, &offset, &ignored)) ||
-        c.p < c.end) {
+    line.p = plus + 2;
+    if ((!line_hex(&line, &offset, &ignored) &&
+         !line_digits(&line, &offset, &ignored)) ||
+        line.p < line.end) {
         return false;
     }
     symbol->size = (size_t)(plus - 1 - symbol->data);
@@ -342,22 +345,22 @@ static bool cut_offset(struct apple_text *symbol)
  * of CrashReporter: the name is behind the beginning of its module. */
 static bool cut_base(struct apple_text *symbol)
 {
-    struct cursor c = at(*symbol);
+    struct cursor line = at(*symbol);
     line_error ignored = NULL;
     uint64_t number;
 
-    if (!line_hex(&c, &number, &ignored) || !line_skip(&c, " + ") ||
-        (!line_hex(&c, &number, &ignored) &&
-         !line_digits(&c, &number, &ignored)) ||
-        line_skip_spaces(&c) == 0) {
+    if (!line_hex(&line, &number, &ignored) || !line_skip(&line, " + ") ||
+        (!line_hex(&line, &number, &ignored) &&
+         !line_digits(&line, &number, &ignored)) ||
+        line_skip_spaces(&line) == 0) {
         return false;
     }
-    if (line_skip(&c, "// ")) {
-        *symbol = between(c.p, c.end);
+    if (line_skip(&line, "// ")) {
+        *symbol = between(line.p, line.end);
         return true;
     }
-    if (line_skip(&c, "(") && c.end[-1] == ')') {
-        *symbol = between(c.p, c.end - 1);
+    if (line_skip(&line, "(") && line.end[-1] == ')') {
+        *symbol = between(line.p, line.end - 1);
         return true;
     }
     return false;
@@ -413,30 +416,30 @@ static bool cut_inlined(struct apple_text *symbol)
 /* A symbol that is a number is the beginning of its module. */
 static bool is_number(struct apple_text symbol)
 {
-    struct cursor c = at(symbol);
+    struct cursor line = at(symbol);
     line_error error = NULL;
     uint64_t n;
 
-    return line_hex(&c, &n, &error) && c.p == c.end && error == NULL;
+    return line_hex(&line, &n, &error) && line.p == line.end && error == NULL;
 }
 
-bool parse_frame_line(struct apple_text line, bool is_lenient,
+bool parse_frame_line(struct apple_text text, bool is_lenient,
                       struct apple_frame *frame, line_error *error)
 {
-    struct cursor c = at(line);
+    struct cursor line = at(text);
     line_error ignored = NULL, wrong = NULL;
     struct apple_text symbol;
     uint64_t number;
 
     memset(frame, 0, sizeof(*frame));
-    if (!line_digits(&c, &number, &ignored) ||
-        !take_module(&c, is_lenient, frame, &wrong)) {
+    if (!line_digits(&line, &number, &ignored) ||
+        !take_module(&line, is_lenient, frame, &wrong)) {
         return false;
     }
     if (line_is(frame->module, "???")) {
         frame->module = (struct apple_text){NULL, 0};
     }
-    symbol = between(c.p, c.end);
+    symbol = between(line.p, line.end);
     if (!cut_offset(&symbol)) {
         cut_place(&symbol, frame, &wrong);
         cut_offset(&symbol); /* Xcode writes both */
@@ -456,7 +459,7 @@ bool parse_frame_line(struct apple_text line, bool is_lenient,
 
 bool parse_uuid(struct apple_text text, uint8_t uuid[16])
 {
-    char hex[32];
+    char hex[33] = "";
     size_t i, n = 0;
     bool has_hyphens;
 
@@ -475,17 +478,11 @@ bool parse_uuid(struct apple_text text, uint8_t uuid[16])
             if (text.data[i] != '-') {
                 return false;
             }
-        } else if (hex_digit(text.data[i]) < 0) {
-            return false;
         } else {
             hex[n++] = text.data[i];
         }
     }
-    for (i = 0; i < 16; i++) {
-        uuid[i] =
-            (uint8_t)(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
-    }
-    return true;
+    return hex_bytes(hex, uuid, 16);
 }
 
 static const char *back_over_spaces(const char *start, const char *p)
@@ -533,56 +530,56 @@ static bool is_head(const char *start, const char *p)
 }
 
 /* Finds "<UUID>" and a path, and whether what stands before them is right. */
-static bool find_id(struct cursor *c, bool is_lenient, struct apple_text *id,
-                    struct apple_text *path)
+static bool find_id(struct cursor *line, bool is_lenient,
+                    struct apple_text *id, struct apple_text *path)
 {
     const char *p, *close;
     struct cursor tail;
     uint8_t uuid[16];
 
-    for (p = c->end; p > c->p;) {
+    for (p = line->end; p > line->p;) {
         p--;
         if (*p != '<') {
             continue;
         }
-        close = memchr(p, '>', (size_t)(c->end - p));
+        close = memchr(p, '>', (size_t)(line->end - p));
         if (close == NULL || close == p + 1) {
             continue;
         }
-        tail = (struct cursor){close + 1, c->end};
+        tail = (struct cursor){close + 1, line->end};
         *id = between(p + 1, close);
         if (line_skip_spaces(&tail) == 0 &&
-            !(is_lenient && close + 1 == c->end)) {
+            !(is_lenient && close + 1 == line->end)) {
             continue;
         }
         *path = between(tail.p, tail.end);
-        if (is_head(c->p, p) || (is_lenient && parse_uuid(*id, uuid))) {
+        if (is_head(line->p, p) || (is_lenient && parse_uuid(*id, uuid))) {
             return true;
         }
     }
     return false;
 }
 
-bool parse_image_line(struct apple_text line, bool is_lenient,
+bool parse_image_line(struct apple_text text, bool is_lenient,
                       struct apple_image *image, line_error *error)
 {
-    struct cursor c = at(line);
+    struct cursor line = at(text);
     line_error wrong = NULL;
     struct apple_text id;
     uint64_t first, last;
 
     memset(image, 0, sizeof(*image));
-    line_skip_spaces(&c);
-    if (line.size > IMAGE_LINE || !line_hex(&c, &first, &wrong)) {
+    line_skip_spaces(&line);
+    if (text.size > IMAGE_LINE || !line_hex(&line, &first, &wrong)) {
         return false;
     }
-    line_skip_spaces(&c);
-    if (!line_skip(&c, "-")) {
+    line_skip_spaces(&line);
+    if (!line_skip(&line, "-")) {
         return false;
     }
-    line_skip_spaces(&c);
-    if (!line_hex(&c, &last, &wrong) || line_skip_spaces(&c) == 0 ||
-        !find_id(&c, is_lenient, &id, &image->path)) {
+    line_skip_spaces(&line);
+    if (!line_hex(&line, &last, &wrong) || line_skip_spaces(&line) == 0 ||
+        !find_id(&line, is_lenient, &id, &image->path)) {
         return false;
     }
     if (wrong == NULL && last < first) {
@@ -627,68 +624,68 @@ static bool is_day(uint64_t year, uint64_t month, uint64_t day)
 }
 
 /* "+01:30", in seconds. */
-static bool take_zone(struct cursor *c, int64_t *seconds)
+static bool take_zone(struct cursor *line, int64_t *seconds)
 {
     unsigned digits[4], i;
-    bool is_west = c->p < c->end && *c->p == '-';
+    bool is_west = line->p < line->end && *line->p == '-';
 
-    if (!line_skip(c, "-") && !line_skip(c, "+")) {
+    if (!line_skip(line, "-") && !line_skip(line, "+")) {
         return false;
     }
     for (i = 0; i < 4; i++) {
-        while (i == 2 && (line_skip_spaces(c) > 0 || line_skip(c, ":"))) {
+        while (i == 2 &&
+               (line_skip_spaces(line) > 0 || line_skip(line, ":"))) {
         }
-        if (c->p == c->end || !is_digit(*c->p)) {
+        if (line->p == line->end || !is_digit(*line->p)) {
             return false;
         }
-        digits[i] = (unsigned)(*c->p++ - '0');
+        digits[i] = (unsigned)(*line->p++ - '0');
     }
-    *seconds = (int64_t)((digits[0] * 10 + digits[1]) * 60 + digits[2] * 10 +
-                         digits[3]) *
-               60;
-    *seconds = is_west ? -*seconds : *seconds;
+    *seconds =
+        (is_west ? -60 : 60) * (int64_t)((digits[0] * 10 + digits[1]) * 60 +
+                                         digits[2] * 10 + digits[3]);
     return digits[0] * 10 + digits[1] < 24 && digits[2] < 6;
 }
 
 /* Blanks, and at most so many digits. */
-static bool take_part(struct cursor *c, size_t most, uint64_t *number)
+static bool take_part(struct cursor *line, size_t most, uint64_t *number)
 {
     struct cursor part;
     line_error ignored = NULL;
 
-    line_skip_spaces(c);
-    part = *c;
+    line_skip_spaces(line);
+    part = *line;
     if ((size_t)(part.end - part.p) > most) {
         part.end = part.p + most;
     }
     if (!line_digits(&part, number, &ignored)) {
         return false;
     }
-    c->p = part.p;
+    line->p = part.p;
     return true;
 }
 
 bool parse_time(struct apple_text text, int64_t *seconds)
 {
     static const char *const behind[6] = {"-", "-", "", ":", ":", ""};
-    struct cursor c = at(text);
+    struct cursor line = at(text);
     line_error ignored = NULL;
     uint64_t n[6], fraction;
     int64_t zone;
     size_t i;
 
     for (i = 0; i < 6; i++) {
-        if (!take_part(&c, i == 0 ? 4 : 2, &n[i]) ||
-            !line_skip(&c, behind[i])) {
+        if (!take_part(&line, i == 0 ? 4 : 2, &n[i]) ||
+            !line_skip(&line, behind[i])) {
             return false;
         }
     }
-    if (line_skip(&c, ".") && !line_digits(&c, &fraction, &ignored)) {
+    if (line_skip(&line, ".") && !line_digits(&line, &fraction, &ignored)) {
         return false;
     }
-    line_skip_spaces(&c);
-    if (!take_zone(&c, &zone) || c.p < c.end || !is_day(n[0], n[1], n[2]) ||
-        n[3] > 23 || n[4] > 59 || n[5] > 60) {
+    line_skip_spaces(&line);
+    if (!take_zone(&line, &zone) || line.p < line.end ||
+        !is_day(n[0], n[1], n[2]) || n[3] > 23 || n[4] > 59 || n[5] > 60) {
         return false;
     }
     n[5] -= n[5] == 60; /* a leap second is the one before */

@@ -25,7 +25,7 @@ bool line_is(struct apple_text line, const char *text);
 /* "Thread 7:", "Thread 7 Crashed:", and a name after it, before which macOS
  * writes another colon; if it is lenient, that is none of the name, and the
  * thread that the report is about may be "Attributed" or "Highlighted". */
-bool parse_thread_line(struct apple_text line, bool is_lenient,
+bool parse_thread_line(struct apple_text text, bool is_lenient,
                        struct apple_thread *thread, line_error *error);
 
 /* The next one of "0x180001234 0x180005678". */
@@ -33,12 +33,12 @@ bool parse_address(struct apple_text *rest, uint64_t *address,
                    line_error *error);
 
 /* "Thread 7 name:  a name   Dispatch queue: a queue". */
-bool parse_thread_name_line(struct apple_text line, uint64_t *id,
+bool parse_thread_name_line(struct apple_text text, uint64_t *id,
                             struct apple_text *name, line_error *error);
 
 /* "Thread 7 crashed with X86-64 Thread State:"; if it is lenient, with the
  * number of bits. */
-bool is_thread_state_line(struct apple_text line, bool is_lenient);
+bool is_thread_state_line(struct apple_text text, bool is_lenient);
 
 /* The next "name: 0x12" in what is left of a line. */
 bool parse_register(struct apple_text *rest, struct apple_register *found,
@@ -46,12 +46,12 @@ bool parse_register(struct apple_text *rest, struct apple_register *found,
 
 /* "3   Foundation    0x00007fff349f45ad -[NSString length] + 12"; if it is
  * lenient, also with the address "000000000000000000". */
-bool parse_frame_line(struct apple_text line, bool is_lenient,
+bool parse_frame_line(struct apple_text text, bool is_lenient,
                       struct apple_frame *frame, line_error *error);
 
 /* "0x1000 - 0x1fff +name x86_64 (1.0) <UUID> /a/path"; if it is lenient, also
  * without the architecture. */
-bool parse_image_line(struct apple_text line, bool is_lenient,
+bool parse_image_line(struct apple_text text, bool is_lenient,
                       struct apple_image *image, line_error *error);
 
 /* A UUID in any of its usual forms. */

@@ -11,7 +11,7 @@
      0x1000000u | 0x10000000u | 0x20000000u | 0x40000000u | 0x80000000u)
 
 /* A run of registers of one size, with consecutive numbers. */
-struct run {
+struct context_run {
     uint16_t offset;
     uint8_t first;
     uint8_t count;
@@ -24,7 +24,7 @@ struct context_layout {
     uint16_t flags; /* offset */
     uint8_t flags_size;
     uint32_t bits;
-    struct run runs[14]; /* up to one of none */
+    struct context_run runs[14]; /* up to one of none */
 };
 
 static const struct context_layout layouts[] = {
@@ -95,7 +95,7 @@ static bool read_context(const struct minidump *dump,
                          struct stackwalk_registers *registers)
 {
     const struct context_layout *layout = find_context(dump->arch);
-    const struct run *run;
+    const struct context_run *run;
     const uint8_t *p;
     uint64_t flags;
     unsigned i;
@@ -123,7 +123,8 @@ static bool read_context(const struct minidump *dump,
 
 /* The crate tests whether a stack has the stack pointer by reading 8 bytes,
  * whatever the processor is. */
-static bool has_word(const struct stackwalk_memory *memory, uint64_t address)
+static bool context_has_word(const struct stackwalk_memory *memory,
+                             uint64_t address)
 {
     return memory->data != NULL && address >= memory->start &&
            memory->size >= 8 && address - memory->start <= memory->size - 8;
@@ -159,7 +160,7 @@ bool minidump_thread(const struct minidump *dump, size_t thread,
         *stack = *memory;
     }
     sp = registers->values[stackwalk_cpus[dump->cpu].sp];
-    if (!has_word(stack, sp)) {
+    if (!context_has_word(stack, sp)) {
         memory = memory_at(dump, sp);
         if (memory != NULL) {
             *stack = *memory;

@@ -42,7 +42,7 @@ static void reason_write_code(struct minidump *dump, const char *before,
 
 /* Windows ----------------------------------------------------------------- */
 
-static const char *exception_name(uint32_t code)
+static const char *reason_exception_name(uint32_t code)
 {
     switch (code) {
     case 0xe0000008:
@@ -80,7 +80,7 @@ static void reason_windows_error(char text[MINIDUMP_REASON], uint32_t code)
 static void reason_windows(struct minidump *dump)
 {
     const struct minidump_exception *e = &dump->exception;
-    const char *name = exception_name(e->code);
+    const char *name = reason_exception_name(e->code);
     const char *kind = reason_names_find(NAMES_ACCESS, e->parameters[0]);
     char before[64];
 
@@ -332,7 +332,7 @@ static void reason_mach(struct minidump *dump)
     }
 }
 
-static uint64_t crash_address(const struct minidump *dump)
+static uint64_t reason_crash_address(const struct minidump *dump)
 {
     const struct minidump_exception *e = &dump->exception;
     uint64_t address = e->address;
@@ -367,5 +367,5 @@ void reason_write(struct minidump *dump)
         reason_write_text(dump, "unknown 0x%08x / 0x%08x",
                           dump->exception.code, dump->exception.flags);
     }
-    dump->crash_address = crash_address(dump);
+    dump->crash_address = reason_crash_address(dump);
 }

@@ -86,8 +86,8 @@ static uint32_t size_of(const struct firefox_document *firefox, uint32_t array)
 }
 
 /* An item of an array of numbers, strings and nulls, which have no items. */
-static uint32_t array_item(const struct firefox_document *firefox,
-                           uint32_t array, uint64_t i)
+static uint32_t firefox_array_item(const struct firefox_document *firefox,
+                                   uint32_t array, uint64_t i)
 {
     return array != 0 && i < size_of(firefox, array) ? array + 1 + (uint32_t)i
                                                      : 0;
@@ -97,7 +97,7 @@ static uint32_t array_item(const struct firefox_document *firefox,
 static bool number_at(const struct firefox_document *firefox, uint32_t array,
                       uint64_t i, uint64_t *number)
 {
-    uint32_t value = array_item(firefox, array, i);
+    uint32_t value = firefox_array_item(firefox, array, i);
 
     return value != 0 && json_integer(&firefox->json, value, number) ==
                              JSON_INTEGER_POSITIVE;
@@ -152,8 +152,8 @@ static void take_frame(struct firefox_document *firefox,
         number_at(firefox, tables->function_name, function, &name) &&
         function < size_of(firefox, tables->function_name) &&
         name < tables->nstrings && !tables->is_named[function] &&
-        is_address(firefox,
-                   array_item(firefox, tables->strings, (uint32_t)name))) {
+        is_address(firefox, firefox_array_item(firefox, tables->strings,
+                                               (uint32_t)name))) {
         tables->is_named[function] = 1;
         fn(arg, tables, library <= UINT32_MAX ? (uint32_t)library : UINT32_MAX,
            address, (uint32_t)function, frame);
@@ -364,8 +364,8 @@ struct firefox_writer {
     bool has_failed;
 };
 
-static void add_edit(struct firefox_writer *writer, size_t at, size_t size,
-                     const char *text, size_t text_size)
+static void firefox_add_edit(struct firefox_writer *writer, size_t at,
+                             size_t size, const char *text, size_t text_size)
 {
     if (array_need(&writer->edits.list, &writer->edits.room,
                    writer->edits.n + 1, sizeof(writer->edits.list[0])) != 0) {
@@ -378,23 +378,24 @@ static void add_edit(struct firefox_writer *writer, size_t at, size_t size,
 }
 
 /* A number or null gets another value. */
-static void put_value(struct firefox_writer *writer, uint32_t value,
-                      uint32_t number)
+static void firefox_put_value(struct firefox_writer *writer, uint32_t value,
+                              uint32_t number)
 {
     const struct json_value *v = &writer->d.json.values[value];
     char text[16];
     int n = snprintf(text, sizeof(text), "%u", number);
 
     if (v->type == JSON_NULL) {
-        add_edit(writer, v->at, 4, text, (size_t)n);
+        firefox_add_edit(writer, v->at, 4, text, (size_t)n);
     } else if (v->type == JSON_NUMBER) {
-        add_edit(writer, v->at, v->size, text, (size_t)n);
+        firefox_add_edit(writer, v->at, v->size, text, (size_t)n);
     }
 }
 
 /* The place of a name in the array of strings. */
-static uint32_t string_of(struct firefox_writer *writer,
-                          const struct firefox_tables *tables, uint32_t name)
+static uint32_t firefox_string_of(struct firefox_writer *writer,
+                                  const struct firefox_tables *tables,
+                                  uint32_t name)
 {
     struct symc_string text = profile_name(writer->profile, name);
 
@@ -412,17 +413,19 @@ static void put_flag(struct firefox_writer *writer, uint32_t flags, uint64_t i,
     uint64_t number;
 
     if (number_at(&writer->d, flags, i, &number) && number <= UINT32_MAX) {
-        put_value(writer, array_item(&writer->d, flags, i),
-                  (uint32_t)number | flag);
+        firefox_put_value(writer, firefox_array_item(&writer->d, flags, i),
+                          (uint32_t)number | flag);
     }
 }
 
 /* The row of a file in the table of sources. */
-static uint32_t row_of(struct firefox_writer *writer,
-                       const struct firefox_tables *tables, uint32_t name)
+static uint32_t firefox_row_of(struct firefox_writer *writer,
+                               const struct firefox_tables *tables,
+                               uint32_t name)
 {
     if (writer->rows[name] == 0) {
-        writer->files[writer->nfiles++] = string_of(writer, tables, name);
+        writer->files[writer->nfiles++] =
+            firefox_string_of(writer, tables, name);
         writer->rows[name] =
             size_of(&writer->d,
                     flat_index(&writer->d, writer->sources, "filename")) +
@@ -431,27 +434,29 @@ static uint32_t row_of(struct firefox_writer *writer,
     return writer->rows[name] - 1;
 }
 
-static void put_file(struct firefox_writer *writer,
-                     const struct firefox_tables *tables, uint32_t function,
-                     uint32_t name)
+static void firefox_put_file(struct firefox_writer *writer,
+                             const struct firefox_tables *tables,
+                             uint32_t function, uint32_t name)
 {
-    uint32_t value = array_item(&writer->d, tables->function_file, function);
+    uint32_t value =
+        firefox_array_item(&writer->d, tables->function_file, function);
 
     if (value != 0) {
-        put_value(writer, value, string_of(writer, tables, name));
+        firefox_put_value(writer, value,
+                          firefox_string_of(writer, tables, name));
         return;
     }
-    value = array_item(&writer->d, tables->function_source, function);
+    value = firefox_array_item(&writer->d, tables->function_source, function);
     if (value != 0 && writer->sources != 0) {
-        put_value(writer, value, row_of(writer, tables, name));
+        firefox_put_value(writer, value, firefox_row_of(writer, tables, name));
         put_flag(writer, tables->function_flags, function,
                  FUNCTION_HAS_SOURCE);
     }
 }
 
-static void name_frame(void *arg, const struct firefox_tables *tables,
-                       uint32_t library, uint64_t address, uint32_t function,
-                       uint32_t frame)
+static void firefox_name_frame(void *arg, const struct firefox_tables *tables,
+                               uint32_t library, uint64_t address,
+                               uint32_t function, uint32_t frame)
 {
     struct firefox_writer *writer = arg;
     const struct profile_place *place =
@@ -463,21 +468,23 @@ static void name_frame(void *arg, const struct firefox_tables *tables,
         return;
     }
     numbers = writer->profile->frames + place->first;
-    put_value(writer, array_item(&writer->d, tables->function_name, function),
-              string_of(writer, tables, numbers[0]));
+    firefox_put_value(
+        writer,
+        firefox_array_item(&writer->d, tables->function_name, function),
+        firefox_string_of(writer, tables, numbers[0]));
     if (numbers[1] != 0) {
-        put_file(writer, tables, function, numbers[1]);
+        firefox_put_file(writer, tables, function, numbers[1]);
     }
-    value = array_item(&writer->d, tables->frame_line, frame);
+    value = firefox_array_item(&writer->d, tables->frame_line, frame);
     if (value != 0 && numbers[2] != 0) {
-        put_value(writer, value, numbers[2]);
+        firefox_put_value(writer, value, numbers[2]);
         put_flag(writer, tables->frame_flags, frame, FRAME_HAS_LINE);
     }
 }
 
 /* Where an array of flat_index() ends, in the text as it was. */
-static size_t end_of_array(const struct firefox_document *firefox,
-                           const uint8_t *text, uint32_t array)
+static size_t firefox_end_of_array(const struct firefox_document *firefox,
+                                   const uint8_t *text, uint32_t array)
 {
     uint32_t n = size_of(firefox, array);
     size_t at;
@@ -508,20 +515,21 @@ static size_t end_of_array(const struct firefox_document *firefox,
 }
 
 /* Adds what is in names to an array. */
-static void end_array(struct firefox_writer *writer, uint32_t array)
+static void firefox_end_array(struct firefox_writer *writer, uint32_t array)
 {
-    add_edit(writer, end_of_array(&writer->d, writer->profile->data, array), 0,
-             writer->names.data, writer->names.size);
+    firefox_add_edit(
+        writer, firefox_end_of_array(&writer->d, writer->profile->data, array),
+        0, writer->names.data, writer->names.size);
     writer->has_failed |= writer->names.has_failed;
     json_write_reset(&writer->names);
 }
 
-static void end_strings(void *arg, uint32_t strings)
+static void firefox_end_strings(void *arg, uint32_t strings)
 {
     struct firefox_writer *writer = arg;
 
     if (writer->added > 0) {
-        end_array(writer, strings);
+        firefox_end_array(writer, strings);
         memset(writer->strings, 0,
                writer->nstrings * sizeof(writer->strings[0]));
         writer->added = 0;
@@ -570,7 +578,7 @@ static void end_sources(struct firefox_writer *writer)
         if (json_is(json, column - 1, "length")) {
             n = size_of(&writer->d,
                         flat_index(&writer->d, writer->sources, "filename"));
-            put_value(writer, column, n + writer->nfiles);
+            firefox_put_value(writer, column, n + writer->nfiles);
         } else if (json->values[column].type == JSON_ARRAY) {
             for (k = 0; k < writer->nfiles; k++) {
                 if (is_file || is_start) {
@@ -580,7 +588,7 @@ static void end_sources(struct firefox_writer *writer)
                     json_write_raw(&writer->names, "null", 4);
                 }
             }
-            end_array(writer, column);
+            firefox_end_array(writer, column);
         }
         column = json->values[column].end + 1;
     }
@@ -595,8 +603,8 @@ static void mark_symbolicated(struct firefox_writer *writer)
 
     if (writer->edits.n > 0 && value != 0 &&
         json->values[value].type == JSON_FALSE) {
-        add_edit(writer, json->values[value].at, strlen("false"), "true",
-                 strlen("true"));
+        firefox_add_edit(writer, json->values[value].at, strlen("false"),
+                         "true", strlen("true"));
     }
 }
 
@@ -640,7 +648,7 @@ void firefox_write(const struct profile *profile, struct profile_output *out)
         writer.rows = writer.strings + writer.nstrings;
         writer.files = writer.rows + writer.nstrings;
         writer.sources = find_sources(&writer.d);
-        take_all(&writer.d, name_frame, &writer, end_strings);
+        take_all(&writer.d, firefox_name_frame, &writer, firefox_end_strings);
         end_sources(&writer);
         mark_symbolicated(&writer);
         put_edits(&writer, out);

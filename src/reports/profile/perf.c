@@ -65,7 +65,7 @@ static bool perf_next_line(const struct profile *profile, const char **at,
 }
 
 /* Reads hexadecimal digits; returns what follows, or NULL. */
-static const char *read_hex(const char *p, const char *end, uint64_t *value)
+static const char *perf_hex(const char *p, const char *end, uint64_t *value)
 {
     const char *begin = p;
 
@@ -78,7 +78,7 @@ static const char *read_hex(const char *p, const char *end, uint64_t *value)
 }
 
 /* The same of decimal ones; what follows is p itself if there are none. */
-static const char *read_decimal(const char *p, const char *end,
+static const char *perf_decimal(const char *p, const char *end,
                                 uint32_t *value)
 {
     for (*value = 0; p < end && *p >= '0' && *p <= '9'; p++) {
@@ -97,20 +97,20 @@ static const char *perf_read_after(const char *p, const char *end,
                                    const char *text, uint64_t *value)
 {
     p = perf_find_in_line(p, end, text);
-    return p != NULL ? read_hex(p + strlen(text), end, value) : NULL;
+    return p != NULL ? perf_hex(p + strlen(text), end, value) : NULL;
 }
 
-static uint64_t hash_path(const struct perf_text *text,
-                          struct symc_string path)
+static uint64_t perf_hash_path(const struct perf_text *text,
+                               struct symc_string path)
 {
     return table_hash((uintptr_t)text, path.data, path.size);
 }
 
 /* The id of a path by perf buildid-list, or NULL. */
-static const struct symc_string *id_of(const struct perf_text *text,
-                                       struct symc_string path)
+static const struct symc_string *perf_id_of(const struct perf_text *text,
+                                            struct symc_string path)
 {
-    const uint64_t hash = hash_path(text, path);
+    const uint64_t hash = perf_hash_path(text, path);
     const struct perf_build_id *id;
     uintptr_t place;
     size_t at = 0;
@@ -125,11 +125,12 @@ static const struct symc_string *id_of(const struct perf_text *text,
     return NULL;
 }
 
-static uint32_t module_of(struct profile *profile,
-                          const struct perf_text *text,
-                          struct symc_string path, struct symc_string id)
+static uint32_t perf_module_of(struct profile *profile,
+                               const struct perf_text *text,
+                               struct symc_string path, struct symc_string id)
 {
-    const struct symc_string *known = id.size == 0 ? id_of(text, path) : NULL;
+    const struct symc_string *known =
+        id.size == 0 ? perf_id_of(text, path) : NULL;
 
     if (known != NULL) {
         id = *known;
@@ -151,14 +152,14 @@ static void perf_read_mapping(struct profile *profile, struct perf_text *text,
 
     p = perf_find_in_line(p, end, " ");
     if (p != NULL) {
-        (void)read_decimal(p + 1, end, &mapping.process);
+        (void)perf_decimal(p + 1, end, &mapping.process);
     }
     p = perf_read_after(p, end, "[0x", &mapping.start);
     p = perf_read_after(p, end, "(0x", &size);
     p = perf_read_after(p, end, "@ ",
                         &mapping.offset); /* "0", or that of "0x" */
     if (p != NULL && p < end && *p == 'x') {
-        p = read_hex(p + 1, end, &mapping.offset);
+        p = perf_hex(p + 1, end, &mapping.offset);
     }
     close = perf_find_in_line(p, end, "]: ");
     if (close == NULL) {
@@ -176,7 +177,7 @@ static void perf_read_mapping(struct profile *profile, struct perf_text *text,
     }
     mapping.path = (struct symc_string){p + 1, (size_t)(end - p - 1)};
     mapping.limit = mapping.start + size;
-    mapping.module = module_of(profile, text, mapping.path, id);
+    mapping.module = perf_module_of(profile, text, mapping.path, id);
     if (profile_mappings_add(&text->mappings, &mapping) != 0) {
         profile->is_without_memory = true;
     }
@@ -196,12 +197,13 @@ static bool perf_read_id(struct profile *profile, struct perf_text *text,
         return false;
     }
     path = (struct symc_string){space + 1, line->size - id.size - 1};
-    if (id_of(text, path) != NULL) {
+    if (perf_id_of(text, path) != NULL) {
         return true;
     }
     if (array_need(&text->ids, &text->ids_room, text->nids + 1,
                    sizeof(text->ids[0])) != 0 ||
-        table_add(&text->paths, hash_path(text, path), text->nids + 1) != 0) {
+        table_add(&text->paths, perf_hash_path(text, path), text->nids + 1) !=
+            0) {
         profile->is_without_memory = true;
         return true;
     }
@@ -210,7 +212,7 @@ static bool perf_read_id(struct profile *profile, struct perf_text *text,
 }
 
 /* Does a processor "[001]" or a time "1.5:" follow? */
-static bool is_before_time(const char *p, const char *end)
+static bool perf_is_before_time(const char *p, const char *end)
 {
     const char *digits;
     bool is_processor;
@@ -220,7 +222,7 @@ static bool is_before_time(const char *p, const char *end)
     }
     is_processor = p < end && *p == '[';
     digits = p + is_processor;
-    p = read_decimal(digits, end, &value);
+    p = perf_decimal(digits, end, &value);
     return p > digits && p < end && *p == (is_processor ? ']' : '.');
 }
 
@@ -235,7 +237,7 @@ static void perf_read_head(struct perf_text *text,
     bool has_first = false;
 
     while ((p = perf_find_in_line(p, end, " ")) != NULL && ++p < end) {
-        behind = read_decimal(p, end, &process);
+        behind = perf_decimal(p, end, &process);
         if (behind == p || behind == end ||
             (*behind != ' ' && *behind != '/')) {
             continue;
@@ -245,7 +247,7 @@ static void perf_read_head(struct perf_text *text,
             has_first = true;
         }
         behind = memchr(behind, ' ', (size_t)(end - behind));
-        if (behind != NULL && is_before_time(behind, end)) {
+        if (behind != NULL && perf_is_before_time(behind, end)) {
             text->process = process;
             return;
         }
@@ -282,7 +284,7 @@ static bool perf_read_frame(const struct perf_line *line,
     }
     frame->path.data = frame->name + sizeof(unknown) - 1;
     frame->path.size = (size_t)(end - 1 - frame->path.data);
-    p = read_hex(p, end, &frame->address);
+    p = perf_hex(p, end, &frame->address);
     if (p == NULL || *p != ' ') {
         return false;
     }
@@ -304,8 +306,8 @@ static uint32_t perf_place_frame(struct profile *profile,
     const struct profile_mapping *mapping;
 
     if (module == PROFILE_NONE) {
-        module = module_of(profile, text, frame->path,
-                           (struct symc_string){"", 0});
+        module = perf_module_of(profile, text, frame->path,
+                                (struct symc_string){"", 0});
     }
     if (module == PROFILE_NONE) {
         return PROFILE_NONE; /* as "//anon", which is mapped most often */
@@ -345,7 +347,7 @@ static uint32_t perf_take_line(struct profile *profile, struct perf_text *text,
                : PROFILE_NONE;
 }
 
-static void free_text(struct perf_text *text)
+static void perf_free_text(struct perf_text *text)
 {
     profile_mappings_free(&text->mappings);
     free(text->ids);
@@ -368,7 +370,7 @@ bool perf_read(struct profile *profile, char error[PROFILE_ERROR])
             profile_add_place(profile, module, frame.address, frame.reach);
         }
     }
-    free_text(&text);
+    perf_free_text(&text);
     return has_frames ||
            profile_fail(error, "this text has no frames of perf script");
 }
@@ -418,5 +420,5 @@ void perf_write(const struct profile *profile, struct profile_output *out)
     }
     out->has_failed |= again.is_without_memory;
     profile_free(&again);
-    free_text(&text);
+    perf_free_text(&text);
 }

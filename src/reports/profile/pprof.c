@@ -79,7 +79,7 @@ static struct symc_string string_at(const struct pprof_document *pprof,
                                    : (struct symc_string){"", 0};
 }
 
-static struct symc_string text_of(const struct protobuf *bytes)
+static struct symc_string pprof_text_of(const struct protobuf *bytes)
 {
     return (struct symc_string){(const char *)bytes->at,
                                 (size_t)(bytes->end - bytes->at)};
@@ -131,7 +131,7 @@ static void read_strings(struct pprof_document *pprof)
 
     while (protobuf_next(&message, &f)) {
         if (f.number == pprof->layout->strings && f.is_bytes) {
-            add_string(pprof, text_of(&f.bytes));
+            add_string(pprof, pprof_text_of(&f.bytes));
         }
     }
 }
@@ -157,8 +157,8 @@ static enum key key_of(struct symc_string name)
 }
 
 /* KeyValueAndUnit, whose value is an AnyValue with a string. */
-static struct attribute read_attribute(const struct pprof_document *pprof,
-                                       struct protobuf message)
+static struct attribute pprof_attribute(const struct pprof_document *pprof,
+                                        struct protobuf message)
 {
     struct attribute attribute = {KEY_OTHER, {"", 0}};
     struct protobuf_field f, value;
@@ -169,7 +169,7 @@ static struct attribute read_attribute(const struct pprof_document *pprof,
         } else if (f.number == 2 && f.is_bytes) {
             while (protobuf_next(&f.bytes, &value)) {
                 if (value.number == 1 && value.is_bytes) {
-                    attribute.value = text_of(&value.bytes);
+                    attribute.value = pprof_text_of(&value.bytes);
                 }
             }
         }
@@ -193,7 +193,7 @@ static void read_attributes(struct pprof_document *pprof)
             return;
         }
         pprof->attributes[pprof->nattributes++] =
-            read_attribute(pprof, f.bytes);
+            pprof_attribute(pprof, f.bytes);
     }
 }
 
@@ -260,8 +260,9 @@ static size_t find_mapping(const struct pprof_document *pprof, uint64_t id)
     return place != 0 ? (size_t)place - 1 : SIZE_MAX;
 }
 
-static void read_mapping(struct profile *profile, struct pprof_document *pprof,
-                         struct protobuf message)
+static void pprof_mapping(struct profile *profile,
+                          struct pprof_document *pprof,
+                          struct protobuf message)
 {
     struct profile_mapping mapping = {.module = PROFILE_NONE};
     struct symc_string build = {"", 0}, hash = {"", 0};
@@ -301,7 +302,7 @@ static void read_mappings(struct profile *profile,
 
     while (protobuf_next(&message, &f)) {
         if (f.number == pprof->layout->mappings && f.is_bytes) {
-            read_mapping(profile, pprof, f.bytes);
+            pprof_mapping(profile, pprof, f.bytes);
         }
     }
 }
@@ -408,8 +409,8 @@ bool pprof_read(struct profile *profile, char error[PROFILE_ERROR])
 
 #define HEAD_MAX 20 /* two varints */
 
-static void put_two(struct profile_output *out, uint32_t field,
-                    pb_wire_type_t type, uint64_t number)
+static void pprof_put_two(struct profile_output *out, uint32_t field,
+                          pb_wire_type_t type, uint64_t number)
 {
     pb_byte_t bytes[HEAD_MAX];
     pb_ostream_t s = pb_ostream_from_buffer(bytes, sizeof(bytes));
@@ -419,16 +420,16 @@ static void put_two(struct profile_output *out, uint32_t field,
     profile_put(out, bytes, s.bytes_written);
 }
 
-static void put_number(struct profile_output *out, uint32_t field,
-                       uint64_t number)
+static void pprof_put_number(struct profile_output *out, uint32_t field,
+                             uint64_t number)
 {
-    put_two(out, field, PB_WT_VARINT, number);
+    pprof_put_two(out, field, PB_WT_VARINT, number);
 }
 
-static void put_bytes(struct profile_output *out, uint32_t field,
-                      const void *data, size_t size)
+static void pprof_put_bytes(struct profile_output *out, uint32_t field,
+                            const void *data, size_t size)
 {
-    put_two(out, field, PB_WT_STRING, size);
+    pprof_put_two(out, field, PB_WT_STRING, size);
     profile_put(out, data, size);
 }
 
@@ -445,7 +446,8 @@ struct additions {
 };
 
 /* The id of a function. */
-static uint64_t add_function(struct additions *a, uint32_t name, uint32_t file)
+static uint64_t pprof_add_function(struct additions *a, uint32_t name,
+                                   uint32_t file)
 {
     const uint32_t key[] = {name, file};
     uint64_t hash = table_hash((uintptr_t)a, key, sizeof(key));
@@ -492,10 +494,10 @@ static uint64_t free_function(const struct pprof_document *pprof)
 }
 
 /* The innermost function comes first in both formats. */
-static void put_lines(const struct profile *profile,
-                      struct pprof_document *pprof, struct additions *a,
-                      const struct profile_place *place,
-                      struct profile_output *out)
+static void pprof_put_lines(const struct profile *profile,
+                            struct pprof_document *pprof, struct additions *a,
+                            const struct profile_place *place,
+                            struct profile_output *out)
 {
     struct profile_output line = {0};
     const uint32_t *number;
@@ -504,42 +506,45 @@ static void put_lines(const struct profile *profile,
     for (i = place->count; i > 0; i--) {
         number = profile->frames + place->first + 3 * (i - 1);
         line.size = 0;
-        put_number(&line, 1, add_function(a, number[0], number[1]));
-        put_number(&line, 2, number[2]);
-        put_bytes(out, pprof->layout->location.lines, line.data, line.size);
+        pprof_put_number(&line, 1,
+                         pprof_add_function(a, number[0], number[1]));
+        pprof_put_number(&line, 2, number[2]);
+        pprof_put_bytes(out, pprof->layout->location.lines, line.data,
+                        line.size);
     }
     out->has_failed |= line.has_failed;
     free(line.data);
 }
 
-static void put_location(const struct profile *profile,
-                         struct pprof_document *pprof, struct additions *a,
-                         const struct profile_place *place,
-                         struct protobuf message, struct profile_output *out)
+static void
+pprof_put_location(const struct profile *profile, struct pprof_document *pprof,
+                   struct additions *a, const struct profile_place *place,
+                   struct protobuf message, struct profile_output *out)
 {
     struct profile_output whole = {0};
-    struct symc_string text = text_of(&message);
+    struct symc_string text = pprof_text_of(&message);
 
     profile_put(&whole, text.data, text.size);
-    put_lines(profile, pprof, a, place, &whole);
-    put_bytes(out, pprof->layout->locations, whole.data, whole.size);
+    pprof_put_lines(profile, pprof, a, place, &whole);
+    pprof_put_bytes(out, pprof->layout->locations, whole.data, whole.size);
     out->has_failed |= whole.has_failed;
     free(whole.data);
 }
 
 /* The last value of a field counts. */
-static void put_mapping(const struct pprof_document *pprof,
-                        struct protobuf message, struct profile_output *out)
+static void pprof_put_mapping(const struct pprof_document *pprof,
+                              struct protobuf message,
+                              struct profile_output *out)
 {
     struct profile_output whole = {0};
-    struct symc_string text = text_of(&message);
+    struct symc_string text = pprof_text_of(&message);
     uint32_t i;
 
     profile_put(&whole, text.data, text.size);
     for (i = 0; i < FLAGS; i++) {
-        put_number(&whole, pprof->layout->mapping.flags + i, 1);
+        pprof_put_number(&whole, pprof->layout->mapping.flags + i, 1);
     }
-    put_bytes(out, pprof->layout->mappings, whole.data, whole.size);
+    pprof_put_bytes(out, pprof->layout->mappings, whole.data, whole.size);
     out->has_failed |= whole.has_failed;
     free(whole.data);
 }
@@ -578,21 +583,21 @@ static void put_additions(const struct profile *profile,
     for (i = 0; i < a->n; i++) {
         function.size = 0;
         if (layout->function.id != 0) {
-            put_number(&function, layout->function.id, a->id + i);
+            pprof_put_number(&function, layout->function.id, a->id + i);
         }
-        put_number(&function, layout->function.name,
-                   text + a->functions[i].name);
-        put_number(&function, layout->function.system_name,
-                   text + a->functions[i].name);
+        pprof_put_number(&function, layout->function.name,
+                         text + a->functions[i].name);
+        pprof_put_number(&function, layout->function.system_name,
+                         text + a->functions[i].name);
         if (a->functions[i].file != 0) {
-            put_number(&function, layout->function.file,
-                       text + a->functions[i].file);
+            pprof_put_number(&function, layout->function.file,
+                             text + a->functions[i].file);
         }
-        put_bytes(out, layout->functions, function.data, function.size);
+        pprof_put_bytes(out, layout->functions, function.data, function.size);
     }
     for (i = 1; a->n > 0 && i < profile->resolver->names.count; i++) {
         name = profile_name(profile, (uint32_t)i);
-        put_bytes(out, layout->strings, name.data, name.size);
+        pprof_put_bytes(out, layout->strings, name.data, name.size);
     }
     out->has_failed |= function.has_failed || a->has_failed;
     free(function.data);
@@ -613,11 +618,11 @@ static void put_tables(const struct profile *profile,
         if (f.number == pprof->layout->locations && f.is_bytes &&
             read_location(pprof, f.bytes, &address) != SIZE_MAX &&
             place++->count > 0) {
-            put_location(profile, pprof, &a, place - 1, f.bytes, out);
+            pprof_put_location(profile, pprof, &a, place - 1, f.bytes, out);
         } else if (f.number == pprof->layout->mappings && f.is_bytes &&
                    pprof->has_names[mapping++] &&
                    pprof->layout->mapping.flags != 0) {
-            put_mapping(pprof, f.bytes, out);
+            pprof_put_mapping(pprof, f.bytes, out);
         } else {
             profile_put(out, f.begin, (size_t)(message.at - f.begin));
         }
@@ -638,7 +643,7 @@ static void put_otlp(const struct profile *profile,
         if (f.number == 2 && f.bytes.at == pprof->tables.at &&
             profile->nframes > 0) {
             put_tables(profile, pprof, &tables);
-            put_bytes(out, 2, tables.data, tables.size);
+            pprof_put_bytes(out, 2, tables.data, tables.size);
         } else {
             profile_put(out, f.begin, (size_t)(message.at - f.begin));
         }

@@ -34,7 +34,7 @@ static bool is_digit(char c)
 }
 
 /* Of a name of Java or Kotlin, beyond ASCII as well. */
-static bool is_name(char c)
+static bool retrace_is_name(char c)
 {
     return (unsigned char)c >= 0x80 || is_digit(c) || c == '_' || c == '$' ||
            c == '.' || c == '-' || (c >= 'a' && c <= 'z') ||
@@ -49,7 +49,7 @@ static const char *retrace_skip_blanks(const char *p, const char *end)
     return p;
 }
 
-static const char *cut_blanks(const char *p, const char *end)
+static const char *retrace_cut_blanks(const char *p, const char *end)
 {
     while (end > p && is_blank(end[-1])) {
         end--;
@@ -101,7 +101,8 @@ static const char *retrace_skip_logcat(const char *p, const char *end)
 
 /* Reads the number after the last colon in the parentheses, if there is one; a
  * text that is not a number counts as line 0. */
-static void read_line(struct jvm_line *line, const char *p, const char *end)
+static void retrace_read_line(struct jvm_line *line, const char *p,
+                              const char *end)
 {
     const char *colon = memrchr(p, ':', (size_t)(end - p));
     uint64_t n = 0;
@@ -126,7 +127,7 @@ static bool retrace_read_call(struct jvm_line *line, const char *begin,
                               const char *p, const char *open,
                               const char *close, const char *end)
 {
-    const char *dot, *slash, *name_end = cut_blanks(p, open);
+    const char *dot, *slash, *name_end = retrace_cut_blanks(p, open);
 
     slash = memrchr(p, '/', (size_t)(name_end - p));
     p = slash != NULL ? slash + 1 : p;
@@ -141,13 +142,13 @@ static bool retrace_read_call(struct jvm_line *line, const char *begin,
     line->method = retrace_slice(dot + 1, name_end);
     line->open = open;
     line->behind = retrace_slice(close + 1, end);
-    read_line(line, open + 1, close);
+    retrace_read_line(line, open + 1, close);
     return true;
 }
 
 /* Reads "at a.b.c(File:1)". */
-static bool read_frame(struct jvm_line *line, const char *begin, const char *p,
-                       const char *end)
+static bool retrace_read_frame(struct jvm_line *line, const char *begin,
+                               const char *p, const char *end)
 {
     const char *open, *close;
 
@@ -162,8 +163,8 @@ static bool read_frame(struct jvm_line *line, const char *begin, const char *p,
 }
 
 /* The same behind anything, such as what a log has in front of each line. */
-static bool find_frame(struct jvm_line *line, const char *begin, const char *p,
-                       const char *end)
+static bool retrace_find_frame(struct jvm_line *line, const char *begin,
+                               const char *p, const char *end)
 {
     const char *open, *close = p, *name, *at;
 
@@ -173,12 +174,12 @@ static bool find_frame(struct jvm_line *line, const char *begin, const char *p,
             (close = memchr(open, ')', (size_t)(end - open))) == NULL) {
             return false;
         }
-        for (name = cut_blanks(p, open);
+        for (name = retrace_cut_blanks(p, open);
              name > p && !is_blank(name[-1]) && name[-1] != '('; name--) {
         }
-        at = cut_blanks(p, name);
+        at = retrace_cut_blanks(p, name);
         if (at < name && at - p >= 2 && memcmp(at - 2, "at", 2) == 0 &&
-            (at - p == 2 || !is_name(at[-3])) &&
+            (at - p == 2 || !retrace_is_name(at[-3])) &&
             retrace_read_call(line, begin, name, open, close, end)) {
             return true;
         }
@@ -187,8 +188,8 @@ static bool find_frame(struct jvm_line *line, const char *begin, const char *p,
 }
 
 /* Reads the class of an exception, and what may stand in front of it. */
-static bool read_exception(struct jvm_line *line, const char *begin,
-                           const char *p, const char *end)
+static bool retrace_read_exception(struct jvm_line *line, const char *begin,
+                                   const char *p, const char *end)
 {
     static const char *const words[] = {
         "Caused by: ", "Suppressed: ", "[CIRCULAR REFERENCE:",
@@ -209,7 +210,7 @@ static bool read_exception(struct jvm_line *line, const char *begin,
             p = from != NULL ? from + 2 : p;
         }
     }
-    for (from = p; p < end && is_name(*p); p++) {
+    for (from = p; p < end && retrace_is_name(*p); p++) {
     }
     if (p == from ||
         (p < end && !(*p == ':' && (p + 1 == end || p[1] == ' ')) &&
@@ -224,14 +225,14 @@ static bool read_exception(struct jvm_line *line, const char *begin,
 }
 
 /* The same, of a class in a package, behind what a log has in front of it. */
-static void find_exception(struct jvm_line *line, const char *begin,
-                           const char *p, const char *end)
+static void retrace_find_exception(struct jvm_line *line, const char *begin,
+                                   const char *p, const char *end)
 {
     const char *last = end - p > LOG_PREFIX ? p + LOG_PREFIX : end, *colon;
 
     while ((colon = memmem(p, (size_t)(last - p), ": ", 2)) != NULL) {
         p = colon + 2;
-        if (read_exception(line, begin, p, end) &&
+        if (retrace_read_exception(line, begin, p, end) &&
             memchr(line->class.data, '.', line->class.size) != NULL) {
             return;
         }
@@ -248,15 +249,16 @@ void jvm_line_read(struct jvm_line *line, struct symc_string text)
         return;
     }
     p = retrace_skip_blanks(retrace_skip_logcat(begin, end), end);
-    if (!read_frame(line, begin, p, end) && !find_frame(line, begin, p, end) &&
-        !read_exception(line, begin, p, end)) {
-        find_exception(line, begin, p, end);
+    if (!retrace_read_frame(line, begin, p, end) &&
+        !retrace_find_frame(line, begin, p, end) &&
+        !retrace_read_exception(line, begin, p, end)) {
+        retrace_find_exception(line, begin, p, end);
     }
 }
 
 /* Gets the next line with its end, and its size without that. */
-static bool next_line(const char **at, const char *end,
-                      struct symc_string *whole, size_t *size)
+static bool retrace_next_line(const char **at, const char *end,
+                              struct symc_string *whole, size_t *size)
 {
     const char *lf;
 
@@ -301,10 +303,11 @@ bool jvm_is_trace(const char *text, size_t size)
     size_t n;
     unsigned i;
 
-    for (i = 0; i < SNIFFED && next_line(&at, text + size, &whole, &n); i++) {
+    for (i = 0; i < SNIFFED && retrace_next_line(&at, text + size, &whole, &n);
+         i++) {
         end = whole.data + n;
         p = retrace_skip_blanks(retrace_skip_logcat(whole.data, end), end);
-        if (read_frame(&line, whole.data, p, end) && is_place(&line)) {
+        if (retrace_read_frame(&line, whole.data, p, end) && is_place(&line)) {
             return true;
         }
     }
@@ -324,7 +327,8 @@ struct retrace {
     char room[DESCRIPTOR_MAX];
 };
 
-static void put_trace(struct retrace *retrace, const char *data, size_t size)
+static void retrace_put_trace(struct retrace *retrace, const char *data,
+                              size_t size)
 {
     if (size > retrace->left) {
         retrace->is_too_large = true;
@@ -336,15 +340,15 @@ static void put_trace(struct retrace *retrace, const char *data, size_t size)
     }
 }
 
-static void put_text(struct retrace *retrace, struct symc_string text)
+static void retrace_put_text(struct retrace *retrace, struct symc_string text)
 {
-    put_trace(retrace, text.data, text.size);
+    retrace_put_trace(retrace, text.data, text.size);
 }
 
 /* Writes what stands in front of a class, with "<OR> " before "at" if another
  * frame may be meant instead. */
-static void put_before(struct retrace *retrace, struct symc_string before,
-                       bool is_alternative)
+static void retrace_put_before(struct retrace *retrace,
+                               struct symc_string before, bool is_alternative)
 {
     const char *at = before.data + before.size;
 
@@ -353,40 +357,42 @@ static void put_before(struct retrace *retrace, struct symc_string before,
                (memcmp(at, "at", 2) != 0 || !is_blank(at[2]))) {
             at--;
         }
-        put_trace(retrace, before.data, (size_t)(at - before.data));
-        put_trace(retrace, "<OR> ", 5);
+        retrace_put_trace(retrace, before.data, (size_t)(at - before.data));
+        retrace_put_trace(retrace, "<OR> ", 5);
         before = retrace_slice(at, before.data + before.size);
     }
-    put_text(retrace, before);
+    retrace_put_text(retrace, before);
 }
 
-static void put_frame(struct retrace *retrace, const struct jvm_line *line,
-                      const struct jvm_mapped *mapped, bool is_alternative,
-                      struct symc_string line_end)
+static void retrace_put_frame(struct retrace *retrace,
+                              const struct jvm_line *line,
+                              const struct jvm_mapped *mapped,
+                              bool is_alternative, struct symc_string line_end)
 {
     char number[16];
     int n = snprintf(number, sizeof(number), ":%u", mapped->line);
 
-    put_before(retrace, line->before, is_alternative);
-    put_text(retrace, mapped->class);
-    put_trace(retrace, ".", 1);
-    put_text(retrace, mapped->method);
-    put_text(retrace, retrace_slice(line->method.data + line->method.size,
-                                    line->open + 1));
-    put_text(retrace, mapped->file);
-    put_text(retrace, mapped->extension);
+    retrace_put_before(retrace, line->before, is_alternative);
+    retrace_put_text(retrace, mapped->class);
+    retrace_put_trace(retrace, ".", 1);
+    retrace_put_text(retrace, mapped->method);
+    retrace_put_text(
+        retrace,
+        retrace_slice(line->method.data + line->method.size, line->open + 1));
+    retrace_put_text(retrace, mapped->file);
+    retrace_put_text(retrace, mapped->extension);
     if (mapped->has_line &&
         (line->has_line || !retrace->alternatives->is_ambiguous)) {
-        put_trace(retrace, number, (size_t)n);
+        retrace_put_trace(retrace, number, (size_t)n);
     }
-    put_trace(retrace, ")", 1);
-    put_text(retrace, line->behind);
-    put_text(retrace, line_end);
+    retrace_put_trace(retrace, ")", 1);
+    retrace_put_text(retrace, line->behind);
+    retrace_put_text(retrace, line_end);
 }
 
 /* Is there such a frame at the same depth of a stack before? */
-static bool is_repeated(const struct jvm_alternatives *a, size_t stack,
-                        uint32_t depth)
+static bool retrace_is_repeated(const struct jvm_alternatives *a, size_t stack,
+                                uint32_t depth)
 {
     const struct jvm_mapped *list = a->frames.list;
     size_t i;
@@ -403,8 +409,9 @@ static bool is_repeated(const struct jvm_alternatives *a, size_t stack,
 
 /* Writes the frames of all stacks at a depth.  Returns false if there are
  * none. */
-static bool put_depth(struct retrace *retrace, const struct jvm_line *line,
-                      uint32_t depth, struct symc_string line_end)
+static bool retrace_put_depth(struct retrace *retrace,
+                              const struct jvm_line *line, uint32_t depth,
+                              struct symc_string line_end)
 {
     const struct jvm_alternatives *a = retrace->alternatives;
     bool is_any = false;
@@ -415,10 +422,10 @@ static bool put_depth(struct retrace *retrace, const struct jvm_line *line,
             continue;
         }
         is_any = true;
-        if (!is_repeated(a, i, depth)) {
-            put_frame(retrace, line,
-                      &a->frames.list[a->stacks[i].first + depth], i > 0,
-                      line_end);
+        if (!retrace_is_repeated(a, i, depth)) {
+            retrace_put_frame(retrace, line,
+                              &a->frames.list[a->stacks[i].first + depth],
+                              i > 0, line_end);
         }
     }
     return is_any;
@@ -442,9 +449,9 @@ static void retrace_frame(struct retrace *retrace, const struct jvm_line *line,
         return;
     }
     if (outcome == JVM_UNKNOWN) {
-        put_text(retrace, whole);
+        retrace_put_text(retrace, whole);
     } else {
-        while (put_depth(retrace, line, depth, line_end)) {
+        while (retrace_put_depth(retrace, line, depth, line_end)) {
             depth++;
         }
     }
@@ -457,7 +464,8 @@ static void retrace_frame(struct retrace *retrace, const struct jvm_line *line,
 }
 
 /* Notes the descriptor of what was thrown, for rules. */
-static void set_thrown(struct retrace *retrace, struct symc_string class)
+static void retrace_set_thrown(struct retrace *retrace,
+                               struct symc_string class)
 {
     size_t i;
 
@@ -480,12 +488,12 @@ static void retrace_exception(struct retrace *retrace,
     struct symc_string class = line->class;
 
     (void)jvm_remap_class(retrace->mapping.reader, line->class, &class);
-    set_thrown(retrace, class);
+    retrace_set_thrown(retrace, class);
     retrace->mapping.has_outline = false;
-    put_text(retrace, line->before);
-    put_text(retrace, class);
-    put_text(retrace, line->behind);
-    put_text(retrace, line_end);
+    retrace_put_text(retrace, line->before);
+    retrace_put_text(retrace, class);
+    retrace_put_text(retrace, line->behind);
+    retrace_put_text(retrace, line_end);
 }
 
 enum jvm_retraced
@@ -506,7 +514,8 @@ jvm_retrace(const struct proguardcache_reader *reader, const char *text,
     if (retrace.alternatives == NULL) {
         return JVM_RETRACED_NO_MEMORY;
     }
-    while (!retrace.is_too_large && next_line(&at, text + size, &whole, &n)) {
+    while (!retrace.is_too_large &&
+           retrace_next_line(&at, text + size, &whole, &n)) {
         line_end = retrace_slice(whole.data + n, whole.data + whole.size);
         jvm_line_read(&line, (struct symc_string){whole.data, n});
         if (line_end.size == 0) { /* of the last line */
@@ -520,7 +529,7 @@ jvm_retrace(const struct proguardcache_reader *reader, const char *text,
             retrace_exception(&retrace, &line, line_end);
             break;
         default:
-            put_text(&retrace, whole);
+            retrace_put_text(&retrace, whole);
         }
     }
     free(retrace.alternatives);

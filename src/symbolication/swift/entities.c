@@ -101,7 +101,7 @@ swift_ref swift_entity_operator(struct swift *s)
 
 /* The type of a function, after signatures; 0: it is none, or of another
  * convention, which has no labels. */
-static swift_ref function_type(struct swift *s, swift_ref type)
+static swift_ref entity_function_type(struct swift *s, swift_ref type)
 {
     swift_ref ref = swift_kid(s, type, 0);
 
@@ -123,7 +123,7 @@ static swift_ref pop_entity_labels(struct swift *s, swift_ref type)
     if (swift_pop_kind(s, SWIFT_EMPTY_LIST) != 0) {
         return swift_make(s, SWIFT_LIST, 0);
     }
-    function = function_type(s, type);
+    function = entity_function_type(s, type);
     if (function == 0) {
         return 0;
     }
@@ -234,7 +234,7 @@ static swift_ref closure_entity(struct swift *s, const char *text)
 
 /* Structures that cannot be copied have a deinit, too, but no memory of their
  * own. */
-static bool is_class(struct swift *s, swift_ref ref)
+static bool is_class_entity(struct swift *s, swift_ref ref)
 {
     return swift_at(s, ref)->kind == SWIFT_NOMINAL &&
            swift_at(s, ref)->number == 'C';
@@ -256,10 +256,9 @@ swift_ref swift_entity_member(struct swift *s)
         return closure_entity(s, "implicit closure #");
     case 'D':
         ref = swift_pop_context(s);
-        return swift_make_text(s, SWIFT_MEMBER,
-                               is_class(s, ref) ? "__deallocating_deinit"
-                                                : "deinit",
-                               ref);
+        return swift_make_text(
+            s, SWIFT_MEMBER,
+            is_class_entity(s, ref) ? "__deallocating_deinit" : "deinit", ref);
     case 'Z':
         return swift_make_text(s, SWIFT_MEMBER,
                                "__isolated_deallocating_deinit",

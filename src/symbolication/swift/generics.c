@@ -31,7 +31,7 @@ static swift_ref generic_parameter(struct swift *s)
     return ref;
 }
 
-swift_ref swift_parameter(struct swift *s)
+swift_ref swift_generic_parameter(struct swift *s)
 {
     return swift_type(s, generic_parameter(s));
 }
@@ -75,7 +75,7 @@ static swift_ref generic_compound(struct swift *s, swift_ref base)
 }
 
 /* The type that an entity returns without telling which. */
-static swift_ref opaque_return_type(struct swift *s)
+static swift_ref generic_opaque_return(struct swift *s)
 {
     uint32_t number = swift_index(s);
     swift_ref result, ref;
@@ -90,7 +90,7 @@ static swift_ref opaque_return_type(struct swift *s)
     return swift_share(s, swift_type(s, ref));
 }
 
-swift_ref swift_associated(struct swift *s)
+swift_ref swift_generic_associated(struct swift *s)
 {
     char c = swift_next(s);
 
@@ -98,13 +98,14 @@ swift_ref swift_associated(struct swift *s)
     case 'x':
         return swift_share(s, generic_associated(s, 0));
     case 'y':
-        return swift_share(s, generic_associated(s, swift_parameter(s)));
+        return swift_share(s,
+                           generic_associated(s, swift_generic_parameter(s)));
     case 'z':
         return swift_share(
             s, generic_associated(
                    s, swift_type(s, swift_make(s, SWIFT_PARAMETER, 0))));
     case 'Y':
-        return swift_share(s, generic_compound(s, swift_parameter(s)));
+        return swift_share(s, generic_compound(s, swift_generic_parameter(s)));
     case 'Z':
         return swift_share(
             s, generic_compound(
@@ -114,7 +115,7 @@ swift_ref swift_associated(struct swift *s)
     case 'O':
         return swift_make(s, SWIFT_OPAQUE_RESULT, 1, swift_pop_context(s));
     case 'o':
-        return opaque_return_type(s);
+        return generic_opaque_return(s);
     case 'p': /* of a pack: its shape, and the type of each */
         swift_pop_type(s);
         return swift_around(s, "repeat ", NULL);
@@ -131,19 +132,20 @@ static swift_ref generic_required_type(struct swift *s, char c)
     case 't':
     case 'p':
     case 'j':
-        return swift_share(s, generic_associated(s, swift_parameter(s)));
+        return swift_share(s,
+                           generic_associated(s, swift_generic_parameter(s)));
     case 'C':
     case 'T':
     case 'P':
     case 'J':
-        return swift_share(s, generic_compound(s, swift_parameter(s)));
+        return swift_share(s, generic_compound(s, swift_generic_parameter(s)));
     case 'B':
     case 'S':
     case 'Q':
     case 'I':
         return swift_pop_type(s);
     default:
-        return swift_parameter(s);
+        return swift_generic_parameter(s);
     }
 }
 
@@ -160,7 +162,7 @@ swift_ref swift_requirement(struct swift *s)
     size_t i;
 
     if (c == 'v') {
-        return swift_make(s, SWIFT_PACK, 1, swift_parameter(s));
+        return swift_make(s, SWIFT_PACK, 1, swift_generic_parameter(s));
     }
     for (i = 0; kinds[i] != '\0' && kinds[i] != c; i++) {
     }

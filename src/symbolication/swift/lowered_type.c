@@ -11,7 +11,7 @@
 #define PARTS 64 /* parameters and results of one function */
 
 /* What a letter stands for, or NULL. */
-static const char *parameter_text(char letter)
+static const char *lowered_parameter_text(char letter)
 {
     switch (letter) {
     case 'i': return "@in ";
@@ -28,7 +28,7 @@ static const char *parameter_text(char letter)
     }
 }
 
-static const char *result_text(char letter)
+static const char *lowered_result_text(char letter)
 {
     switch (letter) {
     case 'r': return "@out ";
@@ -42,10 +42,10 @@ static const char *result_text(char letter)
 
 /* Reads what is known of one parameter or result; its type is popped later.
  * Returns 0 if there is none here. */
-static swift_ref read_part(struct swift *s)
+static swift_ref read_lowered_part(struct swift *s)
 {
     char c = s->p < s->end ? *s->p : '\0';
-    const char *text = parameter_text(c), *behind = NULL;
+    const char *text = lowered_parameter_text(c), *behind = NULL;
     swift_ref ref;
     unsigned flags = 0;
 
@@ -57,10 +57,9 @@ static swift_ref read_part(struct swift *s)
     if (text == NULL) {
         flags = SWIFT_IS_RESULT;
         c = s->p < s->end ? *s->p : '\0';
-        text = c == 'z' || behind == NULL || *behind != '@' ||
-                       behind[1] == 'e'
-                   ? result_text(c)
-                   : parameter_text(c);
+        text = c == 'z' || behind == NULL || *behind != '@' || behind[1] == 'e'
+                   ? lowered_result_text(c)
+                   : lowered_parameter_text(c);
     }
     if (text == NULL) {
         return behind == NULL ? 0 : swift_fail(s);
@@ -76,7 +75,7 @@ static swift_ref read_part(struct swift *s)
 }
 
 /* Attributes are kept as the letters that they have in the name. */
-static bool read_attributes(struct swift *s)
+static bool read_lowered_attributes(struct swift *s)
 {
     swift_skip(s, 'P'); /* of Objective-C's generics */
     swift_skip(s, 'e');
@@ -115,14 +114,14 @@ swift_ref swift_lowered_type(struct swift *s)
     }
     signature = swift_pop_kind(s, SWIFT_SIGNATURE);
     from = s->p;
-    if (!read_attributes(s)) {
+    if (!read_lowered_attributes(s)) {
         return swift_fail(s);
     }
     ref = swift_make(s, SWIFT_ATTRIBUTES, 0);
     swift_at(s, ref)->text = from;
     swift_at(s, ref)->size = (uint16_t)(s->p - from);
     parts[PARTS - 1] = ref;
-    while (n < PARTS - 5 && (ref = read_part(s)) != 0) {
+    while (n < PARTS - 5 && (ref = read_lowered_part(s)) != 0) {
         parts[PARTS - 5 - n++] = ref;
     }
     if (!swift_skip(s, '_')) {

@@ -179,8 +179,8 @@ swift_ref swift_builtin(struct swift *s);    /* B */
 swift_ref swift_protocols(struct swift *s);  /* p */
 swift_ref swift_special(struct swift *s);    /* X */
 swift_ref swift_annotation(struct swift *s); /* Y */
-swift_ref swift_parameter(struct swift *s);  /* q */
-swift_ref swift_associated(struct swift *s); /* Q */
+swift_ref swift_generic_parameter(struct swift *s);          /* q */
+swift_ref swift_generic_associated(struct swift *s);         /* Q */
 swift_ref swift_signature(struct swift *s, bool has_counts); /* l, r */
 swift_ref swift_requirement(struct swift *s); /* R */
 swift_ref swift_pop_protocol(struct swift *s);

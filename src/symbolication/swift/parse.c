@@ -368,7 +368,8 @@ static swift_ref parse_type(struct swift *s, char c)
     case 'G': return swift_bound(s);
     case 'I':
         return swift_lowered_type(s);
-    case 'Q': return swift_associated(s);
+    case 'Q':
+        return swift_generic_associated(s);
     case 'R': return swift_requirement(s);
     case 'S':
         return parse_standard_type(s);
@@ -383,7 +384,8 @@ static swift_ref parse_type(struct swift *s, char c)
     case 'n':
         return parse_prefixed(s, "__owned ");
     case 'p': return swift_protocols(s);
-    case 'q': return swift_parameter(s);
+    case 'q':
+        return swift_generic_parameter(s);
     case 'r': return swift_signature(s, true);
     case 't': return swift_tuple(s);
     case 'u':

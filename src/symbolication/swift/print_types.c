@@ -83,8 +83,8 @@ static void print_function_type(struct swift_printer *p, swift_ref ref)
     swift_print_result(p, ref);
 }
 
-static bool is_standard(struct swift_printer *p, swift_ref nominal,
-                        const char *name)
+static bool is_standard_type(struct swift_printer *p, swift_ref nominal,
+                             const char *name)
 {
     const struct swift_node *module = at(p, kid(p, nominal, 0));
     const struct swift_node *node = at(p, kid(p, nominal, 1));
@@ -96,7 +96,7 @@ static bool is_standard(struct swift_printer *p, swift_ref nominal,
 }
 
 /* Does what stands after a type need brackets around it? */
-static bool is_simple(struct swift_printer *p, swift_ref type)
+static bool is_simple_type(struct swift_printer *p, swift_ref type)
 {
     swift_ref ref = inner(p, type);
 
@@ -106,7 +106,7 @@ static bool is_simple(struct swift_printer *p, swift_ref type)
 
 static void print_argument(struct swift_printer *p, swift_ref type)
 {
-    bool is_plain = is_simple(p, type);
+    bool is_plain = is_simple_type(p, type);
 
     put_text(p, is_plain ? "" : "(");
     swift_print_node(p, type);
@@ -118,18 +118,20 @@ static void print_argument(struct swift_printer *p, swift_ref type)
 static bool print_standard(struct swift_printer *p, swift_ref nominal,
                            swift_ref list)
 {
-    if (is_standard(p, nominal, "Optional") && at(p, list)->num_kids == 1) {
+    if (is_standard_type(p, nominal, "Optional") &&
+        at(p, list)->num_kids == 1) {
         print_argument(p, kid(p, list, 0));
         put_text(p, "?");
         return true;
     }
-    if (is_standard(p, nominal, "Array") && at(p, list)->num_kids == 1) {
+    if (is_standard_type(p, nominal, "Array") && at(p, list)->num_kids == 1) {
         put_text(p, "[");
         swift_print_node(p, kid(p, list, 0));
         put_text(p, "]");
         return true;
     }
-    if (is_standard(p, nominal, "Dictionary") && at(p, list)->num_kids == 2) {
+    if (is_standard_type(p, nominal, "Dictionary") &&
+        at(p, list)->num_kids == 2) {
         put_text(p, "[");
         swift_print_kids(p, list, " : ");
         put_text(p, "]");
@@ -189,7 +191,8 @@ static void print_parameter(struct swift_printer *p, unsigned number)
 }
 
 /* Does a parameter of a signature stand for several? */
-static bool is_pack(struct swift_printer *p, swift_ref ref, unsigned number)
+static bool is_pack_type(struct swift_printer *p, swift_ref ref,
+                         unsigned number)
 {
     swift_ref item;
     size_t i;
@@ -219,7 +222,7 @@ void swift_print_signature(struct swift_printer *p, swift_ref ref)
         put_text(p, depth > 0 ? "><" : "");
         for (i = 0; i < at(p, item)->number && !p->has_failed; i++) {
             put_text(p, i > 0 ? ", " : "");
-            put_text(p, is_pack(p, ref, depth << 16 | i) ? "each " : "");
+            put_text(p, is_pack_type(p, ref, depth << 16 | i) ? "each " : "");
             print_parameter(p, depth << 16 | i);
         }
     }
@@ -260,7 +263,7 @@ static void print_around(struct swift_printer *p, swift_ref ref)
 
 /* lowered types ----------------------------------------------------------- */
 
-static const char *attribute_text(char letter, bool is_first)
+static const char *print_attribute_text(char letter, bool is_first)
 {
     switch (letter) {
     case 'e':
@@ -340,7 +343,7 @@ static void print_lowered(struct swift_printer *p, swift_ref ref)
     size_t i;
 
     for (i = 0; i < attributes->size; i++) {
-        put_text(p, attribute_text(attributes->text[i], i < 2));
+        put_text(p, print_attribute_text(attributes->text[i], i < 2));
         is_sending = attributes->text[i] == 'T';
     }
     if (kid(p, ref, 1) != 0) {

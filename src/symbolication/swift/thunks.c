@@ -264,7 +264,7 @@ static swift_ref thunk_of_type(struct swift *s, const char *text)
     return swift_make_text(s, SWIFT_FOR, text, swift_pop_type(s));
 }
 
-static swift_ref outlined(struct swift *s)
+static swift_ref thunk_outlined(struct swift *s)
 {
     switch (swift_next(s)) {
     case 'y':
@@ -296,7 +296,7 @@ static swift_ref thunk_of_conformance(struct swift *s, const char *text)
 }
 
 /* A type's table for a protocol that is made when it is needed. */
-static swift_ref lazy_table(struct swift *s, const char *text)
+static swift_ref thunk_lazy_table(struct swift *s, const char *text)
 {
     swift_ref protocol = thunk_conformance(s), type = swift_pop_type(s);
     swift_ref ref = swift_make(s, SWIFT_FOR, 2, type, protocol);
@@ -311,7 +311,7 @@ swift_ref swift_witness(struct swift *s)
 {
     switch (swift_next(s)) {
     case 'O':
-        return outlined(s);
+        return thunk_outlined(s);
     case 'P':
         return thunk_of_conformance(s, "protocol witness table for ");
     case 'V':
@@ -323,10 +323,12 @@ swift_ref swift_witness(struct swift *s)
             s, "instantiation function for generic protocol "
                "witness table for ");
     case 'L':
-        return lazy_table(s, "lazy protocol witness table cache variable for "
-                             "type ");
+        return thunk_lazy_table(
+            s, "lazy protocol witness table cache variable for "
+               "type ");
     case 'l':
-        return lazy_table(s, "lazy protocol witness table accessor for type ");
+        return thunk_lazy_table(
+            s, "lazy protocol witness table accessor for type ");
     default:
         return swift_fail(s);
     }
