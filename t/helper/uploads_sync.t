@@ -20,6 +20,8 @@ my $dir = $t->dir;
 
 # syncfs() fails when the path in $SHIM is there, fsync() of a list of a build that
 # is written anew where $SHIM.fsync is, and access() of bundles where $SHIM.access is.
+# The note that an upload is complete waits as long as $SHIM.setxattr is there, but
+# not for ever: then it removes that.
 my $shim = $t->path('shim.so');
 $t->write_file('shim.c', <<'C');
 #define _GNU_SOURCE
@@ -83,6 +85,24 @@ int access(const char *path, int mode)
     }
     return real(path, mode);
 }
+
+int setxattr(const char *path, const char *name, const void *value, size_t size, int flags)
+{
+    int (*real)(const char *, const char *, const void *, size_t, int) =
+        (int (*)(const char *, const char *, const void *, size_t, int))dlsym(RTLD_NEXT, "setxattr");
+    char file[4096];
+    int i;
+
+    if (strcmp(name, "user.symcached.complete") == 0 && is_there(".setxattr")) {
+        snprintf(file, sizeof(file), "%s.waits", getenv("SHIM"));
+        fclose(fopen(file, "we"));
+        for (i = 0; i < 500 && is_there(".setxattr"); i++)
+            usleep(10000);
+        snprintf(file, sizeof(file), "%s.setxattr", getenv("SHIM"));
+        unlink(file);
+    }
+    return real(path, name, value, size, flags);
+}
 C
 plan skip_all => 'no C compiler'
     if system('cc', '-shared', '-fPIC', '-w', '-o', $shim, $t->path('shim.c'), '-ldl') != 0;
@@ -111,6 +131,16 @@ $t->wait_until('what was known of it is dropped', sub {
     ask() == 200 && made() == 2 });
 pass 'and a SymCache is made of the new one';
 is_deeply [glob "$dir/uploads/.changing/*"], [], 'nothing is left to be done';
+
+# --- a disk that takes its time to note that an upload is complete
+
+$t->write_file('shim.setxattr', '');
+my $c = $u->begin('PUT', "/symbols/slow.pdb/$id/slow.pdb", $pdb, @Test::Uploads::token);
+$t->wait_until('the note is written', sub { -e $t->path('shim.waits') });
+is $t->helper('GET', '/healthz')->{status}, 200, 'while the disk waits, others are answered';
+ok unlink($t->path('shim.setxattr')), '... at once';
+is $u->read($c)->{status}, 201, 'and then the upload is';
+is_deeply [glob "$dir/uploads/.changing/*"], [], '... of which nothing is left to be done';
 
 # --- the list of a build is written anew as a file that is sent again is on it
 

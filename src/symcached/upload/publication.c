@@ -22,6 +22,7 @@
 #include "write_ahead_log.h"
 
 #define SECONDS 600
+#define COMPLETION_SECONDS 10 /* the client waits, and all is done */
 #define CHUNK 65536
 
 /* Two uploads of one key must not both find that nothing is there. */
@@ -31,6 +32,18 @@ struct publication_running {
     struct publication *publication;
     void (*done)(void *arg, bool late);
     void *arg;
+};
+
+/* What remains to be done once the other machines have been told. */
+struct completion {
+    struct intent *intent;
+    void (*done)(void *arg);
+    void *arg;
+    size_t n;
+    struct {
+        char *path; /* or NULL */
+        char version[RETENTION_VERSION_SIZE];
+    } files[];
 };
 
 void upload_file_path(char path[PATH_MAX], const struct symstore_path *place,
@@ -489,22 +502,6 @@ static int publish_files(struct publication *publication)
     return rc;
 }
 
-void publication_note_complete(const struct publication *publication)
-{
-    const struct upload_file *file;
-    char path[PATH_MAX];
-    size_t i;
-
-    for (i = 0; i < publication->nfiles; i++) {
-        file = &publication->files[i];
-        if ((file->fate != UPLOAD_SAME || file->is_recent) &&
-            file->version[0] != '\0') {
-            print_path(path, publication, file);
-            retention_set_complete(path, file->version);
-        }
-    }
-}
-
 static void run_publication(void *arg)
 {
     struct publication *publication =
@@ -548,6 +545,73 @@ static void on_drop(void *arg)
 
     publication_free(running->publication);
     free(running);
+}
+
+static void run_completion(void *arg)
+{
+    struct completion *completion = arg;
+    size_t i;
+
+    for (i = 0; i < completion->n; i++) {
+        if (completion->files[i].path != NULL) {
+            retention_set_complete(completion->files[i].path,
+                                   completion->files[i].version);
+        }
+    }
+    write_ahead_log_drop(completion->intent);
+    completion->intent = NULL;
+}
+
+static void on_completed(void *arg, bool late)
+{
+    const struct completion *completion = arg;
+
+    completion->done(completion->arg);
+}
+
+static void drop_completion(void *arg)
+{
+    struct completion *completion = arg;
+
+    while (completion->n > 0) {
+        free(completion->files[--completion->n].path);
+    }
+    write_ahead_log_leave(completion->intent);
+    free(completion);
+}
+
+struct task *publication_complete(struct event_base *base,
+                                  struct publication *publication,
+                                  bool all_know, void (*done)(void *arg),
+                                  void *arg)
+{
+    static const struct task_calls calls = {run_completion, on_completed,
+                                            drop_completion};
+    size_t n = all_know ? publication->nfiles : 0, i;
+    struct completion *completion =
+        calloc(1, sizeof(*completion) + n * sizeof(completion->files[0]));
+    const struct upload_file *file;
+    char path[PATH_MAX];
+
+    if (completion == NULL) {
+        return NULL;
+    }
+    for (i = 0; i < n; i++) {
+        file = &publication->files[i];
+        if ((file->fate != UPLOAD_SAME || file->is_recent) &&
+            file->version[0] != '\0') {
+            print_path(path, publication, file);
+            completion->files[i].path = strdup(path);
+            memcpy(completion->files[i].version, file->version,
+                   sizeof(file->version));
+        }
+    }
+    completion->n = n;
+    completion->intent = publication->intent;
+    publication->intent = NULL;
+    completion->done = done;
+    completion->arg = arg;
+    return task_start(base, COMPLETION_SECONDS, &calls, completion);
 }
 
 struct task *publication_start(struct event_base *base,

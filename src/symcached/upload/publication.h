@@ -89,10 +89,6 @@ struct publication *publication_take_over(struct publication *publication);
  * again. */
 void publication_settled(struct publication *publication);
 
-/* Notes of its files that their upload is complete: all others have been
- * told. */
-void publication_note_complete(const struct publication *publication);
-
 /* Adds a file.  Returns it, or NULL when out of memory. */
 struct upload_file *publication_add(struct publication *publication,
                                     const struct symstore_path *place,
@@ -119,5 +115,16 @@ bool publication_try_lock(void);
 struct task *publication_start(struct event_base *base,
                                struct publication *publication,
                                void (*done)(void *arg, bool late), void *arg);
+
+/*
+ * Others have been told: drops the intent in a thread, and if all know, notes
+ * of the files that their upload is complete.  done is called once, but never
+ * from inside, also where the disk does not answer.  The publication stays the
+ * caller's.  Returns NULL with errno; the next process then tells them again.
+ */
+struct task *publication_complete(struct event_base *base,
+                                  struct publication *publication,
+                                  bool all_know, void (*done)(void *arg),
+                                  void *arg);
 
 #endif

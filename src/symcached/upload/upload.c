@@ -62,6 +62,7 @@ static void upload_free(struct upload *upload)
 
     unpacking_cancel(&upload->unpacking);
     task_cancel(upload->join);
+    task_cancel(upload->completion);
     if (upload->task != NULL) {
         task_cancel(upload->task); /* which frees the publication */
     } else {
@@ -159,19 +160,16 @@ static void give_way(const struct upload *upload,
     removals_start(upload->uploads->removals, &told, ignore_removal, NULL);
 }
 
-/* All machines know: tells the client, unless it was a part. */
-static void on_told(void *arg, const char *untold)
+/* Tells the client, unless it was a part. */
+static void on_complete(void *arg)
 {
     struct upload *upload = arg;
     struct publication *p = upload->publication;
     bool all_same = true;
     size_t i;
 
-    upload->notification = NULL;
-    upload->result.untold = untold;
-    if (untold[0] == '\0') {
-        publication_note_complete(p);
-    }
+    upload->completion = NULL;
+    upload->result.untold = upload->untold;
     for (i = 0; i < p->nfiles; i++) {
         if (is_stored(&p->files[i])) {
             all_same = false;
@@ -197,6 +195,21 @@ static void on_told(void *arg, const char *untold)
     }
     upload_finish(upload,
                   all_same && upload->request.name != NULL ? 200 : 201);
+}
+
+/* All machines know, or get to know. */
+static void on_told(void *arg, const char *untold)
+{
+    struct upload *upload = arg;
+
+    upload->notification = NULL;
+    snprintf(upload->untold, sizeof(upload->untold), "%s", untold);
+    upload->completion =
+        publication_complete(upload->uploads->base, upload->publication,
+                             untold[0] == '\0', on_complete, upload);
+    if (upload->completion == NULL) {
+        on_complete(upload);
+    }
 }
 
 static void on_dropped(void *arg, bool is_made)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 #include "base/workdir.h"
+#include "peers.h"
 #include "unpacking.h"
 #include "upload.h"
 
@@ -33,6 +34,8 @@ struct upload {
     struct tier_copy *tier_copy;
     struct invalidation *invalidation;
     struct peer_notification *notification;
+    char untold[PEERS_UNTOLD];
+    struct task *completion;
     char part[SYMCACHE_NAME_MAX + 1]; /* file of a part; "" where it is the
                                          whole one */
     struct task *join;
