@@ -131,7 +131,12 @@ static void same_is_there(struct tier_original *original,
     if (original->meta.machine[0] == '\0' ||
         strcmp(there->machine, original->meta.machine) == 0) {
         metrics_add(METRIC_TIER_EXISTS, original->mode > TIER_ORIGINAL_LOOK);
-        end(original, original->stored, "the same is there");
+        end(original,
+            original->stored == TIER_ORIGINAL_RECENT &&
+                    original->meta.machine[0] != '\0'
+                ? TIER_ORIGINAL_OWN
+                : original->stored,
+            "the same is there");
         return;
     }
     if (original->mode <= TIER_ORIGINAL_LOOK) {

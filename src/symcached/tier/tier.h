@@ -191,6 +191,7 @@ enum tier_original_outcome {
     TIER_ORIGINAL_DONE,   /* stored, or removed */
     TIER_ORIGINAL_SAME,   /* the same was there */
     TIER_ORIGINAL_RECENT, /* the same, which is younger than that */
+    TIER_ORIGINAL_OWN,    /* the same, and this machine has stored it last */
     TIER_ORIGINAL_OTHER,  /* another one was there, or another machine's, and
                              stays */
     TIER_ORIGINAL_ABSENT, /* there is nothing to remove */

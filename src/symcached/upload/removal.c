@@ -381,6 +381,7 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
     print_path(path, removal);
     is_there = lstat(path, &st) == 0;
     if (outcome == TIER_ORIGINAL_SAME || outcome == TIER_ORIGINAL_RECENT ||
+        outcome == TIER_ORIGINAL_OWN ||
         (is_there && st.st_ino != removal->inode)) {
         end_well(removal, "");
         return;

@@ -92,7 +92,9 @@ static bool next_entry(struct tier_copy_slot *slot,
     if (!slot->is_indexing) {
         file->shared =
             outcome == TIER_ORIGINAL_DONE ? UPLOAD_NEW : UPLOAD_SAME;
-        file->is_recent = outcome == TIER_ORIGINAL_RECENT;
+        file->is_recent =
+            outcome == TIER_ORIGINAL_RECENT ||
+            (outcome == TIER_ORIGINAL_OWN && !file->is_complete);
         slot->entries = 0;
     } else {
         slot->entries++;
