@@ -35,8 +35,8 @@ struct status_reporter {
 };
 
 /* The answer does not matter: the next report is sent at its time. */
-static void on_news(void *arg, enum symcached_client_news news,
-                    struct evbuffer *body)
+static void on_status_news(void *arg, enum symcached_client_news news,
+                           struct evbuffer *body)
 {
     struct status_reporter *reporter = arg;
 
@@ -45,7 +45,7 @@ static void on_news(void *arg, enum symcached_client_news news,
 }
 
 /* The report as JSON, to be freed with free(); NULL without memory. */
-static char *print(const struct status_reporter *reporter)
+static char *print_status(const struct status_reporter *reporter)
 {
     const struct stats **stats =
         calloc(reporter->workers->n, sizeof(stats[0]));
@@ -81,10 +81,10 @@ static char *print(const struct status_reporter *reporter)
     return text;
 }
 
-static void send_report(struct status_reporter *reporter)
+static void send_status_report(struct status_reporter *reporter)
 {
     struct evbuffer *body = evbuffer_new();
-    char *text = print(reporter);
+    char *text = print_status(reporter);
 
     symcached_client_free(reporter->client);
     reporter->client = NULL;
@@ -93,7 +93,7 @@ static void send_report(struct status_reporter *reporter)
         reporter->client =
             symcached_client_start(reporter->base, &reporter->settings->helper,
                                    "POST /v1/symbolicated", body,
-                                   PATIENCE_SECONDS, on_news, reporter);
+                                   PATIENCE_SECONDS, on_status_news, reporter);
     }
     if (body != NULL) {
         evbuffer_free(body);
@@ -101,13 +101,13 @@ static void send_report(struct status_reporter *reporter)
     free(text);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void on_status_timer(evutil_socket_t fd, short what, void *arg)
 {
     static const struct timeval every = {.tv_sec = EVERY_SECONDS};
     struct status_reporter *reporter = arg;
 
     event_add(reporter->timer, &every);
-    send_report(reporter);
+    send_status_report(reporter);
 }
 
 struct status_reporter *status_reporter_new(struct event_base *base,
@@ -124,7 +124,7 @@ struct status_reporter *status_reporter_new(struct event_base *base,
     reporter->started = time(NULL);
     reporter->settings = settings_ref(settings);
     reporter->listen = strdup(settings->symbolication->listen);
-    reporter->timer = evtimer_new(base, on_timer, reporter);
+    reporter->timer = evtimer_new(base, on_status_timer, reporter);
     if (reporter->listen == NULL || reporter->timer == NULL ||
         gethostname(reporter->name, sizeof(reporter->name) - 1) != 0) {
         status_reporter_free(reporter);

@@ -42,7 +42,7 @@ struct worker {
     bool is_draining;
 };
 
-static void on_refused(int status, void *arg)
+static void on_worker_refused(int status, void *arg)
 {
     struct worker *worker = arg;
 
@@ -51,7 +51,7 @@ static void on_refused(int status, void *arg)
              status == 408 ? "was not whole in time" : "cannot be read");
 }
 
-static void on_request(struct http_request *request, void *arg)
+static void on_worker_request(struct http_request *request, void *arg)
 {
     struct worker *worker = arg;
 
@@ -62,7 +62,7 @@ static void on_request(struct http_request *request, void *arg)
 
 /* life -------------------------------------------------------------------- */
 
-static void on_trim(evutil_socket_t fd, short what, void *arg)
+static void on_worker_trim(evutil_socket_t fd, short what, void *arg)
 {
     struct worker *worker = arg;
 
@@ -72,7 +72,7 @@ static void on_trim(evutil_socket_t fd, short what, void *arg)
     pending_calls_evict();
 }
 
-static void on_drained(void *arg)
+static void on_worker_drained(void *arg)
 {
     struct worker *worker = arg;
 
@@ -81,7 +81,7 @@ static void on_drained(void *arg)
 
 static void on_drain_timeout(evutil_socket_t fd, short what, void *arg)
 {
-    on_drained(arg);
+    on_worker_drained(arg);
 }
 
 /* Bodies that workers read. */
@@ -109,7 +109,7 @@ static void limit_of_thread(struct worker *worker,
     spool_limit(limits->spool_size);
 }
 
-static void on_woken(evutil_socket_t fd, short what, void *arg)
+static void on_worker_woken(evutil_socket_t fd, short what, void *arg)
 {
     static const struct timeval patience = {.tv_sec = DRAIN_SECONDS};
     struct worker *worker = arg;
@@ -126,7 +126,7 @@ static void on_woken(evutil_socket_t fd, short what, void *arg)
     if (atomic_load(&worker->stopping) && !worker->is_draining) {
         worker->is_draining = true;
         event_add(worker->drain, &patience);
-        http_server_stop(worker->http, on_drained, worker);
+        http_server_stop(worker->http, on_worker_drained, worker);
         request_context_stop(&worker->context);
     }
 }
@@ -167,15 +167,16 @@ void worker_free(struct worker *worker)
 }
 
 /* Returns 0, or -1: out of memory or descriptors. */
-static int make_events(struct worker *worker)
+static int make_worker_events(struct worker *worker)
 {
     static const struct timeval often = {.tv_sec = TRIM_SECONDS};
 
     worker->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    worker->trim = event_new(worker->base, -1, EV_PERSIST, on_trim, worker);
+    worker->trim =
+        event_new(worker->base, -1, EV_PERSIST, on_worker_trim, worker);
     worker->drain = evtimer_new(worker->base, on_drain_timeout, worker);
     worker->woken = event_new(worker->base, worker->wakeup,
-                              EV_READ | EV_PERSIST, on_woken, worker);
+                              EV_READ | EV_PERSIST, on_worker_woken, worker);
     return worker->wakeup != -1 && worker->trim != NULL &&
                    worker->drain != NULL && worker->woken != NULL &&
                    event_add(worker->woken, NULL) == 0 &&
@@ -198,13 +199,13 @@ struct worker *worker_new(struct workers *workers, int spawner,
     if (worker->base == NULL ||
         request_context_init(&worker->context, worker->base, workers->mapped,
                              spawner, settings) != 0 ||
-        make_events(worker) != 0 ||
+        make_worker_events(worker) != 0 ||
         (worker->http = http_server_new(worker->base, workers->listener,
-                                        on_request, worker)) == NULL) {
+                                        on_worker_request, worker)) == NULL) {
         worker_free(worker);
         return NULL;
     }
-    http_server_watch_refused(worker->http, on_refused);
+    http_server_watch_refused(worker->http, on_worker_refused);
     limit_of_thread(worker, settings);
     return worker;
 }

@@ -9,7 +9,7 @@
 #include <strings.h>
 #include "base/array.h"
 
-#define STEP 65536 /* bytes that are unpacked at a time */
+#define BODY_STEP 65536 /* bytes that are unpacked at a time */
 
 enum input_coding input_coding(const char *name)
 {
@@ -42,7 +42,7 @@ int input_begin(struct input *in, enum input_coding coding, char *body,
     return in->zstd != NULL ? 0 : -1;
 }
 
-static size_t unpack_gzip(struct input *in, char *to, size_t room)
+static size_t unpack_gzip_body(struct input *in, char *to, size_t room)
 {
     z_stream *z = &in->gzip;
     size_t size = in->packed_size < UINT_MAX ? in->packed_size : UINT_MAX;
@@ -64,7 +64,7 @@ static size_t unpack_gzip(struct input *in, char *to, size_t room)
     return room - z->avail_out;
 }
 
-static size_t unpack_zstd(struct input *in, char *to, size_t room)
+static size_t unpack_zstd_body(struct input *in, char *to, size_t room)
 {
     ZSTD_inBuffer from = {in->packed, in->packed_size, 0};
     ZSTD_outBuffer out = {to, room, 0};
@@ -91,12 +91,12 @@ bool input_more(struct input *in)
         memmove(in->data, in->data + in->at, in->size);
     }
     in->at = 0;
-    if (array_need(&in->data, &in->room, in->size + STEP, 1) != 0) {
+    if (array_need(&in->data, &in->room, in->size + BODY_STEP, 1) != 0) {
         in->error = "out of memory";
         return false;
     }
-    n = (in->coding == INPUT_GZIP ? unpack_gzip : unpack_zstd)(
-        in, in->data + in->size, STEP);
+    n = (in->coding == INPUT_GZIP ? unpack_gzip_body : unpack_zstd_body)(
+        in, in->data + in->size, BODY_STEP);
     in->size += n;
     if (in->error == NULL && n == 0 && in->packed_size == 0 && in->is_begun) {
         in->error = "the packed body is cut short";

@@ -16,7 +16,7 @@
 #include "json/json.h"
 #include "worker_pool/worker_pool.h"
 
-#define ANSWER_MAX 4096
+#define DOWNLOAD_ANSWER_MAX 4096
 #define FAILED "download failed: symcached did not answer"
 
 struct download {
@@ -24,7 +24,7 @@ struct download {
     int socket;
     int file; /* -1: none has come */
     size_t size;
-    char answer[ANSWER_MAX + 1];
+    char answer[DOWNLOAD_ANSWER_MAX + 1];
     download_fn fn;
     void *arg;
 };
@@ -44,7 +44,7 @@ static void end_download(struct download *download, const char *text,
 }
 
 /* The value of a member of the answer, with a NUL; or NULL. */
-static char *member(struct json *json, const char *name)
+static char *download_member(struct json *json, const char *name)
 {
     uint32_t value = json_member(json, 0, name);
     struct json_value *v = &json->values[value];
@@ -56,7 +56,7 @@ static char *member(struct json *json, const char *name)
     return json->text + v->at;
 }
 
-static void on_end(struct download *download)
+static void on_download_end(struct download *download)
 {
     char *body = strstr(download->answer, "\r\n\r\n");
     struct json json = {0};
@@ -65,8 +65,8 @@ static void on_end(struct download *download)
 
     if (body != NULL && strncmp(download->answer, "HTTP/1.1 200", 12) == 0 &&
         json_read(&json, body + 4, strlen(body + 4), 64, &error) != 0) {
-        failed = member(&json, "failed");
-        coding = member(&json, "coding");
+        failed = download_member(&json, "failed");
+        coding = download_member(&json, "coding");
     }
     json_free(&json);
     if (coding != NULL && download->file != -1) {
@@ -76,30 +76,30 @@ static void on_end(struct download *download)
     }
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void on_download_readable(evutil_socket_t fd, short what, void *arg)
 {
     struct download *download = arg;
     size_t nfds = download->file == -1;
     ssize_t n = work_message_receive(fd, download->answer + download->size,
-                                     ANSWER_MAX - download->size,
+                                     DOWNLOAD_ANSWER_MAX - download->size,
                                      &download->file, &nfds);
 
     if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
-    if (n == -1 || download->size + (size_t)n == ANSWER_MAX) {
+    if (n == -1 || download->size + (size_t)n == DOWNLOAD_ANSWER_MAX) {
         end_download(download, FAILED, false);
         return;
     }
     download->size += (size_t)n;
     download->answer[download->size] = '\0';
     if (n == 0) {
-        on_end(download);
+        on_download_end(download);
     }
 }
 
 /* The request fits into the buffer of a new socket. */
-static bool ask_for_file(int fd, const char *url, const char *token)
+static bool ask_for_download(int fd, const char *url, const char *token)
 {
     struct json_writer w = {0};
     char *text = NULL;
@@ -126,7 +126,7 @@ static bool ask_for_file(int fd, const char *url, const char *token)
     return is_sent;
 }
 
-static int connect_to(const struct symcached_client_address *address)
+static int connect_download(const struct symcached_client_address *address)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -152,13 +152,13 @@ struct download *download_start(struct event_base *base,
     download->fn = fn;
     download->arg = arg;
     download->file = -1;
-    download->socket = connect_to(address);
-    download->readable = event_new(base, download->socket,
-                                   EV_READ | EV_PERSIST, on_readable,
-                                   download);
+    download->socket = connect_download(address);
+    download->readable =
+        event_new(base, download->socket, EV_READ | EV_PERSIST,
+                  on_download_readable, download);
     if (download->socket == -1 || download->readable == NULL ||
         event_add(download->readable, NULL) != 0 ||
-        !ask_for_file(download->socket, url, token)) {
+        !ask_for_download(download->socket, url, token)) {
         download_free(download);
         return NULL;
     }

@@ -50,14 +50,14 @@ static struct {
 
 /* under the lock ----------------------------------------------------------- */
 
-static void unref_answer(struct pending_answer *answer)
+static void unref_pending_answer(struct pending_answer *answer)
 {
     if (answer != NULL && --answer->refs == 0) {
         free(answer);
     }
 }
 
-static size_t size_of(const struct pending_call *pending)
+static size_t pending_size_of(const struct pending_call *pending)
 {
     return sizeof(*pending) +
            (pending->answer != NULL ? pending->answer->answer.size : 0);
@@ -65,10 +65,10 @@ static size_t size_of(const struct pending_call *pending)
 
 static void drop_pending(struct pending_call *pending)
 {
-    all.size -= size_of(pending);
+    all.size -= pending_size_of(pending);
     TAILQ_REMOVE(&all.ended, pending, entry);
     table_remove(&all.table, pending->hash, (uintptr_t)pending);
-    unref_answer(pending->answer);
+    unref_pending_answer(pending->answer);
     free(pending);
 }
 
@@ -83,7 +83,7 @@ static void evict_pending(void)
     }
 }
 
-static bool has_room(size_t size, size_t most)
+static bool pending_has_room(size_t size, size_t most)
 {
     return size <= most && all.size <= most - size;
 }
@@ -104,7 +104,7 @@ static struct pending_call *find_pending(const char *id)
 /* calls -------------------------------------------------------------------- */
 
 /* A random UUID (RFC 9562, version 4) but for the digits of the node. */
-static int make_id(char id[PENDING_CALL_ID_SIZE], unsigned node)
+static int make_pending_id(char id[PENDING_CALL_ID_SIZE], unsigned node)
 {
     uint8_t b[16];
 
@@ -124,7 +124,7 @@ struct pending_call *pending_call_new(unsigned node, size_t most)
     struct pending_call *pending = calloc(1, sizeof(*pending));
     bool is_in = false;
 
-    if (pending == NULL || make_id(pending->id, node) != 0) {
+    if (pending == NULL || make_pending_id(pending->id, node) != 0) {
         free(pending);
         return NULL;
     }
@@ -132,7 +132,7 @@ struct pending_call *pending_call_new(unsigned node, size_t most)
     pending->hash = table_hash_text(&all.table, pending->id);
     pthread_mutex_lock(&all.lock);
     evict_pending();
-    if (has_room(sizeof(*pending), most) &&
+    if (pending_has_room(sizeof(*pending), most) &&
         table_add(&all.table, pending->hash, (uintptr_t)pending) == 0) {
         all.size += sizeof(*pending);
         is_in = true;
@@ -150,7 +150,7 @@ const char *pending_call_id(const struct pending_call *pending)
     return pending->id;
 }
 
-static struct pending_answer *copy_reply(const struct api_reply *reply)
+static struct pending_answer *copy_pending_reply(const struct api_reply *reply)
 {
     struct pending_answer *answer = malloc(sizeof(*answer) + reply->body->size);
 
@@ -170,7 +170,7 @@ static struct pending_answer *copy_reply(const struct api_reply *reply)
 bool pending_call_end(struct pending_call *pending,
                       const struct api_reply *reply, size_t most)
 {
-    struct pending_answer *answer = copy_reply(reply);
+    struct pending_answer *answer = copy_pending_reply(reply);
     struct pending_poll *poll;
     bool is_kept;
 
@@ -187,12 +187,12 @@ bool pending_call_end(struct pending_call *pending,
         }
         eventfd_write(poll->inbox->fd, 1);
     }
-    is_kept = answer != NULL && has_room(answer->answer.size, most);
+    is_kept = answer != NULL && pending_has_room(answer->answer.size, most);
     if (is_kept) {
         pending->answer = answer;
         all.size += answer->answer.size;
     } else {
-        unref_answer(answer);
+        unref_pending_answer(answer);
     }
     pthread_mutex_unlock(&all.lock);
     return is_kept;
@@ -200,7 +200,7 @@ bool pending_call_end(struct pending_call *pending,
 
 /* polls -------------------------------------------------------------------- */
 
-static void on_ended(evutil_socket_t fd, short what, void *arg)
+static void on_pending_ended(evutil_socket_t fd, short what, void *arg)
 {
     struct pending_inbox *inbox = arg;
     struct pending_poll *poll;
@@ -230,8 +230,8 @@ struct pending_inbox *pending_inbox_new(struct event_base *base)
     }
     LIST_INIT(&inbox->polls);
     inbox->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    inbox->event =
-        event_new(base, inbox->fd, EV_READ | EV_PERSIST, on_ended, inbox);
+    inbox->event = event_new(base, inbox->fd, EV_READ | EV_PERSIST,
+                             on_pending_ended, inbox);
     if (inbox->fd == -1 || inbox->event == NULL ||
         event_add(inbox->event, NULL) != 0) {
         pending_inbox_free(inbox);
@@ -296,7 +296,7 @@ void pending_poll_end(struct pending_poll *poll)
         LIST_REMOVE(poll, entry);
         poll->inbox = NULL;
     }
-    unref_answer(poll->answer);
+    unref_pending_answer(poll->answer);
     poll->answer = NULL;
     pthread_mutex_unlock(&all.lock);
 }

@@ -10,7 +10,6 @@
 #include "base/event.h"
 #include "base/log.h"
 #include "base/zeroed.h"
-#include "symbolicated/search/reachability.h"
 #include "body_work.h"
 #include "api_reply.h"
 #include "running_request.h"
@@ -47,56 +46,56 @@ static void on_flush(evutil_socket_t fd, short what, void *arg)
 
 /* the answer -------------------------------------------------------------- */
 
-void request_stop_waiting(struct request *r)
+void request_stop_waiting(struct request *request)
 {
-    if (r->timer != NULL) {
-        LIST_REMOVE(r, entry);
-        event_free(r->timer);
-        r->timer = NULL;
+    if (request->timer != NULL) {
+        LIST_REMOVE(request, entry);
+        event_free(request->timer);
+        request->timer = NULL;
     }
 }
 
 /* Lets the files of all rounds go. */
-static void free_searches(struct request *r)
+static void free_searches(struct request *request)
 {
     struct search *before;
 
-    for (; r->search != NULL; r->search = before) {
-        before = search_before(r->search);
-        search_free(r->search);
+    for (; request->search != NULL; request->search = before) {
+        before = search_before(request->search);
+        search_free(request->search);
     }
 }
 
-void request_free(struct request *r)
+void request_free(struct request *request)
 {
-    stats_add(&r->context->stats.running, (uint64_t)-1);
-    body_work_free(r->body);
-    request_stop_waiting(r);
-    if (r->is_sending) {
-        LIST_REMOVE(r, entry);
+    stats_add(&request->context->stats.running, (uint64_t)-1);
+    body_work_free(request->body);
+    request_stop_waiting(request);
+    if (request->is_sending) {
+        LIST_REMOVE(request, entry);
     }
-    packer_free(r->packer);
-    free_searches(r);
-    if (r->call != NULL && r->call->poll != NULL) {
-        pending_poll_end(&r->poll);
+    packer_free(request->packer);
+    free_searches(request);
+    if (request->call != NULL && request->call->poll != NULL) {
+        pending_poll_end(&request->poll);
     }
-    if (r->call != NULL) {
-        free(r->call->failure);
-        r->call->free(r->call);
+    if (request->call != NULL) {
+        free(request->call->failure);
+        request->call->free(request->call);
     }
-    settings_unref(r->settings);
-    free(r->texts);
-    free(r);
+    settings_unref(request->settings);
+    free(request->texts);
+    free(request);
 }
 
-static void reset_reply(struct request *r)
+static void reset_reply(struct request *request)
 {
-    enum api_protocol protocol = r->reply.protocol;
-    struct json_writer *writer = &r->context->writer;
+    enum api_protocol protocol = request->reply.protocol;
+    struct json_writer *writer = &request->context->writer;
 
-    memset(&r->reply, 0, sizeof(r->reply));
-    r->reply.protocol = protocol;
-    r->reply.body = writer;
+    memset(&request->reply, 0, sizeof(request->reply));
+    request->reply.protocol = protocol;
+    request->reply.body = writer;
     json_write_reset(writer);
     writer->is_python = false;
 }
@@ -114,200 +113,207 @@ static void trim_memory(struct request_context *context)
 }
 
 /* Gives the answer to the polls of a call that went on. */
-static void keep_answer(struct request *r)
+static void keep_answer(struct request *request)
 {
-    struct request_context *context = r->context;
+    struct request_context *context = request->context;
     char id[PENDING_CALL_ID_SIZE];
 
-    memcpy(id, pending_call_id(r->pending), sizeof(id));
-    request_log_end(context, &r->record, r->call, &r->reply, id);
+    memcpy(id, pending_call_id(request->pending), sizeof(id));
+    request_log_end(context, &request->record, request->call, &request->reply,
+                    id);
     if (!pending_call_end(
-            r->pending, &r->reply,
-            r->settings->symbolication->symbolicator.kept_size)) {
+            request->pending, &request->reply,
+            request->settings->symbolication->symbolicator.kept_size)) {
         stats_add(&context->stats.lost, 1);
         log_warn(0,
                  "the answer of call %s has %zu bytes, for which "
                  "\"symbolication.symbolicator.kept_size\" has no room",
-                 id, r->reply.body->size);
+                 id, request->reply.body->size);
     }
     stats_add(&context->stats.pending, (uint64_t)-1);
 }
 
 /* The reply is whole, or there was no memory for it. */
-static void send_reply(struct request *r)
+static void send_reply(struct request *request)
 {
-    struct request_context *context = r->context;
-    struct json_writer *writer = r->reply.body;
+    struct request_context *context = request->context;
+    struct json_writer *writer = request->reply.body;
     struct http_field fields[API_HEADERS_MAX];
-    struct http_request *http = r->http;
+    struct http_request *http = request->http;
     struct http_reply reply;
 
-    if (r->call != NULL && r->call->parts > 0) {
-        streamed_answer_end(r);
+    if (request->call != NULL && request->call->parts > 0) {
+        streamed_answer_end(request);
         return;
     }
     if (writer->has_failed) {
-        api_reply_set_failed(&r->reply);
+        api_reply_set_failed(&request->reply);
     }
     if (http == NULL) {
-        keep_answer(r);
-        request_free(r);
+        keep_answer(request);
+        request_free(request);
         trim_memory(context);
         return;
     }
-    reply = api_reply_http(&r->reply, fields);
+    reply = api_reply_http(&request->reply, fields);
     if (writer->size > WRITER_KEPT &&
-        !api_reply_send_large(&r->reply,
-                              r->settings->symbolication->limits.answer_size,
-                              &reply)) {
-        api_reply_set_failed(&r->reply);
-        reply = api_reply_http(&r->reply, fields);
+        !api_reply_send_large(
+            &request->reply,
+            request->settings->symbolication->limits.answer_size, &reply)) {
+        api_reply_set_failed(&request->reply);
+        reply = api_reply_http(&request->reply, fields);
     }
-    request_log_answer(context, &r->record, r->call, &r->reply);
+    request_log_answer(context, &request->record, request->call,
+                       &request->reply);
     /* first: a client that has the answer can ask again at once, and running
      * requests can be limited */
-    request_free(r);
+    request_free(request);
     http_reply(http, &reply);
     trim_memory(context);
 }
 
 /* There is no memory. */
-void request_fail(struct request *r)
+void request_fail(struct request *request)
 {
-    reset_reply(r);
-    r->reply.body->has_failed = true;
-    send_reply(r);
+    reset_reply(request);
+    request->reply.body->has_failed = true;
+    send_reply(request);
 }
 
 /* A round is known now, perhaps while another one is searched again. */
 static void on_searched(void *arg)
 {
-    struct request *r = arg;
+    struct request *request = arg;
     const struct search *s;
 
-    for (s = r->search; s != NULL; s = search_before(s)) {
+    for (s = request->search; s != NULL; s = search_before(s)) {
         if (!search_has_ended(s)) {
             return;
         }
     }
-    request_go_on(r);
+    request_go_on(request);
 }
 
-static void stop_searches(struct request *r)
+static void stop_searches(struct request *request)
 {
     struct search *s;
 
-    for (s = r->search; s != NULL; s = search_before(s)) {
+    for (s = request->search; s != NULL; s = search_before(s)) {
         search_stop(s);
     }
 }
 
 static void on_late(evutil_socket_t fd, short what, void *arg)
 {
-    struct request *r = arg;
+    struct request *request = arg;
 
-    stop_searches(r);
-    if (r->call->work != NULL && r->call->work->news == API_WORK_NONE) {
-        r->call->work->news = API_WORK_LATE;
+    stop_searches(request);
+    if (request->call->work != NULL &&
+        request->call->work->news == API_WORK_NONE) {
+        request->call->work->news = API_WORK_LATE;
     }
-    request_go_on(r);
+    request_go_on(request);
 }
 
 /* One that was closed would keep its place among those that run until its
  * modules are there. */
 void request_gone(void *arg)
 {
-    struct request *r = arg;
+    struct request *request = arg;
 
-    r->reply.status = CLIENT_GONE;
-    r->record.searched = clock_usec();
-    request_log_answer(r->context, &r->record, r->call, &r->reply);
-    request_free(r);
+    request->reply.status = CLIENT_GONE;
+    request->record.searched = clock_usec();
+    request_log_answer(request->context, &request->record, request->call,
+                       &request->reply);
+    request_free(request);
 }
 
-static bool may_go_on(const struct request *r)
+static bool may_go_on(const struct request *request)
 {
-    return r->http != NULL && r->call->answer_pending != NULL;
+    return request->http != NULL && request->call->answer_pending != NULL;
 }
 
 /* Milliseconds from the begin of the request, to on_limit(). */
-static uint64_t limit_of(const struct request *r)
+static uint64_t limit_of(const struct request *request)
 {
-    if (r->call->poll != NULL) {
-        return r->call->wait;
+    if (request->call->poll != NULL) {
+        return request->call->wait;
     }
-    return may_go_on(r) ? r->call->patience + MOMENT_MS
-                        : r->call->wait + GRACE_MS;
+    return may_go_on(request) ? request->call->patience + MOMENT_MS
+                              : request->call->wait + GRACE_MS;
 }
 
 static void on_limit(evutil_socket_t fd, short what, void *arg);
 
 /* Returns 0, or -1 without memory. */
-static int wait_until(struct request *r, uint64_t ms)
+static int wait_until(struct request *request, uint64_t ms)
 {
-    uint64_t spent = (clock_usec() - r->begun) / 1000;
+    uint64_t spent = (clock_usec() - request->begun) / 1000;
     struct timeval limit;
 
     ms = spent < ms ? ms - spent : 0;
     limit.tv_sec = (time_t)(ms / 1000);
     limit.tv_usec = (suseconds_t)(ms % 1000 * 1000);
-    if (r->timer == NULL) {
-        r->timer = evtimer_new(r->context->searcher.base, on_limit, r);
-        if (r->timer == NULL) {
+    if (request->timer == NULL) {
+        request->timer =
+            evtimer_new(request->context->searcher.base, on_limit, request);
+        if (request->timer == NULL) {
             return -1;
         }
-        LIST_INSERT_HEAD(&r->context->waiting, r, entry);
-        if (r->http != NULL) {
-            http_request_watch(r->http, request_gone, r);
+        LIST_INSERT_HEAD(&request->context->waiting, request, entry);
+        if (request->http != NULL) {
+            http_request_watch(request->http, request_gone, request);
         }
     }
-    return event_add(r->timer, &limit);
+    return event_add(request->timer, &limit);
 }
 
-static int wait_on(struct request *r)
+static int wait_on(struct request *request)
 {
-    return wait_until(r, limit_of(r));
+    return wait_until(request, limit_of(request));
 }
 
 /* The connection is told that the call goes on without it; or it ends, as there
  * is no room. */
-static void leave_connection(struct request *r)
+static void leave_connection(struct request *request)
 {
     const struct symbolicator_config *config =
-        &r->settings->symbolication->symbolicator;
-    struct http_request *http = r->http;
+        &request->settings->symbolication->symbolicator;
+    struct http_request *http = request->http;
     struct http_field fields[API_HEADERS_MAX];
     struct http_reply reply;
 
-    r->texts = http_request_take(http);
-    if (r->texts != NULL) {
-        r->pending = pending_call_new(config->node, config->kept_size);
+    request->texts = http_request_take(http);
+    if (request->texts != NULL) {
+        request->pending = pending_call_new(config->node, config->kept_size);
     }
-    reset_reply(r);
-    r->call->answer_pending(
-        &r->reply, r->pending != NULL ? pending_call_id(r->pending) : NULL);
-    if (r->pending != NULL && r->reply.body->has_failed) {
-        pending_call_end(r->pending, &r->reply, 0); /* its id is not known */
-        r->pending = NULL;
+    reset_reply(request);
+    request->call->answer_pending(
+        &request->reply,
+        request->pending != NULL ? pending_call_id(request->pending) : NULL);
+    if (request->pending != NULL && request->reply.body->has_failed) {
+        /* its id is not known */
+        pending_call_end(request->pending, &request->reply, 0);
+        request->pending = NULL;
     }
-    if (r->pending == NULL) {
-        send_reply(r);
+    if (request->pending == NULL) {
+        send_reply(request);
         return;
     }
-    stats_add(&r->context->stats.pending, 1);
-    request_log_pending(r->context, &r->record, r->call, &r->reply,
-                        pending_call_id(r->pending));
-    reply = api_reply_http(&r->reply, fields);
-    r->http = NULL;
-    wait_on(r);
+    stats_add(&request->context->stats.pending, 1);
+    request_log_pending(request->context, &request->record, request->call,
+                        &request->reply, pending_call_id(request->pending));
+    reply = api_reply_http(&request->reply, fields);
+    request->http = NULL;
+    wait_on(request);
     http_reply(http, &reply);
 }
 
-static bool is_looking(const struct request *r)
+static bool is_looking(const struct request *request)
 {
     const struct search *s;
 
-    for (s = r->search; s != NULL && !search_is_looking(s);
+    for (s = request->search; s != NULL && !search_is_looking(s);
          s = search_before(s)) {
     }
     return s != NULL;
@@ -316,25 +322,27 @@ static bool is_looking(const struct request *r)
 /* The time is over, that of the connection or that of the call. */
 static void on_limit(evutil_socket_t fd, short what, void *arg)
 {
-    struct request *r = arg;
-    uint64_t spent = (clock_usec() - r->record.started) / 1000;
+    struct request *request = arg;
+    uint64_t spent = (clock_usec() - request->record.started) / 1000;
 
-    if (!may_go_on(r)) {
+    if (!may_go_on(request)) {
         on_late(fd, what, arg);
-    } else if (is_looking(r) && spent < r->call->patience + GRACE_MS) {
-        wait_until(r, spent + LOOK_MS); /* what lies here needs no poll */
+    } else if (is_looking(request) &&
+               spent < request->call->patience + GRACE_MS) {
+        /* what lies here needs no poll */
+        wait_until(request, spent + LOOK_MS);
     } else {
-        leave_connection(r);
+        leave_connection(request);
     }
 }
 
 /* Makes modules unknown whose file was cut short.  Are there some? */
-static bool is_broken(struct request *r)
+static bool is_broken(struct request *request)
 {
     struct search *s;
     bool broken = false;
 
-    for (s = r->search; s != NULL; s = search_before(s)) {
+    for (s = request->search; s != NULL; s = search_before(s)) {
         broken = search_is_broken(s) || broken;
     }
     return broken;
@@ -342,57 +350,58 @@ static bool is_broken(struct request *r)
 
 /* A search for the newest round of the call.  Returns 0, or -1 without
  * memory. */
-static int add_round(struct request *r)
+static int add_round(struct request *request)
 {
-    struct search *search = search_new(&r->context->searcher, r->settings,
-                                       r->call, r->begun, r->search,
-                                       on_searched, r);
+    struct search *search = search_new(
+        &request->context->searcher, request->settings, request->call,
+        request->begun, request->search, on_searched, request);
 
     if (search == NULL) {
         return -1;
     }
-    r->search = search;
+    request->search = search;
     return 0;
 }
 
 /* Does the call want more than it may?  That is a fault of ours, as protocols
  * count what a request names. */
-static bool wants_too_much(const struct request *r)
+static bool wants_too_much(const struct request *request)
 {
     const struct api_round *round;
     size_t rounds = 0, modules = 0;
 
-    for (round = r->call->round; round != NULL; round = round->before) {
+    for (round = request->call->round; round != NULL; round = round->before) {
         rounds++;
         modules += round->nmodules;
     }
     return rounds > API_ROUNDS_MAX ||
-           modules > 8 * (size_t)r->settings->symbolication->limits.modules;
+           modules >
+               8 * (size_t)request->settings->symbolication->limits.modules;
 }
 
 /*
  * Searches for what is unknown.  Returns true if all of it is known now; or
  * false: it will be, or the request has been answered.
  */
-static bool search_modules(struct request *r)
+static bool search_modules(struct request *request)
 {
     bool is_known = true;
     struct search *s;
 
-    for (s = r->search; s != NULL; s = search_before(s)) {
+    for (s = request->search; s != NULL; s = search_before(s)) {
         is_known = search_run(s) && is_known;
     }
     if (is_known) {
         return true;
     }
-    if (r->context->is_stopping) {
-        stop_searches(r);
-        r->tries = BROKEN_TRIES;
-        r->call->is_stopped = true;
+    if (request->context->is_stopping) {
+        stop_searches(request);
+        request->tries = BROKEN_TRIES;
+        request->call->is_stopped = true;
         return true;
     }
-    if (wait_on(r) != 0) {
-        request_fail(r);
+    if (wait_on(request) != 0) {
+        request_fail(request);
     }
     return false;
 }
@@ -400,67 +409,70 @@ static bool search_modules(struct request *r)
 /* The call's work has news: a worker that has died needs no more files. */
 static void on_work(void *arg)
 {
-    struct request *r = arg;
+    struct request *request = arg;
 
-    stop_searches(r);
-    stats_add(&r->context->stats.walk_usec, clock_usec() - r->worked);
-    request_go_on(r);
+    stop_searches(request);
+    stats_add(&request->context->stats.walk_usec,
+              clock_usec() - request->worked);
+    request_go_on(request);
 }
 
 /* Begins the work of the call, or gives it files; then it is waited for. */
-static void run_work(struct request *r)
+static void run_work(struct request *request)
 {
-    if (r->context->is_stopping) {
-        r->call->work->news = API_WORK_LATE;
-        r->call->is_stopped = true;
-        request_go_on(r);
+    if (request->context->is_stopping) {
+        request->call->work->news = API_WORK_LATE;
+        request->call->is_stopped = true;
+        request_go_on(request);
         return;
     }
-    r->worked = clock_usec();
-    if (r->body == NULL) {
-        r->body = body_work_start(
-            r->context->searcher.base, r->context->pool, &r->settings->helper,
-            r->call, api_protocol_name(r->reply.protocol),
-            r->settings->symbolication->limits.body_size, on_work, r);
+    request->worked = clock_usec();
+    if (request->body == NULL) {
+        request->body = body_work_start(
+            request->context->searcher.base, request->context->pool,
+            &request->settings->helper, request->call,
+            api_protocol_name(request->reply.protocol),
+            request->settings->symbolication->limits.body_size, on_work,
+            request);
     } else {
-        body_work_give(r->body, r->search);
+        body_work_give(request->body, request->search);
     }
-    if (r->body == NULL || wait_on(r) != 0) {
-        request_fail(r);
+    if (request->body == NULL || wait_on(request) != 0) {
+        request_fail(request);
     }
 }
 
 static void on_polled(void *arg)
 {
-    struct request *r = arg;
+    struct request *request = arg;
 
-    r->call->poll->answer = pending_poll_answer(&r->poll);
-    r->call->poll->news = API_POLL_ENDED;
-    request_go_on(r);
+    request->call->poll->answer = pending_poll_answer(&request->poll);
+    request->call->poll->news = API_POLL_ENDED;
+    request_go_on(request);
 }
 
 /* Looks for the call that this one polls, and waits for its end. */
-static void poll_call(struct request *r)
+static void poll_call(struct request *request)
 {
-    struct api_poll *poll = r->call->poll;
+    struct api_poll *poll = request->call->poll;
 
-    poll->news =
-        pending_poll_start(&r->poll, r->context->inbox, poll->id, on_polled, r);
-    poll->answer = pending_poll_answer(&r->poll);
-    if (poll->news != API_POLL_RUNS || r->context->is_stopping) {
-        r->call->is_stopped = r->context->is_stopping;
-        request_go_on(r);
-    } else if (wait_on(r) != 0) {
-        request_fail(r);
+    poll->news = pending_poll_start(&request->poll, request->context->inbox,
+                                    poll->id, on_polled, request);
+    poll->answer = pending_poll_answer(&request->poll);
+    if (poll->news != API_POLL_RUNS || request->context->is_stopping) {
+        request->call->is_stopped = request->context->is_stopping;
+        request_go_on(request);
+    } else if (wait_on(request) != 0) {
+        request_fail(request);
     }
 }
 
 /* The rounds that follow have a time of their own. */
-static void let_go(struct request *r)
+static void let_go(struct request *request)
 {
-    request_log_let_go(&r->record, r->call);
-    free_searches(r);
-    r->begun = clock_usec();
+    request_log_let_go(&request->record, request->call);
+    free_searches(request);
+    request->begun = clock_usec();
 }
 
 /*
@@ -470,57 +482,60 @@ static void let_go(struct request *r)
  * Returns whether there is a step to take now; if not, the request waits or has
  * been answered.
  */
-static bool take_step(struct request *r, enum api_next next)
+static bool take_step(struct request *request, enum api_next next)
 {
-    if (next != API_LETS_GO && r->tries + 1 < BROKEN_TRIES && is_broken(r)) {
-        r->tries++;
-        stats_add(&r->context->stats.cut, 1);
+    if (next != API_LETS_GO && request->tries + 1 < BROKEN_TRIES &&
+        is_broken(request)) {
+        request->tries++;
+        stats_add(&request->context->stats.cut, 1);
     } else if (next == API_FINISHED) {
-        send_reply(r);
+        send_reply(request);
         return false;
     } else if (next == API_WORKS) {
-        run_work(r);
+        run_work(request);
         return false;
     } else if (next == API_POLLS) {
-        poll_call(r);
+        poll_call(request);
         return false;
     } else if (next == API_PART) {
-        streamed_answer_part(r);
+        streamed_answer_part(request);
         return false;
     } else if (next == API_LETS_GO) {
-        let_go(r);
+        let_go(request);
         return true;
     }
-    if (next == API_WANTS && (wants_too_much(r) || add_round(r) != 0)) {
-        request_fail(r);
+    if (next == API_WANTS &&
+        (wants_too_much(request) || add_round(request) != 0)) {
+        request_fail(request);
         return false;
     }
-    return search_modules(r);
+    return search_modules(request);
 }
 
 /* A step has ended that was taken in another thread. */
 static void on_stepped(void *arg, enum api_next next,
                        struct json_writer *written)
 {
-    struct request *r = arg;
-    struct json_writer *writer = &r->context->writer;
+    struct request *request = arg;
+    struct json_writer *writer = &request->context->writer;
 
     free(writer->data);
     *writer = *written;
     memset(written, 0, sizeof(*written));
-    r->reply.body = writer;
-    r->step = NULL;
-    LIST_REMOVE(r, entry);
-    if (take_step(r, next)) {
-        request_go_on(r);
+    request->reply.body = writer;
+    request->step = NULL;
+    LIST_REMOVE(request, entry);
+    if (take_step(request, next)) {
+        request_go_on(request);
     }
 }
 
-static bool is_large(const struct request *r)
+static bool is_large(const struct request *request)
 {
-    const struct api_work *work = r->call->work;
+    const struct api_work *work = request->call->work;
 
-    return (r->call->is_large != NULL && r->call->is_large(r->call)) ||
+    return (request->call->is_large != NULL &&
+            request->call->is_large(request->call)) ||
            (work != NULL && work->news == API_WORK_ENDED &&
             work->size >= SAID_LARGE);
 }
@@ -528,53 +543,54 @@ static bool is_large(const struct request *r)
 /* Has a step taken in another thread that would take long here.  Returns false
  * if it is none.  It reads texts of the request, which are its connection's: a
  * client that goes meanwhile is noticed after it. */
-static bool step_elsewhere(struct request *r)
+static bool step_elsewhere(struct request *request)
 {
-    r->step = is_large(r)
-                  ? step_thread_start(r->context->searcher.base, r->call,
-                                      &r->reply, on_stepped, r)
-                  : NULL;
-    if (r->step == NULL) {
+    request->step =
+        is_large(request)
+            ? step_thread_start(request->context->searcher.base, request->call,
+                                &request->reply, on_stepped, request)
+            : NULL;
+    if (request->step == NULL) {
         return false;
     }
-    request_stop_waiting(r); /* it ends, whatever the time is */
-    if (r->http != NULL) {
-        http_request_watch(r->http, NULL, NULL);
+    request_stop_waiting(request); /* it ends, whatever the time is */
+    if (request->http != NULL) {
+        http_request_watch(request->http, NULL, NULL);
     }
-    LIST_INSERT_HEAD(&r->context->stepping, r, entry);
+    LIST_INSERT_HEAD(&request->context->stepping, request, entry);
     return true;
 }
 
-void request_go_on(struct request *r)
+void request_go_on(struct request *request)
 {
     do {
-        r->record.searched = clock_usec();
-        reset_reply(r);
-    } while (!step_elsewhere(r) &&
-             take_step(r, step_here(r->call, &r->reply)));
+        request->record.searched = clock_usec();
+        reset_reply(request);
+    } while (!step_elsewhere(request) &&
+             take_step(request, step_here(request->call, &request->reply)));
 }
 
 /* The process stops: this answer is the last one. */
-static void stop_request(struct request *r)
+static void stop_request(struct request *request)
 {
-    r->tries = BROKEN_TRIES;
-    r->call->is_stopped = true;
-    on_late(-1, 0, r);
+    request->tries = BROKEN_TRIES;
+    request->call->is_stopped = true;
+    on_late(-1, 0, request);
 }
 
 void request_context_stop(struct request_context *context)
 {
-    struct request *r;
+    struct request *request;
     size_t n = 0;
 
     context->is_stopping = true;
-    while ((r = LIST_FIRST(&context->waiting)) != NULL) {
-        n += r->http == NULL;
-        stop_request(r);
+    while ((request = LIST_FIRST(&context->waiting)) != NULL) {
+        n += request->http == NULL;
+        stop_request(request);
     }
-    while ((r = LIST_FIRST(&context->stepping)) != NULL) {
-        n += r->http == NULL;
-        step_thread_wait(r->step);
+    while ((request = LIST_FIRST(&context->stepping)) != NULL) {
+        n += request->http == NULL;
+        step_thread_wait(request->step);
     }
     if (n > 0) {
         log_warn(0, "calls that were pending are gone: %zu", n);
@@ -583,77 +599,43 @@ void request_context_stop(struct request_context *context)
 
 /* the request ------------------------------------------------------------- */
 
-static const char *find_header(const struct api_request *api, const char *name)
-{
-    const struct request *r =
-        (const struct request *)((const char *)api -
-                                 offsetof(struct request, api));
-
-    return http_request_field(r->http, name);
-}
-
-static enum api_method method_of(enum http_method method)
-{
-    static const enum api_method methods[] = {
-        [HTTP_GET] = API_GET,         [HTTP_HEAD] = API_HEAD,
-        [HTTP_POST] = API_POST,       [HTTP_OPTIONS] = API_OPTIONS,
-        [HTTP_OTHER] = API_OTHER,
-    };
-
-    return methods[method];
-}
-
-static void fill_api_request(struct request *r)
-{
-    r->api.method = method_of(r->http->method);
-    r->api.path = r->http->path;
-    r->api.query = r->http->query;
-    r->api.size = (size_t)r->http->size;
-    r->api.body = r->api.size > 0 ? r->http->body : NULL;
-    r->api.spool = r->http->spool;
-    r->api.header = find_header;
-    r->api.config = r->settings->symbolication;
-    r->api.json = &r->context->json;
-    r->api.is_cut_off = reachability_is_lost();
-    r->api.json->takes_nan = false;
-}
-
 /* Without its body: protocols refuse one that is too long in their words. */
-static bool is_refused(struct request *r)
+static bool is_refused(struct request *request)
 {
-    r->reply.body->has_failed = r->http->state == HTTP_BODY_NO_ROOM;
-    return r->reply.body->has_failed;
+    request->reply.body->has_failed =
+        request->http->state == HTTP_BODY_NO_ROOM;
+    return request->reply.body->has_failed;
 }
 
 void request_start(struct request_context *context, struct http_request *http)
 {
     static const struct http_reply no_memory = {.status = 503};
-    struct request *r = zeroed_alloc(1, sizeof(*r));
+    struct request *request = zeroed_alloc(1, sizeof(*request));
 
-    if (r == NULL) {
+    if (request == NULL) {
         http_reply(http, &no_memory);
         return;
     }
-    r->context = context;
+    request->context = context;
     stats_add(&context->stats.running, 1);
-    r->http = http;
-    r->settings = settings_ref(context->settings);
-    r->record.started = r->begun = clock_usec();
+    request->http = http;
+    request->settings = settings_ref(context->settings);
+    request->record.started = request->begun = clock_usec();
     module_cache_trim(context->searcher.cache);
-    fill_api_request(r);
-    reset_reply(r);
-    if (!is_refused(r)) {
-        r->call = api_begin(&r->api, &r->reply);
+    api_request_fill(request);
+    reset_reply(request);
+    if (!is_refused(request)) {
+        request->call = api_begin(&request->api, &request->reply);
     }
-    r->record.parsed = clock_usec();
-    if (r->call == NULL) {
-        send_reply(r);
-    } else if (r->call->round->nmodules == 0) {
-        request_go_on(r);
-    } else if (add_round(r) != 0) {
-        request_fail(r);
-    } else if (search_modules(r)) {
-        request_go_on(r);
+    request->record.parsed = clock_usec();
+    if (request->call == NULL) {
+        send_reply(request);
+    } else if (request->call->round->nmodules == 0) {
+        request_go_on(request);
+    } else if (add_round(request) != 0) {
+        request_fail(request);
+    } else if (search_modules(request)) {
+        request_go_on(request);
     }
 }
 
@@ -683,10 +665,10 @@ int request_context_init(struct request_context *context,
 
 void request_context_clear(struct request_context *context)
 {
-    struct request *r;
+    struct request *request;
 
-    while ((r = LIST_FIRST(&context->sending)) != NULL) {
-        request_free(r);
+    while ((request = LIST_FIRST(&context->sending)) != NULL) {
+        request_free(request);
     }
     request_log_flush(context);
     event_drop(context->flush);

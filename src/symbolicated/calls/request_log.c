@@ -88,7 +88,7 @@ struct request_log_line {
 };
 
 /* What has no room is left out. */
-static inline void add_bytes(struct request_log_line *line, const char *bytes,
+static inline void log_bytes(struct request_log_line *line, const char *bytes,
                              size_t n)
 {
     if (n <= LINE_MAX_BYTES - line->size) {
@@ -97,14 +97,14 @@ static inline void add_bytes(struct request_log_line *line, const char *bytes,
     }
 }
 
-static inline void add_to_line(struct request_log_line *line, const char *text)
+static inline void log_text(struct request_log_line *line, const char *text)
 {
-    add_bytes(line, text, strlen(text));
+    log_bytes(line, text, strlen(text));
 }
 
 /* A request that is refused before it is a call has the reason in its answer
  * only, as a text or as {"error":"..."}. */
-static void add_refusal(struct request_log_line *line,
+static void log_refusal(struct request_log_line *line,
                         const struct json_writer *body)
 {
     static const char begin[] = "{\"error\":\"", end[] = "\"}";
@@ -117,61 +117,63 @@ static void add_refusal(struct request_log_line *line,
         size -= skip + sizeof(end) - 1;
     }
     if (size > 0) {
-        add_to_line(line, " failure=");
-        add_bytes(line, body->data + skip,
+        log_text(line, " failure=");
+        log_bytes(line, body->data + skip,
                   size < REFUSAL_MAX ? size : REFUSAL_MAX);
     }
 }
 
-static inline void add_number(struct request_log_line *line, const char *name,
+static inline void log_number(struct request_log_line *line, const char *name,
                               uint64_t number)
 {
     char digits[DECIMAL_MAX + 1];
 
     digits[DECIMAL_MAX] = '\0';
-    add_to_line(line, name);
-    add_to_line(line, decimal_before(digits + DECIMAL_MAX, number));
+    log_text(line, name);
+    log_text(line, decimal_before(digits + DECIMAL_MAX, number));
 }
 
 /* Without printf(), which would take a sixth of a small request. */
-static void print_line(struct request_log_line *line, const char *what,
-                       const struct api_call *call,
-                       const struct api_reply *reply,
-                       const struct request_log_counts *counts, uint64_t usec)
+static void print_log_line(struct request_log_line *line, const char *what,
+                           const struct api_call *call,
+                           const struct api_reply *reply,
+                           const struct request_log_counts *counts,
+                           uint64_t usec)
 {
     const size_t *states = counts->states;
     size_t unfound = call != NULL ? call->unfound : 0;
 
     line->size = 0;
-    add_to_line(line, what);
-    add_to_line(line, " protocol=");
-    add_to_line(line, api_protocol_name(reply->protocol));
-    add_number(line, " status=", (uint64_t)reply->status);
-    add_number(line, " frames=", call != NULL ? call->nframes : 0);
-    add_number(line, " modules=", counts->modules + unfound);
-    add_number(line, " missing=",
+    log_text(line, what);
+    log_text(line, " protocol=");
+    log_text(line, api_protocol_name(reply->protocol));
+    log_number(line, " status=", (uint64_t)reply->status);
+    log_number(line, " frames=", call != NULL ? call->nframes : 0);
+    log_number(line, " modules=", counts->modules + unfound);
+    log_number(line, " missing=",
                states[API_MODULE_MISSING] + states[API_MODULE_UNSUPPORTED] +
                    states[API_MODULE_MALFORMED] + unfound);
-    add_number(
+    log_number(
         line, " failed=", states[API_MODULE_FAILED] + states[API_MODULE_LATE]);
-    add_number(line, " us=", usec);
+    log_number(line, " us=", usec);
     if (call != NULL && call->left_out != NULL) {
-        add_to_line(line, " left_out=");
-        add_to_line(line, call->left_out);
+        log_text(line, " left_out=");
+        log_text(line, call->left_out);
     }
     if (call != NULL && call->failure != NULL) {
-        add_to_line(line, " failure=");
-        add_to_line(line, call->failure);
+        log_text(line, " failure=");
+        log_text(line, call->failure);
     } else if (reply->status >= 400) {
-        add_refusal(line, reply->body);
+        log_refusal(line, reply->body);
     }
     line->text[line->size] = '\0';
 }
 
-static void add_line(struct request_context *context, const char *what,
-                     const struct api_call *call,
-                     const struct api_reply *reply,
-                     const struct request_log_counts *counts, uint64_t usec)
+static void add_log_line(struct request_context *context, const char *what,
+                         const struct api_call *call,
+                         const struct api_reply *reply,
+                         const struct request_log_counts *counts,
+                         uint64_t usec)
 {
     static const struct timeval soon = {.tv_usec = FLUSH_MS * 1000};
     struct request_log_line line;
@@ -182,7 +184,7 @@ static void add_line(struct request_context *context, const char *what,
     if (context->lines_size == 0) {
         event_add(context->flush, &soon);
     }
-    print_line(&line, what, call, reply, counts, usec);
+    print_log_line(&line, what, call, reply, counts, usec);
     context->lines_size +=
         log_print(context->lines + context->lines_size, LINE_MAX_BYTES,
                   LOG_LEVEL_INFO, line.text);
@@ -252,7 +254,7 @@ void request_log_answer(struct request_context *context,
     count_call(&context->stats, log, call, reply, &counts, now);
     stats_request(&context->stats, reply->protocol, reply->status,
                   now - log->started);
-    add_line(context, "request", call, reply, &counts, now - log->started);
+    add_log_line(context, "request", call, reply, &counts, now - log->started);
 }
 
 void request_log_pending(struct request_context *context,
@@ -266,7 +268,7 @@ void request_log_pending(struct request_context *context,
 
     snprintf(what, sizeof(what), "request pending=%s", id);
     stats_request(&context->stats, reply->protocol, reply->status, usec);
-    add_line(context, what, call, reply, &none, usec);
+    add_log_line(context, what, call, reply, &none, usec);
 }
 
 void request_log_end(struct request_context *context,
@@ -280,5 +282,5 @@ void request_log_end(struct request_context *context,
 
     snprintf(what, sizeof(what), "call id=%s", id);
     count_call(&context->stats, log, call, reply, &counts, now);
-    add_line(context, what, call, reply, &counts, now - log->started);
+    add_log_line(context, what, call, reply, &counts, now - log->started);
 }

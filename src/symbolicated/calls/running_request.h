@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A request that is not answered yet.  For request.c and streamed_answer.c
- * only.
+ * A request that is not answered yet.  For request.c, api_request.c and
+ * streamed_answer.c only.
  */
 #ifndef SYMBOLICATED_CALLS_RUNNING_REQUEST_H
 #define SYMBOLICATED_CALLS_RUNNING_REQUEST_H
@@ -35,6 +35,9 @@ struct request {
     struct request_log record;
     uint64_t worked; /* its worker got the body, or files, the last time */
 };
+
+/* What protocols see of it. */
+void api_request_fill(struct request *request);
 
 /* Takes the call's steps until one has to wait. */
 void request_go_on(struct request *request);

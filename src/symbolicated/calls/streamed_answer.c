@@ -8,7 +8,7 @@
 #include "api_reply.h"
 #include "running_request.h"
 
-static void on_sent(void *arg)
+static void on_answer_sent(void *arg)
 {
     struct request *r = arg;
 
@@ -29,8 +29,8 @@ static void abort_answer(struct request *r)
     http_reply_abort(http);
 }
 
-static void send_part(struct request *r, const struct http_reply *part,
-                      void (*sent)(void *arg))
+static void send_answer_part(struct request *r, const struct http_reply *part,
+                             void (*sent)(void *arg))
 {
     request_stop_waiting(r);
     http_request_watch(r->http, request_gone, r);
@@ -53,7 +53,7 @@ void streamed_answer_part(struct request *r)
     }
     if (!r->reply.body->has_failed) {
         part = api_reply_http(&r->reply, fields);
-        send_part(r, &part, on_sent);
+        send_answer_part(r, &part, on_answer_sent);
     } else if (r->call->parts == 0) {
         request_fail(r);
     } else {
@@ -85,7 +85,7 @@ void streamed_answer_end(struct request *r)
     } else if (body->size > 0) {
         part.body = body->data;
         part.size = body->size;
-        send_part(r, &part, end_answer);
+        send_answer_part(r, &part, end_answer);
     } else {
         end_answer(r);
     }

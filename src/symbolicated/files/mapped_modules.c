@@ -42,7 +42,7 @@
 #define SETTLED_SECONDS 2
 
 /* A file that was evicted. */
-struct gone {
+struct mapped_gone {
     dev_t device;
     ino_t inode;
     size_t size;
@@ -78,20 +78,21 @@ struct mapped_modules *mapped_modules_new(void)
 
 /* All below: with the mutex held. */
 
-static uint64_t hash_of(const struct mapped_modules *mapped, dev_t device,
-                        ino_t inode)
+static uint64_t mapped_hash_of(const struct mapped_modules *mapped,
+                               dev_t device, ino_t inode)
 {
     const uint64_t key[] = {device, inode};
 
     return table_hash((uintptr_t)mapped, key, sizeof(key));
 }
 
-static void take_out(struct mapped_modules *mapped, struct module *module)
+static void mapped_take_out(struct mapped_modules *mapped,
+                            struct module *module)
 {
     struct module *last = mapped->modules[--mapped->sizes.files];
 
     table_remove(&mapped->places,
-                 hash_of(mapped, module->device, module->inode),
+                 mapped_hash_of(mapped, module->device, module->inode),
                  (uintptr_t)module);
     mapped->sizes.bytes -= module->size;
     last->at = module->at;
@@ -101,46 +102,47 @@ static void take_out(struct mapped_modules *mapped, struct module *module)
     module_unref(module);
 }
 
-static struct gone *find_gone(const struct mapped_modules *mapped,
-                              uint64_t hash, const struct module *module)
+static struct mapped_gone *
+mapped_find_gone(const struct mapped_modules *mapped, uint64_t hash,
+                 const struct module *module)
 {
-    struct gone *gone;
+    struct mapped_gone *gone;
     size_t at = 0;
 
-    while ((gone = (struct gone *)table_next(&mapped->gone, hash, &at)) !=
-               NULL &&
+    while ((gone = (struct mapped_gone *)table_next(&mapped->gone, hash,
+                                                    &at)) != NULL &&
            (gone->inode != module->inode || gone->device != module->device ||
             gone->size != module->size)) {
     }
     return gone;
 }
 
-static void forget_gone(struct mapped_modules *mapped)
+static void mapped_forget_gone(struct mapped_modules *mapped)
 {
     size_t i;
 
     for (i = 0; i < mapped->gone.num_slots; i++) {
-        free((struct gone *)mapped->gone.slots[i].value);
+        free((struct mapped_gone *)mapped->gone.slots[i].value);
     }
     table_free(&mapped->gone);
 }
 
 /* Without memory, it is not. */
-static void remember_gone(struct mapped_modules *mapped,
-                          const struct module *module)
+static void mapped_remember_gone(struct mapped_modules *mapped,
+                                 const struct module *module)
 {
-    struct gone *gone = malloc(sizeof(*gone));
+    struct mapped_gone *gone = malloc(sizeof(*gone));
 
     if (mapped->gone.count >= GONE_MAX) {
-        forget_gone(mapped);
+        mapped_forget_gone(mapped);
     }
     if (gone == NULL) {
         return;
     }
-    *gone = (struct gone){module->device, module->inode, module->size,
-                          atomic_load(&module->told)};
+    *gone = (struct mapped_gone){module->device, module->inode, module->size,
+                                 atomic_load(&module->told)};
     if (table_add(&mapped->gone,
-                  hash_of(mapped, module->device, module->inode),
+                  mapped_hash_of(mapped, module->device, module->inode),
                   (uintptr_t)gone) != 0) {
         free(gone);
     }
@@ -148,10 +150,11 @@ static void remember_gone(struct mapped_modules *mapped,
 
 /* Returns whether the file of the module is one that was evicted: symcached
  * then does not hear of its use again within the hour. */
-static bool take_back(struct mapped_modules *mapped, struct module *module)
+static bool mapped_take_back(struct mapped_modules *mapped,
+                             struct module *module)
 {
-    uint64_t hash = hash_of(mapped, module->device, module->inode);
-    struct gone *gone = find_gone(mapped, hash, module);
+    uint64_t hash = mapped_hash_of(mapped, module->device, module->inode);
+    struct mapped_gone *gone = mapped_find_gone(mapped, hash, module);
 
     if (gone == NULL) {
         return false;
@@ -162,8 +165,8 @@ static bool take_back(struct mapped_modules *mapped, struct module *module)
     return true;
 }
 
-static struct module *choose_unused(struct mapped_modules *mapped,
-                                    const struct module *spared)
+static struct module *mapped_choose_unused(struct mapped_modules *mapped,
+                                           const struct module *spared)
 {
     struct module *module, *oldest = NULL;
     size_t i;
@@ -187,12 +190,12 @@ static void evict_modules(struct mapped_modules *mapped,
 
     while (mapped->sizes.files > mapped->max_files ||
            mapped->sizes.bytes > mapped->max_bytes) {
-        oldest = choose_unused(mapped, spared);
+        oldest = mapped_choose_unused(mapped, spared);
         if (oldest == NULL) {
             break;
         }
-        remember_gone(mapped, oldest);
-        take_out(mapped, oldest);
+        mapped_remember_gone(mapped, oldest);
+        mapped_take_out(mapped, oldest);
         mapped->sizes.evicted++;
     }
 }
@@ -204,7 +207,7 @@ static struct module *find_mapped(struct mapped_modules *mapped, dev_t device,
                                   ino_t inode, size_t size,
                                   symcache_kind_e kind)
 {
-    uint64_t hash = hash_of(mapped, device, inode);
+    uint64_t hash = mapped_hash_of(mapped, device, inode);
     struct module *module;
     size_t at = 0;
 
@@ -216,19 +219,19 @@ static struct module *find_mapped(struct mapped_modules *mapped, dev_t device,
     if (module != NULL &&
         (module->size != size || (size == 0 && module->sound) ||
          atomic_load(&module->broken))) {
-        take_out(mapped, module);
+        mapped_take_out(mapped, module);
         module = NULL;
     }
     return module;
 }
 
 /* Returns 0, or -1 without memory. */
-static int put_in(struct mapped_modules *mapped, struct module *module)
+static int mapped_put_in(struct mapped_modules *mapped, struct module *module)
 {
     if (array_need(&mapped->modules, &mapped->room, mapped->sizes.files + 1,
                    sizeof(mapped->modules[0])) != 0 ||
         table_add(&mapped->places,
-                  hash_of(mapped, module->device, module->inode),
+                  mapped_hash_of(mapped, module->device, module->inode),
                   (uintptr_t)module) != 0) {
         return -1;
     }
@@ -242,7 +245,7 @@ static int put_in(struct mapped_modules *mapped, struct module *module)
 /* Counts a file that was evicted and is back.  Returns whether a warning is
  * due: within a minute these were more than a tenth of the files that there is
  * room for. */
-static bool is_thrashing(struct mapped_modules *mapped, uint64_t now)
+static bool mapped_is_thrashing(struct mapped_modules *mapped, uint64_t now)
 {
     if (mapped->minute == 0 || now - mapped->minute >= MINUTE_MS) {
         mapped->minute = now;
@@ -292,8 +295,9 @@ void mapped_modules_limit(struct mapped_modules *mapped, size_t files,
 }
 
 /* The module of an open file if it is mapped, with a reference; or NULL. */
-static struct module *find_file(struct mapped_modules *mapped,
-                                const struct stat *st, symcache_kind_e kind)
+static struct module *mapped_find_file(struct mapped_modules *mapped,
+                                       const struct stat *st,
+                                       symcache_kind_e kind)
 {
     struct module *module;
 
@@ -324,9 +328,9 @@ static struct module *add_module(struct mapped_modules *mapped,
         module_ref(other);
         module_unref(module);
         module = other;
-    } else if (put_in(mapped, module) == 0) {
-        is_too_small =
-            take_back(mapped, module) && is_thrashing(mapped, clock_ms());
+    } else if (mapped_put_in(mapped, module) == 0) {
+        is_too_small = mapped_take_back(mapped, module) &&
+                       mapped_is_thrashing(mapped, clock_ms());
         evict_modules(mapped, module);
     } else {
         atomic_store(&module->evicted, true);
@@ -364,7 +368,7 @@ struct module *mapped_modules_open(struct mapped_modules *mapped, int folder,
         errno = error;
         return NULL;
     }
-    module = find_file(mapped, &st, kind);
+    module = mapped_find_file(mapped, &st, kind);
     if (module != NULL) {
         close(fd);
         return module;
@@ -375,15 +379,15 @@ struct module *mapped_modules_open(struct mapped_modules *mapped, int folder,
 
 /* the newest file --------------------------------------------------------- */
 
-static bool is_absence(int error)
+static bool is_mapped_absence(int error)
 {
     return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG;
 }
 
 /* The path of the best file; false if there is none.  Sets errno on failure.
  */
-static bool best_path(DIR *dir, const symcache_key_t *key,
-                      char path[SYMCACHE_PATH_MAX + 1])
+static bool mapped_best_path(DIR *dir, const symcache_key_t *key,
+                             char path[SYMCACHE_PATH_MAX + 1])
 {
     const struct derived_type *type =
         derived_type((symcache_kind_e)key->kind);
@@ -413,7 +417,7 @@ static bool best_path(DIR *dir, const symcache_key_t *key,
     return true;
 }
 
-static int folder_state(int fd, struct folder_state *folder)
+static int mapped_folder_state(int fd, struct folder_state *folder)
 {
     struct timespec now;
     struct stat st;
@@ -430,8 +434,9 @@ static int folder_state(int fd, struct folder_state *folder)
 }
 
 /* Returns false if the folder has changed meanwhile. */
-static bool look_once(struct mapped_modules *mapped, int root, bool stays,
-                      const symcache_key_t *key, struct module_sight *sight)
+static bool mapped_look_once(struct mapped_modules *mapped, int root,
+                             bool stays, const symcache_key_t *key,
+                             struct module_sight *sight)
 {
     char path[SYMCACHE_PATH_MAX + 1];
     DIR *dir = NULL;
@@ -440,15 +445,15 @@ static bool look_once(struct mapped_modules *mapped, int root, bool stays,
     memset(sight, 0, sizeof(*sight));
     symcache_path_dir(path, key);
     fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd != -1 && folder_state(fd, &sight->folder) == 0) {
+    if (fd != -1 && mapped_folder_state(fd, &sight->folder) == 0) {
         dir = fdopendir(fd);
     }
     if (dir == NULL) {
-        sight->error = is_absence(errno) ? 0 : errno;
+        sight->error = is_mapped_absence(errno) ? 0 : errno;
         fd_close(fd);
         return true;
     }
-    if (best_path(dir, key, path)) {
+    if (mapped_best_path(dir, key, path)) {
         sight->module = mapped_modules_open(mapped, fd, stays ? root : -1,
                                             path, (symcache_kind_e)key->kind);
     }
@@ -463,7 +468,8 @@ void mapped_modules_open_newest(struct mapped_modules *mapped, int root,
 {
     unsigned tries = 0;
 
-    while (!look_once(mapped, root, stays, key, sight) && ++tries < TRIES) {
+    while (!mapped_look_once(mapped, root, stays, key, sight) &&
+           ++tries < TRIES) {
         continue;
     }
 }
@@ -473,7 +479,7 @@ void mapped_modules_remove(struct mapped_modules *mapped,
 {
     pthread_mutex_lock(&mapped->mutex);
     if (!atomic_load(&module->evicted)) {
-        take_out(mapped, module);
+        mapped_take_out(mapped, module);
     }
     pthread_mutex_unlock(&mapped->mutex);
 }
@@ -487,7 +493,7 @@ void mapped_modules_evict_stale(struct mapped_modules *mapped)
         mapped->unseen--;
         if (mapped->unseen < mapped->sizes.files &&
             !module_is_current(mapped->modules[mapped->unseen])) {
-            take_out(mapped, mapped->modules[mapped->unseen]);
+            mapped_take_out(mapped, mapped->modules[mapped->unseen]);
         }
     }
     if (mapped->unseen == 0) {

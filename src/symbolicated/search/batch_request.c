@@ -41,7 +41,8 @@ static void end_batch(struct batch_request *ask, struct batch_reply *replies,
     fn(arg, replies, n, true);
 }
 
-static enum batch_answer judge_status(unsigned status, const char *reason)
+static enum batch_answer judge_batch_status(unsigned status,
+                                            const char *reason)
 {
     switch (status) {
     case 200:
@@ -62,8 +63,8 @@ static enum batch_answer judge_status(unsigned status, const char *reason)
 
 /* Reads "I STATUS SECONDS[ REASON]".  Returns false if it is not that, or is
  * about no key that is open. */
-static bool read_line(struct batch_request *ask, const char *line,
-                      struct batch_reply *reply)
+static bool read_batch_line(struct batch_request *ask, const char *line,
+                            struct batch_reply *reply)
 {
     char reason[LINE_MAX_BYTES + 1] = "";
     unsigned i, status, seconds;
@@ -75,7 +76,7 @@ static bool read_line(struct batch_request *ask, const char *line,
     ask->is_answered[i] = true;
     ask->open--;
     reply->i = i;
-    reply->answer = judge_status(status, reason);
+    reply->answer = judge_batch_status(status, reason);
     reply->valid = seconds;
     reply->status = status;
     snprintf(reply->reason, sizeof(reply->reason), "%s", reason);
@@ -83,15 +84,15 @@ static bool read_line(struct batch_request *ask, const char *line,
 }
 
 /* Reads the lines that have come.  Returns false if one is none. */
-static bool read_lines(struct batch_request *ask, struct evbuffer *in,
-                       struct batch_reply *replies, size_t *n)
+static bool read_batch_lines(struct batch_request *ask, struct evbuffer *in,
+                             struct batch_reply *replies, size_t *n)
 {
     bool is_good = true;
     char *line;
 
     while (is_good && ask->open > 0 &&
            (line = evbuffer_readln(in, NULL, EVBUFFER_EOL_LF)) != NULL) {
-        is_good = read_line(ask, line, &replies[*n]);
+        is_good = read_batch_line(ask, line, &replies[*n]);
         *n += is_good;
         free(line);
     }
@@ -99,8 +100,8 @@ static bool read_lines(struct batch_request *ask, struct evbuffer *in,
            (ask->open == 0 || evbuffer_get_length(in) <= LINE_MAX_BYTES);
 }
 
-static void on_news(void *arg, enum symcached_client_news news,
-                    struct evbuffer *body)
+static void on_batch_news(void *arg, enum symcached_client_news news,
+                          struct evbuffer *body)
 {
     struct batch_reply replies[BATCH_KEYS_MAX];
     struct batch_request *ask = arg;
@@ -108,7 +109,7 @@ static void on_news(void *arg, enum symcached_client_news news,
     size_t n = 0;
 
     if (body != NULL) {
-        is_good = read_lines(ask, body, replies, &n);
+        is_good = read_batch_lines(ask, body, replies, &n);
     }
     if (news != EXCHANGE_BODY || !is_good || ask->open == 0) {
         end_batch(ask, replies, n,
@@ -119,7 +120,7 @@ static void on_news(void *arg, enum symcached_client_news news,
 }
 
 /* The versions that the readers of a kind know, as a query. */
-static int add_versions(struct evbuffer *body, symcache_kind_e kind)
+static int add_batch_versions(struct evbuffer *body, symcache_kind_e kind)
 {
     const struct derived_type *type = derived_type(kind);
     char text[SYMCACHE_VERSION_TEXT_MAX + 1];
@@ -135,7 +136,7 @@ static int add_versions(struct evbuffer *body, symcache_kind_e kind)
 }
 
 /* Returns less than 0 without memory. */
-static int add_line(struct evbuffer *body, const struct batch_key *k)
+static int add_batch_line(struct evbuffer *body, const struct batch_key *k)
 {
     char plain[SYMCACHE_NAME_MAX + 1], encoded[3 * SYMCACHE_NAME_MAX + 1];
     char id[SYMCACHE_ID_TEXT_MAX + 1];
@@ -149,7 +150,7 @@ static int add_line(struct evbuffer *body, const struct batch_key *k)
         symcache_kind_text((symcache_kind_e)k->key->kind), k->store, encoded,
         id);
     if (rc >= 0) {
-        rc = add_versions(body, (symcache_kind_e)k->key->kind);
+        rc = add_batch_versions(body, (symcache_kind_e)k->key->kind);
     }
     if (rc >= 0 && k->hints != NULL) {
         rc = evbuffer_add_printf(body, "&%s", k->hints);
@@ -157,7 +158,7 @@ static int add_line(struct evbuffer *body, const struct batch_key *k)
     return rc < 0 ? rc : evbuffer_add(body, "\n", 1);
 }
 
-static struct symcached_client *send_question(
+static struct symcached_client *send_batch_question(
     struct event_base *base, const struct symcached_client_address *address,
     struct batch_request *ask, const struct batch_key *keys, unsigned wait)
 {
@@ -168,12 +169,13 @@ static struct symcached_client *send_question(
     size_t i;
 
     for (i = 0; i < ask->n && rc >= 0; i++) {
-        rc = add_line(body, &keys[i]);
+        rc = add_batch_line(body, &keys[i]);
     }
     if (rc >= 0) {
         snprintf(line, sizeof(line), "POST /v1/lookups?wait=%u", wait);
         client = symcached_client_start(base, address, line, body,
-                                        wait + PATIENCE_SECONDS, on_news, ask);
+                                        wait + PATIENCE_SECONDS, on_batch_news,
+                                        ask);
     }
     if (body != NULL) {
         evbuffer_free(body);
@@ -195,7 +197,7 @@ batch_start(struct event_base *base,
     ask->n = ask->open = n;
     ask->fn = fn;
     ask->arg = arg;
-    ask->client = send_question(base, address, ask, keys, wait);
+    ask->client = send_batch_question(base, address, ask, keys, wait);
     if (ask->client == NULL) {
         batch_cancel(ask);
         return NULL;

@@ -24,12 +24,12 @@
 
 static void seek_go_on(struct seek *seek);
 static void seek_ask(struct seek *seek);
-static void stop_seeks(struct search *search, enum api_module_state state,
-                       const char *why);
-static void stop_for_lack(struct search *search);
+static void search_stop_seeks(struct search *search,
+                              enum api_module_state state, const char *why);
+static void search_stop_for_lack(struct search *search);
 static void search_go_on(void *arg);
 
-static const char *store_name(const struct search *search, size_t store)
+static const char *search_store_name(const struct search *search, size_t store)
 {
     return search->call->tenant != NULL
                ? search->tenant->names[store]
@@ -38,7 +38,7 @@ static const char *store_name(const struct search *search, size_t store)
 
 /* Notes for the log why a module fails, if none has failed before. */
 __attribute__((format(printf, 2, 3))) static void
-note_failure(const struct seek *seek, const char *format, ...)
+search_note_failure(const struct seek *seek, const char *format, ...)
 {
     struct search *search = seek->search;
     struct api_call *call = search->call;
@@ -56,14 +56,15 @@ note_failure(const struct seek *seek, const char *format, ...)
     va_end(args);
     symcache_key_print(key, &seek->wanted->key);
     if (asprintf(&call->failure, "%s of store %s: %s", key,
-                 has_store ? store_name(search, seek->store) : "-", why) < 0) {
+                 has_store ? search_store_name(search, seek->store) : "-",
+                 why) < 0) {
         call->failure = NULL;
     }
     search->failed = seek;
 }
 
 /* The module has not failed after all: another store had it, or was sure. */
-static void forget_failure(const struct seek *seek)
+static void search_forget_failure(const struct seek *seek)
 {
     struct search *search = seek->search;
 
@@ -77,7 +78,7 @@ static void forget_failure(const struct seek *seek)
 static void seek_end(struct seek *seek, enum api_module_state state)
 {
     if (state < API_MODULE_FAILED) {
-        forget_failure(seek);
+        search_forget_failure(seek);
     }
     seek->step = SEEK_ENDED;
     seek->wanted->state = state;
@@ -86,7 +87,7 @@ static void seek_end(struct seek *seek, enum api_module_state state)
 }
 
 /* There is no symcached to ask: only files in the stores are used. */
-static enum api_module_state worst_without_symcached(const struct seek *seek)
+static enum api_module_state search_worst_unasked(const struct seek *seek)
 {
     return seek->worst < API_MODULE_FAILED && reachability_is_expected()
                ? API_MODULE_FAILED
@@ -126,7 +127,7 @@ static bool seek_has_places(struct seek *seek, size_t last)
 }
 
 /* The stores of a tenant that are not asked for this module. */
-static uint64_t stores_left_out(const struct seek *seek, size_t last)
+static uint64_t search_stores_left_out(const struct seek *seek, size_t last)
 {
     const struct search *search = seek->search;
     char hints[SYMCACHE_HINTS_MAX + 1];
@@ -162,7 +163,7 @@ static void seek_settle(struct seek *seek, enum api_module_state state,
     }
     seek->step = SEEK_WHY;
     seek->settled = state;
-    seek->why.left_out = stores_left_out(seek, last);
+    seek->why.left_out = search_stores_left_out(seek, last);
     why_query_ask(&search->whys, &seek->why, seek->wanted, last, seek);
 }
 
@@ -249,9 +250,10 @@ static void seek_seen(struct seek *seek, const struct search_disk_lookup *look)
     if (look->sight.module != NULL) {
         seek_found(seek, module_ref(look->sight.module));
     } else if (look->sight.error != 0 || seek->step == SEEK_ASK) {
-        note_failure(seek, "%s", look->sight.error != 0
-                                     ? strerror(look->sight.error)
-                                     : "symcached has it, and it is not there");
+        search_note_failure(seek, "%s",
+                            look->sight.error != 0
+                                ? strerror(look->sight.error)
+                                : "symcached has it, and it is not there");
         seek->wanted->is_unseen |= is_scarce(look->sight.error);
         seek_next(seek, API_MODULE_FAILED);
     } else if (seek->search->call->tenant != NULL) {
@@ -326,7 +328,7 @@ static int disk_lookups_start(struct search *search)
 
 /* questions ---------------------------------------------------------------- */
 
-static struct module_question question_of(const struct seek *seek)
+static struct module_question search_question_of(const struct seek *seek)
 {
     const struct api_module *wanted = seek->wanted;
 
@@ -341,7 +343,7 @@ static void seek_absent(struct seek *seek, enum api_module_state state,
 {
     struct search *search = seek->search;
     const struct module_asker asker = {search->begun, search->started / 1000};
-    const struct module_question question = question_of(seek);
+    const struct module_question question = search_question_of(seek);
 
     valid = valid < ABSENT_SECONDS ? valid : ABSENT_SECONDS;
     if (valid > 0 && search->call->tenant == NULL) {
@@ -362,11 +364,11 @@ static void seek_answered(struct seek *seek, const struct batch_reply *reply)
         search->to_look++;
         break;
     case BATCH_NOBODY:
-        note_failure(seek, "symcached cannot be reached");
+        search_note_failure(seek, "symcached cannot be reached");
         seek->wanted->is_unseen |= reachability_is_scarce();
         seek_end(seek, search->call->tenant != NULL
                            ? API_MODULE_FAILED
-                           : worst_without_symcached(seek));
+                           : search_worst_unasked(seek));
         break;
     case BATCH_ABSENT:
         seek_absent(seek, API_MODULE_MISSING, reply->valid);
@@ -378,24 +380,24 @@ static void seek_answered(struct seek *seek, const struct batch_reply *reply)
         seek_absent(seek, API_MODULE_MALFORMED, reply->valid);
         break;
     case BATCH_PENDING:
-        note_failure(seek, "symcached works on it, and goes on");
+        search_note_failure(seek, "symcached works on it, and goes on");
         seek_next(seek, API_MODULE_LATE);
         break;
     case BATCH_FAILED:
         if (reply->status == 0) {
-            note_failure(seek, "symcached did not answer");
+            search_note_failure(seek, "symcached did not answer");
         } else {
-            note_failure(seek,
-                         "symcached answered %u %s, and tries again in %u s",
-                         reply->status, reply->reason, reply->valid);
+            search_note_failure(
+                seek, "symcached answered %u %s, and tries again in %u s",
+                reply->status, reply->reason, reply->valid);
         }
         seek_next(seek, API_MODULE_FAILED);
         break;
     }
 }
 
-static void on_replies(void *arg, const struct batch_reply *replies, size_t n,
-                       bool is_last)
+static void search_on_replies(void *arg, const struct batch_reply *replies,
+                              size_t n, bool is_last)
 {
     struct search_batch *batch = arg, **at;
     struct search *search = batch->search;
@@ -414,7 +416,7 @@ static void on_replies(void *arg, const struct batch_reply *replies, size_t n,
 }
 
 /* Seconds that are left to symcached, rounded up. */
-static unsigned seconds_left(const struct search *search)
+static unsigned search_seconds_left(const struct search *search)
 {
     uint64_t spent = (clock_usec() - search->begun) / 1000;
     uint64_t wait = search->call->wait;
@@ -438,8 +440,8 @@ static void search_batch_fill(struct search_batch *batch,
             wanted = seek->wanted;
             wanted->asked = true;
             keys[batch->n] = (struct batch_key){
-                store_name(search, seek->store), &wanted->key, wanted->name,
-                wanted->name_size,
+                search_store_name(search, seek->store), &wanted->key,
+                wanted->name, wanted->name_size,
                 search->tenant != NULL ? seek->hints : wanted->hints};
             batch->seeks[batch->n++] = seek;
         }
@@ -459,7 +461,7 @@ static int search_batch_start(struct search *search, size_t *at)
     search_batch_fill(batch, keys, at);
     batch->ask =
         batch_start(search->searcher->base, search->address, keys, batch->n,
-                    seconds_left(search), on_replies, batch);
+                    search_seconds_left(search), search_on_replies, batch);
     batch->next = search->batches;
     search->batches = batch;
     return batch->ask != NULL ? 0 : -1;
@@ -470,7 +472,7 @@ static bool seek_on_disk(struct seek *seek, bool *absent)
 {
     struct search *search = seek->search;
     const struct module_asker asker = {search->begun, search->started / 1000};
-    const struct module_question question = question_of(seek);
+    const struct module_question question = search_question_of(seek);
     struct module *module;
     unsigned reason;
 
@@ -512,7 +514,7 @@ static void seek_in_store(struct seek *seek, int number, int root)
 {
     struct search *search = seek->search;
     const struct module_asker asker = {search->begun, search->started / 1000};
-    const struct module_question question = question_of(seek);
+    const struct module_question question = search_question_of(seek);
     struct module *module;
     unsigned reason;
 
@@ -581,9 +583,10 @@ static void seek_go_on(struct seek *seek)
         seek->wanted->missed = true;
         seek->store = seek->unsure ? 0 : n;
         if (seek->unsure && reachability_is_paused(search->started / 1000)) {
-            note_failure(seek, "symcached could not be reached a moment ago");
+            search_note_failure(seek,
+                                "symcached could not be reached a moment ago");
             seek->wanted->is_unseen |= reachability_is_scarce();
-            seek->worst = worst_without_symcached(seek);
+            seek->worst = search_worst_unasked(seek);
             seek->store = n;
         }
     }
@@ -606,7 +609,7 @@ static void search_begin(struct search *search)
         rc = search_batch_start(search, &at);
     }
     if (rc != 0) {
-        stop_for_lack(search);
+        search_stop_for_lack(search);
     }
     search_why(search);
 }
@@ -623,7 +626,7 @@ static void search_go_on(void *arg)
 }
 
 /* Takes the reference over. */
-static void set_tenant(struct search *search, struct tenant *tenant)
+static void search_set_tenant(struct search *search, struct tenant *tenant)
 {
     search->tenant = tenant;
     if (tenant != NULL) {
@@ -634,8 +637,8 @@ static void set_tenant(struct search *search, struct tenant *tenant)
 }
 
 /* The tenant is ready, or not available. */
-static void on_tenant(void *arg, enum symcached_client_news news,
-                      struct evbuffer *body)
+static void search_on_tenant(void *arg, enum symcached_client_news news,
+                             struct evbuffer *body)
 {
     struct search *search = arg;
     struct seek *seek;
@@ -646,7 +649,7 @@ static void on_tenant(void *arg, enum symcached_client_news news,
         return; /* the rest is to come */
     }
     if (news == EXCHANGE_ENDED) {
-        set_tenant(search, tenant_open(search->settings, body));
+        search_set_tenant(search, tenant_open(search->settings, body));
     }
     search->call->lacks_tenant = search->tenant == NULL;
     symcached_client_free(search->client);
@@ -656,7 +659,8 @@ static void on_tenant(void *arg, enum symcached_client_news news,
         if (seek->step == SEEK_TENANT && search->tenant != NULL) {
             seek_go_on(seek);
         } else if (seek->step == SEEK_TENANT) {
-            note_failure(seek, "symcached gave no stores for the request");
+            search_note_failure(seek,
+                                "symcached gave no stores for the request");
             seek_end(seek, API_MODULE_FAILED);
         }
     }
@@ -694,7 +698,7 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
                                          : settings->symbolication->stores,
                     search_go_on, search);
     if (call->tenant != NULL) {
-        set_tenant(search, tenant_ref(search_tenant(before)));
+        search_set_tenant(search, tenant_ref(search_tenant(before)));
     } else {
         why_query_remember(
             &search->whys, searcher->cache, search->roots,
@@ -731,9 +735,9 @@ bool search_run(struct search *search)
     if (!is_ready && search->open > 0) {
         search->client = tenant_ask(
             search->searcher->base, search->settings, search->call->tenant,
-            search->call->tenant_size, on_tenant, search);
+            search->call->tenant_size, search_on_tenant, search);
         if (search->client == NULL) {
-            stop_for_lack(search);
+            search_stop_for_lack(search);
         }
     }
     search_begin(search);
@@ -755,8 +759,8 @@ bool search_is_looking(const struct search *search)
     return search->disk_lookups != NULL;
 }
 
-static void stop_seeks(struct search *search, enum api_module_state state,
-                       const char *why)
+static void search_stop_seeks(struct search *search,
+                              enum api_module_state state, const char *why)
 {
     struct search_batch *batch;
     struct search_disk_lookups *disk_lookups;
@@ -784,13 +788,13 @@ static void stop_seeks(struct search *search, enum api_module_state state,
         if (seek->step == SEEK_WHY) {
             seek_end(seek, seek->settled);
         } else if (seek->step != SEEK_ENDED) {
-            note_failure(seek, "%s", why);
+            search_note_failure(seek, "%s", why);
             seek_end(seek, state);
         }
     }
 }
 
-static void stop_for_lack(struct search *search)
+static void search_stop_for_lack(struct search *search)
 {
     char why[128];
     size_t i;
@@ -803,13 +807,13 @@ static void stop_for_lack(struct search *search)
             search->seeks[i].wanted->is_unseen = true;
         }
     }
-    stop_seeks(search, API_MODULE_FAILED, why);
+    search_stop_seeks(search, API_MODULE_FAILED, why);
 }
 
 void search_stop(struct search *search)
 {
-    stop_seeks(search, API_MODULE_LATE,
-               "nothing was known of it in time");
+    search_stop_seeks(search, API_MODULE_LATE,
+                      "nothing was known of it in time");
 }
 
 void search_free(struct search *search)

@@ -54,8 +54,8 @@ void symcached_client_address(struct symcached_client_address *address,
 }
 
 /* The last call of fn, which frees the client. */
-static void end_exchange(struct symcached_client *client,
-                         enum symcached_client_news news)
+static void client_end_exchange(struct symcached_client *client,
+                                enum symcached_client_news news)
 {
     bufferevent_disable(client->bev, EV_READ | EV_WRITE);
     evtimer_del(&client->limit);
@@ -63,7 +63,7 @@ static void end_exchange(struct symcached_client *client,
                client->has_head ? bufferevent_get_input(client->bev) : NULL);
 }
 
-static void note_reach(const struct symcached_client *client, int error)
+static void client_note_reach(const struct symcached_client *client, int error)
 {
     if (client->family != AF_UNSPEC) {
         reachability_note(client->family, client->address, error);
@@ -72,19 +72,19 @@ static void note_reach(const struct symcached_client *client, int error)
 
 /* There is no connection.  A full queue does not mean that symcached is
  * down. */
-static void fail_connect(struct symcached_client *client, int error)
+static void client_fail_connect(struct symcached_client *client, int error)
 {
     if (error == EAGAIN) {
-        end_exchange(client, EXCHANGE_FAILED);
+        client_end_exchange(client, EXCHANGE_FAILED);
         return;
     }
-    note_reach(client, error);
-    end_exchange(client, EXCHANGE_NOBODY);
+    client_note_reach(client, error);
+    client_end_exchange(client, EXCHANGE_NOBODY);
 }
 
 /* Is all of a body there, with this head before it?  Without a length, which
  * symcached writes so, it ends with the connection. */
-static bool is_whole(struct evbuffer *in, size_t head)
+static bool client_is_whole(struct evbuffer *in, size_t head)
 {
     static const char name[] = "\r\nContent-Length: ";
     const char *text = (const char *)evbuffer_pullup(in, (ssize_t)head);
@@ -98,7 +98,7 @@ static bool is_whole(struct evbuffer *in, size_t head)
 /* Takes the head of the answer out.  Returns 1, 2 if the whole answer is
  * there, 0 if the head has not come wholly yet, or -1 if this is no good
  * answer. */
-static int read_head(struct evbuffer *in)
+static int client_read_head(struct evbuffer *in)
 {
     struct evbuffer_ptr end_of_head = evbuffer_search(in, "\r\n\r\n", 4, NULL);
     char line[16] = "";
@@ -111,59 +111,60 @@ static int read_head(struct evbuffer *in)
     if (sscanf(line, "HTTP/1.%*1[01] %3d", &status) != 1 || status != 200) {
         return -1;
     }
-    rc = is_whole(in, (size_t)end_of_head.pos + 4) ? 2 : 1;
+    rc = client_is_whole(in, (size_t)end_of_head.pos + 4) ? 2 : 1;
     evbuffer_drain(in, (size_t)end_of_head.pos + 4);
     return rc;
 }
 
-static void on_read(struct bufferevent *bev, void *arg)
+static void client_on_read(struct bufferevent *bev, void *arg)
 {
     struct evbuffer *in = bufferevent_get_input(bev);
     struct symcached_client *client = arg;
-    int rc = client->has_head ? 1 : read_head(in);
+    int rc = client->has_head ? 1 : client_read_head(in);
 
     client->has_head = rc > 0;
     if (rc == 1) {
         client->fn(client->arg, EXCHANGE_BODY, in);
     } else if (rc != 0) {
-        end_exchange(client, rc == 2 ? EXCHANGE_ENDED : EXCHANGE_FAILED);
+        client_end_exchange(client,
+                            rc == 2 ? EXCHANGE_ENDED : EXCHANGE_FAILED);
     }
 }
 
-static void on_event(struct bufferevent *bev, short what, void *arg)
+static void client_on_event(struct bufferevent *bev, short what, void *arg)
 {
     struct symcached_client *client = arg;
     int error = client->error != 0 ? client->error : EVUTIL_SOCKET_ERROR();
 
     if ((what & BEV_EVENT_CONNECTED) != 0) {
         client->is_connected = true;
-        note_reach(client, 0);
+        client_note_reach(client, 0);
         return;
     }
     if ((what & BEV_EVENT_EOF) != 0 && client->has_head) {
-        end_exchange(client, EXCHANGE_ENDED);
+        client_end_exchange(client, EXCHANGE_ENDED);
     } else if ((what & BEV_EVENT_ERROR) != 0 && !client->is_connected) {
-        fail_connect(client, error);
+        client_fail_connect(client, error);
     } else {
-        end_exchange(client, EXCHANGE_FAILED);
+        client_end_exchange(client, EXCHANGE_FAILED);
     }
 }
 
-static void on_limit(evutil_socket_t fd, short what, void *arg)
+static void client_on_limit(evutil_socket_t fd, short what, void *arg)
 {
     struct symcached_client *client = arg;
 
     if (client->is_connected) {
-        end_exchange(client, EXCHANGE_FAILED);
+        client_end_exchange(client, EXCHANGE_FAILED);
     } else {
-        fail_connect(client, ETIMEDOUT);
+        client_fail_connect(client, ETIMEDOUT);
     }
 }
 
 /* Returns less than 0 without memory. */
-static int print_request(struct evbuffer *out,
-                         const struct symcached_client_address *address,
-                         const char *line, struct evbuffer *body)
+static int client_print_request(struct evbuffer *out,
+                                const struct symcached_client_address *address,
+                                const char *line, struct evbuffer *body)
 {
     int rc;
 
@@ -185,9 +186,9 @@ static int print_request(struct evbuffer *out,
  * A Unix socket is connected at once, or not at all, so the request is sent
  * at once.  Returns the socket, or -1 with client->error if that is not 0.
  */
-static int connect_now(struct symcached_client *client,
-                       const struct symcached_client_address *address,
-                       struct evbuffer *out)
+static int client_connect_now(struct symcached_client *client,
+                              const struct symcached_client_address *address,
+                              struct evbuffer *out)
 {
     int fd =
         address->address.ss_family == AF_UNIX
@@ -204,18 +205,18 @@ static int connect_now(struct symcached_client *client,
         return -1;
     }
     client->is_connected = true;
-    note_reach(client, 0);
+    client_note_reach(client, 0);
     (void)evbuffer_write(out, fd); /* the rest waits until it is writable */
     return fd;
 }
 
 /* Returns 0, or -1 without memory or descriptors. */
-static int begin_exchange(struct symcached_client *client,
-                          struct event_base *base,
-                          const struct symcached_client_address *address,
-                          struct evbuffer *out)
+static int
+client_begin_exchange(struct symcached_client *client, struct event_base *base,
+                      const struct symcached_client_address *address,
+                      struct evbuffer *out)
 {
-    int fd = connect_now(client, address, out);
+    int fd = client_connect_now(client, address, out);
 
     client->bev = bufferevent_socket_new(
         base, fd, BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
@@ -223,7 +224,8 @@ static int begin_exchange(struct symcached_client *client,
         fd_close(fd);
         return -1;
     }
-    bufferevent_setcb(client->bev, on_read, NULL, on_event, client);
+    bufferevent_setcb(client->bev, client_on_read, NULL, client_on_event,
+                      client);
     if ((evbuffer_get_length(out) > 0 &&
          bufferevent_write_buffer(client->bev, out) != 0) ||
         bufferevent_enable(client->bev, EV_READ) != 0) { /* and writes */
@@ -259,11 +261,11 @@ symcached_client_start(struct event_base *base,
         memcpy(client->address, address->text, sizeof(client->address));
         client->fn = fn;
         client->arg = arg;
-        evtimer_assign(&client->limit, base, on_limit, client);
+        evtimer_assign(&client->limit, base, client_on_limit, client);
         has_begun = out != NULL &&
-                    print_request(out, address, line, body) >= 0 &&
+                    client_print_request(out, address, line, body) >= 0 &&
                     evtimer_add(&client->limit, &limit) == 0 &&
-                    begin_exchange(client, base, address, out) == 0;
+                    client_begin_exchange(client, base, address, out) == 0;
     }
     if (!has_begun) {
         symcached_client_free(client);

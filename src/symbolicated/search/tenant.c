@@ -60,7 +60,7 @@ struct symcached_client *tenant_ask(struct event_base *base,
 }
 
 /* Appends a text with its NUL. */
-static char *put_text(char **at, const char *text, size_t size)
+static char *put_tenant_text(char **at, const char *text, size_t size)
 {
     char *start = *at;
 
@@ -71,8 +71,8 @@ static char *put_text(char **at, const char *text, size_t size)
 }
 
 /* Reads the names of a store's sources, each after ",". */
-static bool read_sources(struct tenant *tenant, const struct json *json,
-                         uint32_t list, char **at)
+static bool read_tenant_sources(struct tenant *tenant, const struct json *json,
+                                uint32_t list, char **at)
 {
     uint32_t i;
 
@@ -85,7 +85,7 @@ static bool read_sources(struct tenant *tenant, const struct json *json,
             return false;
         }
         *(*at)++ = ',';
-        put_text(at, json_text(json, i), json->values[i].size);
+        put_tenant_text(at, json_text(json, i), json->values[i].size);
         (*at)--; /* the next one is after it */
     }
     *(*at)++ = '\0';
@@ -93,8 +93,10 @@ static bool read_sources(struct tenant *tenant, const struct json *json,
 }
 
 /* A store, whose name is a part of paths, in hex digits. */
-static bool read_store(struct tenant *tenant, const struct settings *settings,
-                       const struct json *json, uint32_t store, char **at)
+static bool read_tenant_store(struct tenant *tenant,
+                              const struct settings *settings,
+                              const struct json *json, uint32_t store,
+                              char **at)
 {
     uint32_t name = json_member(json, store, "name");
     size_t n = tenant->nstores;
@@ -105,9 +107,10 @@ static bool read_store(struct tenant *tenant, const struct settings *settings,
         json->values[name].size != NAME_SIZE) {
         return false;
     }
-    tenant->names[n] = put_text(at, json_text(json, name), NAME_SIZE);
+    tenant->names[n] = put_tenant_text(at, json_text(json, name), NAME_SIZE);
     if (strspn(tenant->names[n], "0123456789abcdef") != NAME_SIZE ||
-        !read_sources(tenant, json, json_member(json, store, "sources"), at)) {
+        !read_tenant_sources(tenant, json, json_member(json, store, "sources"),
+                             at)) {
         return false;
     }
     tenant->numbers[n] =
@@ -119,8 +122,9 @@ static bool read_store(struct tenant *tenant, const struct settings *settings,
     return tenant->roots[n] != -1;
 }
 
-static bool read_stores(struct tenant *tenant, const struct settings *settings,
-                        const struct json *json)
+static bool read_tenant_stores(struct tenant *tenant,
+                               const struct settings *settings,
+                               const struct json *json)
 {
     uint32_t list = json_member(json, 0, "tenants"), i;
     char *at = tenant->texts;
@@ -130,7 +134,7 @@ static bool read_stores(struct tenant *tenant, const struct settings *settings,
     }
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
         if (json->values[i].type != JSON_OBJECT ||
-            !read_store(tenant, settings, json, i, &at)) {
+            !read_tenant_store(tenant, settings, json, i, &at)) {
             return false;
         }
     }
@@ -156,7 +160,7 @@ struct tenant *tenant_open(const struct settings *settings,
     if (tenant->texts == NULL ||
         json_read(&json, text, (size_t)size, TENANT_ANSWER_MAX / 2, &error) ==
             0 ||
-        !read_stores(tenant, settings, &json)) {
+        !read_tenant_stores(tenant, settings, &json)) {
         store_root_check(settings->tenants);
         tenant_unref(tenant);
         tenant = NULL;
@@ -168,7 +172,7 @@ struct tenant *tenant_open(const struct settings *settings,
 /* hints ------------------------------------------------------------------- */
 
 /* Is a name, up to ":", one of the sources of a store? */
-static bool has_source(const char *sources, const char *name)
+static bool tenant_has_source(const char *sources, const char *name)
 {
     size_t len = strcspn(name, ":");
 
@@ -183,7 +187,7 @@ static bool has_source(const char *sources, const char *name)
     return false;
 }
 
-static size_t count_sources(const char *sources)
+static size_t count_tenant_sources(const char *sources)
 {
     size_t n = 0;
 
@@ -195,14 +199,14 @@ static size_t count_sources(const char *sources)
 
 /* Leaves the store's own names in a list of names; none if all of them are
  * asked for all.  Returns false if there are none. */
-static bool filter_sources(const char *sources, char *names)
+static bool filter_tenant_sources(const char *sources, char *names)
 {
     char *rest = names, *to = names, *name;
     size_t n = 0, len;
     bool is_whole = true;
 
     while ((name = strsep(&rest, ",")) != NULL) {
-        if (!has_source(sources, name)) {
+        if (!tenant_has_source(sources, name)) {
             continue;
         }
         len = strlen(name);
@@ -214,7 +218,7 @@ static bool filter_sources(const char *sources, char *names)
         to += len;
     }
     *to = '\0';
-    if (is_whole && n == count_sources(sources)) {
+    if (is_whole && n == count_tenant_sources(sources)) {
         *names = '\0';
     }
     return n > 0;
@@ -234,7 +238,7 @@ bool tenant_hints(const struct tenant *tenant, size_t store, const char *hints,
             symcache_hint_get(hints, (symcache_hint_e)i, value);
         }
         if (i == SYMCACHE_HINT_SOURCES && value[0] != '\0' &&
-            !filter_sources(tenant->sources[store], value)) {
+            !filter_tenant_sources(tenant->sources[store], value)) {
             return false;
         }
         if (value[0] != '\0') {

@@ -32,7 +32,7 @@ struct usage_report {
     STAILQ_HEAD(, use) list;
 };
 
-static void drop_first(struct usage_report *report)
+static void drop_first_usage(struct usage_report *report)
 {
     struct use *use = STAILQ_FIRST(&report->list);
 
@@ -42,29 +42,30 @@ static void drop_first(struct usage_report *report)
     free(use);
 }
 
-static void drop_asked(struct usage_report *report)
+static void drop_asked_usage(struct usage_report *report)
 {
     for (; report->asked > 0; report->asked--) {
-        drop_first(report);
+        drop_first_usage(report);
     }
 }
 
-static void tell_next(struct usage_report *report);
+static void tell_next_usage(struct usage_report *report);
 
-static void on_told(void *arg, const struct batch_reply *replies, size_t n,
-                    bool is_last)
+static void on_usage_told(void *arg, const struct batch_reply *replies,
+                          size_t n, bool is_last)
 {
     struct usage_report *report = arg;
 
     if (is_last) {
         report->ask = NULL;
-        drop_asked(report);
-        tell_next(report);
+        drop_asked_usage(report);
+        tell_next_usage(report);
     }
 }
 
 /* As many as one question may be about, of one configuration. */
-static void take_keys(struct usage_report *report, struct batch_key *keys)
+static void take_usage_keys(struct usage_report *report,
+                            struct batch_key *keys)
 {
     const struct use *use, *first = STAILQ_FIRST(&report->list);
 
@@ -80,24 +81,24 @@ static void take_keys(struct usage_report *report, struct batch_key *keys)
     }
 }
 
-static void tell_next(struct usage_report *report)
+static void tell_next_usage(struct usage_report *report)
 {
     struct batch_key keys[BATCH_KEYS_MAX];
 
     while (report->ask == NULL && !STAILQ_EMPTY(&report->list)) {
-        take_keys(report, keys);
+        take_usage_keys(report, keys);
         report->ask = batch_start(
             report->base, &STAILQ_FIRST(&report->list)->settings->helper, keys,
-            report->asked, 0, on_told, report);
+            report->asked, 0, on_usage_told, report);
         if (report->ask == NULL) {
-            drop_asked(report);
+            drop_asked_usage(report);
         }
     }
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void on_usage_timer(evutil_socket_t fd, short what, void *arg)
 {
-    tell_next(arg);
+    tell_next_usage(arg);
 }
 
 struct usage_report *usage_report_new(struct event_base *base)
@@ -107,7 +108,7 @@ struct usage_report *usage_report_new(struct event_base *base)
     if (report != NULL) {
         report->base = base;
         STAILQ_INIT(&report->list);
-        report->timer = evtimer_new(base, on_timer, report);
+        report->timer = evtimer_new(base, on_usage_timer, report);
         if (report->timer == NULL) {
             free(report);
             report = NULL;
@@ -125,7 +126,7 @@ void usage_report_free(struct usage_report *report)
         batch_cancel(report->ask);
     }
     while (!STAILQ_EMPTY(&report->list)) {
-        drop_first(report);
+        drop_first_usage(report);
     }
     event_free(report->timer);
     free(report);

@@ -18,8 +18,9 @@ struct mozilla_memory {
 
 /* answers ------------------------------------------------------------------ */
 
-static const struct api_module *module_of(const struct mozilla_call *call,
-                                          const struct mozilla_frame *frame)
+static const struct api_module *
+answer_find_module(const struct mozilla_call *call,
+                   const struct mozilla_frame *frame)
 {
     const struct mozilla_group *group;
 
@@ -33,20 +34,20 @@ static const struct api_module *module_of(const struct mozilla_call *call,
 }
 
 /* Frames that are looked up together. */
-#define BLOCK 64
+#define ANSWER_BLOCK 64
 
 /* Looks n frames up: where their modules have them, or SYMC_NONE. */
-static void resolve_frames(const struct mozilla_call *call,
-                           const struct mozilla_frame *frames, size_t n,
-                           uint32_t locations[BLOCK])
+static void answer_resolve_frames(const struct mozilla_call *call,
+                                  const struct mozilla_frame *frames, size_t n,
+                                  uint32_t locations[ANSWER_BLOCK])
 {
-    struct symc_lookup lookups[BLOCK];
+    struct symc_lookup lookups[ANSWER_BLOCK];
     const struct api_module *module;
-    size_t i, found = 0, of[BLOCK];
+    size_t i, found = 0, of[ANSWER_BLOCK];
 
     for (i = 0; i < n; i++) {
         locations[i] = SYMC_NONE;
-        module = module_of(call, &frames[i]);
+        module = answer_find_module(call, &frames[i]);
         if (module != NULL && module->state == API_MODULE_FOUND &&
             !frames[i].minus_one) {
             lookups[found].reader = &module->reader->symcache;
@@ -62,15 +63,16 @@ static void resolve_frames(const struct mozilla_call *call,
 }
 
 /* The chain of a frame at its location, until the next one of this thread. */
-static const struct chain *chain_of(const struct mozilla_call *call,
-                                    const struct mozilla_frame *frame,
-                                    uint32_t location)
+static const struct chain *answer_find_chain(const struct mozilla_call *call,
+                                             const struct mozilla_frame *frame,
+                                             uint32_t location)
 {
     struct chain *chain = &call->memory->chain;
 
     chain->count = 0;
     if (location != SYMC_NONE) {
-        chain_at(&module_of(call, frame)->reader->symcache, location, chain);
+        chain_at(&answer_find_module(call, frame)->reader->symcache, location,
+                 chain);
     }
     return chain;
 }
@@ -122,7 +124,7 @@ static void answer_place(struct mozilla_call *call, struct json_writer *w,
 /* Returns the name of a function as dump_syms would have written it, until the
  * next call in this thread.  Names that only Microsoft's linkers know stay as
  * they are, because Eliot has them so. */
-static struct symc_string name_function(const struct symc_frame *level)
+static struct symc_string answer_function_name(const struct symc_frame *level)
 {
     static _Thread_local char room[LINKAGE_READABLE_MAX];
     const struct symc_string *name = &level->function.name;
@@ -138,7 +140,7 @@ static struct symc_string name_function(const struct symc_frame *level)
 static void answer_function(struct json_writer *w,
                             const struct symc_frame *level)
 {
-    struct symc_string name = name_function(level);
+    struct symc_string name = answer_function_name(level);
 
     json_put_string(w, "function", name.data, name.size);
 }
@@ -181,18 +183,18 @@ static void answer_chain(struct mozilla_call *call, struct json_writer *w,
 }
 
 /* The name that is shown for the module of a frame. */
-static struct symc_string name_of(const struct mozilla_call *call,
-                                  const struct mozilla_frame *frame)
+static struct symc_string answer_module_name(const struct mozilla_call *call,
+                                             const struct mozilla_frame *frame)
 {
     static const char unknown[] = "<unknown>";
-    const struct mozilla_entry *e;
+    const struct mozilla_entry *entry;
 
     if (frame->entry == MOZILLA_NONE ||
         call->entries[frame->entry].name_size == 0) {
         return (struct symc_string){unknown, sizeof(unknown) - 1};
     }
-    e = &call->entries[frame->entry];
-    return (struct symc_string){e->name, e->name_size};
+    entry = &call->entries[frame->entry];
+    return (struct symc_string){entry->name, entry->name_size};
 }
 
 /* The name of the module of a frame, and the member after it up to its colon:
@@ -200,22 +202,22 @@ static struct symc_string name_of(const struct mozilla_call *call,
 static void answer_module(struct mozilla_call *call, struct json_writer *w,
                           const struct mozilla_frame *frame)
 {
-    struct mozilla_entry *e =
+    struct mozilla_entry *entry =
         frame->entry != MOZILLA_NONE ? &call->entries[frame->entry] : NULL;
     struct symc_string name;
     size_t at;
 
-    if (e != NULL && e->size > 0) {
-        json_write_begun_again(w, e->at, e->size);
+    if (entry != NULL && entry->size > 0) {
+        json_write_begun_again(w, entry->at, entry->size);
         return;
     }
-    name = name_of(call, frame);
+    name = answer_module_name(call, frame);
     at = w->size + 2; /* after the comma and the blank */
     json_put_string(w, "module", name.data, name.size);
     json_write_key(w, "module_offset");
-    if (e != NULL && !w->has_failed) {
-        e->at = at;
-        e->size = w->size - at;
+    if (entry != NULL && !w->has_failed) {
+        entry->at = at;
+        entry->size = w->size - at;
     }
 }
 
@@ -224,7 +226,7 @@ static void answer_frame(struct mozilla_call *call, struct json_writer *w,
                          uint32_t index)
 {
     static const char begin[] = "{\"frame\": ";
-    const struct chain *chain = chain_of(call, frame, location);
+    const struct chain *chain = answer_find_chain(call, frame, location);
 
     json_write_begun(w, begin, sizeof(begin) - 1);
     json_write_number(w, index);
@@ -237,9 +239,9 @@ static void answer_frame(struct mozilla_call *call, struct json_writer *w,
 }
 
 /* Puts n texts together in call->text.  NULL without memory. */
-static const char *join_parts(struct mozilla_call *call,
-                              const struct symc_string *parts, size_t count,
-                              size_t *size)
+static const char *answer_join_parts(struct mozilla_call *call,
+                                     const struct symc_string *parts,
+                                     size_t count, size_t *size)
 {
     size_t i, n = 0;
     char *text;
@@ -271,7 +273,7 @@ void mozilla_write_name(struct mozilla_call *call, struct json_writer *w,
                                          {"/", 1},
                                          {entry->id, entry->id_size}};
     size_t size;
-    const char *text = join_parts(call, parts, 3, &size);
+    const char *text = answer_join_parts(call, parts, 3, &size);
 
     if (text == NULL) {
         w->has_failed = true;
@@ -284,22 +286,22 @@ void mozilla_write_name(struct mozilla_call *call, struct json_writer *w,
 static void answer_text(struct mozilla_call *call, struct json_writer *w,
                         const struct mozilla_frame *frame, uint32_t location)
 {
-    const struct chain *chain = chain_of(call, frame, location);
-    struct symc_string name = name_of(call, frame);
+    const struct chain *chain = answer_find_chain(call, frame, location);
+    struct symc_string name = answer_module_name(call, frame);
     struct symc_string parts[4] = {{NULL, 0}, {" (in ", 5}, name, {")", 1}};
     char offset[32];
     const char *text;
     size_t size;
 
     if (chain->count > 0) {
-        parts[0] = name_function(&chain->frames[chain->count - 1]);
+        parts[0] = answer_function_name(&chain->frames[chain->count - 1]);
     } else {
         snprintf(offset, sizeof(offset),
                  frame->minus_one ? "-0x1" : "0x%llx",
                  (unsigned long long)frame->offset);
         parts[0] = (struct symc_string){offset, strlen(offset)};
     }
-    text = join_parts(call, parts, 4, &size);
+    text = answer_join_parts(call, parts, 4, &size);
     if (text == NULL) {
         w->has_failed = true;
     } else {
@@ -312,19 +314,20 @@ static bool answer_stack(struct mozilla_call *call, struct json_writer *w,
                          const struct mozilla_stack *stack)
 {
     const struct mozilla_frame *frames = &call->frames[stack->frame];
-    uint32_t i, locations[BLOCK];
+    uint32_t i, locations[ANSWER_BLOCK];
 
     json_write_open(w, '[');
     for (i = 0; i < stack->n; i++) {
-        if (i % BLOCK == 0) {
-            resolve_frames(call, &frames[i],
-                           stack->n - i < BLOCK ? stack->n - i : BLOCK,
-                           locations);
+        if (i % ANSWER_BLOCK == 0) {
+            answer_resolve_frames(call, &frames[i],
+                                  stack->n - i < ANSWER_BLOCK ? stack->n - i
+                                                              : ANSWER_BLOCK,
+                                  locations);
         }
         if (call->protocol == API_MOZILLA_V4) {
-            answer_text(call, w, &frames[i], locations[i % BLOCK]);
+            answer_text(call, w, &frames[i], locations[i % ANSWER_BLOCK]);
         } else {
-            answer_frame(call, w, &frames[i], locations[i % BLOCK], i);
+            answer_frame(call, w, &frames[i], locations[i % ANSWER_BLOCK], i);
         }
         if (w->size > call->config->limits.answer_size) {
             return false;
@@ -351,9 +354,10 @@ static bool answer_stacks(struct mozilla_call *call, struct json_writer *w,
 
 /* true, false or null: found, not found, not looked for. */
 static void answer_found(const struct mozilla_call *call,
-                         struct json_writer *w, const struct mozilla_entry *e)
+                         struct json_writer *w,
+                         const struct mozilla_entry *entry)
 {
-    uint32_t module = call->groups[e->group].module;
+    uint32_t module = call->groups[entry->group].module;
 
     if (module == MOZILLA_NONE) {
         json_write_raw(w, "null", 4);
@@ -368,18 +372,18 @@ static void answer_found_modules(struct mozilla_call *call,
                                  const struct mozilla_job *job)
 {
     uint32_t i, number = (uint32_t)(job - call->jobs) + 1;
-    const struct mozilla_entry *e;
+    const struct mozilla_entry *entry;
     struct mozilla_group *group;
 
     json_write_open(w, '{');
     for (i = 0; i < job->entries; i++) {
-        e = &call->entries[job->entry + i];
-        group = &call->groups[e->group];
+        entry = &call->entries[job->entry + i];
+        group = &call->groups[entry->group];
         if (group->told != number) {
             group->told = number;
             group->jobs++;
-            mozilla_write_name(call, w, e);
-            answer_found(call, w, e);
+            mozilla_write_name(call, w, entry);
+            answer_found(call, w, entry);
         }
     }
     json_write_close(w, '}');
@@ -428,7 +432,7 @@ static bool answer_v4(struct mozilla_call *call, struct json_writer *w)
     return true;
 }
 
-static bool has_failed(const struct mozilla_call *call)
+static bool answer_has_failed(const struct mozilla_call *call)
 {
     enum api_module_state state;
     size_t i;
@@ -457,7 +461,7 @@ enum api_next mozilla_step(struct api_call *base, struct api_reply *reply)
     }
     mozilla_service(call->request, "POST", reply);
     if (config->mozilla.on_failure == MOZILLA_ON_FAILURE_503 &&
-        has_failed(call)) {
+        answer_has_failed(call)) {
         api_reply_header(reply, "Retry-After", "5");
         mozilla_error(call->request, reply, 503,
                       "symbols could not be fetched, please try again");

@@ -24,20 +24,20 @@
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/api/request_limit.h"
 
-#define BODY_MAX 65536
-#define VALUES_MAX 256
+#define ASM_BODY_MAX 65536
+#define ASM_VALUES_MAX 256
 
 /* Digits of the longest code id of Windows, and of a UUID. */
-#define PE_DIGITS 16
-#define UUID_DIGITS 32
+#define ASM_PE_DIGITS 16
+#define ASM_UUID_DIGITS 32
 
 /* The SymCache, which may be absent, and the CodeCache by either id. */
-#define MODULES 3
+#define ASM_MODULES 3
 
 struct asm_call {
     struct api_call base;
     const struct api_request *request;
-    struct api_module modules[MODULES];
+    struct api_module modules[ASM_MODULES];
     struct disassembly_order order;
     char order_text[DISASSEMBLY_ORDER_MAX];
     struct api_work work;
@@ -53,7 +53,7 @@ struct asm_requested {
     struct symc_string debug_id;
 };
 
-static request_count running;
+static request_count asm_running;
 
 static void asm_free_call(struct api_call *base)
 {
@@ -61,9 +61,9 @@ static void asm_free_call(struct api_call *base)
     size_t i;
 
     if (call->is_running) {
-        request_limit_end(&running, 0);
+        request_limit_end(&asm_running, 0);
     }
-    for (i = 0; i < MODULES; i++) {
+    for (i = 0; i < ASM_MODULES; i++) {
         free(call->modules[i].hints);
     }
     spool_unref(call->work.body);
@@ -184,8 +184,8 @@ static bool asm_derive_key(const struct asm_requested *names,
     struct api_module made = {.hints = NULL};
     int n;
 
-    if (names->code_id.size == UUID_DIGITS) {
-        n = snprintf(text, sizeof(text), "%.*s0", UUID_DIGITS,
+    if (names->code_id.size == ASM_UUID_DIGITS) {
+        n = snprintf(text, sizeof(text), "%.*s0", ASM_UUID_DIGITS,
                      names->code_id.data);
         return symcache_debug_id_parse(text, (size_t)n, &module->key) ==
                SYMCACHE_OK;
@@ -205,7 +205,7 @@ static bool asm_add_hints(const struct asm_requested *names,
                           struct api_module *module)
 {
     char hints[SYMCACHE_HINTS_MAX + 1] = "", text[SYMCACHE_ID_TEXT_MAX + 1];
-    bool is_pe = names->code_id.size <= PE_DIGITS;
+    bool is_pe = names->code_id.size <= ASM_PE_DIGITS;
     int n = snprintf(text, sizeof(text), "%s%.*s", is_pe ? "" : "buildid-",
                      (int)names->code_id.size, names->code_id.data);
 
@@ -236,7 +236,7 @@ static bool asm_want_by_debug_id(struct asm_call *call,
             ? !mozilla_set_module(module, kind, name, &names->debug_id)
             : symcache_name_parse(name->data, name->size, &module->key) !=
                       SYMCACHE_OK ||
-                  names->code_id.size <= PE_DIGITS ||
+                  names->code_id.size <= ASM_PE_DIGITS ||
                   !asm_derive_key(names, module)) {
         return true;
     }
@@ -257,7 +257,7 @@ static void asm_want_image(struct asm_call *call,
     module->name = names->name.data;
     module->name_size = names->name.size;
     if (names->name.size > 0 && names->code_id.size > 0 &&
-        names->code_id.size <= PE_DIGITS &&
+        names->code_id.size <= ASM_PE_DIGITS &&
         symcache_name_parse(names->name.data, names->name.size,
                             &module->key) == SYMCACHE_OK &&
         symcache_id_parse(names->code_id.data, names->code_id.size,
@@ -304,8 +304,8 @@ static const char *asm_read_request(struct asm_call *call,
     const char *wrong;
 
     memset(&names, 0, sizeof(names));
-    if (request->size == 0 || request->size > BODY_MAX ||
-        json_read(request->json, request->body, request->size, VALUES_MAX,
+    if (request->size == 0 || request->size > ASM_BODY_MAX ||
+        json_read(request->json, request->body, request->size, ASM_VALUES_MAX,
                   &error) != request->size ||
         request->json->values[0].type != JSON_OBJECT) {
         return error.out_of_memory ? mozilla_no_memory
@@ -340,7 +340,7 @@ static bool asm_make_work(struct asm_call *call,
     call->work.text = call->order_text;
     /* texts of one instruction may follow when the answer is as large as it
      * may be */
-    call->work.most = request->config->limits.answer_size + BODY_MAX;
+    call->work.most = request->config->limits.answer_size + ASM_BODY_MAX;
     call->work.body = spool_new();
     call->base.work = &call->work;
     return call->work.body != NULL &&
@@ -369,7 +369,7 @@ struct api_call *mozilla_asm_begin(const struct api_request *request,
     call->base.free = asm_free_call;
     call->base.wait = (uint64_t)config->wait * 1000;
     call->is_running =
-        request_limit_begin(&running, config->requests, 0, SIZE_MAX);
+        request_limit_begin(&asm_running, config->requests, 0, SIZE_MAX);
     wrong = call->is_running ? asm_read_request(call, request)
                              : "too many requests are running, please try "
                                "again";

@@ -30,14 +30,14 @@ debug_module_at(const struct mozilla_call *call, uint32_t group)
 static const struct mozilla_entry *
 debug_next_entry(const struct mozilla_call *call, uint32_t *i, uint32_t *group)
 {
-    const struct mozilla_entry *e;
+    const struct mozilla_entry *entry;
 
     for (; *i < call->nentries; (*i)++) {
-        e = &call->entries[*i];
-        if (call->groups[e->group].first == *i) {
-            *group = e->group;
+        entry = &call->entries[*i];
+        if (call->groups[entry->group].first == *i) {
+            *group = entry->group;
             (*i)++;
-            return e;
+            return entry;
         }
     }
     return NULL;
@@ -48,13 +48,13 @@ static void debug_write_module_map(struct mozilla_call *call,
                                    bool found, bool sizes)
 {
     const struct api_module *module;
-    const struct mozilla_entry *e;
+    const struct mozilla_entry *entry;
     uint32_t i = 0, group;
     bool any = false;
     char text[32];
     int n;
 
-    while ((e = debug_next_entry(call, &i, &group)) != NULL) {
+    while ((entry = debug_next_entry(call, &i, &group)) != NULL) {
         module = debug_module_at(call, group);
         if (module == NULL || !module->missed ||
             (module->state == API_MODULE_FOUND) != found) {
@@ -64,7 +64,7 @@ static void debug_write_module_map(struct mozilla_call *call,
             any = true;
             json_put_open(w, key, '{');
         }
-        mozilla_write_name(call, w, e);
+        mozilla_write_name(call, w, entry);
         n = sizes ? snprintf(text, sizeof(text), "%llu",
                              (unsigned long long)module->size)
                   : snprintf(text, sizeof(text), "%.6f",
@@ -126,7 +126,7 @@ static void debug_write_downloads(struct mozilla_call *call,
 static void debug_write_modules(struct mozilla_call *call,
                                 struct json_writer *w)
 {
-    const struct mozilla_entry *e;
+    const struct mozilla_entry *entry;
     uint32_t i = 0, group;
     uint64_t count = 0;
     bool any = false;
@@ -138,7 +138,7 @@ static void debug_write_modules(struct mozilla_call *call,
     }
     json_put_open(w, "modules", '{');
     json_put_number(w, "count", count);
-    while ((e = debug_next_entry(call, &i, &group)) != NULL) {
+    while ((entry = debug_next_entry(call, &i, &group)) != NULL) {
         if (debug_module_at(call, group) == NULL) {
             continue;
         }
@@ -146,7 +146,7 @@ static void debug_write_modules(struct mozilla_call *call,
             any = true;
             json_put_open(w, "stacks_per_module", '{');
         }
-        mozilla_write_name(call, w, e);
+        mozilla_write_name(call, w, entry);
         json_write_number(w, call->groups[group].jobs);
     }
     if (any) {

@@ -9,13 +9,13 @@
 #include <strings.h>
 #include "symbolicated/api/protocols.h"
 
-#define JSON_TYPE "application/json"
+#define PAGE_JSON_TYPE "application/json"
 
 /*
  * How much a client that sent this Accept wants a media type: 0 to 1000.  The
  * most specific range counts.
  */
-static unsigned preference(const char *accept, const char *type)
+static unsigned page_preference(const char *accept, const char *type)
 {
     size_t major = strcspn(type, "/") + 1, len;
     unsigned best = 0, rank, found = 0;
@@ -47,17 +47,17 @@ static unsigned preference(const char *accept, const char *type)
  */
 static const char *service_error_type(const struct api_request *request)
 {
-    static const char *const types[] = {JSON_TYPE, "text/xml",
+    static const char *const types[] = {PAGE_JSON_TYPE, "text/xml",
                                         "application/xml"};
     const char *accept = request->header(request, "Accept"), *type = NULL;
     unsigned most = 0, wanted;
     size_t i;
 
     if (accept == NULL || *accept == '\0') {
-        return JSON_TYPE;
+        return PAGE_JSON_TYPE;
     }
     for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        wanted = preference(accept, types[i]);
+        wanted = page_preference(accept, types[i]);
         if (wanted > most) {
             most = wanted;
             type = types[i];
@@ -66,7 +66,7 @@ static const char *service_error_type(const struct api_request *request)
     if (type != NULL) {
         return type;
     }
-    return strcasestr(accept, "+json") != NULL  ? JSON_TYPE
+    return strcasestr(accept, "+json") != NULL  ? PAGE_JSON_TYPE
            : strcasestr(accept, "+xml") != NULL ? "application/xml"
                                                 : NULL;
 }
@@ -95,9 +95,9 @@ void mozilla_error(const struct api_request *request, struct api_reply *reply,
     va_end(args);
 
     reply->status = status;
-    reply->type = type != NULL ? type : JSON_TYPE;
+    reply->type = type != NULL ? type : PAGE_JSON_TYPE;
     api_reply_header(reply, "Vary", "Accept");
-    if (type != NULL && strcmp(type, JSON_TYPE) != 0) {
+    if (type != NULL && strcmp(type, PAGE_JSON_TYPE) != 0) {
         service_write_xml(reply, title);
     } else if (type != NULL) {
         reply->body->is_python = true;
@@ -143,7 +143,7 @@ bool mozilla_service(const struct api_request *request, const char *method,
 
     if (request->method == API_OPTIONS) {
         reply->status = 200;
-        reply->type = JSON_TYPE;
+        reply->type = PAGE_JSON_TYPE;
         if (cors && request->header(request,
                                     "Access-Control-Request-Method") != NULL) {
             service_answer_preflight(request, method, reply);
@@ -183,7 +183,7 @@ static void service_answer_unknown(const struct api_request *request,
     if (cors && request->method == API_OPTIONS &&
         request->header(request, "Access-Control-Request-Method") != NULL) {
         reply->status = 200;
-        reply->type = JSON_TYPE;
+        reply->type = PAGE_JSON_TYPE;
         service_answer_preflight(request, "GET, POST", reply);
     } else if (service_looks_like_ours(request)) {
         mozilla_error(request, reply, 404, "404 Not Found");
@@ -209,7 +209,7 @@ void mozilla_page(const struct api_request *request, struct api_reply *reply)
         return;
     }
     reply->status = 200;
-    reply->type = version ? JSON_TYPE : JSON_TYPE "; charset=utf-8";
+    reply->type = version ? PAGE_JSON_TYPE : PAGE_JSON_TYPE "; charset=utf-8";
     if (version) {
         json_write_raw(reply->body, "{}", 2);
     }

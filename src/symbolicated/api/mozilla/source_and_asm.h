@@ -13,7 +13,7 @@
 enum api_next mozilla_refuse(struct api_reply *reply, int status,
                              const char *error);
 
-/* What read_request() says where nothing is wrong with the request. */
+/* Why a request is refused with which nothing is wrong. */
 extern const char mozilla_no_memory[];
 
 /* Gets a member of the whole, which is a text in the body.  Returns false if

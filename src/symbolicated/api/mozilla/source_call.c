@@ -18,8 +18,8 @@
 #include "symbolicated/api/request_limit.h"
 #include "symbolication/symbolication.h"
 
-#define BODY_MAX 65536
-#define VALUES_MAX 256
+#define SOURCE_BODY_MAX 65536
+#define SOURCE_VALUES_MAX 256
 
 enum { NAMES, TEXTS, MODULES }; /* a SymCache, a SourceCache */
 
@@ -33,14 +33,14 @@ struct source_call {
     bool is_running;
 };
 
-static request_count running;
+static request_count source_running;
 
-static void free_call(struct api_call *base)
+static void source_free_call(struct api_call *base)
 {
     struct source_call *call = (struct source_call *)base;
 
     if (call->is_running) {
-        request_limit_end(&running, 0);
+        request_limit_end(&source_running, 0);
     }
     source_path_free(&call->path);
     free(call);
@@ -49,7 +49,7 @@ static void free_call(struct api_call *base)
 /* the answer --------------------------------------------------------------- */
 
 /* Is the file one of those at the address?  -1: there is no memory. */
-static int names_file(struct source_call *call)
+static int source_names_file(struct source_call *call)
 {
     const struct symc_reader *reader = &call->modules[NAMES].reader->symcache;
     const struct symc_string *path;
@@ -114,7 +114,7 @@ static enum api_next source_step(struct api_call *base,
                                       : "the module has no source files here");
         }
     }
-    is_named = names_file(call);
+    is_named = source_names_file(call);
     if (is_named < 0) {
         reply->body->has_failed = true;
         return API_FINISHED;
@@ -136,15 +136,15 @@ static enum api_next source_step(struct api_call *base,
 /* the request -------------------------------------------------------------- */
 
 /* Returns NULL, or what is wrong. */
-static const char *read_request(struct source_call *call,
-                                const struct api_request *request)
+static const char *source_read_request(struct source_call *call,
+                                       const struct api_request *request)
 {
     struct symc_string name, id, offset;
     struct json_error error = {0};
 
-    if (request->size == 0 || request->size > BODY_MAX ||
-        json_read(request->json, request->body, request->size, VALUES_MAX,
-                  &error) != request->size) {
+    if (request->size == 0 || request->size > SOURCE_BODY_MAX ||
+        json_read(request->json, request->body, request->size,
+                  SOURCE_VALUES_MAX, &error) != request->size) {
         return error.out_of_memory ? mozilla_no_memory
                                    : "the body is not JSON, or too large";
     }
@@ -186,11 +186,11 @@ struct api_call *mozilla_source_begin(const struct api_request *request,
     call->base.first.modules = call->modules;
     call->base.first.nmodules = MODULES;
     call->base.step = source_step;
-    call->base.free = free_call;
+    call->base.free = source_free_call;
     call->base.wait = (uint64_t)config->wait * 1000;
     call->is_running =
-        request_limit_begin(&running, config->requests, 0, SIZE_MAX);
-    wrong = call->is_running ? read_request(call, request)
+        request_limit_begin(&source_running, config->requests, 0, SIZE_MAX);
+    wrong = call->is_running ? source_read_request(call, request)
                              : "too many requests are running, please try "
                                "again";
     if (wrong == NULL) {
@@ -199,6 +199,6 @@ struct api_call *mozilla_source_begin(const struct api_request *request,
     mozilla_refuse(
         reply, call->is_running && wrong != mozilla_no_memory ? 400 : 503,
         wrong);
-    free_call(&call->base);
+    source_free_call(&call->base);
     return NULL;
 }

@@ -11,14 +11,14 @@
 #include "base/zeroed.h"
 #include "symbolicated/api/request_limit.h"
 
-static request_count running;
+static request_count symbolicate_running;
 
-static void free_call(struct api_call *base)
+static void symbolicate_free_call(struct api_call *base)
 {
     struct mozilla_call *call = (struct mozilla_call *)base;
 
     if (call->is_running) {
-        request_limit_end(&running, call->body_size);
+        request_limit_end(&symbolicate_running, call->body_size);
     }
     source_path_free(&call->path);
     free(call->text);
@@ -33,8 +33,8 @@ static void free_call(struct api_call *base)
 /* parsing ----------------------------------------------------------------- */
 
 /* The value of a member, the last if there are several; 0 if there is none. */
-static uint32_t entry_member(const struct json *json, uint32_t object,
-                             const char *name)
+static uint32_t request_member(const struct json *json, uint32_t object,
+                               const char *name)
 {
     uint32_t i, value = object + 1, found = 0;
 
@@ -62,8 +62,10 @@ static bool symbolicate_is_list(const struct json *json, uint32_t value,
 
 /* What names and ids are made of: bits of the characters of ASCII.  Letters,
  * digits and "_.+{}@<> ~-"; hexadecimal digits. */
-static const uint32_t of_names[8] = {0, 0x53FF6801, 0x87FFFFFF, 0x6FFFFFFE};
-static const uint32_t of_ids[8] = {0, 0x03FF0000, 0x0000007E, 0x0000007E};
+static const uint32_t request_name_set[8] = {0, 0x53FF6801, 0x87FFFFFF,
+                                             0x6FFFFFFE};
+static const uint32_t request_id_set[8] = {0, 0x03FF0000, 0x0000007E,
+                                           0x0000007E};
 
 /* A string of these characters only. */
 static bool symbolicate_has_only(const char *text, size_t size,
@@ -82,7 +84,7 @@ static bool symbolicate_has_only(const char *text, size_t size,
 }
 
 /* Eliot lets a text end with a newline; no file has such a name or id. */
-static bool ends_line(const char *text, size_t size)
+static bool request_ends_line(const char *text, size_t size)
 {
     return size > 0 && text[size - 1] == '\n';
 }
@@ -92,7 +94,7 @@ static const char *symbolicate_read_entry(struct mozilla_call *call,
                                           uint32_t value)
 {
     const struct json *json = call->request->json;
-    struct mozilla_entry *e = &call->entries[call->nentries++];
+    struct mozilla_entry *entry = &call->entries[call->nentries++];
     uint32_t name = value + 1, id = value + 2;
     bool bad_name, bad_id, name_line, id_line;
 
@@ -102,26 +104,27 @@ static const char *symbolicate_read_entry(struct mozilla_call *call,
     if (!symbolicate_is_type(json, name, JSON_STRING)) {
         return "has an invalid debug_filename";
     }
-    e->name = json_text(json, name);
-    e->name_size = json->values[name].size;
-    name_line = ends_line(e->name, e->name_size);
-    bad_name =
-        !symbolicate_has_only(e->name, e->name_size - name_line, of_names);
+    entry->name = json_text(json, name);
+    entry->name_size = json->values[name].size;
+    name_line = request_ends_line(entry->name, entry->name_size);
+    bad_name = !symbolicate_has_only(entry->name, entry->name_size - name_line,
+                                     request_name_set);
     if ((bad_name && !call->config->mozilla.lenient) ||
-        e->name_size > API_MODULE_NAME_MAX) {
+        entry->name_size > API_MODULE_NAME_MAX) {
         return "has an invalid debug_filename";
     }
     if (!symbolicate_is_type(json, id, JSON_STRING)) {
         return "has an invalid debug_id";
     }
-    e->id = json_text(json, id);
-    e->id_size = json->values[id].size;
-    id_line = ends_line(e->id, e->id_size);
-    bad_id = !symbolicate_has_only(e->id, e->id_size - id_line, of_ids);
+    entry->id = json_text(json, id);
+    entry->id_size = json->values[id].size;
+    id_line = request_ends_line(entry->id, entry->id_size);
+    bad_id = !symbolicate_has_only(entry->id, entry->id_size - id_line,
+                                   request_id_set);
     if (bad_id && !call->config->mozilla.lenient) {
         return "has an invalid debug_id";
     }
-    e->bad = bad_name || bad_id || name_line || id_line;
+    entry->bad = bad_name || bad_id || name_line || id_line;
     return NULL;
 }
 
@@ -176,7 +179,7 @@ static bool symbolicate_read_integer(const struct json *json, uint32_t value,
 }
 
 /* Does a number stand there that is not a whole one? */
-static bool is_integer(const struct json *json, uint32_t value)
+static bool is_request_integer(const struct json *json, uint32_t value)
 {
     uint64_t number;
 
@@ -200,7 +203,7 @@ static const char *symbolicate_read_frame(struct mozilla_call *call,
     }
     if (!symbolicate_read_integer(json, value + 1, &index, &minus_one) ||
         (!minus_one && index >= job->entries)) {
-        return is_integer(json, value + 1)
+        return is_request_integer(json, value + 1)
                    ? "has a module_index that isn't in modules"
                    : "has an invalid module_index";
     }
@@ -289,8 +292,8 @@ static bool symbolicate_read_job(struct mozilla_call *call, uint32_t value,
         mozilla_error(call->request, reply, 400, "job %u is invalid", j);
         return false;
     }
-    stacks = entry_member(json, value, "stacks");
-    map = entry_member(json, value, "memoryMap");
+    stacks = request_member(json, value, "stacks");
+    map = request_member(json, value, "memoryMap");
     if (stacks == 0 || map == 0) {
         mozilla_error(call->request, reply, 400,
                       "job %u is invalid: no %s specified", j,
@@ -305,7 +308,7 @@ static bool symbolicate_read_job(struct mozilla_call *call, uint32_t value,
  * How many jobs a value has: the characters of a text and the members of an
  * object count, too, though none of them is one; others are one bad job.
  */
-static uint32_t count_jobs(const struct json *json, uint32_t jobs)
+static uint32_t count_request_jobs(const struct json *json, uint32_t jobs)
 {
     uint32_t size = json->values[jobs].size, n = 0, i;
 
@@ -326,7 +329,7 @@ static bool symbolicate_read_jobs(struct mozilla_call *call, uint32_t jobs,
                                   struct api_reply *reply)
 {
     const struct json *json = call->request->json;
-    uint32_t i, value = jobs + 1, n = count_jobs(json, jobs);
+    uint32_t i, value = jobs + 1, n = count_request_jobs(json, jobs);
 
     if (n > MOZILLA_JOBS_MAX) {
         mozilla_error(call->request, reply, 400,
@@ -399,32 +402,32 @@ static int symbolicate_make_groups(struct mozilla_call *call)
 }
 
 /* 32 digits and an age, of which eight digits count; none is age 0. */
-static bool symbolicate_read_id(const struct mozilla_entry *e,
+static bool symbolicate_read_id(const struct mozilla_entry *entry,
                                 symcache_key_t *key)
 {
     char age[8 + 1] = "";
     uint32_t n;
 
-    if (e->id_size < 32 ||
-        symcache_guid_parse(e->id, 32, key->guid) != SYMCACHE_OK) {
+    if (entry->id_size < 32 ||
+        symcache_guid_parse(entry->id, 32, key->guid) != SYMCACHE_OK) {
         return false;
     }
-    n = e->id_size - 32 < 8 ? e->id_size - 32 : 8;
-    memcpy(age, e->id + 32, n);
+    n = entry->id_size - 32 < 8 ? entry->id_size - 32 : 8;
+    memcpy(age, entry->id + 32, n);
     key->age = (uint32_t)strtoul(age, NULL, 16);
     key->id_type = SYMCACHE_ID_DEBUG;
     return true;
 }
 
 static void symbolicate_fill_module(struct api_module *module,
-                                    const struct mozilla_entry *e)
+                                    const struct mozilla_entry *entry)
 {
-    module->name = e->name;
-    module->name_size = e->name_size;
-    if (e->bad ||
-        symcache_name_parse(e->name, e->name_size, &module->key) !=
+    module->name = entry->name;
+    module->name_size = entry->name_size;
+    if (entry->bad ||
+        symcache_name_parse(entry->name, entry->name_size, &module->key) !=
             SYMCACHE_OK ||
-        !symbolicate_read_id(e, &module->key)) {
+        !symbolicate_read_id(entry, &module->key)) {
         module->state = API_MODULE_MISSING;
     }
 }
@@ -496,7 +499,7 @@ static bool symbolicate_read_body(struct mozilla_call *call,
 
     if (call->protocol == API_MOZILLA_V5 &&
         symbolicate_is_type(json, 0, JSON_OBJECT)) {
-        jobs = entry_member(json, 0, "jobs");
+        jobs = request_member(json, 0, "jobs");
     }
     return (jobs != 0 ? symbolicate_read_jobs(call, jobs, reply)
                       : symbolicate_read_job(call, 0, reply)) &&
@@ -536,7 +539,7 @@ static bool parse_symbolicate(const struct api_request *request,
     return false;
 }
 
-static bool has_debug(const struct api_request *request)
+static bool request_has_debug(const struct api_request *request)
 {
     const char *debug = request->header(request, "Debug");
 
@@ -573,7 +576,7 @@ static bool read_request(struct mozilla_call *call, struct api_reply *reply)
      * Eliot's own answers have no sizes */
     call->sizes = request->header(request, "Origin") != NULL &&
                   symbolicate_is_type(request->json, 0, JSON_OBJECT) &&
-                  entry_member(request->json, 0, "jobs") != 0;
+                  request_member(request->json, 0, "jobs") != 0;
     if (symbolicate_make_room(call) != 0) {
         reply->body->has_failed = true;
         return false;
@@ -606,18 +609,19 @@ struct api_call *mozilla_begin(const struct api_request *request,
     }
     call->base.round = &call->base.first;
     call->base.step = mozilla_step;
-    call->base.free = free_call;
+    call->base.free = symbolicate_free_call;
     call->base.wait = (uint64_t)request->config->mozilla.wait * 1000;
     call->config = request->config;
     call->request = request;
     call->protocol = reply->protocol;
-    call->debug = call->protocol == API_MOZILLA_V5 && has_debug(request);
+    call->debug =
+        call->protocol == API_MOZILLA_V5 && request_has_debug(request);
     call->body_size = request->size;
     call->is_running = request_limit_begin(
-        &running, request->config->mozilla.requests, request->size,
+        &symbolicate_running, request->config->mozilla.requests, request->size,
         request->config->limits.running_size);
     if (!read_request(call, reply)) {
-        free_call(&call->base);
+        symbolicate_free_call(&call->base);
         return NULL;
     }
     return &call->base;

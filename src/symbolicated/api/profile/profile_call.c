@@ -32,7 +32,7 @@ struct profile_call {
     bool is_counted;
 };
 
-static request_count running;
+static request_count profile_running;
 
 static void free_call(struct api_call *base)
 {
@@ -40,7 +40,7 @@ static void free_call(struct api_call *base)
     size_t i;
 
     if (call->is_running) {
-        request_limit_end(&running, 0);
+        request_limit_end(&profile_running, 0);
     }
     for (i = 0; i < base->first.nmodules; i++) {
         free(base->first.modules[i].hints);
@@ -68,7 +68,8 @@ static enum api_next refuse_profile(struct api_reply *reply, int status,
     return API_FINISHED;
 }
 
-static enum api_next refuse_later(struct api_reply *reply, const char *error)
+static enum api_next profile_refuse_later(struct api_reply *reply,
+                                          const char *error)
 {
     api_reply_header(reply, "Retry-After", "1");
     return refuse_profile(reply, 503, error);
@@ -76,8 +77,9 @@ static enum api_next refuse_later(struct api_reply *reply, const char *error)
 
 /* modules ------------------------------------------------------------------ */
 
-static const char *text_of(const struct profile_call *call, uint32_t object,
-                           const char *name, size_t *size)
+static const char *profile_text_of(const struct profile_call *call,
+                                   uint32_t object, const char *name,
+                                   size_t *size)
 {
     uint32_t value = json_member(&call->json, object, name);
 
@@ -88,7 +90,8 @@ static const char *text_of(const struct profile_call *call, uint32_t object,
     return json_text(&call->json, value);
 }
 
-static void add_code(struct api_module *module, const char *code, size_t size)
+static void profile_add_code(struct api_module *module, const char *code,
+                             size_t size)
 {
     char hints[SYMCACHE_HINTS_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
     int n = snprintf(id, sizeof(id), "buildid-%.*s", (int)size, code);
@@ -101,13 +104,13 @@ static void add_code(struct api_module *module, const char *code, size_t size)
 }
 
 /* The worker's report is only as trustworthy as the profile. */
-static void read_module(const struct profile_call *call, uint32_t object,
-                        struct api_module *module)
+static void profile_read_module(const struct profile_call *call,
+                                uint32_t object, struct api_module *module)
 {
     size_t id_size = 0, name_size = 0, code_size = 0;
-    const char *id = text_of(call, object, "id", &id_size);
-    const char *name = text_of(call, object, "name", &name_size);
-    const char *code = text_of(call, object, "code", &code_size);
+    const char *id = profile_text_of(call, object, "id", &id_size);
+    const char *name = profile_text_of(call, object, "name", &name_size);
+    const char *code = profile_text_of(call, object, "code", &code_size);
     symcache_key_t key;
 
     module->name = name != NULL ? name : SYMCACHE_NAME_NONE;
@@ -127,12 +130,12 @@ static void read_module(const struct profile_call *call, uint32_t object,
         return;
     }
     if (code != NULL && module->hints == NULL) {
-        add_code(module, code, code_size);
+        profile_add_code(module, code, code_size);
     }
 }
 
 /* Reads the question.  Returns false if it is none. */
-static bool read_question(struct profile_call *call)
+static bool profile_read_question(struct profile_call *call)
 {
     struct api_round *round = &call->base.first;
     size_t most = 16 + 8 * (size_t)call->config->limits.modules;
@@ -157,7 +160,7 @@ static bool read_question(struct profile_call *call)
         return false;
     }
     for (i = 0, value = list + 1; i < call->json.values[list].size; i++) {
-        read_module(call, value, &round->modules[round->nmodules++]);
+        profile_read_module(call, value, &round->modules[round->nmodules++]);
         value = call->json.values[value].end;
     }
     return true;
@@ -166,8 +169,8 @@ static bool read_question(struct profile_call *call)
 /* steps -------------------------------------------------------------------- */
 
 /* The worker needs memory for the unpacked body. */
-static enum api_next give_room(struct profile_call *call,
-                               struct api_reply *reply)
+static enum api_next profile_give_room(struct profile_call *call,
+                                       struct api_reply *reply)
 {
     struct spool *body = call->work.body;
 
@@ -176,14 +179,14 @@ static enum api_next give_room(struct profile_call *call,
     call->work.ninput_files = 0;
     if (!call->is_counted &&
         spool_count(body, call->config->limits.crash_size) != 0) {
-        return refuse_later(reply, "there is no room for the profile");
+        return profile_refuse_later(reply, "there is no room for the profile");
     }
     call->is_counted = true;
     return API_WORKS;
 }
 
-static enum api_next answer_question(struct profile_call *call,
-                                     struct api_reply *reply)
+static enum api_next profile_answer_question(struct profile_call *call,
+                                             struct api_reply *reply)
 {
     const struct api_round *round = &call->base.first;
     const struct api_module *module;
@@ -192,10 +195,10 @@ static enum api_next answer_question(struct profile_call *call,
     if (!call->has_asked) {
         if (call->work.said != NULL &&
             strcmp(call->work.said, CRASH_ROOM) == 0) {
-            return give_room(call, reply);
+            return profile_give_room(call, reply);
         }
         call->has_asked = true;
-        return read_question(call)
+        return profile_read_question(call)
                    ? API_WANTS
                    : refuse_profile(reply, 500, "internal error");
     }
@@ -203,13 +206,14 @@ static enum api_next answer_question(struct profile_call *call,
     call->input_files =
         calloc(round->nmodules + 1, sizeof(call->input_files[0]));
     if (call->input_files == NULL) {
-        return refuse_later(reply, "out of memory");
+        return profile_refuse_later(reply, "out of memory");
     }
     for (i = 0; i < round->nmodules; i++) {
         module = &round->modules[i];
         if (module->state >= API_MODULE_FAILED && module->is_unseen) {
-            return refuse_later(reply, "there are no descriptors, or no "
-                                       "memory, to look for modules");
+            return profile_refuse_later(reply,
+                                        "there are no descriptors, or no "
+                                        "memory, to look for modules");
         }
         call->is_incomplete |= module->state >= API_MODULE_FAILED;
         call->input_files[i].index = (uint32_t)i;
@@ -243,8 +247,8 @@ static enum api_next answer_profile(struct profile_call *call,
     return API_FINISHED;
 }
 
-static enum api_next answer_refused(struct profile_call *call,
-                                    struct api_reply *reply)
+static enum api_next profile_answer_refused(struct profile_call *call,
+                                            struct api_reply *reply)
 {
     static const int statuses[] = {
         [PROFILE_BAD] = 400, [PROFILE_LARGE] = 413, [PROFILE_CODING] = 415};
@@ -263,15 +267,15 @@ static enum api_next profile_step(struct api_call *base,
 
     switch (call->work.news) {
     case API_WORK_WANTS:
-        return answer_question(call, reply);
+        return profile_answer_question(call, reply);
     case API_WORK_ENDED:
         return answer_profile(call, reply);
     case API_WORK_REFUSED:
-        return answer_refused(call, reply);
+        return profile_answer_refused(call, reply);
     case API_WORK_LATE:
-        return refuse_later(reply, "the profile took too long");
+        return profile_refuse_later(reply, "the profile took too long");
     case API_WORK_UNABLE:
-        return refuse_later(reply, "no worker is available");
+        return profile_refuse_later(reply, "no worker is available");
     case API_WORK_NONE:
         return API_WORKS;
     default:
@@ -281,7 +285,7 @@ static enum api_next profile_step(struct api_call *base,
 
 /* beginning ---------------------------------------------------------------- */
 
-static int write_order(struct profile_call *call, const char *coding)
+static int profile_write_order(struct profile_call *call, const char *coding)
 {
     const struct symbolication_limits_config *limits = &call->config->limits;
 
@@ -341,10 +345,10 @@ struct api_call *profile_begin(const struct api_request *request,
     call->work.limit = request->config->limits.modules;
     call->work.body = spool_ref(request->spool);
     call->is_running =
-        request_limit_begin(&running, config->requests, 0, SIZE_MAX);
+        request_limit_begin(&profile_running, config->requests, 0, SIZE_MAX);
     if (!call->is_running) {
-        refuse_later(reply, "too many requests are running");
-    } else if (write_order(call, coding) != 0) {
+        profile_refuse_later(reply, "too many requests are running");
+    } else if (profile_write_order(call, coding) != 0) {
         reply->body->has_failed = true;
     } else {
         return &call->base;

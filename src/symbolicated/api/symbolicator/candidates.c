@@ -18,7 +18,7 @@ enum outcome { OUTCOME_OK, OUTCOME_UNSUPPORTED, OUTCOME_MALFORMED,
                OUTCOME_NOPERM, OUTCOME_ERROR, OUTCOME_NOTFOUND };
 
 /* Of a Windows PDB, in place of the portable one of a module of .NET. */
-#define UNSUPPORTED \
+#define CANDIDATE_UNSUPPORTED                                                 \
     "unsupported: Only portable PDB files can be used for .NET symbolication"
 
 struct listed_candidate {
@@ -80,8 +80,8 @@ static const char *candidate_status_phrase(uint64_t status)
 }
 
 /* A member that is a number; 0: there is none. */
-static uint64_t number_of(const struct json *json, uint32_t attempt,
-                          const char *name)
+static uint64_t candidate_number(const struct json *json, uint32_t attempt,
+                                 const char *name)
 {
     uint32_t value;
     uint64_t number;
@@ -93,8 +93,8 @@ static uint64_t number_of(const struct json *json, uint32_t attempt,
                : 0;
 }
 
-static bool is_member(const struct json *json, uint32_t attempt,
-                      const char *name, const char *text)
+static bool candidate_member_is(const struct json *json, uint32_t attempt,
+                                const char *name, const char *text)
 {
     uint32_t value;
 
@@ -103,8 +103,8 @@ static bool is_member(const struct json *json, uint32_t attempt,
 }
 
 /* A member that is text, to be freed; NULL: there is none, or no memory. */
-static char *text_of(const struct json *json, uint32_t attempt,
-                     const char *name)
+static char *candidate_text(const struct json *json, uint32_t attempt,
+                            const char *name)
 {
     uint32_t value;
 
@@ -129,7 +129,7 @@ static enum outcome candidate_outcome_of(const struct json *json,
     if (outcome != 0 && json_is(json, outcome, "unusable")) {
         return OUTCOME_MALFORMED;
     }
-    status = number_of(json, attempt, "status");
+    status = candidate_number(json, attempt, "status");
     return status == 401 || status == 403 ? OUTCOME_NOPERM : OUTCOME_ERROR;
 }
 
@@ -144,8 +144,8 @@ static bool print_candidate_details(struct listed_candidate *candidate,
         candidate->outcome != OUTCOME_ERROR) {
         return true;
     }
-    status = number_of(json, attempt, "status");
-    errnum = number_of(json, attempt, "errno");
+    status = candidate_number(json, attempt, "status");
+    errnum = candidate_number(json, attempt, "errno");
     if (candidate->outcome == OUTCOME_NOPERM) {
         snprintf(text, sizeof(text), "%u %s", (unsigned)status,
                  candidate_status_phrase(status));
@@ -156,7 +156,7 @@ static bool print_candidate_details(struct listed_candidate *candidate,
         snprintf(text, sizeof(text), "download failed: %s (os error %d)",
                  strerror((int)errnum), (int)errnum);
     } else {
-        detail = text_of(json, attempt, "detail");
+        detail = candidate_text(json, attempt, "detail");
         snprintf(text, sizeof(text), "download failed: %s",
                  detail != NULL ? detail : "");
         free(detail);
@@ -185,7 +185,7 @@ symbolicator_failure(const struct symbolicator_result *result)
         outcome = candidate_outcome_of(json, i);
         first = i == attempts->list + 1 ? outcome : first;
         has_failed |= outcome != OUTCOME_OK && outcome != OUTCOME_NOTFOUND &&
-                      !is_member(json, i, "outcome", "failed here");
+                      !candidate_member_is(json, i, "outcome", "failed here");
     }
     return has_failed && first == OUTCOME_NOTFOUND    ? SYMBOLICATOR_MISSING
            : has_failed && first == OUTCOME_MALFORMED ? SYMBOLICATOR_MALFORMED
@@ -263,7 +263,7 @@ static char *print_candidate_location(const char *place)
  * Changes a location into that of the other form, ".pdb" or ".pd_".  The last
  * letter that a packed name lacks is the one of the folder.
  */
-static bool swap_form(char *location)
+static bool swap_candidate_form(char *location)
 {
     char *name, *p;
     size_t n;
@@ -308,8 +308,8 @@ static bool is_told_of(const struct candidates *candidates,
  * Symbolicator asks, and so tells of both.  An answer to the other form before
  * that stays as it was.
  */
-static void add_other_form(struct candidates *candidates,
-                           const struct json *json, uint32_t attempt)
+static void add_other_candidate_form(struct candidates *candidates,
+                                     const struct json *json, uint32_t attempt)
 {
     struct listed_candidate *candidate, *other;
     char *location;
@@ -317,11 +317,11 @@ static void add_other_form(struct candidates *candidates,
     candidate = &candidates->list[candidates->count - 1];
     if ((candidate->outcome != OUTCOME_ERROR &&
          candidate->outcome != OUTCOME_NOPERM) ||
-        is_member(json, attempt, "form", "pointer")) {
+        candidate_member_is(json, attempt, "form", "pointer")) {
         return;
     }
     location = strdup(candidate->location);
-    if (location != NULL && (!swap_form(location) ||
+    if (location != NULL && (!swap_candidate_form(location) ||
                              is_told_of(candidates, candidate, location))) {
         free(location);
         return;
@@ -362,7 +362,7 @@ translate_candidate_location(const struct symbolicator_request *request,
     char *location;
 
     free(*source);
-    *source = own != 0 ? text_of(&request->json, own, "id") : NULL;
+    *source = own != 0 ? candidate_text(&request->json, own, "id") : NULL;
     if (own != 0) {
         location = client_source_location(request, own, *place, is_absent);
         free(*place);
@@ -370,14 +370,15 @@ translate_candidate_location(const struct symbolicator_request *request,
     }
 }
 
-static void add_attempt(struct candidates *candidates, const struct json *json,
-                        uint32_t attempt, const struct store_config *store)
+static void add_attempt_candidate(struct candidates *candidates,
+                                  const struct json *json, uint32_t attempt,
+                                  const struct store_config *store)
 {
     struct listed_candidate *candidate, *other;
     char *source, *place;
 
-    source = text_of(json, attempt, "source");
-    place = text_of(json, attempt, "place");
+    source = candidate_text(json, attempt, "source");
+    place = candidate_text(json, attempt, "place");
     if (store == NULL && source != NULL && place != NULL) {
         translate_candidate_location(candidates->request,
                                      candidate_outcome_of(json, attempt) ==
@@ -385,7 +386,7 @@ static void add_attempt(struct candidates *candidates, const struct json *json,
                                      &source, &place);
     }
     if (source == NULL || place == NULL ||
-        is_member(json, attempt, "form", "index2") ||
+        candidate_member_is(json, attempt, "form", "index2") ||
         (store != NULL && !is_told(candidates, store, source))) {
         free(source);
         free(place);
@@ -399,7 +400,7 @@ static void add_attempt(struct candidates *candidates, const struct json *json,
     }
     candidate->outcome = candidate_outcome_of(json, attempt);
     if (candidates->result->status == SYMBOLICATOR_UNSUPPORTED &&
-        is_member(json, attempt, "outcome", "wrong format")) {
+        candidate_member_is(json, attempt, "outcome", "wrong format")) {
         candidate->outcome = OUTCOME_UNSUPPORTED;
     }
     other = known_candidate(candidates, candidate);
@@ -414,12 +415,12 @@ static void add_attempt(struct candidates *candidates, const struct json *json,
     if (!print_candidate_details(candidate, json, attempt)) {
         candidates->has_failed = true;
     }
-    add_other_form(candidates, json, attempt);
+    add_other_candidate_form(candidates, json, attempt);
 }
 
 /* May there be source code in a file at this place?  There is none in PDBs and
  * Breakpad's text. */
-static bool may_have_source_code(const char *place)
+static bool candidate_may_have_source(const char *place)
 {
     static const char *const ends[] = {".sym", ".sym.gz", ".pdb", ".pd_"};
     size_t i, n, size = strlen(place);
@@ -434,15 +435,15 @@ static bool may_have_source_code(const char *place)
 }
 
 /* Has a source a place for source code, which debug files may have in them? */
-static bool has_source_code(const struct candidates *candidates,
-                            const char *source)
+static bool candidate_has_source(const struct candidates *candidates,
+                                 const char *source)
 {
     size_t i;
 
     for (i = 0; i < candidates->count; i++) {
         if ((candidates->list[i].is_source_code ||
              candidates->may_have_sources) &&
-            may_have_source_code(candidates->list[i].location) &&
+            candidate_may_have_source(candidates->list[i].location) &&
             strcmp(candidates->list[i].source, source) == 0) {
             return true;
         }
@@ -452,8 +453,8 @@ static bool has_source_code(const struct candidates *candidates,
 
 /* Sources of the request without a place for source code, or those that were
  * not asked for the module. */
-static void add_listed(struct candidates *candidates, uint32_t list,
-                       bool for_code)
+static void add_listed_candidate(struct candidates *candidates, uint32_t list,
+                                 bool for_code)
 {
     const struct json *json = &candidates->request->json;
     uint32_t i, n = 0;
@@ -461,9 +462,9 @@ static void add_listed(struct candidates *candidates, uint32_t list,
 
     for (i = list + 1; i < json->values[list].end;
          i = json->values[i].end, n++) {
-        id = text_of(json, i, "id");
+        id = candidate_text(json, i, "id");
         if (id == NULL ||
-            (for_code ? has_source_code(candidates, id)
+            (for_code ? candidate_has_source(candidates, id)
                       : (candidates->result->client_asked >> n & 1) != 0)) {
             free(id);
         } else {
@@ -474,7 +475,7 @@ static void add_listed(struct candidates *candidates, uint32_t list,
 
 /* Sources without a place: those that have none for source code, when this was
  * looked for as well. */
-static void add_empty(struct candidates *candidates)
+static void add_empty_candidate(struct candidates *candidates)
 {
     size_t i, k;
     uint32_t list;
@@ -484,7 +485,7 @@ static void add_empty(struct candidates *candidates)
     list =
         symbolicator_request_sources(candidates->config, candidates->request);
     if (list != 0) {
-        add_listed(candidates, list, true);
+        add_listed_candidate(candidates, list, true);
         return;
     }
     for (i = 0; i < candidates->config->nstores; i++) {
@@ -492,7 +493,7 @@ static void add_empty(struct candidates *candidates)
         for (k = 0; k < store->nsource_names; k++) {
             name = store->source_names[k];
             if (is_told(candidates, store, name) &&
-                !has_source_code(candidates, name)) {
+                !candidate_has_source(candidates, name)) {
                 add_candidate(candidates, strdup(name),
                               strdup(CLIENT_NO_PLACE));
             }
@@ -514,8 +515,8 @@ static void choose_candidate_outcome(struct candidates *candidates,
     }
 }
 
-static void add_attempts(struct candidates *candidates,
-                         const struct api_attempts *attempts)
+static void add_attempt_candidates(struct candidates *candidates,
+                                   const struct api_attempts *attempts)
 {
     uint32_t i;
     const struct json *json;
@@ -524,23 +525,24 @@ static void add_attempts(struct candidates *candidates,
         json = attempts->json;
         for (i = attempts->list + 1; i < json->values[attempts->list].end;
              i = json->values[i].end) {
-            add_attempt(candidates, json, i, attempts->store);
+            add_attempt_candidate(candidates, json, i, attempts->store);
         }
     }
 }
 
 /* Lists a place only once: a portable PDB can be both debug file and
  * source. */
-static void collect_sources(struct candidates *candidates,
-                            const struct symbolicator_result *result)
+static void collect_source_candidates(struct candidates *candidates,
+                                      const struct symbolicator_result *result)
 {
     size_t i = candidates->count, k;
 
-    add_attempts(candidates, result->source_attempts);
+    add_attempt_candidates(candidates, result->source_attempts);
     for (k = i; i < candidates->count; i++) {
         if (candidates->list[i].outcome == OUTCOME_NOTFOUND &&
             strcmp(candidates->list[i].location, CLIENT_NO_PLACE) == 0) {
-            clear_candidate(&candidates->list[i]); /* see add_empty() */
+            clear_candidate(
+                &candidates->list[i]); /* see add_empty_candidate() */
         } else {
             candidates->list[k] = candidates->list[i];
             candidates->list[k++].is_source_code = true;
@@ -549,8 +551,8 @@ static void collect_sources(struct candidates *candidates,
     candidates->count = k;
 }
 
-static void collect_cfi(struct candidates *candidates,
-                        const struct symbolicator_result *result)
+static void collect_cfi_candidates(struct candidates *candidates,
+                                   const struct symbolicator_result *result)
 {
     bool is_found = false;
     unsigned i;
@@ -558,7 +560,7 @@ static void collect_cfi(struct candidates *candidates,
     candidates->good = 0;
     for (i = 0; i < 2; i++) {
         if (result->cfi[i] != NULL) {
-            add_attempts(candidates, result->cfi[i]->attempts);
+            add_attempt_candidates(candidates, result->cfi[i]->attempts);
             is_found = is_found || result->cfi[i]->state == API_MODULE_FOUND;
         }
     }
@@ -570,8 +572,8 @@ static void collect_cfi(struct candidates *candidates,
 static void collect_candidates(struct candidates *candidates,
                                const struct symbolicator_result *result)
 {
-    add_attempts(candidates, result->attempts[0]);
-    add_attempts(candidates, result->attempts[1]);
+    add_attempt_candidates(candidates, result->attempts[0]);
+    add_attempt_candidates(candidates, result->attempts[1]);
     if (result->status == SYMBOLICATOR_FOUND) {
         choose_candidate_outcome(candidates, OUTCOME_OK);
     } else if (result->status == SYMBOLICATOR_MALFORMED) {
@@ -580,20 +582,21 @@ static void collect_candidates(struct candidates *candidates,
         choose_candidate_outcome(candidates, OUTCOME_UNSUPPORTED);
     }
     if (candidates->is_walked) {
-        collect_cfi(candidates, result);
+        collect_cfi_candidates(candidates, result);
     }
     if (candidates->request->wants_context) {
-        collect_sources(candidates, result);
-        add_empty(candidates);
+        collect_source_candidates(candidates, result);
+        add_empty_candidate(candidates);
     } else if (candidates->config->symbolicator.sources ==
                    SYMBOLICATOR_SOURCES_ALLOW &&
                candidates->request->sources != 0) {
-        add_listed(candidates, candidates->request->sources, false);
+        add_listed_candidate(candidates, candidates->request->sources, false);
     }
 }
 
-static void collect_links(struct candidates *candidates,
-                          const struct source_links *links, size_t index)
+static void collect_link_candidates(struct candidates *candidates,
+                                    const struct source_links *links,
+                                    size_t index)
 {
     static const enum outcome outcomes[API_MODULE_LATE + 1] = {
         [API_MODULE_FOUND] = OUTCOME_OK,
@@ -622,7 +625,7 @@ static void collect_links(struct candidates *candidates,
 
 /* the answer -------------------------------------------------------------- */
 
-static int by_location(const void *a, const void *b)
+static int candidates_by_location(const void *a, const void *b)
 {
     int n;
     const struct listed_candidate *x, *y;
@@ -679,7 +682,7 @@ static void write_candidate_debug(struct json_writer *w,
     if (candidate->outcome == OUTCOME_UNSUPPORTED) {
         json_write_open(w, '{');
         json_put_text(w, "status", "error");
-        json_put_text(w, "details", UNSUPPORTED);
+        json_put_text(w, "details", CANDIDATE_UNSUPPORTED);
     } else {
         write_candidate_status(w, candidate);
     }
@@ -716,9 +719,9 @@ static void write_candidate(struct json_writer *w,
     json_write_close(w, '}');
 }
 
-static void write_all(struct json_writer *w,
-                      const struct candidates *candidates,
-                      const struct symbolicator_result *result)
+static void write_all_candidates(struct json_writer *w,
+                                 const struct candidates *candidates,
+                                 const struct symbolicator_result *result)
 {
     size_t i;
 
@@ -756,14 +759,14 @@ void symbolicator_candidates_write(
                       json_is(&request->json, type, "wasm") ||
                       json_is(&request->json, type, "pe_dotnet"));
     collect_candidates(&candidates, result);
-    collect_links(&candidates, links, index);
+    collect_link_candidates(&candidates, links, index);
     if (candidates.has_failed) {
         w->has_failed = true;
     } else if (candidates.count > 0) {
         qsort(candidates.list, candidates.count, sizeof(candidates.list[0]),
-              by_location);
+              candidates_by_location);
     }
-    write_all(w, &candidates, result);
+    write_all_candidates(w, &candidates, result);
     for (i = 0; i < candidates.count; i++) {
         clear_candidate(&candidates.list[i]);
     }

@@ -22,23 +22,23 @@
     (BIT(CLIENT_PE) | BIT(CLIENT_MACH_CODE) | BIT(CLIENT_ELF_CODE) |          \
      BIT(CLIENT_WASM_CODE))
 
-static const char *const file_types[] = {[CLIENT_PE] = "pe",
-                                         [CLIENT_PDB] = "pdb",
-                                         [CLIENT_PORTABLEPDB] = "portablepdb",
-                                         [CLIENT_MACH_DEBUG] = "mach_debug",
-                                         [CLIENT_MACH_CODE] = "mach_code",
-                                         [CLIENT_ELF_DEBUG] = "elf_debug",
-                                         [CLIENT_ELF_CODE] = "elf_code",
-                                         [CLIENT_WASM_DEBUG] = "wasm_debug",
-                                         [CLIENT_WASM_CODE] = "wasm_code",
-                                         [CLIENT_BREAKPAD] = "breakpad",
-                                         [CLIENT_SOURCEBUNDLE] =
-                                             "sourcebundle",
-                                         "uuidmap",
-                                         "bcsymbolmap",
-                                         "il2cpp",
-                                         "proguard",
-                                         NULL};
+static const char *const filter_file_types[] = {
+    [CLIENT_PE] = "pe",
+    [CLIENT_PDB] = "pdb",
+    [CLIENT_PORTABLEPDB] = "portablepdb",
+    [CLIENT_MACH_DEBUG] = "mach_debug",
+    [CLIENT_MACH_CODE] = "mach_code",
+    [CLIENT_ELF_DEBUG] = "elf_debug",
+    [CLIENT_ELF_CODE] = "elf_code",
+    [CLIENT_WASM_DEBUG] = "wasm_debug",
+    [CLIENT_WASM_CODE] = "wasm_code",
+    [CLIENT_BREAKPAD] = "breakpad",
+    [CLIENT_SOURCEBUNDLE] = "sourcebundle",
+    "uuidmap",
+    "bcsymbolmap",
+    "il2cpp",
+    "proguard",
+    NULL};
 
 enum filter_member {
     FILTER_TYPES,
@@ -55,8 +55,8 @@ static const struct schema_member filter_members[FILTER_MEMBERS] = {
                          NULL},
 };
 
-static bool read_types(struct schema_walk *walk, uint32_t list,
-                       struct client_filter *filter)
+static bool read_filter_types(struct schema_walk *walk, uint32_t list,
+                              struct client_filter *filter)
 {
     const struct json *json = walk->json;
     uint32_t i;
@@ -68,11 +68,11 @@ static bool read_types(struct schema_walk *walk, uint32_t list,
     }
     filter->types = 0;
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
-        for (type = 0;
-             file_types[type] != NULL && !json_is(json, i, file_types[type]);
+        for (type = 0; filter_file_types[type] != NULL &&
+                       !json_is(json, i, filter_file_types[type]);
              type++) {
         }
-        if (file_types[type] == NULL) {
+        if (filter_file_types[type] == NULL) {
             return schema_fail_member(walk, filter_members[FILTER_TYPES].name,
                                       "unknown variant");
         }
@@ -81,8 +81,8 @@ static bool read_types(struct schema_walk *walk, uint32_t list,
     return true;
 }
 
-static bool read_patterns(struct schema_walk *walk, uint32_t list,
-                          struct client_filter *filter)
+static bool read_filter_patterns(struct schema_walk *walk, uint32_t list,
+                                 struct client_filter *filter)
 {
     const struct json *json = walk->json;
     const char *name = filter_members[FILTER_PATTERNS].name;
@@ -110,8 +110,8 @@ bool client_filter_read(struct schema_walk *walk, uint32_t filters,
     schema_enter(walk, "filters", 0);
     if ((filters != 0 && !schema_object(walk, filters, filter_members,
                                         FILTER_MEMBERS, found)) ||
-        !read_types(walk, found[FILTER_TYPES], filter) ||
-        !read_patterns(walk, found[FILTER_PATTERNS], filter)) {
+        !read_filter_types(walk, found[FILTER_TYPES], filter) ||
+        !read_filter_patterns(walk, found[FILTER_PATTERNS], filter)) {
         return false;
     }
     filter->wants_checksum =
@@ -123,8 +123,8 @@ bool client_filter_read(struct schema_walk *walk, uint32_t filters,
 
 /* Whether a pattern matches the path of a module's file, in which a backslash
  * is a slash. */
-static bool matches(const struct json *json, uint32_t patterns, uint32_t file,
-                    size_t *steps)
+static bool filter_matches(const struct json *json, uint32_t patterns,
+                           uint32_t file, size_t *steps)
 {
     char path[NAME_SIZE];
     uint32_t i;
@@ -149,9 +149,9 @@ static bool matches(const struct json *json, uint32_t patterns, uint32_t file,
 
 /* The types that are looked for of a module; see "2.2 File types" of
  * Symbolicator's sources. */
-static unsigned types_of(const struct json *json,
-                         const struct symbolicator_module *module,
-                         const symcache_key_t *key)
+static unsigned filter_types_of(const struct json *json,
+                                const struct symbolicator_module *module,
+                                const symcache_key_t *key)
 {
     if (key->kind == SYMCACHE_KIND_SOURCECACHE) {
         return BIT(CLIENT_SOURCEBUNDLE) | BIT(CLIENT_PORTABLEPDB);
@@ -174,9 +174,9 @@ static unsigned types_of(const struct json *json,
 }
 
 /* The types of files that may be found under a key. */
-static unsigned types_at(const symcache_key_t *key,
-                         const struct client_source *own,
-                         enum client_part part)
+static unsigned filter_types_at(const symcache_key_t *key,
+                                const struct client_source *own,
+                                enum client_part part)
 {
     bool is_pdb = key->name_len > 4 &&
                   strcasecmp(key->name + key->name_len - 4, ".pdb") == 0;
@@ -194,8 +194,8 @@ static unsigned types_at(const symcache_key_t *key,
 }
 
 /* Under which ids files of these types are, of a module. */
-static unsigned wish_of(unsigned types, const struct json *json,
-                        const struct symbolicator_module *module)
+static unsigned filter_wish_of(unsigned types, const struct json *json,
+                               const struct symbolicator_module *module)
 {
     unsigned debug = BIT(CLIENT_ELF_DEBUG) | BIT(CLIENT_MACH_DEBUG) |
                      BIT(CLIENT_WASM_DEBUG);
@@ -221,8 +221,9 @@ unsigned client_filter_asks(const struct symbolicator_request *request,
 {
     const struct json *json = &request->json;
     const struct client_filter *filter = &own->filter;
-    unsigned types = types_of(json, module, key) & types_at(key, own, part);
-    unsigned wish = wish_of(types & filter->types, json, module);
+    unsigned types =
+        filter_types_of(json, module, key) & filter_types_at(key, own, part);
+    unsigned wish = filter_wish_of(types & filter->types, json, module);
     uint32_t sum = module->debug_checksum;
 
     if (own->is_sentry) {
@@ -231,11 +232,11 @@ unsigned client_filter_asks(const struct symbolicator_request *request,
     if ((filter->wants_checksum &&
          (sum == 0 || json->values[sum].size == 0)) ||
         (filter->patterns != 0 &&
-         !matches(json, filter->patterns, module->code_file, steps) &&
-         !matches(json, filter->patterns, module->debug_file, steps))) {
+         !filter_matches(json, filter->patterns, module->code_file, steps) &&
+         !filter_matches(json, filter->patterns, module->debug_file, steps))) {
         return 0;
     }
-    return wish == wish_of(types, json, module) && wish != 0
+    return wish == filter_wish_of(types, json, module) && wish != 0
                ? wish | CLIENT_ALL
                : wish;
 }

@@ -61,7 +61,7 @@ static const struct schema_member source_members[CLIENT_MEMBERS] = {
 
 /* The layouts of Symbolicator, what they are called here, and what they have.
  */
-static const char *const layout_types[] = {
+static const char *const source_layout_types[] = {
     "native",  "symstore",   "symstore_index2", "ssqp",
     "unified", "debuginfod", "slashsymbols",    NULL};
 #define ALL_FILES ((1u << CLIENT_FILES) - 1)
@@ -82,15 +82,16 @@ static const struct {
     {"slashsymbols", WITH_CODE_ID},
 };
 
-static const char *const casings[] = {"default", "lowercase", "uppercase",
-                                      NULL};
+static const char *const source_casings[] = {"default", "lowercase",
+                                             "uppercase", NULL};
 
 enum layout_member { LAYOUT_TYPE, LAYOUT_CASING, LAYOUT_MEMBERS };
 
-static const struct schema_member layout_members[LAYOUT_MEMBERS] = {
+static const struct schema_member source_layout_members[LAYOUT_MEMBERS] = {
     [LAYOUT_TYPE] = {"type", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL,
-                     layout_types},
-    [LAYOUT_CASING] = {"casing", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, casings},
+                     source_layout_types},
+    [LAYOUT_CASING] = {"casing", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL,
+                       source_casings},
 };
 
 bool client_source_has(const struct json *json,
@@ -102,7 +103,7 @@ bool client_source_has(const struct json *json,
     return value != 0 && json->values[value].size > 0;
 }
 
-static bool has_control(const struct json *json, uint32_t value)
+static bool source_has_control(const struct json *json, uint32_t value)
 {
     const char *p = json_text(json, value), *end;
 
@@ -124,7 +125,7 @@ static const char *mistake_of_source_secret(const struct json *json,
     if (size > SECRET_SIZE) {
         return "is too long";
     }
-    if (has_control(json, value)) {
+    if (source_has_control(json, value)) {
         return "has a control character";
     }
     return size >= 2 && memcmp(json_text(json, value), "@/", 2) == 0
@@ -155,11 +156,11 @@ static bool read_source_layout(struct schema_walk *walk,
     size_t i = 0;
 
     if (!schema_part(walk, "layout", source->found[CLIENT_LAYOUT],
-                     layout_members, LAYOUT_MEMBERS, found)) {
+                     source_layout_members, LAYOUT_MEMBERS, found)) {
         return false;
     }
     while (found[LAYOUT_TYPE] != 0 &&
-           !json_is(walk->json, found[LAYOUT_TYPE], layout_types[i])) {
+           !json_is(walk->json, found[LAYOUT_TYPE], source_layout_types[i])) {
         i++;
     }
     source->layout = layouts[i].name;
@@ -352,7 +353,7 @@ static bool read_bucket_source(struct schema_walk *walk,
                                   "is not the name of a bucket");
     }
     if (client_source_has(json, source, CLIENT_PREFIX) &&
-        (has_control(json, source->found[CLIENT_PREFIX]) ||
+        (source_has_control(json, source->found[CLIENT_PREFIX]) ||
          json->values[source->found[CLIENT_PREFIX]].size > 1024 ||
          percent_path_has_dots(
              json_text(json, source->found[CLIENT_PREFIX]),

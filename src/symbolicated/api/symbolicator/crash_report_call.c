@@ -36,12 +36,12 @@ struct crash_call {
     bool is_counted;
 };
 
-static request_count running[CRASH_KINDS]; /* requests that are posted */
+static request_count crash_running[CRASH_KINDS]; /* requests that are posted */
 
 /* answers ----------------------------------------------------------------- */
 
-static enum api_next answer_failed(struct api_reply *reply,
-                                   const char *message)
+static enum api_next crash_answer_failed(struct api_reply *reply,
+                                         const char *message)
 {
     reply->status = 200;
     reply->type = ANSWER_JSON_TYPE;
@@ -53,8 +53,8 @@ static enum api_next answer_failed(struct api_reply *reply,
     return API_FINISHED;
 }
 
-static enum api_next answer_timed_out(const struct crash_call *call,
-                                      struct api_reply *reply)
+static enum api_next crash_answer_timed_out(const struct crash_call *call,
+                                            struct api_reply *reply)
 {
     if (call->api.is_stopped) {
         answer_later(reply, "the server is stopping");
@@ -65,14 +65,14 @@ static enum api_next answer_timed_out(const struct crash_call *call,
 }
 
 /* The worker has no result. */
-static enum api_next answer_refused(struct crash_call *call,
-                                    struct api_reply *reply)
+static enum api_next crash_answer_refused(struct crash_call *call,
+                                          struct api_reply *reply)
 {
     const char *text = call->work.said != NULL ? call->work.said : "";
 
     switch (call->work.detail) {
     case CRASH_FAILED:
-        return answer_failed(reply, text);
+        return crash_answer_failed(reply, text);
     case CRASH_NO_FORM:
         answer_text(reply, 400,
                     "Invalid `boundary` for `multipart/form-data` request");
@@ -105,7 +105,7 @@ static enum api_next answer_refused(struct crash_call *call,
 
 /* Members that the client sent with a stored dump come before those that the
  * worker read from the dump.  Returns 0, or -1 without memory. */
-static int add_members(struct crash_call *call)
+static int crash_add_members(struct crash_call *call)
 {
     const struct json_writer *members = &call->stored.members;
     char *said = call->work.said;
@@ -127,8 +127,9 @@ static int add_members(struct crash_call *call)
 
 /* Makes a call from the worker's report.  Returns NULL when it has
  * answered. */
-static struct native_call *read_said(struct crash_call *call, bool is_question,
-                                     struct api_reply *reply)
+static struct native_call *crash_read_said(struct crash_call *call,
+                                           bool is_question,
+                                           struct api_reply *reply)
 {
     struct native_call *inner = native_call_new(call->config);
     const struct symbolicator_limits limits = {
@@ -139,7 +140,8 @@ static struct native_call *read_said(struct crash_call *call, bool is_question,
     char error[256] = "out of memory";
     int status = 503;
 
-    if (inner != NULL && call->work.said != NULL && add_members(call) == 0) {
+    if (inner != NULL && call->work.said != NULL &&
+        crash_add_members(call) == 0) {
         inner->text = call->work.said;
         call->work.said = NULL;
         status =
@@ -170,7 +172,7 @@ static struct native_call *read_said(struct crash_call *call, bool is_question,
 }
 
 /* The rounds of a call become those of this one. */
-static void take_over(struct crash_call *call, struct native_call *inner)
+static void crash_take_over(struct crash_call *call, struct native_call *inner)
 {
     inner->api.first.before = call->api.round;
     call->api.round = &inner->api.first;
@@ -178,7 +180,7 @@ static void take_over(struct crash_call *call, struct native_call *inner)
     call->api.tenant_size = inner->api.tenant_size;
 }
 
-static uint8_t state_of(const struct api_module *module)
+static uint8_t crash_state_of(const struct api_module *module)
 {
     switch (module->state) {
     case API_MODULE_FOUND:
@@ -196,8 +198,8 @@ static uint8_t state_of(const struct api_module *module)
 }
 
 /* Tells the worker what has become of the files that it asked for. */
-static enum api_next give_files(struct crash_call *call,
-                                struct api_reply *reply)
+static enum api_next crash_give_files(struct crash_call *call,
+                                      struct api_reply *reply)
 {
     const struct native_call *inner = call->questions[call->nquestions - 1];
     const struct api_round *round = &inner->api.first;
@@ -205,7 +207,7 @@ static enum api_next give_files(struct crash_call *call,
     size_t i;
 
     if (symbolicator_round_is_late(round)) {
-        return answer_timed_out(call, reply);
+        return crash_answer_timed_out(call, reply);
     }
     free(call->input_files);
     call->input_files =
@@ -220,7 +222,7 @@ static enum api_next give_files(struct crash_call *call,
             .index = (uint32_t)inner->wanted[i],
             .what = module->key.kind == SYMCACHE_KIND_CFICACHE ? CRASH_CFI
                                                                : CRASH_NAMES,
-            .state = state_of(module),
+            .state = crash_state_of(module),
             .module = module->state == API_MODULE_FOUND ? module : NULL};
     }
     call->work.input_files = call->input_files;
@@ -228,23 +230,23 @@ static enum api_next give_files(struct crash_call *call,
     return API_WORKS;
 }
 
-static enum api_next begin_question(struct crash_call *call,
-                                    struct api_reply *reply)
+static enum api_next crash_begin_question(struct crash_call *call,
+                                          struct api_reply *reply)
 {
     struct native_call *inner;
 
     if (call->nquestions == QUESTIONS_MAX) {
-        return answer_failed(reply, "internal error");
+        return crash_answer_failed(reply, "internal error");
     }
-    inner = read_said(call, true, reply);
+    inner = crash_read_said(call, true, reply);
     if (inner == NULL) {
         return API_FINISHED;
     }
     call->questions[call->nquestions++] = inner;
     if (inner->api.first.nmodules == 0) {
-        return give_files(call, reply);
+        return crash_give_files(call, reply);
     }
-    take_over(call, inner);
+    crash_take_over(call, inner);
     call->api.attempts = inner->api.attempts == API_ATTEMPTS_OF_ALL
                              ? API_ATTEMPTS_OF_ALL
                              : API_ATTEMPTS_OF_NONE;
@@ -252,8 +254,8 @@ static enum api_next begin_question(struct crash_call *call,
 }
 
 /* The worker needs memory for the unpacked body. */
-static enum api_next give_room(struct crash_call *call,
-                               struct api_reply *reply)
+static enum api_next crash_give_room(struct crash_call *call,
+                                     struct api_reply *reply)
 {
     struct spool *body = call->work.body;
 
@@ -268,19 +270,19 @@ static enum api_next give_room(struct crash_call *call,
     return API_WORKS;
 }
 
-static enum api_next answer_question(struct crash_call *call,
-                                     struct api_reply *reply)
+static enum api_next crash_answer_question(struct crash_call *call,
+                                           struct api_reply *reply)
 {
     if (call->work.said == NULL) {
-        return give_files(call, reply);
+        return crash_give_files(call, reply);
     }
     return strcmp(call->work.said, CRASH_ROOM) == 0
-               ? give_room(call, reply)
-               : begin_question(call, reply);
+               ? crash_give_room(call, reply)
+               : crash_begin_question(call, reply);
 }
 
 /* For the log. */
-static void note_left_out(struct crash_call *call)
+static void crash_note_left_out(struct crash_call *call)
 {
     const struct symbolicator_request *report = &call->answer->request;
     size_t i;
@@ -293,7 +295,7 @@ static void note_left_out(struct crash_call *call)
 }
 
 /* For the metrics. */
-static void count_walk(struct crash_call *call)
+static void crash_count_walk(struct crash_call *call)
 {
     const struct symbolicator_request *report = &call->answer->request;
     uint32_t status;
@@ -313,8 +315,8 @@ static void count_walk(struct crash_call *call)
 
 /* Finds the answer's module at the address of a question's; or NULL.  *at is
  * where the last one was: both lists have the same order. */
-static struct symbolicator_result *result_at(const struct native_call *answer,
-                                             uint64_t address, size_t *at)
+static struct symbolicator_result *
+crash_result_at(const struct native_call *answer, uint64_t address, size_t *at)
 {
     size_t i, n = answer->request.nmodules;
 
@@ -327,7 +329,7 @@ static struct symbolicator_result *result_at(const struct native_call *answer,
 }
 
 /* What a module has, and its candidates, are also those of its CFI. */
-static void take_cfi(struct crash_call *call)
+static void crash_take_cfi(struct crash_call *call)
 {
     const struct native_call *question;
     const struct api_module *module;
@@ -338,7 +340,7 @@ static void take_cfi(struct crash_call *call)
         question = call->questions[i];
         for (k = 0; k < question->api.first.nmodules; k++) {
             module = &question->api.first.modules[k];
-            result = result_at(
+            result = crash_result_at(
                 call->answer,
                 question->request.modules[question->wanted[k]].image_addr,
                 &at);
@@ -349,22 +351,23 @@ static void take_cfi(struct crash_call *call)
     }
 }
 
-static enum api_next go_on(struct crash_call *call, struct api_reply *reply)
+static enum api_next crash_go_on(struct crash_call *call,
+                                 struct api_reply *reply)
 {
     struct native_call *inner = call->answer;
     enum api_next next;
 
     if (inner == NULL) {
-        inner = call->answer = read_said(call, false, reply);
+        inner = call->answer = crash_read_said(call, false, reply);
         if (inner == NULL) {
             return API_FINISHED;
         }
-        note_left_out(call);
+        crash_note_left_out(call);
         if (call->kind == CRASH_MINIDUMP) {
-            count_walk(call);
+            crash_count_walk(call);
         }
-        take_over(call, inner);
-        take_cfi(call);
+        crash_take_over(call, inner);
+        crash_take_cfi(call);
         call->api.attempts = inner->api.attempts;
         call->api.nframes = inner->api.nframes;
         if (inner->api.first.nmodules > 0) {
@@ -373,7 +376,7 @@ static enum api_next go_on(struct crash_call *call, struct api_reply *reply)
     }
     if (symbolicator_round_is_late(&inner->api.first) ||
         symbolicator_round_is_late(&inner->images)) {
-        return answer_timed_out(call, reply);
+        return crash_answer_timed_out(call, reply);
     }
     next = inner->api.step(&inner->api, reply);
     call->api.round = inner->api.round;
@@ -390,20 +393,20 @@ static enum api_next crash_report_step(struct api_call *api,
     }
     switch (call->work.news) {
     case API_WORK_WANTS:
-        return answer_question(call, reply);
+        return crash_answer_question(call, reply);
     case API_WORK_ENDED:
-        return go_on(call, reply);
+        return crash_go_on(call, reply);
     case API_WORK_REFUSED:
-        return answer_refused(call, reply);
+        return crash_answer_refused(call, reply);
     case API_WORK_DIED:
-        return answer_failed(reply, "internal error");
+        return crash_answer_failed(reply, "internal error");
     case API_WORK_UNABLE:
         answer_later(reply, "no worker is available");
         return API_FINISHED;
     case API_WORK_UNFETCHED:
-        return answer_failed(reply, call->work.said);
+        return crash_answer_failed(reply, call->work.said);
     case API_WORK_LATE:
-        return answer_timed_out(call, reply);
+        return crash_answer_timed_out(call, reply);
     default:
         return API_WORKS;
     }
@@ -427,7 +430,7 @@ static void crash_report_release(struct api_call *api)
     struct crash_call *call = (struct crash_call *)api;
 
     if (call->is_counted) {
-        request_limit_end(&running[call->kind], 0);
+        request_limit_end(&crash_running[call->kind], 0);
     }
     if (call->answer != NULL) {
         call->answer->api.free(&call->answer->api);
@@ -450,7 +453,7 @@ static void crash_report_release(struct api_call *api)
  * all are the operator's, unless clients bring sources of their own: then each
  * body has a worker of its own.
  */
-static void set_domain(struct crash_call *call)
+static void crash_set_domain(struct crash_call *call)
 {
     bool is_strangers =
         call->config->symbolicator.sources == SYMBOLICATOR_SOURCES_ALLOW;
@@ -463,8 +466,8 @@ static void set_domain(struct crash_call *call)
 
 /* Says what is to be done with the body, which is a form if there is a
  * boundary.  Returns 0, or -1 without memory. */
-static int write_order(struct crash_call *call, const char *boundary,
-                       const char *coding)
+static int crash_write_order(struct crash_call *call, const char *boundary,
+                             const char *coding)
 {
     static const struct {
         enum symbolicator_correction from;
@@ -525,13 +528,14 @@ static struct crash_call *new_call(const struct symbolication_config *config,
     snprintf(call->scope, sizeof(call->scope), "%s", scope);
     call->kind = call->work.kind = kind;
     call->work.limit = config->limits.frames;
-    set_domain(call);
+    crash_set_domain(call);
     return call;
 }
 
 /* The parameter "boundary" of a form's type.  Returns false if there is
  * none. */
-static bool read_boundary(const char *type, char boundary[BOUNDARY_MAX + 1])
+static bool crash_read_boundary(const char *type,
+                                char boundary[BOUNDARY_MAX + 1])
 {
     const char *p = type != NULL ? strchr(type, ';') : NULL;
     size_t n;
@@ -566,9 +570,9 @@ static struct api_call *crash_report_begun(struct crash_call *call,
                                            struct api_reply *reply)
 {
     call->is_counted = request_limit_begin(
-        &running[call->kind], crash_config(call->config, call->kind)->requests,
-        0, SIZE_MAX);
-    if (call->is_counted && write_order(call, boundary, coding) == 0) {
+        &crash_running[call->kind],
+        crash_config(call->config, call->kind)->requests, 0, SIZE_MAX);
+    if (call->is_counted && crash_write_order(call, boundary, coding) == 0) {
         return &call->api;
     }
     crash_report_release(&call->api);
@@ -594,7 +598,8 @@ struct api_call *crash_begin(const struct api_request *request,
         answer_detail(reply, 413, "the request is too large");
         return NULL;
     }
-    if (!read_boundary(request->header(request, "Content-Type"), boundary) ||
+    if (!crash_read_boundary(request->header(request, "Content-Type"),
+                             boundary) ||
         strpbrk(boundary, "\r\n") != NULL || request->spool == NULL) {
         answer_text(reply, 400,
                     "Invalid `boundary` for `multipart/form-data` request");
@@ -618,7 +623,7 @@ void crash_stored_free(struct crash_stored *stored)
 }
 
 /* A URL that is relative is not asked for. */
-static bool has_scheme(const char *url)
+static bool crash_has_scheme(const char *url)
 {
     size_t n = strspn(url, "abcdefghijklmnopqrstuvwxyz"
                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
@@ -640,8 +645,9 @@ struct api_call *crash_begin_stored(const struct symbolication_config *config,
     call->stored = *stored;
     call->work.url = stored->url;
     call->work.token = stored->token;
-    if (!has_scheme(stored->url)) {
-        answer_failed(reply, "download failed: relative URL without a base");
+    if (!crash_has_scheme(stored->url)) {
+        crash_answer_failed(reply,
+                            "download failed: relative URL without a base");
         crash_report_release(&call->api);
         return NULL;
     }

@@ -93,8 +93,8 @@ static void read_headers(const struct json *json, uint32_t headers,
     }
 }
 
-static struct symc_string print_uri(struct js_files *files,
-                                    struct symc_string id)
+static struct symc_string print_artifact_uri(struct js_files *files,
+                                             struct symc_string id)
 {
     static const char start[] = "sentry://project_debug_file/";
     char *uri = js_take(files, strlen(start) + id.size);
@@ -157,8 +157,8 @@ static struct js_bundle **place_of(struct js_files *files,
 }
 
 /* Adds a bundle, unless it is known or there are too many. */
-static void add_bundle(struct js_files *files, struct symc_string uri,
-                       struct symc_string url, const char *how)
+static void add_artifact_bundle(struct js_files *files, struct symc_string uri,
+                                struct symc_string url, const char *how)
 {
     struct js_bundle **at, *bundle;
     const struct api_module *module;
@@ -193,8 +193,8 @@ static void add_bundle(struct js_files *files, struct symc_string uri,
 }
 
 /* Reads an item of a list.  Returns false if it spoils the list. */
-static bool read_item(struct js_files *files, const struct json *json,
-                      uint32_t item, bool is_check)
+static bool read_artifact_item(struct js_files *files, const struct json *json,
+                               uint32_t item, bool is_check)
 {
     uint32_t type = json_member(json, item, "type");
     struct symc_string id = header_member(json, item, "id");
@@ -213,20 +213,20 @@ static bool read_item(struct js_files *files, const struct json *json,
         return false;
     }
     if (!is_check) {
-        artifact.uri = print_uri(files, id);
+        artifact.uri = print_artifact_uri(files, id);
         if (is_file) {
             read_headers(json, json_member(json, item, "headers"), &artifact);
             add_artifact(files, &artifact);
         } else if (artifact.uri.data != NULL) {
-            add_bundle(files, artifact.uri, artifact.url,
-                       artifact.resolved_with);
+            add_artifact_bundle(files, artifact.uri, artifact.url,
+                                artifact.resolved_with);
         }
     }
     return true;
 }
 
 /* Adds what a list has.  Its text is copied, as the reader changes it. */
-static void add_list(struct js_files *files, struct symc_string list)
+static void add_artifact_list(struct js_files *files, struct symc_string list)
 {
     struct json json = {0};
     struct json_error error = {0};
@@ -253,7 +253,7 @@ static void add_list(struct js_files *files, struct symc_string list)
     for (pass = 0; is_good && pass < 2; pass++) {
         for (i = 1; is_good && i < json.values[0].end;
              i = json.values[i].end) {
-            is_good = read_item(files, &json, i, pass == 0);
+            is_good = read_artifact_item(files, &json, i, pass == 0);
         }
     }
     json_free(&json);
@@ -315,15 +315,16 @@ static void note_list(struct js_files *files, struct js_file *file,
 
 /* our own uploads --------------------------------------------------------- */
 
-static void note_failure(struct js_file *file, const struct api_module *module)
+static void note_artifact_failure(struct js_file *file,
+                                  const struct api_module *module)
 {
     file->is_unknown = file->is_unknown ||
                        (module != NULL && module->state == API_MODULE_FAILED);
 }
 
 /* Adds the bundles of a list.  Returns false while it is pending. */
-static bool read_list(struct js_files *files, const char *name,
-                      const char *how, size_t *n, struct js_file *file)
+static bool read_artifacts(struct js_files *files, const char *name,
+                           const char *how, size_t *n, struct js_file *file)
 {
     struct js_want *want = js_want_list(files, name);
     struct js_file list = {0};
@@ -332,7 +333,7 @@ static bool read_list(struct js_files *files, const char *name,
 
     js_want_take(&list, want);
     note_list(files, file, (struct symc_string){name, strlen(name)}, want);
-    note_failure(file, js_want_module(want));
+    note_artifact_failure(file, js_want_module(want));
     if (list.state != JS_FILE_FOUND) {
         return list.state != JS_FILE_PENDING;
     }
@@ -342,9 +343,9 @@ static bool read_list(struct js_files *files, const char *name,
         sum.data = p;
         line = memchr(p, '\n', (size_t)(end - p));
         sum.size = (size_t)((line != NULL ? line : end) - p);
-        uri = print_uri(files, sum);
+        uri = print_artifact_uri(files, sum);
         if (uri.data != NULL) {
-            add_bundle(files, uri, sum, how);
+            add_artifact_bundle(files, uri, sum, how);
         }
     }
     return true;
@@ -352,15 +353,15 @@ static bool read_list(struct js_files *files, const char *name,
 
 /* Those with the debug id; or if there are none, those of the release. Returns
  * false while a list is pending. */
-static bool ask_uploads(struct js_files *files, const char *debug_id,
-                        struct js_file *file)
+static bool ask_artifact_uploads(struct js_files *files, const char *debug_id,
+                                 struct js_file *file)
 {
     const struct js_request *request = files->request;
     char name[ARTIFACT_LIST_SIZE];
     size_t n = 0;
 
     if (artifact_list_of_id(name, debug_id) &&
-        !read_list(files, name, "debug-id", &n, file)) {
+        !read_artifacts(files, name, "debug-id", &n, file)) {
         return false;
     }
     if (n > 0 || request->release.data == NULL) {
@@ -369,7 +370,7 @@ static bool ask_uploads(struct js_files *files, const char *debug_id,
     artifact_list_of_release(name, request->release.data,
                              request->release.size, request->dist.data,
                              request->dist.size);
-    return read_list(files, name, "release", &n, file);
+    return read_artifacts(files, name, "release", &n, file);
 }
 
 /* the source -------------------------------------------------------------- */
@@ -388,8 +389,8 @@ static struct symc_string end_of_stem(const char *stem, size_t n)
 
 /* Asks which artifacts it has for a file.  Returns false while that is
  * pending. */
-static bool ask_source(struct js_files *files, struct symc_string url,
-                       const char *debug_id, struct js_file *file)
+static bool ask_artifact_source(struct js_files *files, struct symc_string url,
+                                const char *debug_id, struct js_file *file)
 {
     const struct js_request *request = files->request;
     char list[URL_ROOM], stem[SYMCACHE_URL_MAX];
@@ -425,7 +426,7 @@ static bool ask_source(struct js_files *files, struct symc_string url,
     js_want_take(&answer, want);
     note_list(files, file, (struct symc_string){list, strlen(list)}, want);
     if (answer.state == JS_FILE_FOUND) {
-        add_list(files, answer.text);
+        add_artifact_list(files, answer.text);
     }
     return answer.state != JS_FILE_PENDING;
 }
@@ -433,8 +434,8 @@ static bool ask_source(struct js_files *files, struct symc_string url,
 bool js_artifacts_ask(struct js_files *files, struct symc_string url,
                       const char *debug_id, struct js_file *file)
 {
-    return files->has_source ? ask_source(files, url, debug_id, file)
-                             : ask_uploads(files, debug_id, file);
+    return files->has_source ? ask_artifact_source(files, url, debug_id, file)
+                             : ask_artifact_uploads(files, debug_id, file);
 }
 
 /* A file of its own.  An empty one counts if it has a header. */
@@ -509,14 +510,14 @@ static bool is_there(struct js_files *files, struct js_file *file,
 }
 
 /* Those that cannot be read are passed over. */
-static void note_bundles(struct js_files *files, struct js_file *file)
+static void note_artifact_bundles(struct js_files *files, struct js_file *file)
 {
     const struct js_bundle *bundle;
 
     for (bundle = files->bundles; bundle != NULL; bundle = bundle->next) {
         if (bundle->reader == NULL) {
             if (!files->has_source) {
-                note_failure(file, bundle->module);
+                note_artifact_failure(file, bundle->module);
             }
             js_files_note(files, file,
                           &(struct js_asked){.what = "bundle",
@@ -529,8 +530,8 @@ static void note_bundles(struct js_files *files, struct js_file *file)
     }
 }
 
-static bool find_by_id(struct js_files *files, enum sourcecache_type type,
-                       const char *debug_id, struct js_file *file)
+static bool artifact_by_id(struct js_files *files, enum sourcecache_type type,
+                           const char *debug_id, struct js_file *file)
 {
     const struct symc_string key = {debug_id, strlen(debug_id)};
     const struct js_bundle *bundle;
@@ -557,8 +558,8 @@ static bool find_by_id(struct js_files *files, enum sourcecache_type type,
     return false;
 }
 
-static bool find_by_url(struct js_files *files, struct symc_string url,
-                        struct js_file *file)
+static bool artifact_by_url(struct js_files *files, struct symc_string url,
+                            struct js_file *file)
 {
     const struct js_bundle *bundle;
     struct sourcecache_entry entry;
@@ -584,7 +585,8 @@ static bool find_by_url(struct js_files *files, struct symc_string url,
 }
 
 /* A "data:" reference that cannot be read makes the file one that cannot. */
-static void check_reference(struct js_files *files, struct js_file *file)
+static void check_artifact_reference(struct js_files *files,
+                                     struct js_file *file)
 {
     char *room;
     size_t size;
@@ -609,11 +611,11 @@ bool js_artifacts_find(struct js_files *files, enum sourcecache_type type,
         file->state = JS_FILE_PENDING;
         return true;
     }
-    note_bundles(files, file);
+    note_artifact_bundles(files, file);
     if (files->bundles != NULL &&
-        (find_by_id(files, type, debug_id, file) ||
-         (url.data != NULL && find_by_url(files, url, file)))) {
-        check_reference(files, file);
+        (artifact_by_id(files, type, debug_id, file) ||
+         (url.data != NULL && artifact_by_url(files, url, file)))) {
+        check_artifact_reference(files, file);
         return true;
     }
     artifact = find_artifact(files, url);

@@ -34,10 +34,10 @@ struct js_call {
  * originals for their lines: of more than this, not in the loop. */
 #define LARGE_SIZE (1024 * 1024)
 
-static request_count running; /* requests that are posted */
+static request_count js_running; /* requests that are posted */
 
 /* Has a file not come in time? */
-static bool is_late(const struct js_call *call)
+static bool is_js_late(const struct js_call *call)
 {
     const struct api_round *round;
 
@@ -70,7 +70,7 @@ static bool is_large(const struct api_call *api)
 
 /* What became of a frame.  Where fetching is off, what is missing is so all
  * the same. */
-static enum api_script outcome_of(const struct js_place *place)
+static enum api_script js_outcome_of(const struct js_place *place)
 {
     const struct js_module *module = place->module;
 
@@ -90,7 +90,7 @@ static enum api_script outcome_of(const struct js_place *place)
     }
 }
 
-static bool is_unfound(const struct js_module *module)
+static bool is_js_unfound(const struct js_module *module)
 {
     return module->is_wanted && module->cache == NULL &&
            (module->error == JS_ERROR_SOURCE ||
@@ -98,18 +98,18 @@ static bool is_unfound(const struct js_module *module)
             module->error == JS_ERROR_DISABLED);
 }
 
-static void count_outcomes(struct js_call *call)
+static void count_js_outcomes(struct js_call *call)
 {
     size_t i;
 
     memset(call->scripts, 0, sizeof(call->scripts));
     for (i = 0; i < call->request.nframes; i++) {
-        call->scripts[outcome_of(&call->places[i])]++;
+        call->scripts[js_outcome_of(&call->places[i])]++;
     }
     call->api.scripts = call->scripts;
     call->api.unfound = 0;
     for (i = 0; i < call->request.nscripts; i++) {
-        call->api.unfound += is_unfound(&call->modules[i]);
+        call->api.unfound += is_js_unfound(&call->modules[i]);
     }
 }
 
@@ -119,7 +119,7 @@ static enum api_next js_step(struct api_call *api, struct api_reply *reply)
     bool has_all_lines = (call->config->symbolicator.corrections &
                           1u << CORRECTION_MAP_LINES) != 0;
 
-    if (!is_late(call) && !api->lacks_tenant) {
+    if (!is_js_late(call) && !api->lacks_tenant) {
         js_files_begin(&call->files);
         if (!js_modules_find(&call->files, call->modules, call->places,
                              has_all_lines) &&
@@ -128,7 +128,7 @@ static enum api_next js_step(struct api_call *api, struct api_reply *reply)
         }
     }
     api_reply_header(reply, "Cache-Control", "no-store");
-    if (is_late(call)) {
+    if (is_js_late(call)) {
         answer_late(&call->api, reply);
         return API_FINISHED;
     }
@@ -147,7 +147,7 @@ static enum api_next js_step(struct api_call *api, struct api_reply *reply)
                reply->body->size > call->files.most) {
         answer_text(reply, 422, "the answer is too large: ask for less");
     } else {
-        count_outcomes(call);
+        count_js_outcomes(call);
     }
     return API_FINISHED;
 }
@@ -158,7 +158,7 @@ static void js_release(struct api_call *api)
     struct api_round *round, *before;
 
     if (call->is_counted) {
-        request_limit_end(&running, call->body_size);
+        request_limit_end(&js_running, call->body_size);
     }
     js_files_free(&call->files);
     for (round = api->round; round != &api->first; round = before) {
@@ -176,7 +176,7 @@ static void js_release(struct api_call *api)
  * the source returns, and for those that are scraped.  All of this names the
  * tenant's store, so files fetched with other headers are in another one.
  * Returns 0, or -1 without memory. */
-static int write_tenant(struct js_call *call, const char *scope)
+static int write_js_tenant(struct js_call *call, const char *scope)
 {
     const struct js_request *request = &call->request;
     struct json_writer *w = &call->tenant;
@@ -251,7 +251,7 @@ static int js_prepare(struct js_call *call, const char *scope,
     call->modules = calloc(request->nscripts + 1, sizeof(*call->modules));
     call->places = calloc(request->nframes + 1, sizeof(*call->places));
     if (call->modules == NULL || call->places == NULL ||
-        (is_allowed && write_tenant(call, scope) != 0)) {
+        (is_allowed && write_js_tenant(call, scope) != 0)) {
         return 500;
     }
     call->files.request = request;
@@ -264,9 +264,9 @@ static int js_prepare(struct js_call *call, const char *scope,
 }
 
 /* Reads the request and what it wants.  Returns false when it has answered. */
-static bool read_request(struct js_call *call,
-                         const struct api_request *request, const char *scope,
-                         struct api_reply *reply)
+static bool read_js_request(struct js_call *call,
+                            const struct api_request *request,
+                            const char *scope, struct api_reply *reply)
 {
     char text[256] = "out of memory";
     const char *error = text;
@@ -305,14 +305,14 @@ struct api_call *js_begin(const struct api_request *request, const char *scope,
         call->api.attempts = API_ATTEMPTS_OF_ALL;
     }
     if (!request_limit_begin(
-            &running, request->config->symbolicator.js.requests, request->size,
-            request->config->limits.running_size)) {
+            &js_running, request->config->symbolicator.js.requests,
+            request->size, request->config->limits.running_size)) {
         js_release(&call->api);
         answer_busy(reply);
         return NULL;
     }
     call->is_counted = true;
-    if (!read_request(call, request, scope, reply)) {
+    if (!read_js_request(call, request, scope, reply)) {
         js_release(&call->api);
         return NULL;
     }

@@ -24,7 +24,7 @@ enum body_member {
     JS_BODY_MEMBERS
 };
 
-static const struct schema_member body_members[JS_BODY_MEMBERS] = {
+static const struct schema_member js_body_members[JS_BODY_MEMBERS] = {
     [JS_BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [JS_BODY_SOURCE] = {"source", SCHEMA_OBJECT, SCHEMA_REQUIRED, NULL},
     [JS_BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL,
@@ -40,26 +40,26 @@ static const struct schema_member body_members[JS_BODY_MEMBERS] = {
 
 enum { SOURCE_ID, SOURCE_URL, SOURCE_TOKEN, SOURCE_COOKIES, SOURCE_MEMBERS };
 
-static const struct schema_member source_members[SOURCE_MEMBERS] = {
+static const struct schema_member js_source_members[SOURCE_MEMBERS] = {
     [SOURCE_ID] = {"id", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
     [SOURCE_URL] = {"url", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
     [SOURCE_TOKEN] = {"token", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
     [SOURCE_COOKIES] = {"cookies", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
 };
 
-static const struct schema_member stack_members[] = {
+static const struct schema_member js_stack_members[] = {
     {"frames", SCHEMA_LIST, SCHEMA_REQUIRED, NULL},
 };
 
-static const char *const module_types[] = {"sourcemap", NULL};
+static const char *const js_module_types[] = {"sourcemap", NULL};
 
-static const struct schema_member module_members[] = {
-    {"type", SCHEMA_ENUMERATION, SCHEMA_REQUIRED, module_types},
+static const struct schema_member js_module_members[] = {
+    {"type", SCHEMA_ENUMERATION, SCHEMA_REQUIRED, js_module_types},
     {"code_file", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
     {"debug_id", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
 };
 
-static const struct schema_member scraping_members[] = {
+static const struct schema_member js_scraping_members[] = {
     {"enabled", SCHEMA_BOOL, SCHEMA_REQUIRED, NULL},
     {"allowed_origins", SCHEMA_STRINGS, SCHEMA_REQUIRED, NULL},
     {"headers", SCHEMA_MAP, SCHEMA_REQUIRED, NULL},
@@ -71,7 +71,7 @@ static const struct schema_member js_option_members[] = {
     {"frame_order", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, schema_frame_orders},
 };
 
-static const struct schema_member frame_members[JS_FRAME_MEMBERS] = {
+static const struct schema_member js_frame_members[JS_FRAME_MEMBERS] = {
     [JS_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [JS_FUNCTION] = {"function", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [JS_FILENAME] = {"filename", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
@@ -92,13 +92,14 @@ static bool is_true(const struct json *json, uint32_t value)
     return value == 0 || json->values[value].type == JSON_TRUE;
 }
 
-static bool read_source(struct js_request *request, struct schema_walk *walk,
-                        uint32_t value)
+static bool read_js_source(struct js_request *request,
+                           struct schema_walk *walk, uint32_t value)
 {
     uint32_t found[SOURCE_MEMBERS];
 
     schema_enter(walk, "source", 0);
-    if (!schema_object(walk, value, source_members, SOURCE_MEMBERS, found)) {
+    if (!schema_object(walk, value, js_source_members, SOURCE_MEMBERS,
+                       found)) {
         return false;
     }
     request->source = schema_text(&request->json, found[SOURCE_URL]);
@@ -166,15 +167,15 @@ static size_t script_number(struct js_request *request,
     return *slot - 1;
 }
 
-static bool read_frame(struct js_request *request, struct schema_walk *walk,
-                       uint32_t value, struct js_frame *frame,
-                       const struct js_script_table *scripts)
+static bool read_js_frame(struct js_request *request, struct schema_walk *walk,
+                          uint32_t value, struct js_frame *frame,
+                          const struct js_script_table *scripts)
 {
     static const char async[] = "async ";
     const struct json *json = &request->json;
     uint64_t line = 0, column = 0;
 
-    if (!schema_object(walk, value, frame_members, JS_FRAME_MEMBERS,
+    if (!schema_object(walk, value, js_frame_members, JS_FRAME_MEMBERS,
                        frame->members)) {
         return false;
     }
@@ -194,20 +195,21 @@ static bool read_frame(struct js_request *request, struct schema_walk *walk,
     return true;
 }
 
-static bool read_stack(struct js_request *request, struct schema_walk *walk,
-                       uint32_t value, const struct js_script_table *scripts)
+static bool read_js_stack(struct js_request *request, struct schema_walk *walk,
+                          uint32_t value,
+                          const struct js_script_table *scripts)
 {
     struct js_stack *stack = &request->stacks[request->nstacks++];
-    uint32_t found[COUNT(stack_members)], item = 0;
+    uint32_t found[COUNT(js_stack_members)], item = 0;
 
-    if (!schema_object(walk, value, stack_members, COUNT(stack_members),
+    if (!schema_object(walk, value, js_stack_members, COUNT(js_stack_members),
                        found)) {
         return false;
     }
     stack->first = request->nframes;
     while (schema_next(walk, "frames", found[0], &item)) {
-        if (!read_frame(request, walk, item,
-                        &request->frames[request->nframes], scripts)) {
+        if (!read_js_frame(request, walk, item,
+                           &request->frames[request->nframes], scripts)) {
             return false;
         }
         request->nframes++;
@@ -232,8 +234,9 @@ static size_t count_script_frames(const struct json *json, uint32_t list)
     return n;
 }
 
-static int read_stacks(struct js_request *request, struct schema_walk *walk,
-                       uint32_t list, size_t most_frames, size_t most_scripts)
+static int read_js_stacks(struct js_request *request, struct schema_walk *walk,
+                          uint32_t list, size_t most_frames,
+                          size_t most_scripts)
 {
     const struct json *json = &request->json;
     size_t count = count_script_frames(json, list);
@@ -259,7 +262,7 @@ static int read_stacks(struct js_request *request, struct schema_walk *walk,
         return 500;
     }
     while (is_good && schema_next(walk, "stacktraces", list, &item)) {
-        is_good = read_stack(request, walk, item, &scripts);
+        is_good = read_js_stack(request, walk, item, &scripts);
     }
     free(scripts.slots);
     if (is_good && request->nscripts > most_scripts) {
@@ -279,16 +282,16 @@ static void print_debug_id(char id[JS_DEBUG_ID], struct symc_string text)
     }
 }
 
-static bool read_modules(struct js_request *request, struct schema_walk *walk,
-                         uint32_t list)
+static bool read_js_modules(struct js_request *request,
+                            struct schema_walk *walk, uint32_t list)
 {
-    uint32_t item = 0, found[COUNT(module_members)];
+    uint32_t item = 0, found[COUNT(js_module_members)];
     size_t k;
     struct symc_string file;
 
     while (schema_next(walk, "modules", list, &item)) {
-        if (!schema_object(walk, item, module_members, COUNT(module_members),
-                           found)) {
+        if (!schema_object(walk, item, js_module_members,
+                           COUNT(js_module_members), found)) {
             return false;
         }
         file = schema_text(&request->json, found[1]);
@@ -303,15 +306,16 @@ static bool read_modules(struct js_request *request, struct schema_walk *walk,
     return true;
 }
 
-static bool read_options(struct js_request *request, struct schema_walk *walk,
-                         const uint32_t *body)
+static bool read_js_options(struct js_request *request,
+                            struct schema_walk *walk, const uint32_t *body)
 {
     const struct json *json = &request->json;
-    uint32_t scraping[COUNT(scraping_members)];
+    uint32_t scraping[COUNT(js_scraping_members)];
     uint32_t found[COUNT(js_option_members)];
 
     if (!schema_part(walk, "scraping", body[JS_BODY_SCRAPING],
-                     scraping_members, COUNT(scraping_members), scraping) ||
+                     js_scraping_members, COUNT(js_scraping_members),
+                     scraping) ||
         !schema_part(walk, "options", body[JS_BODY_OPTIONS], js_option_members,
                      COUNT(js_option_members), found)) {
         return false;
@@ -338,17 +342,17 @@ int js_request_read(struct js_request *request, char *body, size_t size,
     if (status != 0) {
         return status;
     }
-    if (!schema_object(&walk, 0, body_members, JS_BODY_MEMBERS, found) ||
-        !read_source(request, &walk, found[JS_BODY_SOURCE])) {
+    if (!schema_object(&walk, 0, js_body_members, JS_BODY_MEMBERS, found) ||
+        !read_js_source(request, &walk, found[JS_BODY_SOURCE])) {
         return 422;
     }
-    status = read_stacks(request, &walk, found[JS_BODY_STACKTRACES],
-                         most_frames, most_scripts);
+    status = read_js_stacks(request, &walk, found[JS_BODY_STACKTRACES],
+                            most_frames, most_scripts);
     if (status != 0) {
         return status;
     }
-    if (!read_modules(request, &walk, found[JS_BODY_MODULES]) ||
-        !read_options(request, &walk, found)) {
+    if (!read_js_modules(request, &walk, found[JS_BODY_MODULES]) ||
+        !read_js_options(request, &walk, found)) {
         return 422;
     }
     request->release = schema_text(&request->json, found[JS_BODY_RELEASE]);

@@ -68,7 +68,7 @@ static struct js_want *want_file(struct js_files *files,
 }
 
 /* The begin of the hour of a URL, which has an offset of its own. */
-static uint64_t hour_of(const struct js_files *files, const char *url)
+static uint64_t want_hour_of(const struct js_files *files, const char *url)
 {
     uint8_t id[URL_ID_SIZE];
     uint64_t offset = 0;
@@ -84,8 +84,9 @@ static uint64_t hour_of(const struct js_files *files, const char *url)
 
 /* Sets the common members of keys whose ids are hashes of URLs.  Returns false
  * if a text is not a URL, or is too long. */
-static bool set_url(symcache_key_t *key, char plain[SYMCACHE_URL_MAX + 1],
-                    struct symc_string url)
+static bool set_wanted_url(symcache_key_t *key,
+                           char plain[SYMCACHE_URL_MAX + 1],
+                           struct symc_string url)
 {
     char name[SYMCACHE_NAME_MAX + 1];
     const char *host;
@@ -112,12 +113,12 @@ static struct js_want *want_url(struct js_files *files, symcache_kind_e kind,
     char time[24] = "";
     symcache_key_t key;
 
-    if (!set_url(&key, plain, url)) {
+    if (!set_wanted_url(&key, plain, url)) {
         return NULL;
     }
     hints[0] = '\0';
     if (is_hourly) {
-        *since = hour_of(files, plain);
+        *since = want_hour_of(files, plain);
         snprintf(time, sizeof(time), "%llu", (unsigned long long)*since);
     }
     key.kind = kind;
@@ -132,9 +133,9 @@ static struct js_want *want_url(struct js_files *files, symcache_kind_e kind,
     return want_file(files, &key, hints);
 }
 
-static struct js_url *url_of(const struct js_files *files, uint64_t hash,
-                             const struct js_url *asked,
-                             struct symc_string text)
+static struct js_url *wanted_url_of(const struct js_files *files,
+                                    uint64_t hash, const struct js_url *asked,
+                                    struct symc_string text)
 {
     struct js_url *url;
     size_t at = 0;
@@ -158,7 +159,7 @@ static struct js_want *want_once(struct js_files *files, symcache_kind_e kind,
     const struct js_url asked = {NULL,      0,          kind,
                                  is_hourly, is_scraped, text.size};
     uint64_t hash = js_hash(files, text);
-    struct js_url *url = url_of(files, hash, &asked, text);
+    struct js_url *url = wanted_url_of(files, hash, &asked, text);
     struct js_want *want;
 
     if (url != NULL) {
@@ -298,8 +299,8 @@ bool js_wants_round(struct js_files *files, struct api_call *call)
     return true;
 }
 
-static void take_properties(const struct api_module *module,
-                            struct js_file *file)
+static void take_wanted_properties(const struct api_module *module,
+                                   struct js_file *file)
 {
     static const char name[] = SYMCACHE_PROPERTY_SOURCEMAP ": ";
     const char *text = module->properties;
@@ -325,7 +326,7 @@ void js_want_take(struct js_file *file, const struct js_want *want)
                                               ? module->reader->bytes.data
                                               : "",
                                           module->reader->bytes.size};
-        take_properties(module, file);
+        take_wanted_properties(module, file);
     } else {
         file->state = JS_FILE_MISSING;
     }

@@ -32,18 +32,18 @@ struct jvm_call {
     size_t *wanted; /* which module of the request each of api.first is */
 };
 
-static request_count running; /* requests that are posted */
+static request_count jvm_running; /* requests that are posted */
 
-static const struct jvm_request_module *module_of(const struct jvm_call *call,
-                                                  size_t i)
+static const struct jvm_request_module *
+jvm_module_of(const struct jvm_call *call, size_t i)
 {
     return &call->request.modules[call->wanted[i]];
 }
 
 /* Sorts the files by what they are for, in the order of the request. */
-static void take_files(const struct jvm_call *call,
-                       struct jvm_mapping *mappings, size_t *nmappings,
-                       struct jvm_sources *sources, enum jvm_error *errors)
+static void jvm_take_files(const struct jvm_call *call,
+                           struct jvm_mapping *mappings, size_t *nmappings,
+                           struct jvm_sources *sources, enum jvm_error *errors)
 {
     const struct api_round *first = &call->api.first;
     const struct api_module *file;
@@ -62,7 +62,7 @@ static void take_files(const struct jvm_call *call,
             errors[call->wanted[i]] = JVM_ERROR_FAILED;
         } else if (file->state != API_MODULE_FOUND) {
             continue;
-        } else if (module_of(call, i)->is_source) {
+        } else if (jvm_module_of(call, i)->is_source) {
             sources->list[sources->count++] = &file->reader->sourcecache;
         } else {
             errors[call->wanted[i]] = JVM_NO_ERROR;
@@ -72,7 +72,7 @@ static void take_files(const struct jvm_call *call,
 }
 
 /* Returns 0, or -1 without memory. */
-static int write_answer(struct jvm_call *call, struct json_writer *w)
+static int write_jvm_answer(struct jvm_call *call, struct json_writer *w)
 {
     const size_t n = call->request.nmodules + 1;
     struct jvm_mapping *mappings = calloc(n, sizeof(*mappings));
@@ -82,7 +82,7 @@ static int write_answer(struct jvm_call *call, struct json_writer *w)
     int rc = -1;
 
     if (mappings != NULL && errors != NULL && sources.list != NULL) {
-        take_files(call, mappings, &traces.num_mappings, &sources, errors);
+        jvm_take_files(call, mappings, &traces.num_mappings, &sources, errors);
         rc = jvm_answer_write(&call->request, &traces, &sources, errors,
                               call->api.attempts != API_ATTEMPTS_OF_NONE
                                   ? &call->api.first
@@ -108,7 +108,7 @@ static enum api_next jvm_step(struct api_call *api, struct api_reply *reply)
     }
     reply->status = 200;
     reply->type = ANSWER_JSON_TYPE;
-    if (write_answer(call, reply->body) != 0) {
+    if (write_jvm_answer(call, reply->body) != 0) {
         answer_text(reply, 503, "out of memory");
     } else if (reply->body->size > call->config->limits.answer_size) {
         answer_text(reply, 422, "the answer is too large: ask for less");
@@ -122,7 +122,7 @@ static void jvm_release(struct api_call *api)
     size_t i;
 
     if (call->is_counted) {
-        request_limit_end(&running, call->body_size);
+        request_limit_end(&jvm_running, call->body_size);
     }
     for (i = 0; i < api->first.nmodules; i++) {
         free(api->first.modules[i].hints);
@@ -135,8 +135,8 @@ static void jvm_release(struct api_call *api)
     free(call);
 }
 
-static void set_key(struct api_module *wanted,
-                    const struct jvm_request_module *module)
+static void set_jvm_key(struct api_module *wanted,
+                        const struct jvm_request_module *module)
 {
     symcache_key_t *key = &wanted->key;
 
@@ -151,7 +151,7 @@ static void set_key(struct api_module *wanted,
 }
 
 /* Tells which files are needed.  Returns 0, or -1 without memory. */
-static int want_mappings(struct jvm_call *call)
+static int want_jvm_mappings(struct jvm_call *call)
 {
     struct jvm_request *request = &call->request;
     struct api_round *first = &call->api.first;
@@ -170,7 +170,8 @@ static int want_mappings(struct jvm_call *call)
     has_no_sources = call->client_sources != NULL && call->tenant.size == 0;
     for (i = 0; i < request->nmodules && !has_no_sources; i++) {
         if (!request->modules[i].is_source || request->wants_context) {
-            set_key(&first->modules[first->nmodules], &request->modules[i]);
+            set_jvm_key(&first->modules[first->nmodules],
+                        &request->modules[i]);
             call->wanted[first->nmodules++] = i;
         }
     }
@@ -180,7 +181,7 @@ static int want_mappings(struct jvm_call *call)
 
 /* If clients are not permitted to name sources, an empty list means none; if
  * the stores' own sources answer, the list is ignored. */
-static int check_sources(struct jvm_call *call, char *error, size_t size)
+static int check_jvm_sources(struct jvm_call *call, char *error, size_t size)
 {
     const struct json *json = &call->request.json;
     struct symbolicator_request *sources = &call->sources;
@@ -220,9 +221,9 @@ static struct jvm_call *call_new(const struct api_request *request,
 }
 
 /* Reads the request and what it wants.  Returns false when it has answered. */
-static bool read_request(struct jvm_call *call,
-                         const struct api_request *request,
-                         struct api_reply *reply)
+static bool read_jvm_request(struct jvm_call *call,
+                             const struct api_request *request,
+                             struct api_reply *reply)
 {
     const struct symbolication_limits_config *limits =
         &request->config->limits;
@@ -232,10 +233,10 @@ static bool read_request(struct jvm_call *call,
                                   sizeof(error));
 
     if (status == 0) {
-        status = check_sources(call, error, sizeof(error));
+        status = check_jvm_sources(call, error, sizeof(error));
     }
     if (status == 0) {
-        status = want_mappings(call) == 0 ? 0 : 500;
+        status = want_jvm_mappings(call) == 0 ? 0 : 500;
     }
     if (status != 0) {
         answer_unreadable(reply, status, error);
@@ -257,14 +258,14 @@ struct api_call *jvm_begin(const struct api_request *request,
         call->api.attempts = API_ATTEMPTS_OF_ALL;
     }
     if (!request_limit_begin(
-            &running, request->config->symbolicator.jvm.requests,
+            &jvm_running, request->config->symbolicator.jvm.requests,
             request->size, request->config->limits.running_size)) {
         jvm_release(&call->api);
         answer_busy(reply);
         return NULL;
     }
     call->is_counted = true;
-    if (!read_request(call, request, reply)) {
+    if (!read_jvm_request(call, request, reply)) {
         jvm_release(&call->api);
         return NULL;
     }

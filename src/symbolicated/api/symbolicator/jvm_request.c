@@ -24,7 +24,7 @@ enum body_member {
     JVM_BODY_MEMBERS
 };
 
-static const struct schema_member body_members[JVM_BODY_MEMBERS] = {
+static const struct schema_member jvm_body_members[JVM_BODY_MEMBERS] = {
     [JVM_BODY_SOURCES] = {"sources", SCHEMA_LIST, SCHEMA_REQUIRED, NULL},
     [JVM_BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [JVM_BODY_EXCEPTIONS] = {"exceptions", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
@@ -37,21 +37,21 @@ static const struct schema_member body_members[JVM_BODY_MEMBERS] = {
     [JVM_BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
 };
 
-static const struct schema_member exception_members[] = {
+static const struct schema_member jvm_exception_members[] = {
     {"type", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
     {"module", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
 };
 
-static const struct schema_member stack_members[] = {
+static const struct schema_member jvm_stack_members[] = {
     {"exception", SCHEMA_OBJECT, SCHEMA_NULLABLE, NULL},
     {"frames", SCHEMA_LIST, SCHEMA_REQUIRED, NULL},
 };
 
-static const char *const module_types[] = {"proguard", "source", NULL};
+static const char *const jvm_module_types[] = {"proguard", "source", NULL};
 
-static const struct schema_member module_members[] = {
+static const struct schema_member jvm_module_members[] = {
     {"uuid", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
-    {"type", SCHEMA_ENUMERATION, SCHEMA_REQUIRED, module_types},
+    {"type", SCHEMA_ENUMERATION, SCHEMA_REQUIRED, jvm_module_types},
 };
 
 static const struct schema_member jvm_option_members[] = {
@@ -59,7 +59,7 @@ static const struct schema_member jvm_option_members[] = {
     {"frame_order", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, schema_frame_orders},
 };
 
-static const struct schema_member frame_members[JVM_FRAME_MEMBERS] = {
+static const struct schema_member jvm_frame_members[JVM_FRAME_MEMBERS] = {
     [JVM_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [JVM_FUNCTION] = {"function", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
     [JVM_FILENAME] = {"filename", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
@@ -78,14 +78,14 @@ static const struct schema_member frame_members[JVM_FRAME_MEMBERS] = {
                                 SCHEMA_OPTIONAL, NULL},
 };
 
-static bool read_exception(struct jvm_request *request,
-                           struct schema_walk *walk, uint32_t value,
-                           struct jvm_request_exception *exception)
+static bool read_jvm_exception(struct jvm_request *request,
+                               struct schema_walk *walk, uint32_t value,
+                               struct jvm_request_exception *exception)
 {
-    uint32_t found[COUNT(exception_members)];
+    uint32_t found[COUNT(jvm_exception_members)];
 
-    if (!schema_object(walk, value, exception_members,
-                       COUNT(exception_members), found)) {
+    if (!schema_object(walk, value, jvm_exception_members,
+                       COUNT(jvm_exception_members), found)) {
         return false;
     }
     exception->type = schema_text(&request->json, found[0]);
@@ -93,14 +93,15 @@ static bool read_exception(struct jvm_request *request,
     return true;
 }
 
-static bool read_frame(struct jvm_request *request, struct schema_walk *walk,
-                       uint32_t value, struct jvm_request_frame *frame)
+static bool read_jvm_frame(struct jvm_request *request,
+                           struct schema_walk *walk, uint32_t value,
+                           struct jvm_request_frame *frame)
 {
     const struct json *json = &request->json;
     uint32_t *members = frame->members;
     uint64_t line = 0;
 
-    if (!schema_object(walk, value, frame_members, JVM_FRAME_MEMBERS,
+    if (!schema_object(walk, value, jvm_frame_members, JVM_FRAME_MEMBERS,
                        members)) {
         return false;
     }
@@ -116,20 +117,21 @@ static bool read_frame(struct jvm_request *request, struct schema_walk *walk,
     return true;
 }
 
-static int read_stack(struct jvm_request *request, struct schema_walk *walk,
-                      uint32_t value, struct jvm_request_stack *stack)
+static int read_jvm_stack(struct jvm_request *request,
+                          struct schema_walk *walk, uint32_t value,
+                          struct jvm_request_stack *stack)
 {
     const struct json *json = &request->json;
-    uint32_t found[COUNT(stack_members)], item = 0;
+    uint32_t found[COUNT(jvm_stack_members)], item = 0;
     size_t k;
 
-    if (!schema_object(walk, value, stack_members, COUNT(stack_members),
-                       found)) {
+    if (!schema_object(walk, value, jvm_stack_members,
+                       COUNT(jvm_stack_members), found)) {
         return 422;
     }
     if (found[0] != 0) {
         schema_enter(walk, "exception", 0);
-        if (!read_exception(request, walk, found[0], &stack->exception)) {
+        if (!read_jvm_exception(request, walk, found[0], &stack->exception)) {
             return 422;
         }
         schema_leave(walk);
@@ -138,7 +140,7 @@ static int read_stack(struct jvm_request *request, struct schema_walk *walk,
     stack->count = json->values[found[1]].size;
     request->nframes += stack->count;
     for (k = 0; schema_next(walk, "frames", found[1], &item); k++) {
-        if (!read_frame(
+        if (!read_jvm_frame(
                 request, walk, item,
                 &request->frames[stack->first + (request->is_caller_first
                                                      ? stack->count - 1 - k
@@ -167,8 +169,9 @@ static size_t count_jvm_frames(const struct json *json, uint32_t list)
     return n;
 }
 
-static int read_stacks(struct jvm_request *request, struct schema_walk *walk,
-                       uint32_t list, size_t most)
+static int read_jvm_stacks(struct jvm_request *request,
+                           struct schema_walk *walk, uint32_t list,
+                           size_t most)
 {
     const struct json *json = &request->json;
     size_t count = count_jvm_frames(json, list);
@@ -186,8 +189,8 @@ static int read_stacks(struct jvm_request *request, struct schema_walk *walk,
         return 500;
     }
     while (schema_next(walk, "stacktraces", list, &item)) {
-        status = read_stack(request, walk, item,
-                            &request->stacks[request->nstacks++]);
+        status = read_jvm_stack(request, walk, item,
+                                &request->stacks[request->nstacks++]);
         if (status != 0) {
             return status;
         }
@@ -195,8 +198,8 @@ static int read_stacks(struct jvm_request *request, struct schema_walk *walk,
     return 0;
 }
 
-static int read_exceptions(struct jvm_request *request,
-                           struct schema_walk *walk, uint32_t list)
+static int read_jvm_exceptions(struct jvm_request *request,
+                               struct schema_walk *walk, uint32_t list)
 {
     uint32_t item = 0;
 
@@ -209,22 +212,24 @@ static int read_exceptions(struct jvm_request *request,
         return 500;
     }
     while (schema_next(walk, "exceptions", list, &item)) {
-        if (!read_exception(request, walk, item,
-                            &request->exceptions[request->nexceptions++])) {
+        if (!read_jvm_exception(
+                request, walk, item,
+                &request->exceptions[request->nexceptions++])) {
             return 422;
         }
     }
     return 0;
 }
 
-static bool read_module(struct jvm_request *request, struct schema_walk *walk,
-                        uint32_t value, struct jvm_request_module *module)
+static bool read_jvm_module(struct jvm_request *request,
+                            struct schema_walk *walk, uint32_t value,
+                            struct jvm_request_module *module)
 {
-    uint32_t found[COUNT(module_members)];
+    uint32_t found[COUNT(jvm_module_members)];
     struct symc_string id;
 
-    if (!schema_object(walk, value, module_members, COUNT(module_members),
-                       found)) {
+    if (!schema_object(walk, value, jvm_module_members,
+                       COUNT(jvm_module_members), found)) {
         return false;
     }
     id = schema_text(&request->json, found[0]);
@@ -235,8 +240,9 @@ static bool read_module(struct jvm_request *request, struct schema_walk *walk,
     return true;
 }
 
-static int read_modules(struct jvm_request *request, struct schema_walk *walk,
-                        uint32_t list, size_t most)
+static int read_jvm_modules(struct jvm_request *request,
+                            struct schema_walk *walk, uint32_t list,
+                            size_t most)
 {
     const struct json *json = &request->json;
     uint32_t item = 0;
@@ -254,16 +260,16 @@ static int read_modules(struct jvm_request *request, struct schema_walk *walk,
         return 500;
     }
     while (schema_next(walk, "modules", list, &item)) {
-        if (!read_module(request, walk, item,
-                         &request->modules[request->nmodules++])) {
+        if (!read_jvm_module(request, walk, item,
+                             &request->modules[request->nmodules++])) {
             return 422;
         }
     }
     return 0;
 }
 
-static bool read_options(struct jvm_request *request, struct schema_walk *walk,
-                         uint32_t value)
+static bool read_jvm_options(struct jvm_request *request,
+                             struct schema_walk *walk, uint32_t value)
 {
     const struct json *json = &request->json;
     uint32_t found[COUNT(jvm_option_members)];
@@ -292,22 +298,22 @@ int jvm_request_read(struct jvm_request *request, char *body, size_t size,
     if (status != 0) {
         return status;
     }
-    if (!schema_object(&walk, 0, body_members, JVM_BODY_MEMBERS, found) ||
-        !read_options(request, &walk, found[JVM_BODY_OPTIONS])) {
+    if (!schema_object(&walk, 0, jvm_body_members, JVM_BODY_MEMBERS, found) ||
+        !read_jvm_options(request, &walk, found[JVM_BODY_OPTIONS])) {
         return 422;
     }
     request->sources = found[JVM_BODY_SOURCES];
     request->classes = found[JVM_BODY_CLASSES];
     request->release_package =
         schema_text(&request->json, found[JVM_BODY_PACKAGE]);
-    status = read_exceptions(request, &walk, found[JVM_BODY_EXCEPTIONS]);
+    status = read_jvm_exceptions(request, &walk, found[JVM_BODY_EXCEPTIONS]);
     if (status == 0) {
-        status = read_stacks(request, &walk, found[JVM_BODY_STACKTRACES],
-                             most_frames);
+        status = read_jvm_stacks(request, &walk, found[JVM_BODY_STACKTRACES],
+                                 most_frames);
     }
     if (status == 0) {
-        status = read_modules(request, &walk, found[JVM_BODY_MODULES],
-                              most_modules);
+        status = read_jvm_modules(request, &walk, found[JVM_BODY_MODULES],
+                                  most_modules);
     }
     return status;
 }

@@ -7,17 +7,17 @@
 
 #include "candidates.h"
 
-static uint32_t arch_of(const struct symc_reader *reader)
+static uint32_t module_arch_of(const struct symc_reader *reader)
 {
     return reader == NULL ? SYMC_ARCH_UNKNOWN
                           : symc_load(reader->data + SYMC_AT_ARCH);
 }
 
 /* The likely properties of an original for which none were noted. */
-static unsigned guess_features(const struct symbolicator_result *result)
+static unsigned guess_module_features(const struct symbolicator_result *result)
 {
     const struct symc_reader *reader = result->reader;
-    bool is_x86 = symc_arch_number(arch_of(reader)) == SYMC_ARCH_X86;
+    bool is_x86 = symc_arch_number(module_arch_of(reader)) == SYMC_ARCH_X86;
 
     if (reader == NULL) {
         return SYMCACHE_HAS_DEBUG;
@@ -29,7 +29,7 @@ static unsigned guess_features(const struct symbolicator_result *result)
 }
 
 /* The properties of the files by which stacks were walked. */
-static unsigned cfi_features(const struct symbolicator_result *result)
+static unsigned module_cfi_features(const struct symbolicator_result *result)
 {
     unsigned features = SYMCACHE_HAS_UNWIND;
     size_t i;
@@ -52,10 +52,10 @@ void symbolicator_module_features_write(
 
     if (result->status == SYMBOLICATOR_FOUND) {
         features = result->features & ~SYMCACHE_HAS_LINKS;
-        features = features != 0 ? features : guess_features(result);
+        features = features != 0 ? features : guess_module_features(result);
     }
     if (has_cfi) {
-        features |= cfi_features(result);
+        features |= module_cfi_features(result);
     }
     json_put_open(w, "features", '{');
     json_put_bool(w, "has_debug_info", (features & SYMCACHE_HAS_DEBUG) != 0);
@@ -70,8 +70,8 @@ void symbolicator_module_features_write(
 }
 
 /* "8-4-4-4-12", and "-" and the age in hex unless it is 0. */
-static void write_debug_id(struct json_writer *w,
-                           const struct symbolicator_module *module)
+static void write_module_debug_id(struct json_writer *w,
+                                  const struct symbolicator_module *module)
 {
     static const char digits[] = "0123456789abcdef";
     char text[64];
@@ -96,8 +96,8 @@ static void write_debug_id(struct json_writer *w,
     json_put_string(w, "debug_id", text, n);
 }
 
-static void write_pdb20_id(struct json_writer *w,
-                           const struct symbolicator_module *module)
+static void write_module_pdb20_id(struct json_writer *w,
+                                  const struct symbolicator_module *module)
 {
     char text[20];
 
@@ -106,8 +106,8 @@ static void write_pdb20_id(struct json_writer *w,
     json_put_text(w, "debug_id", text);
 }
 
-static void write_type(struct json_writer *w, const struct json *json,
-                       uint32_t type)
+static void write_module_type(struct json_writer *w, const struct json *json,
+                              uint32_t type)
 {
     size_t i;
     static const char *const types[] = {"pe", "elf", "macho", "wasm",
@@ -154,14 +154,14 @@ void symbolicator_module_write(struct json_writer *w,
         module->unwind_status != 0 &&
             json_is(json, module->unwind_status, "found"),
         result->sources != NULL);
-    json_put_text(w, "arch", symc_arch_name(arch_of(result->reader)));
-    write_type(w, json, module->type);
+    json_put_text(w, "arch", symc_arch_name(module_arch_of(result->reader)));
+    write_module_type(w, json, module->type);
     json_put_value(w, "code_id", json, module->code_id);
     json_put_value(w, "code_file", json, module->code_file);
     if (module->has_debug_id) {
-        write_debug_id(w, module);
+        write_module_debug_id(w, module);
     } else if (module->has_pdb20_id) {
-        write_pdb20_id(w, module);
+        write_module_pdb20_id(w, module);
     }
     json_put_value(w, "debug_file", json, module->debug_file);
     json_put_value(w, "debug_checksum", json, module->debug_checksum);

@@ -11,7 +11,8 @@
 #include "short_answer.h"
 #include "request_sources.h"
 
-static enum symbolicator_status status_of(const struct api_module *module)
+static enum symbolicator_status
+native_status_of(const struct api_module *module)
 {
     switch (module->state) {
     case API_MODULE_FOUND:
@@ -31,8 +32,8 @@ static enum symbolicator_status status_of(const struct api_module *module)
     }
 }
 
-static void set_reader(struct symbolicator_result *result,
-                       const struct api_module *module)
+static void native_set_reader(struct symbolicator_result *result,
+                              const struct api_module *module)
 {
     bool is_dotnet = module->key.kind == SYMCACHE_KIND_PPDBCACHE;
     const union derived_reader *reader = module->reader;
@@ -53,9 +54,10 @@ static bool call_counts(const struct api_call *api, const char *source)
 
 /* Makes a module wanted under a key.  Returns false if none of the client's
  * own sources is asked for it. */
-static bool want(const struct native_call *call, struct api_module *wanted,
-                 size_t module, const symcache_key_t *key,
-                 const struct symc_string *name)
+static bool native_want(const struct native_call *call,
+                        struct api_module *wanted, size_t module,
+                        const symcache_key_t *key,
+                        const struct symc_string *name)
 {
     const struct symbolicator_request *request = &call->request;
     char names[CLIENT_NAMES_SIZE] = "";
@@ -81,7 +83,7 @@ static bool want(const struct native_call *call, struct api_module *wanted,
 /* Requests the images of modules whose PDBs were not found: the names of their
  * exported functions still help.  Returns 1 if there are such modules, 0 if
  * not, or -1 without memory. */
-static int want_images(struct native_call *call)
+static int native_want_images(struct native_call *call)
 {
     const struct symbolicator_request *request = &call->request;
     const struct api_round *first = &call->api.first;
@@ -105,8 +107,8 @@ static int want_images(struct native_call *call)
                 return -1;
             }
         }
-        if (want(call, &call->images.modules[call->images.nmodules], module,
-                 &key, &name)) {
+        if (native_want(call, &call->images.modules[call->images.nmodules],
+                        module, &key, &name)) {
             call->imaged[call->images.nmodules++] = i;
         }
     }
@@ -128,18 +130,19 @@ bool symbolicator_round_is_late(const struct api_round *round)
 }
 
 /* The result of looking for a module by a key. */
-static void take_result(struct symbolicator_result *result,
-                        const struct api_module *module)
+static void native_take_result(struct symbolicator_result *result,
+                               const struct api_module *module)
 {
-    result->status = status_of(module);
-    set_reader(result, module);
+    result->status = native_status_of(module);
+    native_set_reader(result, module);
     result->is_image = module->key.id_type == SYMCACHE_ID_PE;
 }
 
 /* The source code of a module, or NULL.  Windows PDBs have links, which
  * Symbolicator does not look at. */
 static const struct sourcecache_reader *
-sources_of(const struct native_call *call, const struct api_module *module)
+native_sources_of(const struct native_call *call,
+                  const struct api_module *module)
 {
     bool has_pdb_links = (call->config->symbolicator.corrections &
                           1u << CORRECTION_PDB_LINKS) != 0;
@@ -157,7 +160,7 @@ sources_of(const struct native_call *call, const struct api_module *module)
  * Fills the results.  If the image of a module was not found either, that its
  * PDB failed counts, too.
  */
-static void take_results(struct native_call *call)
+static void native_take_results(struct native_call *call)
 {
     struct api_module *modules = call->api.first.modules;
     struct symbolicator_result *result;
@@ -166,13 +169,13 @@ static void take_results(struct native_call *call)
 
     for (i = 0; i < call->api.first.nmodules; i++) {
         result = &call->results[call->wanted[i]];
-        take_result(result, &modules[i]);
+        native_take_result(result, &modules[i]);
         result->attempts[0] = modules[i].attempts;
     }
     for (i = 0; i < call->images.nmodules; i++) {
         result = &call->results[call->wanted[call->imaged[i]]];
         before = result->status;
-        take_result(result, &call->images.modules[i]);
+        native_take_result(result, &call->images.modules[i]);
         result->attempts[1] = call->images.modules[i].attempts;
         if (result->status != SYMBOLICATOR_FOUND && before > result->status) {
             result->status = before;
@@ -186,13 +189,13 @@ static void take_results(struct native_call *call)
     }
     for (i = 0; i < call->sources.nmodules; i++) {
         result = &call->results[call->sourced[i]];
-        result->sources = sources_of(call, &call->sources.modules[i]);
+        result->sources = native_sources_of(call, &call->sources.modules[i]);
         result->source_attempts = call->sources.modules[i].attempts;
     }
 }
 
 /* May a frame of a module have a path?  Candidates tell of all modules. */
-static bool has_paths(const struct native_call *call, size_t module)
+static bool native_has_paths(const struct native_call *call, size_t module)
 {
     const struct symbolicator_result *result = &call->results[module];
     const struct symbolicator_request *request = &call->request;
@@ -214,7 +217,7 @@ static bool has_paths(const struct native_call *call, size_t module)
 
 /* Wants the source code of modules.  Returns 1 if there are some, 0 if not, or
  * -1 without memory. */
-static int want_sources(struct native_call *call)
+static int native_want_sources(struct native_call *call)
 {
     const struct symbolicator_request *request = &call->request;
     struct api_round *round = &call->sources;
@@ -234,12 +237,13 @@ static int want_sources(struct native_call *call)
         return -1;
     }
     for (i = 0; i < request->nmodules; i++) {
-        if (!request->modules[i].is_used || !has_paths(call, i) ||
+        if (!request->modules[i].is_used || !native_has_paths(call, i) ||
             !symbolicator_key(request, &request->modules[i], &key, &name)) {
             continue;
         }
         key.kind = SYMCACHE_KIND_SOURCECACHE;
-        if (want(call, &round->modules[round->nmodules], i, &key, &name)) {
+        if (native_want(call, &round->modules[round->nmodules], i, &key,
+                        &name)) {
             call->sourced[round->nmodules++] = i;
         }
     }
@@ -248,7 +252,7 @@ static int want_sources(struct native_call *call)
 
 static void answer_call(struct native_call *call, struct api_reply *reply)
 {
-    take_results(call);
+    native_take_results(call);
     reply->status = 200;
     reply->type = ANSWER_JSON_TYPE;
     if (!symbolicator_answer(call->config, &call->request, call->results,
@@ -269,7 +273,7 @@ static enum api_next call_step(struct api_call *api, struct api_reply *reply)
         return API_FINISHED;
     }
     if (api->round == &api->first) {
-        rc = want_images(call);
+        rc = native_want_images(call);
         if (rc > 0) {
             return API_WANTS;
         }
@@ -279,8 +283,8 @@ static enum api_next call_step(struct api_call *api, struct api_reply *reply)
         }
     }
     if (api->round != &call->sources && api->round != &call->links.round) {
-        take_results(call);
-        rc = want_sources(call);
+        native_take_results(call);
+        rc = native_want_sources(call);
         if (rc > 0) {
             return API_WANTS;
         }
@@ -307,7 +311,7 @@ static enum api_next call_step(struct api_call *api, struct api_reply *reply)
     return API_WANTS;
 }
 
-static void free_modules(struct api_round *round)
+static void native_free_modules(struct api_round *round)
 {
     size_t i;
 
@@ -333,23 +337,23 @@ static void call_release(struct api_call *api)
     free(call->wanted);
     free(call->imaged);
     free(call->sourced);
-    free_modules(&api->first);
-    free_modules(&call->images);
-    free_modules(&call->sources);
-    free_modules(&call->links.round);
+    native_free_modules(&api->first);
+    native_free_modules(&call->images);
+    native_free_modules(&call->sources);
+    native_free_modules(&call->links.round);
     source_links_clear(&call->links);
     free(call);
 }
 
 /* Whether the answer tells where modules were looked for. */
-static bool does_tell(const struct native_call *call)
+static bool native_does_tell(const struct native_call *call)
 {
     return call->config->symbolicator.candidates &&
            call->request.has_candidates;
 }
 
 /* Makes a module wanted, if it can be asked for. */
-static void want_module(struct native_call *call, size_t module)
+static void native_want_module(struct native_call *call, size_t module)
 {
     const struct symbolicator_request *request = &call->request;
     struct api_round *first = &call->api.first;
@@ -358,16 +362,16 @@ static void want_module(struct native_call *call, size_t module)
     symcache_key_t key;
 
     if ((symbolicator_key(request, &request->modules[module], &key, &name) &&
-         want(call, wanted, module, &key, &name)) ||
+         native_want(call, wanted, module, &key, &name)) ||
         (symbolicator_image_key(request, &request->modules[module], &key,
                                 &name) &&
-         want(call, wanted, module, &key, &name))) {
+         native_want(call, wanted, module, &key, &name))) {
         call->wanted[first->nmodules++] = module;
     }
 }
 
 /* The same of its CFI, which may be that of its image or of its debug file. */
-static void want_cfi(struct native_call *call, size_t module)
+static void native_want_cfi(struct native_call *call, size_t module)
 {
     const struct symbolicator_request *request = &call->request;
     const struct symbolicator_module *m = &request->modules[module];
@@ -377,15 +381,15 @@ static void want_cfi(struct native_call *call, size_t module)
 
     if (symbolicator_image_key(request, m, &key, &name)) {
         key.kind = SYMCACHE_KIND_CFICACHE;
-        if (want(call, &first->modules[first->nmodules], module, &key,
-                 &name)) {
+        if (native_want(call, &first->modules[first->nmodules], module, &key,
+                        &name)) {
             call->wanted[first->nmodules++] = module;
         }
     }
     if (symbolicator_key(request, m, &key, &name)) {
         key.kind = SYMCACHE_KIND_CFICACHE;
-        if (want(call, &first->modules[first->nmodules], module, &key,
-                 &name)) {
+        if (native_want(call, &first->modules[first->nmodules], module, &key,
+                        &name)) {
             call->wanted[first->nmodules++] = module;
         }
     }
@@ -419,17 +423,17 @@ int native_call_want(struct native_call *call)
         (request->json.values[sources].size == 0 ||
          (call->client_sources != NULL && call->tenant.size == 0));
     call->api.attempts =
-        does_tell(call) ? API_ATTEMPTS_OF_ALL : API_ATTEMPTS_OF_FAILED;
+        native_does_tell(call) ? API_ATTEMPTS_OF_ALL : API_ATTEMPTS_OF_FAILED;
     for (i = 0; i < request->nmodules; i++) {
         if (!request->modules[i].is_used) {
             continue;
         }
         call->results[i].status = SYMBOLICATOR_MISSING;
         if (!call->has_no_sources) {
-            want_module(call, i);
+            native_want_module(call, i);
         }
         if (!call->has_no_sources && call->wants_cfi) {
-            want_cfi(call, i);
+            native_want_cfi(call, i);
         }
     }
     call->api.nframes = request->nframes;

@@ -28,7 +28,7 @@ enum body_member {
     NATIVE_BODY_MEMBERS
 };
 
-static const struct schema_member body_members[NATIVE_BODY_MEMBERS] = {
+static const struct schema_member native_body_members[NATIVE_BODY_MEMBERS] = {
     [NATIVE_BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE,
                               NULL},
     [NATIVE_BODY_SIGNAL] = {"signal", SCHEMA_U32, SCHEMA_NULLABLE, NULL},
@@ -60,7 +60,7 @@ static const struct schema_member native_option_members[OPTION_MEMBERS] = {
                           NULL},
 };
 
-static const struct schema_member scraping_members[] = {
+static const struct schema_member native_scraping_members[] = {
     {"enabled", SCHEMA_BOOL, SCHEMA_REQUIRED, NULL},
     {"verify_ssl", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
     {"allowed_origins", SCHEMA_STRINGS, SCHEMA_REQUIRED, NULL},
@@ -76,7 +76,7 @@ enum stack_member {
     STACK_MEMBERS
 };
 
-static const struct schema_member stack_members[STACK_MEMBERS] = {
+static const struct schema_member native_stack_members[STACK_MEMBERS] = {
     [STACK_THREAD_ID] = {"thread_id", SCHEMA_U64, SCHEMA_NULLABLE, NULL},
     [STACK_THREAD_NAME] = {"thread_name", SCHEMA_STRING, SCHEMA_NULLABLE,
                            NULL},
@@ -86,14 +86,14 @@ static const struct schema_member stack_members[STACK_MEMBERS] = {
     [STACK_FRAMES] = {"frames", SCHEMA_LIST, SCHEMA_REQUIRED, NULL},
 };
 
-static const char *const trusts[] = {"none", "scan",      "cfiscan", "fp",
-                                     "cfi",  "prewalked", "context", NULL};
+static const char *const native_trusts[] = {
+    "none", "scan", "cfiscan", "fp", "cfi", "prewalked", "context", NULL};
 
-static const char *const languages[] = {
+static const char *const native_languages[] = {
     "unknown", "c",     "cpp",    "d",           "go",     "objc", "objcpp",
     "rust",    "swift", "csharp", "visualbasic", "fsharp", NULL};
 
-static const struct schema_member frame_members[FRAME_MEMBERS] = {
+static const struct schema_member native_frame_members[FRAME_MEMBERS] = {
     [FRAME_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [FRAME_ADDR_MODE] = {"addr_mode", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
     /* parse_native_frame() reads it, once */
@@ -103,7 +103,8 @@ static const struct schema_member frame_members[FRAME_MEMBERS] = {
                       NULL},
     [FRAME_FUNCTION_ID] = {"function_id", SCHEMA_HEX, SCHEMA_NULLABLE, NULL},
     [FRAME_PACKAGE] = {"package", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
-    [FRAME_LANG] = {"lang", SCHEMA_ENUMERATION, SCHEMA_NULLABLE, languages},
+    [FRAME_LANG] = {"lang", SCHEMA_ENUMERATION, SCHEMA_NULLABLE,
+                    native_languages},
     [FRAME_SYMBOL] = {"symbol", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [FRAME_SYM_ADDR] = {"sym_addr", SCHEMA_HEX, SCHEMA_NULLABLE, NULL},
     [FRAME_FUNCTION] = {"function", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
@@ -120,7 +121,8 @@ static const struct schema_member frame_members[FRAME_MEMBERS] = {
                            NULL},
     [FRAME_IN_APP] = {"in_app", SCHEMA_BOOL, SCHEMA_NULLABLE, NULL},
     [FRAME_VARS] = {"vars", SCHEMA_MAP, SCHEMA_NULLABLE, NULL},
-    [FRAME_TRUST] = {"trust", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, trusts},
+    [FRAME_TRUST] = {"trust", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL,
+                     native_trusts},
 };
 
 enum module_member {
@@ -135,7 +137,7 @@ enum module_member {
     MODULE_MEMBERS
 };
 
-static const struct schema_member module_members[MODULE_MEMBERS] = {
+static const struct schema_member native_module_members[MODULE_MEMBERS] = {
     [MODULE_TYPE] = {"type", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
     [MODULE_CODE_ID] = {"code_id", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [MODULE_CODE_FILE] = {"code_file", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
@@ -198,16 +200,17 @@ static bool parse_native_frame(struct symbolicator_request *request,
     struct json *json;
 
     json = &request->json;
-    if (!schema_object(walk, value, frame_members, FRAME_MEMBERS, found)) {
+    if (!schema_object(walk, value, native_frame_members, FRAME_MEMBERS,
+                       found)) {
         return false;
     }
     frame->value = value;
     frame->module = frame->rel = SYMBOLICATOR_NONE;
     frame->has_more = json->values[value].size > 1;
     if (!schema_hex(json, found[FRAME_INSTRUCTION_ADDR], &frame->address)) {
-        return schema_fail_member(walk,
-                                  frame_members[FRAME_INSTRUCTION_ADDR].name,
-                                  "expected a number or hex string");
+        return schema_fail_member(
+            walk, native_frame_members[FRAME_INSTRUCTION_ADDR].name,
+            "expected a number or hex string");
     }
     if (!parse_native_addr_mode(json, found[FRAME_ADDR_MODE], &frame->rel)) {
         return schema_fail(walk, "addr_mode: invalid address mode");
@@ -294,7 +297,8 @@ static int parse_native_stack(struct symbolicator_request *request,
 {
     uint32_t found[STACK_MEMBERS];
 
-    if (!schema_object(walk, value, stack_members, STACK_MEMBERS, found) ||
+    if (!schema_object(walk, value, native_stack_members, STACK_MEMBERS,
+                       found) ||
         !check_native_registers(request, walk, found[STACK_REGISTERS])) {
         return 422;
     }
@@ -379,7 +383,8 @@ static bool parse_native_module(struct symbolicator_request *request,
     struct json *json;
 
     json = &request->json;
-    if (!schema_object(walk, value, module_members, MODULE_MEMBERS, found)) {
+    if (!schema_object(walk, value, native_module_members, MODULE_MEMBERS,
+                       found)) {
         return false;
     }
     module->type = found[MODULE_TYPE];
@@ -504,10 +509,10 @@ static bool parse_native_options(struct symbolicator_request *request,
 
 static bool native_check_scraping(struct schema_walk *walk, uint32_t value)
 {
-    uint32_t found[COUNT(scraping_members)];
+    uint32_t found[COUNT(native_scraping_members)];
 
-    return schema_part(walk, "scraping", value, scraping_members,
-                       COUNT(scraping_members), found);
+    return schema_part(walk, "scraping", value, native_scraping_members,
+                       COUNT(native_scraping_members), found);
 }
 
 /* A string that a worker says besides; 0: it does not. */
@@ -546,7 +551,8 @@ static int parse_native_body(struct symbolicator_request *request,
     uint64_t signal;
     uint32_t found[NATIVE_BODY_MEMBERS];
 
-    if (!schema_object(walk, 0, body_members, NATIVE_BODY_MEMBERS, found) ||
+    if (!schema_object(walk, 0, native_body_members, NATIVE_BODY_MEMBERS,
+                       found) ||
         !parse_native_options(request, walk, found[NATIVE_BODY_OPTIONS]) ||
         !native_check_scraping(walk, found[NATIVE_BODY_SCRAPING])) {
         return 422;
@@ -618,5 +624,6 @@ void symbolicator_frame_members(const struct symbolicator_request *request,
     struct schema_walk walk = {
         .json = &request->json, .error = error, .error_size = sizeof(error)};
 
-    schema_object(&walk, frame->value, frame_members, FRAME_MEMBERS, members);
+    schema_object(&walk, frame->value, native_frame_members, FRAME_MEMBERS,
+                  members);
 }

@@ -27,7 +27,7 @@ enum body_member {
     BODY_MEMBERS
 };
 
-static const struct schema_member body_members[BODY_MEMBERS] = {
+static const struct schema_member remote_body_members[BODY_MEMBERS] = {
     [BODY_SYMBOLICATE] = {"symbolicate", SCHEMA_OBJECT, SCHEMA_REQUIRED, NULL},
     [BODY_SOURCES] = {"sources", SCHEMA_ANY, SCHEMA_NULLABLE, NULL},
     [BODY_SCRAPING] = {"scraping", SCHEMA_ANY, SCHEMA_OPTIONAL, NULL},
@@ -36,7 +36,7 @@ static const struct schema_member body_members[BODY_MEMBERS] = {
 
 enum any_member { ANY_TYPE, ANY_URL, ANY_TOKEN, ANY_REWRITE, ANY_MEMBERS };
 
-static const struct schema_member any_members[ANY_MEMBERS] = {
+static const struct schema_member remote_any_members[ANY_MEMBERS] = {
     [ANY_TYPE] = {"type", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
     [ANY_URL] = {"storage_url", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
     [ANY_TOKEN] = {"storage_token", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
@@ -71,7 +71,7 @@ static bool remote_read_any(struct schema_walk *walk, uint32_t value,
                             enum crash_kind *kind, uint32_t found[ANY_MEMBERS])
 {
     schema_enter(walk, "symbolicate", 0);
-    if (!schema_object(walk, value, any_members, ANY_MEMBERS, found) ||
+    if (!schema_object(walk, value, remote_any_members, ANY_MEMBERS, found) ||
         !remote_read_type(walk, found[ANY_TYPE], kind)) {
         return false;
     }
@@ -114,7 +114,7 @@ static void remote_write_members(struct json_writer *w,
 
     json_write_open(w, '{');
     for (i = BODY_SOURCES; i < BODY_MEMBERS; i++) {
-        json_put_value(w, body_members[i].name, json, found[i]);
+        json_put_value(w, remote_body_members[i].name, json, found[i]);
     }
     if (found[BODY_SOURCES] == 0) {
         json_put_open(w, "sources", '[');
@@ -156,7 +156,7 @@ static int remote_read_stored(const struct symbolication_config *config,
     uint32_t found[BODY_MEMBERS], any[ANY_MEMBERS];
     int status;
 
-    if (!schema_object(walk, 0, body_members, BODY_MEMBERS, found) ||
+    if (!schema_object(walk, 0, remote_body_members, BODY_MEMBERS, found) ||
         !remote_read_any(walk, found[BODY_SYMBOLICATE], &stored->kind, any)) {
         return 422;
     }

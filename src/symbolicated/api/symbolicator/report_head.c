@@ -4,8 +4,8 @@
 #include "native_answer.h"
 
 /* The first processor that a module is known to be for. */
-static const char *find_arch(const struct symbolicator_request *request,
-                             const struct symbolicator_result *results)
+static const char *find_report_arch(const struct symbolicator_request *request,
+                                    const struct symbolicator_result *results)
 {
     const struct symc_reader *reader;
     uint32_t arch;
@@ -25,8 +25,8 @@ static const char *find_arch(const struct symbolicator_request *request,
 }
 
 /* As the worker says it, but for the processor if it does not know that. */
-static void write_system(struct json_writer *w, const struct json *json,
-                         uint32_t system, const char *arch)
+static void write_report_system(struct json_writer *w, const struct json *json,
+                                uint32_t system, const char *arch)
 {
     uint32_t i;
 
@@ -57,7 +57,8 @@ void report_head_write(struct json_writer *w,
          i = json->values[i + 1].end) {
         json_write_name(w, json_text(json, i), json->values[i].size);
         if (json->values[i + 1].type == JSON_OBJECT) {
-            write_system(w, json, i + 1, find_arch(request, results));
+            write_report_system(w, json, i + 1,
+                                find_report_arch(request, results));
         } else {
             json_write_value(w, json, i + 1);
         }

@@ -24,7 +24,7 @@
 #define ROUTE_JVM "/symbolicate-jvm"
 #define ROUTE_JS "/symbolicate-js"
 
-static request_count running; /* requests that are posted */
+static request_count route_running; /* requests that are posted */
 
 /* Says so, unless the method is the one that a path has. */
 static bool route_has_method(const struct api_request *request,
@@ -163,14 +163,14 @@ static struct api_call *route_symbolicate(const struct api_request *request,
         return NULL;
     }
     call->body_size = request->size;
-    if (!request_limit_begin(&running, request->config->symbolicator.requests,
-                             request->size,
-                             request->config->limits.running_size)) {
+    if (!request_limit_begin(
+            &route_running, request->config->symbolicator.requests,
+            request->size, request->config->limits.running_size)) {
         call->api.free(&call->api);
         answer_busy(reply);
         return NULL;
     }
-    call->running = &running;
+    call->running = &route_running;
     status = symbolicator_parse(&call->request, request->body, request->size,
                                 &limits, error, sizeof(error));
     if (status == 0 &&

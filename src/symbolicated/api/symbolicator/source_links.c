@@ -14,7 +14,7 @@
 #include "proto/hints.h"
 
 /* Bytes that are not UTF-8 are not a text. */
-static struct symc_string text_of(const struct api_module *module)
+static struct symc_string link_text_of(const struct api_module *module)
 {
     struct symc_string text = {NULL, 0};
     const struct derived_bytes *bytes;
@@ -30,9 +30,9 @@ static struct symc_string text_of(const struct api_module *module)
     return text;
 }
 
-static struct symc_string find_text(struct source_links *links,
-                                    const char *url, size_t size,
-                                    size_t module, bool is_of_server)
+static struct symc_string find_link_text(struct source_links *links,
+                                         const char *url, size_t size,
+                                         size_t module, bool is_of_server)
 {
     static const struct symc_string none = {NULL, 0};
     struct source_link_file *file;
@@ -40,7 +40,8 @@ static struct symc_string find_text(struct source_links *links,
 
     for (i = 0; i < links->count; i++) {
         if (memcmp(links->files[i].url, url, size + 1) == 0) {
-            return links->is_asked ? text_of(&links->round.modules[i]) : none;
+            return links->is_asked ? link_text_of(&links->round.modules[i])
+                                   : none;
         }
     }
     if (links->files == NULL) {
@@ -65,13 +66,14 @@ struct symc_string source_links_text(struct source_links *links,
     return links == NULL || links->config == NULL || !links->config->links ||
                    size == 0
                ? none
-               : find_text(links, url, size, module, false);
+               : find_link_text(links, url, size, module, false);
 }
 
 /* Writes the URL of a file at a server.  Returns its size, or 0 if the path is
  * none that a server could have, or is too long. */
-static size_t server_url(char url[SYMCACHE_URL_MAX + 1], const char *server,
-                         const symcache_key_t *build, struct symc_string path)
+static size_t link_server_url(char url[SYMCACHE_URL_MAX + 1],
+                              const char *server, const symcache_key_t *build,
+                              struct symc_string path)
 {
     char text[2 * SYMCACHE_URL_MAX], plain[SYMCACHE_URL_MAX + 1],
         escaped[3 * SYMCACHE_URL_MAX + 1];
@@ -109,16 +111,17 @@ source_links_of_servers(struct source_links *links,
         return text;
     }
     for (i = 0; i < links->config->ndebuginfod && text.data == NULL; i++) {
-        size = server_url(url, links->config->debuginfod[i], &build, path);
+        size =
+            link_server_url(url, links->config->debuginfod[i], &build, path);
         if (size > 0) {
-            text = find_text(links, url, size, module, true);
+            text = find_link_text(links, url, size, module, true);
         }
     }
     return text;
 }
 
 /* The host of a URL, without its port. */
-static size_t host_of(const char *url, const char **host)
+static size_t link_host_of(const char *url, const char **host)
 {
     const char *p = strstr(url, "://");
 
@@ -129,12 +132,12 @@ static size_t host_of(const char *url, const char **host)
     return **host == '[' ? strcspn(*host, "]") + 1 : strcspn(*host, ":/?");
 }
 
-static bool set_key(struct api_module *module, const char *url)
+static bool set_link_key(struct api_module *module, const char *url)
 {
     char hints[SYMCACHE_HINTS_MAX + 1];
     symcache_key_t *key = &module->key;
 
-    module->name_size = host_of(url, &module->name);
+    module->name_size = link_host_of(url, &module->name);
     if (module->name_size == 0 ||
         symcache_name_parse(module->name, module->name_size, key) !=
             SYMCACHE_OK) {
@@ -165,7 +168,7 @@ int source_links_want(struct source_links *links, struct api_round *before)
         return -1;
     }
     for (i = 0; i < links->count; i++, round->nmodules++) {
-        if (!set_key(&round->modules[i], links->files[i].url)) {
+        if (!set_link_key(&round->modules[i], links->files[i].url)) {
             round->modules[i].state = API_MODULE_MISSING;
         }
     }

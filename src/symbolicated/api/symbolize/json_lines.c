@@ -9,8 +9,9 @@
 /* reading ----------------------------------------------------------------- */
 
 /* Returns NULL, or what is wrong. */
-static const char *read_addresses(struct symbolize_call *call, uint32_t list,
-                                  struct symbolize_question *question)
+static const char *read_line_addresses(struct symbolize_call *call,
+                                       uint32_t list,
+                                       struct symbolize_question *question)
 {
     const struct json *json = call->json;
     uint32_t i, n = json->values[list].size;
@@ -37,9 +38,9 @@ static const char *read_addresses(struct symbolize_call *call, uint32_t list,
     return NULL;
 }
 
-static const char *read_question(struct symbolize_call *call, char *line,
-                                 size_t size,
-                                 struct symbolize_question *question)
+static const char *read_line_question(struct symbolize_call *call, char *line,
+                                      size_t size,
+                                      struct symbolize_question *question)
 {
     struct json *json = call->json;
     struct json_error error = {0};
@@ -71,7 +72,7 @@ static const char *read_question(struct symbolize_call *call, char *line,
     memcpy(call->texts + question->file, json_text(json, file),
            question->file_size);
     call->texts_size += question->file_size;
-    return read_addresses(call, addresses, question);
+    return read_line_addresses(call, addresses, question);
 }
 
 /* Finds the next line that is not empty; its end may be that of the body. */
@@ -116,7 +117,8 @@ bool symbolize_read_line(struct symbolize_call *call)
     if (!find_line(in, &size)) {
         return false;
     }
-    question->error = read_question(call, in->data + in->at, size, question);
+    question->error =
+        read_line_question(call, in->data + in->at, size, question);
     in->at += size;
     return in->error == NULL;
 }
@@ -135,8 +137,8 @@ static void end_line(struct json_writer *w)
     symbolize_put(w, "\n", 1);
 }
 
-static void write_strings(struct json_writer *w,
-                          const struct name_table *names)
+static void write_line_strings(struct json_writer *w,
+                               const struct name_table *names)
 {
     struct symc_string string;
     size_t i;
@@ -152,7 +154,7 @@ static void write_strings(struct json_writer *w,
     end_line(w);
 }
 
-static char *print_number(char *p, uint32_t number)
+static char *print_line_number(char *p, uint32_t number)
 {
     char digits[10];
     size_t n = sizeof(digits);
@@ -166,8 +168,8 @@ static char *print_number(char *p, uint32_t number)
 }
 
 /* A list of numbers for each address. */
-static void write_places(struct json_writer *w,
-                         const struct symbolize_call *call, size_t count)
+static void write_line_places(struct json_writer *w,
+                              const struct symbolize_call *call, size_t count)
 {
     const struct resolved *place;
     const uint32_t *number, *end;
@@ -188,7 +190,7 @@ static void write_places(struct json_writer *w,
         if (place->count > 0) {
             number = call->resolver.frames + place->first;
             for (end = number + 3 * place->count; number < end; number++) {
-                p = print_number(p, *number);
+                p = print_line_number(p, *number);
                 *p++ = ',';
             }
         }
@@ -200,8 +202,9 @@ static void write_places(struct json_writer *w,
     w->has_member = true;
 }
 
-static void write_answer(struct json_writer *w, struct symbolize_call *call,
-                         const struct symbolize_question *question)
+static void write_line_answer(struct json_writer *w,
+                              struct symbolize_call *call,
+                              const struct symbolize_question *question)
 {
     static const char *const states[] = {[SYMBOLIZE_MISSING] = "missing",
                                          [SYMBOLIZE_MALFORMED] = "malformed",
@@ -216,7 +219,7 @@ static void write_answer(struct json_writer *w, struct symbolize_call *call,
         question->file_size);
     if (state == SYMBOLIZE_FOUND) {
         json_write_key(w, "frames");
-        write_places(w, call, question->count);
+        write_line_places(w, call, question->count);
     } else {
         json_put_text(w, "state", states[state]);
     }
@@ -229,7 +232,8 @@ static void write_answer(struct json_writer *w, struct symbolize_call *call,
     end_line(w);
 }
 
-static void write_end(struct json_writer *w, const struct symbolize_call *call)
+static void write_line_end(struct json_writer *w,
+                           const struct symbolize_call *call)
 {
     const struct symbolize_counts *counts = &call->counts;
 
@@ -246,4 +250,5 @@ static void write_end(struct json_writer *w, const struct symbolize_call *call)
 }
 
 const struct symbolize_writer symbolize_lines = {
-    "application/x-ndjson", write_strings, write_answer, write_end};
+    "application/x-ndjson", write_line_strings, write_line_answer,
+    write_line_end};

@@ -16,7 +16,7 @@
 
 /* reading ----------------------------------------------------------------- */
 
-static const char damaged[] = "the body is not a SymbolizeRequest";
+static const char protobuf_damaged[] = "the body is not a SymbolizeRequest";
 
 /* Reads a tag, which is 0 at the end of the stream. */
 static bool message_read_tag(pb_istream_t *s, uint32_t *field,
@@ -45,7 +45,7 @@ static bool find_message(struct input *in, size_t *size)
         if (s.bytes_left > 0 && message_read_tag(&s, &field, &type) &&
             pb_decode_varint(&s, &length)) {
             if (field != 1 || type != PB_WT_STRING) {
-                in->error = damaged;
+                in->error = protobuf_damaged;
                 return false;
             }
             if (length > SYMBOLIZE_QUESTION_MAX) {
@@ -58,12 +58,13 @@ static bool find_message(struct input *in, size_t *size)
                 return true;
             }
         } else if (in->size - in->at >= 2 * VARINT_MAX) {
-            in->error = damaged;
+            in->error = protobuf_damaged;
             return false;
         }
         if (!input_more(in)) {
-            in->error =
-                in->error == NULL && in->size > in->at ? damaged : in->error;
+            in->error = in->error == NULL && in->size > in->at
+                            ? protobuf_damaged
+                            : in->error;
             return false;
         }
     }
@@ -115,7 +116,7 @@ static const char *message_read_packed(const struct protobuf *packed,
             value |= (uint64_t)(*p++ & 127) << shift;
         }
         if (p == end || *p > (shift == 63 ? 1 : 127)) {
-            return damaged;
+            return protobuf_damaged;
         }
         addresses[question->count++] = value | (uint64_t)*p++ << shift;
     }
@@ -158,7 +159,7 @@ static const char *message_read_question(struct symbolize_call *call,
         }
     }
     if (wrong != NULL || message.is_damaged) {
-        return wrong != NULL ? wrong : damaged;
+        return wrong != NULL ? wrong : protobuf_damaged;
     }
     return question->count > SYMBOLIZE_ADDRESSES_MAX
                ? "a message may have 16384 addresses"

@@ -11,7 +11,7 @@
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/api/request_limit.h"
 
-static request_count running;
+static request_count symbolize_running;
 
 static void symbolize_free_modules(struct symbolize_call *call)
 {
@@ -28,7 +28,7 @@ static void symbolize_free_call(struct api_call *base)
     struct symbolize_call *call = (struct symbolize_call *)base;
 
     if (call->is_running) {
-        request_limit_end(&running, call->body_size);
+        request_limit_end(&symbolize_running, call->body_size);
     }
     input_end(&call->input);
     symbolize_free_modules(call);
@@ -151,7 +151,7 @@ static const char *symbolize_find_excess(const struct symbolize_call *call)
                : NULL;
 }
 
-static size_t most_modules(const struct symbolize_call *call)
+static size_t symbolize_most_modules(const struct symbolize_call *call)
 {
     return call->config->limits.modules < SYMBOLIZE_FILES
                ? call->config->limits.modules
@@ -164,7 +164,7 @@ static void symbolize_read_round(struct symbolize_call *call)
 {
     bool (*read)(struct symbolize_call *) =
         call->is_in_messages ? symbolize_read_message : symbolize_read_line;
-    size_t most = most_modules(call);
+    size_t most = symbolize_most_modules(call);
 
     symbolize_free_modules(call);
     call->nquestions = call->naddresses = call->texts_size = 0;
@@ -222,8 +222,8 @@ symbolize_writer_of(const struct symbolize_call *call)
     return call->is_in_messages ? &symbolize_messages : &symbolize_lines;
 }
 
-static void resolve_question(struct symbolize_call *call,
-                             const struct symbolize_question *question)
+static void symbolize_resolve(struct symbolize_call *call,
+                              const struct symbolize_question *question)
 {
     const struct api_module *module =
         &call->base.first.modules[question->module];
@@ -236,8 +236,8 @@ static void resolve_question(struct symbolize_call *call,
     }
 }
 
-static void answer_question(struct symbolize_call *call,
-                            const struct symbolize_question *question)
+static void symbolize_answer(struct symbolize_call *call,
+                             const struct symbolize_question *question)
 {
     unsigned retry_after;
     enum symbolize_state state =
@@ -251,7 +251,7 @@ static void answer_question(struct symbolize_call *call,
         call->counts.pairs += question->count;
     }
     if (state == SYMBOLIZE_FOUND && question->count > 0) {
-        resolve_question(call, question);
+        symbolize_resolve(call, question);
     }
     symbolize_writer_of(call)->answer(&call->written, call, question);
 }
@@ -295,7 +295,7 @@ static enum api_next symbolize_answer_some(struct symbolize_call *call,
          call->next < call->nquestions &&
          call->written.size < SYMBOLIZE_PART && pairs < SYMBOLIZE_PART_PAIRS;
          call->next++) {
-        answer_question(call, &call->questions[call->next]);
+        symbolize_answer(call, &call->questions[call->next]);
         pairs += call->questions[call->next].count;
     }
     return symbolize_write_part(call, reply);
@@ -411,9 +411,9 @@ symbolize_new_call(const struct api_request *request, enum input_coding coding)
     call->packing = symbolize_accepts_type(request, "zstd")   ? API_ZSTD
                     : symbolize_accepts_type(request, "gzip") ? API_GZIP
                                                               : API_NOT_PACKED;
-    call->is_running =
-        request_limit_begin(&running, config->requests, request->size,
-                            request->config->limits.running_size);
+    call->is_running = request_limit_begin(
+        &symbolize_running, config->requests, request->size,
+        request->config->limits.running_size);
     name_table_begin(&call->resolver.names);
     call->base.first.modules =
         calloc(SYMBOLIZE_FILES + 1, sizeof(call->base.first.modules[0]));
