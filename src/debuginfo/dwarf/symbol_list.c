@@ -14,7 +14,7 @@
 #include "batch.h"
 #include "dwarf.h"
 
-#define AHEAD 8 /* symbols whose names are hashed before they are written */
+#define AHEAD 16 /* symbols whose names are hashed before they are written */
 #define AT_ONCE 256 /* symbols that are written together */
 #define MANY 6000 /* symbols; files with more than AT_ONCE mostly have more */
 
@@ -65,30 +65,32 @@ static int reserve(struct symbol_list *symbols, size_t names,
                : 0;
 }
 
-/* Writes the symbols of the list, and empties it. */
-static int write_symbols(struct symbol_list *symbols, struct failure *failure)
+/* Writes the symbols of the list, and empties it.  What is called for each of
+ * many is part of this function. */
+static __attribute__((flatten)) int
+write_symbols(struct symbol_list *symbols, struct failure *failure)
 {
-    size_t i, begun = 0;
-    const struct debuginfo_symbol *symbol;
-    struct symc_name *name, names[AHEAD];
+    size_t i, n, first;
+    const struct debuginfo_symbol *list;
+    struct symc_name names[AHEAD];
     struct symc_writer *writer = &symbols->writer;
     enum symc_status status = SYMC_OK;
 
-    for (i = 0; i < symbols->count && status == SYMC_OK; i++) {
-        for (; begun < symbols->count && begun < i + AHEAD; begun++) {
-            symbol = &symbols->list[begun];
-            name = &names[begun % AHEAD];
-            memset(name, 0, sizeof(*name));
-            if (symbol->name != NULL) {
-                name->data = symbol->name;
-                name->size = symbol->name_size;
-                symc_writer_expect(writer, name);
+    for (first = 0; first < symbols->count && status == SYMC_OK; first += n) {
+        list = symbols->list + first;
+        n = symbols->count - first < AHEAD ? symbols->count - first : AHEAD;
+        for (i = 0; i < n; i++) {
+            names[i] = (struct symc_name){.data = list[i].name,
+                                          .size = list[i].name_size};
+            if (list[i].name != NULL) {
+                symc_writer_expect(writer, &names[i]);
             }
         }
-        symbol = &symbols->list[i];
-        if (symbol->name != NULL) {
-            status = symc_writer_symbol(writer, symbol->address, symbol->size,
-                                        &names[i % AHEAD]);
+        for (i = 0; i < n && status == SYMC_OK; i++) {
+            if (list[i].name != NULL) {
+                status = symc_writer_symbol(writer, list[i].address,
+                                            list[i].size, &names[i]);
+            }
         }
     }
     symbols->count = 0;

@@ -200,7 +200,9 @@ static void merge_run(struct writer_finish_merge *merge,
     finish->count += runs->count;
 }
 
-static int merge_all(struct symc_writer *writer, struct writer_finish *finish)
+/* What is called for each of many symbols is part of this function. */
+static __attribute__((flatten)) int merge_all(struct symc_writer *writer,
+                                              struct writer_finish *finish)
 {
     int rc;
     struct writer_finish_merge merge = {0};
