@@ -36,6 +36,7 @@ static void keep_memory(bool is_large)
 
     mallopt(M_MMAP_THRESHOLD, is_large ? large / 2 : 2 * large);
     mallopt(M_TRIM_THRESHOLD, is_large ? large : 16 * large);
+    mallopt(M_TOP_PAD, is_large ? large / 8 : 4 * large);
 }
 
 void symbol_list_init(struct symbol_list *symbols,
