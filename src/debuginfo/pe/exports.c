@@ -9,17 +9,20 @@
 
 #define EXPORT_DIRECTORY 40
 
+struct export_table {
+    const uint8_t *entries;
+    uint32_t count;
+};
+
 struct exports {
     const struct pe_image *image;
     struct symbol_list *symbols;
     uint32_t directory; /* address, and its end */
     uint64_t end;
     struct pe_part part; /* of the last address: most are in the same one */
-    uint64_t names; /* offsets of the tables, or PE_NO_OFFSET */
-    uint64_t ordinals;
-    uint64_t addresses;
-    uint32_t num_names;
-    uint32_t num_addresses;
+    struct export_table names;
+    struct export_table ordinals;
+    struct export_table addresses;
 };
 
 static uint64_t offset_of(struct exports *exports, uint32_t address)
@@ -45,13 +48,20 @@ static const char *text_at(struct exports *exports, uint32_t address,
                             size);
 }
 
-/* Returns bytes of entry i of a table, or NULL. */
-static const uint8_t *table_entry(const struct exports *exports,
-                                  uint64_t table, uint64_t i, unsigned size)
+/* Finds a table at an address: as many of n entries as are in the file. */
+static struct export_table find_table(struct exports *exports,
+                                      uint32_t address, uint32_t n,
+                                      unsigned entry)
 {
-    return table != PE_NO_OFFSET
-               ? pe_image_at(exports->image, table + i * size, size)
-               : NULL;
+    size_t room = exports->image->size;
+    uint64_t offset = offset_of(exports, address);
+
+    if (offset >= room) {
+        return (struct export_table){NULL, 0};
+    }
+    room = (room - offset) / entry;
+    return (struct export_table){exports->image->data + offset,
+                                 n < room ? n : (uint32_t)room};
 }
 
 /* Can the text of a forwarder, such as NTDLL.RtlAllocateHeap or A.#12, be
@@ -87,22 +97,18 @@ static int take_export(struct exports *exports, uint32_t i,
 {
     uint32_t address, size;
     const char *text;
-    const uint8_t *p, *name = table_entry(exports, exports->names, i, 4);
+    uint16_t ordinal = le16(exports->ordinals.entries + 2 * (size_t)i);
 
-    p = table_entry(exports, exports->ordinals, i, 2);
-    if (name == NULL || p == NULL || le16(p) >= exports->num_addresses) {
+    if (ordinal >= exports->addresses.count) {
         return 0;
     }
-    p = table_entry(exports, exports->addresses, le16(p), 4);
-    if (p == NULL) {
-        return 0;
-    }
-    address = le32(p);
+    address = le32(exports->addresses.entries + 4 * (size_t)ordinal);
     if (address >= exports->directory && address < exports->end &&
         !is_forwarder(exports, address)) {
         return 0;
     }
-    text = text_at(exports, le32(name), &size);
+    text =
+        text_at(exports, le32(exports->names.entries + 4 * (size_t)i), &size);
     return symbol_list_add(exports->symbols, address, 0, text,
                            text != NULL ? size : 0, failure);
 }
@@ -129,18 +135,18 @@ int pe_exports_read(const struct pe_image *image, struct symbol_list *symbols,
         le32(p + 24) > image->size) {
         return 0;
     }
-    exports.num_addresses = le32(p + 20);
-    exports.num_names = le32(p + 24);
-    exports.addresses = offset_of(&exports, le32(p + 28));
-    exports.names = offset_of(&exports, le32(p + 32));
-    exports.ordinals = offset_of(&exports, le32(p + 36));
+    exports.addresses = find_table(&exports, le32(p + 28), le32(p + 20), 4);
+    exports.names = find_table(&exports, le32(p + 32), le32(p + 24), 4);
+    exports.ordinals =
+        find_table(&exports, le32(p + 36), exports.names.count, 2);
     /* linkers put the names behind each other, at the directory's end */
-    p = table_entry(&exports, exports.names, 0, 4);
-    if (p != NULL) {
+    if (exports.names.count > 0) {
         symbol_list_look(symbols, image->data, image->size,
-                         offset_of(&exports, le32(p)), size);
+                         offset_of(&exports, le32(exports.names.entries)),
+                         size);
     }
-    for (i = 0; i < exports.num_names && rc == 0 && symbols->work > 0; i++) {
+    for (i = 0; i < exports.ordinals.count && rc == 0 && symbols->work > 0;
+         i++) {
         rc = take_export(&exports, i, failure);
     }
     return rc != 0 ? -1 : symbol_list_end(symbols, failure);
