@@ -27,6 +27,7 @@
 #include "srcsrv.h"
 #include "symbols.h"
 #include "base/array.h"
+#include "base/le.h"
 #include "base/prefetch.h"
 #include "debuginfo/supplement.h"
 #include "derived/symcache/symcache.h"
@@ -37,6 +38,10 @@
 #define WORK_BASE 1000000
 
 #define SMALL_FILE ((size_t)16 << 20)
+
+/* What is prefetched: of so many modules, so many headers. */
+#define MODULES_AHEAD 8
+#define HEADERS_AHEAD 6
 
 struct pdb_convert {
     struct msf msf;
@@ -158,21 +163,38 @@ static int read_module(struct pdb_convert *convert,
                             failure);
 }
 
-/* Prefetches what is read first of a module: where its symbols and its line
- * information begin. */
-static void expect_module(const struct pdb_convert *convert,
-                          const struct dbi_module *module)
+/*
+ * Prefetches what is read first of the next modules: where their symbols
+ * begin, and the headers of their line information.  Each of these tells where
+ * the next one is, so those of several modules are awaited together.
+ */
+static void expect_modules(const struct pdb_convert *convert, size_t first)
 {
-    size_t i;
-    uint32_t size;
-    const uint8_t *p;
-    const uint32_t places[] = {0, module->symbol_bytes};
+    size_t i, n = convert->dbi.num_modules - first;
+    unsigned header;
+    uint32_t size, left[MODULES_AHEAD];
+    const uint8_t *p, *at[MODULES_AHEAD];
+    const struct dbi_module *module;
 
-    for (i = 0; i < COUNT(places); i++) {
-        p = msf_piece(&convert->msf, module->stream, places[i], &size);
-        if (p != NULL) {
-            prefetch(p, 0);
-            prefetch(p, 64);
+    n = n < MODULES_AHEAD ? n : MODULES_AHEAD;
+    for (i = 0; i < n; i++) {
+        module = &convert->dbi.modules[first + i];
+        p = msf_piece(&convert->msf, module->stream, 0, &size);
+        prefetch(p, 0);
+        prefetch(p, 64);
+        at[i] = msf_run(&convert->msf, module->stream, module->symbol_bytes,
+                        module->c13_bytes, &left[i]);
+        left[i] = at[i] != NULL ? left[i] : 0;
+        prefetch(at[i], 0);
+    }
+    for (header = 0; header < HEADERS_AHEAD; header++) {
+        for (i = 0; i < n; i++) {
+            if (left[i] >= 8 && le32(at[i] + 4) <= left[i] - 8) {
+                size = 8 + le32(at[i] + 4);
+                left[i] -= size;
+                at[i] += size;
+                prefetch(at[i], 0);
+            }
         }
     }
 }
@@ -189,8 +211,8 @@ static int read_all(struct pdb_convert *convert, struct failure *failure)
     convert->writer.has_calls_without_lines =
         !supplement_get()->is_like_symbolic;
     for (i = 0; i < convert->dbi.num_modules; i++) {
-        if (i + 1 < convert->dbi.num_modules) {
-            expect_module(convert, &convert->dbi.modules[i + 1]);
+        if (i % MODULES_AHEAD == 0) {
+            expect_modules(convert, i);
         }
         if (read_module(convert, &convert->dbi.modules[i], failure) != 0) {
             return -1;
