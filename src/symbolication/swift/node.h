@@ -159,26 +159,30 @@ bool swift_skip(struct swift *s, char c);
 bool swift_natural(struct swift *s, uint32_t *number);
 uint32_t swift_index(struct swift *s); /* or fails */
 
+/* Pushes a node that is repeated, all but the last time. */
+void swift_push_repeated(struct swift *s, swift_ref ref, uint32_t count);
+
 /* The type on top between two texts, of which the second may be NULL. */
 swift_ref swift_around(struct swift *s, const char *text, const char *behind);
 
 /* Lists of types, one for each level of a generic type; or fails. */
 swift_ref swift_pop_arguments(struct swift *s);
 
-/* Operators; each returns a node to be pushed (types.c, generics.c,
- * lowered_type.c, conformance.c, entities.c, and thunks.c for thunks and
- * data). */
+/* Operators; each returns a node to be pushed (types.c, standard_types.c,
+ * generics.c, lowered_type.c, conformance.c, entities.c, and thunks.c for
+ * thunks and data). */
 
+swift_ref swift_standard_type(struct swift *s);         /* S */
 swift_ref swift_lowered_type(struct swift *s);          /* I */
 swift_ref swift_conformance_reference(struct swift *s); /* H */
 swift_ref swift_retroactive(struct swift *s);           /* g */
 swift_ref swift_function_type(struct swift *s, const char *text);
-swift_ref swift_tuple(struct swift *s);      /* t */
-swift_ref swift_bound(struct swift *s);      /* G */
+swift_ref swift_type_tuple(struct swift *s); /* t */
+swift_ref swift_type_bound(struct swift *s); /* G */
 swift_ref swift_builtin(struct swift *s);    /* B */
 swift_ref swift_protocols(struct swift *s);  /* p */
-swift_ref swift_special(struct swift *s);    /* X */
-swift_ref swift_annotation(struct swift *s); /* Y */
+swift_ref swift_type_special(struct swift *s);               /* X */
+swift_ref swift_type_annotation(struct swift *s);            /* Y */
 swift_ref swift_generic_parameter(struct swift *s);          /* q */
 swift_ref swift_generic_associated(struct swift *s);         /* Q */
 swift_ref swift_signature(struct swift *s, bool has_counts); /* l, r */

@@ -159,7 +159,7 @@ static swift_ref shared_at(struct swift *s, size_t index)
     return index < s->num_shared ? s->shared[index] : swift_fail(s);
 }
 
-static void push_repeated(struct swift *s, swift_ref ref, uint32_t count)
+void swift_push_repeated(struct swift *s, swift_ref ref, uint32_t count)
 {
     if (count > 64) {
         s->has_failed = true;
@@ -181,7 +181,7 @@ static swift_ref parse_shared(struct swift *s)
         c = swift_next(s);
         if (is_letter(c)) {
             ref = shared_at(s, (size_t)(c - (is_upper(c) ? 'A' : 'a')));
-            push_repeated(s, ref, count);
+            swift_push_repeated(s, ref, count);
             if (is_upper(c)) {
                 return ref;
             }
@@ -200,125 +200,6 @@ static swift_ref parse_shared(struct swift *s)
         }
     }
     return 0;
-}
-
-static const char *standard_name(char letter, char *kind)
-{
-    static const struct {
-        const char *name;
-        char letter, kind;
-    } names[] = {
-        {"AutoreleasingUnsafeMutablePointer", 'A', 'V'}, {"Array", 'a', 'V'},
-        {"Bool", 'b', 'V'}, {"UnicodeScalar", 'c', 'V'},
-        {"Dictionary", 'D', 'V'}, {"Double", 'd', 'V'}, {"Float", 'f', 'V'},
-        {"Set", 'h', 'V'}, {"DefaultIndices", 'I', 'V'}, {"Int", 'i', 'V'},
-        {"Character", 'J', 'V'}, {"ClosedRange", 'N', 'V'},
-        {"Range", 'n', 'V'}, {"ObjectIdentifier", 'O', 'V'},
-        {"UnsafePointer", 'P', 'V'}, {"UnsafeMutablePointer", 'p', 'V'},
-        {"UnsafeBufferPointer", 'R', 'V'},
-        {"UnsafeMutableBufferPointer", 'r', 'V'}, {"String", 'S', 'V'},
-        {"Substring", 's', 'V'}, {"UInt", 'u', 'V'},
-        {"UnsafeRawPointer", 'V', 'V'}, {"UnsafeMutableRawPointer", 'v', 'V'},
-        {"UnsafeRawBufferPointer", 'W', 'V'},
-        {"UnsafeMutableRawBufferPointer", 'w', 'V'}, {"Optional", 'q', 'O'},
-        {"BinaryFloatingPoint", 'B', 'P'}, {"Encodable", 'E', 'P'},
-        {"Decodable", 'e', 'P'}, {"FloatingPoint", 'F', 'P'},
-        {"RandomNumberGenerator", 'G', 'P'}, {"Hashable", 'H', 'P'},
-        {"Numeric", 'j', 'P'}, {"BidirectionalCollection", 'K', 'P'},
-        {"RandomAccessCollection", 'k', 'P'}, {"Comparable", 'L', 'P'},
-        {"Collection", 'l', 'P'}, {"MutableCollection", 'M', 'P'},
-        {"RangeReplaceableCollection", 'm', 'P'}, {"Equatable", 'Q', 'P'},
-        {"Sequence", 'T', 'P'}, {"IteratorProtocol", 't', 'P'},
-        {"UnsignedInteger", 'U', 'P'}, {"RangeExpression", 'X', 'P'},
-        {"Strideable", 'x', 'P'}, {"RawRepresentable", 'Y', 'P'},
-        {"StringProtocol", 'y', 'P'}, {"SignedInteger", 'Z', 'P'},
-        {"BinaryInteger", 'z', 'P'}};
-    size_t i;
-
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (names[i].letter == letter) {
-            *kind = names[i].kind;
-            return names[i].name;
-        }
-    }
-    return NULL;
-}
-
-static const char *parse_concurrency_name(char letter, char *kind)
-{
-    static const struct {
-        const char *name;
-        char letter, kind;
-    } names[] = {
-        {"Actor", 'A', 'P'}, {"CheckedContinuation", 'C', 'V'},
-        {"UnsafeContinuation", 'c', 'V'}, {"CancellationError", 'E', 'V'},
-        {"UnownedSerialExecutor", 'e', 'V'}, {"Executor", 'F', 'P'},
-        {"SerialExecutor", 'f', 'P'}, {"TaskGroup", 'G', 'V'},
-        {"ThrowingTaskGroup", 'g', 'V'}, {"TaskExecutor", 'h', 'P'},
-        {"AsyncIteratorProtocol", 'I', 'P'}, {"AsyncSequence", 'i', 'P'},
-        {"UnownedJob", 'J', 'V'}, {"MainActor", 'M', 'C'},
-        {"TaskPriority", 'P', 'V'}, {"AsyncStream", 'S', 'V'},
-        {"AsyncThrowingStream", 's', 'V'}, {"Task", 'T', 'V'},
-        {"UnsafeCurrentTask", 't', 'V'}};
-    size_t i;
-
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (names[i].letter == letter) {
-            *kind = names[i].kind;
-            return names[i].name;
-        }
-    }
-    return NULL;
-}
-
-static swift_ref standard_type(struct swift *s, const char *name, char kind)
-{
-    swift_ref ref =
-        swift_make(s, SWIFT_NOMINAL, 2,
-                   swift_make_text(s, SWIFT_MODULE, "Swift", 0),
-                   swift_make_text(s, SWIFT_IDENTIFIER, name, 0));
-
-    s->nodes[ref].number = (uint32_t)kind;
-    return swift_type(s, ref);
-}
-
-static swift_ref parse_optional(struct swift *s)
-{
-    swift_ref list, type = swift_pop_type(s);
-
-    list = swift_make(s, SWIFT_LIST, 1, type);
-    return swift_share(
-        s, swift_type(s, swift_make(s, SWIFT_BOUND, 2,
-                                    swift_kid(s, standard_type(s, "Optional",
-                                                               'O'), 0),
-                                    list)));
-}
-
-static swift_ref parse_standard_type(struct swift *s)
-{
-    uint32_t count = 0;
-    const char *name;
-    char kind = 'V';
-    swift_ref ref;
-
-    if (swift_skip(s, 'o')) {
-        return swift_make_text(s, SWIFT_MODULE, "__C", 0);
-    }
-    if (swift_skip(s, 'C')) {
-        return swift_make_text(s, SWIFT_MODULE, "__C_Synthesized", 0);
-    }
-    if (swift_skip(s, 'g')) {
-        return parse_optional(s);
-    }
-    swift_natural(s, &count);
-    name = swift_skip(s, 'c') ? parse_concurrency_name(swift_next(s), &kind)
-                              : standard_name(swift_next(s), &kind);
-    if (name == NULL) {
-        return swift_fail(s);
-    }
-    ref = standard_type(s, name, kind);
-    push_repeated(s, ref, count);
-    return ref;
 }
 
 /* operators ---------------------------------------------------------------- */
@@ -365,16 +246,19 @@ static swift_ref parse_type(struct swift *s, char c)
     case 'A':
         return parse_shared(s);
     case 'B': return swift_builtin(s);
-    case 'G': return swift_bound(s);
+    case 'G':
+        return swift_type_bound(s);
     case 'I':
         return swift_lowered_type(s);
     case 'Q':
         return swift_generic_associated(s);
     case 'R': return swift_requirement(s);
     case 'S':
-        return parse_standard_type(s);
-    case 'X': return swift_special(s);
-    case 'Y': return swift_annotation(s);
+        return swift_standard_type(s);
+    case 'X':
+        return swift_type_special(s);
+    case 'Y':
+        return swift_type_annotation(s);
     case 'c': return swift_function_type(s, "");
     case 'h':
         return parse_prefixed(s, "__shared ");
@@ -387,7 +271,8 @@ static swift_ref parse_type(struct swift *s, char c)
     case 'q':
         return swift_generic_parameter(s);
     case 'r': return swift_signature(s, true);
-    case 't': return swift_tuple(s);
+    case 't':
+        return swift_type_tuple(s);
     case 'u':
         return parse_generic_type(s);
     case 'x': return swift_type(s, swift_make(s, SWIFT_PARAMETER, 0));

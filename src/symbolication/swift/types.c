@@ -33,7 +33,7 @@ swift_ref swift_function_type(struct swift *s, const char *text)
 }
 
 /* Type, name, and "d" if it is variadic; the first element ends with "_". */
-swift_ref swift_tuple(struct swift *s)
+swift_ref swift_type_tuple(struct swift *s)
 {
     swift_ref elements[SWIFT_STACK], element, name;
     bool is_first = swift_pop_kind(s, SWIFT_EMPTY_LIST) != 0, is_variadic;
@@ -51,7 +51,7 @@ swift_ref swift_tuple(struct swift *s)
 }
 
 /* The nominal type that a type is; or fails. */
-static swift_ref pop_nominal(struct swift *s)
+static swift_ref pop_nominal_type(struct swift *s)
 {
     swift_ref ref = swift_kid(s, swift_pop_type(s), 0);
 
@@ -59,7 +59,7 @@ static swift_ref pop_nominal(struct swift *s)
 }
 
 /* How many contexts a type has that may have arguments, itself included. */
-static size_t count_levels(struct swift *s, swift_ref ref)
+static size_t count_type_levels(struct swift *s, swift_ref ref)
 {
     size_t n = 0;
 
@@ -73,7 +73,7 @@ static size_t count_levels(struct swift *s, swift_ref ref)
 
 /* Types for each level, the innermost first; the first level has an empty
  * list, the others "_".  Proofs of conformances are on top. */
-static size_t pop_levels(struct swift *s, swift_ref *parts, size_t room)
+static size_t pop_type_levels(struct swift *s, swift_ref *parts, size_t room)
 {
     swift_ref types[SWIFT_STACK], type;
     bool is_last = false;
@@ -105,7 +105,7 @@ static size_t pop_levels(struct swift *s, swift_ref *parts, size_t room)
 swift_ref swift_pop_arguments(struct swift *s)
 {
     swift_ref parts[15];
-    size_t n = pop_levels(s, parts, 15);
+    size_t n = pop_type_levels(s, parts, 15);
 
     return swift_make_list(s, SWIFT_LIST, parts, n);
 }
@@ -121,13 +121,13 @@ static bool has_others_arguments(struct swift *s, swift_ref nominal)
            (context->kind != SWIFT_NOMINAL || context->number == 'P');
 }
 
-swift_ref swift_bound(struct swift *s)
+swift_ref swift_type_bound(struct swift *s)
 {
     swift_ref parts[16];
-    size_t num_parts = pop_levels(s, parts, 15);
+    size_t num_parts = pop_type_levels(s, parts, 15);
 
-    parts[num_parts] = pop_nominal(s);
-    if (num_parts > count_levels(s, parts[num_parts]) ||
+    parts[num_parts] = pop_nominal_type(s);
+    if (num_parts > count_type_levels(s, parts[num_parts]) ||
         has_others_arguments(s, parts[num_parts])) {
         return swift_fail(s);
     }
@@ -221,7 +221,7 @@ swift_ref swift_around(struct swift *s, const char *text, const char *behind)
 
 /* A protocol with what is asked of its types, each but the first with "_"
  * behind it, in the order of the text. */
-static swift_ref constrained(struct swift *s)
+static swift_ref constrained_type(struct swift *s)
 {
     swift_ref list[64], ref;
     bool is_first = false;
@@ -252,7 +252,7 @@ static void pop_type_list(struct swift *s)
 }
 
 /* What a closure captured, of which nothing is written. */
-static swift_ref box(struct swift *s)
+static swift_ref box_type(struct swift *s)
 {
     swift_pop_kind(s, SWIFT_SIGNATURE);
     pop_type_list(s);
@@ -260,7 +260,7 @@ static swift_ref box(struct swift *s)
     return swift_type(s, swift_make_text(s, SWIFT_BUILTIN, "{ ... }", 0));
 }
 
-swift_ref swift_special(struct swift *s)
+swift_ref swift_type_special(struct swift *s)
 {
     switch (swift_next(s)) {
     case 'A':
@@ -277,9 +277,9 @@ swift_ref swift_special(struct swift *s)
     case 'u': return swift_around(s, "unowned(unsafe) ", NULL);
     case 'w': return swift_around(s, "weak ", NULL);
     case 'P':
-        return constrained(s);
+        return constrained_type(s);
     case 'X':
-        return box(s);
+        return box_type(s);
     case 'p': return swift_around(s, "", ".Type");
     case 'c': {
         swift_ref superclass = swift_pop_type(s);
@@ -294,7 +294,7 @@ swift_ref swift_special(struct swift *s)
     }
 }
 
-swift_ref swift_annotation(struct swift *s)
+swift_ref swift_type_annotation(struct swift *s)
 {
     switch (swift_next(s)) {
     case 'a': return swift_make(s, SWIFT_ASYNC, 0);
