@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attribute_value.h"
+#include "attribute_form.h"
 
 struct dwarf_attribute {
     uint16_t name;
