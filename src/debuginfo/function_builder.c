@@ -11,8 +11,8 @@
 
 /* nesting of inlined ranges ----------------------------------------------- */
 
-static bool is_before(const struct inlined_range *a,
-                      const struct inlined_range *b)
+static bool builder_is_before(const struct inlined_range *a,
+                              const struct inlined_range *b)
 {
     return a->address < b->address ||
            (a->address == b->address && a->depth < b->depth);
@@ -30,14 +30,14 @@ static int append_inlinee(struct inlined_ranges *to,
 }
 
 /* Moves an item of the heap up to its place. */
-static void sift_up(struct inlined_range *heap, size_t at)
+static void builder_sift_up(struct inlined_range *heap, size_t at)
 {
     size_t parent;
     struct inlined_range item = heap[at];
 
     for (; at > 0; at = parent) {
         parent = (at - 1) / 2;
-        if (!is_before(&item, &heap[parent])) {
+        if (!builder_is_before(&item, &heap[parent])) {
             break;
         }
         heap[at] = heap[parent];
@@ -62,7 +62,7 @@ static int make_heap(struct function_builder *builder)
     }
     builder->is_heap = true;
     for (i = 1; i < builder->heap.count; i++) {
-        sift_up(builder->heap.list, i);
+        builder_sift_up(builder->heap.list, i);
     }
     return 0;
 }
@@ -73,7 +73,7 @@ static int make_heap(struct function_builder *builder)
  * library: the last item moves down to the bottom, always to the lesser child
  * or, if both are equal, to the right one, and then up to its place.
  */
-static struct inlined_range pop_inlinee(struct inlined_ranges *heap)
+static struct inlined_range builder_pop_inlinee(struct inlined_ranges *heap)
 {
     size_t at = 0, child = 1, n = --heap->count;
     struct inlined_range *list = heap->list, least = list[0], last = list[n];
@@ -82,7 +82,7 @@ static struct inlined_range pop_inlinee(struct inlined_ranges *heap)
         return least;
     }
     for (; child + 1 < n; child = 2 * at + 1) {
-        child += !is_before(&list[child], &list[child + 1]);
+        child += !builder_is_before(&list[child], &list[child + 1]);
         list[at] = list[child];
         at = child;
     }
@@ -91,7 +91,7 @@ static struct inlined_range pop_inlinee(struct inlined_ranges *heap)
         at = child;
     }
     list[at] = last;
-    sift_up(list, at);
+    builder_sift_up(list, at);
     return least;
 }
 
@@ -110,7 +110,7 @@ static int push_rest(struct function_builder *builder,
     if (append_inlinee(&builder->heap, &rest) != 0) {
         return -1;
     }
-    sift_up(builder->heap.list, builder->heap.count - 1);
+    builder_sift_up(builder->heap.list, builder->heap.count - 1);
     return 0;
 }
 
@@ -184,8 +184,8 @@ static int sort_items(struct function_builder *builder)
     }
     sort_keys(builder->keys, builder->keys + n, n);
     for (i = 1; i < n; i++) {
-        if (!is_before(&list[(uint32_t)builder->keys[i - 1]],
-                       &list[(uint32_t)builder->keys[i]])) {
+        if (!builder_is_before(&list[(uint32_t)builder->keys[i - 1]],
+                               &list[(uint32_t)builder->keys[i]])) {
             return 0;
         }
     }
@@ -236,7 +236,7 @@ static int nest_all(struct function_builder *builder, struct failure *failure)
             builder->work = 0;
             return failure_work(failure);
         }
-        item = pop_inlinee(&builder->heap);
+        item = builder_pop_inlinee(&builder->heap);
         if (nest_inlinee(builder, &item) != 0) {
             return failure_memory(failure);
         }
@@ -246,8 +246,8 @@ static int nest_all(struct function_builder *builder, struct failure *failure)
 
 /* splitting lines where inlined code begins and ends ---------------------- */
 
-static int add_piece(struct line_pieces *to, const struct symc_line *line,
-                     uint32_t owner)
+static int builder_add_piece(struct line_pieces *to,
+                             const struct symc_line *line, uint32_t owner)
 {
     if (to->count >= SYMC_NONE ||
         array_need(&to->list, &to->room, to->count + 1, sizeof(*to->list)) !=
@@ -283,8 +283,8 @@ static int sort_lines(struct function_builder *builder)
         return 0;
     }
     for (i = 0; i < n; i++) {
-        if (add_piece(&builder->pieces, &builder->lines[i], (uint32_t)i) !=
-            0) {
+        if (builder_add_piece(&builder->pieces, &builder->lines[i],
+                              (uint32_t)i) != 0) {
             return -1;
         }
     }
@@ -297,7 +297,7 @@ static int sort_lines(struct function_builder *builder)
     return 0;
 }
 
-static uint64_t end_of(uint64_t address, uint64_t size)
+static uint64_t builder_end_of(uint64_t address, uint64_t size)
 {
     return size > UINT64_MAX - address ? UINT64_MAX : address + size;
 }
@@ -313,7 +313,7 @@ static int open_node(struct function_builder *builder,
         return -1;
     }
     builder->nodes[builder->num_nodes] = *f;
-    builder->open[builder->num_open].end = end_of(f->address, f->size);
+    builder->open[builder->num_open].end = builder_end_of(f->address, f->size);
     builder->open[builder->num_open++].node = (uint32_t)builder->num_nodes++;
     return 0;
 }
@@ -365,8 +365,8 @@ static int open_inlinee(struct function_builder *builder,
     struct symc_line call = {item->address, item->line, item->source,
                              item->size};
 
-    return add_piece(&builder->pieces, &call,
-                     builder->open[builder->num_open - 1].node) != 0 ||
+    return builder_add_piece(&builder->pieces, &call,
+                             builder->open[builder->num_open - 1].node) != 0 ||
                    open_node(builder, &f) != 0
                ? -1
                : 0;
@@ -385,19 +385,20 @@ static int cut_line(struct function_builder *builder, struct symc_line *line,
     uint64_t end, cut = open->end;
 
     if (line->size == SYMC_NO_SIZE) {
-        return add_piece(&builder->pieces, &piece, open->node);
+        return builder_add_piece(&builder->pieces, &piece, open->node);
     }
     if (next != NULL && next->address < cut) {
         cut = next->address;
     }
-    end = end_of(line->address, line->size);
+    end = builder_end_of(line->address, line->size);
     if (cut < end) {
         piece.size = cut - line->address;
         line->address = cut;
         line->size = end - cut;
     }
-    return add_piece(&builder->pieces, &piece, open->node) != 0 ? -1
-                                                                : cut < end;
+    return builder_add_piece(&builder->pieces, &piece, open->node) != 0
+               ? -1
+               : cut < end;
 }
 
 /* Builds the tree by going through inlined ranges and lines together, in

@@ -9,14 +9,14 @@
 /* Functions of the table, of readers that have members of the union: each
  * reader itself takes only its own struct. */
 #define READER(kind, opened, verified)                                        \
-    static enum symc_open_status open_##kind(union derived_reader *reader,    \
-                                             const void *data, size_t size,   \
-                                             char *error, size_t error_size)  \
+    static enum symc_open_status derived_open_##kind(                         \
+        union derived_reader *reader, const void *data, size_t size,          \
+        char *error, size_t error_size)                                       \
     {                                                                         \
         return opened(&reader->kind, data, size, error, error_size);          \
     }                                                                         \
                                                                               \
-    static enum symc_verify_status verify_##kind(                             \
+    static enum symc_verify_status derived_verify_##kind(                     \
         union derived_reader *reader, char *error, size_t error_size)         \
     {                                                                         \
         return verified(&reader->kind, error, error_size);                    \
@@ -171,7 +171,7 @@ static bool derived_belongs_bytes(const union derived_reader *reader,
     return false;
 }
 
-static const struct derived_type types[SYMCACHE_KINDS] = {
+static const struct derived_type derived_types[SYMCACHE_KINDS] = {
     [SYMCACHE_KIND_SYMCACHE] =
         {
             .name = "SymCache",
@@ -183,8 +183,8 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
                 "SymCache",
             .has_foreign = true,
             .sniff = sniff_symcache,
-            .open = open_symcache,
-            .verify = verify_symcache,
+            .open = derived_open_symcache,
+            .verify = derived_verify_symcache,
             .belongs = belongs_symcache,
         },
     [SYMCACHE_KIND_PPDBCACHE] =
@@ -196,8 +196,8 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
             .refusal = "is not a portable PDB: only those of .NET become a "
                        "PpdbCache",
             .sniff = ppdbcache_sniff,
-            .open = open_ppdbcache,
-            .verify = verify_ppdbcache,
+            .open = derived_open_ppdbcache,
+            .verify = derived_verify_ppdbcache,
             .belongs = belongs_ppdbcache,
         },
     [SYMCACHE_KIND_CFICACHE] =
@@ -210,8 +210,8 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
                 "is of a format without call frame information, and does "
                 "not become a CfiCache",
             .sniff = cficache_sniff,
-            .open = open_cficache,
-            .verify = verify_cficache,
+            .open = derived_open_cficache,
+            .verify = derived_verify_cficache,
             .belongs = belongs_cficache,
         },
     [SYMCACHE_KIND_CODECACHE] =
@@ -224,8 +224,8 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
                 "is not a program of ELF, Mach-O or Windows: only these "
                 "become a CodeCache",
             .sniff = codecache_sniff,
-            .open = open_codecache,
-            .verify = verify_codecache,
+            .open = derived_open_codecache,
+            .verify = derived_verify_codecache,
             .belongs = belongs_codecache,
         },
     [SYMCACHE_KIND_JSCACHE] =
@@ -235,8 +235,8 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
             .newest = {2, UINT16_MAX, UINT16_MAX},
             .written = {2, 0, 0},
             .sniff = jscache_sniff,
-            .open = open_jscache,
-            .verify = verify_jscache,
+            .open = derived_open_jscache,
+            .verify = derived_verify_jscache,
         },
     [SYMCACHE_KIND_BREAKPAD] =
         {
@@ -268,8 +268,8 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
             .refusal = "has no source files: only source bundles and portable "
                        "PDBs become a SourceCache",
             .sniff = sourcecache_sniff,
-            .open = open_sourcecache,
-            .verify = verify_sourcecache,
+            .open = derived_open_sourcecache,
+            .verify = derived_verify_sourcecache,
         },
     [SYMCACHE_KIND_PROGUARDCACHE] =
         {
@@ -281,14 +281,14 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
                 "is not a mapping of ProGuard or R8: only these become a "
                 "ProguardCache",
             .sniff = proguardcache_sniff,
-            .open = open_proguardcache,
-            .verify = verify_proguardcache,
+            .open = derived_open_proguardcache,
+            .verify = derived_verify_proguardcache,
         },
 };
 
 const struct derived_type *derived_type(symcache_kind_e kind)
 {
-    return types[kind].name != NULL ? &types[kind] : NULL;
+    return derived_types[kind].name != NULL ? &derived_types[kind] : NULL;
 }
 
 enum symc_verify_status derived_check(const void *data, size_t size,
@@ -296,7 +296,7 @@ enum symc_verify_status derived_check(const void *data, size_t size,
                                       bool is_received, char *error,
                                       size_t error_size)
 {
-    const struct derived_type *type = &types[key->kind];
+    const struct derived_type *type = &derived_types[key->kind];
     union derived_reader reader;
 
     return type->open(&reader, data, size, error, error_size) == SYMC_OPENED &&
@@ -309,7 +309,8 @@ enum symc_verify_status derived_check(const void *data, size_t size,
 
 bool derived_is_made(symcache_kind_e kind)
 {
-    return (unsigned)kind < SYMCACHE_KINDS && types[kind].written.major > 0;
+    return (unsigned)kind < SYMCACHE_KINDS &&
+           derived_types[kind].written.major > 0;
 }
 
 bool derived_sniff(const uint8_t *data, size_t size, symcache_kind_e *kind)
@@ -318,9 +319,9 @@ bool derived_sniff(const uint8_t *data, size_t size, symcache_kind_e *kind)
 
     for (i = 0; i < SYMCACHE_KINDS; i++) {
         /* what looks like an original is one */
-        if (types[i].name != NULL &&
+        if (derived_types[i].name != NULL &&
             symcache_kind((symcache_kind_e)i)->end == NULL &&
-            types[i].sniff(data, size)) {
+            derived_types[i].sniff(data, size)) {
             *kind = (symcache_kind_e)i;
             return true;
         }

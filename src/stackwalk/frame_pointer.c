@@ -10,15 +10,15 @@
 #define FP_OFFSET_MAX 240
 
 /* Reads the saved frame pointer, and the return address above it. */
-static bool read_pair(const struct stackwalk *walk, uint64_t at, uint64_t *fp,
-                      uint64_t *pc)
+static bool frame_read_pair(const struct stackwalk *walk, uint64_t at,
+                            uint64_t *fp, uint64_t *pc)
 {
     return caller_read(walk, at + stackwalk_cpus[walk->cpu].word, pc) &&
            caller_read(walk, at, fp);
 }
 
-static bool by_rbp(const struct stackwalk *walk, uint64_t last_fp,
-                   uint64_t last_sp, struct stackwalk_registers *caller)
+static bool frame_by_rbp(const struct stackwalk *walk, uint64_t last_fp,
+                         uint64_t last_sp, struct stackwalk_registers *caller)
 {
     uint64_t at, fp, pc, sp, word;
     unsigned offset;
@@ -27,7 +27,7 @@ static bool by_rbp(const struct stackwalk *walk, uint64_t last_fp,
          offset += 16) {
         at = last_fp + offset;
         sp = at + 16;
-        if (!read_pair(walk, at, &fp, &pc)) {
+        if (!frame_read_pair(walk, at, &fp, &pc)) {
             return false;
         }
         if (sp <= last_fp || fp < sp) {
@@ -65,11 +65,11 @@ bool caller_by_frame_pointer(const struct stackwalk *walk,
         return false;
     }
     if (walk->cpu == STACKWALK_AMD64) {
-        return by_rbp(walk, last_fp, last_sp, caller);
+        return frame_by_rbp(walk, last_fp, last_sp, caller);
     }
     if (last_fp != 0 || walk->cpu == STACKWALK_X86) {
         sp = last_fp + 2 * cpu->word;
-        if (!read_pair(walk, last_fp, &fp, &pc)) {
+        if (!frame_read_pair(walk, last_fp, &fp, &pc)) {
             return false;
         }
     }

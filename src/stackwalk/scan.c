@@ -11,7 +11,7 @@
 #define FRAME_MAX (128 * 1024)
 
 /* Could a word of the stack be a return address? */
-static bool is_return(struct stackwalk *walk, uint64_t word)
+static bool scan_is_return(struct stackwalk *walk, uint64_t word)
 {
     size_t module;
     uint64_t offset;
@@ -42,9 +42,9 @@ static bool is_return(struct stackwalk *walk, uint64_t word)
 
 /* Finds the frame pointer that the caller had.  It was saved below the return
  * address, or not changed at all. */
-static bool find_fp(const struct stackwalk *walk,
-                    const struct stackwalk_registers *callee, uint64_t slot,
-                    uint64_t *fp)
+static bool scan_find_fp(const struct stackwalk *walk,
+                         const struct stackwalk_registers *callee,
+                         uint64_t slot, uint64_t *fp)
 {
     const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[walk->cpu];
     uint64_t below = slot - cpu->word, word, last, unused;
@@ -96,13 +96,13 @@ bool caller_by_scan(struct stackwalk *walk,
         if (slot > max - cpu->word || !caller_read(walk, slot, &pc)) {
             return false;
         }
-        if (!is_return(walk, pc)) {
+        if (!scan_is_return(walk, pc)) {
             continue;
         }
         caller_set_frame(walk, caller, pc, slot + cpu->word);
         if (i > 0 &&
             (walk->cpu == STACKWALK_X86 || walk->cpu == STACKWALK_AMD64) &&
-            find_fp(walk, &callee->registers, slot, &fp)) {
+            scan_find_fp(walk, &callee->registers, slot, &fp)) {
             caller_set(caller, cpu->fp, fp);
         }
         return true;

@@ -26,7 +26,7 @@ static const uint8_t *record(const struct symc_reader *r, size_t begin,
     return index < count ? r->data + begin + index * size : NULL;
 }
 
-static const uint8_t *location_of(const struct symc_lookup *place)
+static const uint8_t *chain_location_of(const struct symc_lookup *place)
 {
     const struct symc_reader *r;
 
@@ -35,25 +35,25 @@ static const uint8_t *location_of(const struct symc_lookup *place)
                   SYMC_LOCATION_SIZE);
 }
 
-static const uint8_t *function_of(const struct symc_lookup *place)
+static const uint8_t *chain_function_of(const struct symc_lookup *place)
 {
     const uint8_t *location;
     const struct symc_reader *r;
 
     r = place->reader;
-    location = location_of(place);
+    location = chain_location_of(place);
     return location == NULL ? NULL
                             : record(r, r->functions, symc_load(location + 8),
                                      r->num_functions, SYMC_FUNCTION_SIZE);
 }
 
-static const uint8_t *file_of(const struct symc_lookup *place)
+static const uint8_t *chain_file_of(const struct symc_lookup *place)
 {
     const uint8_t *location;
     const struct symc_reader *r;
 
     r = place->reader;
-    location = location_of(place);
+    location = chain_location_of(place);
     return location == NULL ? NULL
                             : record(r, r->files, symc_load(location),
                                      r->num_files, r->file_size);
@@ -75,15 +75,15 @@ void chain_prefetch(const struct symc_lookup *places, size_t count)
     const uint8_t *file;
 
     for (i = 0; i < count; i++) {
-        __builtin_prefetch(location_of(&places[i]));
+        __builtin_prefetch(chain_location_of(&places[i]));
     }
     for (i = 0; i < count; i++) {
-        __builtin_prefetch(function_of(&places[i]));
-        __builtin_prefetch(file_of(&places[i]));
+        __builtin_prefetch(chain_function_of(&places[i]));
+        __builtin_prefetch(chain_file_of(&places[i]));
     }
     for (i = 0; i < count; i++) {
-        file = file_of(&places[i]);
-        prefetch_string(places[i].reader, function_of(&places[i]), 0);
+        file = chain_file_of(&places[i]);
+        prefetch_string(places[i].reader, chain_function_of(&places[i]), 0);
         prefetch_string(places[i].reader, file, 4);
         prefetch_string(places[i].reader, file, 8);
     }
@@ -96,7 +96,7 @@ uint32_t chain_entry(const struct chain *chain)
 }
 
 /* The index of the range that begins at address, or num_ranges. */
-static uint32_t range_at(const struct symc_reader *r, uint32_t address)
+static uint32_t chain_range_at(const struct symc_reader *r, uint32_t address)
 {
     uint32_t low, high, middle;
 
@@ -116,7 +116,8 @@ static uint32_t range_at(const struct symc_reader *r, uint32_t address)
 }
 
 /* The function that has the code of a range; SYMC_NONE for a gap. */
-static uint32_t outer_function(const struct symc_reader *r, uint32_t range)
+static uint32_t chain_outer_function(const struct symc_reader *r,
+                                     uint32_t range)
 {
     int i;
     uint32_t next;
@@ -143,10 +144,10 @@ uint32_t chain_function_size(const struct chain *chain)
     if (entry == SYMC_NONE) {
         return 0;
     }
-    first = range_at(r, entry);
+    first = chain_range_at(r, entry);
     function = chain->frames[chain->count - 1].location.function;
     for (i = first; i < r->num_ranges && i - first < RANGES_MAX; i++) {
-        if (outer_function(r, i) != function) {
+        if (chain_outer_function(r, i) != function) {
             return symc_reader_range(r, i) - entry;
         }
     }

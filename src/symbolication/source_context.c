@@ -9,7 +9,7 @@
 #define NEAR 5 /* an end that is as near is not cut off */
 
 /* The first byte of the character that the byte at an offset is of. */
-static size_t boundary(struct symc_string line, size_t at)
+static size_t context_boundary(struct symc_string line, size_t at)
 {
     while (at > 0 && at < line.size &&
            ((unsigned char)line.data[at] & 0xc0) == 0x80) {
@@ -32,8 +32,8 @@ struct source_line source_line_trim(struct symc_string line,
     end = start + CUT_SIZE < line.size ? start + CUT_SIZE : line.size;
     end = end > line.size - NEAR ? line.size : end;
     start = end == line.size ? line.size - CUT_SIZE : start;
-    start = boundary(line, start);
-    end = boundary(line, end);
+    start = context_boundary(line, start);
+    end = context_boundary(line, end);
     cut.text.data = line.data + start;
     cut.text.size = end - start;
     cut.is_cut_before = start > 0;

@@ -14,7 +14,7 @@
 
 /* Sets that nothing is there, which is all that will be looked at then: there
  * are millions of entries. */
-static void clear(struct dwarf_entry *entry)
+static void entry_clear(struct dwarf_entry *entry)
 {
     entry->low_pc.kind = entry->high_pc.kind = DWARF_NO_VALUE;
     entry->call_file.kind = entry->call_line.kind = DWARF_NO_VALUE;
@@ -23,8 +23,8 @@ static void clear(struct dwarf_entry *entry)
     entry->call_line.number = 0;
 }
 
-static void take(struct dwarf_entry *entry, unsigned name,
-                 const struct dwarf_value *v)
+static void entry_take(struct dwarf_entry *entry, unsigned name,
+                       const struct dwarf_value *v)
 {
     switch (name) {
     case DW_AT_low_pc:
@@ -62,7 +62,7 @@ static void take(struct dwarf_entry *entry, unsigned name,
     }
 }
 
-static bool is_range_list(unsigned name, const struct dwarf_value *v)
+static bool entry_is_range_list(unsigned name, const struct dwarf_value *v)
 {
     switch (name) {
     case DW_AT_ranges:
@@ -83,7 +83,7 @@ int dwarf_entry_read(struct dwarf_reader *d, const struct dwarf_unit *u,
     struct dwarf_value v;
     const struct dwarf_attribute *a;
 
-    clear(entry);
+    entry_clear(entry);
     /* some forms take no bytes of the entry */
     if (dwarf_charge(d, abbrev->num_attributes) != 0) {
         return -1;
@@ -96,8 +96,8 @@ int dwarf_entry_read(struct dwarf_reader *d, const struct dwarf_unit *u,
             continue;
         }
         v = dwarf_attribute_read(&d->abbrevs, a, &u->encoding, c);
-        take(entry, a->name, &v);
-        if (ranges != NULL && is_range_list(a->name, &v) &&
+        entry_take(entry, a->name, &v);
+        if (ranges != NULL && entry_is_range_list(a->name, &v) &&
             dwarf_ranges_read(d, u, &v, ranges) != 0) {
             return -1;
         }
@@ -110,9 +110,9 @@ int dwarf_entry_read(struct dwarf_reader *d, const struct dwarf_unit *u,
  * the reference, and become those of the entry.  Returns 1, 0 if the reference
  * leads to no entry, -1 if it is damaged, or -2 with failure set.
  */
-static int follow(struct dwarf_reader **reader, struct dwarf_unit **unit,
-                  const struct dwarf_value *reference,
-                  struct dwarf_entry *entry)
+static int entry_follow(struct dwarf_reader **reader, struct dwarf_unit **unit,
+                        const struct dwarf_value *reference,
+                        struct dwarf_entry *entry)
 {
     uint64_t code, offset = reference->number;
     struct cursor c;
@@ -160,9 +160,10 @@ static int follow(struct dwarf_reader **reader, struct dwarf_unit **unit,
     return c.failed ? -1 : 1;
 }
 
-static int find_string(struct dwarf_reader *d, const struct dwarf_unit *u,
-                       const struct dwarf_value *value, const char **text,
-                       size_t *size)
+static int entry_find_string(struct dwarf_reader *d,
+                             const struct dwarf_unit *u,
+                             const struct dwarf_value *value,
+                             const char **text, size_t *size)
 {
     return dwarf_string(d, u, value, text, size) ? 1
            : d->failure->code != FAILURE_NONE    ? -1
@@ -181,15 +182,15 @@ int dwarf_entry_name(struct dwarf_reader *d, struct dwarf_unit *u,
     for (i = 0; i < MAX_REFERENCES; i++, at = &e) {
         /* a name that cannot be read hides all others */
         if (at->linkage_name.kind != DWARF_NO_VALUE) {
-            return find_string(d, u, &at->linkage_name, name, size);
+            return entry_find_string(d, u, &at->linkage_name, name, size);
         }
         if (at->name.kind != DWARF_NO_VALUE) {
-            return find_string(d, u, &at->name, name, size);
+            return entry_find_string(d, u, &at->name, name, size);
         }
         if (at->reference.kind == DWARF_NO_VALUE) {
             return 0;
         }
-        rc = follow(&d, &u, &at->reference, &e);
+        rc = entry_follow(&d, &u, &at->reference, &e);
         if (rc <= 0) {
             return rc == -2 ? -1 : 0;
         }
@@ -209,7 +210,7 @@ int dwarf_entry_language(struct dwarf_reader *d, struct dwarf_unit *u,
     for (i = 0; i < MAX_ORIGINS && at->origin.kind != DWARF_NO_VALUE &&
                 at->origin.kind != DWARF_SUP_REF;
          i++, at = &e, before = u) {
-        rc = follow(&d, &u, &at->origin, &e);
+        rc = entry_follow(&d, &u, &at->origin, &e);
         if (rc < 0) {
             return rc == -2 ? -1 : 0;
         }

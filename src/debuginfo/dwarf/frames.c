@@ -153,9 +153,9 @@ static bool frame_read_augmentation(const struct dwarf_frames *frames,
     return !data.failed;
 }
 
-static bool read_cie(const struct dwarf_frames_reader *r,
-                     const struct dwarf_frames_entry *entry,
-                     struct frame_cie *cie)
+static bool frame_read_cie(const struct dwarf_frames_reader *r,
+                           const struct dwarf_frames_entry *entry,
+                           struct frame_cie *cie)
 {
     size_t count;
     uint8_t version;
@@ -355,7 +355,7 @@ static int write_row(struct dwarf_frames_reader *r, uint64_t start,
     return frame_write_changes(r, &changes);
 }
 
-static bool is_expression(const struct frame_rule *rule)
+static bool frame_is_expression(const struct frame_rule *rule)
 {
     return rule->kind == FRAME_EXPRESSION || rule->kind == FRAME_AT_EXPRESSION;
 }
@@ -366,11 +366,11 @@ static bool is_beyond_text(const struct frame_row *row)
     unsigned i;
 
     for (i = 0; i < row->count; i++) {
-        if (is_expression(&row->rules[i])) {
+        if (frame_is_expression(&row->rules[i])) {
             return true;
         }
     }
-    return is_expression(&row->cfa);
+    return frame_is_expression(&row->cfa);
 }
 
 /* corrections ------------------------------------------------------------- */
@@ -415,7 +415,7 @@ static int correct_register(struct dwarf_frames_reader *r,
     struct changes changes = {0};
     const struct cfi_register *target = &cfi_ra;
 
-    if (!is_expression(rule)) {
+    if (!frame_is_expression(rule)) {
         return frame_add_rule(r, &changes, rule) != 0
                    ? -1
                    : frame_write_changes(r, &changes);
@@ -439,8 +439,8 @@ static int mark_signal(struct dwarf_frames_reader *r)
 }
 
 /* Writes all rules of a row, as a range of its own. */
-static int correct_row(struct dwarf_frames_reader *r, uint64_t end,
-                       const struct frame_row *row)
+static int frame_correct_row(struct dwarf_frames_reader *r, uint64_t end,
+                             const struct frame_row *row)
 {
     int rc;
     unsigned i;
@@ -453,7 +453,7 @@ static int correct_row(struct dwarf_frames_reader *r, uint64_t end,
         return 0;
     }
     rc = cfi_correction(r->cfi, start - r->frames.load_address, end - start);
-    if (rc == 0 && is_expression(&row->cfa)) {
+    if (rc == 0 && frame_is_expression(&row->cfa)) {
         rc = add_expression(r, &cfi_cfa, false, &row->cfa);
     } else if (rc == 0) {
         rc = frame_add_cfa(r, &changes, &row->cfa);
@@ -471,8 +471,8 @@ static int correct_row(struct dwarf_frames_reader *r, uint64_t end,
 
 /* functions --------------------------------------------------------------- */
 
-static int damaged(struct dwarf_frames_reader *r, uint64_t offset,
-                   const char *what)
+static int frame_damaged(struct dwarf_frames_reader *r, uint64_t offset,
+                         const char *what)
 {
     return failure_set(r->cfi->failure, FAILURE_DAMAGED,
                        "is damaged: %s (%s, offset %llu)", what,
@@ -485,11 +485,11 @@ static int failed(struct dwarf_frames_reader *r, uint64_t offset,
 {
     return status == FRAME_WORK
                ? failure_work(r->cfi->failure)
-               : damaged(r, offset, "bad instructions for frames");
+               : frame_damaged(r, offset, "bad instructions for frames");
 }
 
 /* Reads and runs the CIE of an FDE.  Returns 1 if it cannot be read. */
-static int begin_cie(struct dwarf_frames_reader *r, uint64_t offset)
+static int frame_begin_cie(struct dwarf_frames_reader *r, uint64_t offset)
 {
     struct dwarf_frames_entry entry;
     struct frame_cie cie;
@@ -500,7 +500,7 @@ static int begin_cie(struct dwarf_frames_reader *r, uint64_t offset)
     }
     if (offset >= r->frames.found.section.size ||
         read_entry(&r->frames, offset, &entry) != ENTRY || !entry.is_cie ||
-        !read_cie(r, &entry, &cie)) {
+        !frame_read_cie(r, &entry, &cie)) {
         return 1;
     }
     r->cie = cie;
@@ -513,8 +513,8 @@ static int begin_cie(struct dwarf_frames_reader *r, uint64_t offset)
 }
 
 /* Reads the addresses of an FDE and skips to its instructions. */
-static bool read_fde(const struct dwarf_frames_reader *r, struct cursor *c,
-                     uint64_t *start, uint64_t *size)
+static bool frame_read_fde(const struct dwarf_frames_reader *r,
+                           struct cursor *c, uint64_t *start, uint64_t *size)
 {
     uint64_t n;
     const struct frame_cie *cie = &r->cie;
@@ -560,8 +560,8 @@ static int frame_take_corrections(struct dwarf_frames_reader *r,
             rc = failure_work(r->cfi->failure);
         } else {
             r->work -= row->count;
-            rc = correct_row(r, r->machine.is_last ? end : r->machine.next,
-                             row);
+            rc = frame_correct_row(
+                r, r->machine.is_last ? end : r->machine.next, row);
         }
     }
     /* a row of the next function that begins no range adds nothing to ours */
@@ -596,19 +596,19 @@ static int frame_take_rows(struct dwarf_frames_reader *r,
 }
 
 /* Adds the function of an FDE.  One that cannot be read is skipped. */
-static int take_fde(struct dwarf_frames_reader *r,
-                    const struct dwarf_frames_entry *entry)
+static int frame_take_fde(struct dwarf_frames_reader *r,
+                          const struct dwarf_frames_entry *entry)
 {
     int rc;
     bool is_beyond;
     uint64_t start = 0, size = 0;
     struct cursor c = entry->rest;
 
-    rc = begin_cie(r, entry->cie);
+    rc = frame_begin_cie(r, entry->cie);
     if (rc != 0) {
         return rc < 0 ? -1 : 0;
     }
-    if (!read_fde(r, &c, &start, &size) || start == UINT64_MAX) {
+    if (!frame_read_fde(r, &c, &start, &size) || start == UINT64_MAX) {
         return 0;
     }
     size = frame_address_mask(start + size, r->cie.address_size) - start;
@@ -666,7 +666,7 @@ int dwarf_frames_read_at(struct dwarf_frames_reader *r, uint64_t offset)
     return offset < r->frames.found.section.size &&
                    read_entry(&r->frames, offset, &entry) == ENTRY &&
                    !entry.is_cie
-               ? take_fde(r, &entry)
+               ? frame_take_fde(r, &entry)
                : 0;
 }
 
@@ -689,10 +689,10 @@ int dwarf_frames_read(const struct dwarf_frames *frames, struct cfi *cfi)
             break;
         }
         if (status == ENTRY_BROKEN || (status == ENTRY && entry.is_cie &&
-                                       !read_cie(r, &entry, &cie))) {
-            rc = damaged(r, offset, "bad entry");
+                                       !frame_read_cie(r, &entry, &cie))) {
+            rc = frame_damaged(r, offset, "bad entry");
         } else if (status == ENTRY && !entry.is_cie) {
-            rc = take_fde(r, &entry);
+            rc = frame_take_fde(r, &entry);
         }
     }
     dwarf_frames_close(r);

@@ -27,180 +27,179 @@ struct symstore_path_candidate {
 
 #define UTF16_PART 16384 /* bytes of a file that say whether it is */
 
-#define NOT_IN_SYMSTORE(symstore, ...)                                        \
-    (snprintf((symstore)->error, (symstore)->error_size, __VA_ARGS__), false)
+#define NOT_IN_SYMSTORE(path, ...)                                            \
+    (snprintf((path)->error, (path)->error_size, __VA_ARGS__), false)
 
 /* As Breakpad's dump_syms writes it of a program without a build id. */
-static bool path_has_no_guid(const struct symstore_path_candidate *symstore)
+static bool path_has_no_guid(const struct symstore_path_candidate *path)
 {
     static const uint8_t none[16];
 
-    return memcmp(symstore->id->guid, none, sizeof(none)) == 0;
+    return memcmp(path->id->guid, none, sizeof(none)) == 0;
 }
 
 /* Is the second part this debug id?  Without a path, one of zeros is none:
  * nothing tells such files apart. */
-static bool path_has_debug_id(struct symstore_path_candidate *symstore)
+static bool path_has_debug_id(struct symstore_path_candidate *path)
 {
-    const uint8_t *guid = symstore->id->guid;
-    uint32_t age = symstore->id->age;
-    symcache_key_t *key = &symstore->place->ids[0], path = {0};
+    const uint8_t *guid = path->id->guid;
+    uint32_t age = path->id->age;
+    symcache_key_t *key = &path->place->ids[0], wanted = {0};
     char got[SYMCACHE_ID_TEXT_MAX + 1];
 
     key->id_type = SYMCACHE_ID_DEBUG;
     memcpy(key->guid, guid, sizeof(key->guid));
     key->age = age;
-    symstore->place->nids = 1;
+    path->place->nids = 1;
     symcache_id_print(got, key);
-    snprintf(symstore->place->id, sizeof(symstore->place->id), "%s", got);
-    if (symstore->parts[1] == NULL) {
-        return !path_has_no_guid(symstore) ||
+    snprintf(path->place->id, sizeof(path->place->id), "%s", got);
+    if (path->parts[1] == NULL) {
+        return !path_has_no_guid(path) ||
                NOT_IN_SYMSTORE(
-                   symstore,
+                   path,
                    "has an id of zeros, as all modules without one have");
     }
-    if (symcache_debug_id_parse(symstore->parts[1], strlen(symstore->parts[1]),
-                                &path) != SYMCACHE_OK ||
-        memcmp(path.guid, guid, sizeof(path.guid)) != 0 || path.age != age) {
-        return NOT_IN_SYMSTORE(symstore, "has the id %s, and not %.136s", got,
-                               symstore->parts[1]);
+    if (symcache_debug_id_parse(path->parts[1], strlen(path->parts[1]),
+                                &wanted) != SYMCACHE_OK ||
+        memcmp(wanted.guid, guid, sizeof(wanted.guid)) != 0 ||
+        wanted.age != age) {
+        return NOT_IN_SYMSTORE(path, "has the id %s, and not %.136s", got,
+                               path->parts[1]);
     }
     return true;
 }
 
 /* Is the third part this name, or for a packed file that of a packed one?  This
  * is the last letter replaced by "_", or ".gz" after it. */
-static bool symstore_has_file(struct symstore_path_candidate *symstore,
-                              const char *name)
+static bool path_has_file(struct symstore_path_candidate *path,
+                          const char *name)
 {
-    const char *file = symstore->parts[2] != NULL ? symstore->parts[2] : name;
+    const char *file = path->parts[2] != NULL ? path->parts[2] : name;
     size_t len = strlen(name);
     bool is_same = strcasecmp(file, name) == 0;
 
-    if (!is_same && symstore->packed) {
+    if (!is_same && path->packed) {
         is_same = (strlen(file) == len && file[len - 1] == '_' &&
                    strncasecmp(file, name, len - 1) == 0) ||
                   (strncasecmp(file, name, len) == 0 &&
                    strcasecmp(file + len, ".gz") == 0);
     }
     if (!is_same) {
-        return NOT_IN_SYMSTORE(symstore, "is called %s there, and not %.255s",
+        return NOT_IN_SYMSTORE(path, "is called %s there, and not %.255s",
                                name, file);
     }
-    snprintf(symstore->place->file, sizeof(symstore->place->file), "%s", name);
+    snprintf(path->place->file, sizeof(path->place->file), "%s", name);
     return true;
 }
 
 /* The text of the file names the module, whatever its own name on the disk. */
-static bool path_take_name(struct symstore_path_candidate *symstore)
+static bool path_take_name(struct symstore_path_candidate *path)
 {
-    const struct file_identity *id = symstore->id;
+    const struct file_identity *id = path->id;
     symcache_key_t key;
 
-    if (symstore->parts[2] != NULL || id->name_size == 0) {
+    if (path->parts[2] != NULL || id->name_size == 0) {
         return true;
     }
     if (symcache_name_parse(id->name, id->name_size, &key) != SYMCACHE_OK ||
         key.name[0] == '.') {
         return NOT_IN_SYMSTORE(
-            symstore, "is of a module with a name that is not allowed");
+            path, "is of a module with a name that is not allowed");
     }
-    memcpy(symstore->place->name, key.name, key.name_len + 1);
+    memcpy(path->place->name, key.name, key.name_len + 1);
     return true;
 }
 
-static bool path_fits_pdb(struct symstore_path_candidate *symstore)
+static bool path_fits_pdb(struct symstore_path_candidate *path)
 {
-    return path_has_debug_id(symstore) &&
-           symstore_has_file(symstore, symstore->place->name);
+    return path_has_debug_id(path) && path_has_file(path, path->place->name);
 }
 
 /* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6 */
-static bool path_fits_text(struct symstore_path_candidate *symstore)
+static bool path_fits_text(struct symstore_path_candidate *path)
 {
-    const struct file_identity *id = symstore->id;
-    const char *name = symstore->place->name;
+    const struct file_identity *id = path->id;
+    const char *name = path->place->name;
     char file[SYMCACHE_NAME_MAX + 8];
     size_t len, stem;
 
-    if (!path_has_debug_id(symstore) || !path_take_name(symstore)) {
+    if (!path_has_debug_id(path) || !path_take_name(path)) {
         return false;
     }
     len = strlen(name);
     stem = len;
     if (id->name_size > 0 &&
         (id->name_size != len || strncasecmp(id->name, name, len) != 0)) {
-        return NOT_IN_SYMSTORE(symstore, "is of %.*s, and not of %s",
+        return NOT_IN_SYMSTORE(path, "is of %.*s, and not of %s",
                                (int)id->name_size, id->name, name);
     }
     if (id->is_unfinished) {
-        return NOT_IN_SYMSTORE(symstore, "is cut off in its last line");
+        return NOT_IN_SYMSTORE(path, "is cut off in its last line");
     }
     if (len > 4 && strcmp(name + len - 4, ".pdb") == 0) {
         stem = len - 4;
     }
     snprintf(file, sizeof(file), "%.*s.sym", (int)stem, name);
     return strlen(file) <= SYMCACHE_NAME_MAX
-               ? symstore_has_file(symstore, file)
-               : NOT_IN_SYMSTORE(symstore, "has a name that is too long");
+               ? path_has_file(path, file)
+               : NOT_IN_SYMSTORE(path, "has a name that is too long");
 }
 
 /* crash.src.zip of crash.pdb, ring.src.zip of ring */
-static bool path_fits_bundle(struct symstore_path_candidate *symstore)
+static bool path_fits_bundle(struct symstore_path_candidate *path)
 {
-    const char *own = symstore->id->own_name;
+    const char *own = path->id->own_name;
     char file[SYMCACHE_NAME_MAX + 16];
     symcache_key_t key;
     size_t stem;
 
-    if (path_has_no_guid(symstore)) {
+    if (path_has_no_guid(path)) {
         return NOT_IN_SYMSTORE(
-            symstore, "is a source bundle of no module: it has no debug id");
+            path, "is a source bundle of no module: it has no debug id");
     }
-    if (symstore->parts[2] == NULL && own[0] != '\0') {
+    if (path->parts[2] == NULL && own[0] != '\0') {
         if (symcache_name_parse(own, strlen(own), &key) != SYMCACHE_OK ||
             key.name[0] == '.') {
             return NOT_IN_SYMSTORE(
-                symstore, "is of a module with a name that is not allowed");
+                path, "is of a module with a name that is not allowed");
         }
-        memcpy(symstore->place->name, key.name, key.name_len + 1);
+        memcpy(path->place->name, key.name, key.name_len + 1);
     }
-    stem = strlen(symstore->place->name);
-    if (stem > 4 && strcmp(symstore->place->name + stem - 4, ".pdb") == 0) {
+    stem = strlen(path->place->name);
+    if (stem > 4 && strcmp(path->place->name + stem - 4, ".pdb") == 0) {
         stem -= 4;
     }
-    snprintf(file, sizeof(file), "%.*s.src.zip", (int)stem,
-             symstore->place->name);
+    snprintf(file, sizeof(file), "%.*s.src.zip", (int)stem, path->place->name);
     return strlen(file) <= SYMCACHE_NAME_MAX
-               ? path_has_debug_id(symstore) &&
-                     symstore_has_file(symstore, file)
-               : NOT_IN_SYMSTORE(symstore, "has a name that is too long");
+               ? path_has_debug_id(path) && path_has_file(path, file)
+               : NOT_IN_SYMSTORE(path, "has a name that is too long");
 }
 
-static bool path_fits_image(struct symstore_path_candidate *symstore)
+static bool path_fits_image(struct symstore_path_candidate *path)
 {
-    symcache_key_t *key = &symstore->place->ids[0], path = {0};
+    symcache_key_t *key = &path->place->ids[0], wanted = {0};
 
-    if (symstore->id->is_cut) {
-        return NOT_IN_SYMSTORE(symstore,
+    if (path->id->is_cut) {
+        return NOT_IN_SYMSTORE(path,
                                "is truncated: it ends before its sections do");
     }
     key->id_type = SYMCACHE_ID_PE;
-    key->timestamp = symstore->id->timestamp;
-    key->image_size = symstore->id->image_size;
-    symstore->place->nids = 1;
-    symcache_id_print(symstore->place->id, key);
-    if (symstore->parts[1] == NULL) {
-        return symstore_has_file(symstore, symstore->place->name);
+    key->timestamp = path->id->timestamp;
+    key->image_size = path->id->image_size;
+    path->place->nids = 1;
+    symcache_id_print(path->place->id, key);
+    if (path->parts[1] == NULL) {
+        return path_has_file(path, path->place->name);
     }
-    if (symcache_id_parse(symstore->parts[1], strlen(symstore->parts[1]),
-                          &path) != SYMCACHE_OK ||
-        path.id_type != SYMCACHE_ID_PE || path.timestamp != key->timestamp ||
-        path.image_size != key->image_size) {
-        return NOT_IN_SYMSTORE(symstore, "has the id %s, and not %.136s",
-                               symstore->place->id, symstore->parts[1]);
+    if (symcache_id_parse(path->parts[1], strlen(path->parts[1]), &wanted) !=
+            SYMCACHE_OK ||
+        wanted.id_type != SYMCACHE_ID_PE ||
+        wanted.timestamp != key->timestamp ||
+        wanted.image_size != key->image_size) {
+        return NOT_IN_SYMSTORE(path, "has the id %s, and not %.136s",
+                               path->place->id, path->parts[1]);
     }
-    return symstore_has_file(symstore, symstore->place->name);
+    return path_has_file(path, path->place->name);
 }
 
 /* How symbol stores call files by their build id (SSQP). */
@@ -217,24 +216,23 @@ static const struct ssqp ssqp_macho = {"mach-uuid-", "mach-uuid-sym-",
                                        "_.dwarf", 32};
 
 /* Notes the build id, and the debug id that is made of it. */
-static void path_note_build_id(struct symstore_path_candidate *symstore)
+static void path_note_build_id(struct symstore_path_candidate *path)
 {
-    symcache_key_t *keys = symstore->place->ids;
+    symcache_key_t *keys = path->place->ids;
 
     keys[0].id_type = SYMCACHE_ID_BUILD;
-    keys[0].build_len = (uint8_t)symstore->id->build_len;
-    memcpy(keys[0].build, symstore->id->build, symstore->id->build_len);
+    keys[0].build_len = (uint8_t)path->id->build_len;
+    memcpy(keys[0].build, path->id->build, path->id->build_len);
     keys[1].id_type = SYMCACHE_ID_DEBUG;
-    memcpy(keys[1].guid, symstore->id->guid, sizeof(keys[1].guid));
-    symstore->place->nids = 2;
+    memcpy(keys[1].guid, path->id->guid, sizeof(keys[1].guid));
+    path->place->nids = 2;
 }
 
-static void symstore_print_ssqp(struct symstore_path_candidate *symstore,
-                                const struct ssqp *ssqp, bool is_debug)
+static void path_print_ssqp(struct symstore_path_candidate *path,
+                            const struct ssqp *ssqp, bool is_debug)
 {
-    const symcache_key_t *key = &symstore->place->ids[0];
-    char *at =
-        stpcpy(symstore->place->id, is_debug ? ssqp->debug : ssqp->code);
+    const symcache_key_t *key = &path->place->ids[0];
+    char *at = stpcpy(path->place->id, is_debug ? ssqp->debug : ssqp->code);
     size_t n = 2 * (size_t)key->build_len;
 
     at = hex_print(at, key->build, key->build_len, HEX_LOWER);
@@ -248,128 +246,123 @@ static void symstore_print_ssqp(struct symstore_path_candidate *symstore,
  * module, and _.debug/elf-buildid-sym-<id>/_.debug its debug file.  Breakpad's
  * tools know the latter as <name>/<debug id>/<name>.dbg.
  */
-static bool path_has_build_id(struct symstore_path_candidate *symstore,
+static bool path_has_build_id(struct symstore_path_candidate *path,
                               const struct ssqp *ssqp)
 {
-    unsigned features = symstore->id->features;
+    unsigned features = path->id->features;
     bool has_code = (features & SYMCACHE_HAS_CODE) != 0;
     bool has_debug =
-        symstore->id->format == FORMAT_MACHO
+        path->id->format == FORMAT_MACHO
             ? !has_code
             : (features & (SYMCACHE_HAS_DEBUG | SYMCACHE_HAS_SYMBOLS)) != 0;
-    bool is_debug = strcmp(symstore->place->name, ssqp->name) == 0;
+    bool is_debug = strcmp(path->place->name, ssqp->name) == 0;
     char debug_id[SYMCACHE_ID_TEXT_MAX + 1], file[SYMCACHE_NAME_MAX + 8];
 
-    symcache_id_print(debug_id, &symstore->place->ids[1]);
-    if (symstore->parts[1] == NULL) {
+    symcache_id_print(debug_id, &path->place->ids[1]);
+    if (path->parts[1] == NULL) {
         is_debug = !has_code;
-        snprintf(file, sizeof(file), "%s", symstore->place->name);
-        symstore_print_ssqp(symstore, ssqp, is_debug);
-    } else if (strcasecmp(symstore->parts[1], debug_id) == 0) {
+        snprintf(file, sizeof(file), "%s", path->place->name);
+        path_print_ssqp(path, ssqp, is_debug);
+    } else if (strcasecmp(path->parts[1], debug_id) == 0) {
         is_debug = true;
-        snprintf(file, sizeof(file), "%s.dbg", symstore->place->name);
-        symstore_print_ssqp(symstore, ssqp, true);
+        snprintf(file, sizeof(file), "%s.dbg", path->place->name);
+        path_print_ssqp(path, ssqp, true);
     } else {
-        snprintf(file, sizeof(file), "%s", symstore->place->name);
-        symstore_print_ssqp(symstore, ssqp, is_debug);
-        if (strcasecmp(symstore->parts[1], symstore->place->id) != 0) {
-            return NOT_IN_SYMSTORE(symstore, "has the id %s, and not %.255s",
-                                   symstore->place->id, symstore->parts[1]);
+        snprintf(file, sizeof(file), "%s", path->place->name);
+        path_print_ssqp(path, ssqp, is_debug);
+        if (strcasecmp(path->parts[1], path->place->id) != 0) {
+            return NOT_IN_SYMSTORE(path, "has the id %s, and not %.255s",
+                                   path->place->id, path->parts[1]);
         }
     }
     if (is_debug ? !has_debug : !has_code) {
-        return NOT_IN_SYMSTORE(symstore, is_debug ? "has no debug information"
-                                                  : "has no code");
+        return NOT_IN_SYMSTORE(path, is_debug ? "has no debug information"
+                                              : "has no code");
     }
-    if (strlen(file) > SYMCACHE_NAME_MAX ||
-        !symstore_has_file(symstore, file)) {
+    if (strlen(file) > SYMCACHE_NAME_MAX || !path_has_file(path, file)) {
         return false;
     }
-    if (strcmp(symstore->place->name, ssqp->name) != 0) {
-        memcpy(symstore->place->module, symstore->place->name,
-               sizeof(symstore->place->module));
+    if (strcmp(path->place->name, ssqp->name) != 0) {
+        memcpy(path->place->module, path->place->name,
+               sizeof(path->place->module));
     }
     if (is_debug) {
-        snprintf(symstore->place->name, sizeof(symstore->place->name), "%s",
+        snprintf(path->place->name, sizeof(path->place->name), "%s",
                  ssqp->name);
-        snprintf(symstore->place->file, sizeof(symstore->place->file), "%s",
+        snprintf(path->place->file, sizeof(path->place->file), "%s",
                  ssqp->name);
     }
     return true;
 }
 
-static bool path_fits_elf(struct symstore_path_candidate *symstore)
+static bool path_fits_elf(struct symstore_path_candidate *path)
 {
-    if (symstore->id->is_cut) {
-        return NOT_IN_SYMSTORE(symstore,
+    if (path->id->is_cut) {
+        return NOT_IN_SYMSTORE(path,
                                "is truncated: it ends before its sections do");
     }
-    if (symstore->id->build_len == 0) {
+    if (path->id->build_len == 0) {
         return NOT_IN_SYMSTORE(
-            symstore, symstore->id->is_linked && (symstore->id->features &
-                                                  SYMCACHE_HAS_DEBUG) != 0
-                          ? "is an ELF file without a build id: link it with "
-                            "-Wl,--build-id"
-                          : "is an ELF file without a build id");
+            path, path->id->is_linked &&
+                          (path->id->features & SYMCACHE_HAS_DEBUG) != 0
+                      ? "is an ELF file without a build id: link it with "
+                        "-Wl,--build-id"
+                      : "is an ELF file without a build id");
     }
-    path_note_build_id(symstore);
-    return path_has_build_id(symstore, &ssqp_elf);
+    path_note_build_id(path);
+    return path_has_build_id(path, &ssqp_elf);
 }
 
-static bool path_fits_macho(struct symstore_path_candidate *symstore)
+static bool path_fits_macho(struct symstore_path_candidate *path)
 {
-    if (symstore->id->is_cut || symstore->id->build_len == 0) {
-        return symstore->error[0] != '\0' ? false
-               : symstore->id->is_cut
+    if (path->id->is_cut || path->id->build_len == 0) {
+        return path->error[0] != '\0' ? false
+               : path->id->is_cut
                    ? NOT_IN_SYMSTORE(
-                         symstore,
-                         "is truncated or damaged: an image is not all "
-                         "there")
-                   : NOT_IN_SYMSTORE(symstore,
-                                     "is a Mach-O file without a UUID");
+                         path, "is truncated or damaged: an image is not all "
+                               "there")
+                   : NOT_IN_SYMSTORE(path, "is a Mach-O file without a UUID");
     }
-    path_note_build_id(symstore);
-    return path_has_build_id(symstore, &ssqp_macho);
+    path_note_build_id(path);
+    return path_has_build_id(path, &ssqp_macho);
 }
 
 /* Takes the first id, if the folder, where there is one, has this name. */
-static bool path_has_kind(struct symstore_path_candidate *symstore,
+static bool path_has_kind(struct symstore_path_candidate *path,
                           const char *name)
 {
-    if (symstore->parts[1] != NULL &&
-        strcasecmp(symstore->parts[0], name) != 0) {
-        return NOT_IN_SYMSTORE(symstore, "is called %s there, and not %.255s",
-                               name, symstore->parts[0]);
+    if (path->parts[1] != NULL && strcasecmp(path->parts[0], name) != 0) {
+        return NOT_IN_SYMSTORE(path, "is called %s there, and not %.255s",
+                               name, path->parts[0]);
     }
-    symstore->place->ids[0].id_type = SYMCACHE_ID_DEBUG;
-    symstore->place->nids = 1;
-    symcache_id_print(symstore->place->id, &symstore->place->ids[0]);
-    snprintf(symstore->place->name, sizeof(symstore->place->name), "%s", name);
-    return symstore_has_file(symstore, name);
+    path->place->ids[0].id_type = SYMCACHE_ID_DEBUG;
+    path->place->nids = 1;
+    symcache_id_print(path->place->id, &path->place->ids[0]);
+    snprintf(path->place->name, sizeof(path->place->name), "%s", name);
+    return path_has_file(path, name);
 }
 
 /* A mapping does not contain its id.  Its path does:
  * mapping.txt/<UUID>0/mapping.txt, or a name such as <UUID>.txt, which
  * Sentry's clients send. */
-static bool path_fits_mapping(struct symstore_path_candidate *symstore)
+static bool path_fits_mapping(struct symstore_path_candidate *path)
 {
     static const char name[] = "mapping.txt", end[] = ".txt";
-    const char *id =
-        symstore->parts[1] != NULL ? symstore->parts[1] : symstore->parts[0];
-    symcache_key_t *key = &symstore->place->ids[0];
+    const char *id = path->parts[1] != NULL ? path->parts[1] : path->parts[0];
+    symcache_key_t *key = &path->place->ids[0];
     size_t len = strlen(id);
 
-    if (symstore->parts[1] == NULL && len > sizeof(end) - 1 &&
+    if (path->parts[1] == NULL && len > sizeof(end) - 1 &&
         strcasecmp(id + len - (sizeof(end) - 1), end) == 0) {
         len -= sizeof(end) - 1;
     }
     if (!symcache_debug_id_read(id, len, key->guid, &key->age) ||
         key->age != 0) {
-        return NOT_IN_SYMSTORE(symstore,
+        return NOT_IN_SYMSTORE(path,
                                "is a mapping, which needs a UUID in its name: "
                                "<UUID>.txt");
     }
-    return path_has_kind(symstore, name);
+    return path_has_kind(path, name);
 }
 
 /*
@@ -378,30 +371,28 @@ static bool path_fits_mapping(struct symstore_path_candidate *symstore)
  * package of split DWARF is <debug id>.dwp.  A line
  * mapping has its ids in it.
  */
-static bool path_fits_auxiliary(struct symstore_path_candidate *symstore)
+static bool path_fits_auxiliary(struct symstore_path_candidate *path)
 {
     const char *name = symcache_kind_text(
-        symstore->id->format == FORMAT_UUIDMAP ? SYMCACHE_KIND_UUIDMAP
-        : symstore->id->format == FORMAT_BCSYMBOLMAP
-            ? SYMCACHE_KIND_BCSYMBOLMAP
-        : symstore->id->format == FORMAT_DWP ? SYMCACHE_KIND_DWP
-                                             : SYMCACHE_KIND_IL2CPP);
-    const char *id =
-        symstore->parts[1] != NULL ? symstore->parts[1] : symstore->parts[0];
-    const char *dot = symstore->parts[1] == NULL ? strrchr(id, '.') : NULL;
+        path->id->format == FORMAT_UUIDMAP       ? SYMCACHE_KIND_UUIDMAP
+        : path->id->format == FORMAT_BCSYMBOLMAP ? SYMCACHE_KIND_BCSYMBOLMAP
+        : path->id->format == FORMAT_DWP         ? SYMCACHE_KIND_DWP
+                                                 : SYMCACHE_KIND_IL2CPP);
+    const char *id = path->parts[1] != NULL ? path->parts[1] : path->parts[0];
+    const char *dot = path->parts[1] == NULL ? strrchr(id, '.') : NULL;
     size_t len = dot != NULL ? (size_t)(dot - id) : strlen(id);
-    symcache_key_t *key = &symstore->place->ids[0];
+    symcache_key_t *key = &path->place->ids[0];
 
     if (!symcache_debug_id_read(id, len, key->guid, &key->age)) {
-        if (symstore->parts[1] != NULL || !path_has_debug_id(symstore)) {
+        if (path->parts[1] != NULL || !path_has_debug_id(path)) {
             return NOT_IN_SYMSTORE(
-                symstore,
+                path,
                 "is a file of type %s, which needs a UUID in its "
                 "name",
                 name);
         }
     }
-    return path_has_kind(symstore, name);
+    return path_has_kind(path, name);
 }
 
 /* How the formats that symbol stores have are compared with a path. */
@@ -431,11 +422,11 @@ bool symstore_path_find(const struct file_identity *list, size_t n,
                         size_t error_size)
 {
     enum original_format format = list->format;
-    struct symstore_path_candidate symstore = {.parts = parts,
-                                               .packed = packed,
-                                               .place = place,
-                                               .error = error,
-                                               .error_size = error_size};
+    struct symstore_path_candidate path = {.parts = parts,
+                                           .packed = packed,
+                                           .place = place,
+                                           .error = error,
+                                           .error_size = error_size};
     symcache_key_t key;
     bool fits = false;
 
@@ -444,16 +435,16 @@ bool symstore_path_find(const struct file_identity *list, size_t n,
     if (symcache_name_parse(parts[0], strlen(parts[0]), &key) !=
             SYMCACHE_OK ||
         parts[0][0] == '.') {
-        return NOT_IN_SYMSTORE(&symstore, "has a name that is not allowed");
+        return NOT_IN_SYMSTORE(&path, "has a name that is not allowed");
     }
     memcpy(place->name, key.name, key.name_len + 1);
     if (rules[format].fits == NULL ||
         (parts[1] == NULL && parts[2] != NULL && rules[format].needs_id)) {
-        return NOT_IN_SYMSTORE(&symstore, UNKNOWN);
+        return NOT_IN_SYMSTORE(&path, UNKNOWN);
     }
-    for (symstore.id = list; symstore.id < list + n && !fits; symstore.id++) {
-        fits = rules[format].fits(&symstore);
-        place->features = symstore.id->features;
+    for (path.id = list; path.id < list + n && !fits; path.id++) {
+        fits = rules[format].fits(&path);
+        place->features = path.id->features;
     }
     place->format = format;
     if (fits && !rules[format].by_build_id) {

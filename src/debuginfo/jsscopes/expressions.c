@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Is a token an operator before an operand? */
-static bool is_prefix(const struct jsparser *js)
+static bool is_prefix_expression(const struct jsparser *js)
 {
     switch (js->t.word) {
     case WORD_TYPEOF:
@@ -38,7 +38,7 @@ static bool parse_unary_expression(struct jsparser *js)
 {
     bool is_plain = true;
 
-    while (is_prefix(js)) {
+    while (is_prefix_expression(js)) {
         is_plain = false;
         if (!parser_next(js)) {
             return false;
@@ -60,7 +60,7 @@ static bool parse_unary_expression(struct jsparser *js)
 }
 
 /* Is the token an operator between two operands? */
-static bool is_infix(const struct jsparser *js)
+static bool is_infix_expression(const struct jsparser *js)
 {
     static const uint32_t signs[] = {'+',
                                      '-',
@@ -154,7 +154,7 @@ static bool parse_expression_operands(struct jsparser *js)
     if (!parse_unary_expression(js)) {
         return false;
     }
-    while (!js->was_arrow && is_infix(js)) {
+    while (!js->was_arrow && is_infix_expression(js)) {
         if (!parser_next(js) || !parse_unary_expression(js)) {
             return false;
         }

@@ -9,24 +9,24 @@
 #include "base/hex.h"
 #include "base/utf8.h"
 
-#define KIND_NAME 1 /* may begin a name */
-#define KIND_DIGIT 2
-#define KIND_BLANK 4 /* but no line end */
+#define LEXER_NAME 1 /* may begin a name */
+#define LEXER_DIGIT 2
+#define LEXER_BLANK 4 /* but no line end */
 
 /* The classes of a byte.  All bytes beyond ASCII can be in names; blanks among
  * them are looked for separately. */
-static unsigned kind_of_character(char c)
+static unsigned lexer_kind(char c)
 {
     if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') {
-        return KIND_NAME;
+        return LEXER_NAME;
     }
     if (c >= '0' && c <= '9') {
-        return KIND_DIGIT;
+        return LEXER_DIGIT;
     }
     if (c == ' ' || c == '\t' || c == '\v' || c == '\f') {
-        return KIND_BLANK;
+        return LEXER_BLANK;
     }
-    return c == '$' || c == '_' || c == '\\' || (c & 0x80) != 0 ? KIND_NAME
+    return c == '$' || c == '_' || c == '\\' || (c & 0x80) != 0 ? LEXER_NAME
                                                                 : 0;
 }
 
@@ -37,8 +37,8 @@ static char character_at(const struct lexer *lexer, uint32_t i)
 
 /* The size of a blank beyond ASCII at a place, or 0; a line end sets *is_line.
  */
-static unsigned wide_blank(const struct lexer *lexer, uint32_t i,
-                           bool *is_line)
+static unsigned lexer_wide_blank(const struct lexer *lexer, uint32_t i,
+                                 bool *is_line)
 {
     uint32_t c;
     int n;
@@ -65,7 +65,7 @@ static void lexer_skip_line(struct lexer *lexer)
     while (lexer->at < lexer->size && lexer->text[lexer->at] != '\n' &&
            lexer->text[lexer->at] != '\r') {
         if ((lexer->text[lexer->at] & 0x80) != 0 &&
-            wide_blank(lexer, lexer->at, &is_line) > 0 && is_line) {
+            lexer_wide_blank(lexer, lexer->at, &is_line) > 0 && is_line) {
             return;
         }
         lexer->at++;
@@ -84,7 +84,7 @@ static bool lexer_skip_comment(struct lexer *lexer, bool *is_line)
         if (lexer->text[lexer->at] == '\n' || lexer->text[lexer->at] == '\r') {
             *is_line = true;
         } else {
-            (void)wide_blank(lexer, lexer->at, is_line);
+            (void)lexer_wide_blank(lexer, lexer->at, is_line);
         }
     }
     return false;
@@ -101,8 +101,8 @@ static bool lexer_is_at(const struct lexer *lexer, const char *sign,
  * line, and so is "-->", which begins a line or the script (ECMA-262, B.1.1).
  * In modules they are signs, which no tool writes without a blank in between.
  */
-static bool is_html_comment(const struct lexer *lexer, char c,
-                            bool begins_line)
+static bool lexer_is_html_comment(const struct lexer *lexer, char c,
+                                  bool begins_line)
 {
     return c == '<' ? lexer_is_at(lexer, "<!--", 4)
                     : c == '-' && begins_line && lexer_is_at(lexer, "-->", 3);
@@ -120,7 +120,7 @@ static bool lexer_skip_blanks(struct lexer *lexer, bool *is_line)
         if (c == '\n' || c == '\r') {
             *is_line = true;
             lexer->at++;
-        } else if (kind_of_character(c) == KIND_BLANK) {
+        } else if (lexer_kind(c) == LEXER_BLANK) {
             lexer->at++;
         } else if (c == '/' && character_at(lexer, lexer->at + 1) == '/') {
             lexer_skip_line(lexer);
@@ -128,12 +128,12 @@ static bool lexer_skip_blanks(struct lexer *lexer, bool *is_line)
             if (!lexer_skip_comment(lexer, is_line)) {
                 return false;
             }
-        } else if (is_html_comment(lexer, c, is_first || *is_line)) {
+        } else if (lexer_is_html_comment(lexer, c, is_first || *is_line)) {
             lexer_skip_line(lexer);
         } else if (c == '#' && lexer->at == 0 &&
                    character_at(lexer, 1) == '!') {
             lexer_skip_line(lexer);
-        } else if ((n = wide_blank(lexer, lexer->at, is_line)) > 0) {
+        } else if ((n = lexer_wide_blank(lexer, lexer->at, is_line)) > 0) {
             lexer->at += n;
         } else {
             return true;
@@ -145,7 +145,7 @@ static bool lexer_skip_blanks(struct lexer *lexer, bool *is_line)
 static const struct {
     const char *text;
     enum word word;
-} words[] = {
+} lexer_words[] = {
     {"async", WORD_ASYNC},
     {"await", WORD_AWAIT},
     {"break", WORD_BREAK},
@@ -194,23 +194,24 @@ static const struct {
     {"yield", WORD_YIELD},
 };
 
-#define WORD_SHORTEST 2
-#define WORD_LONGEST 10
+#define LEXER_SHORTEST 2
+#define LEXER_LONGEST 10
 
 static enum word lexer_find_word(const char *text, size_t size)
 {
     int c;
-    size_t half, base = 0, count = sizeof(words) / sizeof(words[0]);
+    size_t half, base = 0,
+                 count = sizeof(lexer_words) / sizeof(lexer_words[0]);
 
-    if (size < WORD_SHORTEST || size > WORD_LONGEST) {
+    if (size < LEXER_SHORTEST || size > LEXER_LONGEST) {
         return WORD_NONE;
     }
     while (count > 0) {
         half = count / 2;
-        c = byte_compare(words[base + half].text,
-                         strlen(words[base + half].text), text, size);
+        c = byte_compare(lexer_words[base + half].text,
+                         strlen(lexer_words[base + half].text), text, size);
         if (c == 0) {
-            return words[base + half].word;
+            return lexer_words[base + half].word;
         }
         if (c < 0) {
             base += half + 1;
@@ -225,7 +226,7 @@ static enum word lexer_find_word(const char *text, size_t size)
 /* Characters beyond ASCII that no name contains: punctuation, symbols, private
  * ones.  The list is coarse: the permitted ones change with each version of
  * Unicode, and scripts that run are not refused by it. */
-static bool is_symbol(uint32_t c)
+static bool lexer_is_symbol(uint32_t c)
 {
     return (c >= 0x80 && c < 0xC0 && c != 0xAA && c != 0xB5 && c != 0xB7 &&
             c != 0xBA) ||
@@ -261,7 +262,7 @@ static bool lexer_skip_character(struct lexer *lexer)
         }
     } else if ((lexer->text[lexer->at] & 0x80) != 0) {
         n = utf8_decode(lexer->text + lexer->at, lexer->size - lexer->at, &c);
-        if (n < 0 || is_symbol(c)) {
+        if (n < 0 || lexer_is_symbol(c)) {
             return false;
         }
     }
@@ -275,8 +276,8 @@ static bool lexer_read_name(struct lexer *lexer)
     uint32_t start = lexer->at;
 
     while (lexer->at < lexer->size &&
-           (kind_of_character(lexer->text[lexer->at]) &
-            (KIND_NAME | KIND_DIGIT)) != 0 &&
+           (lexer_kind(lexer->text[lexer->at]) & (LEXER_NAME | LEXER_DIGIT)) !=
+               0 &&
            lexer_skip_character(lexer)) {
     }
     return lexer->at > start;
@@ -285,9 +286,9 @@ static bool lexer_read_name(struct lexer *lexer)
 static void lexer_skip_digits(struct lexer *lexer, bool is_decimal)
 {
     while (character_at(lexer, lexer->at) == '_' ||
-           (is_decimal ? kind_of_character(character_at(lexer, lexer->at)) ==
-                             KIND_DIGIT
-                       : hex_digit(character_at(lexer, lexer->at)) >= 0)) {
+           (is_decimal
+                ? lexer_kind(character_at(lexer, lexer->at)) == LEXER_DIGIT
+                : hex_digit(character_at(lexer, lexer->at)) >= 0)) {
         lexer->at++;
     }
 }
@@ -318,8 +319,8 @@ static enum token_type lexer_read_number(struct lexer *lexer)
         lexer->at++;
         type = TOKEN_BIGINT;
     }
-    return (kind_of_character(character_at(lexer, lexer->at)) &
-            (KIND_NAME | KIND_DIGIT)) != 0
+    return (lexer_kind(character_at(lexer, lexer->at)) &
+            (LEXER_NAME | LEXER_DIGIT)) != 0
                ? TOKEN_BAD
                : type;
 }
@@ -363,8 +364,8 @@ static uint32_t lexer_read_sign(struct lexer *lexer)
             n = strlen(signs[i]);
             if (lexer->size - lexer->at >= n && memcmp(p, signs[i], n) == 0 &&
                 (memcmp(p, "?.", 2) != 0 ||
-                 kind_of_character(character_at(lexer, lexer->at + 2)) !=
-                     KIND_DIGIT)) {
+                 lexer_kind(character_at(lexer, lexer->at + 2)) !=
+                     LEXER_DIGIT)) {
                 for (i = 0; i < n; i++) {
                     sign = sign << 8 | (unsigned char)p[i];
                 }
@@ -392,13 +393,13 @@ void lexer_next(struct lexer *lexer, struct token *token)
         /* as it is */
     } else if (lexer->at >= lexer->size) {
         token->type = TOKEN_END;
-    } else if (kind_of_character(c) == KIND_NAME) {
+    } else if (lexer_kind(c) == LEXER_NAME) {
         token->type = lexer_read_name(lexer) ? TOKEN_NAME : TOKEN_BAD;
         token->word = lexer_find_word(lexer->text + token->start,
                                       lexer->at - token->start);
-    } else if (kind_of_character(c) == KIND_DIGIT ||
-               (c == '.' && kind_of_character(character_at(
-                                lexer, lexer->at + 1)) == KIND_DIGIT)) {
+    } else if (lexer_kind(c) == LEXER_DIGIT ||
+               (c == '.' && lexer_kind(character_at(lexer, lexer->at + 1)) ==
+                                LEXER_DIGIT)) {
         token->type = lexer_read_number(lexer);
     } else if (c == '"' || c == '\'') {
         token->type = lexer_read_string(lexer);

@@ -27,8 +27,9 @@ static struct dwarf_frames find(const struct macho_image *image,
 }
 
 /* Finds the address of a function that signal handlers return to. */
-static int find_trampoline(const struct macho_image *image,
-                           struct compact *compact, struct failure *failure)
+static int cfi_find_trampoline(const struct macho_image *image,
+                               struct compact *compact,
+                               struct failure *failure)
 {
     int rc;
     size_t i;
@@ -50,9 +51,9 @@ static int find_trampoline(const struct macho_image *image,
     return rc;
 }
 
-static int read_compact(const struct macho_image *image,
-                        const struct dwarf_section *section, struct cfi *cfi,
-                        struct failure *failure)
+static int cfi_read_compact(const struct macho_image *image,
+                            const struct dwarf_section *section,
+                            struct cfi *cfi, struct failure *failure)
 {
     int rc;
     const struct dwarf_frames frames = find(image, "eh_frame", cfi);
@@ -60,7 +61,7 @@ static int read_compact(const struct macho_image *image,
                               .is_big = image->is_big_endian,
                               .arch = cfi->identity.arch};
 
-    if (find_trampoline(image, &compact, failure) != 0) {
+    if (cfi_find_trampoline(image, &compact, failure) != 0) {
         return -1;
     }
     if (frames.found.section.size > 0) {
@@ -92,7 +93,7 @@ int macho_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
     }
     compact = macho_section_find(&image, "unwind_info").section;
     if (compact.size > 0) {
-        return read_compact(&image, &compact, cfi, failure);
+        return cfi_read_compact(&image, &compact, cfi, failure);
     }
     frames = find(&image, "eh_frame", cfi);
     return dwarf_frames_read(&frames, cfi);

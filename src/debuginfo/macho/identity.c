@@ -32,7 +32,7 @@ bool macho_sniff(const uint8_t *data, size_t size)
     return is_fat(data, size) || macho_image_sniff(data, size);
 }
 
-static bool has_symbols(const struct macho_image *image)
+static bool identity_has_symbols(const struct macho_image *image)
 {
     struct macho_command command = {.next = 0};
 
@@ -45,7 +45,7 @@ static bool has_symbols(const struct macho_image *image)
 }
 
 /* Does the file end before its segments do, or the symbols of an object? */
-static bool is_cut(const struct macho_image *image)
+static bool identity_is_cut(const struct macho_image *image)
 {
     struct macho_command command = {.next = 0};
     struct macho_segment segment;
@@ -60,8 +60,8 @@ static bool is_cut(const struct macho_image *image)
     return false;
 }
 
-static int read_slice(const uint8_t *data, struct macho_slice *slice,
-                      char *error, size_t error_size)
+static int identity_read_slice(const uint8_t *data, struct macho_slice *slice,
+                               char *error, size_t error_size)
 {
     struct macho_image image;
 
@@ -70,13 +70,13 @@ static int read_slice(const uint8_t *data, struct macho_slice *slice,
         return -1;
     }
     slice->is_sound = true;
-    slice->is_cut = is_cut(&image);
+    slice->is_cut = identity_is_cut(&image);
     slice->arch = macho_arch(image.cpu_type, image.cpu_subtype);
     slice->file_type = image.file_type;
     slice->is_dsym = image.file_type == MACHO_DSYM;
     slice->has_debug_info =
         macho_section_find(&image, "debug_info").section.data != NULL;
-    slice->has_symbols = has_symbols(&image);
+    slice->has_symbols = identity_has_symbols(&image);
     slice->has_unwind_info =
         macho_section_find(&image, "unwind_info").section.size > 0 ||
         macho_section_find(&image, "eh_frame").section.size > 0 ||
@@ -86,7 +86,7 @@ static int read_slice(const uint8_t *data, struct macho_slice *slice,
 }
 
 /* The part of a slice outside the file is left out, as the reference does. */
-static uint64_t within(uint64_t offset, size_t size)
+static uint64_t identity_within(uint64_t offset, size_t size)
 {
     return offset < size ? offset : size;
 }
@@ -106,7 +106,7 @@ int macho_identity_read(const uint8_t *data, size_t size,
     if (!identity->is_fat) {
         identity->num_slices = 1;
         identity->slices[0].size = size;
-        return read_slice(data, identity->slices, error, error_size);
+        return identity_read_slice(data, identity->slices, error, error_size);
     }
     identity->num_slices = be32(data + 4);
     if (identity->num_slices == 0 ||
@@ -121,10 +121,10 @@ int macho_identity_read(const uint8_t *data, size_t size,
         p = data + FAT_HEADER + (size_t)i * FAT_ARCH;
         end = (uint64_t)be32(p + 8) + be32(p + 12);
         last = end > last ? end : last;
-        slice->offset = within(be32(p + 8), size);
-        slice->size = within(end, size) - slice->offset;
+        slice->offset = identity_within(be32(p + 8), size);
+        slice->size = identity_within(end, size) - slice->offset;
         slice->arch = macho_arch(be32(p), be32(p + 4));
-        read_slice(data, slice, wrong, sizeof(wrong));
+        identity_read_slice(data, slice, wrong, sizeof(wrong));
     }
     for (i = 0; i < identity->num_slices; i++) {
         identity->slices[i].is_cut |= last > size;

@@ -17,9 +17,9 @@
 
 /* Adds the sections of a segment with instructions.  Those of a dSYM have
  * headers, and no bytes in the file. */
-static int read_segment(const struct macho_image *image,
-                        const struct macho_segment *segment,
-                        uint64_t load_address, struct code *code)
+static int instruction_segment(const struct macho_image *image,
+                               const struct macho_segment *segment,
+                               uint64_t load_address, struct code *code)
 {
     uint32_t i;
     struct macho_section s;
@@ -37,7 +37,8 @@ static int read_segment(const struct macho_image *image,
     return 0;
 }
 
-static int read_image(const struct macho_image *image, struct code *code)
+static int instruction_image(const struct macho_image *image,
+                             struct code *code)
 {
     uint64_t load_address = macho_load_address(image);
     struct macho_command command = {.next = 0};
@@ -48,7 +49,7 @@ static int read_image(const struct macho_image *image, struct code *code)
     code->is_big = image->is_big_endian;
     while (macho_image_command(image, &command)) {
         if (macho_segment_read(image, &command, &segment) == 1 &&
-            read_segment(image, &segment, load_address, code) != 0) {
+            instruction_segment(image, &segment, load_address, code) != 0) {
             return -1;
         }
     }
@@ -67,7 +68,7 @@ int macho_code_convert(const uint8_t *data, size_t size,
         return -1;
     }
     macho_image_uuid(&image, result->guid);
-    if (read_image(&image, &code) != 0) {
+    if (instruction_image(&image, &code) != 0) {
         code_free(&code);
         return failure_memory(failure);
     }

@@ -128,8 +128,8 @@ uint64_t macho_load_address(const struct macho_image *image)
 }
 
 /* Returns the bytes at an offset, or NULL if some are outside of the file. */
-static const uint8_t *image_at(const struct macho_image *image,
-                               uint64_t offset, uint64_t size)
+static const uint8_t *section_image_at(const struct macho_image *image,
+                                       uint64_t offset, uint64_t size)
 {
     if (offset > image->size || size > image->size - offset) {
         return NULL;
@@ -151,11 +151,11 @@ section_content(const struct macho_image *image,
 
     if (image->is_64 && section->address >= segment->address &&
         section->address - segment->address <= UINT64_MAX - segment->offset) {
-        p = image_at(image, offset, section->size);
+        p = section_image_at(image, offset, section->size);
     }
     if (p == NULL && type != ZEROFILL && type != GB_ZEROFILL &&
         type != THREAD_LOCAL_ZEROFILL) {
-        p = image_at(image, section->offset, section->size);
+        p = section_image_at(image, section->offset, section->size);
     }
     if (p != NULL) {
         found.data = p;
@@ -167,7 +167,8 @@ section_content(const struct macho_image *image,
 /* Is the name of a section this one after two underscores, or after "__z", as
  * Go's linker names those that it has compressed?  Names have at most 16
  * characters, and are cut there. */
-static bool is_named(const char *stored, const char *name, bool *is_compressed)
+static bool section_is_named(const char *stored, const char *name,
+                             bool *is_compressed)
 {
     size_t prefix, size;
 
@@ -198,7 +199,7 @@ struct dwarf_found macho_section_find(const struct macho_image *image,
                 !macho_section_read(image, &segment, i, &section)) {
                 return found;
             }
-            if (is_named(section.name, name, &found.is_compressed)) {
+            if (section_is_named(section.name, name, &found.is_compressed)) {
                 found.address = section.address;
                 if (section.offset != 0) {
                     found.section =

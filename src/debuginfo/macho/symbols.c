@@ -29,7 +29,8 @@ struct table {
 
 /* Notes the sections with code.  A broken header ends it, since the numbers of
  * later sections are not known. */
-static void find_code(const struct macho_image *image, struct table *table)
+static void symbols_find_code(const struct macho_image *image,
+                              struct table *table)
 {
     uint32_t i;
     uint64_t number = 1;
@@ -57,7 +58,8 @@ static void find_code(const struct macho_image *image, struct table *table)
     }
 }
 
-static bool find_table(const struct macho_image *image, struct table *table)
+static bool symbols_find_table(const struct macho_image *image,
+                               struct table *table)
 {
     bool found = false;
     uint32_t offset;
@@ -80,14 +82,14 @@ static bool find_table(const struct macho_image *image, struct table *table)
 }
 
 /* Is an entry, of this value, a function? */
-static bool is_function(const struct table *table, const uint8_t *p,
-                        uint64_t value)
+static bool is_function_symbol(const struct table *table, const uint8_t *p,
+                               uint64_t value)
 {
     return value >= table->load_address && (p[4] & N_STAB) == 0 &&
            (p[4] & N_TYPE) == N_SECT && table->is_code[p[5]];
 }
 
-static void trim_name(const char **name, uint32_t *size)
+static void symbols_trim_name(const char **name, uint32_t *size)
 {
     size_t hidden = sizeof(HIDDEN) - 1;
 
@@ -108,10 +110,10 @@ int macho_symbols_read(const struct macho_image *image,
     bool is_wanted;
     struct table table = {.load_address = macho_load_address(image)};
 
-    if (!find_table(image, &table)) {
+    if (!symbols_find_table(image, &table)) {
         return 0;
     }
-    find_code(image, &table);
+    symbols_find_code(image, &table);
     symbol_list_look(symbols, table.symbols, table.rest, table.strings,
                      table.strings_size);
     for (i = 0; i < table.count && table.rest / entry > i; i++) {
@@ -119,7 +121,7 @@ int macho_symbols_read(const struct macho_image *image,
         name = table.strings + macho_u32(image, p);
         value =
             image->is_64 ? macho_u64(image, p + 8) : macho_u32(image, p + 8);
-        is_wanted = is_function(&table, p, value);
+        is_wanted = is_function_symbol(&table, p, value);
         if (!is_wanted && symbol_list_is_plain(symbols, name)) {
             continue;
         }
@@ -132,7 +134,7 @@ int macho_symbols_read(const struct macho_image *image,
         if (!is_wanted) {
             continue;
         }
-        trim_name(&text, &size);
+        symbols_trim_name(&text, &size);
         if (symbol_list_add(symbols, value - table.load_address, 0, text, size,
                             failure) != 0) {
             return -1;

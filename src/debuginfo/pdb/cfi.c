@@ -29,7 +29,7 @@
 /* Limits the parts of ranges that were looked at, in total. */
 #define WORK_BASE 1000000
 
-struct frame {
+struct cfi_frame {
     uint32_t type; /* as in STACK WIN */
     uint32_t start;
     uint32_t size;
@@ -57,10 +57,10 @@ struct pdb_cfi_reader {
     struct pdb_cfi_parts code;
     uint64_t work; /* steps that are left */
     bool has_last; /* a record was written */
-    struct frame last;
+    struct cfi_frame last;
 };
 
-static void read_fpo(const uint8_t *p, struct frame *f)
+static void cfi_read_fpo(const uint8_t *p, struct cfi_frame *f)
 {
     uint16_t flags = le16(p + 14);
 
@@ -75,7 +75,7 @@ static void read_fpo(const uint8_t *p, struct frame *f)
     f->type = flags >> 14;
 }
 
-static void read_frame(const uint8_t *p, struct frame *f)
+static void cfi_read_frame(const uint8_t *p, struct cfi_frame *f)
 {
     memset(f, 0, sizeof(*f));
     f->type = TYPE_PROGRAM;
@@ -91,14 +91,14 @@ static void read_frame(const uint8_t *p, struct frame *f)
 }
 
 /* A stream of records, or none. */
-struct records {
+struct cfi_records {
     const uint8_t *at;
     const uint8_t *end;
 };
 
 static int open_records(struct pdb_cfi_reader *cfi, unsigned slot,
                         uint32_t record_size, struct msf_buffer *buffer,
-                        struct records *records)
+                        struct cfi_records *records)
 {
     uint32_t size, stream = cfi->dbi.slots[slot];
 
@@ -117,8 +117,8 @@ static int open_records(struct pdb_cfi_reader *cfi, unsigned slot,
 }
 
 /* Takes the next record of both streams.  Returns false at their end. */
-static bool next_frame(struct records *old, struct records *new,
-                       struct frame *f)
+static bool cfi_next_frame(struct cfi_records *old, struct cfi_records *new,
+                           struct cfi_frame *f)
 {
     bool has_old = old->at < old->end, has_new = new->at < new->end;
 
@@ -126,19 +126,19 @@ static bool next_frame(struct records *old, struct records *new,
         if (has_old && le32(new->at) == le32(old->at)) {
             old->at += FPO_SIZE;
         }
-        read_frame(new->at, f);
+        cfi_read_frame(new->at, f);
         new->at += FRAME_SIZE;
         return true;
     }
     if (has_old) {
-        read_fpo(old->at, f);
+        cfi_read_fpo(old->at, f);
         old->at += FPO_SIZE;
     }
     return has_old;
 }
 
 /* Gets the program of a record, without blanks around it. */
-static int find_program(struct pdb_cfi_reader *cfi, const struct frame *f,
+static int find_program(struct pdb_cfi_reader *cfi, const struct cfi_frame *f,
                         const char **text, uint32_t *size)
 {
     *text = "";
@@ -162,7 +162,7 @@ static int find_program(struct pdb_cfi_reader *cfi, const struct frame *f,
     return 0;
 }
 
-static int write_frame(struct pdb_cfi_reader *cfi, const struct frame *f,
+static int write_frame(struct pdb_cfi_reader *cfi, const struct cfi_frame *f,
                        uint32_t start, uint32_t size, uint32_t prolog)
 {
     uint32_t program_size;
@@ -176,7 +176,7 @@ static int write_frame(struct pdb_cfi_reader *cfi, const struct frame *f,
                          program_size);
 }
 
-static bool is_like(const struct frame *a, const struct frame *b)
+static bool is_like(const struct cfi_frame *a, const struct cfi_frame *b)
 {
     return a->type == b->type && a->start == b->start && a->size == b->size &&
            a->prolog == b->prolog;
@@ -217,7 +217,7 @@ static int find_parts(struct pdb_cfi_reader *cfi, uint32_t start, uint32_t end,
     return 0;
 }
 
-static int write_parts(struct pdb_cfi_reader *cfi, const struct frame *f,
+static int write_parts(struct pdb_cfi_reader *cfi, const struct cfi_frame *f,
                        const struct pdb_cfi_parts *parts, bool is_prolog)
 {
     size_t i;
@@ -232,7 +232,7 @@ static int write_parts(struct pdb_cfi_reader *cfi, const struct frame *f,
     return rc;
 }
 
-static int take_frame(struct pdb_cfi_reader *cfi, const struct frame *f)
+static int take_frame(struct pdb_cfi_reader *cfi, const struct cfi_frame *f)
 {
     uint32_t start = f->start, middle = start + f->prolog;
     uint32_t end = start + f->size;
@@ -260,11 +260,11 @@ static int take_frame(struct pdb_cfi_reader *cfi, const struct frame *f)
                : write_parts(cfi, f, code, false);
 }
 
-static int read_frames(struct pdb_cfi_reader *cfi)
+static int cfi_read_frames(struct pdb_cfi_reader *cfi)
 {
     int rc = 0;
-    struct frame f;
-    struct records old, new;
+    struct cfi_frame f;
+    struct cfi_records old, new;
 
     if (info_stream_read(&cfi->info, &cfi->msf, cfi->failure) != 0 ||
         dbi_read(&cfi->dbi, &cfi->msf, cfi->failure) != 0 ||
@@ -278,7 +278,7 @@ static int read_frames(struct pdb_cfi_reader *cfi)
     memcpy(cfi->cfi->identity.guid, cfi->info.guid, sizeof(cfi->info.guid));
     cfi->cfi->identity.age = cfi->dbi.age != 0 ? cfi->dbi.age : cfi->info.age;
     cfi->cfi->identity.arch = pdb_arch(cfi->dbi.machine);
-    while (rc == 0 && next_frame(&old, &new, &f)) {
+    while (rc == 0 && cfi_next_frame(&old, &new, &f)) {
         rc = take_frame(cfi, &f);
     }
     return rc;
@@ -299,7 +299,7 @@ int pdb_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
     r->failure = failure;
     r->work = WORK_BASE + size;
     status = msf_open(&r->msf, data, size, text, sizeof(text));
-    rc = status == MSF_OK ? read_frames(r)
+    rc = status == MSF_OK ? cfi_read_frames(r)
                           : pdb_open_failed(status, text, failure);
     address_free(&r->addresses);
     dbi_free(&r->dbi);

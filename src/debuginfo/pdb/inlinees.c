@@ -138,17 +138,17 @@ static __attribute__((noinline)) uint64_t long_number(const uint8_t *p,
 
 /* Reads a compressed number.  Returns 0, or -1 if it is cut off or invalid. */
 static inline __attribute__((always_inline)) int
-annotation_number(struct inlinee_site *site, uint32_t *value)
+annotation_number(struct inlinee_site *inlinee, uint32_t *value)
 {
     uint64_t number;
 
-    if (site->p < site->end && site->p[0] < 0x80) {
-        *value = *site->p++;
+    if (inlinee->p < inlinee->end && inlinee->p[0] < 0x80) {
+        *value = *inlinee->p++;
         return 0;
     }
-    number = long_number(site->p, site->end);
+    number = long_number(inlinee->p, inlinee->end);
     *value = (uint32_t)number;
-    site->p += number >> 32;
+    inlinee->p += number >> 32;
     return number != 0 ? 0 : -1;
 }
 
@@ -159,97 +159,97 @@ static uint32_t inlinee_signed_number(uint32_t value)
 
 /* Begins a record at the current offset.  The record before it ends here if it
  * is of the same kind and an annotation has not given its length. */
-static int inlinee_emit_line(struct inlinee_site *site, struct lines *lines,
+static int inlinee_emit_line(struct inlinee_site *inlinee, struct lines *lines,
                              struct lines_list *list)
 {
     uint32_t offset;
 
-    offset = site->code + site->base;
-    if (site->has_last) {
-        if (!site->last.has_length && site->last_kind == site->kind) {
-            site->last.has_length = 1;
-            site->last.length = offset - site->last.offset;
+    offset = inlinee->code + inlinee->base;
+    if (inlinee->has_last) {
+        if (!inlinee->last.has_length && inlinee->last_kind == inlinee->kind) {
+            inlinee->last.has_length = 1;
+            inlinee->last.length = offset - inlinee->last.offset;
         }
-        if (lines_add(lines, &site->last, list) != 0) {
+        if (lines_add(lines, &inlinee->last, list) != 0) {
             return -1;
         }
     }
-    site->last.offset = offset;
-    site->last.line = site->line;
-    site->last.file = site->file;
-    site->last.length = site->length;
-    site->last.has_length = site->has_length;
-    site->last_kind = site->kind;
-    site->has_last = 1;
-    site->has_length = 0;
+    inlinee->last.offset = offset;
+    inlinee->last.line = inlinee->line;
+    inlinee->last.file = inlinee->file;
+    inlinee->last.length = inlinee->length;
+    inlinee->last.has_length = inlinee->has_length;
+    inlinee->last_kind = inlinee->kind;
+    inlinee->has_last = 1;
+    inlinee->has_length = 0;
     return 0;
 }
 
-static void inlinee_set_length(struct inlinee_site *site, uint32_t length)
+static void inlinee_set_length(struct inlinee_site *inlinee, uint32_t length)
 {
-    if (site->has_last && !site->last.has_length &&
-        site->last_kind == site->kind) {
-        site->last.has_length = 1;
-        site->last.length = length;
+    if (inlinee->has_last && !inlinee->last.has_length &&
+        inlinee->last_kind == inlinee->kind) {
+        inlinee->last.has_length = 1;
+        inlinee->last.length = length;
     }
-    site->code += length;
+    inlinee->code += length;
 }
 
 /* Executes one annotation.  Returns 1 to go on, 0 at the end, or -1 if it is
  * damaged. */
-static int inlinee_annotation_step(struct inlinee_site *site,
+static int inlinee_annotation_step(struct inlinee_site *inlinee,
                                    struct lines *lines,
                                    struct lines_list *list)
 {
     uint32_t op, n, offset;
 
-    if (annotation_number(site, &op) != 0 || op > OP_LAST) {
+    if (annotation_number(inlinee, &op) != 0 || op > OP_LAST) {
         return -1;
     }
     if (op == OP_END) {
         return 0;
     }
-    if (annotation_number(site, &n) != 0) {
+    if (annotation_number(inlinee, &n) != 0) {
         return -1;
     }
     switch (op) {
     case OP_CODE_OFFSET:
-        site->code = n;
+        inlinee->code = n;
         return 1;
     case OP_CODE_OFFSET_BASE:
-        site->base = n;
+        inlinee->base = n;
         return 1;
     case OP_CODE_LENGTH:
-        inlinee_set_length(site, n);
+        inlinee_set_length(inlinee, n);
         return 1;
     case OP_FILE:
-        site->file = n;
+        inlinee->file = n;
         return 1;
     case OP_LINE_OFFSET:
-        site->line += inlinee_signed_number(n);
+        inlinee->line += inlinee_signed_number(n);
         return 1;
     case OP_RANGE_KIND:
-        site->kind = n <= 1 ? n : site->kind;
+        inlinee->kind = n <= 1 ? n : inlinee->kind;
         return 1;
     case OP_ADD_CODE_OFFSET:
-        site->code += n;
+        inlinee->code += n;
         break;
     case OP_CODE_AND_LINE_OFFSET:
-        site->code += n & 0xF;
-        site->line += inlinee_signed_number(n >> 4);
+        inlinee->code += n & 0xF;
+        inlinee->line += inlinee_signed_number(n >> 4);
         break;
     case OP_CODE_LENGTH_AND_OFFSET:
-        if (annotation_number(site, &offset) != 0) {
+        if (annotation_number(inlinee, &offset) != 0) {
             return -1;
         }
-        site->has_length = 1;
-        site->length = n;
-        site->code += offset;
+        inlinee->has_length = 1;
+        inlinee->length = n;
+        inlinee->code += offset;
         break;
     default: /* columns and ends of lines are not used */
         return 1;
     }
-    return inlinee_emit_line(site, lines, list) != 0 ? -1 : 1;
+    return inlinee_emit_line(inlinee, lines, list) != 0 ? -1 : 1;
 }
 
 int inlinees_lines(struct lines *lines, const uint8_t *entry,
@@ -257,22 +257,22 @@ int inlinees_lines(struct lines *lines, const uint8_t *entry,
                    uint32_t offset, struct lines_list *list)
 {
     int rc;
-    struct inlinee_site site;
+    struct inlinee_site inlinee;
 
-    memset(&site, 0, sizeof(site));
-    site.p = annotations;
-    site.end = annotations + size;
-    site.code = offset;
-    site.file = le32(entry + 4);
-    site.line = le32(entry + 8);
-    site.kind = 1; /* statement */
-    site.last.section = section;
+    memset(&inlinee, 0, sizeof(inlinee));
+    inlinee.p = annotations;
+    inlinee.end = annotations + size;
+    inlinee.code = offset;
+    inlinee.file = le32(entry + 4);
+    inlinee.line = le32(entry + 8);
+    inlinee.kind = 1; /* statement */
+    inlinee.last.section = section;
     rc = 1;
-    while (rc > 0 && site.p < site.end) {
-        rc = inlinee_annotation_step(&site, lines, list);
+    while (rc > 0 && inlinee.p < inlinee.end) {
+        rc = inlinee_annotation_step(&inlinee, lines, list);
     }
     if (rc < 0) {
         return -1;
     }
-    return site.has_last ? lines_add(lines, &site.last, list) : 0;
+    return inlinee.has_last ? lines_add(lines, &inlinee.last, list) : 0;
 }

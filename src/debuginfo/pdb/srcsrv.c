@@ -25,7 +25,7 @@ struct srcsrv_entry {
     uint32_t number; /* of the entry: the last one of equal paths is used */
 };
 
-struct lines {
+struct srcsrv_lines {
     const char *p;
     const char *end;
     const char *line;
@@ -39,7 +39,7 @@ void srcsrv_free(struct srcsrv *srcsrv)
     memset(srcsrv, 0, sizeof(*srcsrv));
 }
 
-static bool next_line(struct lines *l)
+static bool srcsrv_next_line(struct srcsrv_lines *l)
 {
     const char *nl;
 
@@ -56,7 +56,7 @@ static bool next_line(struct lines *l)
     return true;
 }
 
-static bool line_starts(const struct lines *l, const char *with)
+static bool srcsrv_line_starts(const struct srcsrv_lines *l, const char *with)
 {
     size_t n;
 
@@ -65,8 +65,8 @@ static bool line_starts(const struct lines *l, const char *with)
 }
 
 /* Returns the value if the line is NAME=value, in any case, or else NULL. */
-static const char *value_of(const struct lines *l, const char *name,
-                            size_t *size)
+static const char *srcsrv_value_of(const struct srcsrv_lines *l,
+                                   const char *name, size_t *size)
 {
     size_t n;
 
@@ -81,50 +81,50 @@ static const char *value_of(const struct lines *l, const char *name,
 
 /* Goes to the next line.  Returns false at the end, at the next section, and
  * at a line that is not NAME=value. */
-static bool next_setting(struct lines *l)
+static bool srcsrv_next_setting(struct srcsrv_lines *l)
 {
-    return next_line(l) && !line_starts(l, "SRCSRV:") &&
+    return srcsrv_next_line(l) && !srcsrv_line_starts(l, "SRCSRV:") &&
            memchr(l->line, '=', l->size) != NULL;
 }
 
-static bool read_ini(struct lines *l, bool of_perforce)
+static bool read_ini(struct srcsrv_lines *l, bool of_perforce)
 {
     bool has_version = false, is_perforce = false;
     size_t size;
     const char *value;
 
-    if (!next_line(l) || !line_starts(l, "SRCSRV: ini --")) {
+    if (!srcsrv_next_line(l) || !srcsrv_line_starts(l, "SRCSRV: ini --")) {
         return false;
     }
-    while (next_setting(l)) {
-        value = value_of(l, "VERSION", &size);
+    while (srcsrv_next_setting(l)) {
+        value = srcsrv_value_of(l, "VERSION", &size);
         if (value != NULL) {
             has_version = size == 1 && *value >= '1' && *value <= '3';
         }
-        value = value_of(l, "VERCTRL", &size);
+        value = srcsrv_value_of(l, "VERCTRL", &size);
         if (value != NULL) {
             is_perforce = size == 8 && strncasecmp(value, "perforce", 8) == 0;
         }
     }
     return has_version && (is_perforce || !of_perforce) &&
-           line_starts(l, "SRCSRV: variables --");
+           srcsrv_line_starts(l, "SRCSRV: variables --");
 }
 
-static bool read_variables(struct srcsrv *srcsrv, struct lines *l)
+static bool read_variables(struct srcsrv *srcsrv, struct srcsrv_lines *l)
 {
     bool has_target = false;
     size_t size;
 
     srcsrv->variables = l->p;
-    while (next_setting(l)) {
-        has_target |= value_of(l, "SRCSRVTRG", &size) != NULL;
+    while (srcsrv_next_setting(l)) {
+        has_target |= srcsrv_value_of(l, "SRCSRVTRG", &size) != NULL;
         srcsrv->variables_size = (size_t)(l->p - srcsrv->variables);
     }
-    return has_target && line_starts(l, "SRCSRV: source files --");
+    return has_target && srcsrv_line_starts(l, "SRCSRV: source files --");
 }
 
-static int compare_path(const char *a, uint32_t a_size, const char *b,
-                        uint32_t b_size)
+static int srcsrv_compare_path(const char *a, uint32_t a_size, const char *b,
+                               uint32_t b_size)
 {
     int rc;
 
@@ -137,18 +137,18 @@ static int compare_entries(const void *left, const void *right)
     int rc;
     const struct srcsrv_entry *a = left, *b = right;
 
-    rc = compare_path(a->line, a->path_size, b->line, b->path_size);
+    rc = srcsrv_compare_path(a->line, a->path_size, b->line, b->path_size);
     return rc != 0 ? rc : (a->number > b->number) - (a->number < b->number);
 }
 
-static int read_files(struct srcsrv *srcsrv, struct lines *l)
+static int read_files(struct srcsrv *srcsrv, struct srcsrv_lines *l)
 {
     size_t room;
     const char *star;
     struct srcsrv_entry *entry;
 
     room = 0;
-    while (next_line(l) && !line_starts(l, "SRCSRV:")) {
+    while (srcsrv_next_line(l) && !srcsrv_line_starts(l, "SRCSRV:")) {
         if (array_need(&srcsrv->entries, &room, srcsrv->count + 1,
                        sizeof(*srcsrv->entries)) != 0) {
             return -1;
@@ -161,7 +161,7 @@ static int read_files(struct srcsrv *srcsrv, struct lines *l)
             star == NULL ? entry->size : (uint32_t)(star - l->line);
         entry->number = (uint32_t)srcsrv->count++;
     }
-    if (!line_starts(l, "SRCSRV: end --")) {
+    if (!srcsrv_line_starts(l, "SRCSRV: end --")) {
         srcsrv->count = 0;
     }
     if (srcsrv->count > 0) {
@@ -175,7 +175,7 @@ int srcsrv_read(struct srcsrv *srcsrv, const struct msf *msf,
                 const struct info_stream *info, bool of_perforce)
 {
     uint32_t size;
-    struct lines l = {NULL, NULL, NULL, 0};
+    struct srcsrv_lines l = {NULL, NULL, NULL, 0};
 
     memset(srcsrv, 0, sizeof(*srcsrv));
     size = msf_stream_size(msf, info->srcsrv_stream);
@@ -197,8 +197,8 @@ int srcsrv_read(struct srcsrv *srcsrv, const struct msf *msf,
 
 /* Returns part n of a line, counted from 1.  The tenth part is all of the
  * rest. */
-static const char *entry_part(const struct srcsrv_entry *entry, unsigned n,
-                              uint32_t *size)
+static const char *srcsrv_entry_part(const struct srcsrv_entry *entry,
+                                     unsigned n, uint32_t *size)
 {
     const char *p, *end, *star;
 
@@ -220,14 +220,15 @@ bool srcsrv_part(const struct srcsrv *srcsrv, size_t entry, unsigned number,
                  struct symc_text *text)
 {
     text->size = 0;
-    text->data = entry_part(&srcsrv->entries[entry], number, &text->size);
+    text->data =
+        srcsrv_entry_part(&srcsrv->entries[entry], number, &text->size);
     return text->data != NULL;
 }
 
 bool srcsrv_variable(const struct srcsrv *srcsrv, size_t *at,
                      struct symc_text *name, struct symc_text *value)
 {
-    struct lines l = {srcsrv->variables, NULL, NULL, 0};
+    struct srcsrv_lines l = {srcsrv->variables, NULL, NULL, 0};
     const char *equals;
 
     if (*at >= srcsrv->variables_size) {
@@ -235,7 +236,7 @@ bool srcsrv_variable(const struct srcsrv *srcsrv, size_t *at,
     }
     l.p += *at;
     l.end = srcsrv->variables + srcsrv->variables_size;
-    (void)next_line(&l);
+    (void)srcsrv_next_line(&l);
     *at = (size_t)(l.p - srcsrv->variables);
     equals = memchr(l.line, '=', l.size);
     name->data = l.line;
@@ -256,7 +257,8 @@ bool srcsrv_find(const struct srcsrv *srcsrv, const char *path, uint32_t size,
     while (low < high) {
         mid = low + (high - low) / 2;
         entry = &srcsrv->entries[mid];
-        if (compare_path(entry->line, entry->path_size, path, size) <= 0) {
+        if (srcsrv_compare_path(entry->line, entry->path_size, path, size) <=
+            0) {
             low = mid + 1;
         } else {
             high = mid;
@@ -266,10 +268,10 @@ bool srcsrv_find(const struct srcsrv *srcsrv, const char *path, uint32_t size,
         return false;
     }
     entry = &srcsrv->entries[low - 1];
-    if (compare_path(entry->line, entry->path_size, path, size) != 0) {
+    if (srcsrv_compare_path(entry->line, entry->path_size, path, size) != 0) {
         return false;
     }
-    info->path = entry_part(entry, 3, &info->path_size);
+    info->path = srcsrv_entry_part(entry, 3, &info->path_size);
     if (info->path == NULL) {
         return false;
     }
@@ -277,7 +279,7 @@ bool srcsrv_find(const struct srcsrv *srcsrv, const char *path, uint32_t size,
         info->path += 2;
         info->path_size -= 2;
     }
-    info->revision = entry_part(entry, 4, &info->revision_size);
+    info->revision = srcsrv_entry_part(entry, 4, &info->revision_size);
     if (info->revision != NULL && info->revision_size == 0) {
         info->revision = NULL;
     }

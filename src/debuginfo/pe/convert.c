@@ -15,7 +15,7 @@
 
 /* The names of DWARF are those of the source, without decorations, which the
  * reference takes off them all the same. */
-static void undecorate_exports(struct symbol_list *symbols)
+static void convert_undecorate(struct symbol_list *symbols)
 {
     size_t i;
     struct symc_writer *writer = &symbols->writer;
@@ -58,7 +58,7 @@ static int convert_pe(const uint8_t *data, size_t size,
     supplement_undecorate(&symbols.writer, identity.arch);
     rc = pe_exports_read(&image, &symbols, failure);
     if (rc == 0 && !supplement_get()->is_like_symbolic) {
-        undecorate_exports(&symbols);
+        convert_undecorate(&symbols);
     }
     if (rc == 0) {
         rc = symbol_list_convert(&symbols, &object, &identity, sink, result,

@@ -157,25 +157,26 @@ const uint8_t *pe_image_loaded(const struct pe_image *image, uint32_t address,
     return NULL;
 }
 
-static uint64_t round_up(uint64_t value, uint64_t to)
+static uint64_t image_round_up(uint64_t value, uint64_t to)
 {
     return (value + to - 1) & ~(to - 1);
 }
 
 /* Returns how many bytes of a section Windows loads from the file. */
-static uint64_t loaded_size(const struct pe_section *section,
-                            uint32_t alignment)
+static uint64_t image_loaded_size(const struct pe_section *section,
+                                  uint32_t alignment)
 {
     uint64_t size, most;
 
     if (section->raw_size == 0) {
         return 0;
     }
-    size = round_up((uint64_t)section->raw + section->raw_size, alignment) -
-           (section->raw & ~(uint32_t)(DISK_SECTOR - 1));
-    most = round_up(section->raw_size, PAGE);
+    size =
+        image_round_up((uint64_t)section->raw + section->raw_size, alignment) -
+        (section->raw & ~(uint32_t)(DISK_SECTOR - 1));
+    most = image_round_up(section->raw_size, PAGE);
     size = size < most ? size : most;
-    most = round_up(section->virtual_size, PAGE);
+    most = image_round_up(section->virtual_size, PAGE);
     return section->virtual_size == 0 || size < most ? size : most;
 }
 
@@ -195,7 +196,7 @@ bool pe_image_part(const struct pe_image *image, uint32_t address,
     for (i = 0; i < image->num_sections; i++) {
         pe_image_section(image, i, &section);
         begin = section.address;
-        end = begin + loaded_size(&section, alignment);
+        end = begin + image_loaded_size(&section, alignment);
         if (address >= begin && address < end) {
             part->begin = begin > part->begin ? begin : part->begin;
             part->end = end < part->end ? end : part->end;

@@ -11,7 +11,7 @@
 
 #define NAME 8
 
-static int digit_of(uint8_t c)
+static int section_digit(uint8_t c)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -22,7 +22,7 @@ static int digit_of(uint8_t c)
 
 /* Reads the index in "/123" or, in base 64, "//AAAAAB".  Returns 1, 0 if the
  * name is none of these, or -1 if it is broken. */
-static int read_index(const uint8_t *name, uint64_t *index)
+static int section_index(const uint8_t *name, uint64_t *index)
 {
     size_t i, size = strnlen((const char *)name, NAME);
     bool is_64 = size > 1 && name[1] == '/';
@@ -38,8 +38,9 @@ static int read_index(const uint8_t *name, uint64_t *index)
         return -1;
     }
     for (; i < size; i++) {
-        digit = is_64 ? digit_of(name[i])
-                      : (name[i] >= '0' && name[i] <= '9' ? name[i] - '0' : -1);
+        digit = is_64
+                    ? section_digit(name[i])
+                    : (name[i] >= '0' && name[i] <= '9' ? name[i] - '0' : -1);
         if (digit < 0) {
             return -1;
         }
@@ -50,7 +51,7 @@ static int read_index(const uint8_t *name, uint64_t *index)
 
 /* Are the long names of sections in the file, behind all of them, if there are
  * any? */
-static bool has_strings(const struct pe_image *image)
+static bool section_has_strings(const struct pe_image *image)
 {
     const uint8_t *size = pe_image_at(image, image->strings, 4);
 
@@ -75,7 +76,7 @@ bool pe_sections_are_cut(const struct pe_image *image)
             pe_image_at(image, section.raw, size) == NULL) {
             return true;
         }
-        if (section.name[0] == '/' && !has_strings(image)) {
+        if (section.name[0] == '/' && !section_has_strings(image)) {
             return true;
         }
     }
@@ -95,7 +96,7 @@ int pe_open_valid(struct pe_image *image, const uint8_t *data, size_t size,
     }
     for (i = 0; i < image->num_sections; i++) {
         pe_image_section(image, i, &section);
-        if (read_index(section.name, &index) < 0) {
+        if (section_index(section.name, &index) < 0) {
             return failure_set(failure, FAILURE_DAMAGED,
                                "is damaged: section %u has no index into the "
                                "string table for a name",
@@ -111,14 +112,15 @@ int pe_open_valid(struct pe_image *image, const uint8_t *data, size_t size,
 
 /* Is the name of a section this one after a dot, or after ".z", as Go's linker
  * names those that it has compressed? */
-static bool is_named(const struct pe_image *image, const uint8_t *stored,
-                     const char *name, bool *is_compressed)
+static bool section_is_named(const struct pe_image *image,
+                             const uint8_t *stored, const char *name,
+                             bool *is_compressed)
 {
     uint64_t index;
     size_t size = strlen(name), room = NAME;
     const uint8_t *text = stored;
 
-    if (read_index(stored, &index) > 0) {
+    if (section_index(stored, &index) > 0) {
         text = pe_image_at(image, image->strings + index, 1);
         if (text == NULL) {
             return false;
@@ -144,7 +146,8 @@ struct dwarf_found pe_section_find(const struct pe_image *image,
 
     for (i = 0; i < image->num_sections; i++) {
         pe_image_section(image, i, &section);
-        if (is_named(image, section.name, name, &found.is_compressed)) {
+        if (section_is_named(image, section.name, name,
+                             &found.is_compressed)) {
             /* the size in memory: in the file it is rounded up */
             found.section.data =
                 pe_image_at(image, section.raw, section.virtual_size);

@@ -73,8 +73,8 @@ struct unwind_amd64_reader {
     bool has_machine_frame;
 };
 
-static int damaged(struct unwind_amd64_reader *amd64, uint32_t start,
-                   const char *what)
+static int amd64_damaged(struct unwind_amd64_reader *amd64, uint32_t start,
+                         const char *what)
 {
     return failure_set(amd64->failure, FAILURE_DAMAGED,
                        "is damaged: %s (function at 0x%lx)", what,
@@ -103,7 +103,7 @@ static int add(struct unwind_amd64_reader *amd64,
 
 /* Returns how many slots of 16 bits an operation has after its own; -1: there
  * is no such operation. */
-static int operands(unsigned operation, unsigned info)
+static int amd64_operands(unsigned operation, unsigned info)
 {
     switch (operation) {
     case PUSH:
@@ -127,8 +127,8 @@ static int operands(unsigned operation, unsigned info)
     }
 }
 
-static int save(struct unwind_amd64_reader *amd64, const struct info *info,
-                unsigned reg, uint32_t offset)
+static int amd64_save(struct unwind_amd64_reader *amd64,
+                      const struct info *info, unsigned reg, uint32_t offset)
 {
     if (info->frame != 0) {
         return add(
@@ -139,7 +139,8 @@ static int save(struct unwind_amd64_reader *amd64, const struct info *info,
                amd64->stack - (int64_t)offset, CFI_MINUS, true);
 }
 
-static int machine_frame(struct unwind_amd64_reader *amd64, bool has_code)
+static int amd64_machine_frame(struct unwind_amd64_reader *amd64,
+                               bool has_code)
 {
     struct cfi_register *rsp = &amd64->registers[4];
 
@@ -153,8 +154,8 @@ static int machine_frame(struct unwind_amd64_reader *amd64, bool has_code)
     return 0;
 }
 
-static int operate(struct unwind_amd64_reader *amd64, const struct info *info,
-                   const uint8_t *p)
+static int amd64_operate(struct unwind_amd64_reader *amd64,
+                         const struct info *info, const uint8_t *p)
 {
     unsigned operation = p[1] & 15, operand = p[1] >> 4;
 
@@ -175,11 +176,11 @@ static int operate(struct unwind_amd64_reader *amd64, const struct info *info,
                    amd64->stack - (int64_t)info->frame_offset, CFI_PLUS,
                    false);
     case SAVE:
-        return save(amd64, info, operand, (uint32_t)le16(p + 2) * 8);
+        return amd64_save(amd64, info, operand, (uint32_t)le16(p + 2) * 8);
     case SAVE_FAR:
-        return save(amd64, info, operand, le32(p + 2));
+        return amd64_save(amd64, info, operand, le32(p + 2));
     case MACHINE_FRAME:
-        return machine_frame(amd64, operand == 1);
+        return amd64_machine_frame(amd64, operand == 1);
     default:
         return 0;
     }
@@ -187,27 +188,30 @@ static int operate(struct unwind_amd64_reader *amd64, const struct info *info,
 
 /* Runs the codes of a part, the last of which the processor executes first.
  * Returns 1 if one of them is none. */
-static int run(struct unwind_amd64_reader *amd64, const struct info *info)
+static int amd64_run(struct unwind_amd64_reader *amd64,
+                     const struct info *info)
 {
     int n, rc = 0;
     unsigned i, count = 0;
     uint8_t starts[256];
 
     for (i = 0; i < info->count; i += 1 + (unsigned)n) {
-        n = operands(info->codes[2 * i + 1] & 15, info->codes[2 * i + 1] >> 4);
+        n = amd64_operands(info->codes[2 * i + 1] & 15,
+                           info->codes[2 * i + 1] >> 4);
         if (n < 0 || (unsigned)n >= info->count - i) {
             return 1;
         }
         starts[count++] = (uint8_t)i;
     }
     while (count > 0 && rc == 0) {
-        rc = operate(amd64, info, info->codes + 2 * (size_t)starts[--count]);
+        rc = amd64_operate(amd64, info,
+                           info->codes + 2 * (size_t)starts[--count]);
     }
     return rc;
 }
 
-static void read_function(const uint8_t *p,
-                          struct unwind_amd64_function *function)
+static void amd64_read_function(const uint8_t *p,
+                                struct unwind_amd64_function *function)
 {
     function->start = le32(p);
     function->end = le32(p + 4);
@@ -216,9 +220,9 @@ static void read_function(const uint8_t *p,
 
 /* Reads the part that an entry leads to; *left bounds how many others are
  * followed on the way. */
-static bool read_info(const struct unwind_amd64_reader *amd64,
-                      struct unwind_amd64_function function, unsigned *left,
-                      struct info *info)
+static bool amd64_read_info(const struct unwind_amd64_reader *amd64,
+                            struct unwind_amd64_function function,
+                            unsigned *left, struct info *info)
 {
     uint32_t size;
     const uint8_t *p;
@@ -230,7 +234,7 @@ static bool read_info(const struct unwind_amd64_reader *amd64,
         if (p == NULL) {
             return false;
         }
-        read_function(p, &function);
+        amd64_read_function(p, &function);
         (*left)--;
     }
     p = pe_pdata_at(amd64->image, function.info, 4);
@@ -252,14 +256,14 @@ static bool read_info(const struct unwind_amd64_reader *amd64,
     }
     info->codes = p + 4;
     if (info->has_next) {
-        read_function(p + size, &info->next);
+        amd64_read_function(p + size, &info->next);
     }
     return true;
 }
 
 /* Writes the rules of one kind of target: the CFA's, which is first, or the
  * others. */
-static int write_rules(struct unwind_amd64_reader *amd64, bool is_cfa)
+static int amd64_write_rules(struct unwind_amd64_reader *amd64, bool is_cfa)
 {
     size_t i;
     const struct unwind_amd64_rule *rule;
@@ -275,14 +279,15 @@ static int write_rules(struct unwind_amd64_reader *amd64, bool is_cfa)
     return 0;
 }
 
-static int write_function(struct unwind_amd64_reader *amd64,
-                          const struct unwind_amd64_function *f)
+static int amd64_write_function(struct unwind_amd64_reader *amd64,
+                                const struct unwind_amd64_function *f)
 {
     if (cfi_range(amd64->cfi, f->start, f->end - f->start) != 0 ||
         (!amd64->has_cfa &&
          cfi_rule(amd64->cfi, &cfi_cfa, &amd64->registers[4], amd64->stack,
                   CFI_PLUS, false) != 0) ||
-        write_rules(amd64, true) != 0 || write_rules(amd64, false) != 0) {
+        amd64_write_rules(amd64, true) != 0 ||
+        amd64_write_rules(amd64, false) != 0) {
         return -1;
     }
     return amd64->has_machine_frame
@@ -290,8 +295,8 @@ static int write_function(struct unwind_amd64_reader *amd64,
                : cfi_rule(amd64->cfi, &cfi_ra, &cfi_cfa, 8, CFI_MINUS, true);
 }
 
-static int take_function(struct unwind_amd64_reader *amd64,
-                         const struct unwind_amd64_function *function)
+static int amd64_take_function(struct unwind_amd64_reader *amd64,
+                               const struct unwind_amd64_function *function)
 {
     int rc;
     unsigned parts = 0, left = CHAIN_MAX;
@@ -304,19 +309,20 @@ static int take_function(struct unwind_amd64_reader *amd64,
     amd64->has_machine_frame = false;
     do {
         if (parts++ > CHAIN_MAX) {
-            return damaged(amd64, function->start,
-                           "unwind information without "
-                           "end");
+            return amd64_damaged(amd64, function->start,
+                                 "unwind information without "
+                                 "end");
         }
-        if (!read_info(amd64, info.next, &left, &info)) {
-            return damaged(amd64, function->start, "bad unwind information");
+        if (!amd64_read_info(amd64, info.next, &left, &info)) {
+            return amd64_damaged(amd64, function->start,
+                                 "bad unwind information");
         }
-        rc = run(amd64, &info);
+        rc = amd64_run(amd64, &info);
         if (rc != 0) {
             return rc < 0 ? -1 : 0;
         }
     } while (info.has_next);
-    return write_function(amd64, function);
+    return amd64_write_function(amd64, function);
 }
 
 static int open_registers(struct unwind_amd64_reader *amd64)
@@ -356,13 +362,13 @@ int pe_unwind_amd64(const struct pe_image *image, struct cfi *cfi,
     amd64->failure = failure;
     rc = open_registers(amd64);
     if (rc == 0 && size % FUNCTION != 0) {
-        rc = damaged(amd64, 0, "bad table of functions");
+        rc = amd64_damaged(amd64, 0, "bad table of functions");
     }
     for (i = 0; rc == 0 && i < size / FUNCTION; i++) {
-        read_function(p + (size_t)i * FUNCTION, &function);
+        amd64_read_function(p + (size_t)i * FUNCTION, &function);
         if ((function.start != 0 || function.end != 0 || function.info != 0) &&
             function.end >= function.start) {
-            rc = take_function(amd64, &function);
+            rc = amd64_take_function(amd64, &function);
         }
     }
     free(amd64->rules);

@@ -53,9 +53,9 @@ struct unwind_arm64_frame {
 };
 
 /* Says where a register is saved, so far from the CFA. */
-static int write_saved(struct unwind_arm64_reader *arm64, unsigned set,
-                       const struct arm64_code *code, unsigned number,
-                       int64_t offset)
+static int arm64_write_saved(struct unwind_arm64_reader *arm64, unsigned set,
+                             const struct arm64_code *code, unsigned number,
+                             int64_t offset)
 {
     const struct cfi_register *reg;
 
@@ -74,16 +74,16 @@ static bool saves_return_address(const struct arm64_code *code, unsigned set)
            (code->second == LR || (set == 1 && code->first == LR));
 }
 
-static int write_saves(struct unwind_arm64_reader *arm64, unsigned set,
-                       const struct arm64_code *code, int64_t stack)
+static int arm64_write_saves(struct unwind_arm64_reader *arm64, unsigned set,
+                             const struct arm64_code *code, int64_t stack)
 {
     int64_t offset = (int64_t)code->offset - stack;
 
     if (code->effect != SAVE) {
         return 0;
     }
-    if (write_saved(arm64, set, code, code->first, offset) != 0 ||
-        write_saved(arm64, set, code, code->second, offset + 8) != 0) {
+    if (arm64_write_saved(arm64, set, code, code->first, offset) != 0 ||
+        arm64_write_saved(arm64, set, code, code->second, offset + 8) != 0) {
         return -1;
     }
     if (code->second == LR) {
@@ -96,8 +96,8 @@ static int write_saves(struct unwind_arm64_reader *arm64, unsigned set,
 }
 
 /* Reads all codes up to the end, in the order in which they are executed. */
-static unsigned read_codes(const struct unwind_arm64_function *function,
-                           struct arm64_code *codes)
+static unsigned arm64_read_codes(const struct unwind_arm64_function *function,
+                                 struct arm64_code *codes)
 {
     unsigned at, i, count = 0;
     struct arm64_code swapped;
@@ -119,9 +119,9 @@ static unsigned read_codes(const struct unwind_arm64_function *function,
 
 /* Writes the library's records: a code at a time, as if its instruction had
  * been executed before. */
-static int write_function(struct unwind_arm64_reader *arm64,
-                          const struct unwind_arm64_function *function,
-                          const struct arm64_code *codes, unsigned count)
+static int arm64_write_function(struct unwind_arm64_reader *arm64,
+                                const struct unwind_arm64_function *function,
+                                const struct arm64_code *codes, unsigned count)
 {
     int rc = 0;
     bool has_cfa;
@@ -142,7 +142,7 @@ static int write_function(struct unwind_arm64_reader *arm64,
                           false);
         }
         if (rc == 0) {
-            rc = write_saves(arm64, 0, code, stack);
+            rc = arm64_write_saves(arm64, 0, code, stack);
         }
         if (rc == 0 && i == 0 && !has_cfa) {
             rc = cfi_rule(arm64->cfi, &cfi_cfa, &arm64->sp[0], 0, CFI_BARE,
@@ -157,7 +157,7 @@ static int write_function(struct unwind_arm64_reader *arm64,
 }
 
 /* What follows from the codes before. */
-static void resolve_codes(struct arm64_code *codes, unsigned count)
+static void arm64_resolve_codes(struct arm64_code *codes, unsigned count)
 {
     unsigned i;
 
@@ -177,8 +177,8 @@ static void resolve_codes(struct arm64_code *codes, unsigned count)
     }
 }
 
-static void apply(struct unwind_arm64_frame *frame,
-                  const struct arm64_code *code)
+static void arm64_apply(struct unwind_arm64_frame *frame,
+                        const struct arm64_code *code)
 {
     frame->stack += code->size;
     if (code->effect == SET_FRAME) {
@@ -187,8 +187,8 @@ static void apply(struct unwind_arm64_frame *frame,
     }
 }
 
-static int write_cfa(struct unwind_arm64_reader *arm64,
-                     const struct unwind_arm64_frame *frame)
+static int arm64_write_cfa(struct unwind_arm64_reader *arm64,
+                           const struct unwind_arm64_frame *frame)
 {
     return cfi_rule(arm64->cfi, &cfi_cfa,
                     frame->is_set ? &arm64->general[1][FP] : &arm64->sp[1],
@@ -207,18 +207,18 @@ static int correct_fragment(struct unwind_arm64_reader *arm64,
     struct unwind_arm64_frame frame = {0}, last = {0};
 
     for (i = 0; i < count; i++) {
-        apply(&last, &codes[i]);
+        arm64_apply(&last, &codes[i]);
         has_ra = has_ra || saves_return_address(&codes[i], 1);
     }
     if (cfi_correction(arm64->cfi, function->start, function->length) != 0 ||
-        write_cfa(arm64, &last) != 0 ||
+        arm64_write_cfa(arm64, &last) != 0 ||
         (!has_ra && cfi_rule(arm64->cfi, &cfi_ra, &arm64->general[1][LR], 0,
                              CFI_BARE, false) != 0)) {
         return -1;
     }
     for (i = 0; i < count; i++) {
-        apply(&frame, &codes[i]);
-        if (write_saves(arm64, 1, &codes[i], frame.stack) != 0) {
+        arm64_apply(&frame, &codes[i]);
+        if (arm64_write_saves(arm64, 1, &codes[i], frame.stack) != 0) {
             return -1;
         }
     }
@@ -226,8 +226,8 @@ static int correct_fragment(struct unwind_arm64_reader *arm64,
 }
 
 /* Says that a code is undone: its registers are what they were. */
-static int write_restored(struct unwind_arm64_reader *arm64,
-                          const struct arm64_code *code)
+static int arm64_write_restored(struct unwind_arm64_reader *arm64,
+                                const struct arm64_code *code)
 {
     const struct cfi_register *reg;
     unsigned i, numbers[2] = {code->first, code->second};
@@ -248,22 +248,22 @@ static int write_restored(struct unwind_arm64_reader *arm64,
 }
 
 /* Writes what so many codes have done, and where they have saved registers. */
-static int write_frame(struct unwind_arm64_reader *arm64,
-                       const struct arm64_code *codes, unsigned count,
-                       bool has_saves)
+static int arm64_write_frame(struct unwind_arm64_reader *arm64,
+                             const struct arm64_code *codes, unsigned count,
+                             bool has_saves)
 {
     struct unwind_arm64_frame frame = {0}, last = {0};
     unsigned i;
 
     for (i = 0; i < count; i++) {
-        apply(&last, &codes[i]);
+        arm64_apply(&last, &codes[i]);
     }
-    if (write_cfa(arm64, &last) != 0) {
+    if (arm64_write_cfa(arm64, &last) != 0) {
         return -1;
     }
     for (i = 0; i < count && has_saves; i++) {
-        apply(&frame, &codes[i]);
-        if (write_saves(arm64, 1, &codes[i], frame.stack) != 0) {
+        arm64_apply(&frame, &codes[i]);
+        if (arm64_write_saves(arm64, 1, &codes[i], frame.stack) != 0) {
             return -1;
         }
     }
@@ -275,11 +275,12 @@ static int write_frame(struct unwind_arm64_reader *arm64,
  * one after its "ret", where the function goes on.  Returns the address
  * there, 0 if it does not fit, or -1.
  */
-static int64_t correct_epilog(struct unwind_arm64_reader *arm64,
-                              const struct unwind_arm64_function *function,
-                              const struct arm64_code *codes, unsigned count,
-                              uint64_t start, const struct arm64_code *undone,
-                              unsigned n)
+static int64_t
+arm64_correct_epilog(struct unwind_arm64_reader *arm64,
+                     const struct unwind_arm64_function *function,
+                     const struct arm64_code *codes, unsigned count,
+                     uint64_t start, const struct arm64_code *undone,
+                     unsigned n)
 {
     uint64_t end = start + 4 * ((uint64_t)n + 1);
     uint64_t behind = function->start + (uint64_t)function->length;
@@ -292,13 +293,13 @@ static int64_t correct_epilog(struct unwind_arm64_reader *arm64,
     for (k = n; k > 0; k--) {
         if (cfi_correction_row(arm64->cfi,
                                start + 4 * (uint64_t)(n - k + 1)) != 0 ||
-            write_frame(arm64, undone, k - 1, false) != 0 ||
-            write_restored(arm64, &undone[k - 1]) != 0) {
+            arm64_write_frame(arm64, undone, k - 1, false) != 0 ||
+            arm64_write_restored(arm64, &undone[k - 1]) != 0) {
             return -1;
         }
     }
     return end < behind && (cfi_correction_row(arm64->cfi, end) != 0 ||
-                            write_frame(arm64, codes, count, true) != 0)
+                            arm64_write_frame(arm64, codes, count, true) != 0)
                ? -1
                : (int64_t)end;
 }
@@ -326,8 +327,8 @@ static int correct_epilogs(struct unwind_arm64_reader *arm64,
         }
         rest.codes = function->codes + at;
         rest.size = function->size - at;
-        n = read_codes(&rest, undone);
-        resolve_codes(undone, n);
+        n = arm64_read_codes(&rest, undone);
+        arm64_resolve_codes(undone, n);
         start = function->epilogs != NULL
                     ? function->start + 4 * (uint64_t)(word & 0x3ffff)
                     : function->start + (uint64_t)function->length -
@@ -335,7 +336,8 @@ static int correct_epilogs(struct unwind_arm64_reader *arm64,
         if (start < from) {
             break;
         }
-        end = correct_epilog(arm64, function, codes, count, start, undone, n);
+        end = arm64_correct_epilog(arm64, function, codes, count, start,
+                                   undone, n);
         from = (uint64_t)end;
     }
     return end < 0 ? -1 : 0;
@@ -343,9 +345,10 @@ static int correct_epilogs(struct unwind_arm64_reader *arm64,
 
 /* Adds what is right: a row after each instruction of the prolog.  Those of
  * epilogs come after it. */
-static int correct_function(struct unwind_arm64_reader *arm64,
-                            const struct unwind_arm64_function *function,
-                            const struct arm64_code *codes, unsigned count)
+static int arm64_correct_function(struct unwind_arm64_reader *arm64,
+                                  const struct unwind_arm64_function *function,
+                                  const struct arm64_code *codes,
+                                  unsigned count)
 {
     unsigned i;
     struct unwind_arm64_frame frame = {0};
@@ -354,20 +357,20 @@ static int correct_function(struct unwind_arm64_reader *arm64,
         return correct_fragment(arm64, function, codes, count);
     }
     if (cfi_correction(arm64->cfi, function->start, function->length) != 0 ||
-        write_cfa(arm64, &frame) != 0 ||
+        arm64_write_cfa(arm64, &frame) != 0 ||
         cfi_rule(arm64->cfi, &cfi_ra, &arm64->general[1][LR], 0, CFI_BARE,
                  false) != 0) {
         return -1;
     }
     for (i = 0; i < count; i++) {
-        apply(&frame, &codes[i]);
+        arm64_apply(&frame, &codes[i]);
         if (codes[i].effect == NONE) {
             continue;
         }
         if (cfi_correction_row(arm64->cfi,
                                function->start + 4 * ((uint64_t)i + 1)) != 0 ||
-            write_cfa(arm64, &frame) != 0 ||
-            write_saves(arm64, 1, &codes[i], frame.stack) != 0) {
+            arm64_write_cfa(arm64, &frame) != 0 ||
+            arm64_write_saves(arm64, 1, &codes[i], frame.stack) != 0) {
             return -1;
         }
     }
@@ -416,8 +419,8 @@ static bool read_info(const struct unwind_arm64_reader *arm64,
     return function->codes != NULL && (word >> 18 & 3) == 0; /* the version */
 }
 
-static int take_function(struct unwind_arm64_reader *arm64,
-                         struct unwind_arm64_function *function)
+static int arm64_take_function(struct unwind_arm64_reader *arm64,
+                               struct unwind_arm64_function *function)
 {
     unsigned count;
     struct arm64_code codes[CODES];
@@ -429,12 +432,12 @@ static int take_function(struct unwind_arm64_reader *arm64,
                            (unsigned long)function->start);
     }
     function->is_fragment = false;
-    count = read_codes(function, codes);
-    if (write_function(arm64, function, codes, count) != 0) {
+    count = arm64_read_codes(function, codes);
+    if (arm64_write_function(arm64, function, codes, count) != 0) {
         return -1;
     }
-    resolve_codes(codes, count);
-    return correct_function(arm64, function, codes, count) != 0
+    arm64_resolve_codes(codes, count);
+    return arm64_correct_function(arm64, function, codes, count) != 0
                ? -1
                : correct_epilogs(arm64, function, codes, count);
 }
@@ -452,9 +455,10 @@ static int correct_packed_epilog(struct unwind_arm64_reader *arm64,
     if (n < 0 || function->length < 4 * count + size) {
         return 0;
     }
-    return correct_epilog(arm64, function, codes, count,
-                          function->start + (uint64_t)function->length - size,
-                          undone, (unsigned)n) < 0
+    return arm64_correct_epilog(arm64, function, codes, count,
+                                function->start + (uint64_t)function->length -
+                                    size,
+                                undone, (unsigned)n) < 0
                ? -1
                : 0;
 }
@@ -471,7 +475,7 @@ static int take_packed(struct unwind_arm64_reader *arm64,
     if (count < 0) {
         return 0;
     }
-    if (correct_function(arm64, function, codes, (unsigned)count) != 0) {
+    if (arm64_correct_function(arm64, function, codes, (unsigned)count) != 0) {
         return -1;
     }
     return function->is_fragment
@@ -535,7 +539,7 @@ int pe_unwind_arm64(const struct pe_image *image, struct cfi *cfi,
         if ((function.info & 3) != 0) {
             rc = (function.info & 3) != 3 ? take_packed(arm64, &function) : 0;
         } else if (function.info != 0) {
-            rc = take_function(arm64, &function);
+            rc = arm64_take_function(arm64, &function);
         }
     }
     free(arm64);

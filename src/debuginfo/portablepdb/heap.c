@@ -8,7 +8,8 @@
 #define GUID_SIZE 16
 
 /* Returns the number of bytes of a compressed number, more than one, or 0. */
-static unsigned read_number(const struct blob_cursor *cursor, uint32_t *number)
+static unsigned heap_read_number(const struct blob_cursor *cursor,
+                                 uint32_t *number)
 {
     const uint8_t *p = cursor->at;
     size_t left = (size_t)(cursor->end - p);
@@ -27,7 +28,7 @@ static unsigned read_number(const struct blob_cursor *cursor, uint32_t *number)
 
 bool blob_unsigned_long(struct blob_cursor *cursor, uint32_t *number)
 {
-    unsigned n = read_number(cursor, number);
+    unsigned n = heap_read_number(cursor, number);
 
     cursor->at += n;
     return n > 0;
@@ -36,7 +37,7 @@ bool blob_unsigned_long(struct blob_cursor *cursor, uint32_t *number)
 bool blob_signed_long(struct blob_cursor *cursor, int32_t *number)
 {
     uint32_t raw;
-    unsigned n = read_number(cursor, &raw);
+    unsigned n = heap_read_number(cursor, &raw);
 
     if (n == 0) {
         return false;

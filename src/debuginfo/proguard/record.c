@@ -14,7 +14,7 @@
 #define SNIFFED 50
 
 /* A line, or what is left of it. */
-struct mapping_line {
+struct record_line {
     const char *at;
     const char *end;
 };
@@ -29,7 +29,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\f' || is_line_end(c);
 }
 
-static const char *skip_blanks(const char *at, const char *end)
+static const char *record_skip_blanks(const char *at, const char *end)
 {
     while (at < end && is_blank(*at)) {
         at++;
@@ -37,7 +37,7 @@ static const char *skip_blanks(const char *at, const char *end)
     return at;
 }
 
-static const char *find_line_end(const char *at, const char *end)
+static const char *record_line_end(const char *at, const char *end)
 {
     const char *lf = memchr(at, '\n', (size_t)(end - at)), *cr;
 
@@ -46,14 +46,14 @@ static const char *find_line_end(const char *at, const char *end)
     return cr != NULL ? cr : lf;
 }
 
-static bool is_utf8(const struct proguard_text *text)
+static bool record_is_utf8(const struct proguard_text *text)
 {
     return utf8_valid(text->data, text->size) == text->size;
 }
 
 /* Takes what stands in front of a character, which is there. */
-static bool take_until(struct mapping_line *line, char c,
-                       struct proguard_text *text)
+static bool record_until(struct record_line *line, char c,
+                         struct proguard_text *text)
 {
     const char *p = memchr(line->at, c, (size_t)(line->end - line->at));
 
@@ -63,10 +63,11 @@ static bool take_until(struct mapping_line *line, char c,
     text->data = line->at;
     text->size = (size_t)(p - line->at);
     line->at = p;
-    return is_utf8(text);
+    return record_is_utf8(text);
 }
 
-static bool take_mark(struct mapping_line *line, const char *mark, size_t size)
+static bool record_mark(struct record_line *line, const char *mark,
+                        size_t size)
 {
     if ((size_t)(line->end - line->at) < size ||
         memcmp(line->at, mark, size) != 0) {
@@ -76,7 +77,7 @@ static bool take_mark(struct mapping_line *line, const char *mark, size_t size)
     return true;
 }
 
-static void take_rest(struct mapping_line *line, struct proguard_text *text)
+static void record_rest(struct record_line *line, struct proguard_text *text)
 {
     text->data = line->at;
     text->size = (size_t)(line->end - line->at);
@@ -84,7 +85,7 @@ static void take_rest(struct mapping_line *line, struct proguard_text *text)
 }
 
 /* Takes digits of a number below 2^64.  Others are left where they are. */
-static bool take_number(struct mapping_line *line, uint64_t *number)
+static bool record_number(struct record_line *line, uint64_t *number)
 {
     const char *p = line->at;
     uint64_t n = 0;
@@ -105,43 +106,44 @@ static bool take_number(struct mapping_line *line, uint64_t *number)
     return true;
 }
 
-static bool read_class(struct mapping_line *line,
-                       struct proguard_record *record)
+static bool record_class(struct record_line *line,
+                         struct proguard_record *record)
 {
     record->kind = PROGUARD_CLASS;
-    return take_until(line, ' ', &record->original) &&
-           take_mark(line, ARROW, ARROW_SIZE) &&
-           take_until(line, ':', &record->renamed) && take_mark(line, ":", 1);
+    return record_until(line, ' ', &record->original) &&
+           record_mark(line, ARROW, ARROW_SIZE) &&
+           record_until(line, ':', &record->renamed) &&
+           record_mark(line, ":", 1);
 }
 
 /* Reads an optional range of lines, "start:end:", before the type.  Digits
  * without a colon are an error, because they cannot be a type. */
-static bool read_range(struct mapping_line *line,
-                       struct proguard_record *record)
+static bool record_range(struct record_line *line,
+                         struct proguard_record *record)
 {
-    if (!take_number(line, &record->start)) {
+    if (!record_number(line, &record->start)) {
         return true;
     }
     record->has_range = true;
-    return take_mark(line, ":", 1) && take_number(line, &record->end) &&
-           take_mark(line, ":", 1);
+    return record_mark(line, ":", 1) && record_number(line, &record->end) &&
+           record_mark(line, ":", 1);
 }
 
-static bool read_original_lines(struct mapping_line *line,
+static bool read_original_lines(struct record_line *line,
                                 struct proguard_record *record)
 {
-    if (!take_mark(line, ":", 1)) {
+    if (!record_mark(line, ":", 1)) {
         return true;
     }
     record->has_original = true;
-    if (!take_number(line, &record->original_start)) {
+    if (!record_number(line, &record->original_start)) {
         return false;
     }
-    if (!take_mark(line, ":", 1)) {
+    if (!record_mark(line, ":", 1)) {
         return true;
     }
     record->has_original_end = true;
-    return take_number(line, &record->original_end);
+    return record_number(line, &record->original_end);
 }
 
 /* The part of a method's name before the last dot is its class. */
@@ -159,7 +161,7 @@ static void split_name(struct proguard_record *record)
 }
 
 /* A name ends at a blank or a parenthesis. */
-static bool take_name(struct mapping_line *line, struct proguard_text *name)
+static bool record_name(struct record_line *line, struct proguard_text *name)
 {
     const char *p = line->at;
 
@@ -169,70 +171,70 @@ static bool take_name(struct mapping_line *line, struct proguard_text *name)
     name->data = line->at;
     name->size = (size_t)(p - line->at);
     line->at = p;
-    return is_utf8(name);
+    return record_is_utf8(name);
 }
 
-static bool read_member(struct mapping_line *line,
-                        struct proguard_record *record)
+static bool record_member(struct record_line *line,
+                          struct proguard_record *record)
 {
     struct proguard_text type;
 
     record->kind = PROGUARD_FIELD;
-    if (!read_range(line, record) || !take_until(line, ' ', &type) ||
-        !take_mark(line, " ", 1) || !take_name(line, &record->original)) {
+    if (!record_range(line, record) || !record_until(line, ' ', &type) ||
+        !record_mark(line, " ", 1) || !record_name(line, &record->original)) {
         return false;
     }
-    if (take_mark(line, "(", 1)) {
+    if (record_mark(line, "(", 1)) {
         record->kind = PROGUARD_METHOD;
         split_name(record);
-        if (!take_until(line, ')', &record->arguments) ||
-            !take_mark(line, ")", 1) || !read_original_lines(line, record)) {
+        if (!record_until(line, ')', &record->arguments) ||
+            !record_mark(line, ")", 1) || !read_original_lines(line, record)) {
             return false;
         }
     }
-    if (!take_mark(line, ARROW, ARROW_SIZE)) {
+    if (!record_mark(line, ARROW, ARROW_SIZE)) {
         return false;
     }
-    take_rest(line, &record->renamed);
-    return is_utf8(&record->renamed);
+    record_rest(line, &record->renamed);
+    return record_is_utf8(&record->renamed);
 }
 
-static bool read_comment(struct mapping_line *line,
-                         struct proguard_record *record)
+static bool record_comment(struct record_line *line,
+                           struct proguard_record *record)
 {
-    take_rest(line, &record->json);
+    record_rest(line, &record->json);
     record->kind = record->json.size > 0 && record->json.data[0] == '{'
                        ? PROGUARD_COMMENT
                        : PROGUARD_HEADER;
-    return is_utf8(&record->json);
+    return record_is_utf8(&record->json);
 }
 
 /* Blanks at the beginning of a record may be line ends, too. */
 static bool read_record(const char *at, const char *end,
-                        struct mapping_line *line,
+                        struct record_line *line,
                         struct proguard_record *record)
 {
-    const char *p = is_blank(*at) ? skip_blanks(at, end) : at;
+    const char *p = is_blank(*at) ? record_skip_blanks(at, end) : at;
     bool is_comment = p < end && *p == '#';
 
     if (is_comment) {
-        p = skip_blanks(p + 1, end);
+        p = record_skip_blanks(p + 1, end);
     } else if (*at != ' ' && *at != '\t') {
         p = at;
     }
     line->at = p;
-    line->end = find_line_end(p, end);
+    line->end = record_line_end(p, end);
     if (is_comment) {
-        return read_comment(line, record);
+        return record_comment(line, record);
     }
-    return p == at ? read_class(line, record) : read_member(line, record);
+    return p == at ? record_class(line, record) : record_member(line, record);
 }
 
 bool proguard_next(struct proguard_records *records,
                    struct proguard_record *record)
 {
     const char *at = records->at, *end = records->end;
-    struct mapping_line line;
+    struct record_line line;
 
     while (at < end && is_line_end(*at)) {
         at++;
@@ -245,7 +247,7 @@ bool proguard_next(struct proguard_records *records,
         records->at = line.at;
     } else {
         record->kind = PROGUARD_BAD;
-        records->at = find_line_end(at, end);
+        records->at = record_line_end(at, end);
     }
     return true;
 }

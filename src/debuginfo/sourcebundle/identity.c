@@ -15,8 +15,8 @@ bool sourcebundle_sniff(const uint8_t *data, size_t size)
 }
 
 /* The last part of a path of any system. */
-static void set_name(char name[SOURCEBUNDLE_NAME_SIZE],
-                     const struct symc_text *path)
+static void identity_set_name(char name[SOURCEBUNDLE_NAME_SIZE],
+                              const struct symc_text *path)
 {
     size_t at = path->size;
 
@@ -31,8 +31,8 @@ static void set_name(char name[SOURCEBUNDLE_NAME_SIZE],
 
 /* The code id of a PE image is a time stamp and a size, and has at most 16
  * digits. */
-static void set_build_id(struct sourcebundle_identity *identity,
-                         const struct symc_text *id)
+static void identity_set_build_id(struct sourcebundle_identity *identity,
+                                  const struct symc_text *id)
 {
     symcache_key_t key = {0};
 
@@ -71,9 +71,9 @@ int sourcebundle_identity_read(const uint8_t *data, size_t size,
     identity->build_id_size = 0;
     for (i = 0; i < manifest.num_attributes; i++) {
         if (is_key(&manifest.attributes[i].name, "object_name")) {
-            set_name(identity->name, &manifest.attributes[i].value);
+            identity_set_name(identity->name, &manifest.attributes[i].value);
         } else if (is_key(&manifest.attributes[i].name, "code_id")) {
-            set_build_id(identity, &manifest.attributes[i].value);
+            identity_set_build_id(identity, &manifest.attributes[i].value);
         }
     }
     manifest_free(&manifest);
@@ -81,14 +81,14 @@ int sourcebundle_identity_read(const uint8_t *data, size_t size,
     return rc;
 }
 
-static int compare_members(const void *a, const void *b)
+static int identity_compare_members(const void *a, const void *b)
 {
     return strcmp(a, b);
 }
 
 /* Returns false without memory. */
-static bool take_ids(const struct manifest *manifest,
-                     struct sourcebundle_ids *ids)
+static bool identity_take_ids(const struct manifest *manifest,
+                              struct sourcebundle_ids *ids)
 {
     size_t i, n = 0;
 
@@ -103,7 +103,7 @@ static bool take_ids(const struct manifest *manifest,
                                     0);
         }
     }
-    qsort(ids->texts, n, sizeof(ids->texts[0]), compare_members);
+    qsort(ids->texts, n, sizeof(ids->texts[0]), identity_compare_members);
     for (i = 0; i < n; i++) {
         if (i == 0 || strcmp(ids->texts[i], ids->texts[i - 1]) != 0) {
             memmove(ids->texts[ids->n++], ids->texts[i],
@@ -128,7 +128,7 @@ int sourcebundle_ids_read(const uint8_t *data, size_t size,
     }
     rc = manifest_read(&manifest, zip, &failure);
     snprintf(error, error_size, "%s", failure.text);
-    if (rc == 0 && !take_ids(&manifest, ids)) {
+    if (rc == 0 && !identity_take_ids(&manifest, ids)) {
         snprintf(error, error_size, "needs more memory than there is");
         rc = -1;
     }

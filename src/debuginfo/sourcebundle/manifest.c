@@ -57,8 +57,8 @@ static bool manifest_is_text(const struct json *json, uint32_t value)
 
 /* files ------------------------------------------------------------------ */
 
-static bool read_type(const struct json *json, uint32_t value,
-                      enum sourcecache_type *type)
+static bool manifest_type(const struct json *json, uint32_t value,
+                          enum sourcecache_type *type)
 {
     static const struct {
         const char *name;
@@ -91,8 +91,8 @@ static bool manifest_has_name(const struct json *json, uint32_t value,
 
 /* The reference to the source map is that of the header sourcemap, or else of
  * x-sourcemap.  Names are compared without case, and the last one counts. */
-static const char *read_headers(const struct json *json, uint32_t object,
-                                struct sourcecache_file *file)
+static const char *manifest_headers(const struct json *json, uint32_t object,
+                                    struct sourcecache_file *file)
 {
     struct symc_text old = {NULL, 0}, id = {NULL, 0};
     uint32_t i, at = object + 1;
@@ -141,7 +141,7 @@ static const char *manifest_read_member(const struct json *json, uint32_t name,
     *seen |= 1u << i;
     switch (i) {
     case 0:
-        return read_type(json, value, &file->type)
+        return manifest_type(json, value, &file->type)
                    ? NULL
                    : "the type of a file is unknown";
     case 1:
@@ -152,12 +152,12 @@ static const char *manifest_read_member(const struct json *json, uint32_t name,
         *(i == 1 ? &file->path : &file->url) = manifest_text_of(json, value);
         return NULL;
     default:
-        return read_headers(json, value, file);
+        return manifest_headers(json, value, file);
     }
 }
 
-static const char *read_file(const struct json *json, uint32_t name,
-                             struct sourcecache_file *file)
+static const char *manifest_file(const struct json *json, uint32_t name,
+                                 struct sourcecache_file *file)
 {
     uint32_t i, object = name + 1, at = object + 1;
     unsigned seen = 0;
@@ -232,7 +232,8 @@ static int read_files(struct manifest_reader *r, uint32_t object)
         return failure_memory(r->failure);
     }
     for (i = 0; i < n; i++) {
-        what = read_file(json, at, &manifest->files[manifest->num_files++]);
+        what =
+            manifest_file(json, at, &manifest->files[manifest->num_files++]);
         if (what != NULL) {
             return wrong_manifest(r, what);
         }
@@ -253,7 +254,7 @@ static int compare_links(const void *a, const void *b)
     return compare_names(&x->name, &y->name);
 }
 
-static int read_links(struct manifest_reader *r, uint32_t object)
+static int manifest_links(struct manifest_reader *r, uint32_t object)
 {
     const struct json *json = &r->json;
     struct manifest *manifest = r->manifest;
@@ -284,7 +285,7 @@ static int read_links(struct manifest_reader *r, uint32_t object)
     return 0;
 }
 
-static int read_attribute(struct manifest_reader *r, uint32_t name)
+static int manifest_attribute(struct manifest_reader *r, uint32_t name)
 {
     struct manifest_pair *pair;
     struct manifest *manifest = r->manifest;
@@ -326,9 +327,9 @@ static int read_top(struct manifest_reader *r)
         } else if (json_is(json, at, "source_links")) {
             rc = manifest->links != NULL
                      ? wrong_manifest(r, "\"source_links\" twice")
-                     : read_links(r, at + 1);
+                     : manifest_links(r, at + 1);
         } else {
-            rc = read_attribute(r, at);
+            rc = manifest_attribute(r, at);
         }
         at = json->values[at + 1].end;
     }

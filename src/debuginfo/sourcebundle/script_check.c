@@ -25,8 +25,9 @@ struct sourcebundle_check {
     size_t wrong;
 };
 
-static void say_doubt(struct sourcebundle_check *check,
-                      const struct sourcecache_file *file, const char *what)
+static void script_say_doubt(struct sourcebundle_check *check,
+                             const struct sourcecache_file *file,
+                             const char *what)
 {
     const struct symc_text *name =
         file->url.size > 0 ? &file->url : &file->name;
@@ -42,14 +43,14 @@ static void say_doubt(struct sourcebundle_check *check,
     }
 }
 
-static bool has_same_id(const struct sourcecache_file *a,
-                        const struct sourcecache_file *b)
+static bool script_has_same_id(const struct sourcecache_file *a,
+                               const struct sourcecache_file *b)
 {
     return b->has_id && b->age == a->age &&
            memcmp(a->guid, b->guid, sizeof(a->guid)) == 0;
 }
 
-static int by_id(const void *a, const void *b)
+static int script_by_id(const void *a, const void *b)
 {
     const struct sourcecache_file *x =
         *(const struct sourcecache_file *const *)a;
@@ -61,13 +62,13 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Which types the files with one id have, a set. */
-static unsigned types_of(const struct sourcecache_file *const *files, size_t n,
-                         size_t first, size_t *end)
+static unsigned script_types_of(const struct sourcecache_file *const *files,
+                                size_t n, size_t first, size_t *end)
 {
     unsigned types = 0;
 
-    for (*end = first; *end < n && has_same_id(files[first], files[*end]);
-         ++*end) {
+    for (*end = first;
+         *end < n && script_has_same_id(files[first], files[*end]); ++*end) {
         types |= 1u << files[*end]->type;
     }
     return types;
@@ -89,14 +90,15 @@ static void check_pairs(struct sourcebundle_check *check)
         }
     }
     if (n > 0) {
-        qsort(files, n, sizeof(*files), by_id);
+        qsort(files, n, sizeof(*files), script_by_id);
     }
     for (i = 0; i < n; i = end) {
-        types = types_of(files, n, i, &end);
+        types = script_types_of(files, n, i, &end);
         if (types == 1u << SOURCECACHE_MINIFIED) {
-            say_doubt(check, files[i], "no source map has its debug id");
+            script_say_doubt(check, files[i],
+                             "no source map has its debug id");
         } else if (types == 1u << SOURCECACHE_MAP) {
-            say_doubt(check, files[i], "no script has its debug id");
+            script_say_doubt(check, files[i], "no script has its debug id");
         }
     }
     free(files);
@@ -112,9 +114,9 @@ static void check_id(struct sourcebundle_check *check,
     own.has_id =
         id.data != NULL &&
         symcache_debug_id_read(id.data, id.size, own.guid, &own.age) != 0;
-    if (own.has_id && file->has_id && !has_same_id(file, &own)) {
-        say_doubt(check, file,
-                  "has another debug id in it than the bundle says");
+    if (own.has_id && file->has_id && !script_has_same_id(file, &own)) {
+        script_say_doubt(check, file,
+                         "has another debug id in it than the bundle says");
     }
 }
 
@@ -126,7 +128,7 @@ static void check_map(struct sourcebundle_check *check,
 
     if (sourcemap_read(&map, check->text.data, check->text.size, &failure) !=
         0) {
-        say_doubt(check, file, failure.text);
+        script_say_doubt(check, file, failure.text);
     } else {
         check_id(check, file, map.debug_id);
     }
@@ -168,7 +170,7 @@ static void check_member(struct sourcebundle_check *check, struct zip *zip,
         }
         break;
     case SOURCECACHE_DAMAGED:
-        say_doubt(check, file, "is damaged in the archive");
+        script_say_doubt(check, file, "is damaged in the archive");
         break;
     default:
         break;

@@ -30,7 +30,7 @@ static int damaged_module(struct wasm_module_reader *module, const uint8_t *at,
 }
 
 /* Skips the limits of a memory or table. */
-static void skip_limits(struct wasm_bytes *b)
+static void module_skip_limits(struct wasm_bytes *b)
 {
     uint8_t flags = wasm_byte(b);
 
@@ -44,7 +44,7 @@ static void skip_limits(struct wasm_bytes *b)
 }
 
 /* Skips a type of values.  References to other types have an index. */
-static void skip_type(struct wasm_bytes *b)
+static void module_skip_type(struct wasm_bytes *b)
 {
     uint8_t type = wasm_byte(b);
 
@@ -65,14 +65,14 @@ static bool skip_import(struct wasm_module_reader *module,
         module->num_imports++;
         return true;
     case 1:
-        skip_type(b);
-        skip_limits(b);
+        module_skip_type(b);
+        module_skip_limits(b);
         return true;
     case 2:
-        skip_limits(b);
+        module_skip_limits(b);
         return true;
     case 3:
-        skip_type(b);
+        module_skip_type(b);
         wasm_byte(b);
         return true;
     case 4:

@@ -5,7 +5,7 @@
 
 #include "base/le.h"
 
-static bool check_header(const struct verification *v)
+static bool verify_header(const struct verification *v)
 {
     uint32_t big = le32(v->data + CODECACHE_AT_BIG);
 
@@ -17,8 +17,8 @@ static bool check_header(const struct verification *v)
                               "header");
 }
 
-static bool check_parts(const struct codecache_reader *codecache,
-                        const struct verification *v)
+static bool verify_parts(const struct codecache_reader *codecache,
+                         const struct verification *v)
 {
     uint32_t i;
     uint64_t next = 0, end = 0; /* in the file, of addresses */
@@ -54,8 +54,8 @@ static bool check_parts(const struct codecache_reader *codecache,
     return true;
 }
 
-static bool check_marks(const struct codecache_reader *codecache,
-                        const struct verification *v)
+static bool verify_marks(const struct codecache_reader *codecache,
+                         const struct verification *v)
 {
     uint32_t i, mode, address, before = 0;
 
@@ -79,8 +79,8 @@ enum symc_verify_status codecache_verify(const struct codecache_reader *reader,
     struct verification v = {
         .data = reader->data, .error = error, .error_size = error_size};
 
-    return check_header(&v) && check_parts(reader, &v) &&
-                   check_marks(reader, &v)
+    return verify_header(&v) && verify_parts(reader, &v) &&
+                   verify_marks(reader, &v)
                ? SYMC_SOUND
                : SYMC_VIOLATED;
 }

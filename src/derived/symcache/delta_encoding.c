@@ -6,15 +6,15 @@
 
 #include <string.h>
 
-#define FAR 0xFF /* the difference follows in 4 bytes */
+#define DELTA_FAR 0xFF /* the difference follows in 4 bytes */
 
-static const uint8_t sizes[4] = {0, 1, 2, 4};
+static const uint8_t delta_sizes[4] = {0, 1, 2, 4};
 
 /* the code (index into sizes) of a value by its number of significant bits */
-static const uint8_t codes[33] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2,
-                                  2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3,
-                                  3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3};
-static const uint32_t masks[4] = {0, 0xFF, 0xFFFF, 0xFFFFFFFF};
+static const uint8_t delta_codes[33] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2,
+                                        2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3,
+                                        3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3};
+static const uint32_t delta_masks[4] = {0, 0xFF, 0xFFFF, 0xFFFFFFFF};
 
 uint8_t *symc_pack_addresses(uint8_t *to, const uint32_t *addresses, size_t n)
 {
@@ -23,10 +23,10 @@ uint8_t *symc_pack_addresses(uint8_t *to, const uint32_t *addresses, size_t n)
 
     for (i = 1; i < n; i++) {
         delta = addresses[i] - addresses[i - 1];
-        if (delta < FAR) {
+        if (delta < DELTA_FAR) {
             *to++ = (uint8_t)delta;
         } else {
-            *to++ = FAR;
+            *to++ = DELTA_FAR;
             symc_store(to, delta);
             to += 4;
         }
@@ -41,7 +41,7 @@ void symc_unpack_addresses(const uint8_t *from, uint32_t first,
 
     addresses[0] = first;
     for (i = 1; i < n; i++) {
-        if (*from < FAR) {
+        if (*from < DELTA_FAR) {
             first += *from++;
         } else {
             first += symc_load(from + 1);
@@ -54,15 +54,15 @@ void symc_unpack_addresses(const uint8_t *from, uint32_t first,
 static inline uint8_t *delta_put(uint8_t *to, uint32_t before, uint32_t now,
                                  unsigned shift, unsigned *control)
 {
-    uint32_t d;
+    uint32_t delta;
     unsigned code;
 
-    d = now - before;
-    d = d << 1 ^ (0u - (d >> 31));
-    code = codes[63 - __builtin_clzll((uint64_t)d << 1 | 1)];
+    delta = now - before;
+    delta = delta << 1 ^ (0u - (delta >> 31));
+    code = delta_codes[63 - __builtin_clzll((uint64_t)delta << 1 | 1)];
     *control |= code << shift;
-    symc_store(to, d);
-    return to + sizes[code];
+    symc_store(to, delta);
+    return to + delta_sizes[code];
 }
 
 uint8_t *symc_pack_locations(uint8_t *to,
@@ -93,11 +93,11 @@ uint8_t *symc_pack_locations(uint8_t *to,
 static inline const uint8_t *delta_take(const uint8_t *from, unsigned code,
                                         uint32_t *value)
 {
-    uint32_t d;
+    uint32_t delta;
 
-    d = symc_load(from) & masks[code];
-    *value += d >> 1 ^ (0u - (d & 1));
-    return from + sizes[code];
+    delta = symc_load(from) & delta_masks[code];
+    *value += delta >> 1 ^ (0u - (delta & 1));
+    return from + delta_sizes[code];
 }
 
 const uint8_t *symc_unpack_locations(const uint8_t *from,

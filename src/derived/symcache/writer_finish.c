@@ -46,8 +46,8 @@ struct writer_finish_merge {
 };
 
 /* Writes a location or a function. */
-static inline void stream_record(struct symc_output *s, uint32_t a, uint32_t b,
-                                 uint32_t c, uint32_t d)
+static inline void finish_stream_record(struct symc_output *s, uint32_t a,
+                                        uint32_t b, uint32_t c, uint32_t d)
 {
     uint8_t *p = symc_output_room(s, 16);
 
@@ -59,8 +59,8 @@ static inline void stream_record(struct symc_output *s, uint32_t a, uint32_t b,
 
 /* Unpacks the next locations of a run into the buffer, n of them or as many as
  * fit.  Returns how many. */
-static size_t stream_run(struct symc_output *s, struct symc_runs *runs,
-                         size_t n)
+static size_t finish_stream_run(struct symc_output *s, struct symc_runs *runs,
+                                size_t n)
 {
     size_t room;
     struct symc_location *to;
@@ -316,9 +316,11 @@ static void write_others(struct symc_output *s,
         if (part == ADDRESSES) {
             symc_output_number(s, (uint32_t)address);
         } else if (is_symbol) {
-            stream_record(s, SYMC_NONE, 0, (uint32_t)order[symbol], SYMC_NONE);
+            finish_stream_record(s, SYMC_NONE, 0, (uint32_t)order[symbol],
+                                 SYMC_NONE);
         } else {
-            stream_record(s, SYMC_NONE, SYMC_NONE, SYMC_NONE, SYMC_NONE);
+            finish_stream_record(s, SYMC_NONE, SYMC_NONE, SYMC_NONE,
+                                 SYMC_NONE);
         }
         symbol += is_symbol;
         gap += !is_symbol;
@@ -334,8 +336,8 @@ static void write_others(struct symc_output *s,
 
 /* Returns how many of n addresses, of which the first is, are below another
  * one. */
-static size_t count_below(const uint32_t *addresses, size_t n,
-                          uint64_t address)
+static size_t finish_count_below(const uint32_t *addresses, size_t n,
+                                 uint64_t address)
 {
     size_t i;
 
@@ -361,10 +363,10 @@ static void write_run(struct symc_output *s, const struct symc_writer *writer,
         n = runs->count - i;
         if (merge->address < runs->highest) {
             write_others(s, writer, finish, merge, addresses[i], part);
-            n = count_below(addresses + i, n, merge->address);
+            n = finish_count_below(addresses + i, n, merge->address);
         }
         if (part == LOCATIONS) {
-            n = stream_run(s, runs, n);
+            n = finish_stream_run(s, runs, n);
         } else {
             symc_output_words(s, addresses + i, n);
         }
@@ -400,9 +402,9 @@ static void write_functions(struct symc_output *s,
     for (i = 0; i < writer->num_symbols; i++) {
         place = writer->symbols[i].address;
         if (place != LOST) {
-            stream_record(s, writer->symbols[i].name, SYMC_NONE,
-                          (uint32_t)(finish->order[place] >> 32),
-                          SYMC_NONE /* from a symbol table */);
+            finish_stream_record(s, writer->symbols[i].name, SYMC_NONE,
+                                 (uint32_t)(finish->order[place] >> 32),
+                                 SYMC_NONE /* from a symbol table */);
         }
     }
 }

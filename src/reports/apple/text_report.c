@@ -40,7 +40,7 @@ struct text_report_reader {
 };
 
 /* Notes that memory is lacking. */
-static void need_memory(struct text_report_reader *r, bool has_memory)
+static void report_need_memory(struct text_report_reader *r, bool has_memory)
 {
     if (!has_memory) {
         r->error = apple_no_memory;
@@ -118,7 +118,7 @@ static void report_begin_thread(struct text_report_reader *r,
 {
     size_t n = r->report->num_threads;
 
-    need_memory(r, apple_add_thread(r->report, thread));
+    report_need_memory(r, apple_add_thread(r->report, thread));
     /* if there was no room for it, its frames are left out, too */
     r->state = r->report->num_threads > n ? STATE_THREAD : STATE_HEAD;
 }
@@ -131,7 +131,7 @@ static void report_read_bare_frames(struct text_report_reader *r,
 
     for (line.data++, line.size--;
          r->error == NULL && parse_address(&line, &frame.address, &r->error);) {
-        need_memory(r, apple_add_frame(r->report, &frame));
+        report_need_memory(r, apple_add_frame(r->report, &frame));
     }
 }
 
@@ -154,12 +154,12 @@ static void report_read_frame(struct text_report_reader *r,
         return;
     }
     if (r->error == NULL) {
-        need_memory(r, apple_add_frame(r->report, &frame));
+        report_need_memory(r, apple_add_frame(r->report, &frame));
     }
 }
 
-static void keep_name(struct text_report_reader *r,
-                      const struct thread_name *name)
+static void report_keep_name(struct text_report_reader *r,
+                             const struct thread_name *name)
 {
     r->state = STATE_HEAD;
     if (r->num_names == APPLE_THREADS) {
@@ -172,7 +172,7 @@ static void keep_name(struct text_report_reader *r,
     }
 }
 
-static int compare_names(const void *one, const void *other)
+static int report_compare_names(const void *one, const void *other)
 {
     const struct thread_name *a = one, *b = other;
 
@@ -190,7 +190,7 @@ static void report_name_threads(struct text_report_reader *r)
     if (r->num_names == 0) {
         return;
     }
-    qsort(r->names, r->num_names, sizeof(r->names[0]), compare_names);
+    qsort(r->names, r->num_names, sizeof(r->names[0]), report_compare_names);
     for (i = 0; i < report->num_threads; i++) {
         if (report->threads[i].is_exception) {
             continue;
@@ -243,7 +243,7 @@ static void report_read_image(struct text_report_reader *r,
         (is_lenient && image.base == 0 && image.size == UINT64_MAX)) {
         return; /* "???", which owns all addresses */
     }
-    need_memory(r, apple_add_image(report, &image));
+    report_need_memory(r, apple_add_image(report, &image));
 }
 
 /* lines ------------------------------------------------------------------- */
@@ -276,7 +276,7 @@ static bool report_begin_state(struct text_report_reader *r,
                                  &r->error)) {
         report_begin_thread(r, &thread);
     } else if (parse_thread_name_line(line, &name.id, &name.name, &r->error)) {
-        keep_name(r, &name);
+        report_keep_name(r, &name);
     } else {
         return false;
     }
@@ -308,7 +308,7 @@ static void report_read_line(struct text_report_reader *r,
         }
         break;
     case STATE_INFORMATION:
-        need_memory(r, apple_add_information(r->report, line));
+        report_need_memory(r, apple_add_information(r->report, line));
         break;
     case STATE_LOG:
         break;
@@ -317,14 +317,14 @@ static void report_read_line(struct text_report_reader *r,
 
 /* Reports that were copied from a page have blanks beyond ASCII, which count
  * as such in all forms of lines (White_Space of Unicode). */
-static bool is_wide_blank(uint32_t c)
+static bool report_is_wide_blank(uint32_t c)
 {
     return c == 0x85 || c == 0xA0 || c == 0x1680 || c == 0x2028 ||
            c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000 ||
            (c >= 0x2000 && c <= 0x200A);
 }
 
-static bool has_wide_blank(const char *text, size_t size)
+static bool report_has_wide_blank(const char *text, size_t size)
 {
     size_t i, n;
     uint32_t c;
@@ -333,7 +333,7 @@ static bool has_wide_blank(const char *text, size_t size)
         n = utf8_ascii(text + i, size - i);
         if (n == 0) {
             n = (size_t)abs(utf8_decode(text + i, size - i, &c));
-            if (is_wide_blank(c)) {
+            if (report_is_wide_blank(c)) {
                 return true;
             }
         }
@@ -342,8 +342,8 @@ static bool has_wide_blank(const char *text, size_t size)
 }
 
 /* Puts a blank of ASCII in place of each of the others. */
-static void narrow_blanks(struct text_report_reader *r,
-                          struct apple_text *line)
+static void report_narrow_blanks(struct text_report_reader *r,
+                                 struct apple_text *line)
 {
     char *text = r->copy + (line->data - r->copy);
     size_t i, n, size = 0;
@@ -351,7 +351,7 @@ static void narrow_blanks(struct text_report_reader *r,
 
     for (i = 0; i < line->size; i += n) {
         n = (size_t)abs(utf8_decode(text + i, line->size - i, &c));
-        if (is_wide_blank(c)) {
+        if (report_is_wide_blank(c)) {
             text[size++] = ' ';
         } else {
             memmove(text + size, text + i, n);
@@ -362,7 +362,7 @@ static void narrow_blanks(struct text_report_reader *r,
 }
 
 /* The bytes of a blank at the end of a line, or 0. */
-static size_t last_blank(struct apple_text line)
+static size_t report_last_blank(struct apple_text line)
 {
     size_t n = 1;
     uint32_t c;
@@ -375,12 +375,15 @@ static size_t last_blank(struct apple_text line)
         n++;
     }
     (void)utf8_decode(line.data + line.size - n, n, &c);
-    return line_is_space(line.data[line.size - 1]) || is_wide_blank(c) ? n : 0;
+    return line_is_space(line.data[line.size - 1]) || report_is_wide_blank(c)
+               ? n
+               : 0;
 }
 
 /* Lines of information are kept as they are, but for their end, if they cannot
  * begin a part. */
-static bool is_kept(const struct text_report_reader *r, struct apple_text line)
+static bool report_is_kept(const struct text_report_reader *r,
+                           struct apple_text line)
 {
     static const char *const words[] = {"Thread", "Binary", "Filtered",
                                         "Application", "Last"};
@@ -410,10 +413,10 @@ static void report_read_lines(struct text_report_reader *r, const char *text,
         line.size = (size_t)((next != NULL ? next : end) - p);
         next = next != NULL ? next + 1 : end;
         cut_quote(&line, quote);
-        if (r->copy != NULL && !is_kept(r, line)) {
-            narrow_blanks(r, &line);
+        if (r->copy != NULL && !report_is_kept(r, line)) {
+            report_narrow_blanks(r, &line);
         }
-        while ((n = last_blank(line)) > 0) {
+        while ((n = report_last_blank(line)) > 0) {
             line.size -= n;
         }
         number++;
@@ -488,7 +491,7 @@ int apple_text_read(struct apple_report *report, const char *text, size_t size)
     size_t n;
 
     report->has_names = (report->corrections & APPLE_NAMES) != 0;
-    if (has_wide_blank(text, size)) {
+    if (report_has_wide_blank(text, size)) {
         r.copy = report->blanks = malloc(size);
         if (r.copy == NULL) {
             r.error = apple_no_memory;

@@ -48,8 +48,8 @@ struct minidump_bytes bytes_stream(const struct minidump *dump, uint32_t type)
     return found;
 }
 
-static size_t limited_count(struct minidump *dump, uint64_t count,
-                            const struct bytes_limit *limit)
+static size_t bytes_limited_count(struct minidump *dump, uint64_t count,
+                                  const struct bytes_limit *limit)
 {
     if (count > limit->count) {
         dump->cut = limit->word;
@@ -74,7 +74,7 @@ bool bytes_list(struct minidump *dump, struct minidump_bytes stream,
         return false;
     }
     *entries = stream.data + header;
-    *count = limited_count(dump, n, limit);
+    *count = bytes_limited_count(dump, n, limit);
     return true;
 }
 
@@ -95,12 +95,12 @@ bool bytes_sized_list(struct minidump *dump, struct minidump_bytes stream,
         return false;
     }
     *entries = stream.data + header;
-    *count = limited_count(dump, n, limit);
+    *count = bytes_limited_count(dump, n, limit);
     return true;
 }
 
 /* Returns how much of a string is within the limits. */
-static size_t take_text(struct minidump *dump, size_t size)
+static size_t bytes_take_text(struct minidump *dump, size_t size)
 {
     size_t most = MINIDUMP_TEXTS - dump->text_size;
 
@@ -127,7 +127,7 @@ char *bytes_string(struct minidump *dump, uint64_t offset)
     if (text.data == NULL || text.size % 2 != 0) {
         return NULL;
     }
-    if (take_text(dump, text.size) < text.size) {
+    if (bytes_take_text(dump, text.size) < text.size) {
         return NULL;
     }
     string = end = arena_take(&dump->arena, text.size / 2 * 3 + 1);
@@ -161,7 +161,7 @@ char *bytes_text(struct minidump *dump, const uint8_t *p, size_t size)
     int taken;
     char *text, *end;
 
-    left = take_text(dump, nul != NULL ? (size_t)(nul - p) : size);
+    left = bytes_take_text(dump, nul != NULL ? (size_t)(nul - p) : size);
     text = end = arena_take(&dump->arena, left * 3 + 1);
     for (; text != NULL && left > 0; p += n, left -= n) {
         taken = utf8_decode(p, left, &c);

@@ -25,7 +25,8 @@ static const char hex[] = "0123456789abcdef";
 static const struct bytes_limit modules_limit = {MINIDUMP_MODULES, "modules"};
 
 /* What the bytes are, written in lower case; NULL when out of memory. */
-static char *hex_text(struct minidump *dump, const uint8_t *p, size_t size)
+static char *module_hex_text(struct minidump *dump, const uint8_t *p,
+                             size_t size)
 {
     char *text = arena_take(&dump->arena, size * 2 + 1);
     size_t i;
@@ -41,8 +42,8 @@ static char *hex_text(struct minidump *dump, const uint8_t *p, size_t size)
 }
 
 /* A GUID of the dump's byte order, in text order. */
-static void read_guid(const struct minidump *dump, uint8_t guid[16],
-                      const uint8_t *p)
+static void module_read_guid(const struct minidump *dump, uint8_t guid[16],
+                             const uint8_t *p)
 {
     if (dump->is_big_endian) {
         memcpy(guid, p, 16);
@@ -51,7 +52,7 @@ static void read_guid(const struct minidump *dump, uint8_t guid[16],
     }
 }
 
-static bool is_zero(const uint8_t *p, size_t size)
+static bool module_is_zero(const uint8_t *p, size_t size)
 {
     size_t i;
 
@@ -82,14 +83,15 @@ static bool set_image_id(struct minidump *dump, struct minidump_module *module)
 static bool read_pdb70(struct minidump *dump, struct minidump_module *module,
                        struct minidump_bytes cv)
 {
-    read_guid(dump, module->guid, cv.data + 4);
+    module_read_guid(dump, module->guid, cv.data + 4);
     module->age = get32(dump, cv.data + 20);
-    if (!is_zero(module->guid, sizeof(module->guid))) {
+    if (!module_is_zero(module->guid, sizeof(module->guid))) {
         set_debug_id(module);
     }
     module->debug_file = bytes_text(dump, cv.data + 24, cv.size - 24);
     if (dump->os == MINIDUMP_MACOS || dump->os == MINIDUMP_IOS) {
-        module->code_id = hex_text(dump, module->guid, sizeof(module->guid));
+        module->code_id =
+            module_hex_text(dump, module->guid, sizeof(module->guid));
         return module->code_id != NULL && module->debug_file != NULL;
     }
     return module->debug_file != NULL && set_image_id(dump, module);
@@ -121,13 +123,13 @@ static bool read_build_id(struct minidump *dump,
     uint8_t first[16] = {0};
 
     module->debug_file = module->code_file;
-    if (is_zero(id, size)) {
+    if (module_is_zero(id, size)) {
         return true;
     }
     memcpy(first, id, size < sizeof(first) ? size : sizeof(first));
-    read_guid(dump, module->guid, first);
+    module_read_guid(dump, module->guid, first);
     set_debug_id(module);
-    module->code_id = hex_text(dump, id, size);
+    module->code_id = module_hex_text(dump, id, size);
     return module->code_id != NULL;
 }
 

@@ -8,13 +8,13 @@
 
 #include "bytes.h"
 
-#define SIZE 56
+#define SYSTEM_INFO_SIZE 56
 
 static const struct {
     uint16_t number;
     enum stackwalk_cpu cpu;
     const char *name;
-} archs[] = {
+} system_archs[] = {
     {0, STACKWALK_X86, "x86"},      {10, STACKWALK_X86, "x86"},
     {9, STACKWALK_AMD64, "x86_64"}, {5, STACKWALK_ARM, "arm"},
     {12, STACKWALK_ARM64, "arm64"}, {0x8003, STACKWALK_ARM64, "arm64"},
@@ -127,7 +127,7 @@ static bool system_read_version(struct minidump *dump, const uint8_t *p)
 static const struct {
     uint32_t cpuid; /* with 0xff alone: the vendor, else vendor and part */
     const char *name;
-} arm_names[] = {
+} system_arm_names[] = {
     {0x41, "ARM"},
     {0x51, "Qualcomm"},
     {0x56, "Marvell"},
@@ -171,9 +171,10 @@ static void system_add_arm_name(struct minidump *dump, const char *what,
     char number[32];
     size_t i;
 
-    for (i = 0; i < sizeof(arm_names) / sizeof(arm_names[0]); i++) {
-        if (arm_names[i].cpuid == id) {
-            system_add_cpu_text(dump, " ", arm_names[i].name);
+    for (i = 0; i < sizeof(system_arm_names) / sizeof(system_arm_names[0]);
+         i++) {
+        if (system_arm_names[i].cpuid == id) {
+            system_add_cpu_text(dump, " ", system_arm_names[i].name);
             return;
         }
     }
@@ -227,16 +228,16 @@ bool system_read(struct minidump *dump)
     uint32_t platform;
     size_t i;
 
-    if (stream.size < SIZE) {
+    if (stream.size < SYSTEM_INFO_SIZE) {
         return false;
     }
     dump->arch = get16(dump, stream.data);
     dump->num_cpus = stream.data[6];
     platform = get32(dump, stream.data + 20);
-    for (i = 0; i < sizeof(archs) / sizeof(archs[0]); i++) {
-        if (archs[i].number == dump->arch) {
-            dump->cpu = archs[i].cpu;
-            dump->cpu_name = archs[i].name;
+    for (i = 0; i < sizeof(system_archs) / sizeof(system_archs[0]); i++) {
+        if (system_archs[i].number == dump->arch) {
+            dump->cpu = system_archs[i].cpu;
+            dump->cpu_name = system_archs[i].name;
         }
     }
     for (i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {

@@ -24,7 +24,7 @@ static bool is_all_hex(struct symc_string text)
 }
 
 /* A version: a "v" that may be missing, and numbers with dots between. */
-static bool is_version(struct symc_string text)
+static bool name_is_version(struct symc_string text)
 {
     size_t i;
     bool was_digit = false;
@@ -42,7 +42,7 @@ static bool is_version(struct symc_string text)
 }
 
 /* Does a folder say nothing of the module? */
-static bool is_useless(struct symc_string folder)
+static bool name_is_useless(struct symc_string folder)
 {
     size_t i;
     static const char *const words[] = {
@@ -57,14 +57,14 @@ static bool is_useless(struct symc_string folder)
     }
     return (folder.size > 0 && strchr("_.~", folder.data[0]) != NULL &&
             memchr(folder.data, '\n', folder.size) == NULL) ||
-           is_version(folder) ||
+           name_is_version(folder) ||
            ((folder.size == 7 || folder.size == 8 || folder.size == 32 ||
              folder.size == 40) &&
             is_all_hex(folder));
 }
 
 /* Cuts slashes and folders that say nothing off the beginning. */
-static struct symc_string cut_folders(struct symc_string path)
+static struct symc_string name_cut_folders(struct symc_string path)
 {
     const char *slash;
     struct symc_string folder;
@@ -76,7 +76,7 @@ static struct symc_string cut_folders(struct symc_string path)
         }
         folder.data = path.data;
         folder.size = (size_t)(slash - path.data);
-        if (folder.size > 0 && !is_useless(folder)) {
+        if (folder.size > 0 && !name_is_useless(folder)) {
             return path;
         }
         path = js_rest(path, folder.size + 1);
@@ -84,7 +84,7 @@ static struct symc_string cut_folders(struct symc_string path)
 }
 
 /* Cuts a hash of at least 7 digits off the end, and what is before it. */
-static struct symc_string cut_hash(struct symc_string path)
+static struct symc_string name_cut_hash(struct symc_string path)
 {
     size_t n = path.size;
 
@@ -100,7 +100,7 @@ static struct symc_string cut_hash(struct symc_string path)
 
 /* The part after the first folder or file whose name is only a hash; absent if
  * there is none. */
-static struct symc_string behind_hash(struct symc_string path)
+static struct symc_string name_behind_hash(struct symc_string path)
 {
     size_t n;
     const char *slash;
@@ -140,8 +140,9 @@ size_t js_module_name(struct symc_string path, char *to)
     if (path.size >= 4 && memcmp(path.data + path.size - 4, ".min", 4) == 0) {
         path.size -= 4;
     }
-    behind = behind_hash(path);
-    path = behind.data != NULL ? behind : cut_hash(cut_folders(path));
+    behind = name_behind_hash(path);
+    path =
+        behind.data != NULL ? behind : name_cut_hash(name_cut_folders(path));
     if (path.size > 0) {
         memcpy(to, path.data, path.size);
     }
@@ -149,7 +150,8 @@ size_t js_module_name(struct symc_string path, char *to)
 }
 
 /* The part after the first "/~/" follows "~/" then. */
-static bool take_home(struct symc_string name, struct symc_string *filename)
+static bool name_take_home(struct symc_string name,
+                           struct symc_string *filename)
 {
     const char *home =
         name.size > 0 ? memmem(name.data, name.size, "/~/", 3) : NULL;
@@ -197,7 +199,8 @@ struct js_names js_file_names(struct symc_string name,
     bool is_turbopack = !is_webpack && js_begins(name, "turbopack:");
     struct js_names names = {name, {NULL, 0}};
 
-    if ((is_webpack || is_turbopack) && !take_home(name, &names.filename)) {
+    if ((is_webpack || is_turbopack) &&
+        !name_take_home(name, &names.filename)) {
         n = is_webpack ? namespace_size(name) : 0;
         if (n > 0) {
             names.filename = js_rest(name, n);

@@ -35,7 +35,7 @@ enum choose {
     CHOOSE_NAME
 };
 
-static bool has_range(const struct proguardcache_member *m)
+static bool alternative_has_range(const struct proguardcache_member *m)
 {
     return remap_is_set(m->lines[0]);
 }
@@ -48,8 +48,8 @@ static bool has_same_range(const struct proguardcache_member *a,
 
 /* Finds the end of the calls that begin with a member, and reads the method
  * that the others were inlined into. */
-static uint32_t end_of_calls(const struct remap *r, uint32_t first,
-                             struct proguardcache_member *outermost)
+static uint32_t alternative_calls_end(const struct remap *r, uint32_t first,
+                                      struct proguardcache_member *outermost)
 {
     struct proguardcache_member next;
     uint32_t end = first + 1;
@@ -57,7 +57,7 @@ static uint32_t end_of_calls(const struct remap *r, uint32_t first,
     if (!remap_member_at(r, first, outermost)) {
         return end;
     }
-    while (has_range(outermost) && end < r->slice.count &&
+    while (alternative_has_range(outermost) && end < r->slice.count &&
            remap_member_at(r, end, &next) &&
            has_same_range(&next, outermost)) {
         *outermost = next;
@@ -82,10 +82,10 @@ static bool is_same_method(const struct remap *r,
 static uint32_t end_of_method(const struct remap *r, uint32_t first)
 {
     struct proguardcache_member method, next;
-    uint32_t end = end_of_calls(r, first, &method), next_end;
+    uint32_t end = alternative_calls_end(r, first, &method), next_end;
 
     while (end < r->slice.count) {
-        next_end = end_of_calls(r, end, &next);
+        next_end = alternative_calls_end(r, end, &next);
         if (!is_same_method(r, &method, &next)) {
             break;
         }
@@ -101,7 +101,7 @@ static bool is_vague(const struct proguardcache_member *m)
 
     return remap_is_set(originals[0]) && remap_is_set(originals[1]) &&
            originals[0] != originals[1] &&
-           (!has_range(m) ||
+           (!alternative_has_range(m) ||
             lines[1] - lines[0] != originals[1] - originals[0]);
 }
 
@@ -135,12 +135,12 @@ static void choose_by_line(struct alternative_choice *alternative,
 
     for (i = first; i < end && remap_member_at(&alternative->remap, i, &m);
          i++) {
-        if (!has_range(&m)) {
+        if (!alternative_has_range(&m)) {
             without_range = without_range < end ? without_range : i;
         } else if (m.lines[0] <= alternative->remap.line &&
                    alternative->remap.line <= m.lines[1]) {
             add_range(alternative, i,
-                      end_of_calls(&alternative->remap, i, &m));
+                      alternative_calls_end(&alternative->remap, i, &m));
             return;
         }
     }
@@ -162,7 +162,7 @@ static void choose_in_method(struct alternative_choice *alternative,
     case CHOOSE_WITHOUT_RANGE:
         for (i = first; i < end && remap_member_at(&alternative->remap, i, &m);
              i++) {
-            if (!has_range(&m)) {
+            if (!alternative_has_range(&m)) {
                 add_range(alternative, i, i + 1);
             }
         }
@@ -180,7 +180,7 @@ static void choose_ranges(struct alternative_choice *alternative,
     struct proguardcache_member method, last;
     uint32_t first = 0, end;
 
-    (void)end_of_calls(r, 0, &method);
+    (void)alternative_calls_end(r, 0, &method);
     if (remap_member_at(r, r->slice.count - 1, &last) &&
         is_same_method(r, &method, &last)) {
         choose_in_method(alternative, choose, 0,
@@ -207,7 +207,7 @@ static uint32_t original_line(const struct alternative_choice *alternative,
         (!remap_is_set(originals[1]) || originals[0] == originals[1])) {
         return originals[0];
     }
-    if (r->line == 0 || !has_range(m)) {
+    if (r->line == 0 || !alternative_has_range(m)) {
         return alternative->is_ambiguous || !remap_is_set(originals[0])
                    ? r->frame->line
                    : originals[0];
@@ -312,7 +312,7 @@ static int compare_texts(struct symc_string s, struct symc_string t)
     return byte_compare(s.data, s.size, t.data, t.size);
 }
 
-static size_t count_commas(struct symc_string s)
+static size_t alternative_commas(struct symc_string s)
 {
     size_t i, n = 0;
 
@@ -325,7 +325,7 @@ static size_t count_commas(struct symc_string s)
 /* The shorter list comes first. */
 static int compare_arguments(struct symc_string s, struct symc_string t)
 {
-    size_t m = count_commas(s), n = count_commas(t);
+    size_t m = alternative_commas(s), n = alternative_commas(t);
 
     return m != n ? (m < n ? -1 : 1) : compare_texts(s, t);
 }
