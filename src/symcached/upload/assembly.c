@@ -4,30 +4,21 @@
 #include "assembly.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "base/fd_close.h"
 #include "base/hash_table.h"
-#include "base/hex.h"
 #include "base/log.h"
-#include "base/task.h"
 #include "config/config.h"
 #include "symcached/intake/upload_report.h"
 #include "symcached/job/job.h"
-#include "symcached/space/space.h"
 #include "bundle_listing.h"
+#include "chunk_join.h"
 #include "upload_state.h"
-
-#define SECONDS 600
-#define BUFFER 65536
 
 /* Files that are remembered; those that are done make room. */
 #define ENTRIES_MAX 20000
@@ -71,220 +62,6 @@ struct assemblies {
     unsigned nwatches;
     char *text; /* that was told last */
 };
-
-/* the file of chunks ------------------------------------------------------ */
-
-struct assembly_join {
-    char *root;
-    char *output;
-    struct upload_sum *chunks;
-    size_t nchunks;
-    struct upload_sum sum;
-    uint64_t max;
-    uint64_t keep;
-    int errnum;
-    bool is_other;    /* it has another SHA-1 */
-    unsigned damaged; /* chunks that have it, too, and were removed */
-    struct upload *upload;
-};
-
-static struct upload_sum *copy_sums(const struct upload_sum *sums, size_t n)
-{
-    struct upload_sum *copy = malloc(n * sizeof(*copy));
-
-    if (copy != NULL) {
-        memcpy(copy, sums, n * sizeof(*copy));
-    }
-    return copy;
-}
-
-static void print_sum(char text[ARTIFACTS_SUM + 1],
-                      const struct upload_sum *sum)
-{
-    hex_print(text, sum->bytes, sizeof(sum->bytes), HEX_LOWER);
-}
-
-static void print_chunk(char path[PATH_MAX], const char *root,
-                        const struct upload_sum *sum)
-{
-    char text[ARTIFACTS_SUM + 1];
-
-    print_sum(text, sum);
-    snprintf(path, PATH_MAX, "%.2048s/" SYMCACHE_NAME_NONE "/hash-%s/%s", root,
-             text, UPLOAD_CHUNK);
-}
-
-/* out may be NULL.  Returns 0, or an errno. */
-static int append_chunk(const struct assembly_join *join,
-                        const struct upload_sum *chunk,
-                        struct limited_writer *out, EVP_MD_CTX *sha1,
-                        char *buffer)
-{
-    char path[PATH_MAX];
-    ssize_t n;
-    int fd, rc = 0;
-
-    print_chunk(path, join->root, chunk);
-    fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) {
-        return errno;
-    }
-    do {
-        n = read(fd, buffer, BUFFER);
-        if (n < 0 && errno != EINTR) {
-            rc = errno;
-        } else if (n > 0 &&
-                   EVP_DigestUpdate(sha1, buffer, (size_t)n) != 1) {
-            rc = ENOMEM;
-        } else if (n > 0 && out != NULL &&
-                   limited_writer_write(out, buffer, (size_t)n) != 0) {
-            rc = out->error;
-        }
-    } while (n != 0 && rc == 0);
-    close(fd);
-    return rc;
-}
-
-/* Returns 0, or an errno. */
-static int join_all(struct assembly_join *join, int fd, EVP_MD_CTX *sha1,
-                    char *buffer)
-{
-    struct limited_writer out = {
-        .fd = fd, .max = join->max, .keep = join->keep};
-    struct upload_sum sum;
-    size_t i;
-    int rc = 0;
-
-    if (fd < 0) {
-        return errno;
-    }
-    if (buffer == NULL || sha1 == NULL ||
-        EVP_DigestInit_ex(sha1, EVP_sha1(), NULL) != 1) {
-        return ENOMEM;
-    }
-    for (i = 0; i < join->nchunks && rc == 0; i++) {
-        rc = append_chunk(join, &join->chunks[i], &out, sha1, buffer);
-    }
-    if (rc == 0 && EVP_DigestFinal_ex(sha1, sum.bytes, NULL) != 1) {
-        rc = ENOMEM;
-    }
-    join->is_other = rc == 0 && memcmp(&sum, &join->sum, sizeof(sum)) != 0;
-    return rc;
-}
-
-/* Removes the chunks that a disk has changed: clients send what is missing. */
-static void drop_damaged(struct assembly_join *join, EVP_MD_CTX *sha1,
-                         char *buffer)
-{
-    struct upload_sum sum;
-    char path[PATH_MAX];
-    size_t i;
-
-    for (i = 0; i < join->nchunks; i++) {
-        if (EVP_DigestInit_ex(sha1, EVP_sha1(), NULL) != 1 ||
-            append_chunk(join, &join->chunks[i], NULL, sha1, buffer) != 0 ||
-            EVP_DigestFinal_ex(sha1, sum.bytes, NULL) != 1 ||
-            memcmp(&sum, &join->chunks[i], sizeof(sum)) == 0) {
-            continue;
-        }
-        print_chunk(path, join->root, &join->chunks[i]);
-        join->damaged += unlink(path) == 0;
-    }
-}
-
-static void run_join(void *arg)
-{
-    struct assembly_join *join = arg;
-    int fd = open(join->output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    EVP_MD_CTX *sha1 = EVP_MD_CTX_new();
-    char *buffer = malloc(BUFFER);
-
-    join->errnum = join_all(join, fd, sha1, buffer);
-    if (join->is_other) {
-        drop_damaged(join, sha1, buffer);
-    }
-    fd_close(fd);
-    EVP_MD_CTX_free(sha1);
-    free(buffer);
-}
-
-static void on_joined(void *arg, bool late)
-{
-    struct assembly_join *join = arg;
-    struct upload *u = join->upload;
-
-    u->join = NULL;
-    if (late) {
-        upload_refuse(u, 503, "the disk does not answer");
-    } else if (join->errnum == ENOENT) {
-        upload_refuse(u, 503, "a chunk has expired: send it again");
-    } else if (join->errnum == EFBIG) {
-        upload_refuse_size(u, "the chunks together");
-    } else if (join->errnum != 0) {
-        upload_refuse_errno(u, join->errnum, "the chunks cannot be joined");
-    } else if (join->damaged > 0) {
-        log_error(0, "upload: %u chunks are not what they were: they are "
-                  "removed, and to be sent again", join->damaged);
-        upload_refuse(u, 503, "a chunk was damaged here: send it again");
-    } else if (join->is_other) {
-        upload_refuse(u, 400, "the chunks make a file of another SHA-1");
-    } else if ((u->in = open(join->output, O_RDONLY | O_CLOEXEC)) < 0) {
-        upload_refuse_errno(u, errno, "the joined chunks cannot be read");
-    } else {
-        unpacking_start(u);
-    }
-}
-
-static void drop_assembly(void *arg)
-{
-    struct assembly_join *join = arg;
-
-    free(join->root);
-    free(join->output);
-    free(join->chunks);
-    free(join);
-}
-
-void assembly_join(struct upload *u)
-{
-    static const struct task_calls calls = {run_join, on_joined,
-                                            drop_assembly};
-    const char *root = u->config->uploads.root;
-    struct assembly_join *join = calloc(1, sizeof(*join));
-    int work = open(u->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (join != NULL &&
-        asprintf(&join->root, "%s%s", root,
-                 u->request.only_try ? "/" UPLOADS_TRY : "") < 0) {
-        join->root = NULL;
-    }
-    if (join != NULL && asprintf(&join->output, "%s/joined", u->work) < 0) {
-        join->output = NULL;
-    }
-    if (join != NULL) {
-        join->chunks = copy_sums(u->request.chunks, u->request.nchunks);
-    }
-    if (join == NULL || join->root == NULL || join->output == NULL ||
-        join->chunks == NULL) {
-        if (join != NULL) {
-            drop_assembly(join);
-        }
-        upload_refuse_errno(u, ENOMEM, "the chunks cannot be joined");
-    } else {
-        join->nchunks = u->request.nchunks;
-        join->sum = u->request.sum;
-        join->max = u->config->uploads.max_size;
-        join->keep = disk_space_kept(work, &u->config->cache);
-        join->upload = u;
-        u->join = task_start(u->uploads->base, SECONDS, &calls, join);
-        if (u->join == NULL) {
-            upload_refuse_errno(u, errno, "no thread to join chunks");
-        }
-    }
-    fd_close(work);
-}
-
-/* what becomes of files --------------------------------------------------- */
 
 static uint64_t hash_of(const struct assemblies *assemblies,
                         const struct upload_sum *sum)
@@ -388,7 +165,7 @@ add_assembly(struct assemblies *assemblies,
         request->release != NULL ? strdup(request->release) : NULL;
     assembly->dist = request->dist != NULL ? strdup(request->dist) : NULL;
     assembly->name = strdup(request->name);
-    assembly->chunks = copy_sums(request->chunks, request->nchunks);
+    assembly->chunks = chunk_sums_copy(request->chunks, request->nchunks);
     if (assembly->chunks != NULL) {
         assemblies->nchunks += request->nchunks;
     }
@@ -497,7 +274,7 @@ static bool note_bundle(struct assembly_entry *assembly,
         .is_try = assembly->only_try,
     };
 
-    print_sum(sum, &assembly->sum);
+    chunk_print_sum(sum, &assembly->sum);
     assembly->listing = bundle_listing_start(assembly->assemblies->uploads,
                                              &note, on_noted, assembly);
     return assembly->listing != NULL;
@@ -509,7 +286,7 @@ static void take_doubts(struct assembly_entry *assembly, const char *doubts)
     char sum[ARTIFACTS_SUM + 1];
 
     if (doubts != NULL) {
-        print_sum(sum, &assembly->sum);
+        chunk_print_sum(sum, &assembly->sum);
         log_warn(0, "upload: the bundle %s is taken, but %s", sum, doubts);
         free(assembly->text);
         assembly->text = strdup(doubts);
@@ -601,7 +378,7 @@ static void begin_assembly(struct assemblies *assemblies,
                                      .replace = config->replace};
 
     if (assembly->is_artifacts) {
-        print_sum(stpcpy(id, "hash-"), &assembly->sum);
+        chunk_print_sum(stpcpy(id, "hash-"), &assembly->sum);
         request.name = SYMCACHE_NAME_NONE;
         request.id = id;
         request.file = ARTIFACTS_FILE;
@@ -645,7 +422,7 @@ static int find_missing(const struct assemblies *assemblies,
     snprintf(folder, sizeof(folder), "%.2000s%s", root,
              request->only_try ? "/" UPLOADS_TRY : "");
     for (i = 0; i < request->nchunks; i++) {
-        print_chunk(path, folder, &request->chunks[i]);
+        chunk_print_path(path, folder, &request->chunks[i]);
         (*missing)[i] = access(path, R_OK) != 0;
         n += (*missing)[i];
     }
@@ -682,7 +459,7 @@ static bool is_replaced(const struct assembly_entry *assembly,
     char sum[ARTIFACTS_SUM + 1];
     size_t at = 0;
 
-    print_sum(sum, &assembly->successor);
+    chunk_print_sum(sum, &assembly->successor);
     if (cJSON_GetObjectItem(request->files, sum) == NULL) {
         return false;
     }

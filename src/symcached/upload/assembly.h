@@ -99,8 +99,4 @@ void assemblies_stop(struct assemblies *assemblies);
 /* An upload has ended: begins the next file that waits. */
 void assemblies_next(struct assemblies *assemblies);
 
-/* An upload that is made of chunks: puts them together, compares the SHA-1,
- * and begins to unpack; or refuses it. */
-void assembly_join(struct upload *u);
-
 #endif

@@ -37,6 +37,7 @@
 #include "symcached/job/job.h"
 #include "symcached/tier/tier.h"
 #include "bundle_listing.h"
+#include "chunk_join.h"
 #include "cleaner.h"
 #include "invalidation.h"
 #include "part_join.h"
@@ -552,7 +553,7 @@ static void begin_upload(struct upload *upload)
         return;
     }
     if (upload->request.nchunks > 0) {
-        assembly_join(upload);
+        chunk_join_start(upload);
     } else if (!upload->request.is_symbfile || part_join_check(upload)) {
         unpacking_start(upload);
     }
