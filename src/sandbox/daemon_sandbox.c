@@ -28,7 +28,7 @@
 
 #define SOCKET_TYPE 0xf /* the rest of the argument is SOCK_CLOEXEC and such */
 
-static const int calls[] = {
+static const int daemon_calls[] = {
     /* files and folders; Landlock restricts which */
     SCMP_SYS(openat),
     SCMP_SYS(newfstatat),
@@ -109,7 +109,7 @@ static const int calls[] = {
 /* Unix sockets and TCP.  Landlock restricts neither datagrams nor MPTCP, which
  * would lead to any other machine, and other families lead to parts of the
  * kernel that nothing here needs. */
-static int sandbox_allow_sockets(scmp_filter_ctx filter)
+static int daemon_allow_sockets(scmp_filter_ctx filter)
 {
     static const scmp_datum_t families[] = {AF_INET, AF_INET6};
     static const scmp_datum_t protocols[] = {0, IPPROTO_TCP};
@@ -128,9 +128,9 @@ static int sandbox_allow_sockets(scmp_filter_ctx filter)
 }
 
 /* Allows calls with some arguments only. */
-static int sandbox_allow_some(scmp_filter_ctx filter)
+static int daemon_allow_some(scmp_filter_ctx filter)
 {
-    int rc = sandbox_allow_sockets(filter);
+    int rc = daemon_allow_sockets(filter);
 
     if (rc != 0) {
         return rc;
@@ -160,7 +160,7 @@ static int sandbox_allow_some(scmp_filter_ctx filter)
                          SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
 }
 
-static int sandbox_filter_calls(void)
+static int daemon_filter_calls(void)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     size_t i;
@@ -169,11 +169,12 @@ static int sandbox_filter_calls(void)
     if (filter == NULL) {
         return ENOMEM;
     }
-    for (i = 0; i < sizeof(calls) / sizeof(calls[0]) && rc == 0; i++) {
-        rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+    for (i = 0; i < sizeof(daemon_calls) / sizeof(daemon_calls[0]) && rc == 0;
+         i++) {
+        rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, daemon_calls[i], 0);
     }
     if (rc == 0) {
-        rc = sandbox_allow_some(filter);
+        rc = daemon_allow_some(filter);
     }
     if (rc == 0) {
         rc = seccomp_load(filter);
@@ -182,15 +183,15 @@ static int sandbox_filter_calls(void)
     return -rc;
 }
 
-struct sandbox_grants {
+struct daemon_grants {
     struct landlock_grant list[GRANTS_MAX];
     size_t n;
 };
 
 /* Grants rights to the folder of a file; NULL grants nothing.  Returns 0, or
  * -1 with errno. */
-static int sandbox_grant_folder(struct sandbox_grants *grants,
-                                const char *file, uint64_t rights)
+static int daemon_grant_folder(struct daemon_grants *grants, const char *file,
+                               uint64_t rights)
 {
     char path[PATH_MAX];
     char *slash;
@@ -215,17 +216,17 @@ static int sandbox_grant_folder(struct sandbox_grants *grants,
     return 0;
 }
 
-static int sandbox_restrict_files(const struct daemon_sandbox *allowed)
+static int daemon_restrict_files(const struct daemon_sandbox *allowed)
 {
-    static struct sandbox_grants grants;
+    static struct daemon_grants grants;
     size_t i, own;
     int rc;
 
-    if (sandbox_grant_folder(&grants, allowed->config, LANDLOCK_READ_FILE) !=
+    if (daemon_grant_folder(&grants, allowed->config, LANDLOCK_READ_FILE) !=
             0 ||
-        sandbox_grant_folder(&grants, allowed->log,
-                             LANDLOCK_WRITE_FILE | LANDLOCK_MAKE_REG) != 0 ||
-        sandbox_grant_folder(&grants, allowed->socket, LANDLOCK_REMOVE_FILE) !=
+        daemon_grant_folder(&grants, allowed->log,
+                            LANDLOCK_WRITE_FILE | LANDLOCK_MAKE_REG) != 0 ||
+        daemon_grant_folder(&grants, allowed->socket, LANDLOCK_REMOVE_FILE) !=
             0) {
         return -1;
     }
@@ -245,7 +246,8 @@ static int sandbox_restrict_files(const struct daemon_sandbox *allowed)
     return rc;
 }
 
-static int fail_sandbox(char *error, size_t size, const char *what, int num)
+static int fail_daemon_sandbox(char *error, size_t size, const char *what,
+                               int num)
 {
     snprintf(error, size, "sandbox: %s: %s", what, strerror(num));
     return -1;
@@ -258,16 +260,17 @@ int daemon_sandbox_enter(const struct daemon_sandbox *allowed, char *error,
 
     tzset(); /* reads the time zone's file while that is still allowed */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
-        return fail_sandbox(error, size, "no_new_privs", errno);
+        return fail_daemon_sandbox(error, size, "no_new_privs", errno);
     }
 #ifdef SANDBOX_ASAN
     /* the check for leaks at the end reads /proc and traces the process */
     return 0;
 #endif
-    restricted = sandbox_restrict_files(allowed);
+    restricted = daemon_restrict_files(allowed);
     if (restricted < 0) {
-        return fail_sandbox(error, size, "landlock", errno);
+        return fail_daemon_sandbox(error, size, "landlock", errno);
     }
-    rc = sandbox_filter_calls();
-    return rc == 0 ? restricted : fail_sandbox(error, size, "seccomp", rc);
+    rc = daemon_filter_calls();
+    return rc == 0 ? restricted
+                   : fail_daemon_sandbox(error, size, "seccomp", rc);
 }

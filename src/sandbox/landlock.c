@@ -27,27 +27,27 @@
 #define RULE_PATH 1
 #define RULE_PORT 2
 
-struct ruleset {
+struct landlock_ruleset {
     uint64_t fs;
     uint64_t net;
     uint64_t scoped;
 };
 
-struct rule_path {
+struct landlock_path {
     uint64_t rights;
     int32_t fd;
 } __attribute__((packed));
 
-struct rule_port {
+struct landlock_port {
     uint64_t rights;
     uint64_t port;
 };
 
 /* Makes a ruleset that controls every right that this kernel knows.  Returns a
  * descriptor, or -1 with errno. */
-static int make_ruleset(long abi)
+static int landlock_make_ruleset(long abi)
 {
-    struct ruleset attr = {FS_ABI1, 0, 0};
+    struct landlock_ruleset attr = {FS_ABI1, 0, 0};
     size_t size = sizeof(attr.fs);
 
     if (abi >= 2) {
@@ -74,8 +74,8 @@ static int add_grants(int ruleset, long abi,
                       const struct landlock_grant *grants, size_t n,
                       unsigned port)
 {
-    struct rule_port tcp = {NET_CONNECT, port};
-    struct rule_path path;
+    struct landlock_port tcp = {NET_CONNECT, port};
+    struct landlock_path path;
     size_t i;
 
     for (i = 0; i < n; i++) {
@@ -101,7 +101,7 @@ int landlock_restrict(const struct landlock_grant *grants, size_t n,
     if (abi < 1) {
         return 1;
     }
-    fd = make_ruleset(abi);
+    fd = landlock_make_ruleset(abi);
     if (fd < 0) {
         return -1;
     }

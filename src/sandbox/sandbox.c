@@ -244,7 +244,7 @@ static int sandbox_make_filter(bool receives, scmp_filter_ctx *made)
 }
 
 /* The filter of processes that receive, as the kernel takes it. */
-static struct sock_fprog prepared;
+static struct sock_fprog sandbox_prepared;
 
 int sandbox_prepare_receiving(void)
 {
@@ -262,19 +262,20 @@ int sandbox_prepare_receiving(void)
     }
     seccomp_release(filter);
     if (size > 0) {
-        prepared.len =
-            (unsigned short)((size_t)size / sizeof(prepared.filter[0]));
-        prepared.filter = malloc((size_t)size);
-        if (prepared.filter == NULL ||
-            pread(fd, prepared.filter, (size_t)size, 0) != size) {
-            free(prepared.filter);
-            prepared.filter = NULL;
+        sandbox_prepared.len =
+            (unsigned short)((size_t)size /
+                             sizeof(sandbox_prepared.filter[0]));
+        sandbox_prepared.filter = malloc((size_t)size);
+        if (sandbox_prepared.filter == NULL ||
+            pread(fd, sandbox_prepared.filter, (size_t)size, 0) != size) {
+            free(sandbox_prepared.filter);
+            sandbox_prepared.filter = NULL;
         }
     }
     if (fd >= 0) {
         close(fd);
     }
-    return prepared.filter != NULL ? 0 : -1;
+    return sandbox_prepared.filter != NULL ? 0 : -1;
 }
 
 /* Returns 0, or an errno. */
@@ -283,9 +284,9 @@ static int sandbox_seccomp(bool receives)
     scmp_filter_ctx filter;
     int rc;
 
-    if (receives && prepared.filter != NULL) {
+    if (receives && sandbox_prepared.filter != NULL) {
         return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                       SECCOMP_FILTER_FLAG_TSYNC, &prepared) == 0
+                       SECCOMP_FILTER_FLAG_TSYNC, &sandbox_prepared) == 0
                    ? 0
                    : errno;
     }

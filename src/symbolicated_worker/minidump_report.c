@@ -32,7 +32,7 @@ static bool has_id_of_first(const struct minidump *dump, size_t i)
 
 /* symbolicated refuses a request with a longer name; one that a dump has is
  * cut, where a character begins. */
-static void write_code_file(struct json_writer *w, const char *file)
+static void report_write_code_file(struct json_writer *w, const char *file)
 {
     size_t size = strlen(file);
 
@@ -54,7 +54,7 @@ static void write_module(struct minidump_report *report, size_t i)
     json_put_known(w, "type", type_of(&report->dump));
     json_put_known(w, "code_id", module->code_id);
     if (module->code_file[0] != '\0') {
-        write_code_file(w, module->code_file);
+        report_write_code_file(w, module->code_file);
     }
     if (module->has_debug_id) {
         json_put_known(w, "debug_id", module->debug_id);
@@ -158,8 +158,8 @@ static void write_registers(struct minidump_report *report,
 /* Those who look names up take the address of each frame but the first for a
  * return address; where a frame says of itself that it is none, the first one
  * has to do so, too. */
-static void write_frame(struct json_writer *w, const struct frame *frame,
-                        bool is_exact)
+static void report_write_frame(struct json_writer *w,
+                               const struct frame *frame, bool is_exact)
 {
     static const char *const trusts[] = {[STACKWALK_CONTEXT] = "context",
                                          [STACKWALK_CFI] = "cfi",
@@ -219,15 +219,15 @@ static void write_thread(struct minidump_report *report, size_t i)
     for (k = 0; dump->threads[i].num_own_frames == 0 && k < thread->nframes;
          k++) {
         frame = &report->frames[thread->first + k];
-        write_frame(w, frame,
-                    k == 0 ? thread->is_interrupted : frame->is_interrupted);
+        report_write_frame(
+            w, frame, k == 0 ? thread->is_interrupted : frame->is_interrupted);
     }
     json_write_close(w, ']');
     json_write_close(w, '}');
 }
 
-static void write_unwind_status(struct json_writer *w,
-                                const struct module_symbols *symbols)
+static void report_write_unwind_status(struct json_writer *w,
+                                       const struct module_symbols *symbols)
 {
     static const char *const statuses[] = {
         [CRASH_FILE_FOUND] = "found",
@@ -257,7 +257,7 @@ static void write_modules(struct minidump_report *report)
             continue;
         }
         write_module(report, i);
-        write_unwind_status(w, &report->symbols[i]);
+        report_write_unwind_status(w, &report->symbols[i]);
         if (i == 0) {
             json_put_known(w, "lookup_file", report->lookup_file);
         }

@@ -38,7 +38,7 @@ struct spawner_child {
     int status;
 };
 
-static struct spawner_child *offsprings;
+static struct spawner_child *spawner_children;
 
 /* The program of which workers are copies. */
 static struct {
@@ -184,8 +184,8 @@ static int spawner_start_worker(int program, char *const argv[],
     }
     child->pid = answer->pid;
     child->channel = channel;
-    child->next = offsprings;
-    offsprings = child;
+    child->next = spawner_children;
+    spawner_children = child;
     return fds[0];
 }
 
@@ -215,8 +215,8 @@ static void spawner_reap_workers(const int *sockets)
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        for (at = &offsprings; (child = *at) != NULL &&
-                               (child->pid != pid || child->has_ended);
+        for (at = &spawner_children;
+             (child = *at) != NULL && (child->pid != pid || child->has_ended);
              at = &child->next) {
         }
         if (child != NULL) {
@@ -235,7 +235,7 @@ static void spawner_kill_worker(const int *sockets, size_t channel,
 {
     struct spawner_child **at, *child;
 
-    for (at = &offsprings;
+    for (at = &spawner_children;
          (child = *at) != NULL &&
          (child->pid != order->pid || child->channel != channel ||
           child->order != 0);

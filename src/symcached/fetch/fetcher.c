@@ -17,9 +17,9 @@
 #define POOL_IDLE_MS 118000
 
 /* How often sockets are looked at that the event loop cannot watch. */
-static const struct timeval look_again = {0, 100000};
+static const struct timeval fetcher_look_again = {0, 100000};
 
-static const struct timeval pool_idle = {POOL_IDLE_MS / 1000, 0};
+static const struct timeval fetcher_pool_idle = {POOL_IDLE_MS / 1000, 0};
 
 /* Idle connections that a pool keeps: there is one for each transport, twice,
  * and a reload makes new ones. */
@@ -68,7 +68,7 @@ struct fetcher {
  * Calls the owners of finished transfers, who may add and remove transfers in
  * turn.
  */
-static void collect(struct fetcher_pool *pool)
+static void fetcher_collect(struct fetcher_pool *pool)
 {
     struct fetcher_slot *slot;
     CURLMsg *message;
@@ -99,7 +99,7 @@ static void on_socket(evutil_socket_t fd, short what, void *arg)
     flags |= (what & EV_READ) != 0 ? CURL_CSELECT_IN : 0;
     flags |= (what & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0;
     curl_multi_socket_action(pool->multi, fd, flags, &running);
-    collect(pool);
+    fetcher_collect(pool);
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
@@ -108,7 +108,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     int running;
 
     curl_multi_socket_action(pool->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    collect(pool);
+    fetcher_collect(pool);
 }
 
 /* curl_multi_perform() would not say which sockets are to be watched then: of
@@ -119,14 +119,14 @@ static void on_go_on(evutil_socket_t fd, short what, void *arg)
     int running;
 
     CURL_IGNORE_DEPRECATION(curl_multi_socket_all(pool->multi, &running);)
-    collect(pool);
+    fetcher_collect(pool);
     if (pool->unwatched) {
-        evtimer_add(pool->go_on, &look_again);
+        evtimer_add(pool->go_on, &fetcher_look_again);
     }
 }
 
 /* Has a transfer no connection yet? */
-static bool is_connecting(CURL *easy)
+static bool fetcher_is_connecting(CURL *easy)
 {
     curl_off_t connected = 0; /* microseconds */
 
@@ -169,9 +169,9 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
             event_drop(event);
             event = NULL;
             pool->unwatched = true;
-            evtimer_add(pool->go_on, &look_again);
+            evtimer_add(pool->go_on, &fetcher_look_again);
         }
-    } else if (is_connecting(easy)) {
+    } else if (fetcher_is_connecting(easy)) {
         /* an address did not answer, and there may be another one */
         evtimer_add(pool->go_on, &at_once);
     }
@@ -188,7 +188,7 @@ static void become_idle(struct fetcher_pool *pool)
     idle.n++;
 }
 
-static void become_busy(struct fetcher_pool *pool)
+static void fetcher_become_busy(struct fetcher_pool *pool)
 {
     TAILQ_REMOVE(&idle.list, pool, by_idle);
     idle.n--;
@@ -198,7 +198,7 @@ static void pool_free(struct fetcher_pool *pool)
 {
     LIST_REMOVE(pool, entry);
     if (pool->transfers == 0) {
-        become_busy(pool);
+        fetcher_become_busy(pool);
     }
     if (pool->multi != NULL) {
         curl_multi_cleanup(pool->multi);
@@ -237,7 +237,7 @@ static struct fetcher_pool *pool_new(struct fetcher *fetcher,
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, set_timer);
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERDATA, pool);
     if (!evtimer_pending(fetcher->dropper, NULL)) {
-        evtimer_add(fetcher->dropper, &pool_idle);
+        evtimer_add(fetcher->dropper, &fetcher_pool_idle);
     }
     return pool;
 }
@@ -261,7 +261,7 @@ static void on_drop(evutil_socket_t fd, short what, void *arg)
         }
     }
     if (!LIST_EMPTY(&fetcher->pools)) {
-        evtimer_add(fetcher->dropper, &pool_idle);
+        evtimer_add(fetcher->dropper, &fetcher_pool_idle);
     }
 }
 
@@ -353,7 +353,7 @@ int fetcher_add(struct fetcher *fetcher, CURL *easy, struct fetcher_slot *slot,
         return -1;
     }
     if (pool->transfers++ == 0) {
-        become_busy(pool);
+        fetcher_become_busy(pool);
     }
     slot->pool = pool;
     return 0;

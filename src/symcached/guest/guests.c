@@ -75,7 +75,7 @@ struct guests {
 };
 
 /* A part of a list that has one store. */
-struct group {
+struct guest_group {
     const char *base; /* of the names of a public source; NULL: private */
     size_t base_len;
     cJSON *sources; /* references */
@@ -168,7 +168,7 @@ static void close_excess(struct guests *guests)
 }
 
 static bool open_guest(struct guests *guests, struct guest *guest,
-                       const struct group *group, const char **detail,
+                       const struct guest_group *group, const char **detail,
                        bool *is_wrong)
 {
     static char error[512];
@@ -205,7 +205,7 @@ static bool open_guest(struct guests *guests, struct guest *guest,
 
 /* asking ------------------------------------------------------------------ */
 
-static const char *text_of(const cJSON *object, const char *name)
+static const char *guest_text(const cJSON *object, const char *name)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(object, name));
 
@@ -226,7 +226,7 @@ static void note_scope(struct guest *guest, const char *scope)
 }
 
 /* The name without "-sym". */
-static size_t base_length(const char *name)
+static size_t guest_base_length(const char *name)
 {
     size_t len = strlen(name);
 
@@ -235,8 +235,8 @@ static size_t base_length(const char *name)
 
 /* Puts each source into its group, in the order of the list.  Returns the
  * number of groups, or 0: the list is wrong. */
-static size_t split_sources(const cJSON *list,
-                            struct group groups[SOURCES_MAX])
+static size_t guest_split_sources(const cJSON *list,
+                                  struct guest_group groups[SOURCES_MAX])
 {
     const cJSON *source;
     const char *name;
@@ -249,8 +249,8 @@ static size_t split_sources(const cJSON *list,
     cJSON_ArrayForEach(source, list)
     {
         is_public = cJSON_IsTrue(cJSON_GetObjectItem(source, "public"));
-        name = text_of(source, "name");
-        len = base_length(name);
+        name = guest_text(source, "name");
+        len = guest_base_length(name);
         for (i = 0; i < n; i++) {
             if (is_public
                     ? groups[i].base != NULL && groups[i].base_len == len &&
@@ -260,8 +260,8 @@ static size_t split_sources(const cJSON *list,
             }
         }
         if (i == n) {
-            groups[n++] = (struct group){is_public ? name : NULL, len,
-                                         cJSON_CreateArray()};
+            groups[n++] = (struct guest_group){is_public ? name : NULL, len,
+                                               cJSON_CreateArray()};
         }
         cJSON_AddItemReferenceToArray(groups[i].sources, (cJSON *)source);
     }
@@ -270,8 +270,9 @@ static size_t split_sources(const cJSON *list,
 
 /* The input for the name of a store: all keys of its sources, and the scope if
  * one of them is not public. */
-static int print_name(const struct guests *guests, const struct group *group,
-                      const char *scope, char name[STORE_NAME + 1])
+static int print_name(const struct guests *guests,
+                      const struct guest_group *group, const char *scope,
+                      char name[STORE_NAME + 1])
 {
     cJSON *object = cJSON_CreateObject();
     char *text;
@@ -325,8 +326,9 @@ static void close_if_gone(struct guests *guests, struct guest *guest)
 
 /* Finds or makes the store of a group.  NULL with the reason. */
 static struct guest *find_or_add(struct guests *guests,
-                                 const struct group *group, const char *scope,
-                                 const char **detail, bool *is_wrong)
+                                 const struct guest_group *group,
+                                 const char *scope, const char **detail,
+                                 bool *is_wrong)
 {
     char name[STORE_NAME + 1], scope_name[STORE_NAME + 1];
     struct guest *guest;
@@ -380,7 +382,7 @@ static struct guest *find_or_add(struct guests *guests,
 }
 
 static void add_answer(cJSON *array, const struct guest *guest,
-                       const struct group *group)
+                       const struct guest_group *group)
 {
     cJSON *item = cJSON_CreateObject(), *names;
     const cJSON *source;
@@ -391,11 +393,11 @@ static void add_answer(cJSON *array, const struct guest *guest,
     cJSON_ArrayForEach(source, group->sources)
     {
         cJSON_AddItemToArray(names,
-                             cJSON_CreateString(text_of(source, "name")));
+                             cJSON_CreateString(guest_text(source, "name")));
     }
 }
 
-static bool ask_all(struct guests *guests, const struct group *groups,
+static bool ask_all(struct guests *guests, const struct guest_group *groups,
                     size_t n, const char *scope, cJSON *array, int *status,
                     const char **detail)
 {
@@ -422,13 +424,14 @@ cJSON *guests_ask(struct guests *guests, const char *text, size_t size,
     cJSON *asked = cJSON_ParseWithLength(text, size);
     cJSON *object = cJSON_CreateObject();
     cJSON *array = cJSON_AddArrayToObject(object, "tenants");
-    struct group groups[SOURCES_MAX];
-    size_t i, n = split_sources(cJSON_GetObjectItem(asked, "sources"), groups);
+    struct guest_group groups[SOURCES_MAX];
+    size_t i,
+        n = guest_split_sources(cJSON_GetObjectItem(asked, "sources"), groups);
 
     *status = 400;
     *detail = "the sources cannot be used";
-    if (n == 0 || !ask_all(guests, groups, n, text_of(asked, "scope"), array,
-                           status, detail)) {
+    if (n == 0 || !ask_all(guests, groups, n, guest_text(asked, "scope"),
+                           array, status, detail)) {
         metrics_add(METRIC_TENANTS_REFUSED, 1);
         guests->counts.refused++;
         guests_changed(guests);

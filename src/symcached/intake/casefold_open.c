@@ -131,14 +131,15 @@ static DIR *casefold_opendir(struct casefold_walk *walk, size_t at)
 
 /* The names of a folder that are tried, and the path to look for below
  * them. */
-struct tried {
+struct casefold_tried {
     const char *name; /* every other spelling of it; or NULL: any name */
     size_t len;       /* of the name */
     const char *rest;
     unsigned depth;
 };
 
-static bool is_tried(const struct tried *tried, const char *name)
+static bool casefold_is_tried(const struct casefold_tried *tried,
+                              const char *name)
 {
     if (tried->name == NULL) {
         return name[0] != '.';
@@ -154,7 +155,7 @@ static bool is_tried(const struct tried *tried, const char *name)
  * no other exists.
  */
 static int casefold_try(struct casefold_walk *walk, size_t at,
-                        const struct tried *tried)
+                        const struct casefold_tried *tried)
 {
     const struct dirent *entry;
     int rc = -1, error = ENOENT;
@@ -164,7 +165,7 @@ static int casefold_try(struct casefold_walk *walk, size_t at,
         return -1;
     }
     while (rc != 0 && (errno = 0, entry = readdir(dir)) != NULL) {
-        if (!is_tried(tried, entry->d_name)) {
+        if (!casefold_is_tried(tried, entry->d_name)) {
             continue;
         }
         walk->len = at + strlen(entry->d_name);
@@ -184,7 +185,7 @@ static int casefold_find(struct casefold_walk *walk, const char *rest,
                          unsigned depth)
 {
     size_t at = walk->len, len;
-    struct tried tried;
+    struct casefold_tried tried;
     int error;
 
     if (*rest == '\0') {
@@ -215,7 +216,7 @@ static int casefold_find(struct casefold_walk *walk, const char *rest,
     if (!walk->any_case) {
         return -1;
     }
-    tried = (struct tried){rest, len, rest + len, depth - 1};
+    tried = (struct casefold_tried){rest, len, rest + len, depth - 1};
     if (casefold_try(walk, at, &tried) == 0) {
         return 0;
     }
@@ -275,7 +276,7 @@ struct casefold_unnamed {
 };
 
 /* Bytes of the first two of the components any name, folder, file; or 0. */
-static size_t unnamed_folder(const char *path)
+static size_t casefold_unnamed_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -286,10 +287,10 @@ static size_t unnamed_folder(const char *path)
 
 size_t casefold_count_unnamed(const char *const *paths, size_t n)
 {
-    size_t len = n > 0 ? unnamed_folder(paths[0]) : 0, i = 0;
+    size_t len = n > 0 ? casefold_unnamed_folder(paths[0]) : 0, i = 0;
 
     if (len > 0) {
-        for (i = 1; i < n && unnamed_folder(paths[i]) == len &&
+        for (i = 1; i < n && casefold_unnamed_folder(paths[i]) == len &&
                     memcmp(paths[i], paths[0], len) == 0;
              i++) {
         }
@@ -348,11 +349,11 @@ void casefold_open_unnamed(int root, const char *const *paths, size_t n,
                                  .any_case = true,
                                  .unnamed = &unnamed};
     char folder[PATH_MAX];
-    struct tried any = {.rest = folder, .depth = CASEFOLD_DEPTH};
+    struct casefold_tried any = {.rest = folder, .depth = CASEFOLD_DEPTH};
     size_t i;
 
     snprintf(folder, sizeof(folder), "%.*s",
-             (int)(unnamed_folder(paths[0]) - 1), paths[0] + 1);
+             (int)(casefold_unnamed_folder(paths[0]) - 1), paths[0] + 1);
     for (i = 0; i < n; i++) {
         fds[i] = -1;
         errors[i] = ENOENT;

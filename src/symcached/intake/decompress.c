@@ -259,12 +259,12 @@ struct msfz_expansion {
 static int decompress_read_container(void *context, uint64_t offset, void *to,
                                      size_t len)
 {
-    const struct msfz_expansion *e = context;
+    const struct msfz_expansion *expansion = context;
     uint8_t *p = to;
     ssize_t n;
 
     while (len > 0) {
-        n = pread(e->in, p, len, (off_t)offset);
+        n = pread(expansion->in, p, len, (off_t)offset);
         if (n < 0 && errno == EINTR) {
             continue;
         }
@@ -294,9 +294,9 @@ static int decompress_write_pdb(void *context, uint64_t offset,
 static enum body_status decompress_msfz(int in, struct limited_writer *writer,
                                         char *error, size_t size)
 {
-    struct msfz_expansion e = {in, writer};
+    struct msfz_expansion expansion = {in, writer};
     off_t end = lseek(in, 0, SEEK_END);
-    const struct msfz_io io = {&e, (uint64_t)end, writer->max,
+    const struct msfz_io io = {&expansion, (uint64_t)end, writer->max,
                                decompress_read_container,
                                decompress_write_pdb};
     uint64_t made;

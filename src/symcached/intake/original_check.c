@@ -51,9 +51,9 @@ static const char *find_checksum(const char *text, const char *name,
     return NULL;
 }
 
-static void digest_of_pdb(char hex[2 * SHA512_DIGEST_SIZE + 1],
-                          const struct nettle_hash *hash, const uint8_t *data,
-                          size_t size, size_t id_at)
+static void original_pdb_digest(char hex[2 * SHA512_DIGEST_SIZE + 1],
+                                const struct nettle_hash *hash,
+                                const uint8_t *data, size_t size, size_t id_at)
 {
     static const uint8_t zeros[ID_SIZE];
     uint8_t sum[SHA512_DIGEST_SIZE];
@@ -92,7 +92,7 @@ static bool checksum_fits(const char *wanted, const uint8_t *data,
             continue;
         }
         known = true;
-        digest_of_pdb(hex, algorithms[i].hash, data, size, id_at);
+        original_pdb_digest(hex, algorithms[i].hash, data, size, id_at);
         if (len == strlen(hex) && strncasecmp(text, hex, len) == 0) {
             return true;
         }

@@ -255,8 +255,8 @@ struct environment {
     char *env[3];
 };
 
-static char **set_environment(struct environment *e,
-                              const struct unpack_request *request)
+static char **unpack_set_environment(struct environment *e,
+                                     const struct unpack_request *request)
 {
     static char coded[] = UNPACK_CODED "=1";
     size_t n = 0;
@@ -370,7 +370,7 @@ struct unpack *unpack_start(struct event_base *base,
     }
 
     options.argv = (char *const *)argv;
-    options.env = set_environment(&env, request);
+    options.env = unpack_set_environment(&env, request);
     options.fds = fds;
     options.seconds = request->seconds;
     options.first = request->first;

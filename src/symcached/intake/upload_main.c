@@ -78,7 +78,7 @@ struct upload_main {
  * Writes a line of n fields.  A field cannot contain a TAB or a line end: each
  * control character becomes a blank, and a field that is too long is cut.
  */
-static void say_fields(const char *const *fields, size_t n)
+static void upload_say_fields(const char *const *fields, size_t n)
 {
     char line[4096];
     size_t i, len = 0;
@@ -103,14 +103,14 @@ static void say_end(void)
 {
     const char *const end = "end";
 
-    say_fields(&end, 1);
+    upload_say_fields(&end, 1);
 }
 
 /* Says why nothing can be taken, or for 413 only the file, and returns -1. */
-static int report_refusal(int status, const char *format, ...)
+static int upload_report_refusal(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int report_refusal(int status, const char *format, ...)
+static int upload_report_refusal(int status, const char *format, ...)
 {
     char number[16], text[2048];
     const char *const fields[] = {"refuse", number, text};
@@ -120,7 +120,7 @@ static int report_refusal(int status, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     snprintf(number, sizeof(number), "%d", status);
-    say_fields(fields, COUNT(fields));
+    upload_say_fields(fields, COUNT(fields));
     return -1;
 }
 
@@ -131,13 +131,14 @@ static int refuse_writer(const struct upload_main *upload,
                          enum body_status status, const char *detail)
 {
     if (upload->writer.error == EFBIG) {
-        return report_refusal(413, "%s", upload->name);
+        return upload_report_refusal(413, "%s", upload->name);
     }
     if (limited_writer_is_full(&upload->writer)) {
-        return report_refusal(507, "%s: no room on the disk", upload->name);
+        return upload_report_refusal(507, "%s: no room on the disk",
+                                     upload->name);
     }
-    return report_refusal(status == BODY_SYSTEM ? 500 : 400, "%s: %s",
-                          upload->name, detail);
+    return upload_report_refusal(status == BODY_SYSTEM ? 500 : 400, "%s: %s",
+                                 upload->name, detail);
 }
 
 static void start_writer(struct upload_main *upload, int fd)
@@ -179,19 +180,21 @@ static int finish_upload(struct upload_main *upload,
     size_t i;
 
     if (size < 0) {
-        return report_refusal(500, "%s: %s", upload->name, strerror(errno));
+        return upload_report_refusal(500, "%s: %s", upload->name,
+                                     strerror(errno));
     }
     if (size == 0) {
-        return report_refusal(400, "%s is empty", upload->name);
+        return upload_report_refusal(400, "%s is empty", upload->name);
     }
     if (!symstore_path_read(upload->outs[upload->out - UPLOAD_OUT_FD],
                             (size_t)size, parts, packed, &place, detail,
                             sizeof(detail))) {
-        return report_refusal(400, "%s %s", upload->name, detail);
+        return upload_report_refusal(400, "%s %s", upload->name, detail);
     }
     if (parts[1] == NULL && place.format != FORMAT_BREAKPAD &&
         has_end(parts[0], ".sym")) {
-        return report_refusal(400, "%s is not Breakpad's text", upload->name);
+        return upload_report_refusal(400, "%s is not Breakpad's text",
+                                     upload->name);
     }
     snprintf(out, sizeof(out), "%d", upload->out - UPLOAD_OUT_FD);
     snprintf(bytes, sizeof(bytes), "%" PRIu64, (uint64_t)size);
@@ -201,7 +204,7 @@ static int finish_upload(struct upload_main *upload,
         symcache_id_print(ids[i], &place.ids[i]);
         fields[UPLOAD_REPORT_FILE_FIELDS + i] = ids[i];
     }
-    say_fields(fields, UPLOAD_REPORT_FILE_FIELDS + place.nids);
+    upload_say_fields(fields, UPLOAD_REPORT_FILE_FIELDS + place.nids);
     upload->max -= (uint64_t)size < upload->max ? (uint64_t)size : upload->max;
     return 0;
 }
@@ -218,7 +221,7 @@ static int say_file(struct upload_main *upload, const char *const parts[3])
     snprintf(bytes, sizeof(bytes), "%" PRIu64, upload->writer.written);
     snprintf(features, sizeof(features), "%d:%x", FORMAT_SYMBFILE,
              SYMCACHE_HAS_DEBUG);
-    say_fields(fields, COUNT(fields));
+    upload_say_fields(fields, COUNT(fields));
     return 0;
 }
 
@@ -269,7 +272,7 @@ static int join_parts(struct upload_main *upload, const uint8_t *data,
     rc = symbfile_join_parts(data, size, &sink, detail, sizeof(detail));
     return rc == 0 ? 0
            : rc == -1
-               ? report_refusal(400, "the symbfile %s", detail)
+               ? upload_report_refusal(400, "the symbfile %s", detail)
                : refuse_writer(upload, BODY_SYSTEM, "cannot be written");
 }
 
@@ -296,7 +299,7 @@ static int take_body(struct upload_main *upload, int fd, bool is_slice)
                                      : refuse_writer(upload, status, detail);
         }
         if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
-            return report_refusal(500, "%s", strerror(errno));
+            return upload_report_refusal(500, "%s", strerror(errno));
         }
         start_writer(upload, fd);
     }
@@ -327,11 +330,11 @@ static int take_symbfile(struct upload_main *upload, char **parts,
         return -1;
     }
     if (upload->writer.written == 0) {
-        return report_refusal(400, "the body is empty");
+        return upload_report_refusal(400, "the body is empty");
     }
     if (strcmp(mode, "part") != 0 &&
         !may_begin(got, (size_t)upload->writer.written)) {
-        return report_refusal(400, "the body is not a symbfile");
+        return upload_report_refusal(400, "the body is not a symbfile");
     }
     if (is_whole &&
         join_parts(upload, got, (size_t)upload->writer.written) != 0) {
@@ -362,7 +365,7 @@ static int copy_part(struct upload_main *upload,
                      const struct multipart_part *part, int fd)
 {
     if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
-        return report_refusal(500, "%s", strerror(errno));
+        return upload_report_refusal(500, "%s", strerror(errno));
     }
     start_writer(upload, fd);
     return limited_writer_write(&upload->writer, part->data, part->size) == 0
@@ -388,7 +391,7 @@ static int take_chunk(struct upload_main *upload,
         return -1;
     }
     if (upload->writer.written == 0) {
-        return report_refusal(400, "a chunk is empty");
+        return upload_report_refusal(400, "a chunk is empty");
     }
     sha1_init(&sha1);
     sha1_update(&sha1, (size_t)upload->writer.written, got);
@@ -408,11 +411,11 @@ static int take_chunks(struct upload_main *upload, const char *boundary)
 
     if (multipart_read(upload->in, upload->size, boundary, note_chunk, &chunks,
                        detail, sizeof(detail)) != 0) {
-        return report_refusal(400, "%s", detail);
+        return upload_report_refusal(400, "%s", detail);
     }
     if (chunks.n == 0 || chunks.n > upload->nouts) {
-        return report_refusal(400, "a request has from 1 to %zu chunks",
-                              upload->nouts);
+        return upload_report_refusal(400, "a request has from 1 to %zu chunks",
+                                     upload->nouts);
     }
     for (i = 0; i < chunks.n; i++) {
         upload->out = UPLOAD_OUT_FD + (int)i;
@@ -436,7 +439,7 @@ static void say_doubts(const struct upload_main *upload)
 
     if (n > 0) {
         snprintf(number, sizeof(number), "%zu", n);
-        say_fields(fields, COUNT(fields));
+        upload_say_fields(fields, COUNT(fields));
     }
 }
 
@@ -453,15 +456,15 @@ static int take_artifacts(struct upload_main *upload,
     upload->name = "the bundle";
     if (sourcebundle_ids_read(upload->in, upload->size, &ids, detail,
                               sizeof(detail)) != 0) {
-        return report_refusal(400, "%s %s", upload->name, detail);
+        return upload_report_refusal(400, "%s %s", upload->name, detail);
     }
     if (ids.n > UPLOAD_DEBUG_IDS) {
-        return report_refusal(400, "%s has more than %d debug ids",
-                              upload->name, UPLOAD_DEBUG_IDS);
+        return upload_report_refusal(400, "%s has more than %d debug ids",
+                                     upload->name, UPLOAD_DEBUG_IDS);
     }
     for (i = 0; i < ids.n; i++) {
         fields[1] = ids.texts[i];
-        say_fields(fields, COUNT(fields));
+        upload_say_fields(fields, COUNT(fields));
     }
     sourcebundle_ids_free(&ids);
     say_doubts(upload);
@@ -556,7 +559,7 @@ static int check_member(const struct upload_main *upload,
 
     memcpy(copy, member->name, sizeof(copy));
     if (!find_parts(upload, copy, parts)) {
-        return report_refusal(
+        return upload_report_refusal(
             400,
             "Unrecognized file pattern. Should only be "
             "<module>/<hex>/<file> or <name>-symbols.txt and nothing "
@@ -564,10 +567,11 @@ static int check_member(const struct upload_main *upload,
             member->name);
     }
     if (member->refuse != NULL) {
-        return report_refusal(400, "%s %s", member->name, member->refuse);
+        return upload_report_refusal(400, "%s %s", member->name,
+                                     member->refuse);
     }
     if (member->size > upload->max - *total) {
-        return report_refusal(413, "%s", member->name);
+        return upload_report_refusal(413, "%s", member->name);
     }
     *total += member->size;
     return 0;
@@ -580,12 +584,12 @@ static int check_members(const struct upload_main *upload, struct zip *zip)
     struct zip_member member;
 
     if (n > UPLOAD_FILES_MAX) {
-        return report_refusal(400, "the archive has more than %d members",
-                              UPLOAD_FILES_MAX);
+        return upload_report_refusal(
+            400, "the archive has more than %d members", UPLOAD_FILES_MAX);
     }
     for (; n > 0; n--) {
         if (zip_next(zip, &member) != 1) {
-            return report_refusal(400, "File is not a zip file");
+            return upload_report_refusal(400, "File is not a zip file");
         }
         if (!is_left_out(upload, member.name) &&
             check_member(upload, &member, &total) != 0) {
@@ -636,7 +640,7 @@ static int take_member(struct upload_main *upload, struct zip *zip,
     upload->name = member->name;
     memcpy(path, member->name, sizeof(path));
     if (!find_parts(upload, path, parts) || member->refuse != NULL) {
-        return report_refusal(400, "the archive has changed");
+        return upload_report_refusal(400, "the archive has changed");
     }
     upload->has_begun = false;
     rc = zip_unpack(zip, take_piece, upload, detail, sizeof(detail));
@@ -674,12 +678,12 @@ static int take_members(struct upload_main *upload, struct zip *zip)
             zip_tell(zip, place);
             snprintf(text, sizeof(text), "%" PRIu64 ":%" PRIu64, place[0],
                      place[1]);
-            say_fields(next, COUNT(next));
+            upload_say_fields(next, COUNT(next));
             return 0;
         }
     }
     if (rc < 0) {
-        return report_refusal(400, "File is not a zip file");
+        return upload_report_refusal(400, "File is not a zip file");
     }
     say_end();
     return 0;
@@ -700,7 +704,7 @@ static int read_archive(struct upload_main *upload, const char *text,
         place[0] = strtoull(text, &end, 10);
         place[1] = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
         if (zip_seek(zip, place) != 0) {
-            return report_refusal(400, "File is not a zip file");
+            return upload_report_refusal(400, "File is not a zip file");
         }
     }
     return take_members(upload, zip);
@@ -737,12 +741,13 @@ static int take_zip(struct upload_main *upload, const char *place,
 
     if (upload_form_read(upload->in, upload->size, boundary, &form, detail,
                          sizeof(detail)) != 0) {
-        return report_refusal(400, "%s", detail);
+        return upload_report_refusal(400, "%s", detail);
     }
     if (form.file == NULL) {
         return form.has_url
-                   ? report_refusal(400, "Uploads by URL are not offered here")
-                   : report_refusal(
+                   ? upload_report_refusal(
+                         400, "Uploads by URL are not offered here")
+                   : upload_report_refusal(
                          400, "Must be multipart form data with at least "
                               "one file");
     }
@@ -751,23 +756,23 @@ static int take_zip(struct upload_main *upload, const char *place,
               strcmp(form.name, SYMCACHE_UPLOAD_SYMBOL_FIELD) == 0;
     if (upload->only == NULL && !is_text &&
         (dot == NULL || strcasecmp(dot, ".zip") != 0)) {
-        return report_refusal(400,
-                              "Unrecognized archive file extension \"%s\"",
-                              dot != NULL ? dot : "");
+        return upload_report_refusal(
+            400, "Unrecognized archive file extension \"%s\"",
+            dot != NULL ? dot : "");
     }
     if (control_in(form.name)) {
-        return report_refusal(
+        return upload_report_refusal(
             400, "The name of the archive has a control character");
     }
     snprintf(size, sizeof(size), "%zu", form.size);
     fields[1] = form.is_try ? "1" : "0";
-    say_fields(fields, COUNT(fields));
+    upload_say_fields(fields, COUNT(fields));
     if (is_text) {
         return take_symbol_file(upload, &form);
     }
     zip = zip_open(form.file, form.size);
     if (zip == NULL) {
-        return report_refusal(400, "File is not a zip file");
+        return upload_report_refusal(400, "File is not a zip file");
     }
     rc = read_archive(upload, place, zip);
     zip_close(zip);
@@ -784,21 +789,21 @@ static int map_upload(struct upload_main *upload, bool many)
     size_t i;
 
     if (size < 0) {
-        return report_refusal(500, "lseek: %s", strerror(errno));
+        return upload_report_refusal(500, "lseek: %s", strerror(errno));
     }
     if (size == 0) {
-        return report_refusal(400, "the request has no body");
+        return upload_report_refusal(400, "the request has no body");
     }
     upload->size = (size_t)size;
     map = mmap(NULL, upload->size, PROT_READ, MAP_SHARED, UPLOAD_IN_FD, 0);
     if (map == MAP_FAILED) {
-        return report_refusal(500, "mmap: %s", strerror(errno));
+        return upload_report_refusal(500, "mmap: %s", strerror(errno));
     }
     upload->in = map;
     map = mmap(NULL, (size_t)upload->max + 1, PROT_READ,
                MAP_SHARED | MAP_NORESERVE, UPLOAD_SCRATCH_FD, 0);
     if (map == MAP_FAILED) {
-        return report_refusal(500, "mmap: %s", strerror(errno));
+        return upload_report_refusal(500, "mmap: %s", strerror(errno));
     }
     upload->scratch = map;
     upload->nouts = many ? UPLOAD_OUTS : 1;
@@ -806,7 +811,7 @@ static int map_upload(struct upload_main *upload, bool many)
         map = mmap(NULL, (size_t)upload->max + 1, PROT_READ,
                    MAP_SHARED | MAP_NORESERVE, UPLOAD_OUT_FD + (int)i, 0);
         if (map == MAP_FAILED) {
-            return report_refusal(500, "mmap: %s", strerror(errno));
+            return upload_report_refusal(500, "mmap: %s", strerror(errno));
         }
         upload->outs[i] = map;
     }
@@ -843,7 +848,7 @@ int upload_main(int argc, char **argv)
     limits.file_size = upload.max + 65536;
     limits.cpu_seconds = sandbox_seconds(upload.size + upload.max);
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
-        report_refusal(500, "%s", error);
+        upload_report_refusal(500, "%s", error);
         return 0;
     }
     if (is_chunks) {

@@ -27,10 +27,10 @@
 
 /* Returns the transcoder that makes the newest version this client reads. */
 static const struct transcoder_config *
-find_transcoder(const struct store_config *store, symcache_kind_e kind,
-                const symcache_ask_t *ask)
+decision_find_transcoder(const struct store_config *store,
+                         symcache_kind_e kind, const symcache_ask_t *ask)
 {
-    const struct transcoder_config *t, *best = NULL;
+    const struct transcoder_config *transcoder, *best = NULL;
     size_t i;
 
     if (symcache_kind_is_original(kind)) {
@@ -40,12 +40,13 @@ find_transcoder(const struct store_config *store, symcache_kind_e kind,
                    : NULL;
     }
     for (i = 0; i < store->ntranscoders; i++) {
-        t = &store->transcoders[i];
-        if (t->makes == kind &&
-            symcache_version_serves(&t->version, &ask->version, &ask->min) &&
+        transcoder = &store->transcoders[i];
+        if (transcoder->makes == kind &&
+            symcache_version_serves(&transcoder->version, &ask->version,
+                                    &ask->min) &&
             (best == NULL ||
-             symcache_version_cmp(&t->version, &best->version) > 0)) {
-            best = t;
+             symcache_version_cmp(&transcoder->version, &best->version) > 0)) {
+            best = transcoder;
         }
     }
     return best;
@@ -221,7 +222,7 @@ void decision_make(struct decision *decision, struct negcache *negcache,
     int i, n;
 
     decision->transcoder =
-        find_transcoder(store, (symcache_kind_e)key->kind, ask);
+        decision_find_transcoder(store, (symcache_kind_e)key->kind, ask);
     made =
         decision->transcoder != NULL ? &decision->transcoder->version : NULL;
     alone = in_store && made != NULL &&

@@ -55,7 +55,7 @@ static bool publication_keep_original(struct job *job)
     return true;
 }
 
-static void on_published(void *arg, long long size, int errnum)
+static void job_on_published(void *arg, long long size, int errnum)
 {
     char made[SYMCACHE_VERSION_TEXT_MAX + 1];
     struct job *job = arg;
@@ -139,14 +139,14 @@ static void start_publication(struct job *job,
     if (!symcache_key_is_download(&job->key)) {
         job->publish = publish_start(
             job->scheduler->base, job->store->root, &job->key, version, file,
-            publication_wants_digest(job), on_published, job);
+            publication_wants_digest(job), job_on_published, job);
         return;
     }
     store_download_path(path, job->config->downloads, job->store->name,
                         &job->key);
     (void)chmod(file, 0644); /* nginx may serve it, whatever the umask is */
-    job->publish =
-        publish_original(job->scheduler->base, file, path, on_published, job);
+    job->publish = publish_original(job->scheduler->base, file, path,
+                                    job_on_published, job);
 }
 
 void job_publish(struct job *job, const symcache_version_t *version,
@@ -172,6 +172,6 @@ void job_publish(struct job *job, const symcache_version_t *version,
     job->target.published = *version;
     start_publication(job, version, file);
     if (job->publish == NULL) {
-        on_published(job, -1, errno);
+        job_on_published(job, -1, errno);
     }
 }

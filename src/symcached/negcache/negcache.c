@@ -122,25 +122,26 @@ struct negcache *negcache_new(time_t started)
 }
 
 static void negcache_error_free(struct negcache *negcache,
-                                struct negcache_error *f)
+                                struct negcache_error *error)
 {
-    table_remove(&negcache->by_id, table_hash_text(&negcache->by_id, f->id),
-                 (uintptr_t)f);
-    TAILQ_REMOVE(&negcache->by_age, f, age);
-    free(f->text);
-    free(f->id);
-    free(f);
+    table_remove(&negcache->by_id,
+                 table_hash_text(&negcache->by_id, error->id),
+                 (uintptr_t)error);
+    TAILQ_REMOVE(&negcache->by_age, error, age);
+    free(error->text);
+    free(error->id);
+    free(error);
 }
 
 void negcache_free(struct negcache *negcache)
 {
-    struct negcache_error *f;
+    struct negcache_error *error;
 
     if (negcache == NULL) {
         return;
     }
-    while ((f = TAILQ_FIRST(&negcache->by_age)) != NULL) {
-        negcache_error_free(negcache, f);
+    while ((error = TAILQ_FIRST(&negcache->by_age)) != NULL) {
+        negcache_error_free(negcache, error);
     }
     table_free(&negcache->by_id);
     absences_free(negcache->absences);
@@ -152,7 +153,8 @@ void negcache_free(struct negcache *negcache)
  * are none, or the id proves them.  A source cannot look for a hash alone, so
  * such a result is not a finding about the key.
  */
-static const char *unproved_hints(const symcache_key_t *key, const char *hints)
+static const char *negcache_unproved_hints(const symcache_key_t *key,
+                                           const char *hints)
 {
     if (hints == NULL || (key->kind == SYMCACHE_KIND_SOURCE &&
                                   key->id_type == SYMCACHE_ID_HASH
@@ -188,14 +190,14 @@ static struct negcache_error *negcache_error_find(struct negcache *negcache,
                                                   const char *id)
 {
     uint64_t hash = table_hash_text(&negcache->by_id, id);
-    struct negcache_error *f;
+    struct negcache_error *error;
     size_t at = 0;
 
-    while ((f = (struct negcache_error *)table_next(&negcache->by_id, hash,
-                                                    &at)) != NULL &&
-           strcmp(f->id, id) != 0) {
+    while ((error = (struct negcache_error *)table_next(&negcache->by_id, hash,
+                                                        &at)) != NULL &&
+           strcmp(error->id, id) != 0) {
     }
-    return f;
+    return error;
 }
 
 static void negcache_entry_path(char buf[PATH_MAX],
@@ -254,14 +256,14 @@ static bool negcache_in_force(struct negcache *negcache,
 }
 
 static void fill_negcache_entry(struct negcache_entry *entry,
-                                const struct negcache_error *f, time_t now)
+                                const struct negcache_error *error, time_t now)
 {
-    entry->reason = f->reason;
-    entry->since = f->since;
-    entry->uploads_changed = f->uploads_changed;
-    entry->valid = (unsigned)(f->until - now);
+    entry->reason = error->reason;
+    entry->since = error->since;
+    entry->uploads_changed = error->uploads_changed;
+    entry->valid = (unsigned)(error->until - now);
     entry->variants.text[0] = '\0';
-    snprintf(entry->text, sizeof(entry->text), "%s", f->text);
+    snprintf(entry->text, sizeof(entry->text), "%s", error->text);
 }
 
 bool negcache_find_noted(struct negcache *negcache,
@@ -271,21 +273,21 @@ bool negcache_find_noted(struct negcache *negcache,
                          struct negcache_entry *entry)
 {
     char id[FAILURE_ID_MAX];
-    struct negcache_error *f;
+    struct negcache_error *error;
     time_t now = time(NULL);
 
-    negcache_print_id(id, store, key, name, unproved_hints(key, hints),
-                      version);
-    f = negcache_error_find(negcache, id);
-    if (f == NULL) {
+    negcache_print_id(id, store, key, name,
+                      negcache_unproved_hints(key, hints), version);
+    error = negcache_error_find(negcache, id);
+    if (error == NULL) {
         return false;
     }
-    if (now >= f->until || now < f->since) {
-        negcache_error_free(negcache, f);
+    if (now >= error->until || now < error->since) {
+        negcache_error_free(negcache, error);
         return false;
     }
 
-    fill_negcache_entry(entry, f, now);
+    fill_negcache_entry(entry, error, now);
     return true;
 }
 
@@ -296,7 +298,7 @@ bool negcache_find_hinted(const struct negcache *negcache,
                           struct negcache_entry *entry, char *hints)
 {
     char id[FAILURE_ID_MAX], fingerprint[17];
-    const struct negcache_error *f;
+    const struct negcache_error *error;
     time_t now = time(NULL);
     size_t len;
 
@@ -304,15 +306,15 @@ bool negcache_find_hinted(const struct negcache *negcache,
     len = strlen(id);
     snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64,
              store->fingerprint);
-    TAILQ_FOREACH_REVERSE(f, &negcache->by_age, negcache_errors, age)
+    TAILQ_FOREACH_REVERSE(error, &negcache->by_age, negcache_errors, age)
     {
-        if (strncmp(f->id, id, len) == 0 && f->id[len] == '?' &&
-            strcmp(strrchr(f->id, ' ') + 1, fingerprint) == 0 &&
-            now >= f->since && now < f->until) {
-            fill_negcache_entry(entry, f, now);
+        if (strncmp(error->id, id, len) == 0 && error->id[len] == '?' &&
+            strcmp(strrchr(error->id, ' ') + 1, fingerprint) == 0 &&
+            now >= error->since && now < error->until) {
+            fill_negcache_entry(entry, error, now);
             len++;
             snprintf(hints, SYMCACHE_HINTS_MAX + 1, "%.*s",
-                     (int)strcspn(f->id + len, " "), f->id + len);
+                     (int)strcspn(error->id + len, " "), error->id + len);
             return true;
         }
     }
@@ -403,7 +405,7 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
 {
     enum metric why = METRICS_N;
 
-    if (unproved_hints(key, hints) == NULL &&
+    if (negcache_unproved_hints(key, hints) == NULL &&
         negcache_find_written(negcache, store, cache, key, version, entry,
                               &why)) {
         if (negcache_looked_for(store, entry, name)) {
@@ -504,48 +506,49 @@ static void negcache_note_entry(struct negcache *negcache,
                                 unsigned seconds, int64_t uploads_changed)
 {
     char id[FAILURE_ID_MAX];
-    struct negcache_error *f;
+    struct negcache_error *error;
 
-    negcache_print_id(id, store, key, name, unproved_hints(key, hints),
-                      version);
-    f = negcache_error_find(negcache, id);
-    if (f != NULL) {
-        negcache_error_free(negcache, f);
+    negcache_print_id(id, store, key, name,
+                      negcache_unproved_hints(key, hints), version);
+    error = negcache_error_find(negcache, id);
+    if (error != NULL) {
+        negcache_error_free(negcache, error);
     }
     while (negcache->by_id.count >= ERRORS_MAX) {
         negcache_error_free(negcache, TAILQ_FIRST(&negcache->by_age));
     }
 
-    f = calloc(1, sizeof(*f));
-    if (f == NULL) {
+    error = calloc(1, sizeof(*error));
+    if (error == NULL) {
         return;
     }
-    f->id = strdup(id);
-    f->text = strndup(text, NEGCACHE_TEXT_MAX - 1);
-    if (f->id == NULL || f->text == NULL ||
+    error->id = strdup(id);
+    error->text = strndup(text, NEGCACHE_TEXT_MAX - 1);
+    if (error->id == NULL || error->text == NULL ||
         table_add(&negcache->by_id, table_hash_text(&negcache->by_id, id),
-                  (uintptr_t)f) != 0) {
-        free(f->id);
-        free(f->text);
-        free(f);
+                  (uintptr_t)error) != 0) {
+        free(error->id);
+        free(error->text);
+        free(error);
         return;
     }
 
-    f->reason = reason;
-    f->uploads_changed = negcache_rules[reason].by_name ? uploads_changed
-                                                        : NEGCACHE_NO_UPLOADS;
-    f->since = time(NULL);
-    f->until = f->since + (time_t)seconds;
-    TAILQ_INSERT_TAIL(&negcache->by_age, f, age);
+    error->reason = reason;
+    error->uploads_changed =
+        negcache_rules[reason].by_name ? uploads_changed : NEGCACHE_NO_UPLOADS;
+    error->since = time(NULL);
+    error->until = error->since + (time_t)seconds;
+    TAILQ_INSERT_TAIL(&negcache->by_age, error, age);
 }
 
 /* Adds a list of servers to those of which the entry knows, whose time it
  * keeps: questions of several servers can be under way. */
-static void note_loop(struct negcache *negcache,
-                      const struct store_config *store,
-                      const symcache_key_t *key, const char *name,
-                      const char *hints, const symcache_version_t *version,
-                      const char *via, unsigned seconds)
+static void negcache_note_loop(struct negcache *negcache,
+                               const struct store_config *store,
+                               const symcache_key_t *key, const char *name,
+                               const char *hints,
+                               const symcache_version_t *version,
+                               const char *via, unsigned seconds)
 {
     char lists[NEGCACHE_TEXT_MAX];
     struct negcache_entry former;
@@ -569,7 +572,7 @@ bool negcache_is_written(enum negcache_reason reason,
     /* sections are found by their build id when a file with it comes: on disk,
      * each would lie in a folder of its own name */
     return negcache_rules[reason].on_disk &&
-           unproved_hints(key, hints) == NULL &&
+           negcache_unproved_hints(key, hints) == NULL &&
            key->kind != SYMCACHE_KIND_SECTION;
 }
 
@@ -583,8 +586,8 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
     int saved;
 
     if (reason == NEGCACHE_LOOP) {
-        note_loop(negcache, store, key, name, hints, version, text,
-                  negcache_life(reason, cache));
+        negcache_note_loop(negcache, store, key, name, hints, version, text,
+                           negcache_life(reason, cache));
         return 0;
     }
     if (!negcache_is_written(reason, key, hints)) {
@@ -610,12 +613,13 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
 
 void negcache_drop_errors(struct negcache *negcache)
 {
-    struct negcache_error *f, *next;
+    struct negcache_error *error, *next;
 
-    for (f = TAILQ_FIRST(&negcache->by_age); f != NULL; f = next) {
-        next = TAILQ_NEXT(f, age);
-        if (f->reason == NEGCACHE_ERROR || f->reason == NEGCACHE_LOOP) {
-            negcache_error_free(negcache, f);
+    for (error = TAILQ_FIRST(&negcache->by_age); error != NULL; error = next) {
+        next = TAILQ_NEXT(error, age);
+        if (error->reason == NEGCACHE_ERROR ||
+            error->reason == NEGCACHE_LOOP) {
+            negcache_error_free(negcache, error);
         }
     }
 }
@@ -625,16 +629,16 @@ void negcache_drop(struct negcache *negcache, const struct store_config *store,
                    const symcache_version_t *version)
 {
     char path[PATH_MAX], id[FAILURE_ID_MAX];
-    struct negcache_error *f;
+    struct negcache_error *error;
 
     negcache_entry_path(path, store, key, version);
     unlink(path);
     absences_remove(negcache->absences, store->root, key, version);
 
     negcache_print_id(id, store, key, "", NULL, version);
-    f = negcache_error_find(negcache, id);
-    if (f != NULL) {
-        negcache_error_free(negcache, f);
+    error = negcache_error_find(negcache, id);
+    if (error != NULL) {
+        negcache_error_free(negcache, error);
     }
 }
 
@@ -642,14 +646,14 @@ void negcache_drop(struct negcache *negcache, const struct store_config *store,
 static unsigned negcache_drop_malformed(struct negcache *negcache,
                                         const char *prefix, time_t since)
 {
-    struct negcache_error *f, *next;
+    struct negcache_error *error, *next;
     unsigned n = 0;
 
-    for (f = TAILQ_FIRST(&negcache->by_age); f != NULL; f = next) {
-        next = TAILQ_NEXT(f, age);
-        if (f->reason == NEGCACHE_MALFORMED && f->since >= since &&
-            strncmp(f->id, prefix, strlen(prefix)) == 0) {
-            negcache_error_free(negcache, f);
+    for (error = TAILQ_FIRST(&negcache->by_age); error != NULL; error = next) {
+        next = TAILQ_NEXT(error, age);
+        if (error->reason == NEGCACHE_MALFORMED && error->since >= since &&
+            strncmp(error->id, prefix, strlen(prefix)) == 0) {
+            negcache_error_free(negcache, error);
             n++;
         }
     }
@@ -696,13 +700,13 @@ bool negcache_hints_name(const char *hints, const symcache_key_t *key)
 }
 
 /* Is it of this store, and found out with the build id of the key? */
-static bool negcache_failed_with(const struct negcache_error *f,
+static bool negcache_failed_with(const struct negcache_error *error,
                                  const char *store, const symcache_key_t *key)
 {
-    const char *hints = strchr(f->id, '?');
+    const char *hints = strchr(error->id, '?');
     char text[SYMCACHE_HINTS_MAX + 1];
 
-    if (hints == NULL || strncmp(f->id, store, strlen(store)) != 0) {
+    if (hints == NULL || strncmp(error->id, store, strlen(store)) != 0) {
         return false;
     }
     hints++;
@@ -712,12 +716,14 @@ static bool negcache_failed_with(const struct negcache_error *f,
 
 /* Is it of this store, and of a section of a file with the key's build id?  Its
  * id is <store>/<section>/<id>/<section>-v1.0.0.section.absent. */
-static bool is_section_of(const struct negcache_error *f, const char *store,
-                          const symcache_key_t *key)
+static bool negcache_is_section_of(const struct negcache_error *error,
+                                   const char *store,
+                                   const symcache_key_t *key)
 {
     size_t len = strlen(store);
-    const char *error_id =
-        strncmp(f->id, store, len) == 0 ? strchr(f->id + len, '/') : NULL;
+    const char *error_id = strncmp(error->id, store, len) == 0
+                               ? strchr(error->id + len, '/')
+                               : NULL;
     char text[SYMCACHE_ID_TEXT_MAX + 1];
 
     if (key->id_type != SYMCACHE_ID_BUILD || error_id == NULL ||
@@ -730,21 +736,22 @@ static bool is_section_of(const struct negcache_error *f, const char *store,
 
 /* Drops the entries that begin with the prefix of a store and a name; with a
  * key also the entries of its build id under any name. */
-static unsigned forget_errors(struct negcache *negcache, const char *prefix,
-                              const symcache_key_t *key)
+static unsigned negcache_forget_errors(struct negcache *negcache,
+                                       const char *prefix,
+                                       const symcache_key_t *key)
 {
     char store[STORE_KEY_MAX + 1];
-    struct negcache_error *f, *next;
+    struct negcache_error *error, *next;
     size_t len = strlen(prefix);
     unsigned n = 0;
 
     snprintf(store, sizeof(store), "%.*s/", (int)strcspn(prefix, "/"), prefix);
-    for (f = TAILQ_FIRST(&negcache->by_age); f != NULL; f = next) {
-        next = TAILQ_NEXT(f, age);
-        if (strncmp(f->id, prefix, len) == 0 ||
-            (key != NULL && (negcache_failed_with(f, store, key) ||
-                             is_section_of(f, store, key)))) {
-            negcache_error_free(negcache, f);
+    for (error = TAILQ_FIRST(&negcache->by_age); error != NULL; error = next) {
+        next = TAILQ_NEXT(error, age);
+        if (strncmp(error->id, prefix, len) == 0 ||
+            (key != NULL && (negcache_failed_with(error, store, key) ||
+                             negcache_is_section_of(error, store, key)))) {
+            negcache_error_free(negcache, error);
             n++;
         }
     }
@@ -812,13 +819,13 @@ unsigned negcache_forget(struct negcache *negcache,
     if (has_id) {
         symcache_path_dir(folder, key);
         snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, folder);
-        return forget_errors(negcache, prefix, key) +
+        return negcache_forget_errors(negcache, prefix, key) +
                absences_forget(negcache->absences, store->root, key, true) +
                negcache_forget_files(store, &each, errnum);
     }
 
     snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, key->name);
-    n = forget_errors(negcache, prefix, NULL) +
+    n = negcache_forget_errors(negcache, prefix, NULL) +
         absences_forget(negcache->absences, store->root, key, false);
 
     snprintf(path, sizeof(path), "%.1024s/%s", store->root, key->name);

@@ -31,7 +31,7 @@
 #define DEBUG_ID_SIZE (SYMCACHE_DEBUG_TEXT_MAX + 1)
 
 /* SHA-1 of an empty file */
-static const uint8_t sum_of_nothing[] = {
+static const uint8_t assembly_of_nothing[] = {
     0xda, 0x39, 0xa3, 0xee, 0x5e, 0x6b, 0x4b, 0x0d, 0x32, 0x55,
     0xbf, 0xef, 0x95, 0x60, 0x18, 0x90, 0xaf, 0xd8, 0x07, 0x09};
 
@@ -157,7 +157,7 @@ static void assembly_add_state(cJSON *answer, const char *state,
     }
 }
 
-static void refuse(cJSON *answer, const char *detail)
+static void assembly_refuse(cJSON *answer, const char *detail)
 {
     cJSON_AddArrayToObject(answer, "missingChunks");
     assembly_add_state(answer, "error", detail);
@@ -241,20 +241,21 @@ static void assembly_ask_file(struct assembly_page *page, const cJSON *asked,
 
     if (!assembly_read_chunks(cJSON_GetObjectItem(asked, "chunks"), page->sums,
                               page->left, &request.nchunks)) {
-        refuse(answer, "the chunks are not a list of SHA-1, or too many");
+        assembly_refuse(answer,
+                        "the chunks are not a list of SHA-1, or too many");
         return;
     }
     page->left -= request.nchunks;
     if (!assembly_read_sum(asked->string, &request.sum) ||
         request.name == NULL) {
-        refuse(answer, "the file has no SHA-1, or no name that a "
-                       "file can have");
+        assembly_refuse(answer, "the file has no SHA-1, or no name that a "
+                                "file can have");
         return;
     }
-    if (memcmp(request.sum.bytes, sum_of_nothing, sizeof(sum_of_nothing)) ==
-        0) {
+    if (memcmp(request.sum.bytes, assembly_of_nothing,
+               sizeof(assembly_of_nothing)) == 0) {
         /* without chunks clients would take "not_found" for sent */
-        refuse(answer, "the file is empty");
+        assembly_refuse(answer, "the file is empty");
         return;
     }
     if (request.nchunks == 0) {
@@ -289,15 +290,16 @@ static void assembly_ask_bundle(struct assembly_page *page, const cJSON *asked,
 
     if (!sentry_is_release(request.release) ||
         !sentry_is_release(request.dist)) {
-        refuse(answer, "the release or its dist is too long, or has a "
-                       "control character");
+        assembly_refuse(answer,
+                        "the release or its dist is too long, or has a "
+                        "control character");
     } else if (!assembly_read_sum(assembly_text_of(asked, "checksum"),
                                   &request.sum) ||
                !assembly_read_chunks(cJSON_GetObjectItem(asked, "chunks"),
                                      page->sums, page->left,
                                      &request.nchunks) ||
                request.nchunks == 0) {
-        refuse(answer, "no SHA-1, or no list of chunks");
+        assembly_refuse(answer, "no SHA-1, or no list of chunks");
     } else {
         /* the same bundle of another release is one more */
         snprintf(name, sizeof(name), "%s\n%s",

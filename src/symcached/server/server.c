@@ -75,25 +75,26 @@ struct server {
 
 /* The scheduler of the store in a path: that of a guest store, or else the one
  * of all stores of the configuration. */
-static struct scheduler *scheduler_of(void *arg, const struct url_path *t)
+static struct scheduler *scheduler_of(void *arg, const struct url_path *path)
 {
     const struct server *server = arg;
-    struct scheduler *guest = server->guests != NULL && t->n > 2
-                                  ? guests_find(server->guests, t->segments[2])
-                                  : NULL;
+    struct scheduler *guest =
+        server->guests != NULL && path->n > 2
+            ? guests_find(server->guests, path->segments[2])
+            : NULL;
 
     return guest != NULL ? guest : server->scheduler;
 }
 
 /* Reads key and store.  Returns false when the request has been answered. */
-static bool find_key(struct server *server, struct url_path *t,
+static bool find_key(struct server *server, struct url_path *path,
                      symcache_kind_e kind, bool need_id,
                      struct evhttp_request *req)
 {
     struct url_path_error error;
 
-    if (!url_path_key(t, kind, need_id, &error) ||
-        !url_path_store(t, scheduler_config(scheduler_of(server, t)),
+    if (!url_path_key(path, kind, need_id, &error) ||
+        !url_path_store(path, scheduler_config(scheduler_of(server, path)),
                         &error)) {
         url_path_reply(req, &error);
         return false;
@@ -113,52 +114,54 @@ static void reply_value(struct evhttp_request *req, const char *name,
     reply_json(req, object);
 }
 
-typedef void (*page_fn)(struct server *s, struct url_path *t,
+typedef void (*page_fn)(struct server *s, struct url_path *path,
                         const char *query, struct evhttp_request *req);
 
 static void on_ended(void *arg);
 
-static void page_lookup(struct server *server, struct url_path *t,
+static void page_lookup(struct server *server, struct url_path *path,
                         const char *query, struct evhttp_request *req)
 {
-    struct lookup_query q;
+    struct lookup_query lookup_query;
     struct url_path_error error;
     const char *wrong;
 
-    if (!url_path_lookup(t, scheduler_config(scheduler_of(server, t)),
+    if (!url_path_lookup(path, scheduler_config(scheduler_of(server, path)),
                          &error)) {
         url_path_reply(req, &error);
         return;
     }
-    wrong = lookup_query_parse(query, false, &q);
-    if (wrong == NULL && !lookup_query_is_proved(&q, &t->key)) {
+    wrong = lookup_query_parse(query, false, &lookup_query);
+    if (wrong == NULL && !lookup_query_is_proved(&lookup_query, &path->key)) {
         wrong = "the id must be the SHA-256 of url=";
     }
     if (wrong != NULL) {
         url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
-    single_lookup_start(server->base, scheduler_of(server, t), t->store,
-                        &t->key, t->segments[3], &q, req, on_ended, server);
+    single_lookup_start(server->base, scheduler_of(server, path), path->store,
+                        &path->key, path->segments[3], &lookup_query, req,
+                        on_ended, server);
 }
 
-static void page_lookups(struct server *server, struct url_path *t,
+static void page_lookups(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
-    struct lookup_query q;
-    const char *wrong = lookup_query_parse(query, true, &q);
+    struct lookup_query lookup_query;
+    const char *wrong = lookup_query_parse(query, true, &lookup_query);
 
-    if (wrong == NULL && q.hints[0] != '\0') {
+    if (wrong == NULL && lookup_query.hints[0] != '\0') {
         wrong = "a hint belongs to a lookup, in its line";
     }
     if (wrong != NULL) {
         url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
-    lookup_batch_start(server->base, scheduler_of, &q, req, on_ended, server);
+    lookup_batch_start(server->base, scheduler_of, &lookup_query, req,
+                       on_ended, server);
 }
 
-static void page_why(struct server *server, struct url_path *t,
+static void page_why(struct server *server, struct url_path *path,
                      const char *query, struct evhttp_request *req)
 {
     symcache_kind_e kind;
@@ -168,13 +171,13 @@ static void page_why(struct server *server, struct url_path *t,
                         "only kind=KIND, of a kind that is known");
         return;
     }
-    if (find_key(server, t, kind, true, req)) {
-        reply_json(req,
-                   scheduler_why(scheduler_of(server, t), t->store, &t->key));
+    if (find_key(server, path, kind, true, req)) {
+        reply_json(req, scheduler_why(scheduler_of(server, path), path->store,
+                                      &path->key));
     }
 }
 
-static void page_find(struct server *server, struct url_path *t,
+static void page_find(struct server *server, struct url_path *path,
                       const char *query, struct evhttp_request *req)
 {
     find_page(scheduler_config(server->scheduler), query, req);
@@ -212,14 +215,14 @@ static void on_forgotten(void *arg, unsigned long n, const char *error)
  * is answered like one that waits, since evhttp does not read from its
  * connection and so does not notice.
  */
-static void forget_malformed(struct server *server, struct url_path *t,
+static void forget_malformed(struct server *server, struct url_path *path,
                              const char *query, struct evhttp_request *req)
 {
     struct url_path_error error;
     const char *wrong;
     time_t since;
 
-    if (!url_path_store(t, scheduler_config(scheduler_of(server, t)),
+    if (!url_path_store(path, scheduler_config(scheduler_of(server, path)),
                         &error)) {
         url_path_reply(req, &error);
         return;
@@ -234,48 +237,49 @@ static void forget_malformed(struct server *server, struct url_path *t,
         reply_error(req, 503, "busy", "a store is walked already");
         return;
     }
-    server->forget = forget_malformed_start(server->base, t->store->root,
+    server->forget = forget_malformed_start(server->base, path->store->root,
                                             since, on_forgotten, server);
     if (server->forget == NULL) {
         reply_error(req, 500, "no-process", strerror(errno));
         return;
     }
     server->forgetting = req;
-    snprintf(server->forgets, sizeof(server->forgets), "%s", t->store->name);
-    server->forgot =
-        scheduler_forget_transcoders(scheduler_of(server, t), t->store, since);
+    snprintf(server->forgets, sizeof(server->forgets), "%s",
+             path->store->name);
+    server->forgot = scheduler_forget_transcoders(scheduler_of(server, path),
+                                                  path->store, since);
     log_info(0, "forget store=%s malformed_since=%lld", server->forgets,
              (long long)since);
 }
 
-static void page_forget(struct server *server, struct url_path *t,
+static void page_forget(struct server *server, struct url_path *path,
                         const char *query, struct evhttp_request *req)
 {
     int errnum;
     unsigned n;
 
-    if (t->n == 3) {
-        forget_malformed(server, t, query, req);
+    if (path->n == 3) {
+        forget_malformed(server, path, query, req);
         return;
     }
     if (query != NULL && query[0] != '\0') {
         url_path_refuse(req, 400, "bad-query", "this page takes no query");
         return;
     }
-    if (!find_key(server, t, SYMCACHE_KIND_SYMCACHE, false, req)) {
+    if (!find_key(server, path, SYMCACHE_KIND_SYMCACHE, false, req)) {
         return;
     }
-    n = scheduler_forget(scheduler_of(server, t), t->store, &t->key, t->n == 5,
-                         &errnum);
+    n = scheduler_forget(scheduler_of(server, path), path->store, &path->key,
+                         path->n == 5, &errnum);
     if (errnum != 0) {
         log_error(errnum, "forget store=%s pdb=%s entries=%u, not all of it",
-                  t->store->name, t->key.name, n);
+                  path->store->name, path->key.name, n);
         metrics_add(METRIC_FORGOTTEN, n);
         reply_error(req, 500, "not-all-forgotten", strerror(errnum));
         return;
     }
-    log_info(0, "forget store=%s pdb=%s entries=%u", t->store->name,
-             t->key.name, n);
+    log_info(0, "forget store=%s pdb=%s entries=%u", path->store->name,
+             path->key.name, n);
     reply_forgotten(req, n);
 }
 
@@ -292,19 +296,19 @@ static void set_drain(struct server *server, bool begin,
     reply_json(req, scheduler_json(server->scheduler));
 }
 
-static void page_drain(struct server *server, struct url_path *t,
+static void page_drain(struct server *server, struct url_path *path,
                        const char *query, struct evhttp_request *req)
 {
     set_drain(server, true, req);
 }
 
-static void page_undrain(struct server *server, struct url_path *t,
+static void page_undrain(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
     set_drain(server, false, req);
 }
 
-static void page_jobs(struct server *server, struct url_path *t,
+static void page_jobs(struct server *server, struct url_path *path,
                       const char *query, struct evhttp_request *req)
 {
     cJSON *object = scheduler_json(server->scheduler);
@@ -327,19 +331,19 @@ static cJSON *gather(const struct server *server,
     return array;
 }
 
-static void page_sources(struct server *server, struct url_path *t,
+static void page_sources(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
     reply_value(req, "sources", gather(server, scheduler_sources));
 }
 
-static void page_misses(struct server *server, struct url_path *t,
+static void page_misses(struct server *server, struct url_path *path,
                         const char *query, struct evhttp_request *req)
 {
     reply_value(req, "misses", gather(server, scheduler_misses));
 }
 
-static void page_status(struct server *server, struct url_path *t,
+static void page_status(struct server *server, struct url_path *path,
                         const char *query, struct evhttp_request *req)
 {
     const char *why = ready_why_not(server->ready);
@@ -375,7 +379,7 @@ static void page_status(struct server *server, struct url_path *t,
 }
 
 /* A symbolicated says that it is there. */
-static void page_report(struct server *server, struct url_path *t,
+static void page_report(struct server *server, struct url_path *path,
                         const char *query, struct evhttp_request *req)
 {
     struct evbuffer *body = evhttp_request_get_input_buffer(req);
@@ -390,38 +394,38 @@ static void page_report(struct server *server, struct url_path *t,
     reply_empty(req, 200);
 }
 
-static void page_metrics(struct server *server, struct url_path *t,
+static void page_metrics(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
     metrics_page(server->scheduler, server->ready, server->uploads,
                  server->started, req);
 }
 
-static void page_healthz(struct server *server, struct url_path *t,
+static void page_healthz(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
     reply_value(req, "status", cJSON_CreateString("ok"));
 }
 
-static void page_readyz(struct server *server, struct url_path *t,
+static void page_readyz(struct server *server, struct url_path *path,
                         const char *query, struct evhttp_request *req)
 {
     ready_page(server->ready, req);
 }
 
-static void page_version(struct server *server, struct url_path *t,
+static void page_version(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
     reply_value(req, "version", cJSON_CreateString(SYMCACHED_VERSION));
 }
 
-static void page_tenants(struct server *server, struct url_path *t,
+static void page_tenants(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
     tenant_page(server->guests, req);
 }
 
-static void page_fetch(struct server *server, struct url_path *t,
+static void page_fetch(struct server *server, struct url_path *path,
                        const char *query, struct evhttp_request *req)
 {
     one_time_fetch_page_start(server->base, server->fetches,
@@ -429,87 +433,87 @@ static void page_fetch(struct server *server, struct url_path *t,
                               on_ended, server);
 }
 
-static void page_uploads(struct server *server, struct url_path *t,
+static void page_uploads(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
-    if (tecken_has(t, req)) {
-        tecken_page(server->tecken, scheduler_config(server->scheduler), t,
+    if (tecken_has(path, req)) {
+        tecken_page(server->tecken, scheduler_config(server->scheduler), path,
                     req);
         return;
     }
-    upload_page(server->uploads, scheduler_config(server->scheduler), t, query,
-                req);
+    upload_page(server->uploads, scheduler_config(server->scheduler), path,
+                query, req);
 }
 
-static void page_unread(struct server *server, struct url_path *t,
+static void page_unread(struct server *server, struct url_path *path,
                         const char *query, struct evhttp_request *req)
 {
     unread_page(req);
 }
 
-static void page_symbfile(struct server *server, struct url_path *t,
+static void page_symbfile(struct server *server, struct url_path *path,
                           const char *query, struct evhttp_request *req)
 {
     symbfile_upload_page(server->uploads, scheduler_config(server->scheduler),
-                         t, req);
+                         path, req);
 }
 
-static void page_sentry(struct server *server, struct url_path *t,
+static void page_sentry(struct server *server, struct url_path *path,
                         const char *query, struct evhttp_request *req)
 {
-    sentry_page(server->uploads, scheduler_config(server->scheduler), t, query,
-                req);
+    sentry_page(server->uploads, scheduler_config(server->scheduler), path,
+                query, req);
 }
 
-static void page_symupload(struct server *server, struct url_path *t,
+static void page_symupload(struct server *server, struct url_path *path,
                            const char *query, struct evhttp_request *req)
 {
-    symupload_page(server->symuploads, scheduler_config(server->scheduler), t,
-                   query, req);
+    symupload_page(server->symuploads, scheduler_config(server->scheduler),
+                   path, query, req);
 }
 
-static void page_pyroscope(struct server *server, struct url_path *t,
+static void page_pyroscope(struct server *server, struct url_path *path,
                            const char *query, struct evhttp_request *req)
 {
-    pyroscope_page(server->pyroscope, scheduler_config(server->scheduler), t,
-                   req);
+    pyroscope_page(server->pyroscope, scheduler_config(server->scheduler),
+                   path, req);
 }
 
-static void page_missing(struct server *server, struct url_path *t,
+static void page_missing(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
-    if (t->n != 3 || strcmp(t->segments[2], "missing") != 0) {
+    if (path->n != 3 || strcmp(path->segments[2], "missing") != 0) {
         url_path_refuse(req, 404, "not-found", "no such page");
         return;
     }
     missing_page(server->scheduler, query, req);
 }
 
-static void page_symbfiles(struct server *server, struct url_path *t,
+static void page_symbfiles(struct server *server, struct url_path *path,
                            const char *query, struct evhttp_request *req)
 {
-    symbfile_store_page(server->base, scheduler_config(server->scheduler), t,
-                        req);
+    symbfile_store_page(server->base, scheduler_config(server->scheduler),
+                        path, req);
 }
 
-static void page_metadata(struct server *server, struct url_path *t,
+static void page_metadata(struct server *server, struct url_path *path,
                           const char *query, struct evhttp_request *req)
 {
     metadata_page(server->metadata, scheduler_config(server->scheduler), query,
                   req);
 }
 
-static void page_discard(struct server *server, struct url_path *t,
+static void page_discard(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
-    discard_page(server->uploads, scheduler_config(server->scheduler), t,
+    discard_page(server->uploads, scheduler_config(server->scheduler), path,
                  query, req);
 }
 
-static void page_changed(struct server *server, struct url_path *t,
+static void page_changed(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
-    changed_page(server->uploads, scheduler_config(server->scheduler), t,
+    changed_page(server->uploads, scheduler_config(server->scheduler), path,
                  query, req);
 }
 
@@ -570,19 +574,20 @@ static bool page_is_called(const struct page *page, const char *segment,
                                    : strcmp(segment, page->name) == 0;
 }
 
-static const struct page *page_of(const struct url_path *t)
+static const struct page *page_of(const struct url_path *path)
 {
     const struct page *page;
     size_t i;
 
     for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
         page = &pages[i];
-        if (t->n < page->prefix || (!page->has_key && t->n != page->prefix) ||
-            (page->prefix == 2 && strcmp(t->segments[0], "v1") != 0)) {
+        if (path->n < page->prefix ||
+            (!page->has_key && path->n != page->prefix) ||
+            (page->prefix == 2 && strcmp(path->segments[0], "v1") != 0)) {
             continue;
         }
-        if (page_is_called(page, t->segments[page->prefix - 1],
-                           t->lengths[page->prefix - 1])) {
+        if (page_is_called(page, path->segments[page->prefix - 1],
+                           path->lengths[page->prefix - 1])) {
             return page;
         }
     }
@@ -591,10 +596,10 @@ static const struct page *page_of(const struct url_path *t)
 
 /* Returns the methods that a path of a page takes, for the header Allow. */
 static const char *page_methods(const struct page *page,
-                                const struct url_path *t)
+                                const struct url_path *path)
 {
     if (page->fn == page_uploads) {
-        return t->n == page->prefix ? "POST, PUT" : "HEAD, PUT";
+        return path->n == page->prefix ? "POST, PUT" : "HEAD, PUT";
     }
     return page->methods == POST  ? "POST"
            : page->methods == GET ? "GET, HEAD"
@@ -603,7 +608,7 @@ static const char *page_methods(const struct page *page,
 }
 
 static void run_page(struct server *server, const struct page *page,
-                     enum rights_socket socket, struct url_path *t,
+                     enum rights_socket socket, struct url_path *path,
                      const char *query, struct evhttp_request *req)
 {
     enum evhttp_cmd_type method = evhttp_request_get_command(req);
@@ -613,9 +618,9 @@ static void run_page(struct server *server, const struct page *page,
         return;
     }
     if ((page->methods & method) == 0) {
-        reply_header(req, "Allow", page_methods(page, t));
+        reply_header(req, "Allow", page_methods(page, path));
         url_path_refuse(req, 405, "method-not-allowed",
-                        t->segments[page->prefix - 1]);
+                        path->segments[page->prefix - 1]);
         return;
     }
     if (!page->has_query && query != NULL && query[0] != '\0') {
@@ -627,7 +632,7 @@ static void run_page(struct server *server, const struct page *page,
         url_path_refuse(req, 400, "bad-query", "the query has a NUL");
         return;
     }
-    page->fn(server, t, query, req);
+    page->fn(server, path, query, req);
 }
 
 /* life ------------------------------------------------------------------ */
@@ -673,24 +678,24 @@ static void serve_page(struct server *server, enum rights_socket socket,
                        struct evhttp_request *req)
 {
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
-    const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
+    const char *uri_path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
     const struct page *page = NULL;
-    struct url_path t = {0};
+    struct url_path path = {0};
 
     server->open++;
     if (server->done != NULL) {
         reply_header(req, "Connection", "close");
     }
 
-    if (path != NULL && url_path_split(&t, path)) {
-        page = page_of(&t);
+    if (uri_path != NULL && url_path_split(&path, uri_path)) {
+        page = page_of(&path);
     }
     if (page == NULL) {
         url_path_refuse(req, 404, "not-found", "no such page");
     } else {
-        run_page(server, page, socket, &t, evhttp_uri_get_query(uri), req);
+        run_page(server, page, socket, &path, evhttp_uri_get_query(uri), req);
     }
-    url_path_clear(&t);
+    url_path_clear(&path);
 }
 
 static void on_request(struct evhttp_request *req, void *arg)

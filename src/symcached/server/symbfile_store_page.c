@@ -172,15 +172,15 @@ static void send_metadata(const char *id, struct evhttp_request *req)
 }
 
 /* Reads the id of a path, whose folders are parts of it. */
-static bool read_id(const struct url_path *t, symcache_key_t *key)
+static bool read_id(const struct url_path *path, symcache_key_t *key)
 {
-    const char *id = t->n == 6 ? t->segments[4] : NULL;
+    const char *id = path->n == 6 ? path->segments[4] : NULL;
 
-    return id != NULL && t->lengths[4] == SYMCACHE_PROFILER_ID_TEXT &&
-           t->lengths[2] == 2 && t->lengths[3] == 2 &&
-           memcmp(t->segments[2], id, 2) == 0 &&
-           memcmp(t->segments[3], id + 2, 2) == 0 &&
-           symcache_profiler_id_parse(id, t->lengths[4], key);
+    return id != NULL && path->lengths[4] == SYMCACHE_PROFILER_ID_TEXT &&
+           path->lengths[2] == 2 && path->lengths[3] == 2 &&
+           memcmp(path->segments[2], id, 2) == 0 &&
+           memcmp(path->segments[3], id + 2, 2) == 0 &&
+           symcache_profiler_id_parse(id, path->lengths[4], key);
 }
 
 /* Opens the symbfile of a key.  Returns -1 with errno. */
@@ -213,7 +213,8 @@ static int open_symbfile(const char *root, const symcache_key_t *key,
 }
 
 void symbfile_store_page(struct event_base *base, const struct config *config,
-                         const struct url_path *t, struct evhttp_request *req)
+                         const struct url_path *path,
+                         struct evhttp_request *req)
 {
     const char *root = config->uploads.root;
     symcache_key_t key;
@@ -221,16 +222,16 @@ void symbfile_store_page(struct event_base *base, const struct config *config,
     int fd = -1;
 
     errno = ENOENT;
-    if (root != NULL && read_id(t, &key)) {
+    if (root != NULL && read_id(path, &key)) {
         fd = open_symbfile(root, &key, &size);
     }
     if (fd == -1) {
         reply_error(req, errno == ENOENT || errno == ENOTDIR ? 404 : 503,
                     "not-found", "no symbols of this file were uploaded");
-    } else if (strcmp(t->segments[5], "metadata.json") == 0) {
+    } else if (strcmp(path->segments[5], "metadata.json") == 0) {
         close(fd);
-        send_metadata(t->segments[4], req);
-    } else if (strcmp(t->segments[5], "ranges") != 0) {
+        send_metadata(path->segments[4], req);
+    } else if (strcmp(path->segments[5], "ranges") != 0) {
         close(fd);
         reply_error(req, 404, "not-found", "no such page");
     } else if (size > SIZE_MAX_PACKED) {

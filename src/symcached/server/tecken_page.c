@@ -56,9 +56,10 @@ void tecken_reply_error(struct evhttp_request *req, int status,
 }
 
 /* Returns 0, or the status of a refusal with *wrong. */
-static int check_token(const struct config *config, struct evhttp_request *req,
-                       char user[UPLOAD_USER_SIZE], bool *only_try,
-                       const char **wrong)
+static int tecken_check_token(const struct config *config,
+                              struct evhttp_request *req,
+                              char user[UPLOAD_USER_SIZE], bool *only_try,
+                              const char **wrong)
 {
     const char *value = request_header(req, UPLOAD_HEADER_TOKEN);
 
@@ -68,8 +69,8 @@ static int check_token(const struct config *config, struct evhttp_request *req,
     return upload_token_check(config, req, value, user, only_try) ? 0 : 403;
 }
 
-static void answer_token(const char *user, bool only_try,
-                         struct evhttp_request *req)
+static void tecken_answer_token(const char *user, bool only_try,
+                                struct evhttp_request *req)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -119,7 +120,7 @@ static cJSON *new_tecken_action(const char *type)
 }
 
 /* Texts are sent packed. */
-static bool is_text(const char *path)
+static bool tecken_is_text(const char *path)
 {
     size_t len = strlen(path);
 
@@ -153,7 +154,7 @@ static cJSON *make_tecken_action(const struct tecken_upload *upload,
     snprintf(url, sizeof(url), "%s/upload/v2/%s", upload->url,
              session->open.key);
     cJSON_AddStringToObject(action, "url", url);
-    if (is_text(file->path)) {
+    if (tecken_is_text(file->path)) {
         cJSON_AddStringToObject(action, "content_encoding", "gzip");
     } else {
         cJSON_AddNullToObject(action, "content_encoding");
@@ -291,13 +292,13 @@ void tecken_page(struct tecken *tecken, const struct config *config,
     if (config->uploads.root != NULL &&
         (strcmp(path->segments[2], "v2") == 0 ||
          strcmp(path->segments[2], "auth_info") == 0)) {
-        status = check_token(config, req, user, &only_try, &wrong);
+        status = tecken_check_token(config, req, user, &only_try, &wrong);
     }
     if (status != 0) {
         tecken_reply_error(req, status, wrong);
     } else if (strcmp(path->segments[2], "v2") == 0) {
         begin_upload(tecken, config, user, only_try, req);
     } else {
-        answer_token(user, only_try, req);
+        tecken_answer_token(user, only_try, req);
     }
 }

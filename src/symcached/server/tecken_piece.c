@@ -36,7 +36,8 @@ struct piece_range {
 
 /* Reads a number and what follows it.  Returns the place behind that, or
  * NULL. */
-static const char *read_number(const char *p, uint64_t *number, char after)
+static const char *piece_read_number(const char *p, uint64_t *number,
+                                     char after)
 {
     char *end;
 
@@ -68,11 +69,12 @@ static const char *read_piece_range(const char *text,
     }
     p += sizeof(unit) - 1;
     if (strncmp(p, "*/", 2) == 0) {
-        return read_number(p + 2, &range->total, '\0') != NULL ? NULL : wrong;
+        return piece_read_number(p + 2, &range->total, '\0') != NULL ? NULL
+                                                                     : wrong;
     }
-    p = read_number(p, &range->first, '-');
-    p = p != NULL ? read_number(p, &last, '/') : NULL;
-    p = p != NULL ? read_number(p, &range->total, '\0') : NULL;
+    p = piece_read_number(p, &range->first, '-');
+    p = p != NULL ? piece_read_number(p, &last, '/') : NULL;
+    p = p != NULL ? piece_read_number(p, &range->total, '\0') : NULL;
     if (p == NULL || last < range->first || last >= range->total) {
         return wrong;
     }
@@ -106,8 +108,8 @@ static int open_piece_body(const struct config *config, const char *path,
  * then.  The kernel does it where both are on one file system, without blocks
  * of its own where that can share them.  Returns 0, or an errno.
  */
-static int copy_body(int in, int out, uint64_t at, uint64_t size,
-                     uint64_t keep)
+static int piece_copy_body(int in, int out, uint64_t at, uint64_t size,
+                           uint64_t keep)
 {
     struct limited_writer writer = {.fd = out, .max = size, .keep = keep};
     char *buffer = malloc(BUFFER);
@@ -151,8 +153,8 @@ static void copy_tecken_piece(void *arg)
     struct tecken_piece *piece = arg;
 
     piece->errnum =
-        copy_body(piece->in, piece->out, piece->at, piece->size,
-                  disk_space_kept(piece->out, &piece->config->cache));
+        piece_copy_body(piece->in, piece->out, piece->at, piece->size,
+                        disk_space_kept(piece->out, &piece->config->cache));
 }
 
 static void drop_tecken_piece(void *arg)

@@ -178,9 +178,9 @@ static void upload_page_on_done(void *arg, const struct upload_result *result)
  * -------------------------------------------------------------------- */
 
 /* Returns why a client may not upload, or NULL. */
-static const char *check_token(const struct config *config,
-                               struct upload_page *page,
-                               struct upload_request *request)
+static const char *upload_check_token(const struct config *config,
+                                      struct upload_page *page,
+                                      struct upload_request *request)
 {
     const char *header = page->is_package ? HEADER_NUGET : UPLOAD_HEADER_TOKEN;
     const char *value = request_header(page->req, header);
@@ -318,7 +318,7 @@ static int upload_read_request(const struct config *config,
     if (config->uploads.root == NULL || (page->is_form && t->n != 2)) {
         return 404;
     }
-    *wrong = check_token(config, page, request);
+    *wrong = upload_check_token(config, page, request);
     if (*wrong != NULL) {
         return 403;
     }
@@ -379,7 +379,7 @@ static void upload_on_looked(void *arg, const char *digest, uint64_t size)
 
 /* Copies a part of a path in lower case.  Returns false if it is not allowed or
  * too long. */
-static bool lower_text(char *to, size_t size, const char *part)
+static bool upload_lower_text(char *to, size_t size, const char *part)
 {
     symcache_key_t key;
 
@@ -396,8 +396,8 @@ bool upload_place_spell(struct symstore_path *place,
 {
     symcache_key_t key;
 
-    if (!lower_text(place->name, sizeof(place->name), parts[0]) ||
-        !lower_text(place->file, sizeof(place->file), parts[2])) {
+    if (!upload_lower_text(place->name, sizeof(place->name), parts[0]) ||
+        !upload_lower_text(place->file, sizeof(place->file), parts[2])) {
         return false;
     }
     if (symcache_id_parse(parts[1], strlen(parts[1]), &key) == SYMCACHE_OK) {
@@ -405,7 +405,7 @@ bool upload_place_spell(struct symstore_path *place,
         return true;
     }
     /* "elf-buildid-<id>" and its like */
-    return lower_text(place->id, sizeof(place->id), parts[1]);
+    return upload_lower_text(place->id, sizeof(place->id), parts[1]);
 }
 
 /*
@@ -591,7 +591,7 @@ void discard_page(struct uploads *uploads, const struct config *config,
                    req);
 }
 
-static bool add_id(struct removal_request *removal, const char *text)
+static bool upload_add_id(struct removal_request *removal, const char *text)
 {
     symcache_key_t key;
 
@@ -631,7 +631,7 @@ static const char *upload_read_change(const char *query,
         } else if (strcmp(pair->key, "made") == 0) {
             removal->is_made_of = strcmp(pair->value, "1") == 0;
         } else if (strcmp(pair->key, "id") != 0 ||
-                   !add_id(removal, pair->value)) {
+                   !upload_add_id(removal, pair->value)) {
             wrong = "the query has from=ID, id=ID, try=1, same=1, late=1, "
                     "keep=1 or made=1";
         }

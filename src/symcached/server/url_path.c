@@ -16,38 +16,39 @@
 
 #define UNKNOWN_RETRY_SECONDS 60
 
-void url_path_clear(struct url_path *t)
+void url_path_clear(struct url_path *path)
 {
-    while (t->n > 0) {
-        free(t->segments[--t->n]);
+    while (path->n > 0) {
+        free(path->segments[--path->n]);
     }
 }
 
-bool url_path_split(struct url_path *t, const char *path)
+bool url_path_split(struct url_path *path, const char *text)
 {
     char part[URL_PATH_HEADERS_MAX];
     size_t len;
 
-    memset(t, 0, sizeof(*t));
-    while (*path == '/') {
-        path++;
-        len = strcspn(path, "/");
-        if (*path == '\0' && t->n > 0) {
+    memset(path, 0, sizeof(*path));
+    while (*text == '/') {
+        text++;
+        len = strcspn(text, "/");
+        if (*text == '\0' && path->n > 0) {
             return true; /* a trailing slash */
         }
-        if (t->n == URL_PATH_SEGMENTS_MAX || len >= sizeof(part)) {
+        if (path->n == URL_PATH_SEGMENTS_MAX || len >= sizeof(part)) {
             return false;
         }
-        memcpy(part, path, len);
+        memcpy(part, text, len);
         part[len] = '\0';
-        t->segments[t->n] = evhttp_uridecode(part, 0, &t->lengths[t->n]);
-        if (t->segments[t->n] == NULL) {
+        path->segments[path->n] =
+            evhttp_uridecode(part, 0, &path->lengths[path->n]);
+        if (path->segments[path->n] == NULL) {
             return false;
         }
-        t->n++;
-        path += len;
+        path->n++;
+        text += len;
     }
-    return *path == '\0';
+    return *text == '\0';
 }
 
 void url_path_refuse(struct evhttp_request *req, int status, const char *error,
@@ -76,7 +77,7 @@ static bool fail_path(struct url_path_error *error, int status,
     return false;
 }
 
-bool url_path_key(struct url_path *t, symcache_kind_e kind, bool need_id,
+bool url_path_key(struct url_path *path, symcache_kind_e kind, bool need_id,
                   struct url_path_error *error)
 {
     symcache_status_e status;
@@ -85,21 +86,24 @@ bool url_path_key(struct url_path *t, symcache_kind_e kind, bool need_id,
     if (!symcache_kind_supported(kind)) {
         return fail_path(error, 404, "unknown-kind", symcache_kind_text(kind));
     }
-    if (t->n != 5 && (need_id || t->n != 4)) {
+    if (path->n != 5 && (need_id || path->n != 4)) {
         return fail_path(error, 404, "not-found",
                          "the path is /v1/.../store/name/id");
     }
 
-    status = symcache_name_parse(t->segments[3], t->lengths[3], &t->key);
-    if (status == SYMCACHE_OK && t->n == 5) {
-        status = symcache_id_parse(t->segments[4], t->lengths[4], &t->key);
+    status =
+        symcache_name_parse(path->segments[3], path->lengths[3], &path->key);
+    if (status == SYMCACHE_OK && path->n == 5) {
+        status =
+            symcache_id_parse(path->segments[4], path->lengths[4], &path->key);
     }
-    t->key.kind = (uint8_t)kind;
+    path->key.kind = (uint8_t)kind;
     if (status != SYMCACHE_OK) {
         wrong = symcache_status_text(status);
-    } else if (t->n == 5 && !(need_id ? symcache_key_supported(&t->key)
-                                      : symcache_id_supported(
-                                            (symcache_id_e)t->key.id_type))) {
+    } else if (path->n == 5 &&
+               !(need_id ? symcache_key_supported(&path->key)
+                         : symcache_id_supported(
+                               (symcache_id_e)path->key.id_type))) {
         wrong = "nothing of this kind is looked up by an id of this type";
     }
     return wrong == NULL || fail_path(error, 400, "bad-key", wrong);
@@ -110,7 +114,7 @@ bool url_path_key(struct url_path *t, symcache_kind_e kind, bool need_id,
  * nothing about the key.  Clients will ask for it again and again, so only now
  * and then does a line of the log tell of it.
  */
-static void log_unknown_store(const struct url_path *t)
+static void log_unknown_store(const struct url_path *path)
 {
     static struct log_pause pause;
     unsigned lookups = log_pause_end(&pause);
@@ -119,38 +123,39 @@ static void log_unknown_store(const struct url_path *t)
     if (lookups == 0) {
         return;
     }
-    if (t->n == 5) {
-        symcache_id_print(id, &t->key);
+    if (path->n == 5) {
+        symcache_id_print(id, &path->key);
     }
     log_warn(0,
              "lookup store=%.*s key=%s/%s: the configuration has no such "
              "store, answered 503 (%u lookups in unknown stores since "
              "this was last said)",
-             SYMCACHE_STORE_MAX, t->segments[2], t->key.name, id, lookups);
+             SYMCACHE_STORE_MAX, path->segments[2], path->key.name, id,
+             lookups);
 }
 
-bool url_path_store(struct url_path *t, const struct config *config,
+bool url_path_store(struct url_path *path, const struct config *config,
                     struct url_path_error *error)
 {
-    t->store = config_store(config, t->segments[2], t->lengths[2]);
-    if (t->store == NULL) {
-        log_unknown_store(t);
-        return fail_path(error, 503, SYMCACHE_REASON_STORE, t->segments[2]);
+    path->store = config_store(config, path->segments[2], path->lengths[2]);
+    if (path->store == NULL) {
+        log_unknown_store(path);
+        return fail_path(error, 503, SYMCACHE_REASON_STORE, path->segments[2]);
     }
     return true;
 }
 
-bool url_path_lookup(struct url_path *t, const struct config *config,
+bool url_path_lookup(struct url_path *path, const struct config *config,
                      struct url_path_error *error)
 {
     symcache_kind_e kind;
 
-    if (t->n < 2 || strcmp(t->segments[0], "v1") != 0 ||
-        !symcache_kind_parse(t->segments[1], t->lengths[1], &kind)) {
+    if (path->n < 2 || strcmp(path->segments[0], "v1") != 0 ||
+        !symcache_kind_parse(path->segments[1], path->lengths[1], &kind)) {
         return fail_path(error, 404, "not-found", "no such page");
     }
-    return url_path_key(t, kind, true, error) &&
-           url_path_store(t, config, error);
+    return url_path_key(path, kind, true, error) &&
+           url_path_store(path, config, error);
 }
 
 bool url_path_query_kind(const char *query, symcache_kind_e *kind)

@@ -41,16 +41,16 @@ struct url_path {
  * Reads the path of a URL.  Call url_path_clear() even when this returns
  * false.
  */
-bool url_path_split(struct url_path *t, const char *path);
+bool url_path_split(struct url_path *path, const char *text);
 
-void url_path_clear(struct url_path *t);
+void url_path_clear(struct url_path *path);
 
 /*
  * Reads the name and the id, segments 3 and 4 of the path, as the key of a
  * file of this kind; without need_id, the id may be missing.  Returns false
  * with an error.
  */
-bool url_path_key(struct url_path *t, symcache_kind_e kind, bool need_id,
+bool url_path_key(struct url_path *path, symcache_kind_e kind, bool need_id,
                   struct url_path_error *error);
 
 /*
@@ -58,12 +58,12 @@ bool url_path_key(struct url_path *t, symcache_kind_e kind, bool need_id,
  * error if the configuration has none of that name; the log tells of it now
  * and then.
  */
-bool url_path_store(struct url_path *t, const struct config *config,
+bool url_path_store(struct url_path *path, const struct config *config,
                     struct url_path_error *error);
 
 /* Reads what a lookup is about: both of the above, by the kind in segment 1.
  */
-bool url_path_lookup(struct url_path *t, const struct config *config,
+bool url_path_lookup(struct url_path *path, const struct config *config,
                      struct url_path_error *error);
 
 /*

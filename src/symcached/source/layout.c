@@ -31,7 +31,7 @@ enum {
 };
 
 /* Changes ASCII letters only, as everywhere in keys. */
-static void lower_text(char *p, size_t len)
+static void layout_lower_text(char *p, size_t len)
 {
     for (; len > 0; p++, len--) {
         *p = *p >= 'A' && *p <= 'Z' ? (char)(*p | 0x20) : *p;
@@ -89,17 +89,17 @@ static void spell_ssqp(unsigned variant, const symcache_key_t *key, char *name,
 {
     bool upper;
 
-    lower_text(name, strlen(name));
+    layout_lower_text(name, strlen(name));
     if (key->id_type == SYMCACHE_ID_DEBUG) {
         upper = variant == LAYOUT_VARIANT_MIXED ||
                 (variant == LAYOUT_VARIANT_GIVEN && key->age == UINT32_MAX);
-        lower_text(id, upper ? LAYOUT_GUID : strlen(id));
+        layout_lower_text(id, upper ? LAYOUT_GUID : strlen(id));
     } else if (variant == LAYOUT_VARIANT_LOWER) {
-        lower_text(id, strlen(id));
+        layout_lower_text(id, strlen(id));
     }
 }
 
-static bool is_mapping(const symcache_key_t *key)
+static bool layout_is_mapping(const symcache_key_t *key)
 {
     return key->kind == SYMCACHE_KIND_MAPPING ||
            key->kind == SYMCACHE_KIND_PROGUARDCACHE;
@@ -108,7 +108,7 @@ static bool is_mapping(const symcache_key_t *key)
 /* A mapping has a UUID, and so has a Mach-O file; neither has an age. */
 static bool is_uuid(const symcache_key_t *key)
 {
-    return is_mapping(key) ||
+    return layout_is_mapping(key) ||
            (symcache_kind_is_auxiliary((symcache_kind_e)key->kind) &&
             key->age == 0);
 }
@@ -170,7 +170,7 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
         snprintf(name, SYMCACHE_NAME_MAX + 1, LAYOUT_ANY);
     } else if (variant != LAYOUT_VARIANT_GIVEN ||
                walk->source->layout == LAYOUT_SSQP) {
-        lower_text(name, strlen(name));
+        layout_lower_text(name, strlen(name));
     }
     snprintf(id, LAYOUT_ID_MAX + 1, "%s%s%s%.*s",
              macho ? "mach-uuid-" : "elf-buildid-", debug ? "sym-" : "", hex,
@@ -186,11 +186,11 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
 static void spell_breakpad(unsigned variant, char *name, char *id)
 {
     if (variant == LAYOUT_VARIANT_LOWER || variant == LAYOUT_VARIANT_MIXED) {
-        lower_text(name, strlen(name));
+        layout_lower_text(name, strlen(name));
     }
     if ((variant == LAYOUT_VARIANT_GIVEN || variant == LAYOUT_VARIANT_LOWER) &&
         strlen(id) > LAYOUT_GUID) {
-        lower_text(id + LAYOUT_GUID, strlen(id + LAYOUT_GUID));
+        layout_lower_text(id + LAYOUT_GUID, strlen(id + LAYOUT_GUID));
     }
 }
 
@@ -203,12 +203,12 @@ static void spell_slashsymbols(const struct layout_walk *walk,
                 strlen(id + strlen("buildid-")) + 1);
     }
     if (variant == LAYOUT_VARIANT_LOWER || variant == LAYOUT_VARIANT_MIXED) {
-        lower_text(name, strlen(name));
+        layout_lower_text(name, strlen(name));
     }
     if (variant == LAYOUT_VARIANT_GIVEN || variant == LAYOUT_VARIANT_MIXED) {
         upper_text(id, strlen(id));
     } else {
-        lower_text(id, strlen(id));
+        layout_lower_text(id, strlen(id));
     }
     if (strcmp(walk->key->name, SYMCACHE_NAME_NONE) == 0) {
         snprintf(name, SYMCACHE_NAME_MAX + 1, LAYOUT_ANY);
@@ -242,10 +242,10 @@ static void spell_variant(const struct layout_walk *walk, unsigned variant,
     }
 
     if (variant == LAYOUT_VARIANT_LOWER || variant == LAYOUT_VARIANT_MIXED) {
-        lower_text(name, strlen(name));
+        layout_lower_text(name, strlen(name));
     }
     if (variant == LAYOUT_VARIANT_LOWER || layout == LAYOUT_UNIFIED) {
-        lower_text(id, strlen(id));
+        layout_lower_text(id, strlen(id));
     }
     if (layout == LAYOUT_UNIFIED && is_uuid(walk->key)) {
         id[LAYOUT_GUID] = '\0';
@@ -285,7 +285,7 @@ static const char *unified_word(const symcache_key_t *key)
 {
     symcache_kind_e kind = (symcache_kind_e)key->kind;
 
-    if (is_mapping(key)) {
+    if (layout_is_mapping(key)) {
         return "proguard";
     }
     return symcache_kind_text(symcache_kind_is_debuginfo(kind)
@@ -419,7 +419,7 @@ static void layout_print(const struct layout_walk *walk, unsigned variant,
         return; /* whose case is known */
     }
     if (walk->source->casing == CASING_LOWER) {
-        lower_text(path, strlen(path));
+        layout_lower_text(path, strlen(path));
     } else if (walk->source->casing == CASING_UPPER) {
         upper_text(path, strlen(path));
     }

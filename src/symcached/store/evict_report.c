@@ -22,7 +22,7 @@
 /* writing ------------------------------------------------------------------ */
 
 static cJSON *
-removed_json(const struct evict_pass_count removed[EVICT_REASONS])
+evict_removed_json(const struct evict_pass_count removed[EVICT_REASONS])
 {
     cJSON *object = cJSON_CreateObject(), *item;
     int i;
@@ -46,7 +46,8 @@ static cJSON *evict_tree_json(const struct evict_tree *tree)
     cJSON_AddStringToObject(object, "path", tree->path);
     cJSON_AddNumberToObject(object, "files", (double)tree->kept.files);
     cJSON_AddNumberToObject(object, "bytes", (double)tree->kept.bytes);
-    cJSON_AddItemToObject(object, "removed", removed_json(tree->removed));
+    cJSON_AddItemToObject(object, "removed",
+                          evict_removed_json(tree->removed));
     cJSON_AddNumberToObject(object, "failed", (double)tree->failed);
     cJSON_AddNumberToObject(object, "future", (double)tree->future);
     cJSON_AddNumberToObject(object, "ahead", (double)tree->ahead);
@@ -86,7 +87,7 @@ int evict_report_write(const struct evict_pass *evict_pass, bool dry_run,
     cJSON_AddBoolToObject(object, "dry_run", dry_run);
     cJSON_AddNumberToObject(object, "ms", ms);
     cJSON_AddNumberToObject(object, "failed", (double)failed);
-    cJSON_AddItemToObject(object, "removed", removed_json(removed));
+    cJSON_AddItemToObject(object, "removed", evict_removed_json(removed));
     array = cJSON_AddArrayToObject(object, "trees");
     trees = evict_trees(evict_pass, &n);
     for (i = 0; i < n; i++) {
@@ -150,8 +151,8 @@ static void evict_count_removed(const cJSON *removed, double *files,
 
 /* The downloads of a store that was removed are cleaned as long as there
  * are any. */
-static bool is_shown(const struct config *config, const char *store,
-                     const char *kind)
+static bool evict_is_shown(const struct config *config, const char *store,
+                           const char *kind)
 {
     return strcmp(kind, "downloads") == 0 ||
            config_store(config, store, strlen(store)) != NULL;
@@ -164,7 +165,8 @@ static void evict_show_tree(const struct config *config, const cJSON *tree)
     const char *kind = cJSON_GetStringValue(cJSON_GetObjectItem(tree, "kind"));
     char labels[128];
 
-    if (store == NULL || kind == NULL || !is_shown(config, store, kind)) {
+    if (store == NULL || kind == NULL ||
+        !evict_is_shown(config, store, kind)) {
         return;
     }
     snprintf(labels, sizeof(labels), "store=\"%.64s\",kind=\"%.16s\"", store,

@@ -134,8 +134,8 @@ int store_rename(const char *from, const char *to)
 
 /* The size of a result, once its content is durable.  The kernel reports a
  * failure only to the first process that syncs. */
-static long long sync_file(const char *file, bool may_be_empty,
-                           bool has_digest)
+static long long store_sync_file(const char *file, bool may_be_empty,
+                                 bool has_digest)
 {
     struct stat st;
     long long size = -1;
@@ -170,7 +170,8 @@ long long store_publish(const char *root, const symcache_key_t *key,
                         bool has_digest)
 {
     char path[PATH_MAX];
-    long long size = sync_file(file, symcache_key_is_url(key), has_digest);
+    long long size =
+        store_sync_file(file, symcache_key_is_url(key), has_digest);
 
     if (size == -1) {
         return -1;
@@ -212,7 +213,7 @@ int store_keep_original(const char *file, const char *place)
 }
 
 /* The mtime is the last use, with a precision of an hour. */
-static bool touch_due(const struct stat *st)
+static bool store_touch_due(const struct stat *st)
 {
     time_t now = time(NULL);
 
@@ -228,7 +229,7 @@ bool store_touch(const char *root, const symcache_key_t *key,
     bool sealed, noted, lacks;
 
     store_path(path, root, key, version, SYMCACHE_FILE_PLAIN);
-    if (stat(path, &st) != 0 || !touch_due(&st) ||
+    if (stat(path, &st) != 0 || !store_touch_due(&st) ||
         clock_gettime(CLOCK_REALTIME, &times[0]) != 0) {
         return false;
     }
@@ -283,7 +284,7 @@ int store_tell_forgotten(const char *root)
 
 /* Must what is to be discarded wait?  What a disk does not give up stays, and
  * an upload that waits for it would never be answered. */
-static bool is_left(const char *path, int errnum)
+static bool store_is_left(const char *path, int errnum)
 {
     if (errnum != 0 && !is_absence(errnum) && !is_scarce(errnum)) {
         log_error(errnum, "\"%s\": what was made of another original cannot be "
@@ -306,7 +307,7 @@ bool store_discard(const char *root, const symcache_key_t *key)
     snprintf(path, sizeof(path), "%.1024s/%s", root, relative);
     dir = opendir(path);
     if (dir == NULL) {
-        return !is_left(path, errno);
+        return !store_is_left(path, errno);
     }
     while (errno = 0, (entry = readdir(dir)) != NULL) {
         if (symcache_path_entry_parse(entry->d_name, strlen(entry->d_name),
@@ -318,7 +319,7 @@ bool store_discard(const char *root, const symcache_key_t *key)
     }
     errnum = errno != 0 ? errno : errnum;
     closedir(dir);
-    return !is_left(path, errnum);
+    return !store_is_left(path, errnum);
 }
 
 void store_download_root(char buf[PATH_MAX], const char *downloads,

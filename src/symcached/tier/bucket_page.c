@@ -83,13 +83,15 @@ static void refuse_page(struct bucket_page_reading *reading, const char *what)
     XML_StopParser(reading->parser, XML_FALSE);
 }
 
-static void on_doctype(void *arg, const XML_Char *name, const XML_Char *system,
-                       const XML_Char *public, int has_subset)
+static void page_on_doctype(void *arg, const XML_Char *name,
+                            const XML_Char *system, const XML_Char *public,
+                            int has_subset)
 {
     refuse_page(arg, "has a document type");
 }
 
-static void on_start(void *arg, const XML_Char *name, const XML_Char **atts)
+static void page_on_start(void *arg, const XML_Char *name,
+                          const XML_Char **atts)
 {
     struct bucket_page_reading *reading = arg;
 
@@ -106,7 +108,7 @@ static void on_start(void *arg, const XML_Char *name, const XML_Char **atts)
     }
 }
 
-static void on_text(void *arg, const XML_Char *text, int len)
+static void page_on_text(void *arg, const XML_Char *text, int len)
 {
     struct bucket_page_reading *reading = arg;
 
@@ -172,7 +174,7 @@ static void value_of_object(struct bucket_page_reading *reading,
     }
 }
 
-static void on_end(void *arg, const XML_Char *name)
+static void page_on_end(void *arg, const XML_Char *name)
 {
     struct bucket_page_reading *reading = arg;
 
@@ -206,9 +208,9 @@ static int parse_page(struct bucket_page_reading *reading, int fd)
         return -1;
     }
     XML_SetUserData(reading->parser, reading);
-    XML_SetElementHandler(reading->parser, on_start, on_end);
-    XML_SetCharacterDataHandler(reading->parser, on_text);
-    XML_SetStartDoctypeDeclHandler(reading->parser, on_doctype);
+    XML_SetElementHandler(reading->parser, page_on_start, page_on_end);
+    XML_SetCharacterDataHandler(reading->parser, page_on_text);
+    XML_SetStartDoctypeDeclHandler(reading->parser, page_on_doctype);
     lseek(fd, 0, SEEK_SET);
     do {
         n = read(fd, buf, sizeof(buf));

@@ -16,8 +16,8 @@
 #define HOST_MAX 300
 #define SCOPE_MAX 128
 
-static void hmac(unsigned char out[SUM], const void *key, size_t len,
-                 const char *text)
+static void presign_hmac(unsigned char out[SUM], const void *key, size_t len,
+                         const char *text)
 {
     unsigned char sum[EVP_MAX_MD_SIZE] = {0};
 
@@ -27,7 +27,8 @@ static void hmac(unsigned char out[SUM], const void *key, size_t len,
 }
 
 /* The host as clients send it, without the port that goes with the scheme. */
-static bool read_host(const char *url, char host[HOST_MAX], const char **path)
+static bool presign_read_host(const char *url, char host[HOST_MAX],
+                              const char **path)
 {
     const char *start = strstr(url, "://"), *port;
     bool tls = strncmp(url, "https:", 6) == 0;
@@ -95,11 +96,11 @@ static bool sign_request(char hex[DIGEST_HEX + 1],
     if (n < 0) {
         return false;
     }
-    hmac(sum, key, (size_t)n, parts[0]);
+    presign_hmac(sum, key, (size_t)n, parts[0]);
     OPENSSL_cleanse(key, (size_t)n);
     free(key);
     for (i = 1; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        hmac(sum, sum, SUM, parts[i]);
+        presign_hmac(sum, sum, SUM, parts[i]);
     }
     hex_print(hex, sum, SUM, HEX_LOWER);
     return true;
@@ -115,7 +116,7 @@ bool presign_get(char buf[PRESIGN_MAX], const struct presign *presign)
     int n;
 
     if (gmtime_r(&presign->now, &tm) == NULL ||
-        !read_host(presign->url, host, &path)) {
+        !presign_read_host(presign->url, host, &path)) {
         return false;
     }
     strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm);

@@ -26,7 +26,7 @@
     (4 * 1024 * 1024) /* bytes of a page, which has 1000 keys */
 
 /* The call whose request is sent again once the keys have been renewed. */
-enum request {
+enum s3_request {
     REQUEST_GET,
     REQUEST_PUT,
     REQUEST_LOOK,
@@ -36,7 +36,7 @@ enum request {
     REQUEST_REMOVE
 };
 
-static int s3_request(struct tier_call *call, enum request what);
+static int s3_request_again(struct tier_call *call, enum s3_request what);
 
 void tier_s3_code(char code[TIER_CODE_MAX],
                   const struct fetch_response *response)
@@ -96,13 +96,13 @@ char *tier_s3_url(const struct tier_call *call)
 
 struct s3_renewal {
     struct tier_call *call;
-    enum request what;
+    enum s3_request what;
     enum tier_reply reply; /* the answer that led to it */
     char detail[300];
     struct task *task;
 };
 
-static void renewal_cancel(void *task)
+static void s3_cancel_renewal(void *task)
 {
     struct s3_renewal *renewal = task;
 
@@ -124,7 +124,7 @@ static void s3_on_renewed(void *arg, const char *error)
                       renewal->detail);
     } else {
         call->again = true;
-        if (s3_request(call, renewal->what) != 0) {
+        if (s3_request_again(call, renewal->what) != 0) {
             tier_call_end(call, TIER_REPLY_FAILED, "%s", strerror(errno));
         }
     }
@@ -133,7 +133,7 @@ static void s3_on_renewed(void *arg, const char *error)
 
 /* Are the keys refused, so that they are read again?  Then the call goes on
  * when that is done. */
-static bool s3_renews_keys(struct tier_call *call, enum request what,
+static bool s3_renews_keys(struct tier_call *call, enum s3_request what,
                            enum tier_reply reply, const char *detail,
                            const char *code)
 {
@@ -157,7 +157,7 @@ static bool s3_renews_keys(struct tier_call *call, enum request what,
         return false;
     }
     call->task = renewal;
-    call->task_cancel = renewal_cancel;
+    call->task_cancel = s3_cancel_renewal;
     return true;
 }
 
@@ -193,7 +193,7 @@ static bool s3_has_type_of_page(const struct fetch_response *response)
 
 /* Is it of a proxy that has a page for everything while the store is away?
  * Google's storage has this type as well, without a body or for XML. */
-static bool is_page(const struct fetch_response *response)
+static bool s3_is_page(const struct fetch_response *response)
 {
     return response->bytes > 0 && s3_has_type_of_page(response) &&
            strncmp(response->body, "<?xml", strlen("<?xml")) != 0;
@@ -219,7 +219,7 @@ enum tier_reply tier_s3_judge(const struct fetch_response *response,
     if (s3_is_too_large(response, code)) {
         return TIER_REPLY_FAILED; /* others may be smaller */
     }
-    if (is_page(response)) {
+    if (s3_is_page(response)) {
         return TIER_REPLY_FAULT;
     }
     switch (status) {
@@ -264,7 +264,7 @@ static enum tier_reply s3_judge_read(const struct fetch_response *response,
 }
 
 /* Ends the call after a failed answer, or has the keys read again. */
-static void s3_refused(struct tier_call *call, enum request what,
+static void s3_refused(struct tier_call *call, enum s3_request what,
                        enum tier_reply reply, const char *text,
                        const struct fetch_response *response)
 {
@@ -285,7 +285,7 @@ static void s3_refused(struct tier_call *call, enum request what,
                       ? ": this machine's clock is not the store's"
                   : s3_is_too_large(response, code)
                       ? ": the store, or a proxy before it, limits bodies"
-                  : is_page(response) || s3_is_page_head(response)
+                  : s3_is_page(response) || s3_is_page_head(response)
                       ? " with a page of HTML, which is not the store's"
                       : "");
 }
@@ -305,14 +305,14 @@ static void s3_on_fetched(void *arg, const struct fetch_result *result)
     char code[TIER_CODE_MAX];
 
     call->bytes += result->bytes;
-    if (fetch_response_coded(response) || is_page(response) ||
+    if (fetch_response_coded(response) || s3_is_page(response) ||
         (result->outcome != SOURCE_FOUND &&
          (response->status != 200 || response->bytes > 0))) {
         tier_s3_code(code, response);
         s3_refused(call, REQUEST_GET,
                    result->outcome == SOURCE_UNUSABLE ||
                            result->outcome == SOURCE_FAILED_HERE ||
-                           (response->status == 200 && !is_page(response))
+                           (response->status == 200 && !s3_is_page(response))
                        ? TIER_REPLY_FAILED
                        : s3_judge_read(response, code),
                    result->detail, response);
@@ -324,7 +324,7 @@ static void s3_on_fetched(void *arg, const struct fetch_result *result)
     tier_call_end(call, TIER_REPLY_DONE, "found");
 }
 
-static void s3_on_answer(struct tier_call *call, enum request what,
+static void s3_on_answer(struct tier_call *call, enum s3_request what,
                          const struct send_result *result)
 {
     const struct fetch_response *response = result->response;
@@ -401,7 +401,7 @@ static bool s3_is_to_copy(const struct tier_call *call,
 }
 
 /* Returns false if there is an object; otherwise it has ended the call. */
-static bool s3_head_fails(struct tier_call *call, enum request what,
+static bool s3_head_fails(struct tier_call *call, enum s3_request what,
                           const struct send_result *result)
 {
     const struct fetch_response *response = result->response;
@@ -427,7 +427,7 @@ static void s3_on_looked(void *arg, const struct send_result *result)
     if (!s3_is_to_copy(call, response)) {
         call->stored = s3_stored_time(response);
         tier_call_end(call, TIER_REPLY_EXISTS, "is young, or another one");
-    } else if (s3_request(call, REQUEST_COPY) != 0) {
+    } else if (s3_request_again(call, REQUEST_COPY) != 0) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", strerror(errno));
     }
 }
@@ -463,13 +463,13 @@ static void s3_send_ends(void *task)
 static int s3_fetch(struct tier_call *call, char *url, fetch_done_fn done)
 {
     /* a fetch uses it at each try */
-    static const struct header_config no_body = {BUCKET_BODY_HEADER,
-                                                 BUCKET_BODY_EMPTY};
+    static const struct header_config s3_no_body = {BUCKET_BODY_HEADER,
+                                                    BUCKET_BODY_EMPTY};
     struct fetch_request request = {
         .url = url,
         .transport = &call->config->transport,
         .credentials = true,
-        .extra = &no_body,
+        .extra = &s3_no_body,
         .nextra = call->config->transport.sigv4 != NULL,
         .limits = &tier_limits,
         .cache = &call->all->cache,
@@ -704,7 +704,7 @@ static int s3_list(struct tier_call *call)
                     s3_on_listed);
 }
 
-static int s3_request(struct tier_call *call, enum request what)
+static int s3_request_again(struct tier_call *call, enum s3_request what)
 {
     switch (what) {
     case REQUEST_GET:

@@ -15,7 +15,7 @@
 #define READ_RATE (10 * 1024 * 1024)
 #define READ_SIZE 65536
 
-struct work {
+struct sha256_work {
     int fds[CHECKSUM_FILES];
     unsigned n;
     uint64_t from, most; /* of each file */
@@ -24,8 +24,8 @@ struct work {
     void *arg;
 };
 
-static int read_all(const struct work *work, int fd, struct digest *digest,
-                    uint64_t *size)
+static int sha256_read_all(const struct sha256_work *work, int fd,
+                           struct digest *digest, uint64_t *size)
 {
     static _Thread_local char buf[READ_SIZE];
     uint64_t left;
@@ -42,7 +42,7 @@ static int read_all(const struct work *work, int fd, struct digest *digest,
 
 static void run_checksum(void *arg)
 {
-    struct work *work = arg;
+    struct sha256_work *work = arg;
     struct digest *digest;
     unsigned i;
 
@@ -53,7 +53,7 @@ static void run_checksum(void *arg)
             return;
         }
         work->sum.errnum =
-            read_all(work, work->fds[i], digest, &work->sum.size[i]);
+            sha256_read_all(work, work->fds[i], digest, &work->sum.size[i]);
         digest_hex(digest, work->sum.sha256[i]);
         digest_free(digest);
     }
@@ -62,14 +62,14 @@ static void run_checksum(void *arg)
 static void checksum_done(void *arg, bool late)
 {
     static const struct checksum none = {.errnum = ETIMEDOUT};
-    struct work *work = arg;
+    struct sha256_work *work = arg;
 
     work->done(work->arg, late ? &none : &work->sum);
 }
 
-static void drop_checksum(void *arg)
+static void sha256_drop(void *arg)
 {
-    struct work *work = arg;
+    struct sha256_work *work = arg;
     unsigned i;
 
     for (i = 0; i < work->n; i++) {
@@ -79,13 +79,13 @@ static void drop_checksum(void *arg)
 }
 
 static const struct task_calls calls = {run_checksum, checksum_done,
-                                        drop_checksum};
+                                        sha256_drop};
 
 static struct task *start_checksum(struct event_base *base, const int *fds,
                                    unsigned n, uint64_t from, uint64_t most,
                                    checksum_done_fn fn, void *arg)
 {
-    struct work *work = calloc(1, sizeof(*work));
+    struct sha256_work *work = calloc(1, sizeof(*work));
     uint64_t bytes = 0;
     bool good = true;
     struct stat st;
@@ -107,7 +107,7 @@ static struct task *start_checksum(struct event_base *base, const int *fds,
     if (!good) {
         int saved = errno;
 
-        drop_checksum(work);
+        sha256_drop(work);
         errno = saved;
         return NULL;
     }

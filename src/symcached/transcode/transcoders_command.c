@@ -26,7 +26,7 @@
 static const char usage[] =
     "usage: symcached --transcoders [--init] [-c FILE] [NAME]\n";
 
-struct trial {
+struct transcoder_trial {
     const struct config *config;
     const struct store_config *store;
     const struct transcoder_config *transcoder;
@@ -41,7 +41,7 @@ static const char *trial_name(const struct transcoder_config *transcoder)
     return slash != NULL ? slash + 1 : transcoder->command[0];
 }
 
-static void print_name(const struct trial *trial)
+static void print_name(const struct transcoder_trial *trial)
 {
     char version[SYMCACHE_VERSION_TEXT_MAX + 1];
 
@@ -58,7 +58,7 @@ static int print_trial_failure(const char *what, const char *reason)
 }
 
 /* Becomes the owner of the store, as whom symcached runs.  Returns 0 or 1. */
-static int drop_root(const struct trial *trial)
+static int transcoder_drop_root(const struct transcoder_trial *trial)
 {
     struct stat st;
 
@@ -80,7 +80,7 @@ static int drop_root(const struct trial *trial)
 
 static void on_done(void *arg, const struct transcode_result *result)
 {
-    struct trial *trial = arg;
+    struct transcoder_trial *trial = arg;
     char version[SYMCACHE_VERSION_TEXT_MAX + 1], why[1024];
     struct rusage took;
     struct stat st = {0};
@@ -107,7 +107,7 @@ static void on_done(void *arg, const struct transcode_result *result)
     event_base_loopbreak(trial->base);
 }
 
-static int convert_trial(struct trial *trial)
+static int convert_trial(struct transcoder_trial *trial)
 {
     static char *const none[SECONDS];
     char pdb[PATH_MAX], work[WORKDIR_PATH_MAX];
@@ -139,7 +139,7 @@ static int convert_trial(struct trial *trial)
 }
 
 /* Runs the program with the argument --init.  Returns only if it cannot. */
-static int init_trial(const struct trial *trial)
+static int init_trial(const struct transcoder_trial *trial)
 {
     const struct command_paths paths = {"", NULL, "", "", "", "", NULL, false};
     struct command command = {0};
@@ -155,7 +155,7 @@ static int init_trial(const struct trial *trial)
 }
 
 /* Returns 0, or 1 if it failed. */
-static int try_one(struct trial *trial, bool is_transcoder_init)
+static int try_one(struct transcoder_trial *trial, bool is_transcoder_init)
 {
     int status = 1;
     pid_t pid;
@@ -164,7 +164,7 @@ static int try_one(struct trial *trial, bool is_transcoder_init)
     fflush(stdout);
     pid = fork();
     if (pid == 0) {
-        status = drop_root(trial);
+        status = transcoder_drop_root(trial);
         if (status == 0) {
             status =
                 is_transcoder_init ? init_trial(trial) : convert_trial(trial);
@@ -181,7 +181,7 @@ static int try_one(struct trial *trial, bool is_transcoder_init)
 static int try_all(const struct config *config, const char *name,
                    bool is_transcoder_init)
 {
-    struct trial trial = {.config = config};
+    struct transcoder_trial trial = {.config = config};
     unsigned n = 0;
     size_t i, j;
     int rc = 0;

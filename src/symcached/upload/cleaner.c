@@ -153,7 +153,7 @@ static void cleaner_clean_spool(const struct cleaner_pass *pass)
 }
 
 /* May the clock be wrong, by which files are old? */
-static bool is_doubted(struct cleaner_pass *pass)
+static bool cleaner_is_doubted(struct cleaner_pass *pass)
 {
     const char *root = pass->config->uploads.root;
     struct uptime uptime;
@@ -178,7 +178,7 @@ static void run_cleaner(void *arg)
                                     .begun = pass->begun};
     char path[1100];
 
-    pass->is_doubted = is_doubted(pass);
+    pass->is_doubted = cleaner_is_doubted(pass);
     rules.now = pass->is_doubted ? 0 : pass->begun;
     if (!upload_index_is_whole(uploads->root)) {
         rules.indexes = true;

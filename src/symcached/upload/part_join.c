@@ -20,27 +20,28 @@
 #include "tier_copy.h"
 #include "upload_state.h"
 
-static void start_join(struct upload *u);
+static void start_join(struct upload *upload);
 
-static void print_folder(char folder[PATH_MAX], const struct upload *u,
+static void print_folder(char folder[PATH_MAX], const struct upload *upload,
                          bool is_try)
 {
-    snprintf(folder, PATH_MAX, "%.1024s%s/%.255s/%s", u->config->uploads.root,
-             is_try ? "/" UPLOADS_TRY : "", u->request.name, u->request.id);
+    snprintf(folder, PATH_MAX, "%.1024s%s/%.255s/%s",
+             upload->config->uploads.root, is_try ? "/" UPLOADS_TRY : "",
+             upload->request.name, upload->request.id);
 }
 
 /* parts that other machines have taken ------------------------------------ */
 
 /* Gives the part its name, unless it was uploaded here meanwhile.  Returns 0,
  * or an errno. */
-static int keep_part(const struct upload *u, const char *got)
+static int keep_part(const struct upload *upload, const char *got)
 {
     char folder[PATH_MAX], name[NAME_MAX + 1], path[2 * PATH_MAX];
-    int rc = retention_set_expires(got, u->config->uploads.parts_kept);
+    int rc = retention_set_expires(got, upload->config->uploads.parts_kept);
 
-    print_folder(folder, u, u->result.is_try);
-    parts_name(name, sizeof(name), u->request.file, u->request.parts,
-               u->missing);
+    print_folder(folder, upload, upload->result.is_try);
+    parts_name(name, sizeof(name), upload->request.file, upload->request.parts,
+               upload->missing);
     snprintf(path, sizeof(path), "%s/%s", folder, name);
     if (rc == 0 && link(got, path) != 0 && errno != EEXIST) {
         rc = errno;
@@ -51,53 +52,56 @@ static int keep_part(const struct upload *u, const char *got)
 
 static void on_part(void *arg, const struct tier_result *result)
 {
-    struct upload *u = arg;
+    struct upload *upload = arg;
     char got[PATH_MAX];
     int errnum;
 
-    u->get = NULL;
+    upload->get = NULL;
     if (result->outcome == TIER_ABSENT) {
-        upload_finish(u, 200);
+        upload_finish(upload, 200);
         return;
     }
     if (result->outcome != TIER_HIT) {
-        upload_refuse(u, 503, "the tier \"%s\" does not tell of part %u: %s",
-                      u->config->uploads.tier->name, u->missing,
+        upload_refuse(upload, 503,
+                      "the tier \"%s\" does not tell of part %u: %s",
+                      upload->config->uploads.tier->name, upload->missing,
                       result->detail);
         return;
     }
-    close(u->got);
-    u->got = -1;
-    snprintf(got, sizeof(got), "%s/part", u->work);
-    errnum = keep_part(u, got);
+    close(upload->got);
+    upload->got = -1;
+    snprintf(got, sizeof(got), "%s/part", upload->work);
+    errnum = keep_part(upload, got);
     if (errnum == ENOENT) { /* what was sent whole meanwhile took the folder */
-        upload_refuse(u, 503, "the other parts are gone");
+        upload_refuse(upload, 503, "the other parts are gone");
     } else if (errnum != 0) {
-        upload_refuse_errno(u, errnum, "a part of the tier cannot be kept");
+        upload_refuse_errno(upload, errnum,
+                            "a part of the tier cannot be kept");
     } else {
-        start_join(u);
+        start_join(upload);
     }
 }
 
 /* Looks for a part in the tier. */
-static void get_part(struct upload *u)
+static void get_part(struct upload *upload)
 {
     char name[NAME_MAX + 1], path[PATH_MAX], got[PATH_MAX];
 
-    parts_name(name, sizeof(name), u->request.file, u->request.parts,
-               u->missing);
+    parts_name(name, sizeof(name), upload->request.file, upload->request.parts,
+               upload->missing);
     snprintf(path, sizeof(path), "%s%.255s/%s/%s",
-             u->result.is_try ? UPLOADS_TRY "/" : "", u->request.name,
-             u->request.id, name);
-    snprintf(got, sizeof(got), "%s/part", u->work);
-    u->got = open(got, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (u->got >= 0) {
-        u->get = tiers_get_original(scheduler_get_tiers(u->uploads->scheduler),
-                                    u->config, u->config->uploads.tier, path,
-                                    u->got, on_part, u);
+             upload->result.is_try ? UPLOADS_TRY "/" : "",
+             upload->request.name, upload->request.id, name);
+    snprintf(got, sizeof(got), "%s/part", upload->work);
+    upload->got = open(got, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (upload->got >= 0) {
+        upload->get = tiers_get_original(
+            scheduler_get_tiers(upload->uploads->scheduler), upload->config,
+            upload->config->uploads.tier, path, upload->got, on_part, upload);
     }
-    if (u->get == NULL) {
-        upload_refuse_errno(u, errno, "a part of the tier cannot be read");
+    if (upload->get == NULL) {
+        upload_refuse_errno(upload, errno,
+                            "a part of the tier cannot be read");
     }
 }
 
@@ -106,70 +110,71 @@ static void get_part(struct upload *u)
 static void on_joined(void *arg, enum parts_state state, int errnum,
                       unsigned missing)
 {
-    struct upload *u = arg;
+    struct upload *upload = arg;
     char path[PATH_MAX];
 
-    u->join = NULL;
-    u->missing = missing;
+    upload->join = NULL;
+    upload->missing = missing;
     if (state == PARTS_FAILED && errnum == EFBIG) {
-        upload_refuse_size(u, "the parts together");
+        upload_refuse_size(upload, "the parts together");
         return;
     }
     if (state == PARTS_FAILED) {
-        upload_refuse_errno(u, errnum, "the parts cannot be joined");
+        upload_refuse_errno(upload, errnum, "the parts cannot be joined");
         return;
     }
-    if (state == PARTS_MISSING && tier_copy_is_wanted(u->config)) {
-        get_part(u);
+    if (state == PARTS_MISSING && tier_copy_is_wanted(upload->config)) {
+        get_part(upload);
         return;
     }
     if (state == PARTS_MISSING) {
-        upload_finish(u, 200);
+        upload_finish(upload, 200);
         return;
     }
-    publication_settled(u->publication);
-    publication_free(u->publication);
-    u->publication = NULL;
-    u->part[0] = '\0';
-    u->shares = tier_copy_is_wanted(u->config);
-    u->shared = false;
-    u->unpacking.left = u->config->uploads.max_size;
-    snprintf(path, sizeof(path), "%s/joined", u->work);
-    close(u->in);
-    u->in = open(path, O_RDONLY | O_CLOEXEC);
-    if (u->in < 0) {
-        upload_refuse_errno(u, errno, "the parts cannot be read");
+    publication_settled(upload->publication);
+    publication_free(upload->publication);
+    upload->publication = NULL;
+    upload->part[0] = '\0';
+    upload->shares = tier_copy_is_wanted(upload->config);
+    upload->shared = false;
+    upload->unpacking.left = upload->config->uploads.max_size;
+    snprintf(path, sizeof(path), "%s/joined", upload->work);
+    close(upload->in);
+    upload->in = open(path, O_RDONLY | O_CLOEXEC);
+    if (upload->in < 0) {
+        upload_refuse_errno(upload, errno, "the parts cannot be read");
         return;
     }
-    unpacking_start(u);
+    unpacking_start(upload);
 }
 
-static void start_join(struct upload *u)
+static void start_join(struct upload *upload)
 {
     char folder[PATH_MAX], output[PATH_MAX];
-    int work = open(u->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int work = open(upload->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    u->joins = true;
-    u->waits = false;
-    print_folder(folder, u, u->result.is_try);
-    snprintf(output, sizeof(output), "%s/joined", u->work);
-    u->join =
-        parts_join(u->uploads->base, folder, u->request.file, u->request.parts,
-                   output, u->config->uploads.max_size,
-                   disk_space_kept(work, &u->config->cache), on_joined, u);
+    upload->joins = true;
+    upload->waits = false;
+    print_folder(folder, upload, upload->result.is_try);
+    snprintf(output, sizeof(output), "%s/joined", upload->work);
+    upload->join = parts_join(
+        upload->uploads->base, folder, upload->request.file,
+        upload->request.parts, output, upload->config->uploads.max_size,
+        disk_space_kept(work, &upload->config->cache), on_joined, upload);
     fd_close(work);
-    if (u->join == NULL) {
-        upload_refuse_errno(u, errno, "no thread to join parts");
+    if (upload->join == NULL) {
+        upload_refuse_errno(upload, errno, "no thread to join parts");
     }
 }
 
-static bool is_joining(const struct upload *u)
+static bool is_joining(const struct upload *upload)
 {
     const struct upload *other;
 
-    LIST_FOREACH(other, &u->uploads->running, entry)
+    LIST_FOREACH(other, &upload->uploads->running, entry)
     {
-        if (other->joins && strcmp(other->request.id, u->request.id) == 0) {
+        if (other->joins &&
+            strcmp(other->request.id, upload->request.id) == 0) {
             return true;
         }
     }
@@ -177,22 +182,22 @@ static bool is_joining(const struct upload *u)
 }
 
 /* One upload after the other, so that the one read last is stored last. */
-void part_join_start(struct upload *u)
+void part_join_start(struct upload *upload)
 {
-    u->waits = is_joining(u);
-    if (!u->waits) {
-        start_join(u);
+    upload->waits = is_joining(upload);
+    if (!upload->waits) {
+        start_join(upload);
     }
 }
 
 void part_join_next(struct uploads *uploads)
 {
-    struct upload *u;
+    struct upload *upload;
 
-    LIST_FOREACH(u, &uploads->running, entry)
+    LIST_FOREACH(upload, &uploads->running, entry)
     {
-        if (u->waits && !is_joining(u)) {
-            start_join(u);
+        if (upload->waits && !is_joining(upload)) {
+            start_join(upload);
             return;
         }
     }
@@ -200,17 +205,17 @@ void part_join_next(struct uploads *uploads)
 
 /* The number of parts of another running upload of the same file, if that
  * differs; or 0.  Its parts may not be in the folder yet. */
-static unsigned parts_running(const struct upload *u)
+static unsigned parts_running(const struct upload *upload)
 {
     const struct upload *other;
 
-    LIST_FOREACH(other, &u->uploads->running, entry)
+    LIST_FOREACH(other, &upload->uploads->running, entry)
     {
         if (other->part[0] != '\0' &&
-            other->request.parts != u->request.parts &&
-            other->request.only_try == u->request.only_try &&
-            strcmp(other->request.id, u->request.id) == 0 &&
-            strcmp(other->request.file, u->request.file) == 0) {
+            other->request.parts != upload->request.parts &&
+            other->request.only_try == upload->request.only_try &&
+            strcmp(other->request.id, upload->request.id) == 0 &&
+            strcmp(other->request.file, upload->request.file) == 0) {
             return other->request.parts;
         }
     }
@@ -218,23 +223,23 @@ static unsigned parts_running(const struct upload *u)
 }
 
 /* Returns false when it is refused: another number of parts is coming in. */
-bool part_join_check(struct upload *u)
+bool part_join_check(struct upload *upload)
 {
     char folder[PATH_MAX];
     unsigned other;
 
-    print_folder(folder, u, u->request.only_try);
-    other = parts_other(folder, u->request.file, u->request.parts);
-    other = other != 0 ? other : parts_running(u);
+    print_folder(folder, upload, upload->request.only_try);
+    other = parts_other(folder, upload->request.file, upload->request.parts);
+    other = other != 0 ? other : parts_running(upload);
     if (other != 0) {
-        upload_refuse(u, 409,
+        upload_refuse(upload, 409,
                       "the file is being sent in %u parts, and not in %u",
-                      other, u->request.parts);
+                      other, upload->request.parts);
         return false;
     }
-    if (u->request.parts > 1) {
-        parts_name(u->part, sizeof(u->part), u->request.file, u->request.parts,
-                   u->request.part);
+    if (upload->request.parts > 1) {
+        parts_name(upload->part, sizeof(upload->part), upload->request.file,
+                   upload->request.parts, upload->request.part);
     }
     return true;
 }

@@ -173,7 +173,7 @@ static void print_path(char path[PATH_MAX],
              file->place.name, file->place.id, file->place.file);
 }
 
-static ssize_t read_all(int fd, char *buf)
+static ssize_t publication_read_all(int fd, char *buf)
 {
     ssize_t n;
 
@@ -184,7 +184,7 @@ static ssize_t read_all(int fd, char *buf)
 }
 
 /* Returns 1 if both files have the same bytes, 0, or -1 with errno. */
-static int compare_bytes(int a, int b)
+static int publication_compare_bytes(int a, int b)
 {
     static char bufs[2][CHUNK]; /* under the mutex */
     struct stat st[2];
@@ -197,8 +197,8 @@ static int compare_bytes(int a, int b)
         return 0;
     }
     do {
-        n = read_all(a, bufs[0]);
-        m = read_all(b, bufs[1]);
+        n = publication_read_all(a, bufs[0]);
+        m = publication_read_all(b, bufs[1]);
         if (n < 0 || m < 0) {
             return -1;
         }
@@ -211,11 +211,12 @@ static int compare_bytes(int a, int b)
 
 /* Compares a file with that of a path.  Returns 1 if both have the same bytes,
  * 0, or -1 with errno. */
-static int compare_with(const struct upload_file *file, const char *path)
+static int publication_compare_with(const struct upload_file *file,
+                                    const char *path)
 {
     int other = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int tmp = other < 0 ? -1 : open(file->tmp, O_RDONLY | O_CLOEXEC);
-    int same = tmp < 0 ? -1 : compare_bytes(other, tmp);
+    int same = tmp < 0 ? -1 : publication_compare_bytes(other, tmp);
 
     fd_close(tmp);
     fd_close(other);
@@ -254,7 +255,7 @@ static int compare_published(struct publication *publication,
     int same;
 
     print_path(path, publication, file);
-    same = compare_with(file, path);
+    same = publication_compare_with(file, path);
     if (same < 0) {
         file->fate = UPLOAD_NEW;
         return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
@@ -273,8 +274,8 @@ static int compare_published(struct publication *publication,
                      file->place.name, file->place.id, file->place.file);
 }
 
-static int cmp_places(const struct symstore_path *a,
-                      const struct symstore_path *b)
+static int publication_cmp_places(const struct symstore_path *a,
+                                  const struct symstore_path *b)
 {
     int diff = strcmp(a->name, b->name);
 
@@ -288,13 +289,14 @@ static int by_place(const void *a, const void *b)
 {
     const struct upload_file *one = *(struct upload_file *const *)a;
     const struct upload_file *other = *(struct upload_file *const *)b;
-    int diff = cmp_places(&one->place, &other->place);
+    int diff = publication_cmp_places(&one->place, &other->place);
 
     return diff != 0 ? diff : one < other ? -1 : one > other;
 }
 
 /* Returns NULL when out of memory. */
-static struct upload_file **sort_files(const struct publication *publication)
+static struct upload_file **
+publication_sort_files(const struct publication *publication)
 {
     struct upload_file **files =
         calloc(publication->nfiles + 1, sizeof(files[0]));
@@ -312,13 +314,14 @@ static struct upload_file **sort_files(const struct publication *publication)
 bool publications_overlap(const struct publication *a,
                           const struct publication *b)
 {
-    struct upload_file **ones = sort_files(a), **others = sort_files(b);
+    struct upload_file **ones = publication_sort_files(a),
+                       **others = publication_sort_files(b);
     bool found = ones == NULL || others == NULL;
     size_t i = 0, j = 0;
     int diff;
 
     while (!found && i < a->nfiles && j < b->nfiles) {
-        diff = cmp_places(&ones[i]->place, &others[j]->place);
+        diff = publication_cmp_places(&ones[i]->place, &others[j]->place);
         found = diff == 0;
         i += diff < 0;
         j += diff > 0;
@@ -331,7 +334,7 @@ bool publications_overlap(const struct publication *a,
 /* Finds files for one place.  Returns 0, or an errno. */
 static int compare_publications(struct publication *publication)
 {
-    struct upload_file **files = sort_files(publication);
+    struct upload_file **files = publication_sort_files(publication);
     size_t i;
     int same, rc = 0;
 
@@ -339,10 +342,11 @@ static int compare_publications(struct publication *publication)
         return ENOMEM;
     }
     for (i = 1; i < publication->nfiles && rc == 0; i++) {
-        if (cmp_places(&files[i - 1]->place, &files[i]->place) != 0) {
+        if (publication_cmp_places(&files[i - 1]->place, &files[i]->place) !=
+            0) {
             continue;
         }
-        same = compare_with(files[i], files[i - 1]->tmp);
+        same = publication_compare_with(files[i], files[i - 1]->tmp);
         if (same < 0) {
             rc = errno;
         } else if (same == 0) {
@@ -358,8 +362,9 @@ static int compare_publications(struct publication *publication)
 
 /* Other machines can have the same root: where a file was not there and must
  * not be replaced, one that they have stored meanwhile stays. */
-static int move_file(const struct publication *publication,
-                     const struct upload_file *file, const char *path)
+static int publication_move_file(const struct publication *publication,
+                                 const struct upload_file *file,
+                                 const char *path)
 {
     if (file->fate == UPLOAD_NEW && !publication->replace) {
         if (link(file->tmp, path) == 0) {
@@ -375,8 +380,8 @@ static int move_file(const struct publication *publication,
 }
 
 /* Creates the folders again if a cleaner removes them meanwhile. */
-static int give_name(const struct publication *publication,
-                     const struct upload_file *file)
+static int publication_give_name(const struct publication *publication,
+                                 const struct upload_file *file)
 {
     char path[PATH_MAX];
     char *slash;
@@ -384,7 +389,7 @@ static int give_name(const struct publication *publication,
 
     print_path(path, publication, file);
     for (i = 0; i < 3; i++) {
-        rc = move_file(publication, file, path);
+        rc = publication_move_file(publication, file, path);
         if (rc != ENOENT) {
             return rc;
         }
@@ -398,13 +403,13 @@ static int give_name(const struct publication *publication,
     return ENOENT;
 }
 
-static int sync_all(const struct publication *publication)
+static int publication_sync_all(const struct publication *publication)
 {
     return syncfs(publication->disk) == 0 ? 0 : errno;
 }
 
 /* Compares all files, before the first of them gets its name. */
-static int compare_all(struct publication *publication)
+static int publication_compare_all(struct publication *publication)
 {
     size_t i;
     int rc = 0;
@@ -417,7 +422,7 @@ static int compare_all(struct publication *publication)
 
 /* Enters all files into the list of their build, before the first one gets its
  * name: no file must be removable that no list has.  Returns 0, or an errno. */
-static int list_build(const struct publication *publication)
+static int publication_list_build(const struct publication *publication)
 {
     char **paths = calloc(publication->nfiles + 1, sizeof(paths[0]));
     bool checks = false;
@@ -471,7 +476,7 @@ static int publish_file(const struct publication *publication,
         if (rc == 0 && stat(path, &st) == 0) {
             retention_print_version(file->version, &st);
         }
-        return rc != 0 ? rc : give_name(publication, file);
+        return rc != 0 ? rc : publication_give_name(publication, file);
     }
     /* as good as new: it counts as used, and may live longer */
     rc = publication->shortens
@@ -484,13 +489,13 @@ static int publish_file(const struct publication *publication,
 static int publish_files(struct publication *publication)
 {
     size_t i;
-    int rc = compare_all(publication);
+    int rc = publication_compare_all(publication);
 
     if (rc != 0 || publication->conflict != NULL || publication->compares) {
         return rc;
     }
     if (publication->labels.build[0] != '\0') {
-        rc = list_build(publication);
+        rc = publication_list_build(publication);
     }
     for (i = 0; i < publication->nfiles && rc == 0; i++) {
         rc = publish_file(publication, &publication->files[i]);
@@ -519,7 +524,7 @@ static void run_publication(void *arg)
             publication->nfiles);
     }
     if (publication->errnum == 0 && !publication->compares) {
-        publication->errnum = sync_all(publication);
+        publication->errnum = publication_sync_all(publication);
     }
     if (publication->errnum != 0) {
         return;
@@ -528,18 +533,18 @@ static void run_publication(void *arg)
     publication->errnum = publish_files(publication);
     pthread_mutex_unlock(&mutex);
     if (publication->errnum == 0 && !publication->compares) {
-        publication->errnum = sync_all(publication);
+        publication->errnum = publication_sync_all(publication);
     }
 }
 
-static void on_done(void *arg, bool late)
+static void publication_on_done(void *arg, bool late)
 {
     struct publication_running *running = arg;
 
     running->done(running->arg, late);
 }
 
-static void on_drop(void *arg)
+static void publication_on_drop(void *arg)
 {
     struct publication_running *running = arg;
 
@@ -618,7 +623,8 @@ struct task *publication_start(struct event_base *base,
                                struct publication *publication,
                                void (*done)(void *arg, bool late), void *arg)
 {
-    static const struct task_calls calls = {run_publication, on_done, on_drop};
+    static const struct task_calls calls = {
+        run_publication, publication_on_done, publication_on_drop};
     struct publication_running *running = calloc(1, sizeof(*running));
 
     if (running == NULL) {

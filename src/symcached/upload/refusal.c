@@ -38,9 +38,9 @@ uint64_t refusals_counted(void)
            metrics_counted(METRIC_UPLOADS_REFUSED_FAILED);
 }
 
-void upload_path_print(char *text, size_t size, const struct upload *u)
+void upload_path_print(char *text, size_t size, const struct upload *upload)
 {
-    const struct upload_request *request = &u->request;
+    const struct upload_request *request = &upload->request;
 
     text[0] = '\0';
     if (request->name != NULL && request->id[0] == '\0') {
@@ -51,14 +51,14 @@ void upload_path_print(char *text, size_t size, const struct upload *u)
     }
 }
 
-void upload_refuse(struct upload *u, int status, const char *format, ...)
+void upload_refuse(struct upload *upload, int status, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    vsnprintf(u->text, sizeof(u->text), format, args);
+    vsnprintf(upload->text, sizeof(upload->text), format, args);
     va_end(args);
-    upload_finish(u, status);
+    upload_finish(upload, status);
 }
 
 void refusal_print_size(char *text, size_t size, const struct config *config,
@@ -70,41 +70,42 @@ void refusal_print_size(char *text, size_t size, const struct config *config,
              what, config->uploads.max_size);
 }
 
-void upload_refuse_size(struct upload *u, const char *what)
+void upload_refuse_size(struct upload *upload, const char *what)
 {
-    refusal_print_size(u->text, sizeof(u->text), u->config, what);
-    upload_finish(u, 413);
+    refusal_print_size(upload->text, sizeof(upload->text), upload->config,
+                       what);
+    upload_finish(upload, 413);
 }
 
-void upload_refuse_errno(struct upload *u, int errnum, const char *what)
+void upload_refuse_errno(struct upload *upload, int errnum, const char *what)
 {
     char path[PATH_MAX];
 
-    upload_path_print(path, sizeof(path), u);
+    upload_path_print(path, sizeof(path), upload);
     log_error(errnum, "upload%s: %s", path, what);
-    upload_refuse(u, disk_is_full(errnum) ? 507 : 500, "%s: %s", what,
-           strerror(errnum));
+    upload_refuse(upload, disk_is_full(errnum) ? 507 : 500, "%s: %s", what,
+                  strerror(errnum));
 }
 
 /* The thread's own. */
-struct space_look {
+struct refusal_look {
     struct config *config;
     struct disk_space space;
     unsigned refused; /* since the last line */
     char path[];      /* of upload_path_print() */
 };
 
-static void run_look(void *arg)
+static void run_refusal_look(void *arg)
 {
-    struct space_look *look = arg;
+    struct refusal_look *look = arg;
 
     (void)disk_space_look(look->config->uploads.root, &look->config->cache,
                           &look->space);
 }
 
-static void on_looked(void *arg, bool late)
+static void on_refusal_looked(void *arg, bool late)
 {
-    const struct space_look *look = arg;
+    const struct refusal_look *look = arg;
 
     log_error(0,
               "upload%s: no room in \"%s\": %" PRIu64
@@ -114,26 +115,27 @@ static void on_looked(void *arg, bool late)
               look->space.kept, look->refused);
 }
 
-static void drop_look(void *arg)
+static void drop_refusal_look(void *arg)
 {
-    struct space_look *look = arg;
+    struct refusal_look *look = arg;
 
     config_unref(look->config);
     free(look);
 }
 
-void refusal_log_space(const struct upload *u)
+void refusal_log_space(const struct upload *upload)
 {
-    static const struct task_calls calls = {run_look, on_looked, drop_look};
+    static const struct task_calls calls = {
+        run_refusal_look, on_refusal_looked, drop_refusal_look};
     static struct log_pause pause;
     unsigned refused = log_pause_end(&pause);
-    struct space_look *look =
+    struct refusal_look *look =
         refused > 0 ? calloc(1, sizeof(*look) + PATH_MAX) : NULL;
 
     if (look != NULL) {
-        look->config = config_ref(u->config);
+        look->config = config_ref(upload->config);
         look->refused = refused;
-        upload_path_print(look->path, PATH_MAX, u);
-        (void)task_start(u->uploads->base, 0, &calls, look);
+        upload_path_print(look->path, PATH_MAX, upload);
+        (void)task_start(upload->uploads->base, 0, &calls, look);
     }
 }

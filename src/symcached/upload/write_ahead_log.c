@@ -27,7 +27,7 @@ struct intent {
     char path[PATH_MAX];
 };
 
-static struct intent *log_intent_new(const char *root, const char *name)
+static struct intent *wal_intent_new(const char *root, const char *name)
 {
     struct intent *intent = calloc(1, sizeof(*intent));
 
@@ -57,7 +57,7 @@ void write_ahead_log_drop(struct intent *intent)
 }
 
 /* Takes the lock of a file that is open, unless it has been removed before. */
-static int log_lock_intent(struct intent *intent, int fd)
+static int wal_lock_intent(struct intent *intent, int fd)
 {
     struct stat st;
 
@@ -84,7 +84,7 @@ static int log_lock_intent(struct intent *intent, int fd)
 
 /* writing ----------------------------------------------------------------- */
 
-static void log_print_line(FILE *file, const struct symstore_path *place)
+static void wal_print_line(FILE *file, const struct symstore_path *place)
 {
     char ids[UPLOAD_REPORT_IDS_SIZE];
 
@@ -94,7 +94,7 @@ static void log_print_line(FILE *file, const struct symstore_path *place)
 
 /* Another process may take the new file for one that was left, before it is
  * locked, and remove it, as it is empty. */
-static int log_make_intent(struct intent *intent)
+static int wal_make_intent(struct intent *intent)
 {
     char path[PATH_MAX];
     int tries, rc = EAGAIN;
@@ -107,7 +107,7 @@ static int log_make_intent(struct intent *intent)
     memcpy(path, intent->path, sizeof(path));
     for (tries = 0; tries < TRIES && rc == EAGAIN; tries++) {
         memcpy(intent->path, path, sizeof(path));
-        rc = log_lock_intent(intent, mkostemp(intent->path, O_CLOEXEC));
+        rc = wal_lock_intent(intent, mkostemp(intent->path, O_CLOEXEC));
     }
     return rc;
 }
@@ -116,14 +116,14 @@ int write_ahead_log_write(struct intent **intent, const char *root,
                           bool removes, const struct upload_file *files,
                           size_t n)
 {
-    struct intent *made = log_intent_new(root, "XXXXXX");
+    struct intent *made = wal_intent_new(root, "XXXXXX");
     size_t i;
     int rc;
 
     if (made == NULL) {
         return ENOMEM;
     }
-    rc = log_make_intent(made);
+    rc = wal_make_intent(made);
     if (rc != 0) {
         write_ahead_log_leave(made);
         return rc;
@@ -132,7 +132,7 @@ int write_ahead_log_write(struct intent **intent, const char *root,
         fputs(REMOVAL, made->file);
     }
     for (i = 0; i < n; i++) {
-        log_print_line(made->file, &files[i].place);
+        wal_print_line(made->file, &files[i].place);
     }
     if (fflush(made->file) != 0) {
         rc = errno;
@@ -147,7 +147,7 @@ int write_ahead_log_write(struct intent **intent, const char *root,
 
 /* A line that is cut is of a process that has changed nothing yet.  Returns
  * false without memory. */
-static bool log_read_line(char *line, struct publication *files)
+static bool wal_read_line(char *line, struct publication *files)
 {
     char *parts[PARTS], *p = line;
     struct symstore_path place = {.nids = 0};
@@ -171,28 +171,28 @@ static bool log_read_line(char *line, struct publication *files)
 }
 
 /* Returns 0, or an errno: of it nothing is known. */
-static int log_read_intent(struct intent *intent, struct publication *files)
+static int wal_read_intent(struct intent *intent, struct publication *files)
 {
     char line[LINE_MAX_SIZE];
-    int rc = log_lock_intent(
+    int rc = wal_lock_intent(
         intent,
         open(intent->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 
     files->removes = false; /* one before had no file */
     while (rc == 0 && fgets(line, sizeof(line), intent->file) != NULL) {
         files->removes |= strcmp(line, REMOVAL) == 0;
-        rc = log_read_line(line, files) ? 0 : ENOMEM;
+        rc = wal_read_line(line, files) ? 0 : ENOMEM;
     }
     return rc == 0 && ferror(intent->file) ? errno : rc;
 }
 
 /* Takes one, unless another process has it, or it has no file.  Returns 0, or
  * an errno. */
-static int log_take_intent(struct intent **intent, const char *root,
+static int wal_take_intent(struct intent **intent, const char *root,
                            const char *name, struct publication *files)
 {
-    struct intent *found = log_intent_new(root, name);
-    int rc = found != NULL ? log_read_intent(found, files) : ENOMEM;
+    struct intent *found = wal_intent_new(root, name);
+    int rc = found != NULL ? wal_read_intent(found, files) : ENOMEM;
 
     if (rc != 0) {
         write_ahead_log_leave(found);
@@ -220,7 +220,7 @@ struct intent *write_ahead_log_take(const char *root,
     while (dir != NULL && intent == NULL && files->nfiles == 0 &&
            (errno = 0, entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] != '.') {
-            rc = log_take_intent(&intent, root, entry->d_name, files);
+            rc = wal_take_intent(&intent, root, entry->d_name, files);
             errnum = rc != 0 ? rc : errnum;
         }
     }

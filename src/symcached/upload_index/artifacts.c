@@ -22,7 +22,8 @@
 #define ENTRIES_SPACE (2 * ENTRIES_MAX)
 
 /* Returns 0, or an errno. */
-static int note_bundle(const char *root, const char *folder, const char *sum)
+static int artifacts_note_bundle(const char *root, const char *folder,
+                                 const char *sum)
 {
     char path[PATH_MAX];
     int fd = -1, tries;
@@ -61,7 +62,7 @@ int artifacts_note(const char *root, const char *sum, const char *lists)
     while (*line != '\0' && rc == 0) {
         len = strcspn(line, "\n");
         snprintf(folder, sizeof(folder), "%.*s", (int)len, line);
-        rc = note_bundle(root, folder, sum);
+        rc = artifacts_note_bundle(root, folder, sum);
         line += len + (line[len] == '\n');
     }
     /* one call for a thousand entries; without them nobody finds the bundle */

@@ -458,7 +458,7 @@ void upload_index_set_whole(const char *root)
 }
 
 /* It is that of the folder of uploads, also for try builds. */
-static void set_incomplete(const char *root)
+static void index_set_incomplete(const char *root)
 {
     static const char *const marks[] = {BEGUN, WHOLE};
     char path[PATH_MAX], folder[PATH_MAX], *end;
@@ -486,7 +486,7 @@ int upload_index_keep(const char *root, const struct symstore_path *place)
         rc = one != 0 ? one : rc;
     }
     if (rc != 0) {
-        set_incomplete(root);
+        index_set_incomplete(root);
     }
     return rc;
 }

@@ -16,10 +16,10 @@
 #include "config/config.h"
 #include "gcs_sign.h"
 
-static int check_s3(struct config_reader *r, const cJSON *item,
+static int check_s3(struct config_reader *reader, const cJSON *item,
                     struct source_config *source)
 {
-    return config_s3_check(r, item, source->settings, false, &source->url,
+    return config_s3_check(reader, item, source->settings, false, &source->url,
                            &source->transport);
 }
 
@@ -41,9 +41,9 @@ static struct curl_slist *sign_gcs(const void *settings, const char *method,
     return headers;
 }
 
-static int use_private_key(struct config_reader *r, const cJSON *item,
-                           const void *settings,
-                           struct transport_config *transport)
+static int bucket_use_private_key(struct config_reader *reader,
+                                  const cJSON *item, const void *settings,
+                                  struct transport_config *transport)
 {
     const struct bucket_config *bucket = settings;
 
@@ -51,7 +51,7 @@ static int use_private_key(struct config_reader *r, const cJSON *item,
         return 0;
     }
     if (!gcs_sign_is_key(bucket->private_key)) {
-        return field_error(r, item,
+        return field_error(reader, item,
                            "\"private_key\" is not an RSA key in PEM "
                            "without a password");
     }
@@ -61,11 +61,12 @@ static int use_private_key(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static int check_gcs(struct config_reader *r, const cJSON *item,
+static int check_gcs(struct config_reader *reader, const cJSON *item,
                      struct source_config *source)
 {
-    return use_private_key(r, item, source->settings, &source->transport) == 0
-               ? config_gcs_check(r, item, source->settings, &source->url,
+    return bucket_use_private_key(reader, item, source->settings,
+                                  &source->transport) == 0
+               ? config_gcs_check(reader, item, source->settings, &source->url,
                                   &source->transport)
                : -1;
 }
@@ -97,7 +98,7 @@ static void on_renewed(void *arg, const char *error)
 
 /* The store refuses our keys.  This lookup fails and is tried again later, with
  * the keys that the configuration has by then. */
-static void renew_keys(const struct lookup *lookup)
+static void bucket_renew_keys(const struct lookup *lookup)
 {
     struct config *config = (struct config *)lookup->config;
     struct source_config *source =
@@ -150,7 +151,7 @@ static enum source_outcome judge_bucket(struct lookup *lookup,
     snprintf(detail, size, "%s%s%s", result->detail,
              code[0] != '\0' ? " " : "", code);
     if (reload_keys_help(&lookup->source->transport, code)) {
-        renew_keys(lookup);
+        bucket_renew_keys(lookup);
     }
 
     switch (response->status) {
@@ -210,6 +211,6 @@ const struct source_type source_gcs = {
     .settings_size = sizeof(struct bucket_config),
     .place = "endpoint",
     .check = check_gcs,
-    .sign = use_private_key,
+    .sign = bucket_use_private_key,
     .begin = begin_bucket,
 };

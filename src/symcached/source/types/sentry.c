@@ -46,7 +46,7 @@ static const struct config_field keys[] = {
 };
 
 /* the lookup's state */
-struct project {
+struct sentry_project {
     struct sentry_lists *lists;
     char url[SYMCACHE_URL_MAX + LIST_URL]; /* of the list */
     char ids[SENTRY_FILES_MAX][SENTRY_ID_MAX + 1]; /* the best first */
@@ -97,7 +97,8 @@ static bool sentry_is_for_bundles(const struct lookup *lookup)
     return lookup->at.kind == SYMCACHE_KIND_SOURCEBUNDLE;
 }
 
-static bool sentry_was_asked(const struct project *project, const char *id)
+static bool sentry_was_asked(const struct sentry_project *project,
+                             const char *id)
 {
     size_t i;
 
@@ -112,7 +113,7 @@ static bool sentry_was_asked(const struct project *project, const char *id)
 static void choose_sentry_file(struct lookup *lookup,
                                const struct sentry_list *list)
 {
-    struct project *project = lookup->state;
+    struct sentry_project *project = lookup->state;
     unsigned bundle = 1u << FORMAT_SOURCEBUNDLE;
     unsigned formats =
         lookup->formats & (sentry_is_for_bundles(lookup) ? bundle : ~bundle);
@@ -138,7 +139,7 @@ static void choose_sentry_file(struct lookup *lookup,
 /* All ids of a file are asked for at once. */
 static void end_sentry(struct lookup *lookup)
 {
-    const struct project *project = lookup->state;
+    const struct sentry_project *project = lookup->state;
 
     if (!sentry_is_for_bundles(lookup) || project->is_empty) {
         lookup->id_at = ORIGINAL_IDS;
@@ -157,7 +158,7 @@ static void say_sentry(struct lookup *lookup, enum source_outcome outcome,
  * name one that was replaced since. */
 static void sentry_exhausted(struct lookup *lookup)
 {
-    struct project *project = lookup->state;
+    struct sentry_project *project = lookup->state;
 
     if (clock_since(project->fetched) >= OLD_MS) {
         memcpy(project->asked, project->ids, sizeof(project->asked));
@@ -175,7 +176,7 @@ static void sentry_exhausted(struct lookup *lookup)
 
 static void next_sentry_page(struct lookup *lookup)
 {
-    struct project *project = lookup->state;
+    struct sentry_project *project = lookup->state;
     const char *id, *base = lookup->source->url;
     char query[3 * SENTRY_ID_MAX + 1], *url;
 
@@ -200,7 +201,7 @@ static void next_sentry_page(struct lookup *lookup)
 
 static void sentry_read_page(struct lookup *lookup)
 {
-    struct project *project = lookup->state;
+    struct sentry_project *project = lookup->state;
     struct sentry_list *list = &project->list;
     char error[160] = "out of memory", *text = malloc(LIST_SIZE);
     ssize_t n;
@@ -233,7 +234,7 @@ static void sentry_read_page(struct lookup *lookup)
 static void sentry_on_list(void *arg, const struct fetch_result *result)
 {
     struct lookup *lookup = arg;
-    struct project *project = lookup->state;
+    struct sentry_project *project = lookup->state;
     char detail[512];
 
     lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
@@ -263,7 +264,7 @@ static void sentry_on_list(void *arg, const struct fetch_result *result)
 static void sentry_ask_page(struct lookup *lookup)
 {
     const struct config *config = lookup->config;
-    struct project *project = lookup->state;
+    struct sentry_project *project = lookup->state;
     struct fetch_request request = {.url = project->url};
     char cursor[3 * SENTRY_CURSOR_MAX + 1];
     char url[sizeof(project->url) + sizeof(cursor) + 8];
@@ -298,7 +299,7 @@ static void sentry_ask_page(struct lookup *lookup)
 
 static void sentry_ask_list(struct lookup *lookup)
 {
-    struct project *project = lookup->state;
+    struct sentry_project *project = lookup->state;
 
     project->is_empty = true; /* until it is read */
     project->list = (struct sentry_list){.files = project->files};
@@ -346,7 +347,7 @@ static void begin_sentry(struct lookup *lookup)
     struct source_memory *memory =
         sources_memory(lookup->sources, lookup->source);
     const struct sentry_list *list;
-    struct project *project;
+    struct sentry_project *project;
 
     if (symcache_key_is_url(&lookup->key) ||
         symcache_key_is_bundle(&lookup->key)) {
@@ -380,13 +381,13 @@ static void begin_sentry(struct lookup *lookup)
 
 /* the configuration -------------------------------------------------------- */
 
-static int sentry_set_cookies(struct config_reader *r, const cJSON *item,
+static int sentry_set_cookies(struct config_reader *reader, const cJSON *item,
                               struct transport_config *transport,
                               const char *cookies)
 {
     transport->headers = calloc(1, sizeof(transport->headers[0]));
     if (transport->headers == NULL) {
-        return field_error(r, item, "out of memory");
+        return field_error(reader, item, "out of memory");
     }
     transport->nheaders = 1;
     transport->headers[0].name = strdup("Cookie");
@@ -394,35 +395,36 @@ static int sentry_set_cookies(struct config_reader *r, const cJSON *item,
     return transport->headers[0].name != NULL &&
                    transport->headers[0].value != NULL
                ? 0
-               : field_error(r, item, "out of memory");
+               : field_error(reader, item, "out of memory");
 }
 
-static int check_sentry(struct config_reader *r, const cJSON *item,
+static int check_sentry(struct config_reader *reader, const cJSON *item,
                         struct source_config *source)
 {
     const struct sentry *sentry = source->settings;
     char url[SYMCACHE_URL_MAX + 1];
 
     if (sentry->token != NULL && sentry->cookies != NULL) {
-        return field_error(r, item,
+        return field_error(reader, item,
                            "\"token\" and \"cookies\" exclude each other");
     }
     if (symcache_url_normalise(url, sentry->url, strlen(sentry->url)) == 0) {
-        return field_error(r, item, "\"url\" is not a URL of http or https");
+        return field_error(reader, item,
+                           "\"url\" is not a URL of http or https");
     }
     source->url = strdup(url);
     if (source->url == NULL) {
-        return field_error(r, item, "out of memory");
+        return field_error(reader, item, "out of memory");
     }
     if (sentry->token != NULL) {
         source->transport.auth = TRANSPORT_BEARER;
         source->transport.token = strdup(sentry->token);
         return source->transport.token != NULL
                    ? 0
-                   : field_error(r, item, "out of memory");
+                   : field_error(reader, item, "out of memory");
     }
     return sentry->cookies != NULL
-               ? sentry_set_cookies(r, item, &source->transport,
+               ? sentry_set_cookies(reader, item, &source->transport,
                                     sentry->cookies)
                : 0;
 }
