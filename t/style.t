@@ -302,7 +302,6 @@ my %long = (
         'one table of reasons, and each place where entries are kept',
     'src/symcached/guest/guests.c' => 'one table of stores, and who may have one',
     'src/symcached/tier/s3.c' => 'one request each, and what each answer to it means',
-    'src/symcached/server/server.c' => 'a page each, and their table',
     'src/symcached/upload/upload.c' =>
         'the steps of one upload, and the turn of each',
     'src/symcachectl/helper/upload.c' =>
