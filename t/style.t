@@ -298,8 +298,6 @@ my %long = (
         'one clock and one store, and every rule of what is known of a key',
     'src/symbolicated/search/search.c' =>
         'the steps of a seek, which each lead to any other one',
-    'src/symcached/negcache/negcache.c' =>
-        'one table of reasons, and each place where entries are kept',
     'src/symcached/guest/guests.c' => 'one table of stores, and who may have one',
     'src/symcached/tier/s3.c' => 'one request each, and what each answer to it means',
     'src/symcached/upload/upload.c' =>

@@ -2,51 +2,22 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "negcache.h"
+#include "negcache_state.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/queue.h>
 #include <unistd.h>
 #include "base/store_key.h"
-#include "base/hash_table.h"
 #include "absences.h"
 #include "entry_file.h"
 #include "symcached/store/store.h"
 #include "proto/header.h"
-#include "proto/hints.h"
 #include "proto/path.h"
-
-/* When there are more, the oldest failure is dropped. */
-#define ERRORS_MAX 10000
-
-#define FAILURE_ID_MAX \
-    (STORE_KEY_MAX + SYMCACHE_HINTS_MAX + SYMCACHE_NAME_MAX +                 \
-     sizeof("?  ") + 16)
-
-struct negcache_error {
-    TAILQ_ENTRY(negcache_error) age;
-    char *id; /* see negcache_print_id() */
-    char *text;
-    enum negcache_reason reason;
-    int64_t uploads_changed;
-    time_t since;
-    time_t until;
-};
-
-struct negcache {
-    time_t started;
-    struct table by_id;
-    TAILQ_HEAD(negcache_errors, negcache_error) by_age; /* oldest first */
-    struct absences *absences;
-};
 
 const struct negcache_rule negcache_rules[NEGCACHE_REASONS] = {
     [NEGCACHE_NOTFOUND] =
@@ -121,83 +92,14 @@ struct negcache *negcache_new(time_t started)
     return negcache;
 }
 
-static void negcache_error_free(struct negcache *negcache,
-                                struct negcache_error *error)
-{
-    table_remove(&negcache->by_id,
-                 table_hash_text(&negcache->by_id, error->id),
-                 (uintptr_t)error);
-    TAILQ_REMOVE(&negcache->by_age, error, age);
-    free(error->text);
-    free(error->id);
-    free(error);
-}
-
 void negcache_free(struct negcache *negcache)
 {
-    struct negcache_error *error;
-
     if (negcache == NULL) {
         return;
     }
-    while ((error = TAILQ_FIRST(&negcache->by_age)) != NULL) {
-        negcache_error_free(negcache, error);
-    }
-    table_free(&negcache->by_id);
+    memory_entries_free(negcache);
     absences_free(negcache->absences);
     free(negcache);
-}
-
-/*
- * The hints that a finding depends on, or NULL if it is one of the key: there
- * are none, or the id proves them.  A source cannot look for a hash alone, so
- * such a result is not a finding about the key.
- */
-static const char *negcache_unproved_hints(const symcache_key_t *key,
-                                           const char *hints)
-{
-    if (hints == NULL || (key->kind == SYMCACHE_KIND_SOURCE &&
-                                  key->id_type == SYMCACHE_ID_HASH
-                              ? symcache_hints_proved(hints)
-                              : hints[0] == '\0')) {
-        return NULL;
-    }
-    return hints;
-}
-
-/*
- * <store>/<pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.absent, and if hints is not NULL also
- * all that they were believed with: ?<hints> <name> <fingerprint>.
- */
-static void negcache_print_id(char id[FAILURE_ID_MAX],
-                              const struct store_config *store,
-                              const symcache_key_t *key, const char *name,
-                              const char *hints,
-                              const symcache_version_t *version)
-{
-    char relative[SYMCACHE_PATH_MAX + 1];
-    int n;
-
-    symcache_path_file(relative, key, version, SYMCACHE_FILE_ABSENT);
-    n = snprintf(id, STORE_KEY_MAX, "%.64s/%s", store->name, relative);
-    if (hints != NULL) {
-        snprintf(id + n, FAILURE_ID_MAX - (size_t)n, "?%s %s %016" PRIx64,
-                 hints, name, store->fingerprint);
-    }
-}
-
-static struct negcache_error *negcache_error_find(struct negcache *negcache,
-                                                  const char *id)
-{
-    uint64_t hash = table_hash_text(&negcache->by_id, id);
-    struct negcache_error *error;
-    size_t at = 0;
-
-    while ((error = (struct negcache_error *)table_next(&negcache->by_id, hash,
-                                                        &at)) != NULL &&
-           strcmp(error->id, id) != 0) {
-    }
-    return error;
 }
 
 static void negcache_entry_path(char buf[PATH_MAX],
@@ -253,72 +155,6 @@ static bool negcache_in_force(struct negcache *negcache,
     }
     entry->valid = (unsigned)(entry->since + life - now);
     return true;
-}
-
-static void fill_negcache_entry(struct negcache_entry *entry,
-                                const struct negcache_error *error, time_t now)
-{
-    entry->reason = error->reason;
-    entry->since = error->since;
-    entry->uploads_changed = error->uploads_changed;
-    entry->valid = (unsigned)(error->until - now);
-    entry->variants.text[0] = '\0';
-    snprintf(entry->text, sizeof(entry->text), "%s", error->text);
-}
-
-bool negcache_find_noted(struct negcache *negcache,
-                         const struct store_config *store,
-                         const symcache_key_t *key, const char *name,
-                         const char *hints, const symcache_version_t *version,
-                         struct negcache_entry *entry)
-{
-    char id[FAILURE_ID_MAX];
-    struct negcache_error *error;
-    time_t now = time(NULL);
-
-    negcache_print_id(id, store, key, name,
-                      negcache_unproved_hints(key, hints), version);
-    error = negcache_error_find(negcache, id);
-    if (error == NULL) {
-        return false;
-    }
-    if (now >= error->until || now < error->since) {
-        negcache_error_free(negcache, error);
-        return false;
-    }
-
-    fill_negcache_entry(entry, error, now);
-    return true;
-}
-
-bool negcache_find_hinted(const struct negcache *negcache,
-                          const struct store_config *store,
-                          const symcache_key_t *key,
-                          const symcache_version_t *version,
-                          struct negcache_entry *entry, char *hints)
-{
-    char id[FAILURE_ID_MAX], fingerprint[17];
-    const struct negcache_error *error;
-    time_t now = time(NULL);
-    size_t len;
-
-    negcache_print_id(id, store, key, "", NULL, version);
-    len = strlen(id);
-    snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64,
-             store->fingerprint);
-    TAILQ_FOREACH_REVERSE(error, &negcache->by_age, negcache_errors, age)
-    {
-        if (strncmp(error->id, id, len) == 0 && error->id[len] == '?' &&
-            strcmp(strrchr(error->id, ' ') + 1, fingerprint) == 0 &&
-            now >= error->since && now < error->until) {
-            fill_negcache_entry(entry, error, now);
-            len++;
-            snprintf(hints, SYMCACHE_HINTS_MAX + 1, "%.*s",
-                     (int)strcspn(error->id + len, " "), error->id + len);
-            return true;
-        }
-    }
-    return false;
 }
 
 /* An entry that is on disk: of an absent key in the journal, or, as all were
@@ -497,75 +333,6 @@ static int negcache_write_entry(struct negcache *negcache,
     return negcache_write_file(&written, path, tmp);
 }
 
-static void negcache_note_entry(struct negcache *negcache,
-                                const struct store_config *store,
-                                const symcache_key_t *key, const char *name,
-                                const char *hints,
-                                const symcache_version_t *version,
-                                enum negcache_reason reason, const char *text,
-                                unsigned seconds, int64_t uploads_changed)
-{
-    char id[FAILURE_ID_MAX];
-    struct negcache_error *error;
-
-    negcache_print_id(id, store, key, name,
-                      negcache_unproved_hints(key, hints), version);
-    error = negcache_error_find(negcache, id);
-    if (error != NULL) {
-        negcache_error_free(negcache, error);
-    }
-    while (negcache->by_id.count >= ERRORS_MAX) {
-        negcache_error_free(negcache, TAILQ_FIRST(&negcache->by_age));
-    }
-
-    error = calloc(1, sizeof(*error));
-    if (error == NULL) {
-        return;
-    }
-    error->id = strdup(id);
-    error->text = strndup(text, NEGCACHE_TEXT_MAX - 1);
-    if (error->id == NULL || error->text == NULL ||
-        table_add(&negcache->by_id, table_hash_text(&negcache->by_id, id),
-                  (uintptr_t)error) != 0) {
-        free(error->id);
-        free(error->text);
-        free(error);
-        return;
-    }
-
-    error->reason = reason;
-    error->uploads_changed =
-        negcache_rules[reason].by_name ? uploads_changed : NEGCACHE_NO_UPLOADS;
-    error->since = time(NULL);
-    error->until = error->since + (time_t)seconds;
-    TAILQ_INSERT_TAIL(&negcache->by_age, error, age);
-}
-
-/* Adds a list of servers to those of which the entry knows, whose time it
- * keeps: questions of several servers can be under way. */
-static void negcache_note_loop(struct negcache *negcache,
-                               const struct store_config *store,
-                               const symcache_key_t *key, const char *name,
-                               const char *hints,
-                               const symcache_version_t *version,
-                               const char *via, unsigned seconds)
-{
-    char lists[NEGCACHE_TEXT_MAX];
-    struct negcache_entry former;
-    size_t n;
-
-    n = (size_t)snprintf(lists, sizeof(lists), "%s", via);
-    if (negcache_find_noted(negcache, store, key, name, hints, version,
-                            &former) &&
-        former.reason == NEGCACHE_LOOP &&
-        n + strlen(former.text) + sizeof("; ") <= sizeof(lists)) {
-        snprintf(lists + n, sizeof(lists) - n, "; %s", former.text);
-        seconds = former.valid;
-    }
-    negcache_note_entry(negcache, store, key, name, hints, version,
-                        NEGCACHE_LOOP, lists, seconds, NEGCACHE_NO_UPLOADS);
-}
-
 bool negcache_is_written(enum negcache_reason reason,
                          const symcache_key_t *key, const char *hints)
 {
@@ -586,15 +353,15 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
     int saved;
 
     if (reason == NEGCACHE_LOOP) {
-        negcache_note_loop(negcache, store, key, name, hints, version, text,
-                           negcache_life(reason, cache));
+        memory_entry_note_loop(negcache, store, key, name, hints, version,
+                               text, negcache_life(reason, cache));
         return 0;
     }
     if (!negcache_is_written(reason, key, hints)) {
-        negcache_note_entry(
-            negcache, store, key, name, hints, version, reason, text,
-            seconds > 0 ? seconds : negcache_life(reason, cache),
-            uploads_changed);
+        memory_entry_note(negcache, store, key, name, hints, version, reason,
+                          text,
+                          seconds > 0 ? seconds : negcache_life(reason, cache),
+                          uploads_changed);
         return 0;
     }
     errno = ENOENT;
@@ -604,60 +371,23 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
         return 0;
     }
     saved = errno;
-    negcache_note_entry(
+    memory_entry_note(
         negcache, store, key, name, hints, version, NEGCACHE_ERROR, text,
         negcache_life(NEGCACHE_ERROR, cache), NEGCACHE_NO_UPLOADS);
     errno = saved;
     return -1;
 }
 
-void negcache_drop_errors(struct negcache *negcache)
-{
-    struct negcache_error *error, *next;
-
-    for (error = TAILQ_FIRST(&negcache->by_age); error != NULL; error = next) {
-        next = TAILQ_NEXT(error, age);
-        if (error->reason == NEGCACHE_ERROR ||
-            error->reason == NEGCACHE_LOOP) {
-            negcache_error_free(negcache, error);
-        }
-    }
-}
-
 void negcache_drop(struct negcache *negcache, const struct store_config *store,
                    const symcache_key_t *key,
                    const symcache_version_t *version)
 {
-    char path[PATH_MAX], id[FAILURE_ID_MAX];
-    struct negcache_error *error;
+    char path[PATH_MAX];
 
     negcache_entry_path(path, store, key, version);
     unlink(path);
     absences_remove(negcache->absences, store->root, key, version);
-
-    negcache_print_id(id, store, key, "", NULL, version);
-    error = negcache_error_find(negcache, id);
-    if (error != NULL) {
-        negcache_error_free(negcache, error);
-    }
-}
-
-/* Drops what is malformed of the entries in memory that begin with a prefix. */
-static unsigned negcache_drop_malformed(struct negcache *negcache,
-                                        const char *prefix, time_t since)
-{
-    struct negcache_error *error, *next;
-    unsigned n = 0;
-
-    for (error = TAILQ_FIRST(&negcache->by_age); error != NULL; error = next) {
-        next = TAILQ_NEXT(error, age);
-        if (error->reason == NEGCACHE_MALFORMED && error->since >= since &&
-            strncmp(error->id, prefix, strlen(prefix)) == 0) {
-            negcache_error_free(negcache, error);
-            n++;
-        }
-    }
-    return n;
+    memory_entry_drop(negcache, store, key, version);
 }
 
 bool negcache_take_back(struct negcache *negcache,
@@ -665,97 +395,14 @@ bool negcache_take_back(struct negcache *negcache,
                         const symcache_key_t *key,
                         const symcache_version_t *version)
 {
-    char path[PATH_MAX], id[FAILURE_ID_MAX];
+    char path[PATH_MAX];
     struct written found;
-    bool was_there;
+    bool was_there = memory_entry_take_back(negcache, store, key, version);
 
-    negcache_print_id(id, store, key, "", NULL, version);
-    was_there = negcache_drop_malformed(negcache, id, 0) > 0;
     negcache_entry_path(path, store, key, version);
     return (entry_read(AT_FDCWD, path, &found) &&
             found.entry.reason == NEGCACHE_MALFORMED && unlink(path) == 0) ||
            was_there;
-}
-
-unsigned negcache_forget_malformed(struct negcache *negcache,
-                                   const struct store_config *store,
-                                   time_t since)
-{
-    char prefix[STORE_KEY_MAX];
-
-    snprintf(prefix, sizeof(prefix), "%.64s/", store->name);
-    return negcache_drop_malformed(negcache, prefix, since);
-}
-
-bool negcache_hints_name(const char *hints, const symcache_key_t *key)
-{
-    char value[SYMCACHE_HINT_MAX + 1], text[SYMCACHE_ID_TEXT_MAX + 1];
-
-    if (key->id_type != SYMCACHE_ID_BUILD) {
-        return false;
-    }
-    symcache_hint_get(hints, SYMCACHE_HINT_CODE_ID, value);
-    symcache_id_print(text, key);
-    return strcasecmp(value, text) == 0;
-}
-
-/* Is it of this store, and found out with the build id of the key? */
-static bool negcache_failed_with(const struct negcache_error *error,
-                                 const char *store, const symcache_key_t *key)
-{
-    const char *hints = strchr(error->id, '?');
-    char text[SYMCACHE_HINTS_MAX + 1];
-
-    if (hints == NULL || strncmp(error->id, store, strlen(store)) != 0) {
-        return false;
-    }
-    hints++;
-    snprintf(text, sizeof(text), "%.*s", (int)strcspn(hints, " "), hints);
-    return negcache_hints_name(text, key);
-}
-
-/* Is it of this store, and of a section of a file with the key's build id?  Its
- * id is <store>/<section>/<id>/<section>-v1.0.0.section.absent. */
-static bool negcache_is_section_of(const struct negcache_error *error,
-                                   const char *store,
-                                   const symcache_key_t *key)
-{
-    size_t len = strlen(store);
-    const char *error_id = strncmp(error->id, store, len) == 0
-                               ? strchr(error->id + len, '/')
-                               : NULL;
-    char text[SYMCACHE_ID_TEXT_MAX + 1];
-
-    if (key->id_type != SYMCACHE_ID_BUILD || error_id == NULL ||
-        strstr(error_id, ".section.absent") == NULL) {
-        return false;
-    }
-    len = symcache_id_print(text, key);
-    return strncmp(error_id + 1, text, len) == 0 && error_id[1 + len] == '/';
-}
-
-/* Drops the entries that begin with the prefix of a store and a name; with a
- * key also the entries of its build id under any name. */
-static unsigned negcache_forget_errors(struct negcache *negcache,
-                                       const char *prefix,
-                                       const symcache_key_t *key)
-{
-    char store[STORE_KEY_MAX + 1];
-    struct negcache_error *error, *next;
-    size_t len = strlen(prefix);
-    unsigned n = 0;
-
-    snprintf(store, sizeof(store), "%.*s/", (int)strcspn(prefix, "/"), prefix);
-    for (error = TAILQ_FIRST(&negcache->by_age); error != NULL; error = next) {
-        next = TAILQ_NEXT(error, age);
-        if (strncmp(error->id, prefix, len) == 0 ||
-            (key != NULL && (negcache_failed_with(error, store, key) ||
-                             negcache_is_section_of(error, store, key)))) {
-            negcache_error_free(negcache, error);
-            n++;
-        }
-    }
-    return n;
 }
 
 /* A folder that may have entries; or NULL: there is none, or it is not read. */
@@ -819,13 +466,13 @@ unsigned negcache_forget(struct negcache *negcache,
     if (has_id) {
         symcache_path_dir(folder, key);
         snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, folder);
-        return negcache_forget_errors(negcache, prefix, key) +
+        return memory_entries_forget(negcache, prefix, key) +
                absences_forget(negcache->absences, store->root, key, true) +
                negcache_forget_files(store, &each, errnum);
     }
 
     snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, key->name);
-    n = negcache_forget_errors(negcache, prefix, NULL) +
+    n = memory_entries_forget(negcache, prefix, NULL) +
         absences_forget(negcache->absences, store->root, key, false);
 
     snprintf(path, sizeof(path), "%.1024s/%s", store->root, key->name);
@@ -842,9 +489,4 @@ unsigned negcache_forget(struct negcache *negcache,
     *errnum = errno != 0 ? errno : *errnum;
     closedir(dir);
     return n;
-}
-
-unsigned negcache_errors(const struct negcache *negcache)
-{
-    return (unsigned)negcache->by_id.count;
 }
