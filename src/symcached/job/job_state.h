@@ -17,8 +17,8 @@
  *   source_search.c       asks its sources; prefetch.c asks the next one early
  *   same_module_job.c     tells it from the other one of its module
  *   convert_unverified.c  has a PDB converted that nobody has read yet
- *   conversion.c          runs its transcoder
- *   publication.c         publishes what that made, or a source had
+ *   job_conversion.c      runs its transcoder
+ *   job_publication.c     publishes what that made, or a source had
  *   second_original.c     gets the second original of ELF files and PDBs
  *   job_original.c        has its original, or leaves it at its source
  *   jscache_inputs.c      takes what is in the store instead of an original
@@ -448,7 +448,7 @@ bool section_next(struct job *job);
 /* Sets the key of that file. */
 void section_file_key(const struct job *job, symcache_key_t *key);
 
-/* conversion.c ---------------------------------------------------------- */
+/* job_conversion.c ------------------------------------------------------ */
 
 /*
  * Is room short while files are still being removed?  The transcoder then
@@ -476,7 +476,7 @@ bool job_has_work(const struct job *job);
  */
 bool job_lacks_space(const struct job *job, bool full);
 
-/* publication.c --------------------------------------------------------- */
+/* job_publication.c ----------------------------------------------------- */
 
 /* Notes next to a file where the job looked for its original. */
 void job_note_places(const struct job *job, const char *file);
