@@ -262,7 +262,7 @@ static const char *read_source(const char *path, struct bundle_text *text)
 }
 
 /* Of ELF and Mach-O the build id, which the debug id has only a part of. */
-static void set_code_id(struct bundle_writer *w, const char *file)
+static void set_code_id(struct bundle_writer *bundle, const char *file)
 {
     static const char build[] = "buildid-";
     char error[MODULE_FILE_ERROR];
@@ -274,14 +274,14 @@ static void set_code_id(struct bundle_writer *w, const char *file)
     }
     if (module_file_read(file, fd, &identity, error) == MODULE_FILE_FOUND &&
         strncmp(identity.code_id, build, sizeof(build) - 1) == 0) {
-        bundle_writer_set(w, "code_id",
+        bundle_writer_set(bundle, "code_id",
                           identity.code_id + sizeof(build) - 1);
     }
     close(fd);
 }
 
 /* Adds what is there.  Returns how many files that were, or -1 with errno. */
-static ssize_t add_sources(struct bundle_writer *w,
+static ssize_t add_sources(struct bundle_writer *bundle,
                            const struct source_paths *list)
 {
     struct bundle_text text = {0};
@@ -292,7 +292,8 @@ static ssize_t add_sources(struct bundle_writer *w,
     for (i = 0; i < list->count && rc == 0; i++) {
         why = read_source(list->paths[i], &text);
         if (why == NULL) {
-            rc = bundle_writer_add(w, list->paths[i], text.data, text.size);
+            rc = bundle_writer_add(bundle, list->paths[i], text.data,
+                                   text.size);
         } else if (left_out++ < SHOWN) {
             (void)command_fail(0, list->paths[i], why);
         }

@@ -88,16 +88,16 @@ struct container_member {
 /* The first piece tells whether a member is wanted. */
 static int container_on_piece(void *arg, const uint8_t *data, size_t size)
 {
-    struct container_member *m = arg;
+    struct container_member *member = arg;
 
-    if (!m->is_begun) {
+    if (!member->is_begun) {
         if (identity_format(data, size) < 0) {
             return 1;
         }
-        m->is_begun = m->head.has_content = true;
-        container_put_bytes(m->fd, &m->head, sizeof(m->head));
+        member->is_begun = member->head.has_content = true;
+        container_put_bytes(member->fd, &member->head, sizeof(member->head));
     }
-    container_put_pieces(m->fd, data, size);
+    container_put_pieces(member->fd, data, size);
     return 0;
 }
 

@@ -55,7 +55,7 @@ static void add_hex(cJSON *object, const char *key, uint64_t value)
 /* symbols ----------------------------------------------------------------- */
 
 static const union derived_reader *
-find_file(struct minidump_json *w, const struct minidump_module *module,
+find_file(struct minidump_json *json, const struct minidump_module *module,
           symcache_kind_e kind)
 {
     symcache_key_t key;
@@ -70,19 +70,19 @@ find_file(struct minidump_json *w, const struct minidump_module *module,
     memcpy(key.guid, module->guid, sizeof(key.guid));
     key.age = module->age;
     key.kind = (uint8_t)kind;
-    return store_reader_file(w->root, &key);
+    return store_reader_file(json->root, &key);
 }
 
-static struct dump_symbols *find_symbols(struct minidump_json *w,
+static struct dump_symbols *find_symbols(struct minidump_json *json,
                                          size_t module)
 {
-    struct dump_symbols *s = &w->symbols[module];
-    const struct minidump_module *m = &w->dump.modules[module];
+    struct dump_symbols *s = &json->symbols[module];
+    const struct minidump_module *m = &json->dump.modules[module];
 
-    if (!s->is_known && w->root != -1 && m->has_debug_id &&
+    if (!s->is_known && json->root != -1 && m->has_debug_id &&
         m->debug_file != NULL) {
-        s->cfi = find_file(w, m, SYMCACHE_KIND_CFICACHE);
-        s->names = find_file(w, m, SYMCACHE_KIND_SYMCACHE);
+        s->cfi = find_file(json, m, SYMCACHE_KIND_CFICACHE);
+        s->names = find_file(json, m, SYMCACHE_KIND_SYMCACHE);
     }
     s->is_known = true;
     return s;
@@ -179,30 +179,30 @@ static cJSON *json_describe_unloaded(const struct minidump *dump,
 static void on_frame(void *context, const struct stackwalk_frame *frame)
 {
     static const char *const trusts[] = {"context", "cfi", "fp", "scan"};
-    struct minidump_json *w = context;
+    struct minidump_json *json = context;
     cJSON *object;
 
-    if (w->num_frames >= MINIDUMP_FRAMES) {
-        w->has_more = true;
+    if (json->num_frames >= MINIDUMP_FRAMES) {
+        json->has_more = true;
         return;
     }
-    w->num_frames++;
+    json->num_frames++;
     object = cJSON_CreateObject();
     add_hex(object, "instruction_addr", frame->address);
     add_hex(object, "lookup", frame->lookup);
     minidump_add_text(object, "trust", trusts[frame->trust]);
     if (frame->module != STACKWALK_NO_MODULE) {
         minidump_add_text(object, "package",
-                          w->dump.modules[frame->module].code_file);
+                          json->dump.modules[frame->module].code_file);
         cjson_add_number(object, "module", (double)frame->module);
     } else {
         cjson_add(object, "unloaded",
-                  json_describe_unloaded(&w->dump, frame->lookup));
+                  json_describe_unloaded(&json->dump, frame->lookup));
     }
-    cjson_append(w->frames, object);
+    cjson_append(json->frames, object);
     if (frame->is_interrupted) {
         mark_exact(object);
-        mark_exact(w->frames->child);
+        mark_exact(json->frames->child);
     }
 }
 
@@ -244,7 +244,7 @@ static cJSON *json_readable_text(const struct minidump_bytes *text)
 }
 
 /* Frames that the process has found itself. */
-static cJSON *json_own_frames(struct minidump_json *w,
+static cJSON *json_own_frames(struct minidump_json *json,
                               const struct minidump_thread *thread)
 {
     cJSON *list = cJSON_CreateArray(), *object;
@@ -252,12 +252,12 @@ static cJSON *json_own_frames(struct minidump_json *w,
     uint32_t i;
 
     for (i = 0; i < thread->num_own_frames; i++) {
-        if (w->num_frames >= MINIDUMP_FRAMES) {
-            w->has_more = true;
+        if (json->num_frames >= MINIDUMP_FRAMES) {
+            json->has_more = true;
             break;
         }
-        w->num_frames++;
-        frame = minidump_own_frame(&w->dump, thread, i);
+        json->num_frames++;
+        frame = minidump_own_frame(&json->dump, thread, i);
         object = cJSON_CreateObject();
         add_hex(object, "instruction_addr", frame.address);
         minidump_add_text(object, "trust", "prewalked");
@@ -267,36 +267,36 @@ static cJSON *json_own_frames(struct minidump_json *w,
     return list;
 }
 
-static cJSON *json_walk_thread(struct minidump_json *w, struct stackwalk *walk,
-                               size_t thread)
+static cJSON *json_walk_thread(struct minidump_json *json,
+                               struct stackwalk *walk, size_t thread)
 {
-    const struct minidump_thread *t = &w->dump.threads[thread];
+    const struct minidump_thread *t = &json->dump.threads[thread];
     struct stackwalk_registers registers;
     struct stackwalk_memory stack;
     cJSON *object = cJSON_CreateObject();
     char error[MINIDUMP_REASON];
 
     cjson_add_number(object, "thread_id", t->id);
-    if (minidump_last_error(&w->dump, thread, error)) {
+    if (minidump_last_error(&json->dump, thread, error)) {
         minidump_add_text(object, "last_error", error);
     }
     if (t->name != NULL) {
         minidump_add_text(object, "thread_name", t->name);
     }
-    if (w->dump.requesting != SIZE_MAX) {
+    if (json->dump.requesting != SIZE_MAX) {
         cjson_add(object, "is_requesting",
-                  cJSON_CreateBool(thread == w->dump.requesting));
+                  cJSON_CreateBool(thread == json->dump.requesting));
     }
-    w->frames = cJSON_CreateArray();
-    if (minidump_thread(&w->dump, thread, &registers, &stack)) {
+    json->frames = cJSON_CreateArray();
+    if (minidump_thread(&json->dump, thread, &registers, &stack)) {
         walk->stack = stack.data != NULL ? &stack : NULL;
-        w->has_more |= !stackwalk_run(walk, &registers, on_frame, w);
+        json->has_more |= !stackwalk_run(walk, &registers, on_frame, json);
         cjson_add(object, "registers",
-                  json_registers_of(&w->dump, &registers));
+                  json_registers_of(&json->dump, &registers));
     }
-    cjson_add(object, "frames", w->frames);
+    cjson_add(object, "frames", json->frames);
     if (t->num_own_frames > 0) {
-        cjson_add(object, "prewalked", json_own_frames(w, t));
+        cjson_add(object, "prewalked", json_own_frames(json, t));
     }
     return object;
 }
@@ -376,10 +376,10 @@ static cJSON *json_describe_more(const struct minidump *dump)
     return object;
 }
 
-static cJSON *report_walk(struct minidump_json *w)
+static cJSON *report_walk(struct minidump_json *json)
 {
-    const struct minidump *dump = &w->dump;
-    struct stackwalk_symbols symbols = {find_cfi, has_function, w};
+    const struct minidump *dump = &json->dump;
+    struct stackwalk_symbols symbols = {find_cfi, has_function, json};
     struct stackwalk walk = minidump_walk(dump, &symbols);
     cJSON *object = cJSON_CreateObject(), *system = cJSON_CreateObject();
     cJSON *threads = cJSON_CreateArray(), *modules = cJSON_CreateArray();
@@ -403,7 +403,7 @@ static cJSON *report_walk(struct minidump_json *w)
     minidump_add_text(object, "crash_reason", reason);
     minidump_add_text(object, "assertion", "");
     for (i = 0; i < dump->num_threads; i++) {
-        cjson_append(threads, json_walk_thread(w, &walk, i));
+        cjson_append(threads, json_walk_thread(json, &walk, i));
     }
     for (i = 0; i < dump->num_modules; i++) {
         cjson_append(modules, json_describe_module(dump, &dump->modules[i]));
@@ -411,7 +411,7 @@ static cJSON *report_walk(struct minidump_json *w)
     cjson_add(object, "stacktraces", threads);
     cjson_add(object, "modules", modules);
     cjson_add(object, "socorro", json_describe_more(dump));
-    if (dump->cut != NULL || w->has_more) {
+    if (dump->cut != NULL || json->has_more) {
         minidump_add_text(object, "left_out",
                           dump->cut != NULL ? dump->cut : "frames");
     }
@@ -435,7 +435,7 @@ static cJSON *walk_file(const struct minidump_json_arguments *arguments,
                         int *code)
 {
     static atomic_bool is_cut;
-    static struct minidump_json w;
+    static struct minidump_json json;
     const char *file = arguments->file, *error;
     char text[160];
     cJSON *object;
@@ -453,12 +453,12 @@ static cJSON *walk_file(const struct minidump_json_arguments *arguments,
         *code = command_fail(COMMAND_IO, file, strerror(errno));
         return NULL;
     }
-    w.root = store_reader_enter(arguments->root, code);
+    json.root = store_reader_enter(arguments->root, code);
     if (*code != COMMAND_OK) {
         return NULL;
     }
     store_reader_tell_cut(data, size, &is_cut);
-    error = minidump_read(&w.dump, data, (size_t)st.st_size);
+    error = minidump_read(&json.dump, data, (size_t)st.st_size);
     if (error != NULL) {
         snprintf(text, sizeof(text), "cannot be read as a minidump: %s",
                  is_core(data, (size_t)st.st_size)
@@ -467,11 +467,11 @@ static cJSON *walk_file(const struct minidump_json_arguments *arguments,
         *code = command_fail(COMMAND_FOREIGN, file, text);
         return NULL;
     }
-    w.symbols = calloc(w.dump.num_modules + 1, sizeof(*w.symbols));
-    if (w.symbols == NULL) {
+    json.symbols = calloc(json.dump.num_modules + 1, sizeof(*json.symbols));
+    if (json.symbols == NULL) {
         command_no_memory();
     }
-    object = report_walk(&w);
+    object = report_walk(&json);
     if (atomic_load(&is_cut)) {
         cJSON_Delete(object);
         *code =

@@ -279,29 +279,29 @@ struct client_progress {
 static int client_on_progress(void *arg, curl_off_t all, curl_off_t received,
                               curl_off_t all_up, curl_off_t sent)
 {
-    struct client_progress *p = arg;
-    unsigned seconds = (unsigned)((bar_clock() - p->started) / 1000);
+    struct client_progress *progress = arg;
+    unsigned seconds = (unsigned)((bar_clock() - progress->started) / 1000);
     char text[80];
 
     if (seconds > 0) {
-        snprintf(text, sizeof(text), "waiting for %s, %u s", p->daemon,
+        snprintf(text, sizeof(text), "waiting for %s, %u s", progress->daemon,
                  seconds);
-        bar_draw(&p->bar, 0, 0, text);
+        bar_draw(&progress->bar, 0, 0, text);
     }
     return 0;
 }
 
 void client_perform(const struct client *client, CURL *request)
 {
-    struct client_progress p = {.daemon = client->daemon,
-                                .started = bar_clock()};
+    struct client_progress progress = {.daemon = client->daemon,
+                                       .started = bar_clock()};
     CURLcode code;
 
-    bar_init(&p.bar);
+    bar_init(&progress.bar);
     curl_easy_setopt(request, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(request, CURLOPT_XFERINFOFUNCTION, client_on_progress);
-    curl_easy_setopt(request, CURLOPT_XFERINFODATA, &p);
+    curl_easy_setopt(request, CURLOPT_XFERINFODATA, &progress);
     code = curl_easy_perform(request);
-    bar_clear(&p.bar);
+    bar_clear(&progress.bar);
     client_finish(request, code);
 }

@@ -429,56 +429,57 @@ struct upload_file {
 };
 
 /* Tells of what examine_place() or container_read() has said, once. */
-static void upload_tell_unusable(const struct upload_file *c, int rc,
+static void upload_tell_unusable(const struct upload_file *content, int rc,
                                  const char *error)
 {
-    if (!c->is_again) {
-        upload_report_add(&c->u->report,
-                          rc < 0          ? UPLOAD_FAILED
-                          : c->is_operand ? UPLOAD_REFUSED
-                                          : UPLOAD_NO_PLACE,
-                          c->path, NULL, error);
+    if (!content->is_again) {
+        upload_report_add(&content->u->report,
+                          rc < 0                ? UPLOAD_FAILED
+                          : content->is_operand ? UPLOAD_REFUSED
+                                                : UPLOAD_NO_PLACE,
+                          content->path, NULL, error);
     }
 }
 
-static void upload_take_content(const struct upload_file *c, FILE *file)
+static void upload_take_content(const struct upload_file *content, FILE *file)
 {
     char error[512], package[SYMCACHE_NAME_MAX + 1];
-    const char *name = package_name(c->path, package) ? package : c->name;
+    const char *name =
+        package_name(content->path, package) ? package : content->name;
     struct symstore_path place;
     int rc = examine_place(fileno(file), name, &place, error, sizeof(error));
 
     if (rc != 0) {
-        upload_tell_unusable(c, rc, error);
+        upload_tell_unusable(content, rc, error);
         return;
     }
-    c->found->has_symbols = true;
-    c->found->programs += upload_is_stripped(&place);
-    if (upload_is_stripped(&place) == c->is_again) {
-        send_file(c->u, c->path, file, &place);
+    content->found->has_symbols = true;
+    content->found->programs += upload_is_stripped(&place);
+    if (upload_is_stripped(&place) == content->is_again) {
+        send_file(content->u, content->path, file, &place);
     }
 }
 
-static void upload_take_parts(const struct upload_file *c, FILE *file,
+static void upload_take_parts(const struct upload_file *content, FILE *file,
                               enum container_kind kind);
 
 static void take_part(void *arg, const struct container_part *part)
 {
-    const struct upload_file *c = arg;
-    struct upload_file inner = *c;
+    const struct upload_file *content = arg;
+    struct upload_file inner = *content;
     enum container_kind kind;
     char *path;
 
-    if (asprintf(&path, "%s (%s)", c->path, part->name) < 0) {
+    if (asprintf(&path, "%s (%s)", content->path, part->name) < 0) {
         command_no_memory();
     }
     inner.path = path;
     inner.is_operand = false;
-    inner.name = part->file != NULL ? part->file : c->name;
-    if (part->content == NULL && c->is_again) {
+    inner.name = part->file != NULL ? part->file : content->name;
+    if (part->content == NULL && content->is_again) {
         /* it was told of */
     } else if (part->content == NULL) {
-        upload_report_add(&c->u->report,
+        upload_report_add(&content->u->report,
                           part->has_failed   ? UPLOAD_FAILED
                           : part->is_damaged ? UPLOAD_REFUSED
                                              : UPLOAD_NO_PLACE,
@@ -496,19 +497,19 @@ static void take_part(void *arg, const struct container_part *part)
 }
 
 /* Each part of a file has a place of its own. */
-static void upload_take_parts(const struct upload_file *c, FILE *file,
+static void upload_take_parts(const struct upload_file *content, FILE *file,
                               enum container_kind kind)
 {
     char error[512];
-    int rc = container_read(fileno(file), kind, take_part, (void *)c, error,
-                            sizeof(error));
+    int rc = container_read(fileno(file), kind, take_part, (void *)content,
+                            error, sizeof(error));
 
-    if (rc == 0 && c->is_operand && !c->found->has_symbols) {
+    if (rc == 0 && content->is_operand && !content->found->has_symbols) {
         rc = 1;
         snprintf(error, sizeof(error), "there is no debug file in it");
     }
     if (rc != 0) {
-        upload_tell_unusable(c, rc, error);
+        upload_tell_unusable(content, rc, error);
     }
 }
 

@@ -59,11 +59,11 @@ struct attempt_log *attempt_log_new(const char *id)
     return attempt_log;
 }
 
-static void clear_attempt(struct attempt *a)
+static void clear_attempt(struct attempt *attempt)
 {
-    free(a->source);
-    free(a->place);
-    free(a->detail);
+    free(attempt->source);
+    free(attempt->place);
+    free(attempt->detail);
 }
 
 void attempt_log_free(struct attempt_log *attempt_log)
@@ -220,34 +220,36 @@ append(char *buf, size_t size, size_t *len, const char *format, ...)
 /* Does another place of the source follow, with the same answer? */
 static bool is_repeated(const struct attempt_log *attempt_log, unsigned i)
 {
-    const struct attempt *a = &attempt_log->attempts[i], *next = a + 1;
+    const struct attempt *attempt = &attempt_log->attempts[i],
+                         *next = attempt + 1;
 
-    return i + 1 < attempt_log->n && next->outcome == a->outcome &&
-           strcmp(next->source, a->source) == 0 &&
-           strcmp(next->detail, a->detail) == 0;
+    return i + 1 < attempt_log->n && next->outcome == attempt->outcome &&
+           strcmp(next->source, attempt->source) == 0 &&
+           strcmp(next->detail, attempt->detail) == 0;
 }
 
 void attempt_log_print(const struct attempt_log *attempt_log, bool brief,
                        char *buf, size_t size)
 {
-    const struct attempt *a;
+    const struct attempt *attempt;
     size_t len = 0;
     unsigned i, pass;
 
     buf[0] = '\0';
     for (pass = 0; pass < 2; pass++) {
         for (i = 0; i < attempt_log->n; i++) {
-            a = &attempt_log->attempts[i];
-            if ((a->outcome == SOURCE_NOT_FOUND) != (pass == 1) ||
+            attempt = &attempt_log->attempts[i];
+            if ((attempt->outcome == SOURCE_NOT_FOUND) != (pass == 1) ||
                 (brief && is_repeated(attempt_log, i))) {
                 continue;
             }
-            append(buf, size, &len, "%s%s: ", len > 0 ? "; " : "", a->source);
+            append(buf, size, &len, "%s%s: ", len > 0 ? "; " : "",
+                   attempt->source);
             if (!brief) {
-                append(buf, size, &len, "%s ", a->place);
+                append(buf, size, &len, "%s ", attempt->place);
             }
-            append(buf, size, &len, "%s (%s)", source_outcome_name(a->outcome),
-                   a->detail);
+            append(buf, size, &len, "%s (%s)",
+                   source_outcome_name(attempt->outcome), attempt->detail);
         }
     }
     if (!brief && attempt_log->left_off > 0) {
@@ -262,23 +264,23 @@ static void add_positive(cJSON *object, const char *name, long number)
     }
 }
 
-static cJSON *attempt_json(const struct attempt *a)
+static cJSON *attempt_json(const struct attempt *attempt)
 {
     cJSON *object = cJSON_CreateObject();
 
-    cJSON_AddStringToObject(object, "source", a->source);
-    cJSON_AddStringToObject(object, "place", a->place);
+    cJSON_AddStringToObject(object, "source", attempt->source);
+    cJSON_AddStringToObject(object, "place", attempt->place);
     cJSON_AddStringToObject(object, "form",
-                            config_form_name(layout_form(a->place)));
+                            config_form_name(layout_form(attempt->place)));
     cJSON_AddStringToObject(object, "outcome",
-                            source_outcome_name(a->outcome));
-    cJSON_AddStringToObject(object, "detail", a->detail);
-    cJSON_AddNumberToObject(object, "time", (double)a->at);
-    cJSON_AddNumberToObject(object, "bytes", (double)a->bytes);
-    cJSON_AddNumberToObject(object, "ms", a->ms);
-    add_positive(object, "retry_after", a->retry_after);
-    add_positive(object, "status", a->status);
-    add_positive(object, "errno", a->errnum);
+                            source_outcome_name(attempt->outcome));
+    cJSON_AddStringToObject(object, "detail", attempt->detail);
+    cJSON_AddNumberToObject(object, "time", (double)attempt->at);
+    cJSON_AddNumberToObject(object, "bytes", (double)attempt->bytes);
+    cJSON_AddNumberToObject(object, "ms", attempt->ms);
+    add_positive(object, "retry_after", attempt->retry_after);
+    add_positive(object, "status", attempt->status);
+    add_positive(object, "errno", attempt->errnum);
     return object;
 }
 

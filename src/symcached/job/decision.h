@@ -30,7 +30,7 @@ int64_t decision_uploads_changed(const struct store_config *store,
                                  const symcache_key_t *key, const char *hints);
 
 /* Fills *d.  name is the key's, spelled as it was asked for. */
-void decision_make(struct decision *d, struct negcache *negcache,
+void decision_make(struct decision *decision, struct negcache *negcache,
                    const struct store_config *store,
                    const struct config *config, const symcache_key_t *key,
                    const char *name, const char *hints, const char *via,
@@ -40,8 +40,9 @@ void decision_make(struct decision *d, struct negcache *negcache,
  * Fills the answer that needs no job; its strings point into *d.  Returns
  * false if only a job can tell.
  */
-bool decision_answer(const struct decision *d,
+bool decision_answer(const struct decision *decision,
                      const struct store_config *store,
-                     const symcache_key_t *key, struct scheduler_answer *a);
+                     const symcache_key_t *key,
+                     struct scheduler_answer *answer);
 
 #endif

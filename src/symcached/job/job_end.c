@@ -304,41 +304,42 @@ static void record_outcome(struct job *job, enum job_outcome outcome)
 
 /* Fills the answer for a waiter that wanted what the job could not make. */
 static void answer_outcome(const struct job *job, enum job_outcome outcome,
-                           struct scheduler_answer *a)
+                           struct scheduler_answer *answer)
 {
     enum negcache_reason reason = reason_of(outcome);
 
-    memset(a, 0, sizeof(*a));
-    a->text = job_text(job);
+    memset(answer, 0, sizeof(*answer));
+    answer->text = job_text(job);
     if (outcome == JOB_STOPPED) {
-        a->kind = SCHEDULER_BUSY;
-        a->reason = SYMCACHE_REASON_STOPPING;
-        a->seconds = SCHEDULER_BUSY_SECONDS;
+        answer->kind = SCHEDULER_BUSY;
+        answer->reason = SYMCACHE_REASON_STOPPING;
+        answer->seconds = SCHEDULER_BUSY_SECONDS;
         return;
     }
     if (negcache_rules[reason].needs_file) {
         /* the file that would have been the answer has vanished */
         reason = NEGCACHE_ERROR;
     }
-    a->kind = negcache_rules[reason].is_final ? SCHEDULER_ABSENT
-                                              : SCHEDULER_BUSY;
-    a->reason = negcache_rules[reason].name;
-    a->seconds = negcache_life(reason, &job->config->cache);
+    answer->kind =
+        negcache_rules[reason].is_final ? SCHEDULER_ABSENT : SCHEDULER_BUSY;
+    answer->reason = negcache_rules[reason].name;
+    answer->seconds = negcache_life(reason, &job->config->cache);
 }
 
 /* Does this waiter need another decision: because it asked for something that
  * the job did not look for, because the findings no longer matter, or because
  * the published file is gone again? */
 static bool needs_another(const struct job *job, enum job_outcome outcome,
-                          const struct waiter *w, const struct decision *d)
+                          const struct waiter *waiter,
+                          const struct decision *decision)
 {
-    return outcome == JOB_STOPPED || w->kind != job->key.kind ||
+    return outcome == JOB_STOPPED || waiter->kind != job->key.kind ||
            (outcome == JOB_PUBLISHED && is_as_wanted(&job->target)) ||
-           job->target.transcoder != d->transcoder ||
-           strcmp(w->hints, job_hints(job)) != 0 ||
-           (outcome == JOB_LOOP && !via_has_all(w->via, job_via(job))) ||
+           job->target.transcoder != decision->transcoder ||
+           strcmp(waiter->hints, job_hints(job)) != 0 ||
+           (outcome == JOB_LOOP && !via_has_all(waiter->via, job_via(job))) ||
            ((outcome == JOB_NOTFOUND || outcome == JOB_WRONG_FORMAT) &&
-            strcmp(w->name, job->name) != 0);
+            strcmp(waiter->name, job->name) != 0);
 }
 
 /* Does this SymCache have places that other kinds do not use: those of modules
@@ -381,8 +382,8 @@ static void hand_over(struct job *job, enum job_outcome outcome,
 
 /* Makes the waiter wait for another job.  Returns false if there is none. */
 static bool start_another(struct job *job, enum job_outcome outcome,
-                          const symcache_key_t *key, struct waiter *w,
-                          const struct decision *d)
+                          const symcache_key_t *key, struct waiter *waiter,
+                          const struct decision *decision)
 {
     struct scheduler *scheduler = job->scheduler;
     const char *reason;
@@ -391,14 +392,14 @@ static bool start_another(struct job *job, enum job_outcome outcome,
     if (scheduler->stopping || is_outdated(job)) {
         return false;
     }
-    next = same_module_job_or_own(scheduler, job->store, key, w->hints);
+    next = same_module_job_or_own(scheduler, job->store, key, waiter->hints);
     if (next == NULL) {
         struct job_request request = {.store = job->store,
-                                      .transcoder = d->transcoder,
+                                      .transcoder = decision->transcoder,
                                       .key = key,
-                                      .name = w->name,
-                                      .hints = w->hints,
-                                      .via = w->via,
+                                      .name = waiter->name,
+                                      .hints = waiter->hints,
+                                      .via = waiter->via,
                                       .purpose = JOB_FOR_LOOKUP};
 
         next = scheduler_start(scheduler, &request, &reason);
@@ -407,33 +408,35 @@ static bool start_another(struct job *job, enum job_outcome outcome,
         }
         hand_over(job, outcome, next);
     } else {
-        job_join_via(next, w->via);
+        job_join_via(next, waiter->via);
     }
-    waiter_join(w, next);
+    waiter_join(waiter, next);
     return true;
 }
 
-static void note_missing(const struct waiter *w, const symcache_key_t *key,
-                         const struct scheduler_answer *a)
+static void note_missing(const struct waiter *waiter,
+                         const symcache_key_t *key,
+                         const struct scheduler_answer *answer)
 {
-    if (w->fn != NULL && a->kind == SCHEDULER_ABSENT) {
-        missing_modules_note(w->scheduler->missing, key, w->name, w->hints);
+    if (waiter->fn != NULL && answer->kind == SCHEDULER_ABSENT) {
+        missing_modules_note(waiter->scheduler->missing, key, waiter->name,
+                             waiter->hints);
     }
 }
 
 /* What the job has made, or what was there before, cannot be seen now. */
 static void answer_unseen(const struct job *job, const symcache_key_t *key,
-                          struct waiter *w, const char *why)
+                          struct waiter *waiter, const char *why)
 {
-    const struct scheduler_answer a = {.kind = SCHEDULER_BUSY,
-                                       .reason = "error",
-                                       .text = why,
-                                       .seconds = SCHEDULER_BUSY_SECONDS};
+    const struct scheduler_answer answer = {.kind = SCHEDULER_BUSY,
+                                            .reason = "error",
+                                            .text = why,
+                                            .seconds = SCHEDULER_BUSY_SECONDS};
     char id[STORE_KEY_MAX];
 
     store_key_print(id, job->store->name, key);
     log_error(0, "lookup %s: answered 503, %s", id, why);
-    waiter_answer(w, &a);
+    waiter_answer(waiter, &answer);
 }
 
 /*
@@ -444,65 +447,69 @@ static void answer_unseen(const struct job *job, const symcache_key_t *key,
  * job has not looked for it.
  */
 static void answer_waiter(struct job *job, enum job_outcome outcome,
-                          struct waiter *w)
+                          struct waiter *waiter)
 {
     struct scheduler *scheduler = job->scheduler;
-    struct scheduler_answer a;
+    struct scheduler_answer answer;
     symcache_key_t key;
-    struct decision d;
+    struct decision decision;
     bool another;
 
     symcache_key_copy(&key, &job->key);
-    key.kind = (uint8_t)w->kind;
-    decision_make(&d, scheduler->negcache, job->store, scheduler->config, &key,
-                  w->name, w->hints, w->via, &w->ask);
-    if (decision_answer(&d, job->store, &key, &a)) {
-        a.key = &key;
-        note_missing(w, &key, &a);
-        waiter_answer(w, &a);
+    key.kind = (uint8_t)waiter->kind;
+    decision_make(&decision, scheduler->negcache, job->store,
+                  scheduler->config, &key, waiter->name, waiter->hints,
+                  waiter->via, &waiter->ask);
+    if (decision_answer(&decision, job->store, &key, &answer)) {
+        answer.key = &key;
+        note_missing(waiter, &key, &answer);
+        waiter_answer(waiter, &answer);
         return;
     }
 
     /* of a job that failed, its own reason is the cause */
-    if (d.unseen != 0 &&
+    if (decision.unseen != 0 &&
         (outcome == JOB_PUBLISHED || outcome == JOB_UNCHANGED)) {
-        answer_unseen(job, &key, w, d.entry.text);
+        answer_unseen(job, &key, waiter, decision.entry.text);
         return;
     }
-    another = d.unseen != 0 || needs_another(job, outcome, w, &d);
-    if (another && d.unseen == 0 && start_another(job, outcome, &key, w, &d)) {
+    another =
+        decision.unseen != 0 || needs_another(job, outcome, waiter, &decision);
+    if (another && decision.unseen == 0 &&
+        start_another(job, outcome, &key, waiter, &decision)) {
         return;
     }
 
-    answer_outcome(job, outcome, &a);
-    if (another && a.kind == SCHEDULER_ABSENT) {
-        a.kind = SCHEDULER_BUSY;
-        a.reason = "error";
-        a.seconds = SCHEDULER_BUSY_SECONDS;
+    answer_outcome(job, outcome, &answer);
+    if (another && answer.kind == SCHEDULER_ABSENT) {
+        answer.kind = SCHEDULER_BUSY;
+        answer.reason = "error";
+        answer.seconds = SCHEDULER_BUSY_SECONDS;
     }
-    note_missing(w, &key, &a);
-    waiter_answer(w, &a);
+    note_missing(waiter, &key, &answer);
+    waiter_answer(waiter, &answer);
 }
 
 /* Answers the waiters of this key whose file is on disk as they want it. */
 static void answer_hits(struct job *job, const symcache_key_t *key)
 {
     struct scheduler *scheduler = job->scheduler;
-    struct waiter *w, *next;
-    struct scheduler_answer a;
-    struct decision d;
+    struct waiter *waiter, *next;
+    struct scheduler_answer answer;
+    struct decision decision;
 
-    for (w = TAILQ_FIRST(&job->waiters); w != NULL; w = next) {
-        next = TAILQ_NEXT(w, entry);
-        if (w->kind != key->kind) {
+    for (waiter = TAILQ_FIRST(&job->waiters); waiter != NULL; waiter = next) {
+        next = TAILQ_NEXT(waiter, entry);
+        if (waiter->kind != key->kind) {
             continue;
         }
-        decision_make(&d, scheduler->negcache, job->store, scheduler->config,
-                      key, w->name, w->hints, w->via, &w->ask);
-        if (d.what == SYMCACHE_ANSWER_HIT &&
-            decision_answer(&d, job->store, key, &a)) {
-            a.key = key;
-            waiter_answer(w, &a);
+        decision_make(&decision, scheduler->negcache, job->store,
+                      scheduler->config, key, waiter->name, waiter->hints,
+                      waiter->via, &waiter->ask);
+        if (decision.what == SYMCACHE_ANSWER_HIT &&
+            decision_answer(&decision, job->store, key, &answer)) {
+            answer.key = key;
+            waiter_answer(waiter, &answer);
         }
     }
 }
@@ -555,7 +562,7 @@ void job_end(struct job *job, unsigned found)
     struct scheduler *scheduler = job->scheduler;
     bool is_recorded = (job->findings & FINDING_PUBLISHED) != 0;
     enum job_outcome outcome;
-    struct waiter *w;
+    struct waiter *waiter;
 
     job->findings |= found;
     outcome = findings_outcome(all_findings(job), job->purpose);
@@ -580,9 +587,9 @@ void job_end(struct job *job, unsigned found)
         scheduler_host_freed(scheduler); /* it may be waiting for this */
     }
     waiters_sort(job);
-    while ((w = TAILQ_FIRST(&job->waiters)) != NULL) {
-        waiter_detach(w);
-        answer_waiter(job, outcome, w);
+    while ((waiter = TAILQ_FIRST(&job->waiters)) != NULL) {
+        waiter_detach(waiter);
+        answer_waiter(job, outcome, waiter);
     }
 
     scheduler_leave_config(job);

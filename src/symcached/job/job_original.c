@@ -147,15 +147,15 @@ bool job_take_download(struct job *job)
 
 bool job_may_leave_original(const struct job *job)
 {
-    const struct waiter *w;
+    const struct waiter *waiter;
     size_t i;
 
     if (purpose_is_better(job->purpose)) {
         return false;
     }
-    TAILQ_FOREACH(w, &job->waiters, entry)
+    TAILQ_FOREACH(waiter, &job->waiters, entry)
     {
-        if (w->kind != job->key.kind) {
+        if (waiter->kind != job->key.kind) {
             return false;
         }
     }

@@ -105,14 +105,14 @@ static void job_on_published(void *arg, long long size, int errnum)
  * the digest identifies files made from this one. */
 static bool publication_wants_digest(const struct job *job)
 {
-    const struct waiter *w;
+    const struct waiter *waiter;
 
     if (symcache_key_is_url(&job->key)) {
         return true;
     }
-    TAILQ_FOREACH(w, &job->waiters, entry)
+    TAILQ_FOREACH(waiter, &job->waiters, entry)
     {
-        if (w->fn != NULL && !w->ask.reads_file) {
+        if (waiter->fn != NULL && !waiter->ask.reads_file) {
             return true;
         }
     }

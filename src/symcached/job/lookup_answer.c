@@ -123,7 +123,7 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
         .reason = "unstorable",
         .text = "the name is too long for a file system",
         .seconds = 86400};
-    struct waiter *w = NULL;
+    struct waiter *waiter = NULL;
     struct decision decision;
     struct job *job;
 
@@ -150,12 +150,12 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
 
     job = get_job(scheduler, lookup, &decision, &answer);
     if (job != NULL && lookup->wait > 0) {
-        w = waiter_new(job, lookup, fn, arg);
+        waiter = waiter_new(job, lookup, fn, arg);
     } else if (job != NULL) {
         waiter_want(job, lookup);
     }
-    if (w == NULL) {
+    if (waiter == NULL) {
         fn(arg, &answer);
     }
-    return w;
+    return waiter;
 }

@@ -39,13 +39,13 @@ struct missing_modules *missing_modules_new(void)
 }
 
 static void remove_entry(struct missing_modules *missing,
-                         struct missing_modules_entry *e)
+                         struct missing_modules_entry *entry)
 {
-    TAILQ_REMOVE(&missing->entries, e, order);
-    table_remove(&missing->table, e->hash, (uintptr_t)e);
+    TAILQ_REMOVE(&missing->entries, entry, order);
+    table_remove(&missing->table, entry->hash, (uintptr_t)entry);
     missing->n--;
-    free(e->name);
-    free(e);
+    free(entry->name);
+    free(entry);
 }
 
 void missing_modules_free(struct missing_modules *missing)
@@ -91,17 +91,17 @@ static struct missing_modules_entry *
 find_module(const struct missing_modules *missing, const symcache_key_t *id,
             uint64_t *hash)
 {
-    struct missing_modules_entry *e;
+    struct missing_modules_entry *entry;
     size_t at = 0;
 
     *hash =
         table_hash((uintptr_t)missing + id->id_type, id->build, id->build_len);
-    while ((e = (struct missing_modules_entry *)table_next(
+    while ((entry = (struct missing_modules_entry *)table_next(
                 &missing->table, *hash, &at)) != NULL) {
-        if (e->key.id_type == id->id_type &&
-            e->key.build_len == id->build_len &&
-            memcmp(e->key.build, id->build, id->build_len) == 0) {
-            return e;
+        if (entry->key.id_type == id->id_type &&
+            entry->key.build_len == id->build_len &&
+            memcmp(entry->key.build, id->build, id->build_len) == 0) {
+            return entry;
         }
     }
     return NULL;
@@ -111,29 +111,29 @@ static struct missing_modules_entry *
 add_module(struct missing_modules *missing, const symcache_key_t *id,
            uint64_t hash)
 {
-    struct missing_modules_entry *e = calloc(1, sizeof(*e));
+    struct missing_modules_entry *entry = calloc(1, sizeof(*entry));
 
-    if (e == NULL) {
+    if (entry == NULL) {
         return NULL;
     }
-    symcache_key_copy(&e->key, id);
-    e->hash = hash;
-    e->first = time(NULL);
-    if (table_add(&missing->table, hash, (uintptr_t)e) != 0) {
-        free(e);
+    symcache_key_copy(&entry->key, id);
+    entry->hash = hash;
+    entry->first = time(NULL);
+    if (table_add(&missing->table, hash, (uintptr_t)entry) != 0) {
+        free(entry);
         return NULL;
     }
     if (++missing->n > MISSING_KEPT) {
         remove_entry(missing, TAILQ_LAST(&missing->entries, entries));
     }
-    return e;
+    return entry;
 }
 
 /* Some clients ask without a name. */
-static void name_entry(struct missing_modules_entry *e, const char *name)
+static void name_entry(struct missing_modules_entry *entry, const char *name)
 {
-    if (e->name == NULL && strcmp(name, SYMCACHE_NAME_NONE) != 0) {
-        e->name = strdup(name);
+    if (entry->name == NULL && strcmp(name, SYMCACHE_NAME_NONE) != 0) {
+        entry->name = strdup(name);
     }
 }
 
@@ -142,51 +142,52 @@ void missing_modules_note(struct missing_modules *missing,
                           const char *hints)
 {
     symcache_key_t id;
-    struct missing_modules_entry *e;
+    struct missing_modules_entry *entry;
     uint64_t hash;
 
     if (!find_id(&id, key, hints)) {
         return;
     }
-    e = find_module(missing, &id, &hash);
-    if (e != NULL) {
-        TAILQ_REMOVE(&missing->entries, e, order);
-    } else if ((e = add_module(missing, &id, hash)) == NULL) {
+    entry = find_module(missing, &id, &hash);
+    if (entry != NULL) {
+        TAILQ_REMOVE(&missing->entries, entry, order);
+    } else if ((entry = add_module(missing, &id, hash)) == NULL) {
         return;
     }
-    TAILQ_INSERT_HEAD(&missing->entries, e, order);
-    name_entry(e, name);
-    e->count++;
-    e->last = time(NULL);
+    TAILQ_INSERT_HEAD(&missing->entries, entry, order);
+    name_entry(entry, name);
+    entry->count++;
+    entry->last = time(NULL);
 }
 
 void missing_modules_drop(struct missing_modules *missing,
                           const symcache_key_t *key)
 {
-    struct missing_modules_entry *e;
+    struct missing_modules_entry *entry;
     uint64_t hash;
 
-    if (is_listed(key) && (e = find_module(missing, key, &hash)) != NULL) {
-        remove_entry(missing, e);
+    if (is_listed(key) && (entry = find_module(missing, key, &hash)) != NULL) {
+        remove_entry(missing, entry);
     }
 }
 
-static cJSON *entry_json(const struct missing_modules_entry *e)
+static cJSON *entry_json(const struct missing_modules_entry *entry)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     cJSON *object = cJSON_CreateObject();
 
-    if (e->key.id_type == SYMCACHE_ID_HASH) {
-        symcache_profiler_id_print(id, &e->key);
+    if (entry->key.id_type == SYMCACHE_ID_HASH) {
+        symcache_profiler_id_print(id, &entry->key);
         cJSON_AddStringToObject(object, "file_id", id);
     } else {
-        symcache_id_print(id, &e->key);
+        symcache_id_print(id, &entry->key);
         cJSON_AddStringToObject(object, "build_id", id + strlen("buildid-"));
     }
-    cJSON_AddStringToObject(object, "name", e->name != NULL ? e->name : "");
-    cJSON_AddNumberToObject(object, "count", (double)e->count);
-    cJSON_AddNumberToObject(object, "first", (double)e->first);
-    cJSON_AddNumberToObject(object, "last", (double)e->last);
+    cJSON_AddStringToObject(object, "name",
+                            entry->name != NULL ? entry->name : "");
+    cJSON_AddNumberToObject(object, "count", (double)entry->count);
+    cJSON_AddNumberToObject(object, "first", (double)entry->first);
+    cJSON_AddNumberToObject(object, "last", (double)entry->last);
     return object;
 }
 
@@ -194,14 +195,14 @@ cJSON *missing_modules_json(const struct missing_modules *missing,
                             time_t since)
 {
     cJSON *array = cJSON_CreateArray();
-    const struct missing_modules_entry *e;
+    const struct missing_modules_entry *entry;
 
-    TAILQ_FOREACH(e, &missing->entries, order)
+    TAILQ_FOREACH(entry, &missing->entries, order)
     {
-        if (e->last < since) {
+        if (entry->last < since) {
             break;
         }
-        cJSON_AddItemToArray(array, entry_json(e));
+        cJSON_AddItemToArray(array, entry_json(entry));
     }
     return array;
 }

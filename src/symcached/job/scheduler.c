@@ -635,18 +635,18 @@ void scheduler_give_up(struct scheduler *scheduler)
 
 void scheduler_free(struct scheduler *scheduler)
 {
-    struct scheduler_root *r;
+    struct scheduler_root *root;
 
     if (scheduler == NULL) {
         return;
     }
     sources_watch(scheduler->sources, NULL, NULL);
     gzip_files_free(scheduler->gzip_files);
-    while ((r = SLIST_FIRST(&scheduler->roots)) != NULL) {
+    while ((root = SLIST_FIRST(&scheduler->roots)) != NULL) {
         SLIST_REMOVE_HEAD(&scheduler->roots, next);
-        workdir_close(r->workdir);
-        free(r->path);
-        free(r);
+        workdir_close(root->workdir);
+        free(root->path);
+        free(root);
     }
     event_drop(scheduler->pump);
     transcoder_healths_free(scheduler->healths);

@@ -45,30 +45,30 @@ bool source_member_key(const symcache_key_t *key, symcache_key_t *cache)
     return true;
 }
 
-static void close_files(struct source_member *m)
+static void close_files(struct source_member *member)
 {
-    fd_close(m->in);
-    fd_close(m->out);
-    m->in = m->out = -1;
-    free(m->path);
-    m->path = NULL;
+    fd_close(member->in);
+    fd_close(member->out);
+    member->in = member->out = -1;
+    free(member->path);
+    member->path = NULL;
 }
 
 void source_member_leave(struct job *job)
 {
-    struct source_member *m = job->member;
+    struct source_member *member = job->member;
 
-    if (m == NULL) {
+    if (member == NULL) {
         return;
     }
-    if (m->waiter != NULL) {
-        scheduler_leave(m->waiter);
+    if (member->waiter != NULL) {
+        scheduler_leave(member->waiter);
     }
-    if (m->unpack != NULL) {
-        unpack_cancel(m->unpack);
+    if (member->unpack != NULL) {
+        unpack_cancel(member->unpack);
     }
-    close_files(m);
-    free(m);
+    close_files(member);
+    free(member);
     job->member = NULL;
 }
 
@@ -122,7 +122,7 @@ static void on_cut(void *arg, const struct unpack_result *result)
 static bool open_files(struct job *job, const char *path)
 {
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
-    struct source_member *m = job->member;
+    struct source_member *member = job->member;
 
     job->work = job_make_work(
         scheduler_workdir(job->scheduler, job->config->downloads));
@@ -130,11 +130,11 @@ static bool open_files(struct job *job, const char *path)
         return false;
     }
     snprintf(file, sizeof(file), "%s/source", job->work);
-    m->path = strdup(path);
-    m->in = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    m->out =
+    member->path = strdup(path);
+    member->in = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    member->out =
         open(file, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    return m->path != NULL && m->in >= 0 && m->out >= 0;
+    return member->path != NULL && member->in >= 0 && member->out >= 0;
 }
 
 static void cut_member(struct job *job, const char *path)
@@ -144,15 +144,17 @@ static void cut_member(struct job *job, const char *path)
                                      .formats = 1u << FORMAT_SOURCEBUNDLE,
                                      .max = limits->download_size,
                                      .seconds = limits->download_time};
-    struct source_member *m = job->member;
+    struct source_member *member = job->member;
 
     if (open_files(job, path)) {
-        request.in = m->in;
-        request.out = m->out;
-        request.keep = disk_space_kept(m->out, &job->config->cache);
-        m->unpack = unpack_start(job->scheduler->base, &request, on_cut, job);
+        request.in = member->in;
+        request.out = member->out;
+        request.keep = disk_space_kept(member->out, &job->config->cache);
+        member->unpack =
+            unpack_start(job->scheduler->base, &request, on_cut, job);
     }
-    if (m->unpack == NULL) { /* no end here: the caller may be on the stack */
+    if (member->unpack ==
+        NULL) { /* no end here: the caller may be on the stack */
         log_warn(errno, "job %s: the text of a SourceCache cannot be copied",
                  job_id(job));
         job->findings |= FINDING_UNSURE;

@@ -31,18 +31,18 @@ static const struct transcoder_config *
 best_transcoder(const struct store_config *store, symcache_kind_e kind,
                 const symcache_version_t *target, enum original_format format)
 {
-    const struct transcoder_config *t, *best = NULL;
+    const struct transcoder_config *transcoder, *best = NULL;
     size_t i;
 
     for (i = 0; i < store->ntranscoders; i++) {
-        t = &store->transcoders[i];
-        if (t->command != NULL && t->makes == kind &&
-            (t->inputs & 1u << format) &&
-            serves_version(&t->version, target) &&
-            symcache_version_cmp(&t->version, target) <= 0 &&
+        transcoder = &store->transcoders[i];
+        if (transcoder->command != NULL && transcoder->makes == kind &&
+            (transcoder->inputs & 1u << format) &&
+            serves_version(&transcoder->version, target) &&
+            symcache_version_cmp(&transcoder->version, target) <= 0 &&
             (best == NULL ||
-             symcache_version_cmp(&t->version, &best->version) > 0)) {
-            best = t;
+             symcache_version_cmp(&transcoder->version, &best->version) > 0)) {
+            best = transcoder;
         }
     }
     return best;
@@ -118,18 +118,19 @@ offered_version(const struct source_order *order,
     unsigned formats =
         config_source_key_formats(source, order->key) & order->formats;
     const symcache_version_t *best = NULL;
-    const struct transcoder_config *t;
+    const struct transcoder_config *transcoder;
     unsigned i;
 
     if (config_source_is_ready_made(source, order->key)) {
         return config_source_ready_made(source, order->key);
     }
     for (i = 0; i < FORMATS; i++) {
-        t = order->transcoders[i] != NULL ? order->transcoders[i]
-                                          : &order_original;
+        transcoder = order->transcoders[i] != NULL ? order->transcoders[i]
+                                                   : &order_original;
         if ((formats & 1u << i) &&
-            (best == NULL || symcache_version_cmp(&t->version, best) > 0)) {
-            best = &t->version;
+            (best == NULL ||
+             symcache_version_cmp(&transcoder->version, best) > 0)) {
+            best = &transcoder->version;
         }
     }
     return best;

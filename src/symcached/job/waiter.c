@@ -21,12 +21,12 @@
 /* The first waiter with these hints, or NULL. */
 static struct waiter *first_with(const struct job *job, const char *hints)
 {
-    struct waiter *w;
+    struct waiter *waiter;
 
-    TAILQ_FOREACH(w, &job->waiters, entry)
+    TAILQ_FOREACH(waiter, &job->waiters, entry)
     {
-        if (strcmp(w->hints, hints) == 0) {
-            return w;
+        if (strcmp(waiter->hints, hints) == 0) {
+            return waiter;
         }
     }
     return NULL;
@@ -43,43 +43,44 @@ static void count_hints(const struct job *job, const char *hints, int change)
     }
 }
 
-void waiter_join(struct waiter *w, struct job *job)
+void waiter_join(struct waiter *waiter, struct job *job)
 {
-    TAILQ_INSERT_TAIL(&job->waiters, w, entry);
-    w->job = job;
-    w->alike = 0;
-    job->nwaiters += w->fn != NULL;
-    count_hints(job, w->hints, 1);
-    if (symcache_kind_is_original(w->kind)) {
+    TAILQ_INSERT_TAIL(&job->waiters, waiter, entry);
+    waiter->job = job;
+    waiter->alike = 0;
+    job->nwaiters += waiter->fn != NULL;
+    count_hints(job, waiter->hints, 1);
+    if (symcache_kind_is_original(waiter->kind)) {
         job_hurry_original(job);
     }
 }
 
-void waiter_detach(struct waiter *w)
+void waiter_detach(struct waiter *waiter)
 {
-    struct job *job = w->job;
+    struct job *job = waiter->job;
 
     if (job != NULL) {
-        w->job = NULL;
-        job->nwaiters -= w->fn != NULL;
-        TAILQ_REMOVE(&job->waiters, w, entry);
-        count_hints(job, w->hints, w->alike > 0 ? (int)w->alike - 1 : -1);
+        waiter->job = NULL;
+        job->nwaiters -= waiter->fn != NULL;
+        TAILQ_REMOVE(&job->waiters, waiter, entry);
+        count_hints(job, waiter->hints,
+                    waiter->alike > 0 ? (int)waiter->alike - 1 : -1);
     }
 }
 
 /* Has the job these hints, or a waiter, or may there be others? */
 static bool may_wait(const struct job *job, const char *hints)
 {
-    const struct waiter *w;
+    const struct waiter *waiter;
     unsigned n = 0;
 
     if (*hints == '\0' || strcmp(hints, job_hints(job)) == 0 ||
         first_with(job, hints) != NULL) {
         return true;
     }
-    TAILQ_FOREACH(w, &job->waiters, entry)
+    TAILQ_FOREACH(waiter, &job->waiters, entry)
     {
-        n += w->alike > 0 && strcmp(w->hints, job_hints(job)) != 0;
+        n += waiter->alike > 0 && strcmp(waiter->hints, job_hints(job)) != 0;
     }
     return n < HINTS_MAX;
 }
@@ -87,12 +88,12 @@ static bool may_wait(const struct job *job, const char *hints)
 /* The hints that most waiters have, or NULL if none has any. */
 static const char *most_wanted(const struct job *job)
 {
-    const struct waiter *w, *best = NULL;
+    const struct waiter *waiter, *best = NULL;
 
-    TAILQ_FOREACH(w, &job->waiters, entry)
+    TAILQ_FOREACH(waiter, &job->waiters, entry)
     {
-        if (w->alike > (best != NULL ? best->alike : 0)) {
-            best = w;
+        if (waiter->alike > (best != NULL ? best->alike : 0)) {
+            best = waiter;
         }
     }
     return best != NULL ? best->hints : NULL;
@@ -116,52 +117,53 @@ void waiters_sort(struct job *job)
     TAILQ_CONCAT(&job->waiters, &sorted, entry);
 }
 
-void waiter_answer(struct waiter *w, const struct scheduler_answer *answer)
+void waiter_answer(struct waiter *waiter,
+                   const struct scheduler_answer *answer)
 {
-    scheduler_answer_fn fn = w->fn;
-    void *arg = w->arg;
+    scheduler_answer_fn fn = waiter->fn;
+    void *arg = waiter->arg;
 
-    scheduler_leave(w);
+    scheduler_leave(waiter);
     if (fn != NULL) {
         fn(arg, answer);
     }
 }
 
-void scheduler_leave(struct waiter *w)
+void scheduler_leave(struct waiter *waiter)
 {
-    waiter_detach(w);
-    w->scheduler->waiters -= w->fn != NULL;
-    evtimer_del(&w->deadline);
-    free(w);
+    waiter_detach(waiter);
+    waiter->scheduler->waiters -= waiter->fn != NULL;
+    evtimer_del(&waiter->deadline);
+    free(waiter);
 }
 
 /* Until when is it to be looked for the file?  At the latest at w->until. */
-static uint64_t search_end(const struct waiter *w, uint64_t now)
+static uint64_t search_end(const struct waiter *waiter, uint64_t now)
 {
-    uint64_t end =
-        w->job->began + (uint64_t)w->job->config->limits.search_time * 1000;
+    uint64_t end = waiter->job->began +
+                   (uint64_t)waiter->job->config->limits.search_time * 1000;
 
-    if (!w->is_search || end > w->until) {
-        return w->until;
+    if (!waiter->is_search || end > waiter->until) {
+        return waiter->until;
     }
-    if (job_is_decided(w->job)) {
+    if (job_is_decided(waiter->job)) {
         end = now + LOOK_MS;
     }
-    return end < w->until ? end : w->until;
+    return end < waiter->until ? end : waiter->until;
 }
 
-static int set_deadline(struct waiter *w)
+static int set_deadline(struct waiter *waiter)
 {
-    uint64_t now = clock_ms(), end = search_end(w, now);
+    uint64_t now = clock_ms(), end = search_end(waiter, now);
     uint64_t ms = end > now ? end - now : 0;
     struct timeval tv = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000)};
 
-    return evtimer_add(&w->deadline, &tv);
+    return evtimer_add(&waiter->deadline, &tv);
 }
 
 static void on_deadline(evutil_socket_t fd, short events, void *arg)
 {
-    struct waiter *w = arg;
+    struct waiter *waiter = arg;
     uint64_t now = clock_ms();
     struct scheduler_answer pending = {.kind = SCHEDULER_PENDING,
                                        .seconds = WAITER_PENDING_SECONDS};
@@ -171,10 +173,10 @@ static void on_deadline(evutil_socket_t fd, short events, void *arg)
         .text = "no source has answered within limits.search_time",
         .seconds = SCHEDULER_BUSY_SECONDS};
 
-    if (now < w->until && search_end(w, now) > now) {
-        (void)set_deadline(w);
+    if (now < waiter->until && search_end(waiter, now) > now) {
+        (void)set_deadline(waiter);
     } else {
-        waiter_answer(w, now < w->until ? &searching : &pending);
+        waiter_answer(waiter, now < waiter->until ? &searching : &pending);
     }
 }
 
@@ -184,18 +186,19 @@ static struct waiter *make_waiter(struct scheduler *scheduler,
 {
     size_t len = strlen(lookup->name) + 1, size = strlen(lookup->hints) + 1;
     size_t via_size = strlen(lookup->via) + 1;
-    struct waiter *w = calloc(1, sizeof(*w) + len + size + via_size);
+    struct waiter *waiter = calloc(1, sizeof(*waiter) + len + size + via_size);
 
-    if (w != NULL) {
-        w->scheduler = scheduler;
-        evtimer_assign(&w->deadline, scheduler->base, on_deadline, w);
-        w->kind = (symcache_kind_e)lookup->key->kind;
-        w->ask = *lookup->ask;
-        memcpy(w->name, lookup->name, len);
-        w->hints = memcpy(w->name + len, lookup->hints, size);
-        w->via = memcpy(w->name + len + size, lookup->via, via_size);
+    if (waiter != NULL) {
+        waiter->scheduler = scheduler;
+        evtimer_assign(&waiter->deadline, scheduler->base, on_deadline,
+                       waiter);
+        waiter->kind = (symcache_kind_e)lookup->key->kind;
+        waiter->ask = *lookup->ask;
+        memcpy(waiter->name, lookup->name, len);
+        waiter->hints = memcpy(waiter->name + len, lookup->hints, size);
+        waiter->via = memcpy(waiter->name + len + size, lookup->via, via_size);
     }
-    return w;
+    return waiter;
 }
 
 /* Is it a question of debuginfod's clients, for which limits.search_time is? */
@@ -210,24 +213,24 @@ struct waiter *waiter_new(struct job *job,
                           const struct scheduler_lookup *lookup,
                           scheduler_answer_fn fn, void *arg)
 {
-    struct waiter *w = may_wait(job, lookup->hints)
-                           ? make_waiter(job->scheduler, lookup)
-                           : NULL;
+    struct waiter *waiter = may_wait(job, lookup->hints)
+                                ? make_waiter(job->scheduler, lookup)
+                                : NULL;
 
-    if (w == NULL) {
+    if (waiter == NULL) {
         return NULL;
     }
-    w->fn = fn;
-    w->arg = arg;
-    w->until = clock_ms() + (uint64_t)lookup->wait * 1000;
-    w->is_search = is_debuginfod(job, w->kind);
-    w->scheduler->waiters++;
-    waiter_join(w, job);
-    if (set_deadline(w) != 0) {
-        scheduler_leave(w);
+    waiter->fn = fn;
+    waiter->arg = arg;
+    waiter->until = clock_ms() + (uint64_t)lookup->wait * 1000;
+    waiter->is_search = is_debuginfod(job, waiter->kind);
+    waiter->scheduler->waiters++;
+    waiter_join(waiter, job);
+    if (set_deadline(waiter) != 0) {
+        scheduler_leave(waiter);
         return NULL;
     }
-    return w;
+    return waiter;
 }
 
 /* Does the job do this already, or does one of its waiters see to it?  Or are
@@ -235,31 +238,31 @@ struct waiter *waiter_new(struct job *job,
 static bool is_seen_to(const struct job *job, symcache_kind_e kind,
                        const char *hints)
 {
-    const struct waiter *w;
+    const struct waiter *waiter;
     unsigned n = 0;
 
     if (kind == job->key.kind && strcmp(hints, job_hints(job)) == 0) {
         return true;
     }
-    TAILQ_FOREACH(w, &job->waiters, entry)
+    TAILQ_FOREACH(waiter, &job->waiters, entry)
     {
-        if (w->kind == kind && strcmp(hints, w->hints) == 0) {
+        if (waiter->kind == kind && strcmp(hints, waiter->hints) == 0) {
             return true;
         }
-        n += w->fn == NULL;
+        n += waiter->fn == NULL;
     }
     return n >= WANTED_MAX || !may_wait(job, hints);
 }
 
 void waiter_want(struct job *job, const struct scheduler_lookup *lookup)
 {
-    struct waiter *w;
+    struct waiter *waiter;
 
     if (is_seen_to(job, (symcache_kind_e)lookup->key->kind, lookup->hints)) {
         return;
     }
-    w = make_waiter(job->scheduler, lookup);
-    if (w != NULL) {
-        waiter_join(w, job);
+    waiter = make_waiter(job->scheduler, lookup);
+    if (waiter != NULL) {
+        waiter_join(waiter, job);
     }
 }

@@ -57,10 +57,11 @@ void waiter_want(struct job *job, const struct scheduler_lookup *lookup);
 void waiters_sort(struct job *job);
 
 /* Adds the waiter to a job's list, and removes it. */
-void waiter_join(struct waiter *w, struct job *job);
-void waiter_detach(struct waiter *w);
+void waiter_join(struct waiter *waiter, struct job *job);
+void waiter_detach(struct waiter *waiter);
 
 /* Frees the waiter, and then calls its function, if any, with the answer. */
-void waiter_answer(struct waiter *w, const struct scheduler_answer *answer);
+void waiter_answer(struct waiter *waiter,
+                   const struct scheduler_answer *answer);
 
 #endif

@@ -77,19 +77,20 @@ static void on_flush(evutil_socket_t fd, short events, void *arg)
 }
 
 /* Is called from inside scheduler_ask(), or later. */
-static void on_answer(void *arg, const struct scheduler_answer *a)
+static void on_answer(void *arg, const struct scheduler_answer *answer)
 {
     struct item *item = arg;
     struct lookup_batch *batch = item->batch;
     bool has_reason =
-        a->kind == SCHEDULER_ABSENT || a->kind == SCHEDULER_BUSY;
-    bool has_seconds = has_reason || a->kind == SCHEDULER_PENDING;
+        answer->kind == SCHEDULER_ABSENT || answer->kind == SCHEDULER_BUSY;
+    bool has_seconds = has_reason || answer->kind == SCHEDULER_PENDING;
 
     metrics_observe(METRICS_LOOKUP, clock_since(batch->began));
     item->waiter = NULL;
     batch->open--;
-    add_line(batch, (size_t)(item - batch->items), single_lookup_status(a),
-             has_seconds ? a->seconds : 0, has_reason ? a->reason : NULL);
+    add_line(batch, (size_t)(item - batch->items),
+             single_lookup_status(answer), has_seconds ? answer->seconds : 0,
+             has_reason ? answer->reason : NULL);
     if (batch->detached != NULL) {
         event_active(&batch->flush, EV_TIMEOUT, 0);
     }
@@ -97,13 +98,13 @@ static void on_answer(void *arg, const struct scheduler_answer *a)
 
 /* Begins the lookup that a line of the body asks for. */
 static void begin_line(struct lookup_batch *batch, lookup_scheduler_fn find,
-                       const struct lookup_query *q, char *line, size_t size,
-                       const char *via)
+                       const struct lookup_query *lookup_query, char *line,
+                       size_t size, const char *via)
 {
     struct item *item = &batch->items[batch->n++];
     struct url_path_error error = {400, "bad-path", NULL};
-    struct url_path t = {0};
-    struct lookup_query own = *q;
+    struct url_path path = {0};
+    struct lookup_query own = *lookup_query;
     bool is_text = strlen(line) == size;
     char *query = strchr(line, '?');
     struct scheduler *scheduler;
@@ -113,22 +114,22 @@ static void begin_line(struct lookup_batch *batch, lookup_scheduler_fn find,
         *query++ = '\0';
     }
     if (is_text && lookup_query_parse_line(query, &own) &&
-        url_path_split(&t, line) &&
-        (scheduler = find(batch->arg, &t)) != NULL &&
-        url_path_lookup(&t, scheduler_config(scheduler), &error) &&
-        lookup_query_is_proved(&own, &t.key)) {
+        url_path_split(&path, line) &&
+        (scheduler = find(batch->arg, &path)) != NULL &&
+        url_path_lookup(&path, scheduler_config(scheduler), &error) &&
+        lookup_query_is_proved(&own, &path.key)) {
         batch->open++;
         own.ask.reads_file = 1;
         item->waiter = scheduler_ask(
             scheduler,
-            &(struct scheduler_lookup){t.store, &t.key, t.segments[3],
+            &(struct scheduler_lookup){path.store, &path.key, path.segments[3],
                                        &own.ask, via, own.hints, own.wait},
             on_answer, item);
     } else {
         metrics_add(METRIC_REQUEST_REFUSED, 1);
         add_line(batch, batch->n - 1, error.status, 0, error.error);
     }
-    url_path_clear(&t);
+    url_path_clear(&path);
 }
 
 /* The batch cannot be answered later: for lookups that wait, the answer is
@@ -193,7 +194,8 @@ static const char *check_body(struct evbuffer *body)
 }
 
 static void begin_all(struct lookup_batch *batch, lookup_scheduler_fn find,
-                      const struct lookup_query *q, struct evhttp_request *req)
+                      const struct lookup_query *lookup_query,
+                      struct evhttp_request *req)
 {
     struct evbuffer *body = evhttp_request_get_input_buffer(req);
     const char *via = request_header(req, SYMCACHE_HEADER_VIA);
@@ -201,13 +203,14 @@ static void begin_all(struct lookup_batch *batch, lookup_scheduler_fn find,
     size_t size;
 
     while ((line = evbuffer_readln(body, &size, EVBUFFER_EOL_LF)) != NULL) {
-        begin_line(batch, find, q, line, size, via != NULL ? via : "");
+        begin_line(batch, find, lookup_query, line, size,
+                   via != NULL ? via : "");
         free(line);
     }
 }
 
 void lookup_batch_start(struct event_base *base, lookup_scheduler_fn find,
-                        const struct lookup_query *q,
+                        const struct lookup_query *lookup_query,
                         struct evhttp_request *req,
                         single_lookup_ended_fn ended, void *arg)
 {
@@ -224,7 +227,7 @@ void lookup_batch_start(struct event_base *base, lookup_scheduler_fn find,
         reply_empty(req, 503);
         return;
     }
-    begin_all(batch, find, q, req);
+    begin_all(batch, find, lookup_query, req);
     if (batch->open > 0) {
         batch->detached = pending_reply_new(base, req, on_gone, batch);
         if (batch->detached != NULL) {

@@ -108,24 +108,24 @@ static const char *parse_version(const char *const values[QUERY_KEYS],
 }
 
 static const char *parse_values(const char *const values[QUERY_KEYS],
-                                bool is_batch, struct lookup_query *q)
+                                bool is_batch, struct lookup_query *query)
 {
     bool is_later = is_batch && values[QUERY_VERSION] == NULL &&
                     values[QUERY_EXCEEDS] == NULL;
-    const char *reason = is_later ? NULL : parse_version(values, &q->ask);
+    const char *reason = is_later ? NULL : parse_version(values, &query->ask);
 
     if (reason != NULL) {
         return reason;
     }
     if (values[QUERY_WAIT] != NULL &&
-        !parse_seconds(values[QUERY_WAIT], &q->wait)) {
+        !parse_seconds(values[QUERY_WAIT], &query->wait)) {
         return "wait= must be a number of seconds";
     }
-    q->redirects = values[QUERY_REDIRECT] != NULL;
-    if (q->redirects && strcmp(values[QUERY_REDIRECT], "1") != 0) {
+    query->redirects = values[QUERY_REDIRECT] != NULL;
+    if (query->redirects && strcmp(values[QUERY_REDIRECT], "1") != 0) {
         return "redirect= must be 1";
     }
-    return parse_hints(values + QUERY_HINTS, q->hints);
+    return parse_hints(values + QUERY_HINTS, query->hints);
 }
 
 const char *lookup_query_parse(const char *query, bool is_batch,
@@ -163,7 +163,7 @@ bool lookup_query_parse_line(const char *query, struct lookup_query *q)
     return ok;
 }
 
-bool lookup_query_is_proved(const struct lookup_query *q,
+bool lookup_query_is_proved(const struct lookup_query *query,
                             const symcache_key_t *key)
 {
     char url[SYMCACHE_URL_MAX + 1], since[SYMCACHE_HINT_MAX + 1];
@@ -171,14 +171,14 @@ bool lookup_query_is_proved(const struct lookup_query *q,
     uint8_t id[URL_ID_SIZE];
     symcache_key_t list;
 
-    symcache_hint_get(q->hints, SYMCACHE_HINT_ARTIFACTS, url);
+    symcache_hint_get(query->hints, SYMCACHE_HINT_ARTIFACTS, url);
     if (url[0] != '\0') {
         artifact_list_key(&list, url);
         return symcache_key_equal(&list, key);
     }
-    symcache_hint_get_url(q->hints, url);
-    symcache_hint_get(q->hints, SYMCACHE_HINT_SINCE, since);
-    symcache_hint_get(q->hints, SYMCACHE_HINT_SCRAPED, scraped);
+    symcache_hint_get_url(query->hints, url);
+    symcache_hint_get(query->hints, SYMCACHE_HINT_SINCE, since);
+    symcache_hint_get(query->hints, SYMCACHE_HINT_SCRAPED, scraped);
     if (url[0] == '\0') {
         return since[0] == '\0' && scraped[0] == '\0';
     }

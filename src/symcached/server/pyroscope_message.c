@@ -47,18 +47,18 @@ static void take_name(struct pyroscope_file *file, const char *text,
 static const char *read_fields(struct protobuf message,
                                struct pyroscope_file *file)
 {
-    struct protobuf_field f;
+    struct protobuf_field field;
     const char *text;
     size_t size;
 
-    while (protobuf_next(&message, &f)) {
-        text = (const char *)f.bytes.at;
-        size = (size_t)(f.bytes.end - f.bytes.at);
-        if (f.number == FIELD_BUILD_ID &&
+    while (protobuf_next(&message, &field)) {
+        text = (const char *)field.bytes.at;
+        size = (size_t)(field.bytes.end - field.bytes.at);
+        if (field.number == FIELD_BUILD_ID &&
             !pyroscope_build_id(file->build_id, text, size)) {
             return no_build_id;
         }
-        if (f.number == FIELD_NAME) {
+        if (field.number == FIELD_NAME) {
             take_name(file, text, size);
         }
     }
@@ -69,15 +69,15 @@ const char *pyroscope_read_proto(const void *data, size_t size, bool is_flat,
                                  struct pyroscope_file *file)
 {
     struct protobuf message = protobuf_of(data, size);
-    struct protobuf_field f;
+    struct protobuf_field field;
     const char *wrong = NULL;
 
     memset(file, 0, sizeof(*file));
     if (is_flat) {
         return read_fields(message, file);
     }
-    while (wrong == NULL && protobuf_next(&message, &f)) {
-        wrong = f.number == 1 ? read_fields(f.bytes, file) : NULL;
+    while (wrong == NULL && protobuf_next(&message, &field)) {
+        wrong = field.number == 1 ? read_fields(field.bytes, file) : NULL;
     }
     return wrong == NULL && message.is_damaged ? damaged : wrong;
 }

@@ -52,15 +52,16 @@ static void single_lookup_free(struct single_lookup *lookup)
 }
 
 static void reply_hit(struct evhttp_request *req,
-                      const struct scheduler_answer *a)
+                      const struct scheduler_answer *answer)
 {
     char path[SYMCACHE_PATH_MAX + 1], text[SYMCACHE_VERSION_TEXT_MAX + 1];
 
-    symcache_version_print(text, &a->version);
-    if (symcache_key_is_download(a->key)) {
-        symcache_path_original(path, a->key);
+    symcache_version_print(text, &answer->version);
+    if (symcache_key_is_download(answer->key)) {
+        symcache_path_original(path, answer->key);
     } else {
-        symcache_path_file(path, a->key, &a->version, SYMCACHE_FILE_PLAIN);
+        symcache_path_file(path, answer->key, &answer->version,
+                           SYMCACHE_FILE_PLAIN);
     }
     reply_header(req, SYMCACHE_HEADER_VERSION, text);
     reply_header(req, SYMCACHE_HEADER_PATH, path);
@@ -89,12 +90,12 @@ int single_lookup_status(const struct scheduler_answer *answer)
 
 static void send_reply(struct evhttp_request *req, const void *what)
 {
-    const struct scheduler_answer *a = what;
-    int status = single_lookup_status(a);
+    const struct scheduler_answer *answer = what;
+    int status = single_lookup_status(answer);
 
-    switch (a->kind) {
+    switch (answer->kind) {
     case SCHEDULER_HIT:
-        reply_hit(req, a);
+        reply_hit(req, answer);
         break;
 
     case SCHEDULER_NOT_MODIFIED:
@@ -102,20 +103,20 @@ static void send_reply(struct evhttp_request *req, const void *what)
         break;
 
     case SCHEDULER_ABSENT:
-        reply_header(req, SYMCACHE_HEADER_REASON, a->reason);
-        reply_number(req, SYMCACHE_HEADER_VALID, a->seconds);
-        reply_error(req, status, a->reason, a->text);
+        reply_header(req, SYMCACHE_HEADER_REASON, answer->reason);
+        reply_number(req, SYMCACHE_HEADER_VALID, answer->seconds);
+        reply_error(req, status, answer->reason, answer->text);
         break;
 
     case SCHEDULER_PENDING:
-        reply_number(req, "Retry-After", a->seconds);
+        reply_number(req, "Retry-After", answer->seconds);
         reply_empty(req, status);
         break;
 
     case SCHEDULER_BUSY:
-        reply_header(req, SYMCACHE_HEADER_REASON, a->reason);
-        reply_number(req, "Retry-After", a->seconds);
-        reply_error(req, status, a->reason, a->text);
+        reply_header(req, SYMCACHE_HEADER_REASON, answer->reason);
+        reply_number(req, "Retry-After", answer->seconds);
+        reply_error(req, status, answer->reason, answer->text);
         break;
     }
 }
@@ -259,11 +260,12 @@ static bool start_redirect(struct single_lookup *lookup,
                            struct scheduler *scheduler,
                            const struct store_config *store,
                            const symcache_key_t *key, const char *name,
-                           const struct lookup_query *q, const char *via)
+                           const struct lookup_query *lookup_query,
+                           const char *via)
 {
     struct saved_request *saved;
 
-    if (!q->redirects || strlen(via) >= sizeof(saved->via)) {
+    if (!lookup_query->redirects || strlen(via) >= sizeof(saved->via)) {
         return false;
     }
     saved = lookup->saved = calloc(1, sizeof(*saved));
@@ -275,7 +277,7 @@ static bool start_redirect(struct single_lookup *lookup,
     symcache_key_copy(&saved->key, key);
     snprintf(saved->name, sizeof(saved->name), "%s", name);
     snprintf(saved->via, sizeof(saved->via), "%s", via);
-    saved->query = *q;
+    saved->query = *lookup_query;
     lookup->redirect =
         scheduler_redirect(scheduler, store, key, on_redirect, lookup);
     return lookup->redirect != NULL;
@@ -284,7 +286,7 @@ static bool start_redirect(struct single_lookup *lookup,
 void single_lookup_start(struct event_base *base, struct scheduler *scheduler,
                          const struct store_config *store,
                          const symcache_key_t *key, const char *name,
-                         const struct lookup_query *q,
+                         const struct lookup_query *lookup_query,
                          struct evhttp_request *req,
                          single_lookup_ended_fn ended, void *arg)
 {
@@ -304,12 +306,13 @@ void single_lookup_start(struct event_base *base, struct scheduler *scheduler,
     lookup->began = clock_ms();
     via = request_header(req, SYMCACHE_HEADER_VIA);
     via = via != NULL ? via : "";
-    if (!start_redirect(lookup, scheduler, store, key, name, q, via)) {
-        waiter =
-            scheduler_ask(scheduler,
-                          &(struct scheduler_lookup){store, key, name, &q->ask,
-                                                     via, q->hints, q->wait},
-                          on_answer, lookup);
+    if (!start_redirect(lookup, scheduler, store, key, name, lookup_query,
+                        via)) {
+        waiter = scheduler_ask(scheduler,
+                               &(struct scheduler_lookup){
+                                   store, key, name, &lookup_query->ask, via,
+                                   lookup_query->hints, lookup_query->wait},
+                               on_answer, lookup);
         if (waiter == NULL) {
             return;
         }

@@ -280,32 +280,32 @@ bool upload_boundary_read(struct evhttp_request *req,
 
 /* Returns why the path is not that of a file, or NULL.  The third part is
  * compared with what the file is, later. */
-static const char *upload_read_path(const struct url_path *t,
+static const char *upload_read_path(const struct url_path *path,
                                     struct upload_request *request)
 {
     unsigned i;
 
-    if (t->n != 5) {
+    if (path->n != 5) {
         return "the path is /<name>/<id>/<name>";
     }
     for (i = 2; i < 5; i++) {
-        if (t->lengths[i] == 0 || t->lengths[i] > SYMCACHE_NAME_MAX ||
-            strlen(t->segments[i]) != t->lengths[i] ||
-            strpbrk(t->segments[i], "/\\") != NULL ||
-            control_in(t->segments[i]) || t->segments[i][0] == '.') {
+        if (path->lengths[i] == 0 || path->lengths[i] > SYMCACHE_NAME_MAX ||
+            strlen(path->segments[i]) != path->lengths[i] ||
+            strpbrk(path->segments[i], "/\\") != NULL ||
+            control_in(path->segments[i]) || path->segments[i][0] == '.') {
             return "the path has a part that is not allowed";
         }
     }
-    request->name = t->segments[2];
-    request->id = t->segments[3];
-    request->file = t->segments[4];
+    request->name = path->segments[2];
+    request->id = path->segments[3];
+    request->file = path->segments[4];
     return NULL;
 }
 
 /* Returns the status and *wrong if the request is not to be taken, or 0. */
 static int upload_read_request(const struct config *config,
                                struct upload_page *page,
-                               const struct url_path *t, const char *query,
+                               const struct url_path *path, const char *query,
                                char boundary[UPLOAD_BOUNDARY_SIZE],
                                struct upload_request *request,
                                const char **wrong)
@@ -315,7 +315,7 @@ static int upload_read_request(const struct config *config,
     *wrong = config->uploads.root == NULL
                  ? "the configuration has no \"uploads\""
                  : "no such page";
-    if (config->uploads.root == NULL || (page->is_form && t->n != 2)) {
+    if (config->uploads.root == NULL || (page->is_form && path->n != 2)) {
         return 404;
     }
     *wrong = upload_check_token(config, page, request);
@@ -328,7 +328,7 @@ static int upload_read_request(const struct config *config,
         *wrong = upload_labels_read(req, &request->labels);
     }
     if (*wrong == NULL && !page->is_form) {
-        *wrong = upload_read_path(t, request);
+        *wrong = upload_read_path(path, request);
     }
     request->body = request_header(req, UPLOAD_HEADER_BODY);
     request->boundary = boundary;

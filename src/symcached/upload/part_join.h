@@ -16,10 +16,10 @@ struct uploads;
 
 /* Before a symbfile is unpacked: gives a part its name.  Returns false if it
  * is refused, as another number of parts is coming in. */
-bool part_join_check(struct upload *u);
+bool part_join_check(struct upload *upload);
 
 /* The part is stored: the upload goes on with the whole file, or ends. */
-void part_join_start(struct upload *u);
+void part_join_start(struct upload *upload);
 
 /* An upload has ended: begins what waited for it. */
 void part_join_next(struct uploads *uploads);

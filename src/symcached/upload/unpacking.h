@@ -28,7 +28,7 @@ void unpacking_init(struct unpacking *unpacking, uint64_t max);
 
 /* Unpacks what u->in is open for, then calls upload_publish(); or refuses the
  * upload. */
-void unpacking_start(struct upload *u);
+void unpacking_start(struct upload *upload);
 
 void unpacking_cancel(struct unpacking *unpacking);
 

@@ -165,31 +165,31 @@ static void give_way(const struct upload *upload,
 static void on_complete(void *arg)
 {
     struct upload *upload = arg;
-    struct publication *p = upload->publication;
+    struct publication *publication = upload->publication;
     bool all_same = true;
     size_t i;
 
     upload->completion = NULL;
     upload->result.untold = upload->untold;
-    for (i = 0; i < p->nfiles; i++) {
-        if (is_stored(&p->files[i])) {
+    for (i = 0; i < publication->nfiles; i++) {
+        if (is_stored(&publication->files[i])) {
             all_same = false;
-            log_file(upload, &p->files[i]);
+            log_file(upload, &publication->files[i]);
             metrics_add(METRIC_UPLOADED_FILES, 1);
-            metrics_add(METRIC_UPLOADED_BYTES, p->files[i].size);
+            metrics_add(METRIC_UPLOADED_BYTES, publication->files[i].size);
         } else {
             metrics_add(METRIC_UPLOADS_SAME, 1);
         }
-        if (p->files[i].is_overtaken) {
-            give_way(upload, &p->files[i]);
+        if (publication->files[i].is_overtaken) {
+            give_way(upload, &publication->files[i]);
         }
         if (upload->request.warm) {
-            warm_file(upload->uploads->scheduler, &p->files[i].place,
+            warm_file(upload->uploads->scheduler, &publication->files[i].place,
                       upload->result.is_try);
         }
     }
-    upload->result.files = p->files;
-    upload->result.nfiles = p->nfiles;
+    upload->result.files = publication->files;
+    upload->result.nfiles = publication->nfiles;
     if (upload->part[0] != '\0') {
         part_join_start(upload);
         return;
@@ -335,7 +335,7 @@ static void share_upload(struct upload *upload)
 static void on_published(void *arg, bool late)
 {
     struct upload *upload = arg;
-    struct publication *p = upload->publication;
+    struct publication *publication = upload->publication;
 
     upload->task = NULL;
     upload->publication = NULL;
@@ -343,35 +343,36 @@ static void on_published(void *arg, bool late)
         upload_refuse(upload, 503, "the disk does not answer");
         return;
     }
-    if (p->errnum != 0 && !p->compares) {
+    if (publication->errnum != 0 && !publication->compares) {
         /* some files may have their names: as after a kill */
-        write_ahead_log_leave(p->intent);
-        p->intent = NULL;
+        write_ahead_log_leave(publication->intent);
+        publication->intent = NULL;
         recoveries_look(upload->uploads->recoveries);
-    } else if (p->errnum != 0 || p->conflict != NULL) {
-        publication_settled(p);
+    } else if (publication->errnum != 0 || publication->conflict != NULL) {
+        publication_settled(publication);
     }
-    if (p->errnum == EEXIST) {
+    if (publication->errnum == EEXIST) {
         upload_refuse(upload, 503, "another machine is just storing the file");
         return;
     }
-    if (p->errnum != 0) {
-        upload_refuse_errno(upload, p->errnum,
+    if (publication->errnum != 0) {
+        upload_refuse_errno(upload, publication->errnum,
                             "no file is stored in \"uploads.root\"");
         return;
     }
-    if (p->conflict != NULL) {
+    if (publication->conflict != NULL) {
         upload_refuse(upload, upload->request.name != NULL ? 409 : 400, "%s",
-                      p->conflict);
+                      publication->conflict);
         return;
     }
-    if (p->index_errnum != 0) {
-        log_error(p->index_errnum, "uploads: the index is not written: files "
+    if (publication->index_errnum != 0) {
+        log_error(publication->index_errnum,
+                  "uploads: the index is not written: files "
                   "are not found under other names, until a pass of cleaning "
                   "makes their entries");
     }
-    p = upload->publication = publication_take_over(p);
-    if (p == NULL) {
+    publication = upload->publication = publication_take_over(publication);
+    if (publication == NULL) {
         upload_refuse_errno(upload, ENOMEM, "files cannot be announced");
         return;
     }
@@ -380,7 +381,7 @@ static void on_published(void *arg, bool late)
         return;
     }
     if (upload->shared) {
-        tier_copy_settle(p->files, p->nfiles);
+        tier_copy_settle(publication->files, publication->nfiles);
     }
     drop_all(upload);
 }

@@ -174,7 +174,7 @@ void refusal_print_size(char *text, size_t size, const struct config *config,
 
 /* Logs that there is no room for one, if it was not said just before.  A thread
  * looks at the disk, which may hang. */
-void refusal_log_space(const struct upload *u);
+void refusal_log_space(const struct upload *upload);
 
 /* Counts one that is refused with this status. */
 void refusal_count(int status);

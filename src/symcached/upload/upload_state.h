@@ -70,21 +70,21 @@ struct uploads {
 
 /* Step 2: gives the files their names; or with "shares" only looks whether they
  * may have them. */
-void upload_publish(struct upload *u);
+void upload_publish(struct upload *upload);
 
 /* Answers, and frees the upload. */
-void upload_finish(struct upload *u, int status);
+void upload_finish(struct upload *upload, int status);
 
-void upload_refuse(struct upload *u, int status, const char *format, ...)
+void upload_refuse(struct upload *upload, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The same for what is larger than "uploads.max_size". */
-void upload_refuse_size(struct upload *u, const char *what);
+void upload_refuse_size(struct upload *upload, const char *what);
 
 /* Prints " file=<name>/<id>/<file>" for the log, or "" if it has no path. */
-void upload_path_print(char *text, size_t size, const struct upload *u);
+void upload_path_print(char *text, size_t size, const struct upload *upload);
 
 /* The same for what this machine does not do. */
-void upload_refuse_errno(struct upload *u, int errnum, const char *what);
+void upload_refuse_errno(struct upload *upload, int errnum, const char *what);
 
 #endif

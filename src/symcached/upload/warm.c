@@ -54,7 +54,7 @@ void warm_file(struct scheduler *scheduler, const struct symstore_path *place,
                bool is_try)
 {
     const struct config *config = scheduler_config(scheduler);
-    const struct transcoder_config *t;
+    const struct transcoder_config *transcoder;
     const struct store_config *store;
     char hints[SYMCACHE_HINTS_MAX + 1];
     symcache_ask_t ask = {.min = {.major = 1}};
@@ -72,11 +72,11 @@ void warm_file(struct scheduler *scheduler, const struct symstore_path *place,
         for (j = 0; j < store->ntranscoders &&
                     config_store_has_uploads(store, is_try);
              j++) {
-            t = &store->transcoders[j];
-            ask.version = t->version;
+            transcoder = &store->transcoders[j];
+            ask.version = transcoder->version;
             lookup.store = store;
-            if ((t->inputs & 1u << place->format) &&
-                set_key(&key, t->makes, place)) {
+            if ((transcoder->inputs & 1u << place->format) &&
+                set_key(&key, transcoder->makes, place)) {
                 (void)scheduler_ask(scheduler, &lookup, ignore_answer, NULL);
             }
         }

@@ -292,7 +292,7 @@ static bool azure_is_sas(const char *token)
     return strncmp(token, "sig=", 4) == 0 || strstr(token, "&sig=") != NULL;
 }
 
-static int check_secrets(struct config_reader *r, const cJSON *item,
+static int check_secrets(struct config_reader *reader, const cJSON *item,
                          struct source_config *source)
 {
     struct transport_config *transport = &source->transport;
@@ -301,14 +301,15 @@ static int check_secrets(struct config_reader *r, const cJSON *item,
     int n;
 
     if (azure->account_key != NULL && azure->sas_token != NULL) {
-        return field_error(r, item, "has \"account_key\" and \"sas_token\"");
+        return field_error(reader, item,
+                           "has \"account_key\" and \"sas_token\"");
     }
 
     if (azure->account_key != NULL) {
         n = azure_decode_key(key, azure->account_key);
         explicit_bzero(key, sizeof(key));
         if (n <= 0) {
-            return field_error(r, item, "\"account_key\" is not base64");
+            return field_error(reader, item, "\"account_key\" is not base64");
         }
         transport->sign = azure_sign_key;
     }
@@ -318,7 +319,7 @@ static int check_secrets(struct config_reader *r, const cJSON *item,
                     strlen(azure->sas_token));
         }
         if (!azure_is_sas(azure->sas_token)) {
-            return field_error(r, item,
+            return field_error(reader, item,
                                "\"sas_token\" is not a query with \"sig=\"");
         }
         transport->sign = azure_sign_sas;
@@ -330,7 +331,7 @@ static int check_secrets(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static int check_azure(struct config_reader *r, const cJSON *item,
+static int check_azure(struct config_reader *reader, const cJSON *item,
                        struct source_config *source)
 {
     const struct azure *azure = source->settings;
@@ -338,11 +339,11 @@ static int check_azure(struct config_reader *r, const cJSON *item,
     int rc;
 
     if (!azure_is_account(azure->account)) {
-        return field_error(r, item,
+        return field_error(reader, item,
                            "\"account\" is not the name of an account");
     }
     if (!azure_is_container(azure->container)) {
-        return field_error(r, item,
+        return field_error(reader, item,
                            "\"container\" is not the name of a container");
     }
 
@@ -354,9 +355,9 @@ static int check_azure(struct config_reader *r, const cJSON *item,
                         azure->account, azure->container, prefix);
     if (rc < 0) {
         source->url = NULL;
-        return field_error(r, item, "out of memory");
+        return field_error(reader, item, "out of memory");
     }
-    return check_secrets(r, item, source);
+    return check_secrets(reader, item, source);
 }
 
 /* the answer -------------------------------------------------------------- */

@@ -331,7 +331,7 @@ static void begin_symcache(struct lookup *lookup)
     lookup_set_step(lookup, LOOKUP_FETCHES, fetch);
 }
 
-static int check_symcache(struct config_reader *r, const cJSON *item,
+static int check_symcache(struct config_reader *reader, const cJSON *item,
                           struct source_config *source)
 {
     static const symcache_version_t current = {3, 1, 0};
@@ -340,7 +340,7 @@ static int check_symcache(struct config_reader *r, const cJSON *item,
     if (version == NULL) {
         source->version = current;
     } else if (symcache_version_cmp(&source->version, &symcache_oldest) < 0) {
-        return field_error(r, version, "is below 3.0.1");
+        return field_error(reader, version, "is below 3.0.1");
     }
     return 0;
 }

@@ -20,7 +20,7 @@ static const struct config_field keys[] = {
     {"url", field_string, offsetof(struct web, url), 0, 0, 0},
 };
 
-static int check_web(struct config_reader *r, const cJSON *item,
+static int check_web(struct config_reader *reader, const cJSON *item,
                      struct source_config *source)
 {
     const struct web *web = source->settings;
@@ -29,15 +29,17 @@ static int check_web(struct config_reader *r, const cJSON *item,
     if (web->url == NULL) {
         return source->transport.nheaders == 0
                    ? 0
-                   : field_error(r, item,
+                   : field_error(reader, item,
                                  "\"headers\" need \"url\": they would be "
                                  "sent to everybody");
     }
     if (symcache_url_normalise(url, web->url, strlen(web->url)) == 0) {
-        return field_error(r, item, "\"url\" is not a URL of http or https");
+        return field_error(reader, item,
+                           "\"url\" is not a URL of http or https");
     }
     source->url = strdup(url);
-    return source->url != NULL ? 0 : field_error(r, item, "out of memory");
+    return source->url != NULL ? 0
+                               : field_error(reader, item, "out of memory");
 }
 
 const struct source_type source_web = {
