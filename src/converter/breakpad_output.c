@@ -75,10 +75,11 @@ static void put(struct breakpad_output *output, const char *data, size_t size)
     output->has_failed |= memory_output_write(&output->out, data, size) != 0;
 }
 
-static void print(struct breakpad_output *output, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static void breakpad_print(struct breakpad_output *output, const char *format,
+                           ...) __attribute__((format(printf, 2, 3)));
 
-static void print(struct breakpad_output *output, const char *format, ...)
+static void breakpad_print(struct breakpad_output *output, const char *format,
+                           ...)
 {
     char text[LINE_MAX_TEXT];
     va_list args;
@@ -173,27 +174,27 @@ static void put_head(struct breakpad_output *output, const uint8_t *data,
     bool is_elf = elf_sniff(data, size);
     unsigned i;
 
-    print(output, "MODULE %s %s ",
-          is_elf                    ? "Linux"
-          : macho_sniff(data, size) ? "mac"
-                                    : "windows",
-          arch_name(symc_load(output->reader.data + SYMC_AT_ARCH)));
+    breakpad_print(output, "MODULE %s %s ",
+                   is_elf                    ? "Linux"
+                   : macho_sniff(data, size) ? "mac"
+                                             : "windows",
+                   arch_name(symc_load(output->reader.data + SYMC_AT_ARCH)));
     for (i = 0; i < 16; i++) {
-        print(output, "%02X", guid[i]);
+        breakpad_print(output, "%02X", guid[i]);
     }
-    print(output, "%" PRIX32 " ",
-          symc_load(output->reader.data + SYMC_AT_AGE));
+    breakpad_print(output, "%" PRIX32 " ",
+                   symc_load(output->reader.data + SYMC_AT_AGE));
     put_rest(output, &module);
     if (is_elf &&
         elf_identity_read(data, size, &identity, error, sizeof(error)) == 0 &&
         identity.build_id_size > 0) {
-        print(output, "INFO CODE_ID ");
+        breakpad_print(output, "INFO CODE_ID ");
         for (i = 0; i < identity.build_id_size; i++) {
-            print(output, "%02X", identity.build_id[i]);
+            breakpad_print(output, "%02X", identity.build_id[i]);
         }
-        print(output, "\n");
+        breakpad_print(output, "\n");
     }
-    print(output, "INFO GENERATOR ngx_symcache\n");
+    breakpad_print(output, "INFO GENERATOR ngx_symcache\n");
 }
 
 static int put_files(struct breakpad_output *output)
@@ -206,11 +207,11 @@ static int put_files(struct breakpad_output *output)
         if (path == NULL) {
             return -1;
         }
-        print(output, "FILE %" PRIu32 " ", i);
+        breakpad_print(output, "FILE %" PRIu32 " ", i);
         put_rest(output, path);
     }
     if (output->has_no_file) {
-        print(output, "FILE %" PRIu32 " ?\n", i);
+        breakpad_print(output, "FILE %" PRIu32 " ?\n", i);
     }
     return 0;
 }
@@ -263,7 +264,7 @@ static void put_origins(struct breakpad_output *output)
 
     for (i = 0; i < output->reader.num_functions; i++) {
         if (output->is_inlined[i]) {
-            print(output, "INLINE_ORIGIN %" PRIu32 " ", i);
+            breakpad_print(output, "INLINE_ORIGIN %" PRIu32 " ", i);
             put_name(output, i);
         }
     }
@@ -365,8 +366,8 @@ static int put_func_record(struct breakpad_output *output)
     if (close_inline_records(output, 0) != 0) {
         return -1;
     }
-    print(output, "FUNC %" PRIx32 " %" PRIx32 " 0 ", output->start,
-          output->end - output->start);
+    breakpad_print(output, "FUNC %" PRIx32 " %" PRIx32 " 0 ", output->start,
+                   output->end - output->start);
     put_name(output, output->function);
     if (output->num_calls > 0) {
         qsort(output->calls, output->num_calls, sizeof(*output->calls),
@@ -374,18 +375,20 @@ static int put_func_record(struct breakpad_output *output)
     }
     for (call = output->calls; call != output->calls + output->num_calls;
          call++) {
-        print(output,
-              "INLINE %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIx32
-              " %" PRIx32 "\n",
-              call->depth, call->line,
-              call->file < output->reader.num_files ? call->file
-                                                    : output->reader.num_files,
-              call->function, call->start, call->end - call->start);
+        breakpad_print(output,
+                       "INLINE %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32
+                       " %" PRIx32 " %" PRIx32 "\n",
+                       call->depth, call->line,
+                       call->file < output->reader.num_files
+                           ? call->file
+                           : output->reader.num_files,
+                       call->function, call->start, call->end - call->start);
     }
     for (line = output->lines; line != output->lines + output->num_lines;
          line++) {
-        print(output, "%" PRIx32 " %" PRIx32 " %" PRIu32 " %" PRIu32 "\n",
-              line->start, line->end - line->start, line->line, line->file);
+        breakpad_print(
+            output, "%" PRIx32 " %" PRIx32 " %" PRIu32 " %" PRIu32 "\n",
+            line->start, line->end - line->start, line->line, line->file);
     }
     output->num_calls = output->num_lines = 0;
     output->function = SYMC_NONE;
@@ -412,7 +415,7 @@ static int put_range_records(struct breakpad_output *output, uint32_t i)
             return -1;
         }
         if (output->last_public != function) {
-            print(output, "PUBLIC %" PRIx32 " 0 ", start);
+            breakpad_print(output, "PUBLIC %" PRIx32 " 0 ", start);
             put_name(output, function);
             output->last_public = function;
         }
@@ -515,10 +518,11 @@ static int put_frames(struct breakpad_output *output, const uint8_t *data,
     return 0;
 }
 
-static int write_text(struct breakpad_output *output, const uint8_t *data,
-                      size_t size, const char *name,
-                      const struct symc_sink *sink,
-                      struct debuginfo_result *result, struct failure *failure)
+static int breakpad_write_text(struct breakpad_output *output,
+                               const uint8_t *data, size_t size,
+                               const char *name, const struct symc_sink *sink,
+                               struct debuginfo_result *result,
+                               struct failure *failure)
 {
     output->is_inlined = calloc((size_t)output->reader.num_functions + 1, 1);
     output->room = malloc(DEMANGLE_ROOM);
@@ -563,7 +567,8 @@ int sym_output(const uint8_t *data, size_t size, const char *name,
                               sizeof(error)) == SYMC_OPENED &&
                      symc_verify(&output->reader, error, sizeof(error)) ==
                          SYMC_SOUND
-                 ? write_text(output, data, size, name, sink, result, failure)
+                 ? breakpad_write_text(output, data, size, name, sink, result,
+                                       failure)
                  : failure_set(failure, FAILURE_DAMAGED, "is damaged: %s",
                                error);
     }

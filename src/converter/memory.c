@@ -65,7 +65,7 @@ static bool is_limit_reached(size_t size)
            is_over(pages[5], size, data);
 }
 
-static void print(const char *text, size_t size)
+static void memory_print(const char *text, size_t size)
 {
     if (write(STDERR_FILENO, text, size) < 0) {
         /* the exit code says it, too */
@@ -77,12 +77,12 @@ static void lacks_memory(size_t size)
     static const char limit[] = "needs more memory than it may have\n";
     static const char machine[] = "needs more memory than there is\n";
 
-    print(message, message_size);
+    memory_print(message, message_size);
     if (is_limit_reached(size)) {
-        print(limit, sizeof(limit) - 1);
+        memory_print(limit, sizeof(limit) - 1);
         _exit(FAILURE_LIMIT);
     }
-    print(machine, sizeof(machine) - 1);
+    memory_print(machine, sizeof(machine) - 1);
     _exit(FAILURE_TEMPORARY);
 }
 

@@ -69,7 +69,7 @@ static const char *to_say(const struct output_check *check,
 
 /* Libseccomp without memory crashes, or computes without end.  The output has
  * its name already: as of one that is not sound, nothing is said of it. */
-static void on_lack(size_t size)
+static void output_on_lack(size_t size)
 {
     _exit(FAILURE_NONE);
 }
@@ -88,7 +88,7 @@ void output_check_run(const struct output_check *check, int fd,
         map = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
     }
     limits.memory = (uint64_t)size + CHECK_MEMORY;
-    allocation_must_succeed(on_lack);
+    allocation_must_succeed(output_on_lack);
     if (map == MAP_FAILED ||
         sandbox_enter(&limits, NULL, error, sizeof(error)) != 0 ||
         !is_sound(check, map, (size_t)size, result->output)) {

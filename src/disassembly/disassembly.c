@@ -145,8 +145,8 @@ static bool find_target(const struct disassembly_run *disassembly,
     }
 }
 
-static void write_text(struct disassembly_run *disassembly, uint32_t offset,
-                       const char *text)
+static void disassembly_write_text(struct disassembly_run *disassembly,
+                                   uint32_t offset, const char *text)
 {
     json_write_open(disassembly->w, '[');
     json_write_number(disassembly->w, offset);
@@ -168,7 +168,7 @@ static void write_instruction(struct disassembly_run *disassembly,
     snprintf(text, sizeof(text), "%s%s%s%s", disassembly->insn->mnemonic,
              disassembly->insn->op_str[0] != '\0' ? " " : "",
              disassembly->insn->op_str, name);
-    write_text(disassembly, offset, text);
+    disassembly_write_text(disassembly, offset, text);
 }
 
 /* Writes bytes that are no instruction. */
@@ -184,7 +184,7 @@ static void write_bytes(struct disassembly_run *disassembly, uint32_t offset,
                                  i == 0 ? " " : ", ",
                                  disassembly->bytes[offset + i]);
     }
-    write_text(disassembly, offset, text);
+    disassembly_write_text(disassembly, offset, text);
 }
 
 /*
@@ -240,7 +240,7 @@ static uint32_t write_next(struct disassembly_run *disassembly,
     return n;
 }
 
-static void write_all(struct disassembly_run *disassembly)
+static void disassembly_write_all(struct disassembly_run *disassembly)
 {
     size_t size_at;
     uint32_t offset = 0, n = 1;
@@ -292,8 +292,8 @@ static uint32_t length_of(struct disassembly_run *disassembly)
     return length < order->most ? (uint32_t)length : order->most;
 }
 
-static bool find_code(struct disassembly_run *disassembly,
-                      char error[DISASSEMBLY_ERROR])
+static bool disassembly_find_code(struct disassembly_run *disassembly,
+                                  char error[DISASSEMBLY_ERROR])
 {
     uint32_t family = symc_arch_number(disassembly->d->code->arch) / 100;
     size_t i;
@@ -335,7 +335,7 @@ bool disassemble(const struct disassembly *d, struct json_writer *w,
     }
     disassembly->d = d;
     disassembly->w = w;
-    if (find_code(disassembly, error)) {
+    if (disassembly_find_code(disassembly, error)) {
         snprintf(error, DISASSEMBLY_ERROR, "the disassembler cannot begin");
         if (cs_open(disassembly->processor->arch,
                     (cs_mode)disassembly->processor->mode,
@@ -347,7 +347,7 @@ bool disassemble(const struct disassembly *d, struct json_writer *w,
         }
         if (disassembly->insn != NULL) {
             disassembly->length = length_of(disassembly);
-            write_all(disassembly);
+            disassembly_write_all(disassembly);
             cs_free(disassembly->insn, 1);
             is_done = true;
         }

@@ -60,8 +60,9 @@ static void refuse_report(struct work_service *service,
     refuse_work(service, CRASH_FAILED, report->text != NULL ? text : words);
 }
 
-static void read_report(const struct form *form, const struct order *order,
-                        const struct work_body *body)
+static void apple_read_report(const struct form *form,
+                              const struct order *order,
+                              const struct work_body *body)
 {
     struct apple_report report;
 
@@ -89,7 +90,7 @@ void apple_work(const struct work_body *body)
         refuse_work(body->service, CRASH_BAD_PART,
                     "missing apple crash report");
     } else {
-        read_report(&form, &order, body);
+        apple_read_report(&form, &order, body);
     }
     packed_free(&form.room);
     order_free(&order);

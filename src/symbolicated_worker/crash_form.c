@@ -116,8 +116,8 @@ static void take_form_part(void *arg, const struct multipart_part *part)
 
 /* Without a form, the body is the file, and the order has the rules for its
  * modules. */
-static void take_file(struct form *form, const struct order *order,
-                      const struct bytes *body)
+static void form_take_file(struct form *form, const struct order *order,
+                           const struct bytes *body)
 {
     form->file = *body;
     if (order->rewrite != NULL) {
@@ -137,7 +137,7 @@ bool form_read(struct form *form, const struct order *order,
         return false;
     }
     if (order->boundary == NULL) {
-        take_file(form, order, &bytes);
+        form_take_file(form, order, &bytes);
     } else if (multipart_read(bytes.data, bytes.size, order->boundary,
                               take_form_part, form, error,
                               sizeof(error)) != 0) {

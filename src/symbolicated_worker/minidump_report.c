@@ -8,7 +8,7 @@
 
 #define CODE_FILE_MAX 4096 /* bytes */
 
-static const char *type_of(const struct minidump *dump)
+static const char *report_type(const struct minidump *dump)
 {
     switch (dump->os) {
     case MINIDUMP_WINDOWS:
@@ -51,7 +51,7 @@ static void write_module(struct minidump_report *report, size_t i)
     struct json_writer *w = &report->writer;
 
     json_write_open(w, '{');
-    json_put_known(w, "type", type_of(&report->dump));
+    json_put_known(w, "type", report_type(&report->dump));
     json_put_known(w, "code_id", module->code_id);
     if (module->code_file[0] != '\0') {
         report_write_code_file(w, module->code_file);
@@ -105,7 +105,7 @@ void minidump_report_write_question(struct minidump_report *report)
 
 /* the result --------------------------------------------------------------- */
 
-static void write_system(struct minidump_report *report)
+static void report_write_system(struct minidump_report *report)
 {
     const struct minidump *dump = &report->dump;
     struct json_writer *w = &report->writer;
@@ -132,15 +132,15 @@ static void write_head(struct minidump_report *report)
     }
     json_put_open(w, "report", '{');
     json_put_number(w, "timestamp", dump->time);
-    write_system(report);
+    report_write_system(report);
     json_put_bool(w, "crashed", dump->has_exception);
     json_put_known(w, "crash_reason", reason);
     json_put_known(w, "assertion", "");
     json_write_close(w, '}');
 }
 
-static void write_registers(struct minidump_report *report,
-                            const struct stackwalk_registers *registers)
+static void report_write_registers(struct minidump_report *report,
+                                   const struct stackwalk_registers *registers)
 {
     const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[report->dump.cpu];
     struct json_writer *w = &report->writer;
@@ -212,7 +212,7 @@ static void write_thread(struct minidump_report *report, size_t i)
         json_put_bool(w, "is_requesting", i == dump->requesting);
     }
     if (thread->nframes > 0) {
-        write_registers(report, &thread->registers);
+        report_write_registers(report, &thread->registers);
     }
     json_put_open(w, "frames", '[');
     write_own_frames(report, &dump->threads[i]);

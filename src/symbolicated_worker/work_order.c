@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void read_line(struct order *order, const char *name, const char *value)
+static void order_read_line(struct order *order, const char *name,
+                            const char *value)
 {
     if (strcmp(name, "boundary") == 0) {
         order->boundary = value;
@@ -38,7 +39,7 @@ int order_read(struct order *order, const char *text)
         value = strchr(line, ' ');
         if (value != NULL) {
             *value = '\0';
-            read_line(order, line, value + 1);
+            order_read_line(order, line, value + 1);
         }
     }
     return 0;

@@ -101,7 +101,7 @@ const char *settings_daemon_name(const struct settings *settings)
 }
 
 /* Returns a text of a section of the configuration, or NULL. */
-static const char *text_of(const cJSON *section, const char *key)
+static const char *settings_text(const cJSON *section, const char *key)
 {
     return cJSON_GetStringValue(
         cJSON_GetObjectItemCaseSensitive(section, key));
@@ -128,9 +128,9 @@ const char *settings_socket(const struct settings *settings)
     item = section == NULL
                ? config
                : cJSON_GetObjectItemCaseSensitive(config, section);
-    listen = section == NULL ? text_of(item, "admin_listen") : NULL;
+    listen = section == NULL ? settings_text(item, "admin_listen") : NULL;
     if (listen == NULL) {
-        listen = text_of(item, "listen");
+        listen = settings_text(item, "listen");
     }
     known[settings->daemon] = copy_setting(listen != NULL ? listen : socket);
     cJSON_Delete(config);
@@ -153,9 +153,9 @@ int settings_token(const struct settings *settings, const char **token)
     if (config == NULL) {
         return settings->config == NULL ? 0 : -1;
     }
-    text = text_of(config, "listen_token");
-    if (text != NULL &&
-        (settings->socket != NULL || text_of(config, "admin_listen") == NULL)) {
+    text = settings_text(config, "listen_token");
+    if (text != NULL && (settings->socket != NULL ||
+                         settings_text(config, "admin_listen") == NULL)) {
         if (secret_expand(text, secret, sizeof(secret), error,
                           sizeof(error)) == 0) {
             *token = secret;
@@ -180,8 +180,8 @@ const char *settings_uploads(const struct settings *settings, int *code)
         *code = COMMAND_IO;
         return NULL;
     }
-    root = text_of(cJSON_GetObjectItemCaseSensitive(config, "uploads"),
-                   "root");
+    root = settings_text(cJSON_GetObjectItemCaseSensitive(config, "uploads"),
+                         "root");
     if (root == NULL) {
         *code = command_fail(COMMAND_USAGE,
                              settings->config != NULL ? settings->config

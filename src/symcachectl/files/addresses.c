@@ -83,7 +83,7 @@ static int fill_buffer(struct addresses *addresses)
 
 /* Removes a line and the blanks around it.  Returns the same as
  * addresses_next(). */
-static int next_line(struct addresses *addresses)
+static int addresses_next_line(struct addresses *addresses)
 {
     const char *newline;
 
@@ -128,7 +128,7 @@ int addresses_next(struct addresses *addresses, addresses_parse_fn parse,
     int rc;
 
     do {
-        rc = next_line(addresses);
+        rc = addresses_next_line(addresses);
         if (rc != 1) {
             return rc;
         }

@@ -70,7 +70,7 @@ static int read_in_child(void *arg, FILE *out)
 }
 
 /* The first processor that a module is known to be for. */
-static const char *find_arch(const cJSON *answer)
+static const char *apple_find_arch(const cJSON *answer)
 {
     const cJSON *module;
 
@@ -101,7 +101,7 @@ static void print_answer(const cJSON *answer)
     system = cJSON_GetObjectItemCaseSensitive(object, "system_info");
     if (cJSON_IsNull(cjson_get(system, "cpu_arch"))) {
         cJSON_ReplaceItemInObjectCaseSensitive(
-            system, "cpu_arch", cJSON_CreateString(find_arch(answer)));
+            system, "cpu_arch", cJSON_CreateString(apple_find_arch(answer)));
     }
     if (is_json) {
         printable_json(stdout, object);

@@ -139,7 +139,7 @@ static _Noreturn void write_source_paths(const char *cache, int fd)
 
 /* the list --------------------------------------------------------------- */
 
-static int compare_paths(const void *a, const void *b)
+static int bundle_compare_paths(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -167,7 +167,8 @@ static bool split_source_paths(struct source_paths *list)
             list->paths[list->count++] = list->data + at;
         }
     }
-    qsort(list->paths, list->count, sizeof(list->paths[0]), compare_paths);
+    qsort(list->paths, list->count, sizeof(list->paths[0]),
+          bundle_compare_paths);
     for (i = n = 0; i < list->count; i++) {
         if (n == 0 || strcmp(list->paths[n - 1], list->paths[i]) != 0) {
             list->paths[n++] = list->paths[i];
@@ -177,7 +178,7 @@ static bool split_source_paths(struct source_paths *list)
     return true;
 }
 
-static void read_all(int fd, struct source_paths *list)
+static void bundle_read_all(int fd, struct source_paths *list)
 {
     size_t room = 0;
     ssize_t n = 1;
@@ -211,7 +212,7 @@ static int read_source_paths(const char *file, const char *cache,
         write_source_paths(cache, fds[1]);
     }
     close(fds[1]);
-    read_all(fds[0], list);
+    bundle_read_all(fds[0], list);
     close(fds[0]);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

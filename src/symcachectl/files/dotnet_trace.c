@@ -24,7 +24,8 @@
 #define TOKEN ":token "
 
 /* Adds an assembly unless it is there.  Returns its index. */
-static uint32_t add_module(struct trace *trace, const char *name, size_t size)
+static uint32_t dotnet_add_module(struct trace *trace, const char *name,
+                                  size_t size)
 {
     size_t i;
 
@@ -62,8 +63,8 @@ static const char *find_before(const char *line, const char *place)
 }
 
 /* Reads the frame whose token begins at a place of a line, if it is one. */
-static void read_frame(struct trace *trace, const char *line,
-                       const char *token)
+static void dotnet_read_frame(struct trace *trace, const char *line,
+                              const char *token)
 {
     uint64_t address;
     struct trace_frame *frame;
@@ -88,7 +89,7 @@ static void read_frame(struct trace *trace, const char *line,
     frame = &trace->frames[trace->num_frames++];
     frame->begin = (size_t)(begin - trace->text);
     frame->end = (size_t)(end - trace->text);
-    frame->module = add_module(trace, name, (size_t)(token - name));
+    frame->module = dotnet_add_module(trace, name, (size_t)(token - name));
     frame->method = (uint32_t)(address >> 32);
     frame->il = (uint32_t)address;
 }
@@ -103,7 +104,7 @@ void trace_read(struct trace *trace, char *text)
         size = strcspn(line, "\n");
         p = memmem(line, size, TOKEN, sizeof(TOKEN) - 1);
         if (p != NULL) {
-            read_frame(trace, line, p);
+            dotnet_read_frame(trace, line, p);
         }
     }
 }
@@ -184,7 +185,7 @@ static bool dotnet_identify_image(const char *images, const char *name,
 
 /* The age of its debug id is the stamp, by which the layout "unified" has the
  * file. */
-static cJSON *module_of(const struct identity *identity, uint32_t stamp)
+static cJSON *dotnet_module(const struct identity *identity, uint32_t stamp)
 {
     cJSON *module = cJSON_CreateObject();
     char id[SYMCACHE_ID_TEXT_MAX + 1];
@@ -220,7 +221,7 @@ char *trace_request(const struct trace *trace, const char *images)
     for (i = 0; i < trace->num_modules; i++) {
         cjson_append(modules, dotnet_identify_image(images, trace->modules[i],
                                                     &identity, &stamp)
-                                  ? module_of(&identity, stamp)
+                                  ? dotnet_module(&identity, stamp)
                                   : no_module());
     }
     for (i = 0; i < trace->num_frames; i++) {

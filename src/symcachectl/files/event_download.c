@@ -109,8 +109,9 @@ static FILE *fetch_event(struct event_download *download, const char *url,
 }
 
 /* URL/api/0/projects/ORG/PROJECT/events/ID/TAIL */
-static void print_url(char url[URL_SIZE], const struct sentry_event *event,
-                      const char *id, const char *tail)
+static void event_print_url(char url[URL_SIZE],
+                            const struct sentry_event *event, const char *id,
+                            const char *tail)
 {
     char org[3 * PART_MAX + 1], project[3 * PART_MAX + 1];
     char name[3 * PART_MAX + 1];
@@ -170,7 +171,7 @@ static void ask_attachments(struct event_download *download,
     cJSON *list;
 
     attachment[0] = '\0';
-    print_url(url, event, id, "attachments/");
+    event_print_url(url, event, id, "attachments/");
     if (fetch_event(download, url, JSON_MAX) != NULL) {
         list = read_json(download->file, (size_t)download->size);
         find_attachment(list, attachment);
@@ -215,7 +216,7 @@ FILE *event_download(const struct sentry_event *event, const char *id,
     *code = read_token(event, &download);
     if (*code == COMMAND_OK) {
         *code = COMMAND_IO;
-        print_url(url, event, id, "json/");
+        event_print_url(url, event, id, "json/");
         file = fetch_event(&download, url, JSON_MAX);
     }
     if (file != NULL) {
@@ -224,7 +225,7 @@ FILE *event_download(const struct sentry_event *event, const char *id,
             fclose(file);
             percent_encode_path(name, attachment);
             snprintf(tail, sizeof(tail), "attachments/%s/?download=1", name);
-            print_url(url, event, id, tail);
+            event_print_url(url, event, id, tail);
             file = fetch_event(&download, url, ATTACHMENT_MAX);
         }
     }

@@ -66,7 +66,7 @@ static int grow_input(struct input_bytes *bytes, size_t *room)
     return 0;
 }
 
-static int read_all(int fd, struct input_bytes *bytes)
+static int input_read_all(int fd, struct input_bytes *bytes)
 {
     ssize_t n;
     size_t room;
@@ -102,7 +102,7 @@ static int load_input(const char *file, struct input_bytes *bytes)
     if (S_ISREG(st.st_mode) && st.st_size > 0) {
         rc = map_input(fd, (size_t)st.st_size, bytes);
     } else {
-        rc = read_all(fd, bytes);
+        rc = input_read_all(fd, bytes);
     }
     if (fd != STDIN_FILENO) {
         close(fd);

@@ -63,8 +63,8 @@ static const char *jvm_find_uuid(const char *text)
 }
 
 /* Gets the next line of a text with its end. */
-static bool next_line(struct symc_string *rest, struct symc_string *whole,
-                      struct jvm_line *jvm_line)
+static bool jvm_next_line(struct symc_string *rest, struct symc_string *whole,
+                          struct jvm_line *jvm_line)
 {
     const char *lf = memchr(rest->data, '\n', rest->size);
     size_t size = lf != NULL ? (size_t)(lf - rest->data) : rest->size;
@@ -121,7 +121,7 @@ static char *make_request(void)
     cjson_add_text(object, "type", "proguard");
     cjson_add_string(object, "uuid", mapping, JVM_UUID);
     stacks = cjson_add_list(root, "stacktraces");
-    for (number = 0; next_line(&rest, &whole, &jvm_line); number++) {
+    for (number = 0; jvm_next_line(&rest, &whole, &jvm_line); number++) {
         if (jvm_line.kind == JVM_LINE_EXCEPTION) {
             frames = add_trace(stacks, &jvm_line);
         } else if (jvm_line.kind == JVM_LINE_FRAME) {
@@ -231,7 +231,7 @@ static void print_answer(const cJSON *answer)
                 printable_field(error, "uuid"),
                 printable_field(error, "type"));
     }
-    for (number = 0; next_line(&rest, &whole, &jvm_line); number++) {
+    for (number = 0; jvm_next_line(&rest, &whole, &jvm_line); number++) {
         if (jvm_line.kind != JVM_LINE_OTHER &&
             (stack == NULL || jvm_line.kind == JVM_LINE_EXCEPTION)) {
             stack = stack != NULL ? stack->next

@@ -55,8 +55,8 @@ static void add_hex(cJSON *object, const char *key, uint64_t value)
 /* symbols ----------------------------------------------------------------- */
 
 static const union derived_reader *
-find_file(struct minidump_json *json, const struct minidump_module *module,
-          symcache_kind_e kind)
+minidump_find_file(struct minidump_json *json,
+                   const struct minidump_module *module, symcache_kind_e kind)
 {
     symcache_key_t key;
     const char *p, *name = module->debug_file;
@@ -81,8 +81,8 @@ static struct dump_symbols *find_symbols(struct minidump_json *json,
 
     if (!s->is_known && json->root != -1 && m->has_debug_id &&
         m->debug_file != NULL) {
-        s->cfi = find_file(json, m, SYMCACHE_KIND_CFICACHE);
-        s->names = find_file(json, m, SYMCACHE_KIND_SYMCACHE);
+        s->cfi = minidump_find_file(json, m, SYMCACHE_KIND_CFICACHE);
+        s->names = minidump_find_file(json, m, SYMCACHE_KIND_SYMCACHE);
     }
     s->is_known = true;
     return s;

@@ -12,17 +12,17 @@
 
 static volatile sig_atomic_t stop;
 
-static void on_signal(int signo)
+static void conversion_on_signal(int signo)
 {
     stop = signo;
 }
 
-static void catch_signals(void)
+static void conversion_catch_signals(void)
 {
     struct sigaction action;
 
     memset(&action, 0, sizeof(action));
-    action.sa_handler = on_signal;
+    action.sa_handler = conversion_on_signal;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }
@@ -34,7 +34,7 @@ int run_conversion(const struct conversion *c)
     enum failure_code code;
 
     shown.shown = text;
-    catch_signals();
+    conversion_catch_signals();
     code = conversion_run(&shown, &stop);
     free(text);
     switch (code) {

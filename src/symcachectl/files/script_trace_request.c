@@ -109,7 +109,7 @@ static char *script_request_make(const struct script_trace *trace,
     return cjson_finish(root);
 }
 
-static struct symc_string text_of(const cJSON *object, const char *key)
+static struct symc_string request_text(const cJSON *object, const char *key)
 {
     const char *text = printable_field(object, key);
     const struct symc_string string = {text, strlen(text)};
@@ -131,7 +131,7 @@ static void script_request_take_frame(const cJSON *frame,
         line->function.size =
             script_drop_second_hash(function, strlen(function));
     }
-    line->file = text_of(frame, "filename");
+    line->file = request_text(frame, "filename");
     line->line = (uint64_t)printable_number(frame, "lineno");
     line->column = (uint64_t)printable_number(frame, "colno");
     line->why = cJSON_GetObjectItemCaseSensitive(frame, "why");

@@ -345,7 +345,7 @@ static void find_frames(const struct socorro_report *socorro,
     }
 }
 
-static int compare_numbers(const void *a, const void *b)
+static int socorro_compare_numbers(const void *a, const void *b)
 {
     const struct described *x = a, *y = b;
 
@@ -375,7 +375,7 @@ static cJSON *socorro_describe_modules(const struct socorro_report *socorro,
         n++;
         named = named != NULL ? named->next : NULL;
     }
-    qsort(list, n, sizeof(list[0]), compare_numbers);
+    qsort(list, n, sizeof(list[0]), socorro_compare_numbers);
     for (i = 0; i < n; i++) {
         cjson_append(array, list[i].object);
     }

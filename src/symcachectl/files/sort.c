@@ -148,7 +148,7 @@ static void put_sources(struct sort *sort, int fd, const char *name,
 static void take_sorted(struct sort *sort, int fd, const char *name,
                         const char *part);
 
-static void take_part(void *arg, const struct container_part *part)
+static void sort_take_part(void *arg, const struct container_part *part)
 {
     struct sort *sort = arg;
 
@@ -187,8 +187,8 @@ static void take_sorted(struct sort *sort, int fd, const char *name,
 
     if (kind == CONTAINER_FAT || (kind == CONTAINER_ZIP && !sort->is_inside)) {
         sort->is_inside = true;
-        if (container_read(fd, kind, take_part, sort, error, sizeof(error)) !=
-            0) {
+        if (container_read(fd, kind, sort_take_part, sort, error,
+                           sizeof(error)) != 0) {
             refuse_file(sort, sort->file, part, error);
         }
         sort->is_inside = was_inside;
@@ -207,7 +207,7 @@ static void take_sorted(struct sort *sort, int fd, const char *name,
     }
 }
 
-static void take_file(struct sort *sort, const char *path)
+static void sort_take_file(struct sort *sort, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
@@ -222,7 +222,7 @@ static void take_file(struct sort *sort, const char *path)
     show_counts(sort);
 }
 
-static int compare_paths(const FTSENT **a, const FTSENT **b)
+static int sort_compare_paths(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
@@ -238,7 +238,7 @@ static bool is_output(const struct sort *sort, const struct stat *st)
 static void walk_operands(struct sort *sort, char **operands)
 {
     FTS *fts = fts_open(operands, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
-                        compare_paths);
+                        sort_compare_paths);
     FTSENT *entry;
 
     if (fts == NULL) {
@@ -254,7 +254,7 @@ static void walk_operands(struct sort *sort, char **operands)
             }
             break;
         case FTS_F:
-            take_file(sort, entry->fts_path);
+            sort_take_file(sort, entry->fts_path);
             break;
         case FTS_DNR:
         case FTS_ERR:

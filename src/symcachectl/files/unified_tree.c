@@ -84,8 +84,8 @@ struct unified_tree *unified_tree_new(const char *root, int level,
 
 /* entries ---------------------------------------------------------------- */
 
-static uint64_t hash_of(const struct unified_tree *tree, const char *id,
-                        enum unified_type type)
+static uint64_t unified_hash(const struct unified_tree *tree, const char *id,
+                             enum unified_type type)
 {
     return table_hash((uintptr_t)tree + type, id, strlen(id));
 }
@@ -94,7 +94,7 @@ static struct unified_tree_entry *find_entry(const struct unified_tree *tree,
                                              const char *id,
                                              enum unified_type type)
 {
-    uint64_t hash = hash_of(tree, id, type);
+    uint64_t hash = unified_hash(tree, id, type);
     size_t at = 0;
     uintptr_t number;
     struct unified_tree_entry *entry;
@@ -134,7 +134,7 @@ static void keep_entry(struct unified_tree *tree,
         if (array_need(&tree->entries, &tree->room, tree->count + 1,
                        sizeof(tree->entries[0])) != 0 ||
             table_add(&tree->table,
-                      hash_of(tree, entry->path.id, entry->path.type),
+                      unified_hash(tree, entry->path.id, entry->path.type),
                       tree->count + 1) != 0) {
             command_no_memory();
         }
@@ -175,7 +175,7 @@ static int make_path(char path[PATH_MAX], const struct unified_tree *tree,
 }
 
 /* Opens a file that durable_close() will rename. */
-static FILE *open_file(char tmp[PATH_MAX], const char *path)
+static FILE *unified_open_file(char tmp[PATH_MAX], const char *path)
 {
     if ((size_t)snprintf(tmp, PATH_MAX, "%s.tmp", path) >= PATH_MAX) {
         errno = ENAMETOOLONG;
@@ -264,7 +264,8 @@ static int write_small(const struct unified_tree *tree, const char *below,
                        const void *data, size_t size)
 {
     char path[PATH_MAX], tmp[PATH_MAX];
-    FILE *f = make_path(path, tree, below) == 0 ? open_file(tmp, path) : NULL;
+    FILE *f = make_path(path, tree, below) == 0 ? unified_open_file(tmp, path)
+                                                : NULL;
 
     return f == NULL
                ? -1
@@ -290,7 +291,8 @@ enum unified_put unified_tree_put(struct unified_tree *tree, int fd,
         return UNIFIED_KNOWN;
     }
     print_below(below, path->id, unified_word(path->type));
-    if (make_path(to, tree, below) != 0 || (f = open_file(tmp, to)) == NULL ||
+    if (make_path(to, tree, below) != 0 ||
+        (f = unified_open_file(tmp, to)) == NULL ||
         finish_file(f, copy_file(tree, fd, st.st_size, f), tmp, to) != 0) {
         return UNIFIED_FAILED;
     }
@@ -300,7 +302,7 @@ enum unified_put unified_tree_put(struct unified_tree *tree, int fd,
 
 /* the end ---------------------------------------------------------------- */
 
-static int compare_entries(const void *a, const void *b)
+static int unified_compare_entries(const void *a, const void *b)
 {
     const struct unified_tree_entry *x = a, *y = b;
     int order = strcmp(x->path.id, y->path.id);
@@ -396,7 +398,7 @@ int unified_tree_close(struct unified_tree *tree)
 
     if (tree->count > 0) {
         qsort(tree->entries, tree->count, sizeof(tree->entries[0]),
-              compare_entries);
+              unified_compare_entries);
     }
     for (i = 0; i < tree->count && rc == 0; i++) {
         rc = write_meta(tree, &tree->entries[i]);

@@ -9,7 +9,7 @@
 #include "base/digest.h"
 #include "proto/digest.h"
 
-static size_t on_read(char *data, size_t size, size_t n, void *arg)
+static size_t body_on_read(char *data, size_t size, size_t n, void *arg)
 {
     struct file_body *body = arg;
     size_t room = size * n;
@@ -40,7 +40,7 @@ void file_body_begin(struct file_body *body, CURL *curl, FILE *file,
 {
     *body = (struct file_body){file, begin, size, 0};
     (void)on_seek(body, 0, SEEK_SET); /* of a regular file */
-    curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_read);
+    curl_easy_setopt(curl, CURLOPT_READFUNCTION, body_on_read);
     curl_easy_setopt(curl, CURLOPT_READDATA, body);
     curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, on_seek);
     curl_easy_setopt(curl, CURLOPT_SEEKDATA, body);

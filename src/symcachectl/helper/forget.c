@@ -45,8 +45,8 @@ static void parse_since(char *path, const char *text)
 
 /* Prints the path for all builds of a PDB or for one of them.  Returns 0,
  * or -1 after printing what is wrong. */
-static int path_of(char *path, const struct settings *s, int count,
-                   char **operands)
+static int forget_path(char *path, const struct settings *s, int count,
+                       char **operands)
 {
     struct identity identity;
     symcache_status_e status;
@@ -94,7 +94,7 @@ int forget_command(int argc, char **argv)
         return json_request_show(&settings, "POST", path, WALK_SECONDS,
                                  print_forgotten, NULL);
     }
-    if (argc < 0 || path_of(path, &settings, argc, argv) != 0) {
+    if (argc < 0 || forget_path(path, &settings, argc, argv) != 0) {
         return COMMAND_USAGE;
     }
     return json_request_show(&settings, "POST", path, CLIENT_SECONDS,

@@ -60,7 +60,7 @@ static void print_jobs(const cJSON *answer)
 }
 
 /* The jobs of symcached, and of its tenants that have any. */
-static void print(const cJSON *answer)
+static void jobs_print(const cJSON *answer)
 {
     const cJSON *tenant, *jobs;
 
@@ -141,7 +141,7 @@ int jobs_command(int argc, char **argv)
         if (settings.is_json) {
             printable_json(stdout, answer);
         } else {
-            print(answer);
+            jobs_print(answer);
         }
     }
     cJSON_Delete(answer);

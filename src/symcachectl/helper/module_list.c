@@ -41,8 +41,8 @@ static void unquote_piece(struct module_list_piece *piece)
 
 /* Removes everything up to the end of the text from the line.  Returns 1 or
  * 0. */
-static bool take_piece(struct module_list_piece *line, const char *text,
-                       size_t size, struct module_list_piece *before)
+static bool module_take_piece(struct module_list_piece *line, const char *text,
+                              size_t size, struct module_list_piece *before)
 {
     const char *found = memmem(line->p, line->size, text, size);
 
@@ -97,19 +97,19 @@ static enum list_found read_module(struct identity *identity,
 }
 
 /* Reads what follows "PdbSig: {". */
-static enum list_found read_record(struct module_list_piece *line,
-                                   struct identity *identity,
-                                   const char **wrong)
+static enum list_found module_read_record(struct module_list_piece *line,
+                                          struct identity *identity,
+                                          const char **wrong)
 {
     struct module_list_piece guid, age, name;
 
-    if (!take_piece(line, LITERAL("}; Age: "), &guid) ||
-        !take_piece(line, LITERAL("; Pdb: "), &age)) {
+    if (!module_take_piece(line, LITERAL("}; Age: "), &guid) ||
+        !module_take_piece(line, LITERAL("; Pdb: "), &age)) {
         *wrong = "a CodeView record without age or PDB";
         return LIST_BAD;
     }
     name = *line;
-    take_piece(line, LITERAL("\""), &name);
+    module_take_piece(line, LITERAL("\""), &name);
     trim_piece(&name);
     base_name(&name);
     return read_module(identity, &name, &guid, &age, wrong);
@@ -124,7 +124,7 @@ static bool is_of_xperf(const struct module_list_piece *line)
     return (rest.size > 1 && rest.p[0] == '0' && rest.p[1] == 'x') ||
            (rest.size > 1 && rest.p[0] == '[' && rest.p[1] >= '0' &&
             rest.p[1] <= '9') ||
-           take_piece(&rest, LITERAL("CodeView Record"), &before);
+           module_take_piece(&rest, LITERAL("CodeView Record"), &before);
 }
 
 enum list_found list_line(const char *text, size_t size,
@@ -137,8 +137,8 @@ enum list_found list_line(const char *text, size_t size,
     if (line.size == 0 || line.p[0] == '#') {
         return LIST_NOTHING;
     }
-    if (take_piece(&line, LITERAL("[RSDS] PdbSig: {"), &guid)) {
-        return read_record(&line, identity, wrong);
+    if (module_take_piece(&line, LITERAL("[RSDS] PdbSig: {"), &guid)) {
+        return module_read_record(&line, identity, wrong);
     }
     if (is_of_xperf(&line)) {
         return LIST_NOTHING;

@@ -97,8 +97,9 @@ static int on_progress(void *arg, curl_off_t download_all, curl_off_t got,
     return 0;
 }
 
-static void print_url(struct upload *upload, const struct symstore_path *place,
-                      bool is_put, char *url, size_t size)
+static void upload_print_url(struct upload *upload,
+                             const struct symstore_path *place, bool is_put,
+                             char *url, size_t size)
 {
     const char *const parts[3] = {place->name, place->id, place->file};
     char part[3 * SYMSTORE_ID_SIZE + 3 * SYMCACHE_NAME_MAX];
@@ -176,14 +177,15 @@ static bool upload_is_stripped(const struct symstore_path *place)
 
 /* Has the server these bytes there, and for ever?  If it does not say so, they
  * are sent: only that keeps for longer what is to be removed. */
-static bool is_there(struct upload *upload, const struct symstore_path *place,
-                     FILE *file, off_t size)
+static bool upload_is_there(struct upload *upload,
+                            const struct symstore_path *place, FILE *file,
+                            off_t size)
 {
     struct curl_header *digest, *sunset;
     curl_off_t length = -1;
     char url[8192], reason[128];
 
-    print_url(upload, place, false, url, sizeof(url));
+    upload_print_url(upload, place, false, url, sizeof(url));
     prepare(upload, url, NULL, 0);
     if (perform(upload, reason, sizeof(reason)) != 200) {
         return false;
@@ -226,7 +228,7 @@ static void look_for_server(struct upload *upload,
     char url[8192], why[128];
     long status;
 
-    print_url(upload, place, false, url, sizeof(url));
+    upload_print_url(upload, place, false, url, sizeof(url));
     prepare(upload, url, NULL, 0);
     status = perform(upload, why, sizeof(why));
     upload->failed++;
@@ -265,11 +267,11 @@ static bool is_admitted(struct upload *upload,
         return true;
     }
     upload->was_asked = true;
-    print_url(upload, place, false, url, sizeof(url));
+    upload_print_url(upload, place, false, url, sizeof(url));
     prepare(upload, url, NULL, 0);
     status = perform(upload, reason, size);
     if (status == 401 || status == 403) {
-        print_url(upload, place, true, url, sizeof(url));
+        upload_print_url(upload, place, true, url, sizeof(url));
         prepare(upload, url, file, 0);
         status = perform(upload, reason, size);
         if (is_refusal_of_all(upload, status)) {
@@ -312,7 +314,7 @@ static enum upload_outcome put_upload(struct upload *upload, const char *path,
     size_t len;
     long status;
 
-    print_url(upload, place, true, url, sizeof(url));
+    upload_print_url(upload, place, true, url, sizeof(url));
 
     for (attempt = 1;; attempt++) {
         prepare(upload, url, file, size);
@@ -383,7 +385,7 @@ static void send_file(struct upload *upload, const char *path, FILE *file,
     if (!is_admitted(upload, place, file, reason, sizeof(reason))) {
         outcome = UPLOAD_REFUSED;
     } else if (upload->is_forced || upload->is_labelled ||
-               !is_there(upload, place, file, st.st_size)) {
+               !upload_is_there(upload, place, file, st.st_size)) {
         /* a build gets a file that is there only by sending it */
         outcome = put_upload(upload, path, place, file, st.st_size, reason,
                              sizeof(reason));
@@ -463,7 +465,7 @@ static void upload_take_content(const struct upload_file *content, FILE *file)
 static void upload_take_parts(const struct upload_file *content, FILE *file,
                               enum container_kind kind);
 
-static void take_part(void *arg, const struct container_part *part)
+static void upload_take_part(void *arg, const struct container_part *part)
 {
     const struct upload_file *content = arg;
     struct upload_file inner = *content;
@@ -501,8 +503,8 @@ static void upload_take_parts(const struct upload_file *content, FILE *file,
                               enum container_kind kind)
 {
     char error[512];
-    int rc = container_read(fileno(file), kind, take_part, (void *)content,
-                            error, sizeof(error));
+    int rc = container_read(fileno(file), kind, upload_take_part,
+                            (void *)content, error, sizeof(error));
 
     if (rc == 0 && content->is_operand && !content->found->has_symbols) {
         rc = 1;
@@ -563,7 +565,7 @@ static void take_upload(struct upload *upload, const char *path, uint64_t key,
 
 /* the command ------------------------------------------------------------ */
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int upload_by_name(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
@@ -571,8 +573,8 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 static void take_operand(struct upload *upload, char *operand)
 {
     char *paths[] = {operand, NULL};
-    FTS *fts =
-        fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
+                        upload_by_name);
     const FTSENT *entry;
     uint64_t key;
 

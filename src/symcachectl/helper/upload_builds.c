@@ -88,7 +88,8 @@ static const char *upload_paths_read_list(struct upload_paths *paths,
     return text;
 }
 
-static bool find_file(const char *root, const char *path, struct stat *st)
+static bool build_find_file(const char *root, const char *path,
+                            struct stat *st)
 {
     char full[PATH_MAX];
 
@@ -133,7 +134,8 @@ static void show_build(const char *root, const struct build *build,
 
     list = upload_paths_read_list(&paths, root, &build->labels, &size);
     while (list != NULL && (path = build_list_next(list, size, &at)) != NULL) {
-        if (upload_paths_add(&paths, path) && find_file(root, path, &st)) {
+        if (upload_paths_add(&paths, path) &&
+            build_find_file(root, path, &st)) {
             files++;
             bytes += (uint64_t)st.st_size;
         }
@@ -237,7 +239,7 @@ int upload_builds_files(const char *root, const struct build_pattern *pattern,
             while (list != NULL &&
                    (path = build_list_next(list, size, &at)) != NULL) {
                 if (upload_paths_add(&paths, path) &&
-                    find_file(tree, path, &st)) {
+                    build_find_file(tree, path, &st)) {
                     snprintf(full, sizeof(full), "%.2000s/%.2000s", tree,
                              path);
                     print(arg, full);

@@ -21,8 +21,8 @@ static const char *const outcomes[] = {"stored", "skipped", "refused",
 
 /* In a folder, what is left out is named only if another form, or the whole
  * file, can be sent. */
-static bool is_named(struct upload_report *report, enum upload_outcome outcome,
-                     const char *reason)
+static bool upload_is_named(struct upload_report *report,
+                            enum upload_outcome outcome, const char *reason)
 {
     static const char *const forms[] = {"is packed", "is a mapping",
                                         "has a name", "is truncated",
@@ -64,8 +64,8 @@ static void print_object(struct upload_report *report,
     cJSON_Delete(object);
 }
 
-static void print_line(struct upload_report *report, const char *path,
-                       const char *what, const char *text)
+static void upload_print_line(struct upload_report *report, const char *path,
+                              const char *what, const char *text)
 {
     bar_clear(&report->bar);
     fputs("symcachectl upload: ", stderr);
@@ -82,10 +82,10 @@ void upload_report_add(struct upload_report *report,
     report->counts[outcome]++;
     if (report->is_json) {
         print_object(report, outcome, path, place, reason);
-    } else if (is_named(report, outcome, reason)) {
-        print_line(report, path, outcomes[outcome], reason);
+    } else if (upload_is_named(report, outcome, reason)) {
+        upload_print_line(report, path, outcomes[outcome], reason);
     } else if (report->untold[0] != '\0') {
-        print_line(report, path, "not known yet to", report->untold);
+        upload_print_line(report, path, "not known yet to", report->untold);
     }
     report->untold[0] = '\0';
 }

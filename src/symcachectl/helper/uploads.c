@@ -142,7 +142,7 @@ static bool uploads_has_labels(const struct build_pattern *pattern)
            pattern->build != NULL;
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int uploads_by_name(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
@@ -164,7 +164,8 @@ static int uploads_list_all(struct uploads_list *list)
         copy[--len] = '\0'; /* names begin behind one slash */
     }
     list->root = copy;
-    fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
+                   uploads_by_name);
     while (fts != NULL && (entry = fts_read(fts)) != NULL) {
         is_try = strncmp(entry->fts_path + len, "/" TRY "/",
                          sizeof(TRY) + 1) == 0;

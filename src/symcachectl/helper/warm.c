@@ -199,7 +199,7 @@ static void print_json_summary(const struct warm *warm, unsigned bad)
     cJSON_Delete(object);
 }
 
-static void on_done(void *arg, struct warm_module *module)
+static void warm_on_done(void *arg, struct warm_module *module)
 {
     struct warm *warm = arg;
 
@@ -228,7 +228,7 @@ static void on_later(void *arg, const struct warm_module *module,
     bar_line("symcachectl warm: ", text, after);
 }
 
-static void print_line(struct warm *warm, size_t done, const char *text)
+static void warm_print_line(struct warm *warm, size_t done, const char *text)
 {
     if (bar_clock() < warm->line_due) {
         return;
@@ -254,7 +254,7 @@ static void on_progress(void *arg, size_t running, size_t waiting)
     if (warm->bar.is_shown) {
         bar_draw(&warm->bar, done, warm->modules.count, text);
     } else {
-        print_line(warm, done, text);
+        warm_print_line(warm, done, text);
     }
 }
 
@@ -269,7 +269,7 @@ static int ask_warm(struct warm *w, symcache_kind_e kind, const char *version,
                             .concurrency = concurrency,
                             .attempts = attempts,
                             .modules = &w->modules,
-                            .done = on_done,
+                            .done = warm_on_done,
                             .later = on_later,
                             .progress = on_progress,
                             .arg = w};

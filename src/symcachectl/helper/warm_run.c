@@ -198,7 +198,8 @@ static void on_why(struct warm_run_state *run, struct warm_run_slot *slot,
     finish_module(run, module, module->outcome);
 }
 
-static void on_answer(struct warm_run_state *run, CURL *request, CURLcode code)
+static void warm_on_answer(struct warm_run_state *run, CURL *request,
+                           CURLcode code)
 {
     struct warm_run_slot *slot = run->slots;
     struct warm_module *module;
@@ -254,13 +255,13 @@ static void wait_and_hear(struct warm_run_state *run)
     while (run->code == COMMAND_OK &&
            (message = curl_multi_info_read(run->multi, &n)) != NULL) {
         if (message->msg == CURLMSG_DONE) {
-            on_answer(run, message->easy_handle, message->data.result);
+            warm_on_answer(run, message->easy_handle, message->data.result);
         }
     }
 }
 
 /* Abandons the requests that are under way; the helper's jobs continue. */
-static void give_up(struct warm_run_state *run)
+static void warm_give_up(struct warm_run_state *run)
 {
     struct warm_run_slot *slot;
     unsigned i;
@@ -281,7 +282,7 @@ static void give_up(struct warm_run_state *run)
 
 /* From now on, these signals are read from a descriptor.  A second one has
  * its usual effect after warm_run_run() has returned. */
-static int catch_signals(sigset_t *former)
+static int warm_catch_signals(sigset_t *former)
 {
     sigset_t set;
 
@@ -309,7 +310,7 @@ int warm_run_run(const struct warm_run *warm)
 
     run.multi = curl_multi_init();
     run.slots = calloc(warm->concurrency, sizeof(*run.slots));
-    run.signals = catch_signals(&former);
+    run.signals = warm_catch_signals(&former);
     if (run.multi == NULL || run.slots == NULL || run.signals < 0) {
         command_no_memory();
     }
@@ -321,7 +322,7 @@ int warm_run_run(const struct warm_run *warm)
         }
         warm->progress(warm->arg, run.running, run.waiting);
     }
-    give_up(&run);
+    warm_give_up(&run);
     release_signals(run.signals, &former);
     curl_multi_cleanup(run.multi);
     free(run.slots);

@@ -53,7 +53,7 @@ static bool read_last(const struct watch *watch, unsigned long *last)
 }
 
 /* Reads name and key of a line '"name\key","source"'. */
-static bool read_line(char *line, char **name, char **id)
+static bool watch_read_line(char *line, char **name, char **id)
 {
     char *end;
 
@@ -106,7 +106,7 @@ static int follow_transaction(const struct watch *watch, unsigned long id)
                    : command_fail(COMMAND_IO, path, strerror(errno));
     }
     while (fgets(line, sizeof(line), f) != NULL) {
-        if (read_line(line, &name, &key)) {
+        if (watch_read_line(line, &name, &key)) {
             one = forget_key(watch, name, key);
             code = one > code ? one : code;
         }

@@ -57,7 +57,7 @@ struct import_target {
 
 static volatile sig_atomic_t is_interrupted;
 
-static void on_signal(int signo)
+static void import_on_signal(int signo)
 {
     (void)signo;
     is_interrupted = 1;
@@ -199,7 +199,8 @@ static enum there look_at_target(const struct import *import,
 }
 
 /* The store itself has failed, so the import ends. */
-static void give_up(struct import *import, const struct import_target *target)
+static void import_give_up(struct import *import,
+                           const struct import_target *target)
 {
     int num = errno;
 
@@ -224,7 +225,7 @@ static void take_import(struct import *import, const char *path, int fd,
         return;
     }
     if (store_writer_copy(&import->writer, fd, &copy) != 0) {
-        give_up(import, target);
+        import_give_up(import, target);
         return;
     }
     wrong = judge_import(copy, target);
@@ -232,7 +233,7 @@ static void take_import(struct import *import, const char *path, int fd,
         tell_imported(import, IMPORT_REFUSED, path, target, wrong);
     } else if (store_writer_publish(&import->writer, copy, &target->key,
                                     &target->version) != 0) {
-        give_up(import, target);
+        import_give_up(import, target);
     } else {
         tell_imported(import, outcome, path, target, NULL);
     }
@@ -324,7 +325,7 @@ static void print_sums(const struct import *import)
 static int walk_import(struct import *import, char *folder)
 {
     char *paths[2] = {folder, NULL};
-    struct sigaction action = {.sa_handler = on_signal,
+    struct sigaction action = {.sa_handler = import_on_signal,
                                .sa_flags = SA_RESTART | (int)SA_RESETHAND};
     FTSENT *entry;
     FTS *fts;

@@ -67,8 +67,8 @@ struct ls {
 
 /* Returns NULL if the folder has vanished or is not a folder; reports other
  * errors. */
-static DIR *open_folder(struct ls *ls, int at, const char *name,
-                        const char *told)
+static DIR *ls_open_folder(struct ls *ls, int at, const char *name,
+                           const char *told)
 {
     int fd;
 
@@ -106,8 +106,8 @@ static struct ls_version *version_of(struct ls *ls, symcache_kind_e kind,
 }
 
 /* Sets the kind of the key to that of the file. */
-static void add_file(struct ls *ls, int at, const char *name,
-                     symcache_key_t *key)
+static void ls_add_file(struct ls *ls, int at, const char *name,
+                        symcache_key_t *key)
 {
     symcache_version_t version;
     symcache_file_e file;
@@ -134,7 +134,7 @@ static void add_file(struct ls *ls, int at, const char *name,
     }
 }
 
-static int compare_entries(const void *a, const void *b)
+static int ls_compare_entries(const void *a, const void *b)
 {
     const struct ls_version *left = a, *right = b;
 
@@ -261,16 +261,16 @@ static void list_build(struct ls *ls, int at, symcache_key_t *key,
     struct dirent *entry;
     DIR *dir;
 
-    dir = open_folder(ls, at, id, told);
+    dir = ls_open_folder(ls, at, id, told);
     if (dir == NULL) {
         return;
     }
     ls->nversions = 0;
     while ((entry = readdir(dir)) != NULL) {
-        add_file(ls, dirfd(dir), entry->d_name, key);
+        ls_add_file(ls, dirfd(dir), entry->d_name, key);
     }
     qsort(ls->versions, (size_t)ls->nversions, sizeof(ls->versions[0]),
-          compare_entries);
+          ls_compare_entries);
     for (version = ls->versions; version < ls->versions + ls->nversions;
          version++) {
         key->kind = (uint8_t)version->kind;
@@ -288,7 +288,7 @@ static void list_build(struct ls *ls, int at, symcache_key_t *key,
     closedir(dir);
 }
 
-static bool is_wanted(const struct ls *ls, const char *name)
+static bool ls_is_wanted(const struct ls *ls, const char *name)
 {
     int i;
 
@@ -307,10 +307,10 @@ static void list_pdb(struct ls *ls, int at, const char *name)
     DIR *dir;
 
     if (symcache_name_parse(name, strlen(name), &key) != SYMCACHE_OK ||
-        strcmp(key.name, name) != 0 || !is_wanted(ls, name)) {
+        strcmp(key.name, name) != 0 || !ls_is_wanted(ls, name)) {
         return;
     }
-    dir = open_folder(ls, at, name, name);
+    dir = ls_open_folder(ls, at, name, name);
     if (dir == NULL) {
         return;
     }
@@ -344,16 +344,17 @@ static void keep_record(void *arg, const char *text)
     ls->nrecords++;
 }
 
-static int compare_paths(const struct ls_record *a, const struct ls_record *b)
+static int ls_compare_paths(const struct ls_record *a,
+                            const struct ls_record *b)
 {
     return byte_compare(a->text, a->path_len, b->text, b->path_len);
 }
 
 /* By path; the records of one path in the order of the file. */
-static int compare_records(const void *a, const void *b)
+static int ls_compare_records(const void *a, const void *b)
 {
     const struct ls_record *left = a, *right = b;
-    int order = compare_paths(left, right);
+    int order = ls_compare_paths(left, right);
 
     return order != 0 ? order : (left->at > right->at) - (left->at < right->at);
 }
@@ -375,7 +376,7 @@ static void list_record(struct ls *ls, char *record)
     if (i < 6 ||
         !symcache_path_file_parse(fields[0], strlen(fields[0]), &key, &version,
                                   &file) ||
-        !symcache_key_supported(&key) || !is_wanted(ls, key.name)) {
+        !symcache_key_supported(&key) || !ls_is_wanted(ls, key.name)) {
         return;
     }
     symcache_id_print(id, &key);
@@ -402,11 +403,12 @@ static void list_absent(struct ls *ls, const char *root)
     if (ls->nrecords == 0) {
         return;
     }
-    qsort(ls->records, ls->nrecords, sizeof(ls->records[0]), compare_records);
+    qsort(ls->records, ls->nrecords, sizeof(ls->records[0]),
+          ls_compare_records);
     for (i = 0; i < ls->nrecords; i++) {
         /* the last one of a path counts */
         if (i + 1 == ls->nrecords ||
-            compare_paths(&ls->records[i], &ls->records[i + 1]) != 0) {
+            ls_compare_paths(&ls->records[i], &ls->records[i + 1]) != 0) {
             list_record(ls, ls->records[i].text);
         }
     }

@@ -121,8 +121,8 @@ static bool begin(struct body_file *body_file,
 }
 
 /* The rest of a body begins, with status 206. */
-static bool go_on(struct body_file *body_file,
-                  const struct fetch_response *response)
+static bool body_go_on(struct body_file *body_file,
+                       const struct fetch_response *response)
 {
     body_file->rest = true;
     if (!resume_fits(&body_file->resume, response)) {
@@ -234,7 +234,7 @@ bool body_file_receive(struct body_file *body_file,
                        const struct fetch_response *response, CURL *easy,
                        bool rest, const void *data, size_t len)
 {
-    if (response->bytes == len && !(rest ? go_on(body_file, response)
+    if (response->bytes == len && !(rest ? body_go_on(body_file, response)
                                          : begin(body_file, response, easy))) {
         return false;
     }

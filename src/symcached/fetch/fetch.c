@@ -159,7 +159,7 @@ static unsigned left_ms(const struct fetch *fetch)
     return used < limit ? (unsigned)(limit - used) : 0;
 }
 
-/* ms is the time limit of the step; at its end on_timer() is called. */
+/* ms is the time limit of the step; at its end fetch_on_timer() is called. */
 static void set_step(struct fetch *fetch, enum fetch_step step, unsigned ms)
 {
     struct timeval delay = {ms / 1000, ms % 1000 * 1000};
@@ -694,7 +694,7 @@ static void on_spnego(void *arg, const struct spnego_result *result)
     }
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void fetch_on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct fetch *fetch = arg;
     struct classification class;
@@ -756,7 +756,7 @@ struct fetch *fetch_start(struct fetcher *fetcher,
     fetch->slot = (struct fetcher_slot){.done = on_hop_done, .arg = fetch};
     fetch->started = clock_ms();
     fetch->easy = curl_easy_init();
-    fetch->timer = evtimer_new(fetcher_base(fetcher), on_timer, fetch);
+    fetch->timer = evtimer_new(fetcher_base(fetcher), fetch_on_timer, fetch);
 
     fetch->url = origin_plain(request->url);
     if (fetch->easy == NULL || fetch->timer == NULL || fetch->url == NULL) {

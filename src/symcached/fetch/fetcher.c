@@ -102,7 +102,7 @@ static void on_socket(evutil_socket_t fd, short what, void *arg)
     fetcher_collect(pool);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void fetcher_on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct fetcher_pool *pool = arg;
     int running;
@@ -224,7 +224,7 @@ static struct fetcher_pool *pool_new(struct fetcher *fetcher,
     pool->transport = transport;
     pool->credentials = credentials;
     pool->multi = curl_multi_init();
-    pool->timer = evtimer_new(fetcher->base, on_timer, pool);
+    pool->timer = evtimer_new(fetcher->base, fetcher_on_timer, pool);
     pool->go_on = evtimer_new(fetcher->base, on_go_on, pool);
     if (pool->multi == NULL || pool->timer == NULL || pool->go_on == NULL) {
         pool_free(pool);

@@ -137,7 +137,7 @@ static void tell_freed(const struct hosts *hosts)
     }
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void host_on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct hosts *hosts = arg;
     struct host_wait *wait, *next;
@@ -167,7 +167,7 @@ struct hosts *hosts_new(struct event_base *base, void (*freed)(void *arg),
     }
     hosts->freed = freed;
     hosts->arg = arg;
-    hosts->timer = evtimer_new(base, on_timer, hosts);
+    hosts->timer = evtimer_new(base, host_on_timer, hosts);
     if (hosts->timer == NULL) {
         free(hosts);
         return NULL;
@@ -251,7 +251,7 @@ void hosts_free(struct hosts *hosts)
     }
 }
 
-static struct host *find(const struct hosts *hosts, const char *origin)
+static struct host *host_find(const struct hosts *hosts, const char *origin)
 {
     const struct table *by_origin = &hosts->by_origin;
     uint64_t hash = table_hash_text(by_origin, origin);
@@ -266,7 +266,7 @@ static struct host *find(const struct hosts *hosts, const char *origin)
 
 static struct host *get(struct hosts *hosts, const char *origin)
 {
-    struct host *host = find(hosts, origin);
+    struct host *host = host_find(hosts, origin);
     struct table *by_origin = &hosts->by_origin;
     size_t len = strlen(origin);
 
@@ -628,7 +628,7 @@ void host_leave(struct host_slot *slot)
 bool host_busy(const struct hosts *hosts, const char *origin,
                const struct limits_config *limits)
 {
-    const struct host *host = find(hosts, origin);
+    const struct host *host = host_find(hosts, origin);
     unsigned limit = limits->downloads_per_host, slow;
     uint64_t now = clock_ms();
 
@@ -645,7 +645,7 @@ bool host_busy(const struct hosts *hosts, const char *origin,
 cJSON *host_json(const struct hosts *hosts, const char *origin)
 {
     static const struct host none;
-    const struct host *host = find(hosts, origin);
+    const struct host *host = host_find(hosts, origin);
     cJSON *object = cJSON_CreateObject();
     uint64_t now = clock_ms();
     unsigned left, n;

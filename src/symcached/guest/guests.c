@@ -600,7 +600,7 @@ static void look_at(struct guests *guests, struct guest *guest)
     }
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void guests_on_timer(evutil_socket_t fd, short what, void *arg)
 {
     static const struct timeval every = {.tv_sec = LOOK_SECONDS};
     struct guests *guests = arg;
@@ -674,7 +674,7 @@ static void on_space_wanted(void *arg, const struct space_request *request)
 
 /* Finds the stores of a former process.  Without the key of their names, no
  * list of sources leads to them. */
-static int read_root(struct guests *guests, bool is_new)
+static int guests_read_root(struct guests *guests, bool is_new)
 {
     DIR *dir = opendir(guests->tenants.root);
     struct dirent *entry;
@@ -725,18 +725,18 @@ static int start_guests(struct guests *guests)
     guests->context.turns =
         conversion_slots_new(TURNS * transcodes, transcodes);
     guests->cleaning = cleaning_new(guests->context.base);
-    guests->timer = evtimer_new(guests->context.base, on_timer, guests);
+    guests->timer = evtimer_new(guests->context.base, guests_on_timer, guests);
     errno = ENOMEM;
     if (guests->context.turns == NULL || guests->cleaning == NULL ||
         guests->timer == NULL ||
         store_name_key(&guests->key, guests->tenants.root,
                        tier != NULL ? tier->mac_key : NULL, &is_new) != 0 ||
-        read_root(guests, is_new) != 0) {
+        guests_read_root(guests, is_new) != 0) {
         return -1;
     }
     disk_space_watch(on_space_wanted, guests);
     tiers_find_stores(guests->context.tiers, find_store, guests);
-    on_timer(-1, 0, guests);
+    guests_on_timer(-1, 0, guests);
     return 0;
 }
 

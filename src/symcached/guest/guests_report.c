@@ -19,7 +19,7 @@ struct guests_report {
 };
 
 /* A message that cannot be sent is followed by one that has all of it. */
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void guests_report_on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct guests_report *report = arg;
     cJSON *object = report->get(report->arg);
@@ -44,7 +44,7 @@ struct guests_report *guests_report_new(struct event_base *base, int fd,
     report->fd = fd;
     report->get = get;
     report->arg = arg;
-    report->timer = evtimer_new(base, on_timer, report);
+    report->timer = evtimer_new(base, guests_report_on_timer, report);
     if (report->timer == NULL) {
         free(report);
         return NULL;

@@ -154,7 +154,7 @@ static void mspack_copy(void *from, void *to, size_t bytes)
     memcpy(to, from, bytes);
 }
 
-static bool read_header(int in, struct cabinet_header *header)
+static bool cabinet_read_header(int in, struct cabinet_header *header)
 {
     uint8_t p[CABINET_HEADER];
 
@@ -191,7 +191,8 @@ bool cabinet_next(int in, char name[CABINET_NAME])
     unsigned before;
     ssize_t n;
 
-    if (!read_header(in, &header) || !(header.flags & CABINET_HAS_NEXT)) {
+    if (!cabinet_read_header(in, &header) ||
+        !(header.flags & CABINET_HAS_NEXT)) {
         return false;
     }
     if (header.flags & CABINET_HAS_RESERVE) {
@@ -221,7 +222,7 @@ bool cabinet_next(int in, char name[CABINET_NAME])
 static enum body_status check_first(int in, struct cabinet_header *header,
                                     char *error, size_t size)
 {
-    if (!read_header(in, header)) {
+    if (!cabinet_read_header(in, header)) {
         snprintf(error, size, "truncated cabinet");
         return BODY_BAD;
     }
@@ -304,7 +305,7 @@ static enum body_status add_parts(struct cabinet *cabinet, int in,
     cabinet->fds[cabinet->n++] = in;
     header = first;
     for (i = 0; i < n && header.flags & CABINET_HAS_NEXT; i++) {
-        if (!read_header(parts->fds[i], &header)) {
+        if (!cabinet_read_header(parts->fds[i], &header)) {
             snprintf(why, sizeof(why), "is not a cabinet");
         } else if (!is_other(&header, &first, i + 1, why, sizeof(why))) {
             cabinet->fds[cabinet->n++] = parts->fds[i];

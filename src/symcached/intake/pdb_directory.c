@@ -29,7 +29,7 @@ struct flat_index {
     size_t n;
 };
 
-static int compare_records(const void *a, const void *b)
+static int pdb_compare_records(const void *a, const void *b)
 {
     const struct pdb_directory_record *x = a, *y = b;
 
@@ -52,7 +52,7 @@ static int load_records(struct flat_index *index, int fd)
     n = pread(fd, index->records, size, 0);
     index->n = n > 0 ? (size_t)n / sizeof(index->records[0]) : 0;
     qsort(index->records, index->n, sizeof(index->records[0]),
-          compare_records);
+          pdb_compare_records);
     return 0;
 }
 
@@ -72,7 +72,7 @@ find_record(const struct flat_index *index,
             const struct pdb_directory_record *file)
 {
     const struct pdb_directory_record *known = bsearch(
-        file, index->records, index->n, sizeof(*file), compare_records);
+        file, index->records, index->n, sizeof(*file), pdb_compare_records);
 
     return known != NULL && known->size == file->size &&
                    known->seconds == file->seconds &&

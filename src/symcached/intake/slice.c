@@ -49,9 +49,9 @@ bool slice_is_of_sources(const symcache_key_t *key, unsigned formats)
 }
 
 /* Looks for the text of a source file in a SourceCache. */
-static const char *find_text(const symcache_key_t *key, const uint8_t *data,
-                             uint64_t size, uint64_t *offset,
-                             uint64_t *length)
+static const char *slice_find_text(const symcache_key_t *key,
+                                   const uint8_t *data, uint64_t size,
+                                   uint64_t *offset, uint64_t *length)
 {
     char path[SYMCACHE_NAME_MAX + 1], error[200];
     struct sourcecache_reader reader;
@@ -80,7 +80,7 @@ enum slice slice_find(const symcache_key_t *key, unsigned formats,
     char name[SYMCACHE_NAME_MAX + 1];
 
     if (slice_is_of_sources(key, formats)) {
-        *why = find_text(key, data, size, offset, length);
+        *why = slice_find_text(key, data, size, offset, length);
         return *why == NULL ? SLICE_PART : SLICE_NONE;
     }
     if (!(formats & (1u << FORMAT_MACHO | 1u << FORMAT_ELF))) {

@@ -231,7 +231,8 @@ static bool is_packed(enum body_kind kind)
 }
 
 /* The body is one file. */
-static int take_file(struct upload_main *upload, const char *const path[3])
+static int upload_take_file(struct upload_main *upload,
+                            const char *const path[3])
 {
     char detail[TEXT_SIZE] = "";
     enum body_status status;
@@ -261,8 +262,8 @@ static int write_joined(void *context, const void *data, size_t size)
 }
 
 /* The body can be several symbfiles in a row, but only one is stored. */
-static int join_parts(struct upload_main *upload, const uint8_t *data,
-                      size_t size)
+static int upload_join_parts(struct upload_main *upload, const uint8_t *data,
+                             size_t size)
 {
     struct symc_sink sink = {write_joined, &upload->writer};
     char detail[TEXT_SIZE] = "";
@@ -337,7 +338,7 @@ static int take_symbfile(struct upload_main *upload, char **parts,
         return upload_report_refusal(400, "the body is not a symbfile");
     }
     if (is_whole &&
-        join_parts(upload, got, (size_t)upload->writer.written) != 0) {
+        upload_join_parts(upload, got, (size_t)upload->writer.written) != 0) {
         return -1;
     }
     return say_file(upload, path);
@@ -551,8 +552,9 @@ static bool find_parts(const struct upload_main *upload,
 }
 
 /* total is the size of all members before it. */
-static int check_member(const struct upload_main *upload,
-                        const struct zip_member *member, uint64_t *total)
+static int upload_check_member(const struct upload_main *upload,
+                               const struct zip_member *member,
+                               uint64_t *total)
 {
     char copy[ZIP_NAME_SIZE];
     const char *parts[3];
@@ -592,7 +594,7 @@ static int check_members(const struct upload_main *upload, struct zip *zip)
             return upload_report_refusal(400, "File is not a zip file");
         }
         if (!is_left_out(upload, member.name) &&
-            check_member(upload, &member, &total) != 0) {
+            upload_check_member(upload, &member, &total) != 0) {
             return -1;
         }
     }
@@ -617,7 +619,7 @@ static int begin_member(struct upload_main *upload, const uint8_t *head,
     return 0;
 }
 
-static int take_piece(void *arg, const uint8_t *data, size_t len)
+static int upload_take_piece(void *arg, const uint8_t *data, size_t len)
 {
     struct upload_main *upload = arg;
 
@@ -643,7 +645,7 @@ static int take_member(struct upload_main *upload, struct zip *zip,
         return upload_report_refusal(400, "the archive has changed");
     }
     upload->has_begun = false;
-    rc = zip_unpack(zip, take_piece, upload, detail, sizeof(detail));
+    rc = zip_unpack(zip, upload_take_piece, upload, detail, sizeof(detail));
     if (rc != 0) {
         return refuse_writer(upload, rc == -1 ? BODY_BAD : BODY_SYSTEM,
                              detail);
@@ -861,10 +863,10 @@ int upload_main(int argc, char **argv)
     } else if (many) {
         (void)take_zip(&upload, argv[4], argv[5]);
     } else if ((is_file || is_object
-                    ? take_file(&upload,
-                                (const char *const[]){
-                                    argv[4], is_file ? argv[5] : NULL,
-                                    is_file ? argv[6] : NULL})
+                    ? upload_take_file(&upload,
+                                       (const char *const[]){
+                                           argv[4], is_file ? argv[5] : NULL,
+                                           is_file ? argv[6] : NULL})
                     : take_symbfile(&upload, argv + 4, argv[2])) == 0) {
         say_end();
     }

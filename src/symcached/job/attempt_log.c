@@ -89,7 +89,7 @@ const char *attempt_log_id(const struct attempt_log *attempt_log)
     return attempt_log->id;
 }
 
-static char *copy_text(const char *text, size_t max)
+static char *attempt_copy_text(const char *text, size_t max)
 {
     return strndup(text != NULL ? text : "", max);
 }
@@ -118,9 +118,9 @@ static bool grow_log(struct attempt_log *attempt_log)
 static bool fill_attempt(struct attempt *a,
                          const struct lookup_attempt *attempt)
 {
-    a->source = copy_text(attempt->source, DETAIL_MAX);
-    a->place = copy_text(attempt->place, PLACE_MAX);
-    a->detail = copy_text(attempt->detail, DETAIL_MAX);
+    a->source = attempt_copy_text(attempt->source, DETAIL_MAX);
+    a->place = attempt_copy_text(attempt->place, PLACE_MAX);
+    a->detail = attempt_copy_text(attempt->detail, DETAIL_MAX);
     a->outcome = attempt->outcome;
     a->at = time(NULL);
     a->bytes = attempt->bytes;
@@ -194,7 +194,7 @@ void attempt_log_mark_unusable(struct attempt_log *attempt_log,
     }
 
     a->outcome = SOURCE_UNUSABLE;
-    detail = copy_text(why, DETAIL_MAX);
+    detail = attempt_copy_text(why, DETAIL_MAX);
     if (detail != NULL) {
         free(a->detail);
         a->detail = detail;
@@ -218,7 +218,8 @@ append(char *buf, size_t size, size_t *len, const char *format, ...)
 }
 
 /* Does another place of the source follow, with the same answer? */
-static bool is_repeated(const struct attempt_log *attempt_log, unsigned i)
+static bool attempt_is_repeated(const struct attempt_log *attempt_log,
+                                unsigned i)
 {
     const struct attempt *attempt = &attempt_log->attempts[i],
                          *next = attempt + 1;
@@ -240,7 +241,7 @@ void attempt_log_print(const struct attempt_log *attempt_log, bool brief,
         for (i = 0; i < attempt_log->n; i++) {
             attempt = &attempt_log->attempts[i];
             if ((attempt->outcome == SOURCE_NOT_FOUND) != (pass == 1) ||
-                (brief && is_repeated(attempt_log, i))) {
+                (brief && attempt_is_repeated(attempt_log, i))) {
                 continue;
             }
             append(buf, size, &len, "%s%s: ", len > 0 ? "; " : "",
@@ -344,8 +345,8 @@ struct attempt_logs *attempt_logs_new(void)
     return attempt_logs;
 }
 
-static uint64_t hash_of(const struct attempt_logs *attempt_logs,
-                        const char *id)
+static uint64_t attempt_hash(const struct attempt_logs *attempt_logs,
+                             const char *id)
 {
     return table_hash_text(&attempt_logs->by_id, id);
 }
@@ -353,7 +354,8 @@ static uint64_t hash_of(const struct attempt_logs *attempt_logs,
 static void drop_log(struct attempt_logs *attempt_logs,
                      struct attempt_log *attempt_log)
 {
-    table_remove(&attempt_logs->by_id, hash_of(attempt_logs, attempt_log->id),
+    table_remove(&attempt_logs->by_id,
+                 attempt_hash(attempt_logs, attempt_log->id),
                  (uintptr_t)attempt_log);
     TAILQ_REMOVE(&attempt_logs->by_age, attempt_log, age);
     attempt_logs->n--;
@@ -377,7 +379,7 @@ void attempt_logs_free(struct attempt_logs *attempt_logs)
 struct attempt_log *attempt_logs_find(const struct attempt_logs *attempt_logs,
                                       const char *id)
 {
-    uint64_t hash = hash_of(attempt_logs, id);
+    uint64_t hash = attempt_hash(attempt_logs, id);
     struct attempt_log *found;
     size_t at = 0;
 
@@ -401,7 +403,8 @@ void attempt_logs_keep(struct attempt_logs *attempt_logs,
         drop_log(attempt_logs, TAILQ_FIRST(&attempt_logs->by_age));
     }
 
-    if (table_add(&attempt_logs->by_id, hash_of(attempt_logs, attempt_log->id),
+    if (table_add(&attempt_logs->by_id,
+                  attempt_hash(attempt_logs, attempt_log->id),
                   (uintptr_t)attempt_log) != 0) {
         attempt_log_free(attempt_log);
         return;

@@ -71,7 +71,7 @@ bool job_format_of(const struct job *job, const char *path,
  * another slot would replace a file with debug information, so it is used only
  * if no source has such a file.
  */
-static bool is_useless(const struct job *job, const char *path)
+static bool original_is_useless(const struct job *job, const char *path)
 {
     const symcache_kind_t *kind =
         symcache_kind((symcache_kind_e)job->key.kind);
@@ -101,7 +101,7 @@ static bool take_original_of_kind(struct job *job, symcache_kind_e slot)
 
     job->original.slot = slot;
     if (!store_download_find(job_pdb_path(job)) ||
-        is_useless(job, job_pdb_path(job)) ||
+        original_is_useless(job, job_pdb_path(job)) ||
         !job_format_of(job, job_pdb_path(job), &job->original.format)) {
         return false;
     }

@@ -51,8 +51,8 @@ bool kind_has_inputs(symcache_kind_e kind)
 /* in the thread ----------------------------------------------------------- */
 
 /* Opens the file of an input, the newest one.  Returns -1 if there is none. */
-static int open_file(const struct inputs *inputs, const symcache_key_t *key,
-                     char path[PATH_MAX])
+static int inputs_open_file(const struct inputs *inputs,
+                            const symcache_key_t *key, char path[PATH_MAX])
 {
     symcache_version_t versions[STORE_VERSIONS_MAX], *best = versions;
     int i, n = store_versions(inputs->root, key, versions);
@@ -123,7 +123,7 @@ static void find_input(struct inputs *inputs, int which,
 {
     const symcache_hint_file_t *file = &inputs->files[which];
     char path[PATH_MAX];
-    int fd = open_file(inputs, &file->key, path);
+    int fd = inputs_open_file(inputs, &file->key, path);
 
     if (fd == -1) {
         inputs->wrong = "the script or its map is not in the store";

@@ -67,8 +67,8 @@ static bool is_listed(const symcache_key_t *key)
 }
 
 /* Sets the id by which the module is listed.  Returns false if it has none. */
-static bool find_id(symcache_key_t *id, const symcache_key_t *key,
-                    const char *hints)
+static bool missing_find_id(symcache_key_t *id, const symcache_key_t *key,
+                            const char *hints)
 {
     char text[SYMCACHE_HINT_MAX + 1];
 
@@ -145,7 +145,7 @@ void missing_modules_note(struct missing_modules *missing,
     struct missing_modules_entry *entry;
     uint64_t hash;
 
-    if (!find_id(&id, key, hints)) {
+    if (!missing_find_id(&id, key, hints)) {
         return;
     }
     entry = find_module(missing, &id, &hash);

@@ -105,7 +105,7 @@ static void begin_prefetch(struct job *job, const struct source_config *source)
     scheduler_prefetches(job->scheduler, 1);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void prefetch_on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct job *job = arg;
     const struct source_config *next;
@@ -134,7 +134,8 @@ static struct prefetch *new_prefetch(struct job *job)
     struct prefetch *prefetch = calloc(1, sizeof(*prefetch));
 
     if (prefetch != NULL) {
-        prefetch->timer = evtimer_new(job->scheduler->base, on_timer, job);
+        prefetch->timer =
+            evtimer_new(job->scheduler->base, prefetch_on_timer, job);
         if (prefetch->timer == NULL) {
             free(prefetch);
             prefetch = NULL;

@@ -150,9 +150,9 @@ static void add_provenance(cJSON *file, const struct store_config *store,
 }
 
 /* Adds a file at path, of which relative is the end. */
-static void add_file(cJSON *array, const struct store_config *store,
-                     const symcache_version_t *version, const char *path,
-                     const char *relative)
+static void scheduler_add_file(cJSON *array, const struct store_config *store,
+                               const symcache_version_t *version,
+                               const char *path, const char *relative)
 {
     cJSON *file = cJSON_CreateObject();
 
@@ -176,7 +176,8 @@ static void add_files(cJSON *object, const struct scheduler *scheduler,
                             key);
         symcache_path_original(relative, key);
         if (access(path, F_OK) == 0) {
-            add_file(array, store, &order_original.version, path, relative);
+            scheduler_add_file(array, store, &order_original.version, path,
+                               relative);
         }
         return;
     }
@@ -184,7 +185,7 @@ static void add_files(cJSON *object, const struct scheduler *scheduler,
     for (i = 0; i < n; i++) {
         store_path(path, store->root, key, &versions[i], SYMCACHE_FILE_PLAIN);
         symcache_path_file(relative, key, &versions[i], SYMCACHE_FILE_PLAIN);
-        add_file(array, store, &versions[i], path, relative);
+        scheduler_add_file(array, store, &versions[i], path, relative);
     }
 }
 

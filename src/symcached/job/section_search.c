@@ -187,7 +187,7 @@ static void note_section(struct job *job, enum source_outcome outcome,
 }
 
 /* The file has no such section, or it cannot be told: the job goes on. */
-static void go_on(struct job *job, enum source_outcome outcome)
+static void section_go_on(struct job *job, enum source_outcome outcome)
 {
     struct section *section = job->section;
 
@@ -225,7 +225,7 @@ static void on_cut(void *arg, const struct unpack_result *result)
     }
     note_section(job, outcome, detail, result->ms);
     if (outcome != SOURCE_FOUND) {
-        go_on(job, outcome);
+        section_go_on(job, outcome);
         return;
     }
     close_files(job->section);

@@ -85,7 +85,7 @@ static void note_member(struct job *job, enum source_outcome outcome,
 }
 
 /* It is not there: the sources are asked. */
-static void go_on(struct job *job)
+static void member_go_on(struct job *job)
 {
     close_files(job->member);
     job_remove_work(job);
@@ -108,7 +108,7 @@ static void on_cut(void *arg, const struct unpack_result *result)
         if (attempt->outcome != SOURCE_NOT_FOUND) {
             job->findings |= FINDING_UNSURE;
         }
-        go_on(job);
+        member_go_on(job);
         return;
     }
     close_files(job->member);
@@ -158,7 +158,7 @@ static void cut_member(struct job *job, const char *path)
         log_warn(errno, "job %s: the text of a SourceCache cannot be copied",
                  job_id(job));
         job->findings |= FINDING_UNSURE;
-        go_on(job);
+        member_go_on(job);
     }
 }
 
@@ -178,7 +178,7 @@ static void on_cache(void *arg, const struct scheduler_answer *answer)
     if (answer->kind != SCHEDULER_ABSENT) {
         job->findings |= FINDING_UNSURE;
     }
-    go_on(job);
+    member_go_on(job);
 }
 
 bool source_member_begin(struct job *job)

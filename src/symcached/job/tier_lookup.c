@@ -53,7 +53,7 @@ static bool note_asked(const struct job *job, const char *file)
     return true;
 }
 
-static void on_answer(void *arg, const struct tier_result *result)
+static void tier_on_answer(void *arg, const struct tier_result *result)
 {
     struct job *job = arg;
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
@@ -89,7 +89,7 @@ bool job_ask_tier(struct job *job)
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     job->tier_get =
         tiers_get(job->scheduler->tiers, job->config, job->store, &job->key,
-                  &job->target.transcoder->version, file, on_answer, job);
+                  &job->target.transcoder->version, file, tier_on_answer, job);
     if (job->tier_get == NULL) {
         job_remove_work(job);
         return false;

@@ -176,8 +176,8 @@ static bool choose_canary(const struct job *job,
  * this row, because these reports are no longer believed.  Returns the number
  * of entries.
  */
-static unsigned take_back(const struct job *job,
-                          const struct transcoder_health *health)
+static unsigned transcoder_take_back(const struct job *job,
+                                     const struct transcoder_health *health)
 {
     unsigned n = 0;
     size_t i;
@@ -234,7 +234,7 @@ static void on_canary(void *arg, const struct transcode_result *result)
                            "vanished");
     } else {
         transcoder_health_canary_dies(
-            health, canary->path, why, take_back(job, health),
+            health, canary->path, why, transcoder_take_back(job, health),
             job->config->cache.retry_errors_after, take_probe(job));
         snprintf(text, sizeof(text),
                  "the transcoder fails on a good PDB, too (%s): %s", why,

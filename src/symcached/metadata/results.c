@@ -17,7 +17,7 @@ static bool is_hex(const char *text)
     return n >= 2 && n <= 128 && strspn(text, "0123456789abcdef") == n;
 }
 
-static const char *text_of(const cJSON *object, const char *name)
+static const char *results_text(const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 
@@ -26,9 +26,10 @@ static const char *text_of(const cJSON *object, const char *name)
                : NULL;
 }
 
-static bool is_same(const cJSON *entry, const char *name, const char *text)
+static bool results_is_same(const cJSON *entry, const char *name,
+                            const char *text)
 {
-    const char *other = text_of(entry, name);
+    const char *other = results_text(entry, name);
 
     return text == NULL || other == NULL ? text == other
                                          : strcmp(text, other) == 0;
@@ -42,9 +43,10 @@ static bool has_result(const struct results *results, const char *type,
 
     cJSON_ArrayForEach(entry, results->list)
     {
-        if (is_same(entry, "buildid", build_id) &&
-            is_same(entry, "type", type) && is_same(entry, "file", file) &&
-            is_same(entry, "archive", archive)) {
+        if (results_is_same(entry, "buildid", build_id) &&
+            results_is_same(entry, "type", type) &&
+            results_is_same(entry, "file", file) &&
+            results_is_same(entry, "archive", archive)) {
             return true;
         }
     }
@@ -95,13 +97,13 @@ bool results_add_answer(struct results *results, const char *text,
             is_complete = false;
             break;
         }
-        type = text_of(entry, "type");
-        build_id = text_of(entry, "buildid");
+        type = results_text(entry, "type");
+        build_id = results_text(entry, "buildid");
         if (build_id != NULL && is_hex(build_id) && type != NULL &&
             (strcmp(type, "debuginfo") == 0 ||
              strcmp(type, "executable") == 0)) {
-            results_add(results, type, build_id, text_of(entry, "file"),
-                        text_of(entry, "archive"));
+            results_add(results, type, build_id, results_text(entry, "file"),
+                        results_text(entry, "archive"));
         }
     }
     cJSON_Delete(answer);

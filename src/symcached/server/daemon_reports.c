@@ -74,8 +74,8 @@ static bool read_texts(struct daemon_report *report, const cJSON *object)
 }
 
 /* NaN is no number of a range, either. */
-static bool read_number(const cJSON *object, const char *name, double min,
-                        double max, double *number)
+static bool daemon_read_number(const cJSON *object, const char *name,
+                               double min, double max, double *number)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 
@@ -96,13 +96,13 @@ static const char *read_report(struct daemon_report *report,
         if (i >= DUMPS &&
             cJSON_GetObjectItemCaseSensitive(object, numbers[i]) == NULL) {
             report->numbers[i] = 0; /* an older release does not send it */
-        } else if (!read_number(object, numbers[i], 0, NUMBER_MAX,
-                                &report->numbers[i])) {
+        } else if (!daemon_read_number(object, numbers[i], 0, NUMBER_MAX,
+                                       &report->numbers[i])) {
             return "started, requests, frames, dumps, apple_reports, "
                    "sources and mappings must be numbers";
         }
     }
-    if (!read_number(object, "valid", 1, VALID_MAX, &valid)) {
+    if (!daemon_read_number(object, "valid", 1, VALID_MAX, &valid)) {
         return "valid must be 1 to 300 seconds";
     }
     report->config_stale =
@@ -118,8 +118,9 @@ static bool is_valid(const struct daemon_report *report, uint64_t now)
 }
 
 /* The place of a report: that of its predecessor, or one that is free. */
-static struct daemon_report *find_place(struct daemon_reports *reports,
-                                        const struct daemon_report *report)
+static struct daemon_report *
+daemon_find_place(struct daemon_reports *reports,
+                  const struct daemon_report *report)
 {
     struct daemon_report *at, *place = NULL;
     uint64_t now = clock_ms();
@@ -157,7 +158,7 @@ const char *daemon_reports_take(struct daemon_reports *reports,
     if (wrong != NULL) {
         return wrong;
     }
-    place = find_place(reports, &report);
+    place = daemon_find_place(reports, &report);
     if (place == NULL) {
         return "there are too many daemons";
     }

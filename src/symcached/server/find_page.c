@@ -133,7 +133,7 @@ static const char *read_query(const char *query, struct find *find)
 
 /* the disk, in a thread ---------------------------------------------------- */
 
-static DIR *open_folder(struct find *find, const char *path)
+static DIR *find_open_folder(struct find *find, const char *path)
 {
     DIR *dir = opendir(path);
 
@@ -163,7 +163,7 @@ static void look_at(struct find *find, const char *root, const char *where,
     DIR *dir;
 
     snprintf(path, sizeof(path), "%.1500s/%.300s/%.300s", root, name, id);
-    dir = open_folder(find, path);
+    dir = find_open_folder(find, path);
     while (dir != NULL && n < FILES_MAX &&
            (entry = read_folder(find, dir)) != NULL) {
         snprintf(full, sizeof(full), "%.3000s/%.300s", path, entry->d_name);
@@ -204,7 +204,7 @@ static void look_at_guid(struct find *find, const char *root,
     DIR *dir;
 
     snprintf(path, sizeof(path), "%.1500s/%.300s", root, name);
-    dir = open_folder(find, path);
+    dir = find_open_folder(find, path);
     while (dir != NULL && !find->is_full &&
            (entry = read_folder(find, dir)) != NULL) {
         if (strncasecmp(entry->d_name, find->guid, GUID_DIGITS) == 0) {
@@ -226,7 +226,7 @@ static void search_root(struct find *find, const char *root, const char *where,
     size_t i;
 
     snprintf(path, sizeof(path), "%.1500s/%.300s", root, find->name);
-    dir = open_folder(find, path);
+    dir = find_open_folder(find, path);
     while (dir != NULL && !find->is_full &&
            (entry = read_folder(find, dir)) != NULL) {
         if (entry->d_name[0] == '.') {
@@ -271,7 +271,7 @@ static void run_find(void *arg)
 
 /* the answer --------------------------------------------------------------- */
 
-static void on_done(void *arg, bool late)
+static void find_on_done(void *arg, bool late)
 {
     struct find *find = arg;
 
@@ -316,7 +316,7 @@ static void add_stores(const struct config *config, cJSON *answer)
 void find_page(const struct config *config, const char *query,
                struct evhttp_request *req)
 {
-    static const struct task_calls calls = {run_find, on_done, drop_find};
+    static const struct task_calls calls = {run_find, find_on_done, drop_find};
     struct find *find = calloc(1, sizeof(*find));
     const char *wrong;
 

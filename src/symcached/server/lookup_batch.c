@@ -31,8 +31,8 @@ struct lookup_batch {
     struct item items[SYMCACHE_LOOKUPS_MAX];
 };
 
-static void add_line(struct lookup_batch *batch, size_t i, int status,
-                     unsigned seconds, const char *reason)
+static void batch_add_line(struct lookup_batch *batch, size_t i, int status,
+                           unsigned seconds, const char *reason)
 {
     evbuffer_add_printf(batch->lines, "%zu %d %u%s%s\n", i, status, seconds,
                         reason != NULL ? " " : "",
@@ -61,7 +61,7 @@ static void batch_free(struct lookup_batch *batch)
 }
 
 /* The client went away; the jobs go on without these waiters. */
-static void on_gone(void *arg)
+static void batch_on_gone(void *arg)
 {
     batch_free(arg);
 }
@@ -77,7 +77,7 @@ static void on_flush(evutil_socket_t fd, short events, void *arg)
 }
 
 /* Is called from inside scheduler_ask(), or later. */
-static void on_answer(void *arg, const struct scheduler_answer *answer)
+static void batch_on_answer(void *arg, const struct scheduler_answer *answer)
 {
     struct item *item = arg;
     struct lookup_batch *batch = item->batch;
@@ -88,18 +88,19 @@ static void on_answer(void *arg, const struct scheduler_answer *answer)
     metrics_observe(METRICS_LOOKUP, clock_since(batch->began));
     item->waiter = NULL;
     batch->open--;
-    add_line(batch, (size_t)(item - batch->items),
-             single_lookup_status(answer), has_seconds ? answer->seconds : 0,
-             has_reason ? answer->reason : NULL);
+    batch_add_line(
+        batch, (size_t)(item - batch->items), single_lookup_status(answer),
+        has_seconds ? answer->seconds : 0, has_reason ? answer->reason : NULL);
     if (batch->detached != NULL) {
         event_active(&batch->flush, EV_TIMEOUT, 0);
     }
 }
 
 /* Begins the lookup that a line of the body asks for. */
-static void begin_line(struct lookup_batch *batch, lookup_scheduler_fn find,
-                       const struct lookup_query *lookup_query, char *line,
-                       size_t size, const char *via)
+static void batch_begin_line(struct lookup_batch *batch,
+                             lookup_scheduler_fn find,
+                             const struct lookup_query *lookup_query,
+                             char *line, size_t size, const char *via)
 {
     struct item *item = &batch->items[batch->n++];
     struct url_path_error error = {400, "bad-path", NULL};
@@ -124,10 +125,10 @@ static void begin_line(struct lookup_batch *batch, lookup_scheduler_fn find,
             scheduler,
             &(struct scheduler_lookup){path.store, &path.key, path.segments[3],
                                        &own.ask, via, own.hints, own.wait},
-            on_answer, item);
+            batch_on_answer, item);
     } else {
         metrics_add(METRIC_REQUEST_REFUSED, 1);
-        add_line(batch, batch->n - 1, error.status, 0, error.error);
+        batch_add_line(batch, batch->n - 1, error.status, 0, error.error);
     }
     url_path_clear(&path);
 }
@@ -143,7 +144,7 @@ static void stop_waiting(struct lookup_batch *batch)
     for (i = 0; i < batch->n; i++) {
         if (batch->items[i].waiter != NULL) {
             scheduler_leave(batch->items[i].waiter);
-            on_answer(&batch->items[i], &pending);
+            batch_on_answer(&batch->items[i], &pending);
         }
     }
 }
@@ -203,8 +204,8 @@ static void begin_all(struct lookup_batch *batch, lookup_scheduler_fn find,
     size_t size;
 
     while ((line = evbuffer_readln(body, &size, EVBUFFER_EOL_LF)) != NULL) {
-        begin_line(batch, find, lookup_query, line, size,
-                   via != NULL ? via : "");
+        batch_begin_line(batch, find, lookup_query, line, size,
+                         via != NULL ? via : "");
         free(line);
     }
 }
@@ -229,7 +230,7 @@ void lookup_batch_start(struct event_base *base, lookup_scheduler_fn find,
     }
     begin_all(batch, find, lookup_query, req);
     if (batch->open > 0) {
-        batch->detached = pending_reply_new(base, req, on_gone, batch);
+        batch->detached = pending_reply_new(base, req, batch_on_gone, batch);
         if (batch->detached != NULL) {
             send_head(base, batch);
             return;

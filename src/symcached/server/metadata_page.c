@@ -20,7 +20,7 @@
 #include "symcached/metadata/metadata.h"
 #include "url_path.h"
 
-static void on_answer(void *arg, cJSON *answer)
+static void metadata_on_answer(void *arg, cJSON *answer)
 {
     struct evhttp_request *req = arg;
 
@@ -87,7 +87,8 @@ void metadata_page(struct metadata *metadata, const struct config *config,
     }
     if (wrong != NULL) {
         url_path_refuse(req, 400, "bad-query", wrong);
-    } else if (!metadata_ask(metadata, config, key, value, on_answer, req)) {
+    } else if (!metadata_ask(metadata, config, key, value, metadata_on_answer,
+                             req)) {
         metrics_add(METRIC_METADATA_BUSY, 1);
         reply_number(req, "Retry-After", 1);
         reply_error(req, 503, "busy", "too many inquiries run");

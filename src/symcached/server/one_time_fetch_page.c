@@ -66,7 +66,7 @@ static void on_fetched(void *arg, const struct one_time_fetch_answer *answer)
     end_fetch(handover);
 }
 
-static const char *text_of(const cJSON *object, const char *name)
+static const char *one_time_text(const cJSON *object, const char *name)
 {
     return cJSON_GetStringValue(cJSON_GetObjectItem(object, name));
 }
@@ -78,7 +78,8 @@ static struct handover *begin_fetch(struct event_base *base,
                                     struct evhttp_request *req,
                                     const cJSON *asked)
 {
-    const char *url = text_of(asked, "url"), *token = text_of(asked, "token");
+    const char *url = one_time_text(asked, "url"),
+               *token = one_time_text(asked, "token");
     struct handover *handover = calloc(1, sizeof(*handover));
 
     if (url == NULL || (token != NULL && !secret_is_token(token))) {

@@ -213,7 +213,7 @@ static void start_look(struct ready_group *group)
     group->task = task_start(ready->base, 0, &disk_look_calls, look);
 }
 
-static void on_timer(evutil_socket_t fd, short events, void *arg)
+static void ready_on_timer(evutil_socket_t fd, short events, void *arg)
 {
     struct ready *ready = arg;
 
@@ -241,12 +241,12 @@ struct ready *ready_new(struct event_base *base, struct scheduler *scheduler)
     ready->lookups.why = starting;
     ready->uploads.ready = ready;
     ready->uploads.is_of_uploads = true;
-    ready->timer = event_new(base, -1, EV_PERSIST, on_timer, ready);
+    ready->timer = event_new(base, -1, EV_PERSIST, ready_on_timer, ready);
     if (ready->timer == NULL || event_add(ready->timer, &every) != 0) {
         ready_free(ready);
         return NULL;
     }
-    on_timer(-1, 0, ready);
+    ready_on_timer(-1, 0, ready);
     return ready;
 }
 

@@ -54,8 +54,9 @@ static void note_error(struct sentry_download_list *download, int errnum)
 
 /* The type of a file, as the clients' readers call it; NULL: none that they
  * know, or it cannot be read, as the list says then. */
-static const char *type_of(struct sentry_download_list *download,
-                           const char *path, const char *name, const char *id)
+static const char *sentry_type(struct sentry_download_list *download,
+                               const char *path, const char *name,
+                               const char *id)
 {
     static const struct {
         const char *magic;
@@ -112,7 +113,7 @@ static void download_add_file(struct sentry_download_list *download,
         return;
     }
     if (!S_ISREG(st.st_mode) ||
-        (type = type_of(download, path, name, id)) == NULL) {
+        (type = sentry_type(download, path, name, id)) == NULL) {
         return;
     }
     snprintf(text, sizeof(text), "%.255s/%.200s/%.255s", name, id, file);

@@ -15,7 +15,7 @@ bool sentry_is_release(const char *text)
            (strlen(text) <= SENTRY_RELEASE_MAX && !control_in(text));
 }
 
-static const char *text_of(const cJSON *object, const char *name)
+static const char *release_text(const cJSON *object, const char *name)
 {
     return cJSON_GetStringValue(
         cJSON_GetObjectItemCaseSensitive(object, name));
@@ -35,8 +35,9 @@ static void add_now(cJSON *answer, const char *name)
 void sentry_release(const cJSON *asked, const char *version,
                     struct evhttp_request *req)
 {
-    const char *name = version != NULL ? version : text_of(asked, "version");
-    const char *released = text_of(asked, "dateReleased");
+    const char *name =
+        version != NULL ? version : release_text(asked, "version");
+    const char *released = release_text(asked, "dateReleased");
     cJSON *answer;
 
     if (name == NULL || !sentry_is_release(name)) {
@@ -57,8 +58,8 @@ void sentry_release(const cJSON *asked, const char *version,
 
 void sentry_deploy(const cJSON *asked, struct evhttp_request *req)
 {
-    const char *environment = text_of(asked, "environment");
-    const char *name = text_of(asked, "name");
+    const char *environment = release_text(asked, "environment");
+    const char *name = release_text(asked, "name");
     cJSON *answer;
 
     if (environment == NULL) {

@@ -342,8 +342,9 @@ static enum sentry_page page_of(const struct url_path *path,
 }
 
 /* The address of this page as the client has it. */
-static void print_url(char *text, size_t size, const struct url_path *path,
-                      struct evhttp_request *req)
+static void sentry_print_url(char *text, size_t size,
+                             const struct url_path *path,
+                             struct evhttp_request *req)
 {
     const char *base = request_header(req, UPLOAD_HEADER_URL);
 
@@ -430,7 +431,7 @@ void sentry_page(struct uploads *uploads, const struct config *config,
         reply_object(req, 201, cJSON_CreateObject());
         break;
     default:
-        print_url(url, sizeof(url), path, req);
+        sentry_print_url(url, sizeof(url), path, req);
         sentry_artifacts(config, only_try, url, query, req);
         break;
     }

@@ -29,8 +29,8 @@ struct saved_request {
 
 /*
  * While it waits, its connection either still belongs to evhttp, and an event
- * of ours tells of a close, or it is detached.  The wait ends in on_answer(),
- * or in on_gone() if the client goes away before.
+ * of ours tells of a close, or it is detached.  The wait ends in
+ * lookup_on_answer(), or in lookup_on_gone() if the client goes away before.
  */
 struct single_lookup {
     struct evhttp_request *req;     /* NULL: detached */
@@ -150,7 +150,7 @@ static void answer(struct single_lookup *lookup,
 }
 
 /* Is called from inside scheduler_ask(), or later. */
-static void on_answer(void *arg, const struct scheduler_answer *a)
+static void lookup_on_answer(void *arg, const struct scheduler_answer *a)
 {
     answer(arg, send_reply, a);
 }
@@ -163,7 +163,7 @@ static void reply_redirect(struct evhttp_request *req, const void *url)
 }
 
 /* The client went away; the job goes on without this waiter. */
-static void on_gone(void *arg)
+static void lookup_on_gone(void *arg)
 {
     struct single_lookup *lookup = arg;
 
@@ -189,7 +189,7 @@ static void on_closed(evutil_socket_t fd, short events, void *arg)
     if (!fd_is_readable(fd) && event_add(lookup->closed, NULL) == 0) {
         return;
     }
-    on_gone(lookup);
+    lookup_on_gone(lookup);
 }
 
 /*
@@ -238,7 +238,7 @@ static void on_redirect(void *arg, const char *url)
     store = config_store(scheduler_config(saved->scheduler), saved->store,
                          strlen(saved->store));
     if (store == NULL) {
-        on_answer(lookup, &gone);
+        lookup_on_answer(lookup, &gone);
         return;
     }
     waiter = scheduler_ask(
@@ -246,7 +246,7 @@ static void on_redirect(void *arg, const char *url)
         &(struct scheduler_lookup){store, &saved->key, saved->name,
                                    &saved->query.ask, saved->via,
                                    saved->query.hints, seconds_left(lookup)},
-        on_answer, lookup);
+        lookup_on_answer, lookup);
     if (waiter != NULL) {
         lookup->waiter = waiter;
         free(lookup->saved);
@@ -312,7 +312,7 @@ void single_lookup_start(struct event_base *base, struct scheduler *scheduler,
                                &(struct scheduler_lookup){
                                    store, key, name, &lookup_query->ask, via,
                                    lookup_query->hints, lookup_query->wait},
-                               on_answer, lookup);
+                               lookup_on_answer, lookup);
         if (waiter == NULL) {
             return;
         }
@@ -320,7 +320,7 @@ void single_lookup_start(struct event_base *base, struct scheduler *scheduler,
     }
 
     if (evhttp_request_get_command(req) == EVHTTP_REQ_GET) {
-        lookup->pending = pending_reply_new(base, req, on_gone, lookup);
+        lookup->pending = pending_reply_new(base, req, lookup_on_gone, lookup);
     }
     if (lookup->pending != NULL) {
         lookup->req = NULL;

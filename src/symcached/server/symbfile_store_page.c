@@ -122,7 +122,7 @@ static void symbfile_compressed(void *arg, bool late)
     }
 }
 
-static void on_gone(void *arg)
+static void symbfile_on_gone(void *arg)
 {
     struct symbfile_download *symbfile = arg;
     struct task *task = symbfile->task;
@@ -142,7 +142,7 @@ static void send_symbfile(struct event_base *base, int fd, size_t size,
     struct task *task;
 
     if (symbfile != NULL) {
-        pending = pending_reply_new(base, req, on_gone, symbfile);
+        pending = pending_reply_new(base, req, symbfile_on_gone, symbfile);
     }
     if (pending == NULL) {
         close(fd);
@@ -172,7 +172,7 @@ static void send_metadata(const char *id, struct evhttp_request *req)
 }
 
 /* Reads the id of a path, whose folders are parts of it. */
-static bool read_id(const struct url_path *path, symcache_key_t *key)
+static bool symbfile_read_id(const struct url_path *path, symcache_key_t *key)
 {
     const char *id = path->n == 6 ? path->segments[4] : NULL;
 
@@ -222,7 +222,7 @@ void symbfile_store_page(struct event_base *base, const struct config *config,
     int fd = -1;
 
     errno = ENOENT;
-    if (root != NULL && read_id(path, &key)) {
+    if (root != NULL && symbfile_read_id(path, &key)) {
         fd = open_symbfile(root, &key, &size);
     }
     if (fd == -1) {

@@ -66,8 +66,8 @@ static void make_uuid(char text[37])
     (void)symcache_debug_id_write(text, b, 0);
 }
 
-static void answer_refused(const struct symbfile_upload *upload, int status,
-                           const char *text)
+static void symbfile_answer_refused(const struct symbfile_upload *upload,
+                                    int status, const char *text)
 {
     cJSON *object = cJSON_CreateObject(), *error;
     char uuid[37], code[16];
@@ -89,14 +89,14 @@ static void answer_refused(const struct symbfile_upload *upload, int status,
     reply_object(upload->req, status, object);
 }
 
-static void on_done(void *arg, const struct upload_result *result)
+static void symbfile_on_done(void *arg, const struct upload_result *result)
 {
     struct symbfile_upload *upload = arg;
 
     if (result->status < 300) {
         answer_done(upload, NULL, NULL);
     } else {
-        answer_refused(upload, result->status, result->text);
+        symbfile_answer_refused(upload, result->status, result->text);
     }
     free(upload);
 }
@@ -142,8 +142,8 @@ static int check_key(struct symbfile_upload *upload,
 /* what -------------------------------------------------------------------- */
 
 /* Reads a header that is a number; without one it is the other value. */
-static bool read_number(struct evhttp_request *req, const char *name,
-                        unsigned without, unsigned *number)
+static bool symbfile_read_number(struct evhttp_request *req, const char *name,
+                                 unsigned without, unsigned *number)
 {
     const char *text = request_header(req, name);
     size_t len = text != NULL ? strlen(text) : 0;
@@ -160,9 +160,9 @@ static bool read_number(struct evhttp_request *req, const char *name,
 }
 
 /* Returns what is wrong with the headers, or NULL. */
-static const char *read_headers(struct symbfile_upload *upload,
-                                symcache_key_t *key,
-                                struct upload_request *request)
+static const char *symbfile_read_headers(struct symbfile_upload *upload,
+                                         symcache_key_t *key,
+                                         struct upload_request *request)
 {
     const char *id = request_header(upload->req, "FileID");
 
@@ -170,8 +170,8 @@ static const char *read_headers(struct symbfile_upload *upload,
         return "FileID must have the 22 characters of base64url of a file's "
                "id";
     }
-    if (!read_number(upload->req, "FilePart", 0, &request->part) ||
-        !read_number(upload->req, "FileParts", 1, &request->parts)) {
+    if (!symbfile_read_number(upload->req, "FilePart", 0, &request->part) ||
+        !symbfile_read_number(upload->req, "FileParts", 1, &request->parts)) {
         return "FilePart and FileParts must be numbers";
     }
     if (request->parts == 0 || request->parts > UPLOAD_PARTS_MAX) {
@@ -210,11 +210,11 @@ void symbfile_upload_page(struct uploads *uploads, const struct config *config,
         status = check_key(upload, config, &request.only_try, &wrong);
     }
     if (status == 0) {
-        wrong = read_headers(upload, &key, &request);
+        wrong = symbfile_read_headers(upload, &key, &request);
         status = wrong != NULL ? 400 : 0;
     }
     if (status != 0) {
-        answer_refused(upload, status, wrong);
+        symbfile_answer_refused(upload, status, wrong);
         free(upload);
         return;
     }
@@ -225,7 +225,7 @@ void symbfile_upload_page(struct uploads *uploads, const struct config *config,
                        ? SYMCACHE_NAME_NONE ".symbfile"
                        : SYMCACHE_NAME_NONE ".returnpads";
     request.user = upload->user;
-    uploads_take(uploads, &request, on_done, upload);
+    uploads_take(uploads, &request, symbfile_on_done, upload);
 }
 
 /* Returns what is wrong with the query, or NULL. */
@@ -258,7 +258,7 @@ void missing_page(const struct scheduler *scheduler, const char *query,
         status = wrong != NULL ? 400 : 0;
     }
     if (status != 0) {
-        answer_refused(&upload, status, wrong);
+        symbfile_answer_refused(&upload, status, wrong);
         return;
     }
     answer_done(&upload, "missing", scheduler_missing(scheduler, since));

@@ -93,9 +93,9 @@ static bool tecken_read_md5(const char *text, uint8_t md5[16])
 }
 
 /* Returns false if it is no description of a file. */
-static bool read_file(const struct config *config, bool only_try,
-                      const cJSON *item, const char *too_large,
-                      struct tecken_file *file)
+static bool tecken_read_file(const struct config *config, bool only_try,
+                             const cJSON *item, const char *too_large,
+                             struct tecken_file *file)
 {
     const cJSON *size = cJSON_GetObjectItemCaseSensitive(item, "size");
     const char *md5 = cJSON_GetStringValue(
@@ -147,9 +147,10 @@ struct tecken_files *tecken_files_read(const struct config *config,
                              sizeof(files->list[0]));
         cJSON_ArrayForEach(item, array)
         {
-            is_good = is_good && files->list != NULL &&
-                      read_file(config, only_try, item, files->too_large,
-                                &files->list[files->n++]);
+            is_good =
+                is_good && files->list != NULL &&
+                tecken_read_file(config, only_try, item, files->too_large,
+                                 &files->list[files->n++]);
         }
         if (is_good && files->list != NULL) {
             *wrong = NULL;

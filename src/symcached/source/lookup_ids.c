@@ -98,7 +98,7 @@ static bool take_image(struct lookup *lookup)
 
 /* Sets lookup->at to the key of this id or of the next one that the source
  * has places for.  Returns false if there is none. */
-static bool find_id(struct lookup *lookup)
+static bool lookup_find_id(struct lookup *lookup)
 {
     return original_id_find(&lookup->id_at, lookup->source, &lookup->key,
                             lookup->has_code_id ? &lookup->code_id : NULL,
@@ -130,7 +130,7 @@ static bool take_other_age(struct lookup *lookup)
         1u << FORMAT_PORTABLEPDB | 1u << FORMAT_SOURCEBUNDLE;
     key->age = key->age == PORTABLEPDB_AGE ? 1 : PORTABLEPDB_AGE;
     lookup->id_at = 0;
-    return !has_several_ids(lookup) || find_id(lookup);
+    return !has_several_ids(lookup) || lookup_find_id(lookup);
 }
 
 /* The layout unified and Sentry have the stamp of a portable PDB where its key
@@ -168,13 +168,13 @@ static bool take_next_id(struct lookup *lookup)
         return false;
     }
     lookup->id_at++;
-    return find_id(lookup);
+    return lookup_find_id(lookup);
 }
 
 bool lookup_has_place(struct lookup *lookup)
 {
     if (has_several_ids(lookup)) {
-        return find_id(lookup);
+        return lookup_find_id(lookup);
     }
     symcache_key_copy(&lookup->at, &lookup->key);
     return config_source_is_ready_made(lookup->source, &lookup->key)
@@ -226,7 +226,7 @@ bool lookup_take_build_id(struct lookup *lookup,
     lookup->has_code_id = lookup->has_index_id = true;
     lookup->ids &= ids;
     lookup->id_at = lookup->first_id;
-    if (!find_id(lookup)) {
+    if (!lookup_find_id(lookup)) {
         return false;
     }
     begin_again(lookup);
@@ -261,7 +261,7 @@ bool lookup_take_ids(struct lookup *lookup, const symcache_key_t *debug_id,
     lookup->formats &= formats;
     lookup->ids = ORIGINAL_IDS_ALL;
     lookup->id_at = lookup->first_id = 0;
-    if (!find_id(lookup)) {
+    if (!lookup_find_id(lookup)) {
         return false;
     }
     begin_again(lookup);

@@ -139,7 +139,7 @@ static unsigned read_features(const cJSON *item)
 
 /* Reads one; a type that is new to us is passed over.  Returns false if it is
  * not a file. */
-static bool read_file(struct sentry_list *list, const cJSON *item)
+static bool sentry_read_file(struct sentry_list *list, const cJSON *item)
 {
     const char *id =
         cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "id"));
@@ -174,7 +174,7 @@ bool sentry_list_read(struct sentry_list *list, const char *text, size_t size,
     {
         if (list->n == SENTRY_FILES_MAX) {
             list->is_cut = true;
-        } else if (!read_file(list, item)) {
+        } else if (!sentry_read_file(list, item)) {
             good = false;
         }
     }

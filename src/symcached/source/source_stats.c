@@ -60,7 +60,8 @@ static struct count *find_source(const struct source_stats *source_stats,
     return NULL;
 }
 
-static bool is_wanted(const struct count *count, const struct config *config)
+static bool source_is_wanted(const struct count *count,
+                             const struct config *config)
 {
     size_t i;
 
@@ -78,7 +79,7 @@ void source_stats_keep(struct source_stats *source_stats,
     size_t i, n = 0;
 
     for (i = 0; i < source_stats->n; i++) {
-        if (is_wanted(&source_stats->counts[i], config)) {
+        if (source_is_wanted(&source_stats->counts[i], config)) {
             source_stats->counts[n++] = source_stats->counts[i];
         }
     }

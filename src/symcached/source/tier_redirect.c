@@ -74,7 +74,7 @@ void tier_redirects_end(void)
 
 static void ask_next(struct tier_redirect *redirect);
 
-static void on_answer(void *arg, const struct tier_result *result)
+static void redirect_on_answer(void *arg, const struct tier_result *result)
 {
     struct tier_redirect *redirect = arg;
 
@@ -93,7 +93,7 @@ static void ask_next(struct tier_redirect *redirect)
     if (redirect->next < redirect->n) {
         redirect->get = tiers_locate_original(
             redirect->tiers, redirect->config, redirect->config->uploads.tier,
-            redirect->paths[redirect->next++], on_answer, redirect);
+            redirect->paths[redirect->next++], redirect_on_answer, redirect);
     }
     if (redirect->get == NULL) {
         end_redirect(redirect, NULL);

@@ -101,7 +101,7 @@ static void url_received(struct lookup *lookup,
     }
 }
 
-static void on_fetched(void *arg, const struct fetch_result *result)
+static void url_on_fetched(void *arg, const struct fetch_result *result)
 {
     struct lookup *lookup = arg;
 
@@ -168,7 +168,7 @@ static void fetch_file(struct lookup *lookup)
                       ? URL_FILE_MAX
                       : config->limits.download_size;
     request.seconds = config->limits.download_time;
-    fetch = fetch_start(lookup->sources->fetcher, &request, on_fetched,
+    fetch = fetch_start(lookup->sources->fetcher, &request, url_on_fetched,
                         lookup);
     if (fetch == NULL) {
         lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory or bad URL");

@@ -25,7 +25,7 @@ struct space_monitor {
 static uint64_t
     monitor_told; /* clock_ms() when a monitor was told last, or 0 */
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void space_on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct space_monitor *monitor = arg;
 
@@ -54,7 +54,7 @@ struct space_monitor *space_monitor_start(struct event_base *base,
     monitor->cache = *cache;
     monitor->low = low;
     monitor->arg = arg;
-    monitor->timer = event_new(base, -1, EV_PERSIST, on_timer, monitor);
+    monitor->timer = event_new(base, -1, EV_PERSIST, space_on_timer, monitor);
     if (monitor->timer == NULL || event_add(monitor->timer, &every) != 0) {
         space_monitor_stop(monitor);
         return NULL;

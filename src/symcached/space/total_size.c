@@ -17,7 +17,7 @@ struct total_size {
 static struct total_size own;
 static struct table others; /* by the address of the cache */
 
-static uint64_t hash_of(const struct cache_config *cache)
+static uint64_t total_hash(const struct cache_config *cache)
 {
     return table_hash_number(&others, (uintptr_t)cache);
 }
@@ -26,7 +26,7 @@ static struct total_size *total_of(const struct cache_config *cache)
 {
     size_t at = 0;
     struct total_size *total =
-        (struct total_size *)table_next(&others, hash_of(cache), &at);
+        (struct total_size *)table_next(&others, total_hash(cache), &at);
 
     return total != NULL ? total : &own;
 }
@@ -42,8 +42,8 @@ int total_add(struct config *config)
 {
     struct total_size *total = calloc(1, sizeof(*total));
 
-    if (total == NULL ||
-        table_add(&others, hash_of(&config->cache), (uintptr_t)total) != 0) {
+    if (total == NULL || table_add(&others, total_hash(&config->cache),
+                                   (uintptr_t)total) != 0) {
         free(total);
         return -1;
     }
@@ -56,7 +56,7 @@ void total_remove(const struct config *config)
     struct total_size *total = total_of(&config->cache);
 
     if (total != &own) {
-        table_remove(&others, hash_of(&config->cache), (uintptr_t)total);
+        table_remove(&others, total_hash(&config->cache), (uintptr_t)total);
         config_unref(total->config);
         free(total);
     }

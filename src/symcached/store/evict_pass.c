@@ -318,8 +318,8 @@ static void pause_now(struct evict_pass *evict_pass)
 /* Opens a root (flags: 0), or a folder below one (O_NOFOLLOW).  What is there
  * and cannot be opened is counted, unless it is no folder, or the one that a
  * root that is a file system of its own has for root alone. */
-static DIR *open_folder(struct evict_pass *evict_pass, int dir,
-                        const char *name, int flags)
+static DIR *evict_open_folder(struct evict_pass *evict_pass, int dir,
+                              const char *name, int flags)
 {
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
     DIR *folder = fd != -1 ? fdopendir(fd) : NULL;
@@ -406,8 +406,8 @@ static bool walk_name(struct evict_pass *evict_pass, DIR *folder,
         known = symcache_path_id_parse(name, strlen(name), key);
         if (!(known ||
               (evict_pass->rules.unknown && newer_release_name_is_id(name))) ||
-            (below = open_folder(evict_pass, dirfd(folder), name,
-                                 O_NOFOLLOW)) == NULL) {
+            (below = evict_open_folder(evict_pass, dirfd(folder), name,
+                                       O_NOFOLLOW)) == NULL) {
             continue;
         }
         gone = evict_pass->gone;
@@ -439,7 +439,7 @@ static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
     const char *name;
 
     evict_pass->tree = tree;
-    root = open_folder(evict_pass, AT_FDCWD, tree->path, 0);
+    root = evict_open_folder(evict_pass, AT_FDCWD, tree->path, 0);
     if (root == NULL) {
         return;
     }
@@ -459,8 +459,8 @@ static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
             evict_pass->progress(evict_pass->arg, tree, done++, all);
         }
         if (!parse_name(name, &key) || /* this refuses ".tmp" as well */
-            (below = open_folder(evict_pass, dirfd(root), name, O_NOFOLLOW)) ==
-                NULL) {
+            (below = evict_open_folder(evict_pass, dirfd(root), name,
+                                       O_NOFOLLOW)) == NULL) {
             continue;
         }
         gone = evict_pass->gone;

@@ -207,7 +207,7 @@ static void start_child(struct evict *evict, enum evict_pass_scope scope)
     }
 }
 
-static void on_timer(evutil_socket_t fd, short events, void *arg)
+static void evict_on_timer(evutil_socket_t fd, short events, void *arg)
 {
     struct evict *evict = arg;
 
@@ -284,7 +284,7 @@ struct evict *evict_new(struct event_base *base, struct config *config,
     if (evict == NULL) {
         return NULL;
     }
-    evict->timer = evtimer_new(base, on_timer, evict);
+    evict->timer = evtimer_new(base, evict_on_timer, evict);
     if (evict->timer == NULL) {
         free(evict);
         return NULL;

@@ -50,7 +50,7 @@ void file_digest_note(int fd)
     digest_note(fd, digest_read(fd, NULL));
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool digest_is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_size == b->st_size &&
            memcmp(&a->st_mtim, &b->st_mtim, sizeof(a->st_mtim)) == 0 &&
@@ -68,7 +68,7 @@ static bool take_digest(int fd)
     }
     digest = digest_read(fd, &digest_queue.stops);
     if (digest == NULL || fstat(fd, &after) != 0 ||
-        !is_same(&before, &after)) {
+        !digest_is_same(&before, &after)) {
         digest_free(digest);
         return false;
     }

@@ -161,7 +161,7 @@ static void object_hit(struct tier_get *get)
     end(get, TIER_HIT, "%s", "found");
 }
 
-static void on_validated(void *arg, struct child_result *child)
+static void get_on_validated(void *arg, struct child_result *child)
 {
     struct tier_get *get = arg;
 
@@ -179,7 +179,7 @@ static void on_validated(void *arg, struct child_result *child)
 static void validate_object(struct tier_get *get)
 {
     get->child = validate_start(get->call.tiers->base, get->file, &get->key,
-                                VALIDATE_RECEIVED, on_validated, get);
+                                VALIDATE_RECEIVED, get_on_validated, get);
     if (get->child == NULL) {
         end(get, TIER_FAILED, "could not be validated: %s", strerror(errno));
     }
@@ -220,7 +220,7 @@ static void use_object(struct tier_get *get)
     }
 }
 
-static void on_sum(void *arg, const struct checksum *sum)
+static void get_on_sum(void *arg, const struct checksum *sum)
 {
     struct tier_get *get = arg;
 
@@ -240,7 +240,7 @@ static void on_sum(void *arg, const struct checksum *sum)
 
 static void compare_object(struct tier_get *get, int fd)
 {
-    get->task = checksum_start(get->call.tiers->base, &fd, 1, on_sum, get);
+    get->task = checksum_start(get->call.tiers->base, &fd, 1, get_on_sum, get);
     if (get->task == NULL) {
         end(get, TIER_FAILED, "could not be read: %s", strerror(errno));
     }
@@ -314,8 +314,8 @@ static void object_received(struct tier_get *get)
 
 /* the question ------------------------------------------------------------- */
 
-static void on_reply(struct tier_call *call, enum tier_reply reply,
-                     const char *detail)
+static void get_on_reply(struct tier_call *call, enum tier_reply reply,
+                         const char *detail)
 {
     struct tier_get *get =
         (struct tier_get *)((char *)call - offsetof(struct tier_get, call));
@@ -364,7 +364,7 @@ static void begin_get(struct tier_get *get)
         rc = type->get(&get->call);
     }
     if (rc != 0) {
-        on_reply(&get->call, TIER_REPLY_FAILED, strerror(errno));
+        get_on_reply(&get->call, TIER_REPLY_FAILED, strerror(errno));
     }
 }
 
@@ -477,7 +477,7 @@ struct tier_get *tiers_get(struct tiers *tiers, const struct config *config,
                      store->tier->generation != NULL ? store->tier->generation
                                                      : "",
                      store->name, key, version);
-    tier_call_init(call, tiers, config, store->tier, on_reply);
+    tier_call_init(call, tiers, config, store->tier, get_on_reply);
     get_add(get);
     return get;
 }
@@ -490,7 +490,7 @@ static void get_original(struct tier_get *get, struct tiers *tiers,
 
     call->is_original = true;
     tier_original_name(call->name, path);
-    tier_call_init(call, tiers, config, tier, on_reply);
+    tier_call_init(call, tiers, config, tier, get_on_reply);
     call->max = config->limits.download_size;
     call->seconds = config->limits.download_time;
     call->lifetime = config->uploads.max_unused_for;

@@ -32,7 +32,7 @@ static int walk_folder(const struct tier_config *tier, FTS *fts,
     return 0;
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int list_by_name(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
@@ -41,7 +41,7 @@ static int list_folder(const struct tier_config *tier, tier_listed_fn fn,
                        void *arg, char *error, size_t size)
 {
     char *paths[] = {tier->path, NULL};
-    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, list_by_name);
     int rc;
 
     if (fts == NULL) {

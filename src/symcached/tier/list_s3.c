@@ -30,7 +30,7 @@ struct listing {
     struct tier_page page;
 };
 
-static void on_fetched(void *arg, const struct fetch_result *result)
+static void list_on_fetched(void *arg, const struct fetch_result *result)
 {
     struct listing *listing = arg;
     char code[TIER_CODE_MAX];
@@ -71,7 +71,7 @@ static int fetch_page(struct tiers *tiers, const struct tier_config *tier,
 
     listing->ended = listing->received = false;
     request.url = url;
-    if (url == NULL || fetch_start(tiers->fetcher, &request, on_fetched,
+    if (url == NULL || fetch_start(tiers->fetcher, &request, list_on_fetched,
                                    listing) == NULL) {
         free(url);
         snprintf(listing->error, listing->error_size, "out of memory");

@@ -226,7 +226,7 @@ static void resume_removal(struct tiers *tiers,
     }
 }
 
-static void on_done(void *arg, bool late)
+static void outdated_on_done(void *arg, bool late)
 {
     struct timeval pause = {.tv_sec = LOOK_SECONDS};
     struct outdated_objects_look *look = arg;
@@ -258,8 +258,8 @@ static void on_drop(void *arg)
 
 void outdated_objects_look(evutil_socket_t fd, short events, void *arg)
 {
-    static const struct task_calls calls = {look_for_outdated_notes, on_done,
-                                            on_drop};
+    static const struct task_calls calls = {look_for_outdated_notes,
+                                            outdated_on_done, on_drop};
     struct tiers *tiers = arg;
     struct outdated_objects_look *look;
 

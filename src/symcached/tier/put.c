@@ -152,7 +152,7 @@ static struct tier_put *find_put(const struct tier *tier, const char *store,
 /* ends --------------------------------------------------------------------- */
 
 /* Is the path still that of the file that was stored? */
-static bool is_same(const struct tier_put *put)
+static bool put_is_same(const struct tier_put *put)
 {
     struct stat opened, named;
 
@@ -163,7 +163,7 @@ static bool is_same(const struct tier_put *put)
 
 static void note_stored_time(const struct tier_put *put)
 {
-    if (is_same(put)) {
+    if (put_is_same(put)) {
         tier_attribute_write(put->path, put->call.stored != 0
                                             ? put->call.stored
                                             : (int64_t)time(NULL));
@@ -173,7 +173,7 @@ static void note_stored_time(const struct tier_put *put)
 /* The file of the present original is there. */
 static void note_replaced(const struct tier_put *put)
 {
-    if (put->call.replace && is_same(put)) {
+    if (put->call.replace && put_is_same(put)) {
         outdated_object_drop(put->root, &put->key, &put->version);
     }
 }
@@ -276,8 +276,8 @@ static void put_ended(struct tier_put *put, enum tier_reply reply,
     put_free(put);
 }
 
-static void on_reply(struct tier_call *call, enum tier_reply reply,
-                     const char *detail)
+static void put_on_reply(struct tier_call *call, enum tier_reply reply,
+                         const char *detail)
 {
     struct tier_put *put =
         (struct tier_put *)((char *)call - offsetof(struct tier_put, call));
@@ -293,7 +293,7 @@ static void put_failed(struct tier_put *put, const char *what, int errnum)
 
     snprintf(detail, sizeof(detail), "%.180s%s%s", what,
              errnum != 0 ? ": " : "", errnum != 0 ? strerror(errnum) : "");
-    on_reply(&put->call, TIER_REPLY_FAILED, detail);
+    put_on_reply(&put->call, TIER_REPLY_FAILED, detail);
 }
 
 /* There is nothing to store, which is not a failure. */
@@ -328,7 +328,7 @@ static void on_sums(void *arg, const struct checksum *sum)
         memcpy(meta.source, provenance.source, sizeof(meta.source));
         meta.publics_only = provenance.extent != SYMCACHE_EXTENT_FULL;
     }
-    if (!is_same(put)) {
+    if (!put_is_same(put)) {
         skip_put(put, "it was replaced meanwhile");
         return;
     }
@@ -428,7 +428,7 @@ static void begin_call(struct tier_put *put, struct tier_config *config)
     put->began = clock_ms();
     tier_object_name(call->name, config->generation, put->store, &put->key,
                      &put->version);
-    tier_call_init(call, put->tiers, put->config, config, on_reply);
+    tier_call_init(call, put->tiers, put->config, config, put_on_reply);
 }
 
 static void begin_put(struct tier_put *put, struct tier_config *config)

@@ -47,8 +47,8 @@ void s3_headers_add_body(struct s3_headers *headers,
 
 /* Appends a text of len bytes.  All lines fit, because each name has less than
  * 40 bytes before it. */
-static char *add_text(struct s3_headers *headers, size_t *used,
-                      const char *before, const char *text, size_t len)
+static char *s3_add_text(struct s3_headers *headers, size_t *used,
+                         const char *before, const char *text, size_t len)
 {
     char *p = headers->text + *used;
     size_t left = sizeof(headers->text) - *used;
@@ -102,9 +102,10 @@ void s3_headers_add_meta(struct s3_headers *headers,
         if (colon == NULL || *end == '\0' || end - colon < 2) {
             return;
         }
-        name = add_text(headers, &used, meta, lines, (size_t)(colon - lines));
+        name =
+            s3_add_text(headers, &used, meta, lines, (size_t)(colon - lines));
         add_s3_header(headers, name,
-                      add_text(headers, &used, "", colon + 2,
-                               (size_t)(end - colon - 2)));
+                      s3_add_text(headers, &used, "", colon + 2,
+                                  (size_t)(end - colon - 2)));
     }
 }

@@ -224,7 +224,7 @@ static void on_part(void *arg, const struct send_result *result)
     begin_part(parts);
 }
 
-static void on_sum(void *arg, const struct checksum *sum)
+static void s3_on_sum(void *arg, const struct checksum *sum)
 {
     struct s3_parts *parts = arg;
     struct tier_call *call = parts->call;
@@ -261,15 +261,15 @@ static void begin_part(struct s3_parts *parts)
         return;
     }
     parts->task = checksum_part_start(call->tiers->base, call->fd, parts->at,
-                                      parts->size, on_sum, parts);
+                                      parts->size, s3_on_sum, parts);
     if (parts->task == NULL) {
         fail_parts(parts, TIER_REPLY_FAILED, strerror(errno));
     }
 }
 
 /* Reads the <UploadId> of an answer. */
-static bool read_id(struct s3_parts *parts,
-                    const struct fetch_response *response)
+static bool s3_read_id(struct s3_parts *parts,
+                       const struct fetch_response *response)
 {
     static const char before[] = "<UploadId>";
     const char *p = strstr(response->body, before);
@@ -300,7 +300,7 @@ static void on_begun(void *arg, const struct send_result *result)
     if (!is_done(parts, result)) {
         return;
     }
-    if (!read_id(parts, result->response)) {
+    if (!s3_read_id(parts, result->response)) {
         fail_parts(parts, TIER_REPLY_FAILED, "an upload in parts has no id");
         return;
     }

@@ -224,8 +224,8 @@ static enum tier_original_outcome failure_of(int refusal)
                             : TIER_ORIGINAL_FAILED;
 }
 
-static void on_reply(struct tier_call *call, enum tier_reply reply,
-                     const char *detail)
+static void original_on_reply(struct tier_call *call, enum tier_reply reply,
+                              const char *detail)
 {
     struct tier_original *original =
         (struct tier_original *)((char *)call -
@@ -267,11 +267,11 @@ static void begin(struct tier_original *original,
     original->looks = looks;
     original->call.refusal = 0;
     if (begin_call(&original->call) != 0) {
-        on_reply(&original->call, TIER_REPLY_FAILED, strerror(errno));
+        original_on_reply(&original->call, TIER_REPLY_FAILED, strerror(errno));
     }
 }
 
-static void on_sum(void *arg, const struct checksum *sum)
+static void original_on_sum(void *arg, const struct checksum *sum)
 {
     struct tier_original *original = arg;
     struct tier_call *call = &original->call;
@@ -309,7 +309,7 @@ static struct tier_original *start_original(struct tiers *tiers,
     original->call.fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     original->call.is_original = true;
     tier_original_name(original->call.name, path);
-    tier_call_init(&original->call, tiers, config, tier, on_reply);
+    tier_call_init(&original->call, tiers, config, tier, original_on_reply);
     snprintf(original->meta.machine, sizeof(original->meta.machine), "%s",
              machine);
     original->stored = TIER_ORIGINAL_DONE;
@@ -320,8 +320,8 @@ static struct tier_original *start_original(struct tiers *tiers,
     /* of no file, so that it never ends in this function */
     original->task =
         original->tier != NULL && (fd < 0 || original->call.fd >= 0)
-            ? checksum_start(tiers->base, &original->call.fd, fd >= 0, on_sum,
-                             original)
+            ? checksum_start(tiers->base, &original->call.fd, fd >= 0,
+                             original_on_sum, original)
             : NULL;
     if (original->task == NULL) {
         original_free(original);

@@ -52,7 +52,7 @@ static void peer_received(struct tier_call *call,
     }
 }
 
-static void on_fetched(void *arg, const struct fetch_result *result)
+static void peer_on_fetched(void *arg, const struct fetch_result *result)
 {
     const struct fetch_response *response = result->response;
     struct tier_call *call = arg;
@@ -102,7 +102,7 @@ static int peer_get(struct tier_call *call)
     url = peer_url(call);
     fetch.url = url;
     call->task = url != NULL ? fetch_start(call->tiers->fetcher, &fetch,
-                                           on_fetched, call)
+                                           peer_on_fetched, call)
                              : NULL;
     call->task_cancel = fetch_ends;
     free(url);

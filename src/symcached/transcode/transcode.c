@@ -224,8 +224,8 @@ static void finish_transcode(struct transcode *transcode,
     transcode_free(transcode);
 }
 
-static void take_file(const struct transcode *transcode,
-                      struct transcode_result *result)
+static void transcode_take_file(const struct transcode *transcode,
+                                struct transcode_result *result)
 {
     result->ok = true;
     result->version = transcode->output.version;
@@ -233,7 +233,7 @@ static void take_file(const struct transcode *transcode,
 }
 
 /* A file that is not sound is the transcoder's failure on this PDB. */
-static void on_validated(void *arg, struct child_result *child)
+static void transcode_on_validated(void *arg, struct child_result *child)
 {
     struct transcode *transcode = arg;
     struct transcode_result result = {0};
@@ -243,7 +243,7 @@ static void on_validated(void *arg, struct child_result *child)
     result.tail = child->tail;
 
     if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0) {
-        take_file(transcode, &result);
+        transcode_take_file(transcode, &result);
         result.tail = transcode->ended.tail;
     } else if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 1) {
         result.error = "the transcoder left an unsound file";
@@ -271,13 +271,13 @@ static void conclude(struct transcode *transcode)
     result.error = output_folder_judge(&transcode->output, &result.system);
     result.proof = converter_check_read(&transcode->proof, transcode->pid);
     if (result.error == NULL && result.proof != PROOF_NONE) {
-        take_file(transcode, &result);
+        transcode_take_file(transcode, &result);
     } else if (result.error == NULL) {
         confine_take(&transcode->confine, transcode->output.file);
         transcode->child = validate_start(
             transcode->base, transcode->output.file, &transcode->key,
             transcode_is_ours(transcode->transcoder) ? VALIDATE_OURS : NULL,
-            on_validated, transcode);
+            transcode_on_validated, transcode);
         if (transcode->child != NULL) {
             return;
         }
@@ -415,8 +415,9 @@ bool transcode_takes_path(const struct transcoder_config *transcoder,
 }
 
 /* Fills the work directory before the process begins. */
-static int lay_out(struct transcode *transcode, char symbols[PATH_MAX],
-                   char cwd[PATH_MAX], char tmp[PATH_MAX])
+static int transcode_lay_out(struct transcode *transcode,
+                             char symbols[PATH_MAX], char cwd[PATH_MAX],
+                             char tmp[PATH_MAX])
 {
     char out[PATH_MAX];
 
@@ -543,7 +544,7 @@ static int spawn(struct transcode *transcode)
                       transcode->error, sizeof(transcode->error)) != 0) {
         return -1;
     }
-    if (lay_out(transcode, symbols, cwd, tmp) != 0) {
+    if (transcode_lay_out(transcode, symbols, cwd, tmp) != 0) {
         snprintf(transcode->error, sizeof(transcode->error), "work: %s",
                  strerror(errno));
         return -1;

@@ -78,7 +78,8 @@ static int transcoder_drop_root(const struct transcoder_trial *trial)
     return 0;
 }
 
-static void on_done(void *arg, const struct transcode_result *result)
+static void transcoder_on_done(void *arg,
+                               const struct transcode_result *result)
 {
     struct transcoder_trial *trial = arg;
     char version[SYMCACHE_VERSION_TEXT_MAX + 1], why[1024];
@@ -128,7 +129,7 @@ static int convert_trial(struct transcoder_trial *trial)
     trial->base = event_base_new();
     if (trial->base == NULL ||
         transcode_start(trial->base, trial->config, trial->transcoder, &key,
-                        pdb, none, work, on_done, trial) == NULL) {
+                        pdb, none, work, transcoder_on_done, trial) == NULL) {
         workdir_close(workdir);
         return print_trial_failure(trial_name(trial->transcoder),
                                    "out of memory");

@@ -63,8 +63,8 @@ struct assemblies {
     char *text; /* that was told last */
 };
 
-static uint64_t hash_of(const struct assemblies *assemblies,
-                        const struct upload_sum *sum)
+static uint64_t assembly_hash(const struct assemblies *assemblies,
+                              const struct upload_sum *sum)
 {
     return table_hash((uintptr_t)assemblies, sum->bytes, sizeof(sum->bytes));
 }
@@ -73,7 +73,7 @@ static struct assembly_entry *
 find_assembly(const struct assemblies *assemblies,
               const struct assembly_request *request)
 {
-    uint64_t hash = hash_of(assemblies, &request->sum);
+    uint64_t hash = assembly_hash(assemblies, &request->sum);
     struct assembly_entry *assembly;
     size_t at = 0;
 
@@ -105,7 +105,8 @@ static void forget_assembly(struct assembly_entry *assembly)
     struct assemblies *assemblies = assembly->assemblies;
 
     TAILQ_REMOVE(&assemblies->entries, assembly, next);
-    table_remove(&assemblies->by_sum, hash_of(assemblies, &assembly->sum),
+    table_remove(&assemblies->by_sum,
+                 assembly_hash(assemblies, &assembly->sum),
                  (uintptr_t)assembly);
     if (assembly->listing != NULL) {
         bundle_listing_cancel(assembly->listing);
@@ -173,7 +174,8 @@ add_assembly(struct assemblies *assemblies,
     if (assembly->name == NULL || assembly->chunks == NULL ||
         (assembly->release == NULL) != (request->release == NULL) ||
         (assembly->dist == NULL) != (request->dist == NULL) ||
-        table_add(&assemblies->by_sum, hash_of(assemblies, &assembly->sum),
+        table_add(&assemblies->by_sum,
+                  assembly_hash(assemblies, &assembly->sum),
                   (uintptr_t)assembly) != 0) {
         forget_assembly(assembly);
         return NULL;
@@ -318,7 +320,7 @@ static void note_successor(const struct assembly_entry *assembly)
     }
 }
 
-static void on_done(void *arg, const struct upload_result *result)
+static void assembly_on_done(void *arg, const struct upload_result *result)
 {
     struct assembly_entry *assembly = arg;
     struct stat st = {.st_ino = 0};
@@ -387,7 +389,7 @@ static void begin_assembly(struct assemblies *assemblies,
     }
     assemblies->running = assembly;
     assembly->state = ASSEMBLY_RUNS;
-    uploads_take(assemblies->uploads, &request, on_done, assembly);
+    uploads_take(assemblies->uploads, &request, assembly_on_done, assembly);
 }
 
 void assemblies_next(struct assemblies *assemblies)
@@ -430,7 +432,7 @@ static int find_missing(const struct assemblies *assemblies,
 }
 
 /* A file that was done may have been removed or replaced since. */
-static bool is_there(const struct assembly_entry *assembly)
+static bool assembly_is_there(const struct assembly_entry *assembly)
 {
     struct stat st;
 
@@ -465,12 +467,12 @@ static bool is_replaced(const struct assembly_entry *assembly,
     }
     do {
         other = (const struct assembly_entry *)table_next(
-            &assemblies->by_sum, hash_of(assemblies, &assembly->successor),
-            &at);
+            &assemblies->by_sum,
+            assembly_hash(assemblies, &assembly->successor), &at);
     } while (other != NULL &&
              (other->state != ASSEMBLY_DONE ||
               !has_same_place(other, assembly) || is_better(assembly, other) ||
-              !is_there(other)));
+              !assembly_is_there(other)));
     return other != NULL;
 }
 
@@ -503,7 +505,7 @@ int assemblies_ask(struct assemblies *assemblies,
         return 0;
     }
     if (assembly != NULL && assembly->state == ASSEMBLY_DONE &&
-        !is_there(assembly) && !is_replaced(assembly, request)) {
+        !assembly_is_there(assembly) && !is_replaced(assembly, request)) {
         forget_assembly(assembly);
         assembly = NULL;
     }

@@ -197,7 +197,7 @@ static bool bundle_drop_list(const struct bundle_listing *listing,
     return is_done;
 }
 
-static void on_timer(evutil_socket_t fd, short events, void *arg)
+static void listing_on_timer(evutil_socket_t fd, short events, void *arg)
 {
     static const struct timeval pause = {.tv_usec = AGAIN_MS * 1000};
     struct bundle_listing *listing = arg;
@@ -333,7 +333,7 @@ struct bundle_listing *bundle_listing_start(struct uploads *uploads,
     listing->is_here = note->sum != NULL;
     listing->listed = listed;
     listing->arg = arg;
-    listing->timer = evtimer_new(uploads->base, on_timer, listing);
+    listing->timer = evtimer_new(uploads->base, listing_on_timer, listing);
     if (!listing->is_here) {
         LIST_INSERT_HEAD(&uploads->told, listing, entry);
     }

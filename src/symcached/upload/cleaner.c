@@ -445,7 +445,7 @@ static struct cleaner_pass *pass_new(struct cleaner *cleaner,
     return pass;
 }
 
-static void on_timer(evutil_socket_t fd, short events, void *arg)
+static void cleaner_on_timer(evutil_socket_t fd, short events, void *arg)
 {
     static const struct task_calls calls = {run_cleaner, cleaner_on_done,
                                             cleaner_on_drop};
@@ -485,7 +485,7 @@ struct cleaner *cleaner_new(struct event_base *base,
     cleaner->began = clock_ms();
     evutil_secure_rng_get_bytes(&cleaner->run, sizeof(cleaner->run));
     cleaner->run |= 1; /* 0 means that there is no helper */
-    cleaner->timer = evtimer_new(base, on_timer, cleaner);
+    cleaner->timer = evtimer_new(base, cleaner_on_timer, cleaner);
     if (cleaner->timer == NULL) {
         free(cleaner);
         return NULL;

@@ -72,9 +72,9 @@ static bool invalidate_name(struct invalidation *invalidation,
 
 /* The names by which one of the ids of a file is known.  Returns false if
  * these cannot be seen for want of descriptors or memory. */
-static bool find_names(struct upload_index_names *names,
-                       const struct config *config, const symcache_key_t *id,
-                       bool is_try)
+static bool invalidation_find_names(struct upload_index_names *names,
+                                    const struct config *config,
+                                    const symcache_key_t *id, bool is_try)
 {
     char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE], root[PATH_MAX];
     size_t n = upload_index_folders(folders, id);
@@ -103,8 +103,8 @@ static bool drop_user(struct invalidation *invalidation,
     bool done;
     size_t i;
 
-    done = find_names(&names, scheduler_config(invalidation->scheduler), user,
-                      is_try);
+    done = invalidation_find_names(
+        &names, scheduler_config(invalidation->scheduler), user, is_try);
     for (i = 0; i < names.n; i++) {
         symcache_key_copy(&key, user);
         upload_index_set_name(&key, names.list[i].text);
@@ -128,7 +128,9 @@ static bool drop_in_store(struct invalidation *invalidation,
         if (i > 0 && symcache_key_same_id(&place->ids[i], &place->ids[0])) {
             continue; /* the same without a name */
         }
-        done = find_names(&names, config, &place->ids[i], is_try) && done;
+        done =
+            invalidation_find_names(&names, config, &place->ids[i], is_try) &&
+            done;
         for (j = 0; j < names.n; j++) {
             done =
                 invalidate_name(invalidation, store, place, i,
@@ -162,7 +164,7 @@ static bool drop_known(struct invalidation *invalidation,
     return done;
 }
 
-static void on_timer(evutil_socket_t fd, short events, void *arg)
+static void invalidation_on_timer(evutil_socket_t fd, short events, void *arg)
 {
     static const struct timeval pause = {.tv_usec = AGAIN_MS * 1000};
     struct invalidation *invalidation = arg;
@@ -211,7 +213,8 @@ struct invalidation *invalidation_start(struct event_base *base,
     invalidation->began = clock_ms();
     invalidation->done = done;
     invalidation->arg = arg;
-    invalidation->timer = evtimer_new(base, on_timer, invalidation);
+    invalidation->timer =
+        evtimer_new(base, invalidation_on_timer, invalidation);
     if (invalidation->timer == NULL) {
         free(invalidation);
         return NULL;

@@ -175,7 +175,7 @@ static void run_parts(void *arg)
                                            : PARTS_FAILED;
 }
 
-static void on_done(void *arg, bool late)
+static void parts_on_done(void *arg, bool late)
 {
     struct part_join *join = arg;
 
@@ -198,7 +198,7 @@ struct task *parts_join(struct event_base *base, const char *folder,
                         uint64_t max, uint64_t keep, parts_done_fn done,
                         void *arg)
 {
-    static const struct task_calls calls = {run_parts, on_done,
+    static const struct task_calls calls = {run_parts, parts_on_done,
                                             drop_parts_task};
     struct part_join *join = calloc(1, sizeof(*join));
 

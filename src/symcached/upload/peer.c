@@ -30,7 +30,7 @@ struct message {
     char text[];
 };
 
-static void drop_first(struct peer *peer, struct messages *list)
+static void peer_drop_first(struct peer *peer, struct messages *list)
 {
     struct message *message = TAILQ_FIRST(list);
 
@@ -43,7 +43,7 @@ static void drop_first(struct peer *peer, struct messages *list)
 }
 
 /* Nobody waits for it any more. */
-static void give_up(const struct peer *peer, struct message *message)
+static void peer_give_up(const struct peer *peer, struct message *message)
 {
     if (message->notification != NULL) {
         peer_notification_note_untold(message->notification, peer->address);
@@ -100,7 +100,7 @@ static void fail_message(struct peer *peer, const char *why)
     peer->fails = true;
     TAILQ_FOREACH(message, &peer->messages, entry)
     {
-        give_up(peer, message);
+        peer_give_up(peer, message);
     }
     event_add(peer->retry, &pause);
     peer->owner->save(peer->owner->arg);
@@ -128,7 +128,7 @@ static void put_aside(struct peer *peer, const char *why)
     static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
     struct message *message = TAILQ_FIRST(&peer->messages);
 
-    give_up(peer, message);
+    peer_give_up(peer, message);
     if (message->refused_ms == 0) {
         message->refused_ms = clock_ms();
     }
@@ -155,7 +155,7 @@ static void put_aside(struct peer *peer, const char *why)
 }
 
 /* One of them shows whether the others may be taken now. */
-static void take_back(struct peer *peer)
+static void peer_take_back(struct peer *peer)
 {
     struct message *message = TAILQ_FIRST(&peer->aside);
 
@@ -165,7 +165,7 @@ static void take_back(struct peer *peer)
     }
 }
 
-static void on_sent(void *arg, const struct send_result *result)
+static void peer_on_sent(void *arg, const struct send_result *result)
 {
     struct peer *peer = arg;
     struct message *message = TAILQ_FIRST(&peer->messages);
@@ -183,9 +183,9 @@ static void on_sent(void *arg, const struct send_result *result)
             peer->owner->save_later(peer->owner->arg);
         }
         if (message->is_refused) {
-            take_back(peer);
+            peer_take_back(peer);
         }
-        drop_first(peer, &peer->messages);
+        peer_drop_first(peer, &peer->messages);
     }
     if (status == 200 && TAILQ_EMPTY(&peer->messages) &&
         TAILQ_EMPTY(&peer->aside) && (peer->fails || was_refused)) {
@@ -221,7 +221,8 @@ void peer_send(struct peer *peer)
              message->notification == NULL ? "&late=1" : "");
     request.url = url;
     request.socket = is_unix ? peer->address + 5 : NULL;
-    peer->send = send_start(peer->owner->fetcher, &request, on_sent, peer);
+    peer->send =
+        send_start(peer->owner->fetcher, &request, peer_on_sent, peer);
     if (peer->send == NULL) {
         fail_message(peer, strerror(ENOMEM));
     }
@@ -233,10 +234,10 @@ void peer_free(struct peer *peer)
         send_cancel(peer->send);
     }
     while (!TAILQ_EMPTY(&peer->messages)) {
-        drop_first(peer, &peer->messages);
+        peer_drop_first(peer, &peer->messages);
     }
     while (!TAILQ_EMPTY(&peer->aside)) {
-        drop_first(peer, &peer->aside);
+        peer_drop_first(peer, &peer->aside);
     }
     event_drop(peer->retry);
     event_drop(peer->retry_aside);
@@ -261,7 +262,7 @@ static void on_retry_aside(evutil_socket_t fd, short events, void *arg)
 {
     struct peer *peer = arg;
 
-    take_back(peer);
+    peer_take_back(peer);
     if (!peer->fails) {
         on_retry(fd, events, peer);
     }

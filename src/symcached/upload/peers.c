@@ -52,7 +52,7 @@ bool peers_is_self(const char *from)
 
 static void keep_untold(struct peers *peers);
 
-static void on_told(evutil_socket_t fd, short events, void *arg)
+static void peers_on_told(evutil_socket_t fd, short events, void *arg)
 {
     struct peer_notification *notification = arg;
     struct peer *peer;
@@ -73,7 +73,8 @@ static void on_told(evutil_socket_t fd, short events, void *arg)
 /* kept messages
  * ------------------------------------------------------------ */
 
-static void print_path(char path[PATH_MAX], const char *root, const char *end)
+static void peers_print_path(char path[PATH_MAX], const char *root,
+                             const char *end)
 {
     snprintf(path, PATH_MAX, "%.1024s/" UNTOLD_FILE "%s", root, end);
 }
@@ -89,8 +90,8 @@ static void keep_untold(struct peers *peers)
     if (peers->root == NULL) {
         return;
     }
-    print_path(path, peers->root, "");
-    print_path(tmp, peers->root, ".tmp");
+    peers_print_path(path, peers->root, "");
+    peers_print_path(tmp, peers->root, ".tmp");
     f = plain_file_write(tmp);
     LIST_FOREACH(peer, &peers->all, entry)
     {
@@ -134,7 +135,7 @@ static void save_later(void *arg)
 
 /* machines ---------------------------------------------------------------- */
 
-static bool is_wanted(void *arg, const char *address)
+static bool peers_is_wanted(void *arg, const char *address)
 {
     const struct peers *peers = arg;
     const struct uploads_config *uploads =
@@ -194,7 +195,7 @@ static void load_peers(struct peers *peers)
     struct peer *peer;
     FILE *f;
 
-    print_path(path, peers->root, "");
+    peers_print_path(path, peers->root, "");
     f = plain_file_read(path);
     if (f == NULL && errno != ENOENT) {
         set_aside(path);
@@ -237,7 +238,7 @@ void peers_look(struct peers *peers)
     load_peers(peers);
     if (former != NULL) {
         keep_untold(peers);
-        print_path(path, former, "");
+        peers_print_path(path, former, "");
         (void)unlink(path);
         free(former);
     }
@@ -264,7 +265,7 @@ struct peers *peers_new(struct event_base *base, struct scheduler *scheduler)
     peers->owner = (struct peer_owner){.base = base,
                                        .fetcher = peers->fetcher,
                                        .self = self_address(),
-                                       .is_wanted = is_wanted,
+                                       .is_wanted = peers_is_wanted,
                                        .save = save_peers,
                                        .save_later = save_later,
                                        .arg = peers};
@@ -339,7 +340,7 @@ struct peer_notification *peers_tell(struct peers *peers,
         (struct peer_notification){.peers = peers, .done = done, .arg = arg};
     notification->left = 1; /* until all have been added */
     notification->ended =
-        event_new(peers->owner.base, -1, 0, on_told, notification);
+        event_new(peers->owner.base, -1, 0, peers_on_told, notification);
     if (notification->ended == NULL) {
         free(notification);
         return NULL;

@@ -165,9 +165,9 @@ struct upload_file *publication_add(struct publication *publication,
 
 /* the thread ------------------------------------------------------------- */
 
-static void print_path(char path[PATH_MAX],
-                       const struct publication *publication,
-                       const struct upload_file *file)
+static void publication_print_path(char path[PATH_MAX],
+                                   const struct publication *publication,
+                                   const struct upload_file *file)
 {
     snprintf(path, PATH_MAX, "%.1024s/%s/%s/%s", publication->root,
              file->place.name, file->place.id, file->place.file);
@@ -254,7 +254,7 @@ static int compare_published(struct publication *publication,
     struct stat st;
     int same;
 
-    print_path(path, publication, file);
+    publication_print_path(path, publication, file);
     same = publication_compare_with(file, path);
     if (same < 0) {
         file->fate = UPLOAD_NEW;
@@ -387,7 +387,7 @@ static int publication_give_name(const struct publication *publication,
     char *slash;
     int i, rc;
 
-    print_path(path, publication, file);
+    publication_print_path(path, publication, file);
     for (i = 0; i < 3; i++) {
         rc = publication_move_file(publication, file, path);
         if (rc != ENOENT) {
@@ -463,7 +463,7 @@ static int publish_file(const struct publication *publication,
     if (is_new) {
         snprintf(path, sizeof(path), "%s", file->tmp);
     } else {
-        print_path(path, publication, file);
+        publication_print_path(path, publication, file);
     }
     rc = retention_set_labelled(path, is_new,
                                 publication->labels.build[0] != '\0');
@@ -605,7 +605,7 @@ struct task *publication_complete(struct event_base *base,
         file = &publication->files[i];
         if ((file->fate != UPLOAD_SAME || file->is_recent) &&
             file->version[0] != '\0') {
-            print_path(path, publication, file);
+            publication_print_path(path, publication, file);
             completion->files[i].path = strdup(path);
             memcpy(completion->files[i].version, file->version,
                    sizeof(file->version));

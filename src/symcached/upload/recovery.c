@@ -54,7 +54,7 @@ static void recovery_free(struct recovery *recovery)
     free(recovery);
 }
 
-static void on_told(void *arg, const char *untold)
+static void recovery_on_told(void *arg, const char *untold)
 {
     struct recovery *recovery = arg;
 
@@ -63,14 +63,14 @@ static void on_told(void *arg, const char *untold)
     recovery_free(recovery);
 }
 
-static void on_dropped(void *arg, bool is_made)
+static void recovery_on_dropped(void *arg, bool is_made)
 {
     struct recovery *recovery = arg;
 
     recovery->invalidation = NULL;
     recovery->notification = peers_tell(
         recovery->recoveries->peers, recovery->files->files,
-        recovery->files->nfiles, recovery->is_try, on_told, recovery);
+        recovery->files->nfiles, recovery->is_try, recovery_on_told, recovery);
     if (recovery->notification == NULL) {
         recovery_free(recovery); /* the next process tries it again */
     }
@@ -82,7 +82,7 @@ static bool drop_recovery(struct recovery *recovery)
     recovery->invalidation = invalidation_start(
         recovery->recoveries->base, recovery->recoveries->scheduler,
         recovery->files->files, recovery->files->nfiles, recovery->is_try,
-        on_dropped, recovery);
+        recovery_on_dropped, recovery);
     if (recovery->invalidation == NULL) {
         recovery_free(recovery);
         return false;

@@ -50,7 +50,7 @@ struct upload_removal {
     bool is_same; /* its bytes have not changed */
     bool is_late; /* what was told may be long ago, */
     char from[REMOVAL_FROM_SIZE]; /* and who is telling */
-    bool is_repeated; /* it was told once more meanwhile */
+    bool is_repeated;     /* it was told once more meanwhile */
     struct event *retry; /* while the tier cannot be asked, or NULL, */
     char why[256];       /* and the reason that was logged, or "" */
     bool gives_way;
@@ -129,7 +129,7 @@ static void end_well(struct upload_removal *removal, const char *untold)
     }
 }
 
-static void on_told(void *arg, const char *untold)
+static void removal_on_told(void *arg, const char *untold)
 {
     struct upload_removal *removal = arg;
 
@@ -165,7 +165,7 @@ static void tell_again(const struct upload_removal *removal)
                      NULL);
 }
 
-static void on_dropped(void *arg, bool is_made)
+static void removal_on_dropped(void *arg, bool is_made)
 {
     struct upload_removal *removal = arg;
 
@@ -177,15 +177,15 @@ static void on_dropped(void *arg, bool is_made)
     if (!removal->is_told) {
         removal->notification =
             peers_tell(removal->removals->peers, &removal->file, 1,
-                       removal->is_try, on_told, removal);
+                       removal->is_try, removal_on_told, removal);
     }
     if (removal->notification == NULL) {
         end_well(removal, "");
     }
 }
 
-static void print_path(char path[PATH_MAX],
-                       const struct upload_removal *removal)
+static void removal_print_path(char path[PATH_MAX],
+                               const struct upload_removal *removal)
 {
     snprintf(path, PATH_MAX, "%.1024s/%.3000s", removal->config->uploads.root,
              removal->path);
@@ -212,10 +212,9 @@ static void drop_removal(struct upload_removal *removal)
         end_well(removal, "");
         return;
     }
-    removal->invalidation =
-        invalidation_start(removal->removals->base,
-                           removal->removals->scheduler, &removal->file, 1,
-                           removal->is_try, on_dropped, removal);
+    removal->invalidation = invalidation_start(
+        removal->removals->base, removal->removals->scheduler, &removal->file,
+        1, removal->is_try, removal_on_dropped, removal);
     if (removal->invalidation == NULL) {
         end_removal(removal, 500, strerror(ENOMEM));
     }
@@ -252,7 +251,7 @@ static void remove_here(struct upload_removal *removal)
 {
     char path[PATH_MAX];
 
-    print_path(path, removal);
+    removal_print_path(path, removal);
     if (unlink(path) != 0 &&
         !(removal->was_shared && (errno == ENOENT || errno == ENOTDIR))) {
         if (errno != ENOENT && errno != ENOTDIR) {
@@ -284,7 +283,7 @@ static void take_note(struct upload_removal *removal, bool keeps)
 {
     char path[PATH_MAX];
 
-    print_path(path, removal);
+    removal_print_path(path, removal);
     if (tier_copy_is_wanted(removal->config) && !keeps &&
         unlink(path) == 0) {
         log_info(0, "upload file=%s removed, as another machine has told",
@@ -378,7 +377,7 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
     bool is_there;
 
     removal->original = NULL;
-    print_path(path, removal);
+    removal_print_path(path, removal);
     is_there = lstat(path, &st) == 0;
     if (outcome == TIER_ORIGINAL_SAME || outcome == TIER_ORIGINAL_RECENT ||
         outcome == TIER_ORIGINAL_OWN ||
@@ -408,7 +407,7 @@ static bool compare_with_tier(struct upload_removal *removal)
     if (!tier_copy_is_wanted(removal->config)) {
         return false;
     }
-    print_path(path, removal);
+    removal_print_path(path, removal);
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     fails = fd < 0 && is_scarce(errno);
     if (fd >= 0 && fstat(fd, &st) == 0 &&
@@ -466,7 +465,7 @@ static void leave_to_other(struct upload_removal *removal)
 {
     char path[PATH_MAX];
 
-    print_path(path, removal);
+    removal_print_path(path, removal);
     if (unlink(path) == 0) {
         log_info(0, "upload file=%s removed, as another machine keeps it",
                  removal->path);
@@ -494,7 +493,7 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
     } else if (outcome == TIER_ORIGINAL_OTHER) {
         leave_to_other(removal);
     } else if (outcome == TIER_ORIGINAL_USED) {
-        print_path(path, removal);
+        removal_print_path(path, removal);
         retention_touch(path);
         settle_removal(removal);
         end_removal(removal, 409, detail);
@@ -526,8 +525,8 @@ static void remove_there(struct upload_removal *removal, const char *path,
     }
 }
 
-static bool is_repeated(const struct upload_removal *removal,
-                        const struct removal_request *request)
+static bool removal_is_repeated(const struct upload_removal *removal,
+                                const struct removal_request *request)
 {
     const struct symstore_path *place = &removal->file.place;
 
@@ -556,7 +555,7 @@ static bool answer_latest(struct removals *removals,
 
     LIST_FOREACH(removal, &removals->running, entry)
     {
-        if (is_repeated(removal, request)) {
+        if (removal_is_repeated(removal, request)) {
             former = removal->done;
             former_arg = removal->arg;
             removal->done = done;

@@ -26,7 +26,7 @@ struct stored_digest {
 
 static unsigned running; /* in the loop only */
 
-static bool read_all(int fd, char text[SYMCACHE_DIGEST_TEXT + 1])
+static bool stored_read_all(int fd, char text[SYMCACHE_DIGEST_TEXT + 1])
 {
     struct digest *digest = digest_read(fd, NULL);
 
@@ -38,7 +38,7 @@ static bool read_all(int fd, char text[SYMCACHE_DIGEST_TEXT + 1])
 }
 
 /* symcached replaces files and never writes to them, but a user may. */
-static bool is_same(const struct stat *before, int fd)
+static bool stored_is_same(const struct stat *before, int fd)
 {
     struct stat now;
 
@@ -59,7 +59,8 @@ static void run_stored_digest(void *arg)
         return;
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        (digest_sealed(fd, text) || read_all(fd, text)) && is_same(&st, fd)) {
+        (digest_sealed(fd, text) || stored_read_all(fd, text)) &&
+        stored_is_same(&st, fd)) {
         (void)futimens(fd, used);
         digest_note_text(fd, text);
         digest_seal(fd);
@@ -69,7 +70,7 @@ static void run_stored_digest(void *arg)
     close(fd);
 }
 
-static void on_done(void *arg, bool late)
+static void stored_on_done(void *arg, bool late)
 {
     struct stored_digest *look = arg;
 
@@ -90,7 +91,7 @@ static void drop_stored_digest(void *arg)
 int stored_digest_start(struct event_base *base, const char *path,
                         stored_digest_done_fn done, void *arg)
 {
-    static const struct task_calls calls = {run_stored_digest, on_done,
+    static const struct task_calls calls = {run_stored_digest, stored_on_done,
                                             drop_stored_digest};
     struct stored_digest *look;
 

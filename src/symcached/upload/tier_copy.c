@@ -77,7 +77,7 @@ static void end_copy(struct tier_copy *tier_copy,
     }
 }
 
-static void go_on(struct tier_copy *tier_copy);
+static void tier_copy_go_on(struct tier_copy *tier_copy);
 static bool store_in_tier(struct tier_copy_slot *slot);
 
 /* Goes on to the next entry of the file in the index.  Returns false if there
@@ -142,7 +142,7 @@ static void on_stored(void *arg, enum tier_original_outcome outcome,
         tier_copy->mode = TIER_ORIGINAL_KEEP;
         tier_copy->next = tier_copy->done_files = 0;
     }
-    go_on(tier_copy);
+    tier_copy_go_on(tier_copy);
 }
 
 /* An entry counts by its name; for people, the path that it leads to is in it,
@@ -209,7 +209,7 @@ static bool is_being_stored(const struct tier_copy *tier_copy, size_t file)
 }
 
 /* Fills the free slots. */
-static void go_on(struct tier_copy *tier_copy)
+static void tier_copy_go_on(struct tier_copy *tier_copy)
 {
     size_t i, n = tier_copy->works ? SLOTS : 1;
 
@@ -260,7 +260,7 @@ struct tier_copy *tier_copy_start(struct tiers *tiers,
     tier_copy->done = done;
     tier_copy->arg = arg;
     tier_copy->begins = true;
-    go_on(tier_copy);
+    tier_copy_go_on(tier_copy);
     tier_copy->begins = false;
     if (tier_copy->ended) {
         free(tier_copy);

@@ -199,7 +199,7 @@ static void on_complete(void *arg)
 }
 
 /* All machines know, or get to know. */
-static void on_told(void *arg, const char *untold)
+static void upload_on_told(void *arg, const char *untold)
 {
     struct upload *upload = arg;
 
@@ -213,14 +213,15 @@ static void on_told(void *arg, const char *untold)
     }
 }
 
-static void on_dropped(void *arg, bool is_made)
+static void upload_on_dropped(void *arg, bool is_made)
 {
     struct upload *upload = arg;
 
     upload->invalidation = NULL;
-    upload->notification = peers_tell(
-        upload->uploads->peers, upload->publication->files,
-        upload->publication->nfiles, upload->result.is_try, on_told, upload);
+    upload->notification =
+        peers_tell(upload->uploads->peers, upload->publication->files,
+                   upload->publication->nfiles, upload->result.is_try,
+                   upload_on_told, upload);
     if (upload->notification == NULL) {
         upload_refuse_errno(upload, ENOMEM, "files cannot be announced");
     }
@@ -231,7 +232,7 @@ static void drop_all(struct upload *upload)
     upload->invalidation = invalidation_start(
         upload->uploads->base, upload->uploads->scheduler,
         upload->publication->files, upload->publication->nfiles,
-        upload->result.is_try, on_dropped, upload);
+        upload->result.is_try, upload_on_dropped, upload);
     if (upload->invalidation == NULL) {
         upload_refuse_errno(upload, ENOMEM, "files cannot be announced");
     }
@@ -448,7 +449,7 @@ static int open_root(struct uploads *uploads, const char *root)
 }
 
 /* Appends a copy of a text; NULL stays NULL. */
-static const char *copy_text(char **at, const char *text)
+static const char *upload_copy_text(char **at, const char *text)
 {
     char *start = *at;
 
@@ -483,11 +484,11 @@ static struct upload *upload_new(struct uploads *uploads,
         return NULL;
     }
     at = upload->texts;
-    upload->request.name = copy_text(&at, request->name);
-    upload->request.id = copy_text(&at, request->id);
-    upload->request.file = copy_text(&at, request->file);
-    upload->request.boundary = copy_text(&at, request->boundary);
-    upload->request.user = copy_text(&at, request->user);
+    upload->request.name = upload_copy_text(&at, request->name);
+    upload->request.id = upload_copy_text(&at, request->id);
+    upload->request.file = upload_copy_text(&at, request->file);
+    upload->request.boundary = upload_copy_text(&at, request->boundary);
+    upload->request.user = upload_copy_text(&at, request->user);
     upload->uploads = uploads;
     upload->config =
         config_ref((struct config *)scheduler_config(uploads->scheduler));
@@ -672,8 +673,8 @@ static bool is_at(const struct symstore_path *place, const char *path)
 }
 
 /* Returns the file of an upload that runs, or NULL. */
-static struct upload_file *find_file(const struct upload *upload,
-                                     const char *path, bool is_try)
+static struct upload_file *upload_find_file(const struct upload *upload,
+                                            const char *path, bool is_try)
 {
     size_t i;
 
@@ -695,7 +696,7 @@ bool uploads_store(const struct uploads *uploads, const char *path,
 
     LIST_FOREACH(upload, &uploads->running, entry)
     {
-        if (find_file(upload, path, is_try) != NULL) {
+        if (upload_find_file(upload, path, is_try) != NULL) {
             return true;
         }
     }
@@ -709,7 +710,8 @@ void uploads_overtake(struct uploads *uploads, const char *path, bool is_try)
 
     LIST_FOREACH(upload, &uploads->running, entry)
     {
-        file = changes_files(upload) ? find_file(upload, path, is_try) : NULL;
+        file = changes_files(upload) ? upload_find_file(upload, path, is_try)
+                                     : NULL;
         if (file != NULL) {
             file->is_overtaken = true;
         }

@@ -14,8 +14,8 @@ static void ignore_answer(void *arg, const struct scheduler_answer *answer)
 
 /* Sets the key by which clients ask for a file of the kind.  Returns false if
  * it cannot be made of the place's file, or if the module has no name. */
-static bool set_key(symcache_key_t *key, symcache_kind_e kind,
-                    const struct symstore_path *place)
+static bool warm_set_key(symcache_key_t *key, symcache_kind_e kind,
+                         const struct symstore_path *place)
 {
     const symcache_kind_t *row = symcache_kind(kind);
     size_t i;
@@ -76,7 +76,7 @@ void warm_file(struct scheduler *scheduler, const struct symstore_path *place,
             ask.version = transcoder->version;
             lookup.store = store;
             if ((transcoder->inputs & 1u << place->format) &&
-                set_key(&key, transcoder->makes, place)) {
+                warm_set_key(&key, transcoder->makes, place)) {
                 (void)scheduler_ask(scheduler, &lookup, ignore_answer, NULL);
             }
         }

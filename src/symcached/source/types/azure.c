@@ -78,7 +78,7 @@ static const char *azure_find_header(const struct curl_slist *headers,
     return NULL;
 }
 
-static int by_name(const void *a, const void *b)
+static int azure_by_name(const void *a, const void *b)
 {
     const char *x = *(const char *const *)a, *y = *(const char *const *)b;
     size_t nx = azure_name_length(x), ny = azure_name_length(y);
@@ -107,7 +107,7 @@ static int azure_put_headers(FILE *out, const struct curl_slist *headers)
             lines[n++] = headers->data;
         }
     }
-    qsort(lines, n, sizeof(*lines), by_name);
+    qsort(lines, n, sizeof(*lines), azure_by_name);
     for (i = 0; i < n; i++) {
         for (j = 0; j < azure_name_length(lines[i]); j++) {
             fputc(tolower((unsigned char)lines[i][j]), out);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_pdb(const char *name)
+static bool filesystem_is_pdb(const char *name)
 {
     size_t len = strlen(name);
 
@@ -35,7 +35,7 @@ static void begin_filesystem(struct lookup *lookup)
     }
     for (i = 0; i < n; i++) {
         if (!dir.flat || places[i].form != FORM_PLAIN ||
-            !is_pdb(lookup->name)) {
+            !filesystem_is_pdb(lookup->name)) {
             dir.places[dir.nplaces++] = places[i].path;
         }
     }

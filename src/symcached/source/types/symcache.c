@@ -43,7 +43,7 @@ static void symcache_end(struct lookup *lookup, enum source_outcome outcome,
 
 /* the body ---------------------------------------------------------------- */
 
-static void on_validated(void *arg, struct child_result *child)
+static void symcache_on_validated(void *arg, struct child_result *child)
 {
     struct lookup *lookup = arg;
     char detail[256];
@@ -136,7 +136,7 @@ static void symcache_received(struct lookup *lookup,
     }
 
     child = validate_start(lookup->sources->base, lookup->part, &lookup->key,
-                           VALIDATE_RECEIVED, on_validated, lookup);
+                           VALIDATE_RECEIVED, symcache_on_validated, lookup);
     if (child == NULL) {
         lookup_fail(lookup, "the check");
         return;
@@ -198,7 +198,7 @@ static void symcache_not_modified(struct lookup *lookup)
     keep_symcache(lookup, "304, nothing newer");
 }
 
-static void on_fetched(void *arg, const struct fetch_result *result)
+static void symcache_on_fetched(void *arg, const struct fetch_result *result)
 {
     const struct fetch_response *response = result->response;
     struct lookup *lookup = arg;
@@ -321,8 +321,8 @@ static void begin_symcache(struct lookup *lookup)
     request.max = lookup->config->limits.download_size;
     request.seconds = lookup->config->limits.download_time;
 
-    fetch =
-        fetch_start(lookup->sources->fetcher, &request, on_fetched, lookup);
+    fetch = fetch_start(lookup->sources->fetcher, &request,
+                        symcache_on_fetched, lookup);
     free(url);
     if (fetch == NULL) {
         symcache_end(lookup, SOURCE_FAILED, "out of memory or bad URL");
