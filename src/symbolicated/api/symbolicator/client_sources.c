@@ -566,3 +566,62 @@ int client_sources_check(const struct symbolicator_request *request,
     }
     return 0;
 }
+
+/* candidates -------------------------------------------------------------- */
+
+uint32_t client_source_find(const struct symbolicator_request *request,
+                            const char *name)
+{
+    const struct client_list *list = request->own;
+    size_t i, size;
+
+    for (i = 0; list != NULL && i < list->count; i++) {
+        size = strlen(list->sources[i].name);
+        if (strncmp(list->sources[i].name, name, size) == 0 &&
+            (name[size] == '\0' || name[size] == '-')) {
+            return list->sources[i].value;
+        }
+    }
+    return 0;
+}
+
+char *client_source_location(const struct symbolicator_request *request,
+                             uint32_t source, const char *place,
+                             bool is_absent)
+{
+    const struct json *json = &request->json;
+    uint32_t type = json_member(json, source, "type");
+    uint32_t url = json_member(json, source, "url");
+    uint32_t bucket = json_member(json, source, "bucket");
+    const char *host = strstr(place, "://"), *key, *text;
+    char *location = NULL;
+    size_t size;
+
+    /* the list, the whole of a source that has no place for the file, or what
+     * a tenant has downloaded, whose path is no business of clients */
+    if ((type != 0 && json_is(json, type, "sentry") &&
+         strncmp(place, "sentry://", 9) != 0) ||
+        place[0] == '/' ||
+        (is_absent && url != 0 &&
+         strncmp(place, json_text(json, url), strlen(place)) == 0)) {
+        return strdup(CLIENT_NO_PLACE);
+    }
+    if (type == 0 || bucket == 0 || json_is(json, type, "http") ||
+        host == NULL || (key = strchr(host + 3, '/')) == NULL) {
+        return strdup(place);
+    }
+    text = json_text(json, bucket);
+    size = json->values[bucket].size;
+    /* the bucket is a folder, or a part of the host's name */
+    if (strncmp(key + 1, text, size) == 0 && key[1 + size] == '/' &&
+        strncmp(host + 3, text, size) != 0) {
+        key += 1 + size;
+    }
+    if (asprintf(&location, "%s://%.*s%s",
+                 json_is(json, type, "s3") ? "s3" : "gs", (int)size, text,
+                 key) < 0) {
+        return NULL;
+    }
+    location[percent_decode(location, location, strlen(location))] = '\0';
+    return location;
+}

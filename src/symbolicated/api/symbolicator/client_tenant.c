@@ -18,13 +18,14 @@
  * tens of milliseconds, during which the thread answers no other request. */
 #define PATTERN_STEPS ((size_t)1 << 24)
 
-static void tenant_write_member(struct json_writer *w, const char *name,
+static void tenant_write_member(struct json_writer *tenant, const char *name,
                                 const struct json *json, uint32_t value)
 {
-    json_put_string(w, name, json_text(json, value), json->values[value].size);
+    json_put_string(tenant, name, json_text(json, value),
+                    json->values[value].size);
 }
 
-static void tenant_write_url(struct json_writer *w, const char *name,
+static void tenant_write_url(struct json_writer *tenant, const char *name,
                              const struct json *json, uint32_t value,
                              const struct client_source *own)
 {
@@ -34,15 +35,15 @@ static void tenant_write_url(struct json_writer *w, const char *name,
 
     if (asprintf(&url, "%.*s%.*s", (int)scheme, text, (int)own->host_size,
                  own->host) < 0) {
-        w->has_failed = true;
+        tenant->has_failed = true;
         return;
     }
-    json_put_text(w, name, url);
+    json_put_text(tenant, name, url);
     free(url);
 }
 
 /* A user name and a password in a URL are sent as HTTP clients do. */
-static void tenant_write_login(struct json_writer *w,
+static void tenant_write_login(struct json_writer *tenant,
                                const struct client_source *own)
 {
     char *login = strndup(own->login, own->login_size);
@@ -60,50 +61,50 @@ static void tenant_write_login(struct json_writer *w,
     }
     if (login == NULL || base64 == NULL ||
         asprintf(&line, "Basic %s", base64) < 0) {
-        w->has_failed = true;
+        tenant->has_failed = true;
     } else {
-        json_put_text(w, "authorization", line);
+        json_put_text(tenant, "authorization", line);
     }
     free(line);
     free(base64);
     free(login);
 }
 
-static void tenant_write_headers(struct json_writer *w,
+static void tenant_write_headers(struct json_writer *tenant,
                                  const struct json *json,
                                  const struct client_source *own)
 {
     uint32_t headers = own->found[CLIENT_HEADERS], i;
     bool has_own = false;
 
-    json_put_open(w, "headers", '{');
+    json_put_open(tenant, "headers", '{');
     for (i = headers + 1; headers != 0 && i < json->values[headers].end;
          i = json->values[i + 1].end) {
         has_own = has_own ||
                   (json->values[i].size == 13 &&
                    strncasecmp(json_text(json, i), "authorization", 13) == 0);
         if (json->values[i + 1].size > 0) {
-            json_write_name(w, json_text(json, i), json->values[i].size);
-            json_write_string(w, json_text(json, i + 1),
+            json_write_name(tenant, json_text(json, i), json->values[i].size);
+            json_write_string(tenant, json_text(json, i + 1),
                               json->values[i + 1].size);
         }
     }
     if (own->login != NULL && !has_own) {
-        tenant_write_login(w, own);
+        tenant_write_login(tenant, own);
     }
-    json_write_close(w, '}');
+    json_write_close(tenant, '}');
 }
 
 /* Writes a key in one line, "\n" in place of line ends. */
-static void tenant_write_key(struct json_writer *w, const struct json *json,
-                             uint32_t value)
+static void tenant_write_key(struct json_writer *tenant,
+                             const struct json *json, uint32_t value)
 {
     const char *text = json_text(json, value);
     size_t i, n = 0, size = json->values[value].size;
     char *line = malloc(2 * size + 1);
 
     if (line == NULL) {
-        w->has_failed = true;
+        tenant->has_failed = true;
         return;
     }
     for (i = 0; i < size; i++) {
@@ -114,12 +115,13 @@ static void tenant_write_key(struct json_writer *w, const struct json *json,
             line[n++] = text[i];
         }
     }
-    json_put_string(w, "private_key", line, n);
+    json_put_string(tenant, "private_key", line, n);
     explicit_bzero(line, n);
     free(line);
 }
 
-static void tenant_write_place(struct json_writer *w, const struct json *json,
+static void tenant_write_place(struct json_writer *tenant,
+                               const struct json *json,
                                const struct client_source *own)
 {
     static const struct {
@@ -139,30 +141,31 @@ static void tenant_write_place(struct json_writer *w, const struct json *json,
         enum client_member member =
             own->found[CLIENT_TOKEN] != 0 ? CLIENT_TOKEN : CLIENT_COOKIES;
 
-        tenant_write_member(w, "url", json, own->found[CLIENT_URL]);
-        tenant_write_member(w, member == CLIENT_TOKEN ? "token" : "cookies",
-                            json, own->found[member]);
+        tenant_write_member(tenant, "url", json, own->found[CLIENT_URL]);
+        tenant_write_member(tenant,
+                            member == CLIENT_TOKEN ? "token" : "cookies", json,
+                            own->found[member]);
         return;
     }
     if (json_is(json, own->found[CLIENT_TYPE], "http")) {
-        tenant_write_url(w, "url", json, own->found[CLIENT_URL], own);
-        tenant_write_headers(w, json, own);
+        tenant_write_url(tenant, "url", json, own->found[CLIENT_URL], own);
+        tenant_write_headers(tenant, json, own);
         return;
     }
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (client_source_has(json, own, texts[i].member)) {
-            tenant_write_member(w, texts[i].name, json,
+            tenant_write_member(tenant, texts[i].name, json,
                                 own->found[texts[i].member]);
         }
     }
     if (own->region != 0) {
-        tenant_write_member(w, "region", json, own->region);
+        tenant_write_member(tenant, "region", json, own->region);
     }
     if (own->endpoint != 0) {
-        tenant_write_url(w, "endpoint", json, own->endpoint, own);
+        tenant_write_url(tenant, "endpoint", json, own->endpoint, own);
     }
     if (client_source_has(json, own, CLIENT_PRIVATE_KEY)) {
-        tenant_write_key(w, json, own->found[CLIENT_PRIVATE_KEY]);
+        tenant_write_key(tenant, json, own->found[CLIENT_PRIVATE_KEY]);
     }
 }
 
@@ -243,26 +246,27 @@ static bool tenant_has_part(const struct client_source *own,
     return part == CLIENT_PART_TEXT ? text != 0 : own->filter.types != text;
 }
 
-static void tenant_write_part(struct json_writer *w, const struct json *json,
+static void tenant_write_part(struct json_writer *tenant,
+                              const struct json *json,
                               const struct client_source *own,
                               enum client_part part)
 {
     char name[32];
 
     tenant_print_name(name, sizeof(name), own, part);
-    json_write_open(w, '{');
-    json_put_text(w, "name", name);
+    json_write_open(tenant, '{');
+    json_put_text(tenant, "name", name);
     if (own->is_public) {
-        json_put_bool(w, "public", true);
+        json_put_bool(tenant, "public", true);
     }
-    tenant_write_member(w, "type", json, own->found[CLIENT_TYPE]);
+    tenant_write_member(tenant, "type", json, own->found[CLIENT_TYPE]);
     if (!own->is_sentry) {
-        json_put_text(w, "layout",
+        json_put_text(tenant, "layout",
                       part == CLIENT_PART_TEXT ? "breakpad" : own->layout);
-        json_put_text(w, "casing", own->casing);
+        json_put_text(tenant, "casing", own->casing);
     }
-    tenant_write_place(w, json, own);
-    json_write_close(w, '}');
+    tenant_write_place(tenant, json, own);
+    json_write_close(tenant, '}');
 }
 
 struct client_list *
@@ -293,27 +297,29 @@ client_list_read(const struct symbolicator_request *request)
     return list;
 }
 
-void client_list_write(struct json_writer *w, const struct client_list *list,
+void client_list_write(struct json_writer *tenant,
+                       const struct client_list *list,
                        const struct symbolicator_request *request)
 {
     size_t i, written = 0;
     enum client_part part;
 
-    json_write_open(w, '{');
-    json_put_text(w, "scope", request->scope);
-    json_put_open(w, "sources", '[');
+    json_write_open(tenant, '{');
+    json_put_text(tenant, "scope", request->scope);
+    json_put_open(tenant, "sources", '[');
     for (i = 0; i < list->count; i++) {
         for (part = 0; part < CLIENT_PARTS; part++) {
             if (tenant_has_part(&list->sources[i], part)) {
-                tenant_write_part(w, &request->json, &list->sources[i], part);
+                tenant_write_part(tenant, &request->json, &list->sources[i],
+                                  part);
                 written++;
             }
         }
     }
-    json_write_close(w, ']');
-    json_write_close(w, '}');
+    json_write_close(tenant, ']');
+    json_write_close(tenant, '}');
     if (written == 0) {
-        json_write_reset(w);
+        json_write_reset(tenant);
     }
 }
 
@@ -363,63 +369,4 @@ uint32_t client_list_asks(struct client_list *list,
         names[0] = '\0';
     }
     return asked;
-}
-
-/* candidates -------------------------------------------------------------- */
-
-uint32_t client_source_find(const struct symbolicator_request *request,
-                            const char *name)
-{
-    const struct client_list *list = request->own;
-    size_t i, size;
-
-    for (i = 0; list != NULL && i < list->count; i++) {
-        size = strlen(list->sources[i].name);
-        if (strncmp(list->sources[i].name, name, size) == 0 &&
-            (name[size] == '\0' || name[size] == '-')) {
-            return list->sources[i].value;
-        }
-    }
-    return 0;
-}
-
-char *client_source_location(const struct symbolicator_request *request,
-                             uint32_t source, const char *place,
-                             bool is_absent)
-{
-    const struct json *json = &request->json;
-    uint32_t type = json_member(json, source, "type");
-    uint32_t url = json_member(json, source, "url");
-    uint32_t bucket = json_member(json, source, "bucket");
-    const char *host = strstr(place, "://"), *key, *text;
-    char *location = NULL;
-    size_t size;
-
-    /* the list, the whole of a source that has no place for the file, or what
-     * a tenant has downloaded, whose path is no business of clients */
-    if ((type != 0 && json_is(json, type, "sentry") &&
-         strncmp(place, "sentry://", 9) != 0) ||
-        place[0] == '/' ||
-        (is_absent && url != 0 &&
-         strncmp(place, json_text(json, url), strlen(place)) == 0)) {
-        return strdup(CLIENT_NO_PLACE);
-    }
-    if (type == 0 || bucket == 0 || json_is(json, type, "http") ||
-        host == NULL || (key = strchr(host + 3, '/')) == NULL) {
-        return strdup(place);
-    }
-    text = json_text(json, bucket);
-    size = json->values[bucket].size;
-    /* the bucket is a folder, or a part of the host's name */
-    if (strncmp(key + 1, text, size) == 0 && key[1 + size] == '/' &&
-        strncmp(host + 3, text, size) != 0) {
-        key += 1 + size;
-    }
-    if (asprintf(&location, "%s://%.*s%s",
-                 json_is(json, type, "s3") ? "s3" : "gs", (int)size, text,
-                 key) < 0) {
-        return NULL;
-    }
-    location[percent_decode(location, location, strlen(location))] = '\0';
-    return location;
 }
