@@ -224,7 +224,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c fuzz/cfi.c \
                src/debuginfo/*.c src/debuginfo/*/*.c src/reports/*/*.c \
                src/stackwalk/*.c src/disassembly/*.c src/json/*.c src/symbolication/*.c \
                src/symbolication/*/*.c) \
-             $(addprefix src/base/,address.c arena.c artifact_list.c clock.c fd_write.c glob.c log.c origin.c profiler_id.c sort.c spool.c hash_table.c jscache_id.c percent.c protobuf.c thread.c url_id.c utf8.c) \
+             $(addprefix src/base/,address.c arena.c artifact_list.c clock.c fd_write.c glob.c log.c origin.c profiler_id.c sort.c spool.c hash_table.c http_status.c jscache_id.c percent.c protobuf.c thread.c url_id.c utf8.c) \
              $(addprefix src/config/,location_map.c sympath.c tokens.c) src/base/secret.c \
              $(addprefix src/http/,chunked.c request_head.c) \
              $(addprefix src/symcached/,source/file_ptr.c space/limited_writer.c \

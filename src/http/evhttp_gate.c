@@ -24,7 +24,7 @@
 #include "request_head.h"
 #include "peer.h"
 #include "reply.h"
-#include "status.h"
+#include "base/http_status.h"
 
 /* How long a request may take from its first byte to its last one, and a
  * connection before its first request.  Bodies are small. */
@@ -89,32 +89,31 @@ static void gate_start_ticks(struct gate *gate)
     }
 }
 
-static void gate_set_under_way(struct gate_connection *gated,
-                               bool is_under_way)
+static void gate_set_under_way(struct gate_connection *c, bool is_under_way)
 {
-    if (gated->is_listed == is_under_way) {
+    if (c->is_listed == is_under_way) {
         return;
     }
-    gated->is_listed = is_under_way;
+    c->is_listed = is_under_way;
     if (is_under_way) {
-        gate_start_ticks(gated->gate);
-        gated->since = gated->gate->now;
-        gated->gate->nunder_way++;
-        TAILQ_INSERT_TAIL(&gated->gate->under_way, gated, entry);
+        gate_start_ticks(c->gate);
+        c->since = c->gate->now;
+        c->gate->nunder_way++;
+        TAILQ_INSERT_TAIL(&c->gate->under_way, c, entry);
     } else {
-        gated->gate->nunder_way--;
-        TAILQ_REMOVE(&gated->gate->under_way, gated, entry);
+        c->gate->nunder_way--;
+        TAILQ_REMOVE(&c->gate->under_way, c, entry);
     }
 }
 
 /* what comes -------------------------------------------------------------- */
 
-static void gate_drop_head(struct gate_connection *gated)
+static void gate_drop_head(struct gate_connection *c)
 {
-    free(gated->head);
-    gated->head = NULL;
-    gated->size = 0;
-    gated->seen = 0;
+    free(c->head);
+    c->head = NULL;
+    c->size = 0;
+    c->seen = 0;
 }
 
 /* evhttp reads the body of these methods, and takes that of others for the
@@ -139,48 +138,47 @@ static bool gate_reads_body(const char *method)
  * Reads bytes that follow those in c->head.  Returns how many of them belong to
  * this head, once it is whole; 0 if it is not whole yet; or a status, negated.
  */
-static int gate_read_head(struct gate_connection *gated, const char *data,
+static int gate_read_head(struct gate_connection *c, const char *data,
                           size_t size)
 {
     struct http_head head;
-    size_t before = gated->size;
-    char *grown = realloc(gated->head, before + size);
+    size_t before = c->size;
+    char *grown = realloc(c->head, before + size);
     int n, status;
 
     if (grown == NULL) {
         return -503;
     }
-    gated->head = grown;
-    memcpy(gated->head + before, data, size);
-    gated->size += size;
-    n = http_head_find_end(gated->head, gated->size, &gated->seen);
+    c->head = grown;
+    memcpy(c->head + before, data, size);
+    c->size += size;
+    n = http_head_find_end(c->head, c->size, &c->seen);
     if (n <= 0) {
         return n;
     }
-    status = http_head_parse(gated->head, (size_t)n, &head);
+    status = http_head_parse(c->head, (size_t)n, &head);
     if (status == 0 && head.is_chunked) {
         status = 411;
-    } else if (status == 0 && head.length > 0 &&
-               !gate_reads_body(gated->head)) {
+    } else if (status == 0 && head.length > 0 && !gate_reads_body(c->head)) {
         status = 400;
     }
-    gate_drop_head(gated);
-    gated->left = head.length;
+    gate_drop_head(c);
+    c->left = head.length;
     return status == 0 ? n - (int)before : -status;
 }
 
-static void gate_follow_input(struct gate_connection *gated, const char *data,
+static void gate_follow_input(struct gate_connection *c, const char *data,
                               size_t size)
 {
     size_t n;
     int rc;
 
-    while (size > 0 && gated->wrong == 0) {
-        n = gated->left < size ? (size_t)gated->left : size;
-        gated->left -= n;
+    while (size > 0 && c->wrong == 0) {
+        n = c->left < size ? (size_t)c->left : size;
+        c->left -= n;
         if (n == 0) {
-            rc = gate_read_head(gated, data, size);
-            gated->wrong = rc < 0 ? -rc : 0;
+            rc = gate_read_head(c, data, size);
+            c->wrong = rc < 0 ? -rc : 0;
             n = rc > 0 ? (size_t)rc : size;
         }
         data += n;
@@ -191,7 +189,7 @@ static void gate_follow_input(struct gate_connection *gated, const char *data,
 static void gate_on_input(struct evbuffer *input,
                           const struct evbuffer_cb_info *change, void *arg)
 {
-    struct gate_connection *gated = arg;
+    struct gate_connection *c = arg;
     size_t added = change->n_added, size = evbuffer_get_length(input);
     struct evbuffer_ptr from;
     char data[4096];
@@ -204,79 +202,76 @@ static void gate_on_input(struct evbuffer *input,
     while (added > 0) {
         n = evbuffer_copyout_from(input, &from, data, sizeof(data));
         if (n <= 0) {
-            gated->wrong = 503;
+            c->wrong = 503;
             break;
         }
-        gate_follow_input(gated, data, (size_t)n);
+        gate_follow_input(c, data, (size_t)n);
         added -= (size_t)n;
         if (added > 0 && evbuffer_ptr_set(input, &from, (size_t)n,
                                           EVBUFFER_PTR_ADD) != 0) {
-            gated->wrong = 503;
+            c->wrong = 503;
             break;
         }
     }
-    gate_set_under_way(gated, gated->wrong != 0 || gated->left > 0 ||
-                                  gated->size > 0);
+    gate_set_under_way(c, c->wrong != 0 || c->left > 0 || c->size > 0);
 }
 
 /* requests ---------------------------------------------------------------- */
 
 static void gate_on_sent(struct evhttp_request *req, void *arg)
 {
-    struct gate_connection *gated = arg;
+    struct gate_connection *c = arg;
 
-    gated->is_running = false;
-    gated->gate->calls.ended(gated->gate->calls.arg);
+    c->is_running = false;
+    c->gate->calls.ended(c->gate->calls.arg);
 }
 
 static void gate_on_request(struct evhttp_request *req, void *arg)
 {
     struct gate *gate = arg;
-    struct gate_connection *gated =
+    struct gate_connection *c =
         find_gate_connection(evhttp_request_get_connection(req));
 
-    if (gated == NULL) {
+    if (c == NULL) {
         reply_header(req, "Connection", "close");
         reply_error(req, 503, "out-of-memory", "");
         return;
     }
-    if (gated->wrong != 0) {
-        gated->is_refused = true;
-        gate->calls.refused(gated->wrong, gate->calls.arg);
+    if (c->wrong != 0) {
+        c->is_refused = true;
+        gate->calls.refused(c->wrong, gate->calls.arg);
         reply_header(req, "Connection", "close");
-        reply_error(req, gated->wrong, "bad-request",
-                    gated->wrong == 411
-                        ? "a body needs a Content-Length"
-                        : "the head is not as RFC 9112 has it");
+        reply_error(req, c->wrong, "bad-request",
+                    c->wrong == 411 ? "a body needs a Content-Length"
+                                    : "the head is not as RFC 9112 has it");
         return;
     }
-    gated->is_running = true;
-    evhttp_request_set_on_complete_cb(req, gate_on_sent, gated);
+    c->is_running = true;
+    evhttp_request_set_on_complete_cb(req, gate_on_sent, c);
     gate->calls.request(req, gate->calls.arg);
 }
 
 /* connections ------------------------------------------------------------- */
 
-static void gate_free_connection(struct gate_connection *gated)
+static void gate_free_connection(struct gate_connection *c)
 {
-    peer_leave(gated->peer);
-    gate_drop_head(gated);
-    free(gated);
+    peer_leave(c->peer);
+    gate_drop_head(c);
+    free(c);
 }
 
 static void gate_on_closed(struct evhttp_connection *connection, void *arg)
 {
-    struct gate_connection *gated = arg;
-    struct gate *gate = gated->gate;
-    bool was_running = gated->is_running;
+    struct gate_connection *c = arg;
+    struct gate *gate = c->gate;
+    bool was_running = c->is_running;
 
-    gate_set_under_way(gated, false);
+    gate_set_under_way(c, false);
     table_remove(&connections,
                  table_hash_number(&connections, (uintptr_t)connection),
-                 (uintptr_t)gated);
-    evbuffer_remove_cb(bufferevent_get_input(gated->bev), gate_on_input,
-                       gated);
-    gate_free_connection(gated);
+                 (uintptr_t)c);
+    evbuffer_remove_cb(bufferevent_get_input(c->bev), gate_on_input, c);
+    gate_free_connection(c);
     if (was_running) {
         gate->calls.ended(gate->calls.arg);
     }
@@ -284,10 +279,10 @@ static void gate_on_closed(struct evhttp_connection *connection, void *arg)
 
 void gate_release(struct evhttp_connection *connection)
 {
-    struct gate_connection *gated = find_gate_connection(connection);
+    struct gate_connection *c = find_gate_connection(connection);
 
-    if (gated != NULL) {
-        gated->is_running = false;
+    if (c != NULL) {
+        c->is_running = false;
     }
 }
 
@@ -311,12 +306,12 @@ static void gate_say_share(struct gate *gate, const struct peer *peer)
  */
 static void gate_make_room(struct gate *gate)
 {
-    struct gate_connection *gated = TAILQ_FIRST(&gate->under_way);
+    struct gate_connection *c = TAILQ_FIRST(&gate->under_way);
 
-    if (gate->nunder_way > peer_places() / 4 && !gated->is_running &&
-        !fd_is_readable(bufferevent_getfd(gated->bev))) {
+    if (gate->nunder_way > peer_places() / 4 && !c->is_running &&
+        !fd_is_readable(bufferevent_getfd(c->bev))) {
         gate->calls.refused(408, gate->calls.arg);
-        evhttp_connection_free(gated->connection);
+        evhttp_connection_free(c->connection);
     }
 }
 
@@ -325,22 +320,22 @@ static void gate_make_room(struct gate *gate)
  * had.  Many that came at once may be over a quarter of the places, and over
  * the share of their address: none ends before its first byte is read.
  */
-static bool gate_take_up(struct gate_connection *gated)
+static bool gate_take_up(struct gate_connection *c)
 {
-    uintptr_t number = (uintptr_t)gated->connection;
+    uintptr_t number = (uintptr_t)c->connection;
 
-    gated->peer = peer_enter(bufferevent_getfd(gated->bev));
-    if (gated->peer != NULL && !peer_has_share(gated->peer)) {
-        gate_make_room(gated->gate);
+    c->peer = peer_enter(bufferevent_getfd(c->bev));
+    if (c->peer != NULL && !peer_has_share(c->peer)) {
+        gate_make_room(c->gate);
     }
-    if (gated->peer != NULL && !peer_has_share(gated->peer)) {
-        gate_say_share(gated->gate, gated->peer);
-        gated->gate->calls.refused(503, gated->gate->calls.arg);
+    if (c->peer != NULL && !peer_has_share(c->peer)) {
+        gate_say_share(c->gate, c->peer);
+        c->gate->calls.refused(503, c->gate->calls.arg);
         return false;
     }
-    return gated->peer != NULL &&
+    return c->peer != NULL &&
            table_add(&connections, table_hash_number(&connections, number),
-                     (uintptr_t)gated) == 0;
+                     (uintptr_t)c) == 0;
 }
 
 /* evhttp has made the connections that were accepted: each is the argument of
@@ -348,26 +343,25 @@ static bool gate_take_up(struct gate_connection *gated)
 static void gate_on_accepted(evutil_socket_t fd, short events, void *arg)
 {
     struct gate *gate = arg;
-    struct gate_connection *gated;
+    struct gate_connection *c;
     struct bufferevent *bev;
     void *connection;
 
-    while ((gated = TAILQ_FIRST(&gate->fresh)) != NULL) {
-        TAILQ_REMOVE(&gate->fresh, gated, entry);
-        bev = gated->bev;
+    while ((c = TAILQ_FIRST(&gate->fresh)) != NULL) {
+        TAILQ_REMOVE(&gate->fresh, c, entry);
+        bev = c->bev;
         bufferevent_getcb(bev, NULL, NULL, NULL, &connection);
-        gated->connection = connection;
-        if (connection != NULL && gate_take_up(gated)) {
-            evhttp_connection_set_closecb(connection, gate_on_closed, gated);
-            gate_set_under_way(gated, true);
+        c->connection = connection;
+        if (connection != NULL && gate_take_up(c)) {
+            evhttp_connection_set_closecb(connection, gate_on_closed, c);
+            gate_set_under_way(c, true);
             gate_make_room(gate);
         } else {
-            evbuffer_remove_cb(bufferevent_get_input(bev), gate_on_input,
-                               gated);
+            evbuffer_remove_cb(bufferevent_get_input(bev), gate_on_input, c);
             if (connection != NULL) {
                 evhttp_connection_free(connection);
             }
-            gate_free_connection(gated);
+            gate_free_connection(c);
         }
         bufferevent_decref(bev);
     }
@@ -377,56 +371,55 @@ static void gate_on_accepted(evutil_socket_t fd, short events, void *arg)
 static struct bufferevent *gate_on_accept(struct event_base *base, void *arg)
 {
     struct gate *gate = arg;
-    struct gate_connection *gated = calloc(1, sizeof(*gated));
+    struct gate_connection *c = calloc(1, sizeof(*c));
     struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
 
-    if (gated == NULL || bev == NULL ||
-        evbuffer_add_cb(bufferevent_get_input(bev), gate_on_input, gated) ==
+    if (c == NULL || bev == NULL ||
+        evbuffer_add_cb(bufferevent_get_input(bev), gate_on_input, c) ==
             NULL) {
-        free(gated);
+        free(c);
         return bev; /* without a gate its requests are refused */
     }
     bufferevent_priority_set(bev, GATE_PRIORITY);
-    gated->gate = gate;
-    gated->bev = bev;
+    c->gate = gate;
+    c->bev = bev;
     bufferevent_incref(bev); /* until gate_on_accepted(): evhttp may free it */
-    TAILQ_INSERT_TAIL(&gate->fresh, gated, entry);
+    TAILQ_INSERT_TAIL(&gate->fresh, c, entry);
     event_active(gate->accepted, 0, 0);
     return bev;
 }
 
 /* Answers a request that is late, which evhttp has not got. */
-static void gate_refuse_late(struct gate_connection *gated)
+static void gate_refuse_late(struct gate_connection *c)
 {
-    int status = gated->wrong != 0 ? gated->wrong : 408;
+    int status = c->wrong != 0 ? c->wrong : 408;
     char head[128];
     int n = snprintf(head, sizeof(head),
                      "HTTP/1.1 %d %s\r\nConnection: close\r\n"
                      "Content-Length: 0\r\n\r\n",
                      status, http_status_text(status));
 
-    (void)send(bufferevent_getfd(gated->bev), head, (size_t)n,
+    (void)send(bufferevent_getfd(c->bev), head, (size_t)n,
                MSG_NOSIGNAL | MSG_DONTWAIT);
-    gated->gate->calls.refused(status, gated->gate->calls.arg);
+    c->gate->calls.refused(status, c->gate->calls.arg);
 }
 
 static void gate_on_tick(evutil_socket_t fd, short events, void *arg)
 {
     struct gate *gate = arg;
-    struct gate_connection *gated, *next;
+    struct gate_connection *c, *next;
 
     gate->now = running_clock_ms(&gate->clock);
-    for (gated = TAILQ_FIRST(&gate->under_way);
-         gated != NULL && gate->now - gated->since > REQUEST_MS;
-         gated = next) {
-        next = TAILQ_NEXT(gated, entry);
-        if (gated->is_running) {
+    for (c = TAILQ_FIRST(&gate->under_way);
+         c != NULL && gate->now - c->since > REQUEST_MS; c = next) {
+        next = TAILQ_NEXT(c, entry);
+        if (c->is_running) {
             continue;
         }
-        if (!gated->is_refused) {
-            gate_refuse_late(gated);
+        if (!c->is_refused) {
+            gate_refuse_late(c);
         }
-        evhttp_connection_free(gated->connection);
+        evhttp_connection_free(c->connection);
     }
     if (TAILQ_EMPTY(&gate->under_way)) {
         event_del(gate->tick);
@@ -457,15 +450,15 @@ struct gate *gate_new(struct event_base *base, struct evhttp *http,
 
 void gate_free(struct gate *gate)
 {
-    struct gate_connection *gated;
+    struct gate_connection *c;
 
     if (gate == NULL) {
         return;
     }
-    while ((gated = TAILQ_FIRST(&gate->fresh)) != NULL) {
-        TAILQ_REMOVE(&gate->fresh, gated, entry);
-        bufferevent_decref(gated->bev);
-        gate_free_connection(gated);
+    while ((c = TAILQ_FIRST(&gate->fresh)) != NULL) {
+        TAILQ_REMOVE(&gate->fresh, c, entry);
+        bufferevent_decref(c->bev);
+        gate_free_connection(c);
     }
     event_drop(gate->tick);
     event_drop(gate->accepted);

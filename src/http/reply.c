@@ -11,7 +11,7 @@
 #include <sys/queue.h>
 #include <event2/keyvalq_struct.h>
 #include "base/utf8.h"
-#include "status.h"
+#include "base/http_status.h"
 
 void reply_header(struct evhttp_request *req, const char *name,
                   const char *value)

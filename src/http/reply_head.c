@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "base/decimal.h"
-#include "status.h"
+#include "base/http_status.h"
 
 struct text {
     char *at;

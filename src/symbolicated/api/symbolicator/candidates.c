@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/http_status.h"
 #include "module_answer.h"
 #include "client_sources.h"
 #include "source_links.h"
@@ -47,37 +48,6 @@ struct candidates {
 };
 
 /* outcomes ---------------------------------------------------------------- */
-
-static const char *candidate_status_phrase(uint64_t status)
-{
-    size_t i;
-    static const struct {
-        unsigned status;
-        const char *text;
-    } phrases[] = {
-        {400, "Bad Request"},
-        {401, "Unauthorized"},
-        {403, "Forbidden"},
-        {405, "Method Not Allowed"},
-        {407, "Proxy Authentication Required"},
-        {408, "Request Timeout"},
-        {421, "Misdirected Request"},
-        {429, "Too Many Requests"},
-        {451, "Unavailable For Legal Reasons"},
-        {500, "Internal Server Error"},
-        {501, "Not Implemented"},
-        {502, "Bad Gateway"},
-        {503, "Service Unavailable"},
-        {504, "Gateway Timeout"},
-    };
-
-    for (i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
-        if (phrases[i].status == status) {
-            return phrases[i].text;
-        }
-    }
-    return "<unknown status code>";
-}
 
 /* A member that is a number; 0: there is none. */
 static uint64_t candidate_number(const struct json *json, uint32_t attempt,
@@ -148,10 +118,10 @@ static bool print_candidate_details(struct listed_candidate *candidate,
     errnum = candidate_number(json, attempt, "errno");
     if (candidate->outcome == OUTCOME_NOPERM) {
         snprintf(text, sizeof(text), "%u %s", (unsigned)status,
-                 candidate_status_phrase(status));
+                 http_status_text((int)status));
     } else if (status >= 300) {
         snprintf(text, sizeof(text), "download failed: %u %s",
-                 (unsigned)status, candidate_status_phrase(status));
+                 (unsigned)status, http_status_text((int)status));
     } else if (errnum != 0) {
         snprintf(text, sizeof(text), "download failed: %s (os error %d)",
                  strerror((int)errnum), (int)errnum);

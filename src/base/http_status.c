@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "status.h"
+#include "http_status.h"
 
 #include <stddef.h>
 
@@ -23,17 +23,23 @@ const char *http_status_text(int status)
         {403, "Forbidden"},
         {404, "Not Found"},
         {405, "Method Not Allowed"},
+        {407, "Proxy Authentication Required"},
         {408, "Request Timeout"},
         {409, "Conflict"},
         {411, "Length Required"},
         {412, "Precondition Failed"},
         {413, "Payload Too Large"},
         {415, "Unsupported Media Type"},
+        {421, "Misdirected Request"},
         {422, "Unprocessable Entity"},
+        {429, "Too Many Requests"},
         {431, "Request Header Fields Too Large"},
+        {451, "Unavailable For Legal Reasons"},
         {500, "Internal Server Error"},
         {501, "Not Implemented"},
+        {502, "Bad Gateway"},
         {503, "Service Unavailable"},
+        {504, "Gateway Timeout"},
         {505, "HTTP Version Not Supported"},
         {507, "Insufficient Storage"},
     };
@@ -44,5 +50,5 @@ const char *http_status_text(int status)
             return texts[i].text;
         }
     }
-    return "Unknown";
+    return "<unknown status code>";
 }
