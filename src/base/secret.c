@@ -18,16 +18,15 @@
 #define NAME_MAX_LEN 127
 
 /* Where the reason goes if a secret cannot be had. */
-struct secret_reason {
+struct reason {
     char *text;
     size_t size;
 };
 
-static int fail_secret(const struct secret_reason *reason, const char *format,
-                       ...) __attribute__((format(printf, 2, 3)));
+static int fail_secret(const struct reason *reason, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static int fail_secret(const struct secret_reason *reason, const char *format,
-                       ...)
+static int fail_secret(const struct reason *reason, const char *format, ...)
 {
     va_list args;
 
@@ -41,7 +40,7 @@ static int fail_secret(const struct secret_reason *reason, const char *format,
  * Reads the name of a variable after the dollar at *p, and moves *p past it.
  * Returns the variable's value, or NULL with a reason.
  */
-static const char *read_secret_variable(const struct secret_reason *reason,
+static const char *read_secret_variable(const struct reason *reason,
                                         const char **p)
 {
     char name[NAME_MAX_LEN + 1];
@@ -70,7 +69,7 @@ static const char *read_secret_variable(const struct secret_reason *reason,
     return value;
 }
 
-static int read_secret_text(const struct secret_reason *reason, const char *p,
+static int read_secret_text(const struct reason *reason, const char *p,
                             char *buf, size_t size)
 {
     const char *piece;
@@ -105,9 +104,8 @@ static int read_secret_text(const struct secret_reason *reason, const char *p,
 }
 
 /* Reads at most size bytes of a file. */
-static int read_secret_file(const struct secret_reason *reason,
-                            const char *path, char *buf, size_t size,
-                            size_t *len)
+static int read_secret_file(const struct reason *reason, const char *path,
+                            char *buf, size_t size, size_t *len)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = -1;
@@ -128,8 +126,8 @@ static int read_secret_file(const struct secret_reason *reason,
     return 0;
 }
 
-static int read_secret_line(const struct secret_reason *reason,
-                            const char *path, char *buf, size_t size)
+static int read_secret_line(const struct reason *reason, const char *path,
+                            char *buf, size_t size)
 {
     size_t len, n;
 
@@ -151,8 +149,8 @@ static int read_secret_line(const struct secret_reason *reason,
     return 0;
 }
 
-static int read_whole_secret(const struct secret_reason *reason,
-                             const char *path, char *buf, size_t size)
+static int read_whole_secret(const struct reason *reason, const char *path,
+                             char *buf, size_t size)
 {
     size_t n;
 
@@ -167,8 +165,8 @@ static int read_whole_secret(const struct secret_reason *reason,
     return 0;
 }
 
-static int check_secret_controls(const struct secret_reason *reason,
-                                 const char *p, const char *allowed)
+static int check_secret_controls(const struct reason *reason, const char *p,
+                                 const char *allowed)
 {
     for (; *p != '\0'; p++) {
         if (control_is(*p) && strchr(allowed, *p) == NULL) {
@@ -181,7 +179,7 @@ static int check_secret_controls(const struct secret_reason *reason,
 static int expand_secret_line(const char *text, bool is_file, char *buf,
                               size_t size, char *error, size_t error_size)
 {
-    const struct secret_reason reason = {error, error_size};
+    const struct reason reason = {error, error_size};
     int rc;
 
     rc = is_file ? read_secret_line(&reason, text + 1, buf, size)
@@ -206,7 +204,7 @@ int secret_expand_option(const char *text, char *buf, size_t size, char *error,
 int secret_expand_lines(const char *text, char *buf, size_t size, char *error,
                         size_t error_size)
 {
-    const struct secret_reason reason = {error, error_size};
+    const struct reason reason = {error, error_size};
     int rc;
 
     rc = strncmp(text, "@/", 2) == 0

@@ -10,8 +10,8 @@
 
 int utf8_decode(const void *text, size_t size, uint32_t *c)
 {
-    const unsigned char *p = text;
-    unsigned char lead = p[0], low = 0x80, high = 0xBF;
+    const unsigned char *utf8 = text;
+    unsigned char lead = utf8[0], low = 0x80, high = 0xBF;
     uint32_t value;
     int i, n;
 
@@ -41,10 +41,10 @@ int utf8_decode(const void *text, size_t size, uint32_t *c)
     n = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
     value = lead & (0x7Fu >> n);
     for (i = 1; i < n; i++) {
-        if ((size_t)i >= size || p[i] < low || p[i] > high) {
+        if ((size_t)i >= size || utf8[i] < low || utf8[i] > high) {
             return -i;
         }
-        value = value << 6 | (p[i] & 0x3F);
+        value = value << 6 | (utf8[i] & 0x3F);
         low = 0x80;
         high = 0xBF;
     }
@@ -52,30 +52,30 @@ int utf8_decode(const void *text, size_t size, uint32_t *c)
     return n;
 }
 
-size_t utf8_encode(char out[4], uint32_t c)
+size_t utf8_encode(char utf8[4], uint32_t c)
 {
     if ((c >= 0xD800 && c <= 0xDFFF) || c > 0x10FFFF) {
         c = UTF8_REPLACEMENT;
     }
     if (c < 0x80) {
-        out[0] = (char)c;
+        utf8[0] = (char)c;
         return 1;
     }
     if (c < 0x800) {
-        out[0] = (char)(0xC0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3F));
+        utf8[0] = (char)(0xC0 | c >> 6);
+        utf8[1] = (char)(0x80 | (c & 0x3F));
         return 2;
     }
     if (c < 0x10000) {
-        out[0] = (char)(0xE0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3F));
-        out[2] = (char)(0x80 | (c & 0x3F));
+        utf8[0] = (char)(0xE0 | c >> 12);
+        utf8[1] = (char)(0x80 | (c >> 6 & 0x3F));
+        utf8[2] = (char)(0x80 | (c & 0x3F));
         return 3;
     }
-    out[0] = (char)(0xF0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 0x3F));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3F));
-    out[3] = (char)(0x80 | (c & 0x3F));
+    utf8[0] = (char)(0xF0 | c >> 18);
+    utf8[1] = (char)(0x80 | (c >> 12 & 0x3F));
+    utf8[2] = (char)(0x80 | (c >> 6 & 0x3F));
+    utf8[3] = (char)(0x80 | (c & 0x3F));
     return 4;
 }
 
@@ -88,101 +88,101 @@ uint32_t utf16_pair(uint32_t first, uint32_t second)
     return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
 }
 
-static uint32_t utf8_utf16_unit(const unsigned char *p, bool is_big)
+static uint32_t utf16_unit(const unsigned char *utf16, bool is_big)
 {
-    return is_big ? (uint32_t)p[0] << 8 | p[1] : (uint32_t)p[1] << 8 | p[0];
+    return is_big ? (uint32_t)utf16[0] << 8 | utf16[1]
+                  : (uint32_t)utf16[1] << 8 | utf16[0];
 }
 
-size_t utf16_to_utf8(const void *text, size_t size, char *out)
+size_t utf16_to_utf8(const void *text, size_t size, char *utf8)
 {
     const unsigned char *p = text;
     size_t i, n = 0;
-    uint32_t c, pair, mark = size >= 2 ? utf8_utf16_unit(p, true) : 0;
+    uint32_t c, pair, mark = size >= 2 ? utf16_unit(p, true) : 0;
     bool is_big = mark == 0xFEFF;
 
     if (!is_big && mark != 0xFFFE) {
         return SIZE_MAX;
     }
     for (i = 2; i + 1 < size; i += 2) {
-        c = utf8_utf16_unit(p + i, is_big);
-        pair = i + 3 < size ? utf16_pair(c, utf8_utf16_unit(p + i + 2, is_big))
-                            : 0;
+        c = utf16_unit(p + i, is_big);
+        pair = i + 3 < size ? utf16_pair(c, utf16_unit(p + i + 2, is_big)) : 0;
         if (pair != 0) {
             c = pair;
             i += 2;
         }
-        n += utf8_encode(out + n, c);
+        n += utf8_encode(utf8 + n, c);
     }
     return n;
 }
 
-static inline uint64_t utf8_eight(const unsigned char *p)
+static inline uint64_t utf8_eight(const unsigned char *utf8)
 {
     uint64_t bytes;
 
-    memcpy(&bytes, p, sizeof(bytes));
+    memcpy(&bytes, utf8, sizeof(bytes));
     return bytes;
 }
 
 /* Are these 16 bytes ASCII? */
-static inline bool utf8_is_ascii(const unsigned char *p)
+static inline bool utf8_is_ascii(const unsigned char *utf8)
 {
-    return ((utf8_eight(p) | utf8_eight(p + 8)) & UTF8_HIGH_BITS) == 0;
+    return ((utf8_eight(utf8) | utf8_eight(utf8 + 8)) & UTF8_HIGH_BITS) == 0;
 }
 
 size_t utf8_ascii(const void *text, size_t size)
 {
-    const unsigned char *p = text;
+    const unsigned char *utf8 = text;
     size_t i, k;
     uint64_t all;
 
     for (i = 0; size - i >= 64; i += 64) {
         all = 0;
         for (k = 0; k < 64; k += 8) {
-            all |= utf8_eight(p + i + k);
+            all |= utf8_eight(utf8 + i + k);
         }
         if ((all & UTF8_HIGH_BITS) != 0) {
             break;
         }
     }
-    for (; i < size && p[i] < 0x80; i++) {
+    for (; i < size && utf8[i] < 0x80; i++) {
     }
     return i;
 }
 
 /* Returns how much of a text is ASCII, or a little less. */
-static inline size_t utf8_skip_ascii(const unsigned char *p, size_t size)
+static inline size_t utf8_skip_ascii(const unsigned char *utf8, size_t size)
 {
     size_t i;
 
     if (size < 16) {
-        return size >= 8 && ((utf8_eight(p) | utf8_eight(p + size - 8)) &
+        return size >= 8 && ((utf8_eight(utf8) | utf8_eight(utf8 + size - 8)) &
                              UTF8_HIGH_BITS) == 0
                    ? size
                    : 0;
     }
     for (i = 0; size - i >= 16; i += 16) {
-        if (!utf8_is_ascii(p + i)) {
+        if (!utf8_is_ascii(utf8 + i)) {
             return i;
         }
     }
-    return utf8_is_ascii(p + size - 16) ? size : i;
+    return utf8_is_ascii(utf8 + size - 16) ? size : i;
 }
 
 size_t utf8_valid(const void *text, size_t size)
 {
-    const unsigned char *p = text;
+    const unsigned char *utf8 = text;
     uint32_t c;
-    size_t i = utf8_skip_ascii(p, size); /* most text is ASCII */
+    size_t i = utf8_skip_ascii(utf8, size); /* most text is ASCII */
     int n;
 
     while (i < size) {
-        if (size - i >= 8 && (utf8_eight(p + i) & UTF8_HIGH_BITS) == 0) {
+        if (size - i >= 8 && (utf8_eight(utf8 + i) & UTF8_HIGH_BITS) == 0) {
             i += 8;
-        } else if (p[i] < 0x80) {
+        } else if (utf8[i] < 0x80) {
             i++;
         } else {
-            n = utf8_decode(p + i, size - i, &c);
+            n = utf8_decode(utf8 + i, size - i, &c);
             if (n < 0) {
                 break;
             }
@@ -215,16 +215,16 @@ static inline bool utf8_has_special(uint64_t bytes)
 
 bool utf8_is_printable(const char *text, size_t size)
 {
-    const unsigned char *p = (const unsigned char *)text;
+    const unsigned char *utf8 = (const unsigned char *)text;
     size_t i;
 
     for (i = 0; size - i >= 8; i += 8) {
-        if (utf8_has_special(utf8_eight(p + i))) {
+        if (utf8_has_special(utf8_eight(utf8 + i))) {
             return false;
         }
     }
     for (; i < size; i++) {
-        if (p[i] < ' ' || p[i] >= 0x7F) {
+        if (utf8[i] < ' ' || utf8[i] >= 0x7F) {
             return false;
         }
     }
@@ -233,14 +233,14 @@ bool utf8_is_printable(const char *text, size_t size)
 
 void utf8_mend(char *text)
 {
-    char *p = text, *end = text + strlen(text);
+    char *utf8 = text, *end = text + strlen(text);
     uint32_t c;
     int n;
 
-    for (; p < end; p += n) {
-        n = utf8_decode(p, (size_t)(end - p), &c);
+    for (; utf8 < end; utf8 += n) {
+        n = utf8_decode(utf8, (size_t)(end - utf8), &c);
         if (n < 0 || (c >= 0x80 && c < 0xA0)) {
-            *p = '?';
+            *utf8 = '?';
             n = 1;
         }
     }

@@ -72,7 +72,7 @@ static const struct profile_config default_profile = {
             offsetof(struct symbolication_limits_config, name), min, max, 0   \
     }
 
-static const struct config_field symbolication_limits_fields[] = {
+static const struct config_field limits_fields[] = {
     SYMBOLICATION_LIMIT(body_size, size, 1024, 2 * GIB),
     SYMBOLICATION_LIMIT(crash_size, size, 1024, 2 * GIB),
     SYMBOLICATION_LIMIT(spool_size, size, 1024, 1024 * TIB),
@@ -90,8 +90,7 @@ static const struct config_field symbolication_limits_fields[] = {
 static int read_limits(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
-    return field_object(r, item, symbolication_limits_fields,
-                        COUNT(symbolication_limits_fields), at);
+    return field_object(r, item, limits_fields, COUNT(limits_fields), at);
 }
 
 static int read_on_failure(struct config_reader *r, const cJSON *item,
@@ -152,10 +151,8 @@ static int read_sources(struct config_reader *r, const cJSON *item,
 /* Each is asked for each file. */
 #define DEBUGINFOD_MAX 4
 
-static int read_symbolicator_debuginfod(struct config_reader *r,
-                                        const cJSON *item,
-                                        const struct config_field *field,
-                                        void *at)
+static int read_debuginfod(struct config_reader *r, const cJSON *item,
+                           const struct config_field *field, void *at)
 {
     struct symbolicator_config *config = at;
     char url[SYMCACHE_URL_MAX + 1];
@@ -209,10 +206,8 @@ static int read_event(struct config_reader *r, const cJSON *item,
     return field_object(r, item, event_fields, COUNT(event_fields), at);
 }
 
-static int read_symbolicator_corrections(struct config_reader *r,
-                                         const cJSON *item,
-                                         const struct config_field *field,
-                                         void *at)
+static int read_corrections(struct config_reader *r, const cJSON *item,
+                            const struct config_field *field, void *at)
 {
     static const char *const words[CORRECTIONS] = {
         [CORRECTION_ALL] = "all",
@@ -256,8 +251,8 @@ static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(sources, read_sources, 0, 0),
     SYMBOLICATOR(candidates, field_bool, 0, 0),
     SYMBOLICATOR(links, field_bool, 0, 0),
-    {"debuginfod", read_symbolicator_debuginfod, 0, 0, 0, 0},
-    SYMBOLICATOR(corrections, read_symbolicator_corrections, 0, 0),
+    {"debuginfod", read_debuginfod, 0, 0, 0, 0},
+    SYMBOLICATOR(corrections, read_corrections, 0, 0),
     SYMBOLICATOR(tokens, field_bool, 0, 0),
     SYMBOLICATOR(requests, field_count, 1, 1000000),
     SYMBOLICATOR(node, field_count, 0, 65535),

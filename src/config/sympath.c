@@ -88,7 +88,7 @@ static bool sympath_is(const struct sympath_text *text, const char *word)
            strncasecmp(text->p, word, text->len) == 0;
 }
 
-static bool sympath_starts_with(const char *text, const char *word)
+static bool starts_with(const char *text, const char *word)
 {
     return strncasecmp(text, word, strlen(word)) == 0;
 }
@@ -105,8 +105,8 @@ static bool is_sympath_escape(const char *out, const char *p, size_t left)
 
 /* Copies the text into out, which has SYMPATH_TEXT bytes, and replaces
  * variables.  Returns 0, or -1 with the path's error set. */
-static int expand_sympath_part(struct sympath *path,
-                               const struct sympath_text *in, char *out)
+static int expand_part(struct sympath *path, const struct sympath_text *in,
+                       char *out)
 {
     const char *p = in->p, *end = p + in->len, *close, *value;
     char name[128];
@@ -147,13 +147,13 @@ static int expand_sympath_part(struct sympath *path,
     return 0;
 }
 
-static int check_sympath_url(struct sympath *path,
-                             const struct sympath_text *at, const char *url)
+static int check_url(struct sympath *path, const struct sympath_text *at,
+                     const char *url)
 {
     const char *host = strstr(url, "://");
 
-    if (host == NULL || (!sympath_starts_with(url, "http://") &&
-                         !sympath_starts_with(url, "https://"))) {
+    if (host == NULL ||
+        (!starts_with(url, "http://") && !starts_with(url, "https://"))) {
         return fail_sympath(path, at, "only http and https can be asked");
     }
     host += 3;
@@ -174,9 +174,8 @@ static int check_sympath_url(struct sympath *path,
     return 0;
 }
 
-static int check_sympath_folder(struct sympath *path,
-                                const struct sympath_text *at,
-                                const char *folder)
+static int check_folder(struct sympath *path, const struct sympath_text *at,
+                        const char *folder)
 {
     bool drive = isalpha((unsigned char)folder[0]) && folder[1] == ':' &&
                  (folder[2] == '\\' || folder[2] == '/' || folder[2] == '\0');
@@ -195,9 +194,8 @@ static int check_sympath_folder(struct sympath *path,
     return 0;
 }
 
-static int add_sympath_part(struct sympath *path,
-                            const struct sympath_text *at,
-                            enum sympath_kind kind, bool cache)
+static int add_part(struct sympath *path, const struct sympath_text *at,
+                    enum sympath_kind kind, bool cache)
 {
     struct sympath_place *place = &path->places[path->n];
     size_t i;
@@ -205,16 +203,16 @@ static int add_sympath_part(struct sympath *path,
     if (path->n == SYMPATH_PLACES) {
         return fail_sympath(path, at, "more than %d places", SYMPATH_PLACES);
     }
-    if (expand_sympath_part(path, at, place->text) != 0) {
+    if (expand_part(path, at, place->text) != 0) {
         return -1;
     }
     if (strstr(place->text, "://") != NULL ||
-        sympath_starts_with(place->text, "http:") ||
-        sympath_starts_with(place->text, "https:")) {
+        starts_with(place->text, "http:") ||
+        starts_with(place->text, "https:")) {
         kind = SYMPATH_URL;
     }
-    if ((kind == SYMPATH_URL ? check_sympath_url : check_sympath_folder)(
-            path, at, place->text) != 0) {
+    if ((kind == SYMPATH_URL ? check_url : check_folder)(path, at,
+                                                         place->text) != 0) {
         return -1;
     }
 
@@ -260,9 +258,8 @@ static int sympath_chain(struct sympath *path, struct sympath_text rest)
             continue; /* the default folder of a debugger, on its machine */
         }
         /* a URL cannot be written to, so it is not a cache in any position */
-        url = stores[i].len > 5 && sympath_starts_with(stores[i].p, "http");
-        if (add_sympath_part(path, &stores[i], SYMPATH_STORE,
-                             i < last && !url) != 0) {
+        url = stores[i].len > 5 && starts_with(stores[i].p, "http");
+        if (add_part(path, &stores[i], SYMPATH_STORE, i < last && !url) != 0) {
             return -1;
         }
     }
@@ -279,7 +276,7 @@ static int sympath_element(struct sympath *path, struct sympath_text element)
             sympath_is(&word, "cache")) {
             return fail_sympath(path, &element, "has no * after it");
         }
-        return add_sympath_part(path, &element, SYMPATH_FOLDER, false);
+        return add_part(path, &element, SYMPATH_FOLDER, false);
     }
 
     if (sympath_is(&word, "srv")) {
@@ -301,9 +298,7 @@ static int sympath_element(struct sympath *path, struct sympath_text element)
             return fail_sympath(path, &element, "cache* takes one folder");
         }
         trim_sympath_part(&rest);
-        return rest.len == 0
-                   ? 0
-                   : add_sympath_part(path, &rest, SYMPATH_STORE, true);
+        return rest.len == 0 ? 0 : add_part(path, &rest, SYMPATH_STORE, true);
     }
     return fail_sympath(path, &element,
                         "begins with neither srv*, symsrv* nor cache*");

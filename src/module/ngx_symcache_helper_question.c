@@ -22,18 +22,16 @@
 
 #define NGX_SYMCACHE_HELPER_BRIEF   1000
 
-
-static ngx_symcache_helper_t *ngx_symcache_helper_create(
-    ngx_symcache_ctx_t *ctx);
-static size_t ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx);
-static void ngx_symcache_helper_start(ngx_symcache_helper_t *helper,
-    ngx_uint_t wait);
-static u_char *ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p,
-    ngx_uint_t wait);
-static void ngx_symcache_helper_event(ngx_event_t *ev);
-static void ngx_symcache_helper_notified(ngx_symcache_helper_t *helper);
-static void ngx_symcache_helper_cleanup(void *data);
-
+static ngx_symcache_helper_t *
+ngx_symcache_question_create(ngx_symcache_ctx_t *ctx);
+static size_t ngx_symcache_question_size(ngx_symcache_ctx_t *ctx);
+static void ngx_symcache_question_start(ngx_symcache_helper_t *helper,
+                                        ngx_uint_t wait);
+static u_char *ngx_symcache_question_print(ngx_symcache_ctx_t *ctx, u_char *p,
+                                           ngx_uint_t wait);
+static void ngx_symcache_question_event(ngx_event_t *ev);
+static void ngx_symcache_question_notified(ngx_symcache_helper_t *helper);
+static void ngx_symcache_question_cleanup(void *data);
 
 void
 ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,
@@ -144,7 +142,7 @@ ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
 
     ngx_memzero(&ctx->reply, sizeof(ngx_symcache_reply_t));
 
-    helper = ngx_symcache_helper_create(ctx);
+    helper = ngx_symcache_question_create(ctx);
     if (helper == NULL) {
         return NGX_ERROR;
     }
@@ -158,7 +156,7 @@ ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
         ctx->forgotten = ngx_symcache_zone_forgotten(ctx);
     }
 
-    ngx_symcache_helper_start(helper, wait);
+    ngx_symcache_question_start(helper, wait);
 
     return NGX_OK;
 }
@@ -170,7 +168,7 @@ ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page,
 {
     ngx_symcache_helper_t  *helper;
 
-    helper = ngx_symcache_helper_create(ctx);
+    helper = ngx_symcache_question_create(ctx);
     if (helper == NULL) {
         return NGX_ERROR;
     }
@@ -179,7 +177,7 @@ ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page,
     helper->page = page;
 
     ngx_add_timer(&helper->event, NGX_SYMCACHE_HELPER_BRIEF);
-    ngx_symcache_helper_start(helper, 0);
+    ngx_symcache_question_start(helper, 0);
 
     return NGX_OK;
 }
@@ -212,7 +210,7 @@ ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx)
         return;
     }
 
-    helper = ngx_symcache_helper_create(ctx);
+    helper = ngx_symcache_question_create(ctx);
     if (helper == NULL) {
         return;
     }
@@ -225,7 +223,7 @@ ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx)
     ctx->request->main->count++;
 
     ngx_add_timer(&helper->event, NGX_SYMCACHE_HELPER_BRIEF);
-    ngx_symcache_helper_start(helper, 0);
+    ngx_symcache_question_start(helper, 0);
 
     notified->hash = hash;
     notified->time = ngx_current_msec;
@@ -238,14 +236,14 @@ ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx)
  */
 
 static ngx_symcache_helper_t *
-ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
+ngx_symcache_question_create(ngx_symcache_ctx_t *ctx)
 {
     size_t                  size;
     ngx_http_cleanup_t     *cln;
     ngx_symcache_helper_t  *helper;
 
     helper = ctx->helper;
-    size = ngx_symcache_helper_size(ctx);
+    size = ngx_symcache_question_size(ctx);
 
     if (helper == NULL || helper->size < size) {
         cln = ngx_http_cleanup_add(ctx->request, 0);
@@ -258,7 +256,7 @@ ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
             return NULL;
         }
 
-        cln->handler = ngx_symcache_helper_cleanup;
+        cln->handler = ngx_symcache_question_cleanup;
         cln->data = helper;
 
         ctx->helper = helper;
@@ -272,7 +270,7 @@ ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
     helper->ctx = ctx;
     helper->size = size;
 
-    helper->event.handler = ngx_symcache_helper_event;
+    helper->event.handler = ngx_symcache_question_event;
     helper->event.data = helper;
     helper->event.log = ctx->request->connection->log;
 
@@ -282,8 +280,7 @@ ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
 
 /* The text of the question stands behind the structure. */
 
-static size_t
-ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx)
+static size_t ngx_symcache_question_size(ngx_symcache_ctx_t *ctx)
 {
     size_t     len;
     uintptr_t  escape;
@@ -312,9 +309,8 @@ ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx)
     return sizeof(ngx_symcache_helper_t) + len;
 }
 
-
-static void
-ngx_symcache_helper_start(ngx_symcache_helper_t *helper, ngx_uint_t wait)
+static void ngx_symcache_question_start(ngx_symcache_helper_t *helper,
+                                        ngx_uint_t wait)
 {
     u_char              *p;
     ngx_symcache_ctx_t  *ctx;
@@ -327,7 +323,7 @@ ngx_symcache_helper_start(ngx_symcache_helper_t *helper, ngx_uint_t wait)
     if (helper->page) {
         p = ngx_cpymem(p, "GET /v1/status", sizeof("GET /v1/status") - 1);
     } else {
-        p = ngx_symcache_helper_print(ctx, p, wait);
+        p = ngx_symcache_question_print(ctx, p, wait);
     }
 
     p = ngx_sprintf(p, " HTTP/1.1" CRLF "Host: %V" CRLF, &ctx->conf->host);
@@ -357,9 +353,8 @@ ngx_symcache_helper_start(ngx_symcache_helper_t *helper, ngx_uint_t wait)
     ngx_post_event(&helper->event, &ngx_posted_events);
 }
 
-
-static u_char *
-ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p, ngx_uint_t wait)
+static u_char *ngx_symcache_question_print(ngx_symcache_ctx_t *ctx, u_char *p,
+                                           ngx_uint_t wait)
 {
     char             id[SYMCACHE_ID_TEXT_MAX + 1];
     char             version[SYMCACHE_VERSION_TEXT_MAX + 1];
@@ -402,9 +397,7 @@ ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p, ngx_uint_t wait)
     return p;
 }
 
-
-static void
-ngx_symcache_helper_event(ngx_event_t *ev)
+static void ngx_symcache_question_event(ngx_event_t *ev)
 {
     ngx_connection_t       *c;
     ngx_http_request_t     *r;
@@ -450,14 +443,12 @@ ngx_symcache_helper_end(ngx_symcache_helper_t *helper,
         return;
     }
 
-    ngx_symcache_helper_notified(helper);
+    ngx_symcache_question_notified(helper);
 
     ngx_http_finalize_request(helper->ctx->request, NGX_DONE);
 }
 
-
-static void
-ngx_symcache_helper_notified(ngx_symcache_helper_t *helper)
+static void ngx_symcache_question_notified(ngx_symcache_helper_t *helper)
 {
     ngx_symcache_ctx_t        *ctx;
     ngx_symcache_main_conf_t  *smcf;
@@ -480,9 +471,7 @@ ngx_symcache_helper_notified(ngx_symcache_helper_t *helper)
     }
 }
 
-
-static void
-ngx_symcache_helper_cleanup(void *data)
+static void ngx_symcache_question_cleanup(void *data)
 {
     ngx_symcache_helper_cancel(data);
 }

@@ -33,18 +33,18 @@ static ngx_symcache_entry_t *ngx_symcache_zone_find(ngx_symcache_sh_t *sh,
     ngx_symcache_ctx_t *ctx, uint32_t hash);
 static void ngx_symcache_zone_fill(ngx_symcache_entry_t *e,
     ngx_symcache_ctx_t *ctx, uint32_t spelling);
-static ngx_symcache_entry_t *ngx_symcache_zone_add(
-    ngx_symcache_memory_t *memory, ngx_symcache_ctx_t *ctx, uint32_t hash);
-static ngx_symcache_entry_t *ngx_symcache_zone_alloc(
-    ngx_symcache_memory_t *memory, size_t size);
+static ngx_symcache_entry_t *ngx_symcache_zone_add(ngx_symcache_memory_t *zone,
+                                                   ngx_symcache_ctx_t *ctx,
+                                                   uint32_t hash);
+static ngx_symcache_entry_t *
+ngx_symcache_zone_alloc(ngx_symcache_memory_t *zone, size_t size);
 static ngx_symcache_entry_t *ngx_symcache_zone_last(ngx_symcache_sh_t *sh);
-static void ngx_symcache_zone_evict(ngx_symcache_memory_t *memory,
-    ngx_symcache_entry_t *e);
-static void ngx_symcache_zone_remove(ngx_symcache_memory_t *memory,
-    ngx_symcache_entry_t *e);
-static void ngx_symcache_zone_remember(ngx_symcache_memory_t *memory,
-    ngx_symcache_ctx_t *ctx);
-
+static void ngx_symcache_zone_evict(ngx_symcache_memory_t *zone,
+                                    ngx_symcache_entry_t *e);
+static void ngx_symcache_zone_remove(ngx_symcache_memory_t *zone,
+                                     ngx_symcache_entry_t *e);
+static void ngx_symcache_zone_remember(ngx_symcache_memory_t *zone,
+                                       ngx_symcache_ctx_t *ctx);
 
 uint64_t
 ngx_symcache_zone_scope(ngx_str_t *root, ngx_symcache_loc_conf_t *conf)
@@ -242,10 +242,10 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
     uint32_t                hash, spelling;
     ngx_symcache_key_e      what;
     ngx_symcache_entry_t   *e;
-    ngx_symcache_memory_t  *memory;
+    ngx_symcache_memory_t *zone;
 
-    memory = ngx_symcache_zone_memory(ctx);
-    if (memory == NULL) {
+    zone = ngx_symcache_zone_memory(ctx);
+    if (zone == NULL) {
         return NGX_SYMCACHE_KEY_UNKNOWN;
     }
 
@@ -253,9 +253,9 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
     spelling = 0;
     what = NGX_SYMCACHE_KEY_UNKNOWN;
 
-    ngx_symcache_memory_lock(memory);
+    ngx_symcache_memory_lock(zone);
 
-    e = ngx_symcache_zone_find(memory->sh, ctx, hash);
+    e = ngx_symcache_zone_find(zone->sh, ctx, hash);
 
     if (e && ngx_symcache_zone_counts(e)) {
 
@@ -288,7 +288,7 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
         }
     }
 
-    ngx_symcache_memory_unlock(memory);
+    ngx_symcache_memory_unlock(zone);
 
     return ngx_symcache_zone_holds(ctx, what, spelling)
            ? what : NGX_SYMCACHE_KEY_UNKNOWN;
@@ -325,7 +325,7 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
 {
     uint32_t                hash, spelling;
     ngx_symcache_entry_t   *e;
-    ngx_symcache_memory_t  *memory;
+    ngx_symcache_memory_t *zone;
 
     if (what == NGX_SYMCACHE_KEY_ABSENT && ctx->reply.valid) {
 
@@ -334,8 +334,8 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
         valid = ngx_min(valid, ctx->reply.valid);
     }
 
-    memory = ngx_symcache_zone_memory(ctx);
-    if (memory == NULL || valid == 0) {
+    zone = ngx_symcache_zone_memory(ctx);
+    if (zone == NULL || valid == 0) {
         return;
     }
 
@@ -355,12 +355,12 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
     hash = ngx_symcache_zone_hash(ctx);
     spelling = ngx_symcache_zone_spelling(ctx, ctx->forgotten);
 
-    ngx_symcache_memory_change(memory);
+    ngx_symcache_memory_change(zone);
 
-    e = ngx_symcache_zone_find(memory->sh, ctx, hash);
+    e = ngx_symcache_zone_find(zone->sh, ctx, hash);
 
     if (e == NULL) {
-        e = ngx_symcache_zone_add(memory, ctx, hash);
+        e = ngx_symcache_zone_add(zone, ctx, hash);
 
     } else if (what == NGX_SYMCACHE_KEY_PENDING
                && e->what == NGX_SYMCACHE_KEY_ABSENT
@@ -383,7 +383,7 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
         ngx_symcache_zone_fill(e, ctx, spelling);
     }
 
-    ngx_symcache_memory_changed(memory);
+    ngx_symcache_memory_changed(zone);
 }
 
 
@@ -411,9 +411,9 @@ ngx_symcache_zone_fill(ngx_symcache_entry_t *e, ngx_symcache_ctx_t *ctx,
 
 /* the lock is held */
 
-static ngx_symcache_entry_t *
-ngx_symcache_zone_add(ngx_symcache_memory_t *memory, ngx_symcache_ctx_t *ctx,
-    uint32_t hash)
+static ngx_symcache_entry_t *ngx_symcache_zone_add(ngx_symcache_memory_t *zone,
+                                                   ngx_symcache_ctx_t *ctx,
+                                                   uint32_t hash)
 {
     ngx_uint_t              i;
     symcache_key_t         *key;
@@ -421,8 +421,8 @@ ngx_symcache_zone_add(ngx_symcache_memory_t *memory, ngx_symcache_ctx_t *ctx,
 
     key = &ctx->asked.key;
 
-    e = ngx_symcache_zone_alloc(memory, offsetof(ngx_symcache_entry_t, name)
-                                      + key->name_len);
+    e = ngx_symcache_zone_alloc(zone, offsetof(ngx_symcache_entry_t, name) +
+                                          key->name_len);
     if (e == NULL) {
         return NULL;
     }
@@ -440,10 +440,10 @@ ngx_symcache_zone_add(ngx_symcache_memory_t *memory, ngx_symcache_ctx_t *ctx,
     e->name_len = (u_char) key->name_len;
     ngx_memcpy(e->name, key->name, key->name_len);
 
-    ngx_queue_insert_head(&memory->sh->queue, &e->queue);
-    memory->sh->keys++;
+    ngx_queue_insert_head(&zone->sh->queue, &e->queue);
+    zone->sh->keys++;
 
-    bucket = &memory->sh->buckets[hash & memory->sh->mask];
+    bucket = &zone->sh->buckets[hash & zone->sh->mask];
     e->next = *bucket;
     *bucket = e;
 
@@ -452,7 +452,7 @@ ngx_symcache_zone_add(ngx_symcache_memory_t *memory, ngx_symcache_ctx_t *ctx,
     }
 
     if (e->next) {
-        ngx_symcache_zone_evict(memory, e->next);
+        ngx_symcache_zone_evict(zone, e->next);
     }
 
     return *bucket;
@@ -462,26 +462,26 @@ ngx_symcache_zone_add(ngx_symcache_memory_t *memory, ngx_symcache_ctx_t *ctx,
 /* the lock is held */
 
 static ngx_symcache_entry_t *
-ngx_symcache_zone_alloc(ngx_symcache_memory_t *memory, size_t size)
+ngx_symcache_zone_alloc(ngx_symcache_memory_t *zone, size_t size)
 {
     ngx_uint_t             i;
     ngx_symcache_entry_t  *e, *last;
 
-    e = ngx_slab_alloc_locked(memory->shpool, size);
+    e = ngx_slab_alloc_locked(zone->shpool, size);
 
     /* each eviction frees an entry of this size, or a part of a page */
 
     for (i = 0; e == NULL && i < NGX_SYMCACHE_ZONE_EVICT; i++) {
 
-        last = ngx_symcache_zone_last(memory->sh);
+        last = ngx_symcache_zone_last(zone->sh);
 
         if (last == NULL) {
             break;
         }
 
-        ngx_symcache_zone_evict(memory, last);
+        ngx_symcache_zone_evict(zone, last);
 
-        e = ngx_slab_alloc_locked(memory->shpool, size);
+        e = ngx_slab_alloc_locked(zone->shpool, size);
     }
 
     return e;
@@ -517,27 +517,25 @@ ngx_symcache_zone_last(ngx_symcache_sh_t *sh)
 
 /* the lock is held */
 
-static void
-ngx_symcache_zone_evict(ngx_symcache_memory_t *memory,
-    ngx_symcache_entry_t *e)
+static void ngx_symcache_zone_evict(ngx_symcache_memory_t *zone,
+                                    ngx_symcache_entry_t *e)
 {
-    ngx_symcache_zone_remove(memory, e);
+    ngx_symcache_zone_remove(zone, e);
 
-    (void) ngx_atomic_fetch_add(
-                     &memory->sh->counters[NGX_SYMCACHE_COUNT_EVICTED], 1);
+    (void)ngx_atomic_fetch_add(&zone->sh->counters[NGX_SYMCACHE_COUNT_EVICTED],
+                               1);
 }
 
 
 /* the lock is held */
 
-static void
-ngx_symcache_zone_remove(ngx_symcache_memory_t *memory,
-    ngx_symcache_entry_t *e)
+static void ngx_symcache_zone_remove(ngx_symcache_memory_t *zone,
+                                     ngx_symcache_entry_t *e)
 {
     ngx_uint_t              i;
     ngx_symcache_entry_t  **p;
 
-    p = &memory->sh->buckets[e->hash & memory->sh->mask];
+    p = &zone->sh->buckets[e->hash & zone->sh->mask];
 
     for (i = 0; *p && *p != e && i <= NGX_SYMCACHE_ZONE_CHAIN; i++) {
         p = &(*p)->next;
@@ -548,8 +546,8 @@ ngx_symcache_zone_remove(ngx_symcache_memory_t *memory,
     }
 
     ngx_queue_remove(&e->queue);
-    ngx_slab_free_locked(memory->shpool, e);
-    memory->sh->keys--;
+    ngx_slab_free_locked(zone->shpool, e);
+    zone->sh->keys--;
 }
 
 
@@ -558,35 +556,35 @@ ngx_symcache_zone_forget(ngx_symcache_ctx_t *ctx)
 {
     uint32_t                hash;
     ngx_symcache_entry_t   *e;
-    ngx_symcache_memory_t  *memory;
+    ngx_symcache_memory_t *zone;
 
-    memory = ngx_symcache_zone_memory(ctx);
-    if (memory == NULL) {
+    zone = ngx_symcache_zone_memory(ctx);
+    if (zone == NULL) {
         return;
     }
 
     hash = ngx_symcache_zone_hash(ctx);
 
-    ngx_symcache_memory_change(memory);
+    ngx_symcache_memory_change(zone);
 
-    e = ngx_symcache_zone_find(memory->sh, ctx, hash);
+    e = ngx_symcache_zone_find(zone->sh, ctx, hash);
 
     if (e) {
-        ngx_symcache_zone_remove(memory, e);
+        ngx_symcache_zone_remove(zone, e);
     }
 
-    ngx_symcache_memory_changed(memory);
+    ngx_symcache_memory_changed(zone);
 }
 
 
 void
 ngx_symcache_zone_count(ngx_symcache_ctx_t *ctx, ngx_symcache_count_e counter)
 {
-    ngx_symcache_memory_t  *memory;
+    ngx_symcache_memory_t *zone;
 
     if (ctx->conf->zone) {
-        memory = ctx->conf->zone->data;
-        (void) ngx_atomic_fetch_add(&memory->sh->counters[counter], 1);
+        zone = ctx->conf->zone->data;
+        (void)ngx_atomic_fetch_add(&zone->sh->counters[counter], 1);
     }
 }
 
@@ -610,22 +608,20 @@ ngx_symcache_zone_done(ngx_symcache_ctx_t *ctx)
     }
 }
 
-
-static void
-ngx_symcache_zone_remember(ngx_symcache_memory_t *memory,
-    ngx_symcache_ctx_t *ctx)
+static void ngx_symcache_zone_remember(ngx_symcache_memory_t *zone,
+                                       ngx_symcache_ctx_t *ctx)
 {
     ngx_symcache_recent_t  recent, *last;
 
     ngx_symcache_recent_fill(&recent, ctx);
 
-    ngx_symcache_memory_lock(memory);
+    ngx_symcache_memory_lock(zone);
 
-    last = &memory->sh->recent[memory->sh->nrecent % NGX_SYMCACHE_RECENT];
+    last = &zone->sh->recent[zone->sh->nrecent % NGX_SYMCACHE_RECENT];
     *last = recent;
-    memory->sh->nrecent++;
+    zone->sh->nrecent++;
 
-    ngx_symcache_memory_unlock(memory);
+    ngx_symcache_memory_unlock(zone);
 }
 
 
@@ -635,10 +631,10 @@ ngx_symcache_zone_report(ngx_shm_zone_t *shm_zone,
 {
     ngx_uint_t              i, n;
     ngx_symcache_sh_t      *sh;
-    ngx_symcache_memory_t  *memory;
+    ngx_symcache_memory_t *zone;
 
-    memory = shm_zone->data;
-    sh = memory->sh;
+    zone = shm_zone->data;
+    sh = zone->sh;
 
     report->name = shm_zone->shm.name;
     report->size = shm_zone->shm.size;
@@ -647,10 +643,10 @@ ngx_symcache_zone_report(ngx_shm_zone_t *shm_zone,
         report->counters[i] = sh->counters[i];
     }
 
-    ngx_symcache_memory_lock(memory);
+    ngx_symcache_memory_lock(zone);
 
     report->keys = sh->keys;
-    report->free = memory->shpool->pfree * ngx_pagesize;
+    report->free = zone->shpool->pfree * ngx_pagesize;
     n = sh->nrecent;
     report->nrecent = ngx_min(n, NGX_SYMCACHE_RECENT);
 
@@ -658,5 +654,5 @@ ngx_symcache_zone_report(ngx_shm_zone_t *shm_zone,
         report->recent[i] = sh->recent[(n - 1 - i) % NGX_SYMCACHE_RECENT];
     }
 
-    ngx_symcache_memory_unlock(memory);
+    ngx_symcache_memory_unlock(zone);
 }

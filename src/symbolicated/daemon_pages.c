@@ -8,8 +8,8 @@
 #include <string.h>
 #include "base/release.h"
 
-static void send_page_text(struct http_request *request, int status,
-                           const char *type, char *text, size_t size)
+static void send_text(struct http_request *request, int status,
+                      const char *type, char *text, size_t size)
 {
     static const struct http_field fields[] = {
         {"Cache-Control", "no-store"}, {"Allow", "GET, HEAD"}, /* with 405 */
@@ -26,11 +26,10 @@ static void send_page_text(struct http_request *request, int status,
     http_reply(request, &reply);
 }
 
-static void send_page_json(struct http_request *request, int status,
-                           const char *text)
+static void send_json(struct http_request *request, int status,
+                      const char *text)
 {
-    send_page_text(request, status, "application/json", (char *)text,
-                   strlen(text));
+    send_text(request, status, "application/json", (char *)text, strlen(text));
 }
 
 static void page_metrics(const struct workers *workers,
@@ -42,7 +41,7 @@ static void page_metrics(const struct workers *workers,
     unsigned i;
 
     if (stats == NULL || buf == NULL) {
-        send_page_text(request, 503, NULL, NULL, 0);
+        send_text(request, 503, NULL, NULL, 0);
     } else {
         for (i = 0; i < workers->n; i++) {
             stats[i] = worker_stats(workers->list[i]);
@@ -50,9 +49,8 @@ static void page_metrics(const struct workers *workers,
         mapped_modules_sizes(workers->mapped, &sizes);
         stats_print(buf, stats, workers->n, &sizes, workers->started,
                     atomic_load(&workers->config_stale));
-        send_page_text(request, 200, "text/plain; version=0.0.4",
-                       (char *)evbuffer_pullup(buf, -1),
-                       evbuffer_get_length(buf));
+        send_text(request, 200, "text/plain; version=0.0.4",
+                  (char *)evbuffer_pullup(buf, -1), evbuffer_get_length(buf));
     }
     free(stats);
     if (buf != NULL) {
@@ -63,13 +61,13 @@ static void page_metrics(const struct workers *workers,
 static void page_healthz(const struct workers *workers,
                          struct http_request *request)
 {
-    send_page_json(request, 200, "{\"status\": \"ok\"}\n");
+    send_json(request, 200, "{\"status\": \"ok\"}\n");
 }
 
 static void page_version(const struct workers *workers,
                          struct http_request *request)
 {
-    send_page_json(request, 200, "{\"version\": \"" SYMCACHED_VERSION "\"}\n");
+    send_json(request, 200, "{\"version\": \"" SYMCACHED_VERSION "\"}\n");
 }
 
 static const struct page {
@@ -91,8 +89,7 @@ bool daemon_page_reply(const struct workers *workers,
             continue;
         }
         if (request->method != HTTP_GET && request->method != HTTP_HEAD) {
-            send_page_json(request, 405,
-                           "{\"error\": \"method-not-allowed\"}\n");
+            send_json(request, 405, "{\"error\": \"method-not-allowed\"}\n");
         } else {
             pages[i].fn(workers, request);
         }

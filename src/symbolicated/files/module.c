@@ -76,8 +76,8 @@ static bool is_of_pdb(const struct module *module)
 
 /* Returns the size of an attribute, 0: there is none of use, or -1 with errno:
  * it cannot be read now. */
-static ssize_t read_attribute(int fd, const char *name, char *value,
-                              size_t size)
+static ssize_t read_module_attribute(int fd, const char *name, char *value,
+                                     size_t size)
 {
     ssize_t n = fgetxattr(fd, name, value, size);
 
@@ -92,8 +92,9 @@ static ssize_t read_attribute(int fd, const char *name, char *value,
 static bool read_provenance(struct module *module, int fd)
 {
     char extent[12] = "";
-    ssize_t n = read_attribute(fd, SYMCACHE_PROVENANCE_ATTRIBUTE,
-                               module->source, sizeof(module->source) - 1);
+    ssize_t n =
+        read_module_attribute(fd, SYMCACHE_PROVENANCE_ATTRIBUTE,
+                              module->source, sizeof(module->source) - 1);
 
     if (n == -1) {
         return false;
@@ -116,8 +117,8 @@ static bool read_places(struct module *module, int fd)
     struct json_error error;
     ssize_t n;
 
-    n = text != NULL ? read_attribute(fd, SYMCACHE_PLACES_ATTRIBUTE, text,
-                                      SYMCACHE_PLACES_MAX)
+    n = text != NULL ? read_module_attribute(fd, SYMCACHE_PLACES_ATTRIBUTE,
+                                             text, SYMCACHE_PLACES_MAX)
                      : -1;
     module->places_text = text;
     if (n <= 0 || json_read(&module->places, text, (size_t)n, PLACES_VALUES,
@@ -135,8 +136,8 @@ static bool read_places(struct module *module, int fd)
 static bool read_properties(struct module *module, int fd)
 {
     char text[SYMCACHE_PROPERTIES_MAX + 1];
-    ssize_t n = read_attribute(fd, SYMCACHE_PROPERTIES_ATTRIBUTE, text,
-                               SYMCACHE_PROPERTIES_MAX);
+    ssize_t n = read_module_attribute(fd, SYMCACHE_PROPERTIES_ATTRIBUTE, text,
+                                      SYMCACHE_PROPERTIES_MAX);
 
     if (n > 0) {
         text[n] = '\0';

@@ -76,16 +76,16 @@ struct module_cache *module_cache_new(struct mapped_modules *mapped)
     return cache;
 }
 
-static uint64_t cache_hash_of(const struct module_cache *cache,
-                              const symcache_key_t *key)
+static uint64_t hash_of(const struct module_cache *cache,
+                        const symcache_key_t *key)
 {
     uint64_t hash = table_hash((uintptr_t)cache, key->guid, 20);
 
     return table_hash(hash, key->name, key->name_len);
 }
 
-static void cache_forget_attempts(struct module_cache *cache,
-                                  struct module_cache_folder *entry)
+static void forget_attempts(struct module_cache *cache,
+                            struct module_cache_folder *entry)
 {
     cache->attempts_size -= entry->attempts_size;
     free(entry->attempts);
@@ -93,20 +93,20 @@ static void cache_forget_attempts(struct module_cache *cache,
     entry->attempts_size = 0;
 }
 
-static void cache_drop_folder(struct module_cache *cache, uint64_t hash,
-                              struct module_cache_folder *entry)
+static void drop_folder(struct module_cache *cache, uint64_t hash,
+                        struct module_cache_folder *entry)
 {
     table_remove(&cache->entries, hash, (uintptr_t)entry);
     cache->empty -= entry->module == NULL;
     module_unref(entry->module);
-    cache_forget_attempts(cache, entry);
+    forget_attempts(cache, entry);
     free(entry->name);
     free(entry->hints);
     free(entry);
 }
 
 /* Drops entries without a module, with one that was evicted, or all. */
-static void cache_drop_some(struct module_cache *cache, bool empty, bool all)
+static void drop_some(struct module_cache *cache, bool empty, bool all)
 {
     struct table_slot *slot;
     struct module_cache_folder *entry;
@@ -119,7 +119,7 @@ static void cache_drop_some(struct module_cache *cache, bool empty, bool all)
             (all ||
              (entry->module == NULL ? empty
                                     : atomic_load(&entry->module->evicted)))) {
-            cache_drop_folder(cache, slot->hash, entry); /* others move up */
+            drop_folder(cache, slot->hash, entry); /* others move up */
         } else {
             i++;
         }
@@ -131,7 +131,7 @@ void module_cache_free(struct module_cache *cache)
     struct module_cache_forgotten *forgotten;
 
     if (cache != NULL) {
-        cache_drop_some(cache, true, true);
+        drop_some(cache, true, true);
         table_free(&cache->entries);
         while ((forgotten = SLIST_FIRST(&cache->forgotten)) != NULL) {
             SLIST_REMOVE_HEAD(&cache->forgotten, next);
@@ -142,8 +142,8 @@ void module_cache_free(struct module_cache *cache)
 }
 
 static struct module_cache_folder *
-cache_find_folder(const struct module_cache *cache, uint64_t hash, int store,
-                  const symcache_key_t *key)
+find_folder(const struct module_cache *cache, uint64_t hash, int store,
+            const symcache_key_t *key)
 {
     struct module_cache_folder *entry;
     size_t at = 0;
@@ -158,15 +158,15 @@ cache_find_folder(const struct module_cache *cache, uint64_t hash, int store,
 }
 
 /* NULL without memory: it is looked for again next time. */
-static struct module_cache_folder *cache_add_folder(struct module_cache *cache,
-                                                    uint64_t hash, int store,
-                                                    const symcache_key_t *key,
-                                                    struct module *module)
+static struct module_cache_folder *add_folder(struct module_cache *cache,
+                                              uint64_t hash, int store,
+                                              const symcache_key_t *key,
+                                              struct module *module)
 {
     struct module_cache_folder *entry;
 
     if (module == NULL && cache->empty >= EMPTY_MAX) {
-        cache_drop_some(cache, true, false);
+        drop_some(cache, true, false);
     }
     entry = calloc(1, offsetof(struct module_cache_folder, key.name) +
                           key->name_len + 1);
@@ -184,8 +184,8 @@ static struct module_cache_folder *cache_add_folder(struct module_cache *cache,
     return entry;
 }
 
-static bool cache_is_same_folder(const struct folder_state *folder,
-                                 const struct stat *st)
+static bool is_same_folder(const struct folder_state *folder,
+                           const struct stat *st)
 {
     return folder->settled && folder->inode == st->st_ino &&
            folder->device == st->st_dev &&
@@ -194,8 +194,8 @@ static bool cache_is_same_folder(const struct folder_state *folder,
 }
 
 /* By another spelling, or with other hints, there may be a file. */
-static bool cache_is_same(const char *name, const char *hints,
-                          const struct module_question *question)
+static bool is_same(const char *name, const char *hints,
+                    const struct module_question *question)
 {
     return name != NULL && strlen(name) == question->name_size &&
            memcmp(name, question->name, question->name_size) == 0 &&
@@ -204,8 +204,8 @@ static bool cache_is_same(const char *name, const char *hints,
                 : strcmp(hints, question->hints) == 0);
 }
 
-static struct module_cache_forgotten *
-cache_forgotten_of(struct module_cache *cache, int store)
+static struct module_cache_forgotten *forgotten_of(struct module_cache *cache,
+                                                   int store)
 {
     struct module_cache_forgotten *forgotten;
 
@@ -220,10 +220,10 @@ cache_forgotten_of(struct module_cache *cache, int store)
 
 /* Until when nothing of what was said of the store's keys is to be believed;
  * once in a call. */
-static uint64_t cache_forgotten_at(struct module_cache *cache, int store,
-                                   int root, const struct module_asker *asker)
+static uint64_t forgotten_at(struct module_cache *cache, int store, int root,
+                             const struct module_asker *asker)
 {
-    struct module_cache_forgotten *seen = cache_forgotten_of(cache, store);
+    struct module_cache_forgotten *seen = forgotten_of(cache, store);
     bool is_new = seen == NULL;
     struct stat st;
 
@@ -254,14 +254,14 @@ static uint64_t cache_forgotten_at(struct module_cache *cache, int store,
     return seen->noticed;
 }
 
-static enum module_find
-cache_find_empty(const struct module_cache_folder *entry,
-                 const struct module_question *question, uint64_t now,
-                 uint64_t forgotten, unsigned *reason)
+static enum module_find find_empty(const struct module_cache_folder *entry,
+                                   const struct module_question *question,
+                                   uint64_t now, uint64_t forgotten,
+                                   unsigned *reason)
 {
     if (entry == NULL || now >= entry->absent_until ||
         entry->asked <= forgotten ||
-        !cache_is_same(entry->name, entry->hints, question)) {
+        !is_same(entry->name, entry->hints, question)) {
         return MODULE_FIND_NONE;
     }
     *reason = entry->reason;
@@ -269,14 +269,13 @@ cache_find_empty(const struct module_cache_folder *entry,
 }
 
 /* The folder is there, and as it was. */
-static enum module_find cache_find_here(struct module_cache *cache,
-                                        uint64_t hash,
-                                        struct module_cache_folder *entry,
-                                        uint64_t now, struct module **module)
+static enum module_find find_here(struct module_cache *cache, uint64_t hash,
+                                  struct module_cache_folder *entry,
+                                  uint64_t now, struct module **module)
 {
     if (atomic_load_explicit(&entry->module->broken, memory_order_relaxed)) {
         mapped_modules_remove(cache->mapped, entry->module);
-        cache_drop_folder(cache, hash, entry);
+        drop_folder(cache, hash, entry);
         return MODULE_FIND_LOOK;
     }
     if (atomic_load_explicit(&entry->module->used, memory_order_relaxed) !=
@@ -293,9 +292,8 @@ static enum module_find cache_find_here(struct module_cache *cache,
  * were these questions.
  */
 static const struct module_cache_glance *
-cache_look_at_folder(struct module_cache *cache, uint64_t hash, int store,
-                     int root, const symcache_key_t *key,
-                     const struct module_asker *asker)
+look_at_folder(struct module_cache *cache, uint64_t hash, int store, int root,
+               const symcache_key_t *key, const struct module_asker *asker)
 {
     struct module_cache_glance *seen = &cache->glances[hash % GLANCES];
     char path[SYMCACHE_PATH_MAX + 1];
@@ -319,14 +317,13 @@ enum module_find module_cache_find(struct module_cache *cache, int store,
                                    struct module **module, unsigned *reason)
 {
     const symcache_key_t *key = question->key;
-    uint64_t hash = cache_hash_of(cache, key);
-    struct module_cache_folder *entry =
-        cache_find_folder(cache, hash, store, key);
+    uint64_t hash = hash_of(cache, key);
+    struct module_cache_folder *entry = find_folder(cache, hash, store, key);
     const struct module_cache_glance *seen =
-        cache_look_at_folder(cache, hash, store, root, key, asker);
+        look_at_folder(cache, hash, store, root, key, asker);
     /* also before the first question: what is forgotten later is seen */
     uint64_t forgotten = store >= 0 && (entry == NULL || entry->module == NULL)
-                             ? cache_forgotten_at(cache, store, root, asker)
+                             ? forgotten_at(cache, store, root, asker)
                              : 0;
 
     if (seen->error != 0) {
@@ -334,35 +331,32 @@ enum module_find module_cache_find(struct module_cache *cache, int store,
             return MODULE_FIND_LOOK;
         }
         if (entry != NULL && entry->folder.inode != 0) {
-            cache_drop_folder(cache, hash, entry);
+            drop_folder(cache, hash, entry);
             entry = NULL;
         }
-        return cache_find_empty(entry, question, asker->now, forgotten,
-                                reason);
+        return find_empty(entry, question, asker->now, forgotten, reason);
     }
-    if (entry == NULL || !cache_is_same_folder(&entry->folder, &seen->st)) {
+    if (entry == NULL || !is_same_folder(&entry->folder, &seen->st)) {
         return MODULE_FIND_LOOK;
     }
     return entry->module != NULL
-               ? cache_find_here(cache, hash, entry, asker->now, module)
-               : cache_find_empty(entry, question, asker->now, forgotten,
-                                  reason);
+               ? find_here(cache, hash, entry, asker->now, module)
+               : find_empty(entry, question, asker->now, forgotten, reason);
 }
 
 void module_cache_add(struct module_cache *cache, int store,
                       const symcache_key_t *key,
                       const struct module_sight *sight)
 {
-    uint64_t hash = cache_hash_of(cache, key);
-    struct module_cache_folder *entry =
-        cache_find_folder(cache, hash, store, key);
+    uint64_t hash = hash_of(cache, key);
+    struct module_cache_folder *entry = find_folder(cache, hash, store, key);
 
     cache->glances[hash % GLANCES].asker.call = 0;
     if (entry != NULL) {
-        cache_drop_folder(cache, hash, entry);
+        drop_folder(cache, hash, entry);
     }
     if (sight->error == 0 && sight->folder.inode != 0) {
-        entry = cache_add_folder(cache, hash, store, key, sight->module);
+        entry = add_folder(cache, hash, store, key, sight->module);
         if (entry != NULL) {
             entry->folder = sight->folder;
         }
@@ -375,16 +369,15 @@ void module_cache_absent(struct module_cache *cache, int store,
                          unsigned reason)
 {
     const symcache_key_t *key = question->key;
-    uint64_t hash = cache_hash_of(cache, key);
-    struct module_cache_folder *entry =
-        cache_find_folder(cache, hash, store, key);
+    uint64_t hash = hash_of(cache, key);
+    struct module_cache_folder *entry = find_folder(cache, hash, store, key);
     char *name = strndup(question->name, question->name_size);
     char *hints = question->hints != NULL ? strdup(question->hints) : NULL;
 
     if (entry == NULL) {
-        entry = cache_add_folder(cache, hash, store, key, NULL);
+        entry = add_folder(cache, hash, store, key, NULL);
     }
-    if (entry == NULL || !cache_is_same(name, hints, question)) {
+    if (entry == NULL || !is_same(name, hints, question)) {
         free(name);
         free(hints);
         return;
@@ -397,7 +390,7 @@ void module_cache_absent(struct module_cache *cache, int store,
     entry->absent_until = until;
     entry->reason = reason;
     entry->absence = ++cache->absences;
-    cache_forget_attempts(cache, entry);
+    forget_attempts(cache, entry);
 }
 
 bool module_cache_find_absence(struct module_cache *cache, int store, int root,
@@ -416,7 +409,7 @@ bool module_cache_find_absence(struct module_cache *cache, int store, int root,
     if (found != MODULE_FIND_ABSENT) {
         return false;
     }
-    entry = cache_find_folder(cache, cache_hash_of(cache, key), store, key);
+    entry = find_folder(cache, hash_of(cache, key), store, key);
     absence->number = entry->absence;
     absence->attempts = entry->attempts;
     absence->size = entry->attempts_size;
@@ -428,7 +421,7 @@ void module_cache_add_attempts(struct module_cache *cache, int store,
                                const char *text, size_t size)
 {
     struct module_cache_folder *entry =
-        cache_find_folder(cache, cache_hash_of(cache, key), store, key);
+        find_folder(cache, hash_of(cache, key), store, key);
     size_t i;
 
     if (entry == NULL || entry->absence != number || size == 0 ||
@@ -438,14 +431,14 @@ void module_cache_add_attempts(struct module_cache *cache, int store,
     if (cache->attempts_size + size > ATTEMPTS_TOTAL_MAX) {
         for (i = 0; i < cache->entries.num_slots; i++) {
             if (cache->entries.slots[i].value != 0) {
-                cache_forget_attempts(
+                forget_attempts(
                     cache,
                     (struct module_cache_folder *)cache->entries.slots[i]
                         .value);
             }
         }
     }
-    cache_forget_attempts(cache, entry);
+    forget_attempts(cache, entry);
     entry->attempts = malloc(size);
     if (entry->attempts != NULL) {
         memcpy(entry->attempts, text, size);
@@ -460,6 +453,6 @@ void module_cache_trim(struct module_cache *cache)
 
     if (generation != cache->generation) {
         cache->generation = generation;
-        cache_drop_some(cache, false, false);
+        drop_some(cache, false, false);
     }
 }

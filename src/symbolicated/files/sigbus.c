@@ -19,20 +19,21 @@ struct sigbus_slot {
     atomic_bool *broken;
 };
 
-static struct sigbus_slot slots[SIGBUS_MAX];
-static atomic_uint used; /* slots that were ever filled */
+static struct sigbus_slot sigbus_slots[SIGBUS_MAX];
+static atomic_uint sigbus_used; /* slots that were ever filled */
 static unsigned lowest;  /* the slots before it are taken */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t sigbus_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static struct sigbus_slot *find_mapping(uintptr_t address)
 {
-    unsigned i, n = atomic_load(&used);
+    unsigned i, n = atomic_load(&sigbus_used);
     uintptr_t base;
 
     for (i = 0; i < n; i++) {
-        base = atomic_load(&slots[i].base);
-        if (base != 0 && address >= base && address - base < slots[i].size) {
-            return &slots[i];
+        base = atomic_load(&sigbus_slots[i].base);
+        if (base != 0 && address >= base &&
+            address - base < sigbus_slots[i].size) {
+            return &sigbus_slots[i];
         }
     }
     return NULL;
@@ -64,29 +65,29 @@ int sigbus_add(void *base, size_t size, atomic_bool *broken)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     unsigned i;
 
-    pthread_mutex_lock(&mutex);
-    for (i = lowest; i < SIGBUS_MAX && atomic_load(&slots[i].base) != 0;
+    pthread_mutex_lock(&sigbus_mutex);
+    for (i = lowest; i < SIGBUS_MAX && atomic_load(&sigbus_slots[i].base) != 0;
          i++) {
     }
     lowest = i;
     if (i < SIGBUS_MAX) {
-        slots[i].size = (size + page - 1) / page * page;
-        slots[i].broken = broken;
-        atomic_store(&slots[i].base, (uintptr_t)base);
-        if (i >= atomic_load(&used)) {
-            atomic_store(&used, i + 1);
+        sigbus_slots[i].size = (size + page - 1) / page * page;
+        sigbus_slots[i].broken = broken;
+        atomic_store(&sigbus_slots[i].base, (uintptr_t)base);
+        if (i >= atomic_load(&sigbus_used)) {
+            atomic_store(&sigbus_used, i + 1);
         }
     }
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&sigbus_mutex);
     return i < SIGBUS_MAX ? (int)i : -1;
 }
 
 void sigbus_remove(int number)
 {
-    pthread_mutex_lock(&mutex);
-    atomic_store(&slots[number].base, 0);
+    pthread_mutex_lock(&sigbus_mutex);
+    atomic_store(&sigbus_slots[number].base, 0);
     if ((unsigned)number < lowest) {
         lowest = (unsigned)number;
     }
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&sigbus_mutex);
 }

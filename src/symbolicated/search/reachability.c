@@ -15,8 +15,9 @@
 /* A symcached that is not there is asked again after this time. */
 #define PAUSE_MS 1000
 
-static atomic_int last = NOT_KNOWN; /* errno of the last connection, or 0 */
-static atomic_bool is_expected;
+/* errno of the last connection, or 0 */
+static atomic_int reachability_last = NOT_KNOWN;
+static atomic_bool reachability_expected;
 static _Atomic(uint64_t) paused_until; /* clock_ms() */
 
 void reachability_note(int family, const char *address, int error)
@@ -25,10 +26,10 @@ void reachability_note(int family, const char *address, int error)
     int absent = family == AF_UNIX ? ENOENT : ECONNREFUSED;
 
     if (error != absent) {
-        atomic_store(&is_expected, true);
+        atomic_store(&reachability_expected, true);
     }
     atomic_store(&paused_until, error != 0 ? clock_ms() + PAUSE_MS : 0);
-    if (atomic_exchange(&last, error) == error) {
+    if (atomic_exchange(&reachability_last, error) == error) {
         return;
     }
     if (error == 0) {
@@ -40,17 +41,17 @@ void reachability_note(int family, const char *address, int error)
 
 bool reachability_is_expected(void)
 {
-    return atomic_load(&is_expected);
+    return atomic_load(&reachability_expected);
 }
 
 bool reachability_is_lost(void)
 {
-    return reachability_is_expected() && atomic_load(&last) > 0;
+    return reachability_is_expected() && atomic_load(&reachability_last) > 0;
 }
 
 bool reachability_is_scarce(void)
 {
-    return is_scarce(atomic_load(&last));
+    return is_scarce(atomic_load(&reachability_last));
 }
 
 bool reachability_is_paused(uint64_t now)

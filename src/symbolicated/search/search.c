@@ -38,7 +38,7 @@ static const char *search_store_name(const struct search *search, size_t store)
 
 /* Notes for the log why a module fails, if none has failed before. */
 __attribute__((format(printf, 2, 3))) static void
-search_note_failure(const struct seek *seek, const char *format, ...)
+note_failure(const struct seek *seek, const char *format, ...)
 {
     struct search *search = seek->search;
     struct api_call *call = search->call;
@@ -64,7 +64,7 @@ search_note_failure(const struct seek *seek, const char *format, ...)
 }
 
 /* The module has not failed after all: another store had it, or was sure. */
-static void search_forget_failure(const struct seek *seek)
+static void forget_failure(const struct seek *seek)
 {
     struct search *search = seek->search;
 
@@ -78,7 +78,7 @@ static void search_forget_failure(const struct seek *seek)
 static void seek_end(struct seek *seek, enum api_module_state state)
 {
     if (state < API_MODULE_FAILED) {
-        search_forget_failure(seek);
+        forget_failure(seek);
     }
     seek->step = SEEK_ENDED;
     seek->wanted->state = state;
@@ -250,10 +250,10 @@ static void seek_seen(struct seek *seek, const struct search_disk_lookup *look)
     if (look->sight.module != NULL) {
         seek_found(seek, module_ref(look->sight.module));
     } else if (look->sight.error != 0 || seek->step == SEEK_ASK) {
-        search_note_failure(seek, "%s",
-                            look->sight.error != 0
-                                ? strerror(look->sight.error)
-                                : "symcached has it, and it is not there");
+        note_failure(seek, "%s",
+                     look->sight.error != 0
+                         ? strerror(look->sight.error)
+                         : "symcached has it, and it is not there");
         seek->wanted->is_unseen |= is_scarce(look->sight.error);
         seek_next(seek, API_MODULE_FAILED);
     } else if (seek->search->call->tenant != NULL) {
@@ -364,7 +364,7 @@ static void seek_answered(struct seek *seek, const struct batch_reply *reply)
         search->to_look++;
         break;
     case BATCH_NOBODY:
-        search_note_failure(seek, "symcached cannot be reached");
+        note_failure(seek, "symcached cannot be reached");
         seek->wanted->is_unseen |= reachability_is_scarce();
         seek_end(seek, search->call->tenant != NULL
                            ? API_MODULE_FAILED
@@ -380,16 +380,16 @@ static void seek_answered(struct seek *seek, const struct batch_reply *reply)
         seek_absent(seek, API_MODULE_MALFORMED, reply->valid);
         break;
     case BATCH_PENDING:
-        search_note_failure(seek, "symcached works on it, and goes on");
+        note_failure(seek, "symcached works on it, and goes on");
         seek_next(seek, API_MODULE_LATE);
         break;
     case BATCH_FAILED:
         if (reply->status == 0) {
-            search_note_failure(seek, "symcached did not answer");
+            note_failure(seek, "symcached did not answer");
         } else {
-            search_note_failure(
-                seek, "symcached answered %u %s, and tries again in %u s",
-                reply->status, reply->reason, reply->valid);
+            note_failure(seek,
+                         "symcached answered %u %s, and tries again in %u s",
+                         reply->status, reply->reason, reply->valid);
         }
         seek_next(seek, API_MODULE_FAILED);
         break;
@@ -583,8 +583,7 @@ static void seek_go_on(struct seek *seek)
         seek->wanted->missed = true;
         seek->store = seek->unsure ? 0 : n;
         if (seek->unsure && reachability_is_paused(search->started / 1000)) {
-            search_note_failure(seek,
-                                "symcached could not be reached a moment ago");
+            note_failure(seek, "symcached could not be reached a moment ago");
             seek->wanted->is_unseen |= reachability_is_scarce();
             seek->worst = search_worst_unasked(seek);
             seek->store = n;
@@ -659,8 +658,7 @@ static void search_on_tenant(void *arg, enum symcached_client_news news,
         if (seek->step == SEEK_TENANT && search->tenant != NULL) {
             seek_go_on(seek);
         } else if (seek->step == SEEK_TENANT) {
-            search_note_failure(seek,
-                                "symcached gave no stores for the request");
+            note_failure(seek, "symcached gave no stores for the request");
             seek_end(seek, API_MODULE_FAILED);
         }
     }
@@ -788,7 +786,7 @@ static void search_stop_seeks(struct search *search,
         if (seek->step == SEEK_WHY) {
             seek_end(seek, seek->settled);
         } else if (seek->step != SEEK_ENDED) {
-            search_note_failure(seek, "%s", why);
+            note_failure(seek, "%s", why);
             seek_end(seek, state);
         }
     }

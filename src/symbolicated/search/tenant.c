@@ -93,10 +93,8 @@ static bool read_tenant_sources(struct tenant *tenant, const struct json *json,
 }
 
 /* A store, whose name is a part of paths, in hex digits. */
-static bool read_tenant_store(struct tenant *tenant,
-                              const struct settings *settings,
-                              const struct json *json, uint32_t store,
-                              char **at)
+static bool read_store(struct tenant *tenant, const struct settings *settings,
+                       const struct json *json, uint32_t store, char **at)
 {
     uint32_t name = json_member(json, store, "name");
     size_t n = tenant->nstores;
@@ -122,9 +120,8 @@ static bool read_tenant_store(struct tenant *tenant,
     return tenant->roots[n] != -1;
 }
 
-static bool read_tenant_stores(struct tenant *tenant,
-                               const struct settings *settings,
-                               const struct json *json)
+static bool read_stores(struct tenant *tenant, const struct settings *settings,
+                        const struct json *json)
 {
     uint32_t list = json_member(json, 0, "tenants"), i;
     char *at = tenant->texts;
@@ -134,7 +131,7 @@ static bool read_tenant_stores(struct tenant *tenant,
     }
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
         if (json->values[i].type != JSON_OBJECT ||
-            !read_tenant_store(tenant, settings, json, i, &at)) {
+            !read_store(tenant, settings, json, i, &at)) {
             return false;
         }
     }
@@ -160,7 +157,7 @@ struct tenant *tenant_open(const struct settings *settings,
     if (tenant->texts == NULL ||
         json_read(&json, text, (size_t)size, TENANT_ANSWER_MAX / 2, &error) ==
             0 ||
-        !read_tenant_stores(tenant, settings, &json)) {
+        !read_stores(tenant, settings, &json)) {
         store_root_check(settings->tenants);
         tenant_unref(tenant);
         tenant = NULL;

@@ -77,47 +77,47 @@ static const struct chain *answer_find_chain(const struct mozilla_call *call,
     return chain;
 }
 
-static void answer_offset(struct json_writer *w,
+static void answer_offset(struct json_writer *answer,
                           const struct mozilla_frame *frame)
 {
     if (frame->minus_one) {
-        json_write_text(w, "-0x1");
+        json_write_text(answer, "-0x1");
     } else {
-        json_write_hex(w, frame->offset);
+        json_write_hex(answer, frame->offset);
     }
 }
 
 /* Returns false if there is no path to write. */
-static bool answer_file(struct mozilla_call *call, struct json_writer *w,
+static bool answer_file(struct mozilla_call *call, struct json_writer *answer,
                         const struct symc_reader *reader, uint32_t file)
 {
     struct written_string *fragment;
     const struct symc_string *path;
 
     if (written_strings_find(&call->memory->paths, reader, file, &fragment)) {
-        json_write_key(w, "file");
-        written_string_again(fragment, 0, w);
+        json_write_key(answer, "file");
+        written_string_again(fragment, 0, answer);
         return true;
     }
     path = source_path(&call->path, reader, file);
     if (path == NULL || path->size == 0) {
-        w->has_failed = w->has_failed || path == NULL;
+        answer->has_failed = answer->has_failed || path == NULL;
         fragment->reader = NULL;
         return false;
     }
-    json_write_key(w, "file");
-    written_string_write(fragment, 0, w, path);
+    json_write_key(answer, "file");
+    written_string_write(fragment, 0, answer, path);
     return true;
 }
 
 /* file and line of one level of a chain */
-static void answer_place(struct mozilla_call *call, struct json_writer *w,
+static void answer_place(struct mozilla_call *call, struct json_writer *answer,
                          const struct chain *chain,
                          const struct symc_frame *level)
 {
-    if (answer_file(call, w, chain->reader, level->location.file) &&
+    if (answer_file(call, answer, chain->reader, level->location.file) &&
         level->location.line != 0) {
-        json_put_number(w, "line", level->location.line);
+        json_put_number(answer, "line", level->location.line);
     }
 }
 
@@ -137,48 +137,49 @@ static struct symc_string answer_function_name(const struct symc_frame *level)
                : *name;
 }
 
-static void answer_function(struct json_writer *w,
+static void answer_function(struct json_writer *answer,
                             const struct symc_frame *level)
 {
     struct symc_string name = answer_function_name(level);
 
-    json_put_string(w, "function", name.data, name.size);
+    json_put_string(answer, "function", name.data, name.size);
 }
 
-static void answer_inlines(struct mozilla_call *call, struct json_writer *w,
+static void answer_inlines(struct mozilla_call *call,
+                           struct json_writer *answer,
                            const struct chain *chain)
 {
     size_t i;
 
-    json_put_open(w, "inlines", '[');
+    json_put_open(answer, "inlines", '[');
     for (i = 0; i + 1 < chain->count; i++) {
-        json_write_open(w, '{');
-        answer_function(w, &chain->frames[i]);
-        answer_place(call, w, chain, &chain->frames[i]);
-        json_write_close(w, '}');
+        json_write_open(answer, '{');
+        answer_function(answer, &chain->frames[i]);
+        answer_place(call, answer, chain, &chain->frames[i]);
+        json_write_close(answer, '}');
     }
-    json_write_close(w, ']');
+    json_write_close(answer, ']');
 }
 
-static void answer_chain(struct mozilla_call *call, struct json_writer *w,
+static void answer_chain(struct mozilla_call *call, struct json_writer *answer,
                          const struct mozilla_frame *frame,
                          const struct chain *chain)
 {
     const struct symc_frame *outer = &chain->frames[chain->count - 1];
     uint32_t entry = chain_entry(chain), size;
 
-    answer_function(w, outer);
-    json_put_hex(w, "function_offset",
+    answer_function(answer, outer);
+    json_put_hex(answer, "function_offset",
                  entry <= frame->offset ? frame->offset - entry : 0);
     if (call->sizes) {
         size = chain_function_size(chain);
         if (size != 0) {
-            json_put_hex(w, "function_size", size);
+            json_put_hex(answer, "function_size", size);
         }
     }
-    answer_place(call, w, chain, outer);
+    answer_place(call, answer, chain, outer);
     if (chain->count > 1) {
-        answer_inlines(call, w, chain);
+        answer_inlines(call, answer, chain);
     }
 }
 
@@ -199,7 +200,8 @@ static struct symc_string answer_module_name(const struct mozilla_call *call,
 
 /* The name of the module of a frame, and the member after it up to its colon:
  * all frames of an entry have the same. */
-static void answer_module(struct mozilla_call *call, struct json_writer *w,
+static void answer_module(struct mozilla_call *call,
+                          struct json_writer *answer,
                           const struct mozilla_frame *frame)
 {
     struct mozilla_entry *entry =
@@ -208,34 +210,34 @@ static void answer_module(struct mozilla_call *call, struct json_writer *w,
     size_t at;
 
     if (entry != NULL && entry->size > 0) {
-        json_write_begun_again(w, entry->at, entry->size);
+        json_write_begun_again(answer, entry->at, entry->size);
         return;
     }
     name = answer_module_name(call, frame);
-    at = w->size + 2; /* after the comma and the blank */
-    json_put_string(w, "module", name.data, name.size);
-    json_write_key(w, "module_offset");
-    if (entry != NULL && !w->has_failed) {
+    at = answer->size + 2; /* after the comma and the blank */
+    json_put_string(answer, "module", name.data, name.size);
+    json_write_key(answer, "module_offset");
+    if (entry != NULL && !answer->has_failed) {
         entry->at = at;
-        entry->size = w->size - at;
+        entry->size = answer->size - at;
     }
 }
 
-static void answer_frame(struct mozilla_call *call, struct json_writer *w,
+static void answer_frame(struct mozilla_call *call, struct json_writer *answer,
                          const struct mozilla_frame *frame, uint32_t location,
                          uint32_t index)
 {
     static const char begin[] = "{\"frame\": ";
     const struct chain *chain = answer_find_chain(call, frame, location);
 
-    json_write_begun(w, begin, sizeof(begin) - 1);
-    json_write_number(w, index);
-    answer_module(call, w, frame);
-    answer_offset(w, frame);
+    json_write_begun(answer, begin, sizeof(begin) - 1);
+    json_write_number(answer, index);
+    answer_module(call, answer, frame);
+    answer_offset(answer, frame);
     if (chain->count > 0) {
-        answer_chain(call, w, frame, chain);
+        answer_chain(call, answer, frame, chain);
     }
-    json_write_close(w, '}');
+    json_write_close(answer, '}');
 }
 
 /* Puts n texts together in call->text.  NULL without memory. */
@@ -266,7 +268,7 @@ static const char *answer_join_parts(struct mozilla_call *call,
     return call->text;
 }
 
-void mozilla_write_name(struct mozilla_call *call, struct json_writer *w,
+void mozilla_write_name(struct mozilla_call *call, struct json_writer *answer,
                         const struct mozilla_entry *entry)
 {
     const struct symc_string parts[3] = {{entry->name, entry->name_size},
@@ -276,14 +278,14 @@ void mozilla_write_name(struct mozilla_call *call, struct json_writer *w,
     const char *text = answer_join_parts(call, parts, 3, &size);
 
     if (text == NULL) {
-        w->has_failed = true;
+        answer->has_failed = true;
     } else {
-        json_write_name(w, text, size);
+        json_write_name(answer, text, size);
     }
 }
 
 /* "FUNCTION (in MODULE)", the form of v4. */
-static void answer_text(struct mozilla_call *call, struct json_writer *w,
+static void answer_text(struct mozilla_call *call, struct json_writer *answer,
                         const struct mozilla_frame *frame, uint32_t location)
 {
     const struct chain *chain = answer_find_chain(call, frame, location);
@@ -303,20 +305,20 @@ static void answer_text(struct mozilla_call *call, struct json_writer *w,
     }
     text = answer_join_parts(call, parts, 4, &size);
     if (text == NULL) {
-        w->has_failed = true;
+        answer->has_failed = true;
     } else {
-        json_write_string(w, text, size);
+        json_write_string(answer, text, size);
     }
 }
 
 /* Returns false if the answer becomes too long. */
-static bool answer_stack(struct mozilla_call *call, struct json_writer *w,
+static bool answer_stack(struct mozilla_call *call, struct json_writer *answer,
                          const struct mozilla_stack *stack)
 {
     const struct mozilla_frame *frames = &call->frames[stack->frame];
     uint32_t i, locations[ANSWER_BLOCK];
 
-    json_write_open(w, '[');
+    json_write_open(answer, '[');
     for (i = 0; i < stack->n; i++) {
         if (i % ANSWER_BLOCK == 0) {
             answer_resolve_frames(call, &frames[i],
@@ -325,110 +327,112 @@ static bool answer_stack(struct mozilla_call *call, struct json_writer *w,
                                   locations);
         }
         if (call->protocol == API_MOZILLA_V4) {
-            answer_text(call, w, &frames[i], locations[i % ANSWER_BLOCK]);
+            answer_text(call, answer, &frames[i], locations[i % ANSWER_BLOCK]);
         } else {
-            answer_frame(call, w, &frames[i], locations[i % ANSWER_BLOCK], i);
+            answer_frame(call, answer, &frames[i], locations[i % ANSWER_BLOCK],
+                         i);
         }
-        if (w->size > call->config->limits.answer_size) {
+        if (answer->size > call->config->limits.answer_size) {
             return false;
         }
     }
-    json_write_close(w, ']');
+    json_write_close(answer, ']');
     return true;
 }
 
-static bool answer_stacks(struct mozilla_call *call, struct json_writer *w,
+static bool answer_stacks(struct mozilla_call *call,
+                          struct json_writer *answer,
                           const struct mozilla_job *job)
 {
     uint32_t s;
 
-    json_write_open(w, '[');
+    json_write_open(answer, '[');
     for (s = 0; s < job->stacks; s++) {
-        if (!answer_stack(call, w, &call->stacks[job->stack + s])) {
+        if (!answer_stack(call, answer, &call->stacks[job->stack + s])) {
             return false;
         }
     }
-    json_write_close(w, ']');
+    json_write_close(answer, ']');
     return true;
 }
 
 /* true, false or null: found, not found, not looked for. */
 static void answer_found(const struct mozilla_call *call,
-                         struct json_writer *w,
+                         struct json_writer *answer,
                          const struct mozilla_entry *entry)
 {
     uint32_t module = call->groups[entry->group].module;
 
     if (module == MOZILLA_NONE) {
-        json_write_raw(w, "null", 4);
+        json_write_raw(answer, "null", 4);
     } else {
-        json_write_bool(w, call->base.round->modules[module].state ==
-                               API_MODULE_FOUND);
+        json_write_bool(answer, call->base.round->modules[module].state ==
+                                    API_MODULE_FOUND);
     }
 }
 
 static void answer_found_modules(struct mozilla_call *call,
-                                 struct json_writer *w,
+                                 struct json_writer *answer,
                                  const struct mozilla_job *job)
 {
     uint32_t i, number = (uint32_t)(job - call->jobs) + 1;
     const struct mozilla_entry *entry;
     struct mozilla_group *group;
 
-    json_write_open(w, '{');
+    json_write_open(answer, '{');
     for (i = 0; i < job->entries; i++) {
         entry = &call->entries[job->entry + i];
         group = &call->groups[entry->group];
         if (group->told != number) {
             group->told = number;
             group->jobs++;
-            mozilla_write_name(call, w, entry);
-            answer_found(call, w, entry);
+            mozilla_write_name(call, answer, entry);
+            answer_found(call, answer, entry);
         }
     }
-    json_write_close(w, '}');
+    json_write_close(answer, '}');
 }
 
-static bool answer_v5(struct mozilla_call *call, struct json_writer *w)
+static bool answer_v5(struct mozilla_call *call, struct json_writer *answer)
 {
     uint32_t j;
 
     written_strings_begin(&call->memory->paths, call->base.nframes);
-    json_write_open(w, '{');
-    json_put_open(w, "results", '[');
+    json_write_open(answer, '{');
+    json_put_open(answer, "results", '[');
     for (j = 0; j < call->njobs; j++) {
-        json_write_open(w, '{');
-        json_write_key(w, "stacks");
-        if (!answer_stacks(call, w, &call->jobs[j])) {
+        json_write_open(answer, '{');
+        json_write_key(answer, "stacks");
+        if (!answer_stacks(call, answer, &call->jobs[j])) {
             return false;
         }
-        json_write_key(w, "found_modules");
-        answer_found_modules(call, w, &call->jobs[j]);
-        json_write_close(w, '}');
+        json_write_key(answer, "found_modules");
+        answer_found_modules(call, answer, &call->jobs[j]);
+        json_write_close(answer, '}');
     }
-    json_write_close(w, ']');
+    json_write_close(answer, ']');
     if (call->debug) {
-        mozilla_write_debug(call, w);
+        mozilla_write_debug(call, answer);
     }
-    json_write_close(w, '}');
+    json_write_close(answer, '}');
     return true;
 }
 
-static bool answer_v4(struct mozilla_call *call, struct json_writer *w)
+static bool answer_v4(struct mozilla_call *call, struct json_writer *answer)
 {
     uint32_t i;
 
-    json_write_open(w, '{');
-    json_write_key(w, "symbolicatedStacks");
-    if (!answer_stacks(call, w, &call->jobs[0])) {
+    json_write_open(answer, '{');
+    json_write_key(answer, "symbolicatedStacks");
+    if (!answer_stacks(call, answer, &call->jobs[0])) {
         return false;
     }
-    json_put_open(w, "knownModules", '[');
+    json_put_open(answer, "knownModules", '[');
     for (i = 0; i < call->nentries; i++) {
-        answer_found(call, w, &call->entries[i]);
+        answer_found(call, answer, &call->entries[i]);
     }
-    json_write_close(w, ']');
-    json_write_close(w, '}');
+    json_write_close(answer, ']');
+    json_write_close(answer, '}');
     return true;
 }
 
@@ -451,12 +455,12 @@ enum api_next mozilla_step(struct api_call *base, struct api_reply *reply)
     struct mozilla_call *call = (struct mozilla_call *)base;
     const struct symbolication_config *config = call->config;
     static _Thread_local void *kept;
-    struct json_writer *w = reply->body;
+    struct json_writer *answer = reply->body;
     uint32_t i;
 
     call->memory = thread_keep(&kept, sizeof(*call->memory));
     if (call->memory == NULL) {
-        w->has_failed = true;
+        answer->has_failed = true;
         return API_FINISHED;
     }
     mozilla_service(call->request, "POST", reply);
@@ -475,11 +479,11 @@ enum api_next mozilla_step(struct api_call *base, struct api_reply *reply)
     }
     reply->status = 200;
     reply->type = "application/json";
-    w->is_python = true;
-    if (!(call->protocol == API_MOZILLA_V4 ? answer_v4(call, w)
-                                           : answer_v5(call, w)) ||
-        w->size > config->limits.answer_size) {
-        json_write_reset(w);
+    answer->is_python = true;
+    if (!(call->protocol == API_MOZILLA_V4 ? answer_v4(call, answer)
+                                           : answer_v5(call, answer)) ||
+        answer->size > config->limits.answer_size) {
+        json_write_reset(answer);
         mozilla_error(call->request, reply, 400,
                       "please ask for less: the answer has more than %llu "
                       "bytes",

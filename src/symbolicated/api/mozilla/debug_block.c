@@ -8,12 +8,12 @@
 
 #include <stdio.h>
 
-static void debug_write_seconds(struct json_writer *w, uint64_t usec)
+static void debug_write_seconds(struct json_writer *debug, uint64_t usec)
 {
     char text[32];
 
     json_put_raw(
-        w, "time", text,
+        debug, "time", text,
         (size_t)snprintf(text, sizeof(text), "%.6f", (double)usec / 1e6));
 }
 
@@ -44,7 +44,7 @@ debug_next_entry(const struct mozilla_call *call, uint32_t *i, uint32_t *group)
 }
 
 static void debug_write_module_map(struct mozilla_call *call,
-                                   struct json_writer *w, const char *key,
+                                   struct json_writer *debug, const char *key,
                                    bool found, bool sizes)
 {
     const struct api_module *module;
@@ -62,22 +62,22 @@ static void debug_write_module_map(struct mozilla_call *call,
         }
         if (!any) {
             any = true;
-            json_put_open(w, key, '{');
+            json_put_open(debug, key, '{');
         }
-        mozilla_write_name(call, w, entry);
+        mozilla_write_name(call, debug, entry);
         n = sizes ? snprintf(text, sizeof(text), "%llu",
                              (unsigned long long)module->size)
                   : snprintf(text, sizeof(text), "%.6f",
                              (double)module->usec / 1e6);
-        json_write_raw(w, text, (size_t)n);
+        json_write_raw(debug, text, (size_t)n);
     }
     if (any) {
-        json_write_close(w, '}');
+        json_write_close(debug, '}');
     }
 }
 
 static void debug_write_cache_lookups(const struct mozilla_call *call,
-                                      struct json_writer *w)
+                                      struct json_writer *debug)
 {
     uint64_t usec = 0;
     size_t i, hits = 0;
@@ -89,17 +89,17 @@ static void debug_write_cache_lookups(const struct mozilla_call *call,
             usec += call->base.round->modules[i].usec;
         }
     }
-    json_put_open(w, "cache_lookups", '{');
-    json_put_number(w, "count", call->base.round->nmodules);
+    json_put_open(debug, "cache_lookups", '{');
+    json_put_number(debug, "count", call->base.round->nmodules);
     if (call->base.round->nmodules > 0) {
-        json_put_number(w, "hits", hits);
+        json_put_number(debug, "hits", hits);
     }
-    debug_write_seconds(w, usec);
-    json_write_close(w, '}');
+    debug_write_seconds(debug, usec);
+    json_write_close(debug, '}');
 }
 
 static void debug_write_downloads(struct mozilla_call *call,
-                                  struct json_writer *w)
+                                  struct json_writer *debug)
 {
     const struct api_module *module;
     uint64_t size = 0, usec = 0;
@@ -113,18 +113,18 @@ static void debug_write_downloads(struct mozilla_call *call,
             usec += module->usec;
         }
     }
-    json_put_open(w, "downloads", '{');
-    json_put_number(w, "count", count);
-    debug_write_module_map(call, w, "size_per_module", true, true);
-    debug_write_module_map(call, w, "time_per_module", true, false);
-    debug_write_module_map(call, w, "fail_time_per_module", false, false);
-    json_put_number(w, "size", size);
-    debug_write_seconds(w, usec);
-    json_write_close(w, '}');
+    json_put_open(debug, "downloads", '{');
+    json_put_number(debug, "count", count);
+    debug_write_module_map(call, debug, "size_per_module", true, true);
+    debug_write_module_map(call, debug, "time_per_module", true, false);
+    debug_write_module_map(call, debug, "fail_time_per_module", false, false);
+    json_put_number(debug, "size", size);
+    debug_write_seconds(debug, usec);
+    json_write_close(debug, '}');
 }
 
 static void debug_write_modules(struct mozilla_call *call,
-                                struct json_writer *w)
+                                struct json_writer *debug)
 {
     const struct mozilla_entry *entry;
     uint32_t i = 0, group;
@@ -136,26 +136,26 @@ static void debug_write_modules(struct mozilla_call *call,
                      ? call->groups[group].jobs
                      : 0;
     }
-    json_put_open(w, "modules", '{');
-    json_put_number(w, "count", count);
+    json_put_open(debug, "modules", '{');
+    json_put_number(debug, "count", count);
     while ((entry = debug_next_entry(call, &i, &group)) != NULL) {
         if (debug_module_at(call, group) == NULL) {
             continue;
         }
         if (!any) {
             any = true;
-            json_put_open(w, "stacks_per_module", '{');
+            json_put_open(debug, "stacks_per_module", '{');
         }
-        mozilla_write_name(call, w, entry);
-        json_write_number(w, call->groups[group].jobs);
+        mozilla_write_name(call, debug, entry);
+        json_write_number(debug, call->groups[group].jobs);
     }
     if (any) {
-        json_write_close(w, '}');
+        json_write_close(debug, '}');
     }
-    json_write_close(w, '}');
+    json_write_close(debug, '}');
 }
 
-void mozilla_write_debug(struct mozilla_call *call, struct json_writer *w)
+void mozilla_write_debug(struct mozilla_call *call, struct json_writer *debug)
 {
     uint64_t usec = 0;
     const struct api_round *round = call->base.round;
@@ -164,16 +164,16 @@ void mozilla_write_debug(struct mozilla_call *call, struct json_writer *w)
     for (i = 0; i < round->nmodules; i++) {
         usec = round->modules[i].usec > usec ? round->modules[i].usec : usec;
     }
-    json_put_open(w, "debug", '{');
-    debug_write_cache_lookups(call, w);
-    debug_write_downloads(call, w);
-    debug_write_seconds(w, usec);
-    debug_write_modules(call, w);
-    json_put_open(w, "parse_sym", '{');
-    json_put_number(w, "time", 0);
-    json_write_close(w, '}');
-    json_put_open(w, "save_symcache", '{');
-    json_put_number(w, "time", 0);
-    json_write_close(w, '}');
-    json_write_close(w, '}');
+    json_put_open(debug, "debug", '{');
+    debug_write_cache_lookups(call, debug);
+    debug_write_downloads(call, debug);
+    debug_write_seconds(debug, usec);
+    debug_write_modules(call, debug);
+    json_put_open(debug, "parse_sym", '{');
+    json_put_number(debug, "time", 0);
+    json_write_close(debug, '}');
+    json_put_open(debug, "save_symcache", '{');
+    json_put_number(debug, "time", 0);
+    json_write_close(debug, '}');
+    json_write_close(debug, '}');
 }

@@ -62,10 +62,8 @@ static bool symbolicate_is_list(const struct json *json, uint32_t value,
 
 /* What names and ids are made of: bits of the characters of ASCII.  Letters,
  * digits and "_.+{}@<> ~-"; hexadecimal digits. */
-static const uint32_t request_name_set[8] = {0, 0x53FF6801, 0x87FFFFFF,
-                                             0x6FFFFFFE};
-static const uint32_t request_id_set[8] = {0, 0x03FF0000, 0x0000007E,
-                                           0x0000007E};
+static const uint32_t of_names[8] = {0, 0x53FF6801, 0x87FFFFFF, 0x6FFFFFFE};
+static const uint32_t of_ids[8] = {0, 0x03FF0000, 0x0000007E, 0x0000007E};
 
 /* A string of these characters only. */
 static bool symbolicate_has_only(const char *text, size_t size,
@@ -108,7 +106,7 @@ static const char *symbolicate_read_entry(struct mozilla_call *call,
     entry->name_size = json->values[name].size;
     name_line = request_ends_line(entry->name, entry->name_size);
     bad_name = !symbolicate_has_only(entry->name, entry->name_size - name_line,
-                                     request_name_set);
+                                     of_names);
     if ((bad_name && !call->config->mozilla.lenient) ||
         entry->name_size > API_MODULE_NAME_MAX) {
         return "has an invalid debug_filename";
@@ -119,8 +117,8 @@ static const char *symbolicate_read_entry(struct mozilla_call *call,
     entry->id = json_text(json, id);
     entry->id_size = json->values[id].size;
     id_line = request_ends_line(entry->id, entry->id_size);
-    bad_id = !symbolicate_has_only(entry->id, entry->id_size - id_line,
-                                   request_id_set);
+    bad_id =
+        !symbolicate_has_only(entry->id, entry->id_size - id_line, of_ids);
     if (bad_id && !call->config->mozilla.lenient) {
         return "has an invalid debug_id";
     }

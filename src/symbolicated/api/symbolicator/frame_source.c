@@ -74,8 +74,7 @@ void frame_source_ask(struct frame_source *found, struct source_links *links,
     }
 }
 
-static void write_source_line(struct json_writer *w,
-                              const struct source_line *line)
+static void write_line(struct json_writer *w, const struct source_line *line)
 {
     char text[256];
     size_t n = 0;
@@ -97,8 +96,8 @@ static void write_source_line(struct json_writer *w,
     json_write_string(w, text, n);
 }
 
-static void write_source_list(struct json_writer *w, const char *name,
-                              const struct source_line *lines, unsigned count)
+static void write_list(struct json_writer *w, const char *name,
+                       const struct source_line *lines, unsigned count)
 {
     unsigned i;
 
@@ -107,7 +106,7 @@ static void write_source_list(struct json_writer *w, const char *name,
     }
     json_put_open(w, name, '[');
     for (i = 0; i < count; i++) {
-        write_source_line(w, &lines[i]);
+        write_line(w, &lines[i]);
     }
     json_write_close(w, ']');
 }
@@ -115,11 +114,11 @@ static void write_source_list(struct json_writer *w, const char *name,
 void frame_source_write_lines(struct json_writer *w,
                               const struct source_context *context)
 {
-    write_source_list(w, "pre_context", context->lines, context->before);
+    write_list(w, "pre_context", context->lines, context->before);
     json_write_key(w, "context_line");
-    write_source_line(w, &context->lines[context->before]);
-    write_source_list(w, "post_context", context->lines + context->before + 1,
-                      context->count - context->before - 1);
+    write_line(w, &context->lines[context->before]);
+    write_list(w, "post_context", context->lines + context->before + 1,
+               context->count - context->before - 1);
 }
 
 void frame_source_write(struct json_writer *w,
@@ -150,7 +149,7 @@ void frame_source_find_given(struct frame_source *found,
                       (uint32_t)line);
 }
 
-static bool is_empty_source(const struct json *json, uint32_t list)
+static bool is_empty(const struct json *json, uint32_t list)
 {
     return list == 0 || json->values[list].size == 0;
 }
@@ -159,10 +158,9 @@ void frame_source_pass_lines(struct json_writer *w, const struct json *json,
                              uint32_t before, uint32_t line, uint32_t after)
 {
     json_put_value(w, "pre_context", json,
-                   is_empty_source(json, before) ? 0 : before);
+                   is_empty(json, before) ? 0 : before);
     json_put_value(w, "context_line", json, line);
-    json_put_value(w, "post_context", json,
-                   is_empty_source(json, after) ? 0 : after);
+    json_put_value(w, "post_context", json, is_empty(json, after) ? 0 : after);
 }
 
 void frame_source_write_given(struct json_writer *w,

@@ -10,7 +10,7 @@
 
 static struct symc_string absent;
 
-static void *take_module_room(struct js_files *files, size_t size)
+static void *take_room(struct js_files *files, size_t size)
 {
     void *piece = arena_take(&files->arena, size);
 
@@ -18,12 +18,12 @@ static void *take_module_room(struct js_files *files, size_t size)
     return piece;
 }
 
-static struct symc_string join_module_url(struct js_files *files,
-                                          struct symc_string base,
-                                          struct symc_string right)
+static struct symc_string join_url(struct js_files *files,
+                                   struct symc_string base,
+                                   struct symc_string right)
 {
     size_t room = base.size + right.size + 8, size;
-    char *url = take_module_room(files, room);
+    char *url = take_room(files, room);
 
     if (url == NULL) {
         return absent;
@@ -35,7 +35,7 @@ static struct symc_string join_module_url(struct js_files *files,
 /* scripts ------------------------------------------------------------------ */
 
 /* Is a "data:" reference one that can be read? */
-static bool is_module_readable(struct js_files *files, struct symc_string url)
+static bool is_readable(struct js_files *files, struct symc_string url)
 {
     char *text = malloc(url.size + 1);
     bool is_good;
@@ -48,8 +48,8 @@ static bool is_module_readable(struct js_files *files, struct symc_string url)
 }
 
 /* Takes what has become of the JsCache.  Returns false while it is pending. */
-static bool take_module_cache(struct js_module *module,
-                              const struct api_module *cache)
+static bool take_cache(struct js_module *module,
+                       const struct api_module *cache)
 {
     if (cache == NULL) {
         return false;
@@ -67,8 +67,8 @@ static bool take_module_cache(struct js_module *module,
 }
 
 /* Why a file is not there, if it is not missing. */
-static enum js_error_type module_error_of(const struct js_file *file,
-                                          enum js_error_type missing)
+static enum js_error_type error_of(const struct js_file *file,
+                                   enum js_error_type missing)
 {
     return file->is_unknown    ? JS_ERROR_FAILED
            : file->is_disabled ? JS_ERROR_DISABLED
@@ -76,9 +76,9 @@ static enum js_error_type module_error_of(const struct js_file *file,
 }
 
 /* The debug id by which a map is looked for. */
-static const char *module_debug_id_of(struct js_files *files,
-                                      const struct js_script *script,
-                                      const struct js_file *file)
+static const char *debug_id_of(struct js_files *files,
+                               const struct js_script *script,
+                               const struct js_file *file)
 {
     struct symc_string id =
         script->debug_id[0] != '\0' || file->is_bundled
@@ -89,7 +89,7 @@ static const char *module_debug_id_of(struct js_files *files,
     if (id.data == NULL || id.size >= JS_DEBUG_ID) {
         return script->debug_id;
     }
-    text = take_module_room(files, id.size + 1);
+    text = take_room(files, id.size + 1);
     if (text == NULL) {
         return script->debug_id;
     }
@@ -99,12 +99,11 @@ static const char *module_debug_id_of(struct js_files *files,
 }
 
 /* The same of the map of a script that was found. */
-static bool find_module_map(struct js_files *files,
-                            const struct js_script *script,
-                            struct js_module *module)
+static bool find_map(struct js_files *files, const struct js_script *script,
+                     struct js_module *module)
 {
     struct symc_string reference = module->script->reference;
-    const char *debug_id = module_debug_id_of(files, script, module->script);
+    const char *debug_id = debug_id_of(files, script, module->script);
     struct symc_string url = absent;
 
     if (reference.data == NULL && !module->script->is_bundled) {
@@ -112,11 +111,11 @@ static bool find_module_map(struct js_files *files,
                                           module->script->text.size);
     }
     if (reference.data != NULL && js_is_data_url(reference)) {
-        if (is_module_readable(files, reference)) {
+        if (is_readable(files, reference)) {
             module->is_embedded = true;
             module->resolved_with = module->script->resolved_with;
-            return take_module_cache(
-                module, js_want_cache(files, module->script, NULL));
+            return take_cache(module,
+                              js_want_cache(files, module->script, NULL));
         }
         reference = absent;
     }
@@ -124,7 +123,7 @@ static bool find_module_map(struct js_files *files,
         return true;
     }
     if (reference.data != NULL) {
-        url = join_module_url(files, script->abs_path, reference);
+        url = join_url(files, script->abs_path, reference);
         module->map_url = url;
     }
     module->map_key = url;
@@ -132,17 +131,16 @@ static bool find_module_map(struct js_files *files,
     module->map = js_files_find(files, SOURCECACHE_MAP, url, debug_id);
     module->resolved_with = module->map->resolved_with;
     if (module->map->state == JS_FILE_MISSING) {
-        module->error = module_error_of(module->map, JS_ERROR_MAP);
+        module->error = error_of(module->map, JS_ERROR_MAP);
     }
     return module->map->state == JS_FILE_MISSING ||
            (module->map->state == JS_FILE_FOUND &&
-            take_module_cache(
-                module, js_want_cache(files, module->script, module->map)));
+            take_cache(module,
+                       js_want_cache(files, module->script, module->map)));
 }
 
-static bool find_module_script(struct js_files *files,
-                               const struct js_script *script,
-                               struct js_module *module)
+static bool find_script(struct js_files *files, const struct js_script *script,
+                        struct js_module *module)
 {
     *module = (struct js_module){.is_wanted = true,
                                  .error = JS_NO_ERROR,
@@ -151,9 +149,9 @@ static bool find_module_script(struct js_files *files,
                                    script->abs_path, script->debug_id);
     switch (module->script->state) {
     case JS_FILE_FOUND:
-        return find_module_map(files, script, module);
+        return find_map(files, script, module);
     case JS_FILE_MISSING:
-        module->error = module_error_of(module->script, JS_ERROR_SOURCE);
+        module->error = error_of(module->script, JS_ERROR_SOURCE);
         return true;
     default:
         return false;
@@ -163,8 +161,8 @@ static bool find_module_script(struct js_files *files,
 /* frames ------------------------------------------------------------------- */
 
 /* Finds the text of an original file.  Returns false while it is pending. */
-static bool find_module_text(struct js_files *files, struct js_place *place,
-                             const struct jscache_file *file)
+static bool find_text(struct js_files *files, struct js_place *place,
+                      const struct jscache_file *file)
 {
     if (!files->request->wants_context) {
         return true;
@@ -181,8 +179,8 @@ static bool find_module_text(struct js_files *files, struct js_place *place,
     return place->source->state != JS_FILE_PENDING;
 }
 
-static struct symc_string fold_module_name(struct js_files *files,
-                                           struct symc_string name)
+static struct symc_string fold_name(struct js_files *files,
+                                    struct symc_string name)
 {
     size_t room = 3 * name.size + 16, size;
     char *text;
@@ -190,7 +188,7 @@ static struct symc_string fold_module_name(struct js_files *files,
     if (memchr(name.data, '.', name.size) == NULL) {
         return name;
     }
-    text = take_module_room(files, room);
+    text = take_room(files, room);
     if (text == NULL) {
         return name;
     }
@@ -217,8 +215,7 @@ struct js_place_walk {
 
 /* Fills an original whose module, number and has_module are set.  Returns false
  * if the map has no such file, or without memory. */
-static bool read_module_original(struct js_files *files,
-                                 struct js_original *original)
+static bool read_original(struct js_files *files, struct js_original *original)
 {
     struct jscache_file *file = &original->file;
     size_t room;
@@ -232,11 +229,11 @@ static bool read_module_original(struct js_files *files,
         return true;
     }
     original->abs_path =
-        join_module_url(files, original->module->map_url, file->name);
+        join_url(files, original->module->map_url, file->name);
     room = file->name.size > original->abs_path.size
                ? file->name.size
                : original->abs_path.size;
-    text = take_module_room(files, room + 1);
+    text = take_room(files, room + 1);
     if (text == NULL) {
         return false;
     }
@@ -246,9 +243,9 @@ static bool read_module_original(struct js_files *files,
 }
 
 /* The original of a place, or NULL.  Many frames are in a few files. */
-static const struct js_original *
-module_original_of(struct js_place_walk *walk, const struct js_place *place,
-                   bool has_module)
+static const struct js_original *original_of(struct js_place_walk *walk,
+                                             const struct js_place *place,
+                                             bool has_module)
 {
     uint32_t number = place->token.file;
     struct js_original *original =
@@ -261,7 +258,7 @@ module_original_of(struct js_place_walk *walk, const struct js_place *place,
     }
     *original = (struct js_original){
         .module = place->module, .number = number, .has_module = has_module};
-    if (!read_module_original(walk->files, original)) {
+    if (!read_original(walk->files, original)) {
         original->module = NULL;
         return NULL;
     }
@@ -269,17 +266,16 @@ module_original_of(struct js_place_walk *walk, const struct js_place *place,
 }
 
 /* Fills a frame from its token.  Returns false while it is pending. */
-static bool take_module_token(struct js_place_walk *walk,
-                              const struct js_frame *frame,
-                              struct symc_string caller,
-                              struct js_place *place)
+static bool take_token(struct js_place_walk *walk,
+                       const struct js_frame *frame, struct symc_string caller,
+                       struct js_place *place)
 {
     const uint32_t *members = frame->members;
     struct js_files *files = walk->files;
     const struct js_request *request = files->request;
     const struct js_original *original;
 
-    place->function = fold_module_name(
+    place->function = fold_name(
         files, js_frame_function(
                    &place->token,
                    schema_text(&request->json, members[JS_FUNCTION]), caller));
@@ -287,7 +283,7 @@ static bool take_module_token(struct js_place_walk *walk,
     place->filename = schema_text(&request->json, members[JS_FILENAME]);
     place->name_module = schema_text(&request->json, members[JS_MODULE]);
     place->abs_path = frame->abs_path;
-    original = module_original_of(walk, place, members[JS_MODULE] != 0);
+    original = original_of(walk, place, members[JS_MODULE] != 0);
     if (original == NULL) {
         return true;
     }
@@ -299,16 +295,15 @@ static bool take_module_token(struct js_place_walk *walk,
         }
     }
     files->told += place->filename.size + place->abs_path.size;
-    return find_module_text(files, place, &original->file);
+    return find_text(files, place, &original->file);
 }
 
 /* Finds what a frame comes from.  *caller is the name of the token of the frame
  * that called it, and becomes that of its own. */
-static bool find_module_place(struct js_place_walk *walk,
-                              const struct js_frame *frame,
-                              const struct js_module *module,
-                              struct symc_string *caller,
-                              struct js_place *place)
+static bool find_place(struct js_place_walk *walk,
+                       const struct js_frame *frame,
+                       const struct js_module *module,
+                       struct symc_string *caller, struct js_place *place)
 {
     struct symc_string called = *caller;
 
@@ -333,14 +328,14 @@ static bool find_module_place(struct js_place_walk *walk,
         return true;
     }
     *caller = place->token.name;
-    return take_module_token(walk, frame, called, place);
+    return take_token(walk, frame, called, place);
 }
 
 /* Each frame has texts of its own: when they are too large for the answer, no
  * more are looked for. */
-static bool find_module_places(struct js_files *files,
-                               const struct js_module *modules,
-                               struct js_place *places, bool has_all_lines)
+static bool find_places(struct js_files *files,
+                        const struct js_module *modules,
+                        struct js_place *places, bool has_all_lines)
 {
     struct js_place_walk walk = {.files = files,
                                  .has_all_lines = has_all_lines};
@@ -356,9 +351,9 @@ static bool find_module_places(struct js_files *files,
         for (k = 0; k < stack->count && files->told <= files->most; k++) {
             at = stack->first +
                  (request->is_caller_first ? k : stack->count - 1 - k);
-            is_known = find_module_place(&walk, &request->frames[at],
-                                         &modules[request->frames[at].script],
-                                         &caller, &places[at]) &&
+            is_known = find_place(&walk, &request->frames[at],
+                                  &modules[request->frames[at].script],
+                                  &caller, &places[at]) &&
                        is_known;
         }
     }
@@ -366,8 +361,8 @@ static bool find_module_places(struct js_files *files,
 }
 
 /* Scripts of which only frames with line 0 know are not looked for. */
-static void mark_modules_wanted(const struct js_request *request,
-                                struct js_module *modules)
+static void mark_wanted(const struct js_request *request,
+                        struct js_module *modules)
 {
     size_t i;
 
@@ -386,15 +381,14 @@ bool js_modules_find(struct js_files *files, struct js_module *modules,
     bool is_known = true;
     size_t i;
 
-    mark_modules_wanted(request, modules);
+    mark_wanted(request, modules);
     for (i = 0; i < request->nscripts; i++) {
         if (modules[i].is_wanted) {
             is_known =
-                find_module_script(files, &request->scripts[i], &modules[i]) &&
+                find_script(files, &request->scripts[i], &modules[i]) &&
                 is_known;
         }
     }
-    return is_known &&
-           find_module_places(files, modules, places, has_all_lines) &&
+    return is_known && find_places(files, modules, places, has_all_lines) &&
            !files->has_failed;
 }

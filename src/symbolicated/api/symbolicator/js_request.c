@@ -92,8 +92,8 @@ static bool is_true(const struct json *json, uint32_t value)
     return value == 0 || json->values[value].type == JSON_TRUE;
 }
 
-static bool read_js_source(struct js_request *request,
-                           struct schema_walk *walk, uint32_t value)
+static bool read_source(struct js_request *request, struct schema_walk *walk,
+                        uint32_t value)
 {
     uint32_t found[SOURCE_MEMBERS];
 
@@ -167,9 +167,9 @@ static size_t script_number(struct js_request *request,
     return *slot - 1;
 }
 
-static bool read_js_frame(struct js_request *request, struct schema_walk *walk,
-                          uint32_t value, struct js_frame *frame,
-                          const struct js_script_table *scripts)
+static bool read_frame(struct js_request *request, struct schema_walk *walk,
+                       uint32_t value, struct js_frame *frame,
+                       const struct js_script_table *scripts)
 {
     static const char async[] = "async ";
     const struct json *json = &request->json;
@@ -195,9 +195,8 @@ static bool read_js_frame(struct js_request *request, struct schema_walk *walk,
     return true;
 }
 
-static bool read_js_stack(struct js_request *request, struct schema_walk *walk,
-                          uint32_t value,
-                          const struct js_script_table *scripts)
+static bool read_stack(struct js_request *request, struct schema_walk *walk,
+                       uint32_t value, const struct js_script_table *scripts)
 {
     struct js_stack *stack = &request->stacks[request->nstacks++];
     uint32_t found[COUNT(js_stack_members)], item = 0;
@@ -208,8 +207,8 @@ static bool read_js_stack(struct js_request *request, struct schema_walk *walk,
     }
     stack->first = request->nframes;
     while (schema_next(walk, "frames", found[0], &item)) {
-        if (!read_js_frame(request, walk, item,
-                           &request->frames[request->nframes], scripts)) {
+        if (!read_frame(request, walk, item,
+                        &request->frames[request->nframes], scripts)) {
             return false;
         }
         request->nframes++;
@@ -234,9 +233,8 @@ static size_t count_script_frames(const struct json *json, uint32_t list)
     return n;
 }
 
-static int read_js_stacks(struct js_request *request, struct schema_walk *walk,
-                          uint32_t list, size_t most_frames,
-                          size_t most_scripts)
+static int read_stacks(struct js_request *request, struct schema_walk *walk,
+                       uint32_t list, size_t most_frames, size_t most_scripts)
 {
     const struct json *json = &request->json;
     size_t count = count_script_frames(json, list);
@@ -262,7 +260,7 @@ static int read_js_stacks(struct js_request *request, struct schema_walk *walk,
         return 500;
     }
     while (is_good && schema_next(walk, "stacktraces", list, &item)) {
-        is_good = read_js_stack(request, walk, item, &scripts);
+        is_good = read_stack(request, walk, item, &scripts);
     }
     free(scripts.slots);
     if (is_good && request->nscripts > most_scripts) {
@@ -282,8 +280,8 @@ static void print_debug_id(char id[JS_DEBUG_ID], struct symc_string text)
     }
 }
 
-static bool read_js_modules(struct js_request *request,
-                            struct schema_walk *walk, uint32_t list)
+static bool read_modules(struct js_request *request, struct schema_walk *walk,
+                         uint32_t list)
 {
     uint32_t item = 0, found[COUNT(js_module_members)];
     size_t k;
@@ -306,8 +304,8 @@ static bool read_js_modules(struct js_request *request,
     return true;
 }
 
-static bool read_js_options(struct js_request *request,
-                            struct schema_walk *walk, const uint32_t *body)
+static bool read_options(struct js_request *request, struct schema_walk *walk,
+                         const uint32_t *body)
 {
     const struct json *json = &request->json;
     uint32_t scraping[COUNT(js_scraping_members)];
@@ -343,16 +341,16 @@ int js_request_read(struct js_request *request, char *body, size_t size,
         return status;
     }
     if (!schema_object(&walk, 0, js_body_members, JS_BODY_MEMBERS, found) ||
-        !read_js_source(request, &walk, found[JS_BODY_SOURCE])) {
+        !read_source(request, &walk, found[JS_BODY_SOURCE])) {
         return 422;
     }
-    status = read_js_stacks(request, &walk, found[JS_BODY_STACKTRACES],
-                            most_frames, most_scripts);
+    status = read_stacks(request, &walk, found[JS_BODY_STACKTRACES],
+                         most_frames, most_scripts);
     if (status != 0) {
         return status;
     }
-    if (!read_js_modules(request, &walk, found[JS_BODY_MODULES]) ||
-        !read_js_options(request, &walk, found)) {
+    if (!read_modules(request, &walk, found[JS_BODY_MODULES]) ||
+        !read_options(request, &walk, found)) {
         return 422;
     }
     request->release = schema_text(&request->json, found[JS_BODY_RELEASE]);

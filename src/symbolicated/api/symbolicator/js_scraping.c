@@ -22,12 +22,12 @@ struct js_origin_parts {
     struct symc_string path;   /* without the slash before it */
 };
 
-static bool is_scraping_text(struct symc_string a, const char *text)
+static bool is_text(struct symc_string a, const char *text)
 {
     return a.size == strlen(text) && strncasecmp(a.data, text, a.size) == 0;
 }
 
-static bool is_same_scraping(struct symc_string a, struct symc_string b)
+static bool is_same(struct symc_string a, struct symc_string b)
 {
     return a.size == b.size && strncasecmp(a.data, b.data, a.size) == 0;
 }
@@ -68,9 +68,8 @@ static struct symc_string scraping_port_of(const struct js_origin_parts *url)
     if (url->port.data != NULL) {
         return url->port;
     }
-    return is_scraping_text(url->scheme, "https")
-               ? (struct symc_string){"443", 3}
-               : (struct symc_string){"80", 2};
+    return is_text(url->scheme, "https") ? (struct symc_string){"443", 3}
+                                         : (struct symc_string){"80", 2};
 }
 
 static bool scraping_fits_host(const struct js_origin_parts *url,
@@ -78,23 +77,23 @@ static bool scraping_fits_host(const struct js_origin_parts *url,
 {
     struct symc_string below = pattern->host;
 
-    if (is_scraping_text(pattern->host, "*")) {
+    if (is_text(pattern->host, "*")) {
         return true;
     }
     if (below.size > 2 && memcmp(below.data, "*.", 2) == 0) {
         below.data += 2; /* the domain and all below it; port and path do not
                             count */
         below.size -= 2;
-        return is_same_scraping(url->name, below) ||
+        return is_same(url->name, below) ||
                (url->name.size > below.size &&
                 url->name.data[url->name.size - below.size - 1] == '.' &&
                 strncasecmp(url->name.data + url->name.size - below.size,
                             below.data, below.size) == 0);
     }
-    return (is_scraping_text(pattern->name, "*") ||
-            is_same_scraping(url->name, pattern->name)) &&
+    return (is_text(pattern->name, "*") ||
+            is_same(url->name, pattern->name)) &&
            (pattern->port.data == NULL ||
-            is_same_scraping(scraping_port_of(url), pattern->port));
+            is_same(scraping_port_of(url), pattern->port));
 }
 
 /* As upstream, a path of a pattern is compared with one that begins with a
@@ -105,11 +104,10 @@ static bool scraping_fits_origin(const struct js_origin_parts *url,
     struct js_origin_parts pattern;
 
     split_scraping_origin(text, &pattern);
-    return (pattern.scheme.data == NULL ||
-            is_scraping_text(pattern.scheme, "*") ||
-            is_same_scraping(url->scheme, pattern.scheme)) &&
+    return (pattern.scheme.data == NULL || is_text(pattern.scheme, "*") ||
+            is_same(url->scheme, pattern.scheme)) &&
            scraping_fits_host(url, &pattern) &&
-           (pattern.path.size == 0 || is_scraping_text(pattern.path, "*") ||
+           (pattern.path.size == 0 || is_text(pattern.path, "*") ||
             (pattern.host.size > 2 &&
              memcmp(pattern.host.data, "*.", 2) == 0));
 }
@@ -125,8 +123,7 @@ static const char *scraping_refused_by(const struct js_request *request,
     uint32_t i;
 
     split_scraping_origin(url, &parts);
-    if (!is_scraping_text(parts.scheme, "http") &&
-        !is_scraping_text(parts.scheme, "https")) {
+    if (!is_text(parts.scheme, "http") && !is_text(parts.scheme, "https")) {
         return "not an HTTP(S) URL";
     }
     if (request->origins == 0) {
@@ -135,7 +132,7 @@ static const char *scraping_refused_by(const struct js_request *request,
     for (i = request->origins + 1; i < json->values[request->origins].end;
          i = json->values[i].end) {
         text = schema_text(&request->json, i);
-        if (is_scraping_text(text, "*") || is_same_scraping(text, url) ||
+        if (is_text(text, "*") || is_same(text, url) ||
             scraping_fits_origin(&parts, text)) {
             return parts.name.size > 0 ? NULL : "";
         }
@@ -146,7 +143,7 @@ static const char *scraping_refused_by(const struct js_request *request,
 /* -------------------------------------------------------------------------- */
 
 /* Is a text an absolute URL, of whatever scheme? */
-static bool is_scraping_url(struct symc_string text)
+static bool is_url(struct symc_string text)
 {
     size_t i;
 
@@ -186,9 +183,9 @@ static const char *scraping_reason_of(const struct api_module *module)
                                                    : "download_error";
 }
 
-static void note_web_scraping(struct js_files *files, struct js_file *file,
-                              struct symc_string url, const char *answer,
-                              const struct api_module *module)
+static void note_web(struct js_files *files, struct js_file *file,
+                     struct symc_string url, const char *answer,
+                     const struct api_module *module)
 {
     js_files_note(
         files, file,
@@ -207,28 +204,27 @@ void js_scraping_find(struct js_files *files, struct symc_string url,
     char *uri;
 
     file->state = JS_FILE_MISSING;
-    if (!is_scraping_url(url)) {
+    if (!is_url(url)) {
         return;
     }
     if (!files->has_scraping) {
         file->is_disabled = true;
-        note_web_scraping(files, file, url, "disabled", NULL);
+        note_web(files, file, url, "disabled", NULL);
         js_scraping_note(files, url, "disabled", NULL, false);
         return;
     }
     refused = scraping_refused_by(files->request, url);
     if (refused != NULL) {
-        note_web_scraping(files, file, url, "refused: no such origin", NULL);
+        note_web(files, file, url, "refused: no such origin", NULL);
         js_scraping_note(files, url, "invalid_host",
                          refused[0] != '\0' ? refused : NULL, false);
         return;
     }
     want = js_want_url(files, url, true, true, &since);
     js_want_take(file, want);
-    note_web_scraping(files, file, url,
-                      want == NULL ? "refused: too long, or no such URL"
-                                   : NULL,
-                      js_want_module(want));
+    note_web(files, file, url,
+             want == NULL ? "refused: too long, or no such URL" : NULL,
+             js_want_module(want));
     if (file->state == JS_FILE_FOUND) {
         uri = js_take(files, size + 24);
         if (uri != NULL) {

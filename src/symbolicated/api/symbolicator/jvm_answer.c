@@ -135,7 +135,7 @@ static bool is_synthesized(const struct jvm_answer *answer,
 /* source code -------------------------------------------------------------*/
 
 /* A frame of the answer, mapped or not. */
-struct jvm_code_line {
+struct code_line {
     struct symc_string module;
     struct symc_string path;
     uint64_t line; /* 0: it is not known */
@@ -169,7 +169,7 @@ static bool cut_last(struct symc_string *text, char c)
  * The path of a file in a bundle: that of the package and the name of the file,
  * or without a usable one that of the outermost class.
  */
-static int make_url(struct jvm_answer *answer, const struct jvm_code_line *at,
+static int make_url(struct jvm_answer *answer, const struct code_line *at,
                     struct symc_string *url)
 {
     struct symc_string package = at->module, stem = at->path;
@@ -205,8 +205,7 @@ static int make_url(struct jvm_answer *answer, const struct jvm_code_line *at,
 
 /* Looks for the lines around a place, in one bundle after the other.  Returns
  * 0, or -1 when out of memory. */
-static int find_lines(struct jvm_answer *answer,
-                      const struct jvm_code_line *at)
+static int find_lines(struct jvm_answer *answer, const struct code_line *at)
 {
     struct sourcecache_entry entry;
     struct symc_string url;
@@ -236,10 +235,9 @@ static int write_lines(struct jvm_answer *answer,
                        const struct jvm_request_frame *frame,
                        const struct jvm_traces_output *output)
 {
-    struct jvm_code_line at = {
-        given_text(answer, frame->members[JVM_MODULE]),
-        given_text(answer, frame->members[JVM_ABS_PATH]),
-        frame->input.has_line ? frame->input.line : 0};
+    struct code_line at = {given_text(answer, frame->members[JVM_MODULE]),
+                           given_text(answer, frame->members[JVM_ABS_PATH]),
+                           frame->input.has_line ? frame->input.line : 0};
 
     if (output->is_mapped) {
         at.module = output->frame.class;

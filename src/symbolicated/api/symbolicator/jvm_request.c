@@ -78,9 +78,9 @@ static const struct schema_member jvm_frame_members[JVM_FRAME_MEMBERS] = {
                                 SCHEMA_OPTIONAL, NULL},
 };
 
-static bool read_jvm_exception(struct jvm_request *request,
-                               struct schema_walk *walk, uint32_t value,
-                               struct jvm_request_exception *exception)
+static bool read_exception(struct jvm_request *request,
+                           struct schema_walk *walk, uint32_t value,
+                           struct jvm_request_exception *exception)
 {
     uint32_t found[COUNT(jvm_exception_members)];
 
@@ -93,9 +93,8 @@ static bool read_jvm_exception(struct jvm_request *request,
     return true;
 }
 
-static bool read_jvm_frame(struct jvm_request *request,
-                           struct schema_walk *walk, uint32_t value,
-                           struct jvm_request_frame *frame)
+static bool read_frame(struct jvm_request *request, struct schema_walk *walk,
+                       uint32_t value, struct jvm_request_frame *frame)
 {
     const struct json *json = &request->json;
     uint32_t *members = frame->members;
@@ -117,9 +116,8 @@ static bool read_jvm_frame(struct jvm_request *request,
     return true;
 }
 
-static int read_jvm_stack(struct jvm_request *request,
-                          struct schema_walk *walk, uint32_t value,
-                          struct jvm_request_stack *stack)
+static int read_stack(struct jvm_request *request, struct schema_walk *walk,
+                      uint32_t value, struct jvm_request_stack *stack)
 {
     const struct json *json = &request->json;
     uint32_t found[COUNT(jvm_stack_members)], item = 0;
@@ -131,7 +129,7 @@ static int read_jvm_stack(struct jvm_request *request,
     }
     if (found[0] != 0) {
         schema_enter(walk, "exception", 0);
-        if (!read_jvm_exception(request, walk, found[0], &stack->exception)) {
+        if (!read_exception(request, walk, found[0], &stack->exception)) {
             return 422;
         }
         schema_leave(walk);
@@ -140,7 +138,7 @@ static int read_jvm_stack(struct jvm_request *request,
     stack->count = json->values[found[1]].size;
     request->nframes += stack->count;
     for (k = 0; schema_next(walk, "frames", found[1], &item); k++) {
-        if (!read_jvm_frame(
+        if (!read_frame(
                 request, walk, item,
                 &request->frames[stack->first + (request->is_caller_first
                                                      ? stack->count - 1 - k
@@ -169,9 +167,8 @@ static size_t count_jvm_frames(const struct json *json, uint32_t list)
     return n;
 }
 
-static int read_jvm_stacks(struct jvm_request *request,
-                           struct schema_walk *walk, uint32_t list,
-                           size_t most)
+static int read_stacks(struct jvm_request *request, struct schema_walk *walk,
+                       uint32_t list, size_t most)
 {
     const struct json *json = &request->json;
     size_t count = count_jvm_frames(json, list);
@@ -189,8 +186,8 @@ static int read_jvm_stacks(struct jvm_request *request,
         return 500;
     }
     while (schema_next(walk, "stacktraces", list, &item)) {
-        status = read_jvm_stack(request, walk, item,
-                                &request->stacks[request->nstacks++]);
+        status = read_stack(request, walk, item,
+                            &request->stacks[request->nstacks++]);
         if (status != 0) {
             return status;
         }
@@ -198,8 +195,8 @@ static int read_jvm_stacks(struct jvm_request *request,
     return 0;
 }
 
-static int read_jvm_exceptions(struct jvm_request *request,
-                               struct schema_walk *walk, uint32_t list)
+static int read_exceptions(struct jvm_request *request,
+                           struct schema_walk *walk, uint32_t list)
 {
     uint32_t item = 0;
 
@@ -212,18 +209,16 @@ static int read_jvm_exceptions(struct jvm_request *request,
         return 500;
     }
     while (schema_next(walk, "exceptions", list, &item)) {
-        if (!read_jvm_exception(
-                request, walk, item,
-                &request->exceptions[request->nexceptions++])) {
+        if (!read_exception(request, walk, item,
+                            &request->exceptions[request->nexceptions++])) {
             return 422;
         }
     }
     return 0;
 }
 
-static bool read_jvm_module(struct jvm_request *request,
-                            struct schema_walk *walk, uint32_t value,
-                            struct jvm_request_module *module)
+static bool read_module(struct jvm_request *request, struct schema_walk *walk,
+                        uint32_t value, struct jvm_request_module *module)
 {
     uint32_t found[COUNT(jvm_module_members)];
     struct symc_string id;
@@ -240,9 +235,8 @@ static bool read_jvm_module(struct jvm_request *request,
     return true;
 }
 
-static int read_jvm_modules(struct jvm_request *request,
-                            struct schema_walk *walk, uint32_t list,
-                            size_t most)
+static int read_modules(struct jvm_request *request, struct schema_walk *walk,
+                        uint32_t list, size_t most)
 {
     const struct json *json = &request->json;
     uint32_t item = 0;
@@ -260,16 +254,16 @@ static int read_jvm_modules(struct jvm_request *request,
         return 500;
     }
     while (schema_next(walk, "modules", list, &item)) {
-        if (!read_jvm_module(request, walk, item,
-                             &request->modules[request->nmodules++])) {
+        if (!read_module(request, walk, item,
+                         &request->modules[request->nmodules++])) {
             return 422;
         }
     }
     return 0;
 }
 
-static bool read_jvm_options(struct jvm_request *request,
-                             struct schema_walk *walk, uint32_t value)
+static bool read_options(struct jvm_request *request, struct schema_walk *walk,
+                         uint32_t value)
 {
     const struct json *json = &request->json;
     uint32_t found[COUNT(jvm_option_members)];
@@ -299,21 +293,21 @@ int jvm_request_read(struct jvm_request *request, char *body, size_t size,
         return status;
     }
     if (!schema_object(&walk, 0, jvm_body_members, JVM_BODY_MEMBERS, found) ||
-        !read_jvm_options(request, &walk, found[JVM_BODY_OPTIONS])) {
+        !read_options(request, &walk, found[JVM_BODY_OPTIONS])) {
         return 422;
     }
     request->sources = found[JVM_BODY_SOURCES];
     request->classes = found[JVM_BODY_CLASSES];
     request->release_package =
         schema_text(&request->json, found[JVM_BODY_PACKAGE]);
-    status = read_jvm_exceptions(request, &walk, found[JVM_BODY_EXCEPTIONS]);
+    status = read_exceptions(request, &walk, found[JVM_BODY_EXCEPTIONS]);
     if (status == 0) {
-        status = read_jvm_stacks(request, &walk, found[JVM_BODY_STACKTRACES],
-                                 most_frames);
+        status = read_stacks(request, &walk, found[JVM_BODY_STACKTRACES],
+                             most_frames);
     }
     if (status == 0) {
-        status = read_jvm_modules(request, &walk, found[JVM_BODY_MODULES],
-                                  most_modules);
+        status = read_modules(request, &walk, found[JVM_BODY_MODULES],
+                              most_modules);
     }
     return status;
 }

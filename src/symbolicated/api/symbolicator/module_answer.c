@@ -44,7 +44,7 @@ static unsigned module_cfi_features(const struct symbolicator_result *result)
 }
 
 void symbolicator_module_features_write(
-    struct json_writer *w, const struct symbolicator_result *result,
+    struct json_writer *answer, const struct symbolicator_result *result,
     bool has_cfi, bool has_sources)
 {
     const struct symc_reader *reader = result->reader;
@@ -57,20 +57,23 @@ void symbolicator_module_features_write(
     if (has_cfi) {
         features |= module_cfi_features(result);
     }
-    json_put_open(w, "features", '{');
-    json_put_bool(w, "has_debug_info", (features & SYMCACHE_HAS_DEBUG) != 0);
-    json_put_bool(w, "has_unwind_info", (features & SYMCACHE_HAS_UNWIND) != 0);
-    json_put_bool(w, "has_symbols", (features & SYMCACHE_HAS_SYMBOLS) != 0);
-    json_put_bool(w, "has_sources",
+    json_put_open(answer, "features", '{');
+    json_put_bool(answer, "has_debug_info",
+                  (features & SYMCACHE_HAS_DEBUG) != 0);
+    json_put_bool(answer, "has_unwind_info",
+                  (features & SYMCACHE_HAS_UNWIND) != 0);
+    json_put_bool(answer, "has_symbols",
+                  (features & SYMCACHE_HAS_SYMBOLS) != 0);
+    json_put_bool(answer, "has_sources",
                   has_sources || (features & SYMCACHE_HAS_SOURCES) != 0);
     if (reader != NULL && reader->has_srcsrv) {
-        json_put_text(w, "srcsrv_vcs", "perforce");
+        json_put_text(answer, "srcsrv_vcs", "perforce");
     }
-    json_write_close(w, '}');
+    json_write_close(answer, '}');
 }
 
 /* "8-4-4-4-12", and "-" and the age in hex unless it is 0. */
-static void write_module_debug_id(struct json_writer *w,
+static void write_module_debug_id(struct json_writer *answer,
                                   const struct symbolicator_module *module)
 {
     static const char digits[] = "0123456789abcdef";
@@ -93,37 +96,37 @@ static void write_module_debug_id(struct json_writer *w,
             text[n++] = digits[module->age >> shift & 15];
         }
     }
-    json_put_string(w, "debug_id", text, n);
+    json_put_string(answer, "debug_id", text, n);
 }
 
-static void write_module_pdb20_id(struct json_writer *w,
+static void write_module_pdb20_id(struct json_writer *answer,
                                   const struct symbolicator_module *module)
 {
     char text[20];
 
     snprintf(text, sizeof(text), module->age != 0 ? "%08X-%x" : "%08X",
              module->signature, module->age);
-    json_put_text(w, "debug_id", text);
+    json_put_text(answer, "debug_id", text);
 }
 
-static void write_module_type(struct json_writer *w, const struct json *json,
-                              uint32_t type)
+static void write_module_type(struct json_writer *answer,
+                              const struct json *json, uint32_t type)
 {
     size_t i;
     static const char *const types[] = {"pe", "elf", "macho", "wasm",
                                         "pe_dotnet"};
 
-    json_write_key(w, "type");
+    json_write_key(answer, "type");
     for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (json_is(json, type, types[i])) {
-            json_write_text(w, types[i]);
+            json_write_text(answer, types[i]);
             return;
         }
     }
-    json_write_text(w, "unknown");
+    json_write_text(answer, "unknown");
 }
 
-void symbolicator_module_write(struct json_writer *w,
+void symbolicator_module_write(struct json_writer *answer,
                                const struct symbolication_config *config,
                                const struct symbolicator_request *request,
                                size_t index,
@@ -146,34 +149,35 @@ void symbolicator_module_write(struct json_writer *w,
 
     is_walked = module->unwind_status != 0 &&
                 !json_is(json, module->unwind_status, "unused");
-    json_write_open(w, '{');
-    json_put_text(w, "debug_status", statuses[result->status]);
-    json_put_value(w, "unwind_status", json, module->unwind_status);
+    json_write_open(answer, '{');
+    json_put_text(answer, "debug_status", statuses[result->status]);
+    json_put_value(answer, "unwind_status", json, module->unwind_status);
     symbolicator_module_features_write(
-        w, result,
+        answer, result,
         module->unwind_status != 0 &&
             json_is(json, module->unwind_status, "found"),
         result->sources != NULL);
-    json_put_text(w, "arch", symc_arch_name(module_arch_of(result->reader)));
-    write_module_type(w, json, module->type);
-    json_put_value(w, "code_id", json, module->code_id);
-    json_put_value(w, "code_file", json, module->code_file);
+    json_put_text(answer, "arch",
+                  symc_arch_name(module_arch_of(result->reader)));
+    write_module_type(answer, json, module->type);
+    json_put_value(answer, "code_id", json, module->code_id);
+    json_put_value(answer, "code_file", json, module->code_file);
     if (module->has_debug_id) {
-        write_module_debug_id(w, module);
+        write_module_debug_id(answer, module);
     } else if (module->has_pdb20_id) {
-        write_module_pdb20_id(w, module);
+        write_module_pdb20_id(answer, module);
     }
-    json_put_value(w, "debug_file", json, module->debug_file);
-    json_put_value(w, "debug_checksum", json, module->debug_checksum);
-    json_put_hex(w, "image_addr", module->image_addr);
+    json_put_value(answer, "debug_file", json, module->debug_file);
+    json_put_value(answer, "debug_checksum", json, module->debug_checksum);
+    json_put_hex(answer, "image_addr", module->image_addr);
     if (module->has_size) {
-        json_put_number(w, "image_size", module->image_size);
+        json_put_number(answer, "image_size", module->image_size);
     }
     if (request->has_candidates && config->symbolicator.candidates &&
         (result->status != SYMBOLICATOR_UNUSED || is_walked) &&
-        !w->has_failed && w->size <= config->limits.answer_size) {
-        symbolicator_candidates_write(w, config, request, index, result,
+        !answer->has_failed && answer->size <= config->limits.answer_size) {
+        symbolicator_candidates_write(answer, config, request, index, result,
                                       is_walked, links);
     }
-    json_write_close(w, '}');
+    json_write_close(answer, '}');
 }

@@ -23,7 +23,7 @@ enum frame_status {
 
 /* How frames begin. */
 #define BEGIN(status) "{\"status\":\"" status "\",\"original_index\":"
-static const char *const frame_begins[] = {
+static const char *const answer_frame_begins[] = {
     [FRAME_SYMBOLICATED] = BEGIN("symbolicated"),
     [FRAME_MISSING_SYMBOL] = BEGIN("missing_symbol"),
     [FRAME_UNKNOWN_IMAGE] = BEGIN("unknown_image"),
@@ -269,7 +269,7 @@ sources_of(const struct native_answer *answer,
 static void write_begin(struct native_answer *answer,
                         const struct native_found *found)
 {
-    const char *begin = frame_begins[found->status];
+    const char *begin = answer_frame_begins[found->status];
     size_t size = strlen(begin);
     const uint32_t *members;
     bool is_absolute;

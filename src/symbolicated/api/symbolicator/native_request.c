@@ -28,7 +28,7 @@ enum body_member {
     NATIVE_BODY_MEMBERS
 };
 
-static const struct schema_member native_body_members[NATIVE_BODY_MEMBERS] = {
+static const struct schema_member native_body[NATIVE_BODY_MEMBERS] = {
     [NATIVE_BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE,
                               NULL},
     [NATIVE_BODY_SIGNAL] = {"signal", SCHEMA_U32, SCHEMA_NULLABLE, NULL},
@@ -60,7 +60,7 @@ static const struct schema_member native_option_members[OPTION_MEMBERS] = {
                           NULL},
 };
 
-static const struct schema_member native_scraping_members[] = {
+static const struct schema_member native_scraping[] = {
     {"enabled", SCHEMA_BOOL, SCHEMA_REQUIRED, NULL},
     {"verify_ssl", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
     {"allowed_origins", SCHEMA_STRINGS, SCHEMA_REQUIRED, NULL},
@@ -76,7 +76,7 @@ enum stack_member {
     STACK_MEMBERS
 };
 
-static const struct schema_member native_stack_members[STACK_MEMBERS] = {
+static const struct schema_member native_stack[STACK_MEMBERS] = {
     [STACK_THREAD_ID] = {"thread_id", SCHEMA_U64, SCHEMA_NULLABLE, NULL},
     [STACK_THREAD_NAME] = {"thread_name", SCHEMA_STRING, SCHEMA_NULLABLE,
                            NULL},
@@ -93,7 +93,7 @@ static const char *const native_languages[] = {
     "unknown", "c",     "cpp",    "d",           "go",     "objc", "objcpp",
     "rust",    "swift", "csharp", "visualbasic", "fsharp", NULL};
 
-static const struct schema_member native_frame_members[FRAME_MEMBERS] = {
+static const struct schema_member native_frame[FRAME_MEMBERS] = {
     [FRAME_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [FRAME_ADDR_MODE] = {"addr_mode", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
     /* parse_native_frame() reads it, once */
@@ -137,7 +137,7 @@ enum module_member {
     MODULE_MEMBERS
 };
 
-static const struct schema_member native_module_members[MODULE_MEMBERS] = {
+static const struct schema_member native_module[MODULE_MEMBERS] = {
     [MODULE_TYPE] = {"type", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
     [MODULE_CODE_ID] = {"code_id", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [MODULE_CODE_FILE] = {"code_file", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
@@ -200,17 +200,16 @@ static bool parse_native_frame(struct symbolicator_request *request,
     struct json *json;
 
     json = &request->json;
-    if (!schema_object(walk, value, native_frame_members, FRAME_MEMBERS,
-                       found)) {
+    if (!schema_object(walk, value, native_frame, FRAME_MEMBERS, found)) {
         return false;
     }
     frame->value = value;
     frame->module = frame->rel = SYMBOLICATOR_NONE;
     frame->has_more = json->values[value].size > 1;
     if (!schema_hex(json, found[FRAME_INSTRUCTION_ADDR], &frame->address)) {
-        return schema_fail_member(
-            walk, native_frame_members[FRAME_INSTRUCTION_ADDR].name,
-            "expected a number or hex string");
+        return schema_fail_member(walk,
+                                  native_frame[FRAME_INSTRUCTION_ADDR].name,
+                                  "expected a number or hex string");
     }
     if (!parse_native_addr_mode(json, found[FRAME_ADDR_MODE], &frame->rel)) {
         return schema_fail(walk, "addr_mode: invalid address mode");
@@ -297,8 +296,7 @@ static int parse_native_stack(struct symbolicator_request *request,
 {
     uint32_t found[STACK_MEMBERS];
 
-    if (!schema_object(walk, value, native_stack_members, STACK_MEMBERS,
-                       found) ||
+    if (!schema_object(walk, value, native_stack, STACK_MEMBERS, found) ||
         !check_native_registers(request, walk, found[STACK_REGISTERS])) {
         return 422;
     }
@@ -383,8 +381,7 @@ static bool parse_native_module(struct symbolicator_request *request,
     struct json *json;
 
     json = &request->json;
-    if (!schema_object(walk, value, native_module_members, MODULE_MEMBERS,
-                       found)) {
+    if (!schema_object(walk, value, native_module, MODULE_MEMBERS, found)) {
         return false;
     }
     module->type = found[MODULE_TYPE];
@@ -509,10 +506,10 @@ static bool parse_native_options(struct symbolicator_request *request,
 
 static bool native_check_scraping(struct schema_walk *walk, uint32_t value)
 {
-    uint32_t found[COUNT(native_scraping_members)];
+    uint32_t found[COUNT(native_scraping)];
 
-    return schema_part(walk, "scraping", value, native_scraping_members,
-                       COUNT(native_scraping_members), found);
+    return schema_part(walk, "scraping", value, native_scraping,
+                       COUNT(native_scraping), found);
 }
 
 /* A string that a worker says besides; 0: it does not. */
@@ -551,8 +548,7 @@ static int parse_native_body(struct symbolicator_request *request,
     uint64_t signal;
     uint32_t found[NATIVE_BODY_MEMBERS];
 
-    if (!schema_object(walk, 0, native_body_members, NATIVE_BODY_MEMBERS,
-                       found) ||
+    if (!schema_object(walk, 0, native_body, NATIVE_BODY_MEMBERS, found) ||
         !parse_native_options(request, walk, found[NATIVE_BODY_OPTIONS]) ||
         !native_check_scraping(walk, found[NATIVE_BODY_SCRAPING])) {
         return 422;
@@ -624,6 +620,5 @@ void symbolicator_frame_members(const struct symbolicator_request *request,
     struct schema_walk walk = {
         .json = &request->json, .error = error, .error_size = sizeof(error)};
 
-    schema_object(&walk, frame->value, native_frame_members, FRAME_MEMBERS,
-                  members);
+    schema_object(&walk, frame->value, native_frame, FRAME_MEMBERS, members);
 }

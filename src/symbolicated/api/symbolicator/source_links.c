@@ -71,9 +71,8 @@ struct symc_string source_links_text(struct source_links *links,
 
 /* Writes the URL of a file at a server.  Returns its size, or 0 if the path is
  * none that a server could have, or is too long. */
-static size_t link_server_url(char url[SYMCACHE_URL_MAX + 1],
-                              const char *server, const symcache_key_t *build,
-                              struct symc_string path)
+static size_t server_url(char url[SYMCACHE_URL_MAX + 1], const char *server,
+                         const symcache_key_t *build, struct symc_string path)
 {
     char text[2 * SYMCACHE_URL_MAX], plain[SYMCACHE_URL_MAX + 1],
         escaped[3 * SYMCACHE_URL_MAX + 1];
@@ -111,8 +110,7 @@ source_links_of_servers(struct source_links *links,
         return text;
     }
     for (i = 0; i < links->config->ndebuginfod && text.data == NULL; i++) {
-        size =
-            link_server_url(url, links->config->debuginfod[i], &build, path);
+        size = server_url(url, links->config->debuginfod[i], &build, path);
         if (size > 0) {
             text = find_link_text(links, url, size, module, true);
         }

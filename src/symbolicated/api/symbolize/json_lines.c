@@ -125,33 +125,33 @@ bool symbolize_read_line(struct symbolize_call *call)
 
 /* writing ----------------------------------------------------------------- */
 
-static void begin_line(struct json_writer *w)
+static void begin_line(struct json_writer *lines)
 {
-    w->has_member = false;
-    json_write_open(w, '{');
+    lines->has_member = false;
+    json_write_open(lines, '{');
 }
 
-static void end_line(struct json_writer *w)
+static void end_line(struct json_writer *lines)
 {
-    json_write_close(w, '}');
-    symbolize_put(w, "\n", 1);
+    json_write_close(lines, '}');
+    symbolize_put(lines, "\n", 1);
 }
 
-static void write_line_strings(struct json_writer *w,
+static void write_line_strings(struct json_writer *lines,
                                const struct name_table *names)
 {
     struct symc_string string;
     size_t i;
 
-    begin_line(w);
-    json_put_open(w, "strings", '[');
+    begin_line(lines);
+    json_put_open(lines, "strings", '[');
     for (i = names->told; i < names->count; i++) {
         string = name_table_at(names, i);
-        json_write_string(w, string.data, string.size);
+        json_write_string(lines, string.data, string.size);
     }
-    json_write_close(w, ']');
-    json_put_number(w, "first", names->told);
-    end_line(w);
+    json_write_close(lines, ']');
+    json_put_number(lines, "first", names->told);
+    end_line(lines);
 }
 
 static char *print_line_number(char *p, uint32_t number)
@@ -168,7 +168,7 @@ static char *print_line_number(char *p, uint32_t number)
 }
 
 /* A list of numbers for each address. */
-static void write_line_places(struct json_writer *w,
+static void write_line_places(struct json_writer *lines,
                               const struct symbolize_call *call, size_t count)
 {
     const struct resolved *place;
@@ -176,10 +176,10 @@ static void write_line_places(struct json_writer *w,
     size_t i;
     char *p;
 
-    symbolize_put(w, "[", 1);
+    symbolize_put(lines, "[", 1);
     for (i = 0; i < count; i++) {
         place = &call->resolver.places[i];
-        p = json_write_need(w, 3 + 33 * (size_t)place->count);
+        p = json_write_need(lines, 3 + 33 * (size_t)place->count);
         if (p == NULL) {
             return;
         }
@@ -196,13 +196,13 @@ static void write_line_places(struct json_writer *w,
         }
         p -= place->count > 0;
         *p++ = ']';
-        w->size = (size_t)(p - w->data);
+        lines->size = (size_t)(p - lines->data);
     }
-    symbolize_put(w, "]", 1);
-    w->has_member = true;
+    symbolize_put(lines, "]", 1);
+    lines->has_member = true;
 }
 
-static void write_line_answer(struct json_writer *w,
+static void write_line_answer(struct json_writer *lines,
                               struct symbolize_call *call,
                               const struct symbolize_question *question)
 {
@@ -213,40 +213,41 @@ static void write_line_answer(struct json_writer *w,
     unsigned retry_after;
     enum symbolize_state state = symbolize_state(call, question, &retry_after);
 
-    begin_line(w);
-    json_put_string(
-        w, "file", question->file_size > 0 ? call->texts + question->file : "",
-        question->file_size);
+    begin_line(lines);
+    json_put_string(lines, "file",
+                    question->file_size > 0 ? call->texts + question->file
+                                            : "",
+                    question->file_size);
     if (state == SYMBOLIZE_FOUND) {
-        json_write_key(w, "frames");
-        write_line_places(w, call, question->count);
+        json_write_key(lines, "frames");
+        write_line_places(lines, call, question->count);
     } else {
-        json_put_text(w, "state", states[state]);
+        json_put_text(lines, "state", states[state]);
     }
     if (state == SYMBOLIZE_REFUSED) {
-        json_put_text(w, "error", question->error);
+        json_put_text(lines, "error", question->error);
     }
     if (retry_after > 0) {
-        json_put_number(w, "retry_after", retry_after);
+        json_put_number(lines, "retry_after", retry_after);
     }
-    end_line(w);
+    end_line(lines);
 }
 
-static void write_line_end(struct json_writer *w,
+static void write_line_end(struct json_writer *lines,
                            const struct symbolize_call *call)
 {
     const struct symbolize_counts *counts = &call->counts;
 
-    begin_line(w);
-    json_put_open(w, "counts", '{');
-    json_put_number(w, "lines", counts->questions);
-    json_put_number(w, "pairs", counts->pairs);
-    json_put_number(w, "found", counts->found);
-    json_put_number(w, "missing", counts->missing);
-    json_put_number(w, "refused", counts->refused);
-    json_write_close(w, '}');
-    json_put_known(w, "error", call->error);
-    end_line(w);
+    begin_line(lines);
+    json_put_open(lines, "counts", '{');
+    json_put_number(lines, "lines", counts->questions);
+    json_put_number(lines, "pairs", counts->pairs);
+    json_put_number(lines, "found", counts->found);
+    json_put_number(lines, "missing", counts->missing);
+    json_put_number(lines, "refused", counts->refused);
+    json_write_close(lines, '}');
+    json_put_known(lines, "error", call->error);
+    end_line(lines);
 }
 
 const struct symbolize_writer symbolize_lines = {

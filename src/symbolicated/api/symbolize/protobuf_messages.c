@@ -184,79 +184,79 @@ bool symbolize_read_message(struct symbolize_call *call)
 /* writing ----------------------------------------------------------------- */
 
 /* A message is written first, and what stands before it is moved there. */
-static void begin_message(struct json_writer *w, size_t *at)
+static void begin_message(struct json_writer *message, size_t *at)
 {
-    *at = w->size;
+    *at = message->size;
 }
 
-static void message_put_number(struct json_writer *w, uint64_t number)
+static void message_put_number(struct json_writer *message, uint64_t number)
 {
-    pb_byte_t *p = (pb_byte_t *)json_write_need(w, VARINT_MAX);
+    pb_byte_t *p = (pb_byte_t *)json_write_need(message, VARINT_MAX);
     pb_ostream_t s;
 
     if (p != NULL) {
         s = pb_ostream_from_buffer(p, VARINT_MAX);
         pb_encode_varint(&s, number);
-        w->size += s.bytes_written;
+        message->size += s.bytes_written;
     }
 }
 
-static void message_put_tag(struct json_writer *w, uint32_t field,
+static void message_put_tag(struct json_writer *message, uint32_t field,
                             pb_wire_type_t type)
 {
-    message_put_number(w, field << 3 | (uint32_t)type);
+    message_put_number(message, field << 3 | (uint32_t)type);
 }
 
 /* What was written since is a field. */
-static void end_message(struct json_writer *w, size_t at, uint32_t field)
+static void end_message(struct json_writer *message, size_t at, uint32_t field)
 {
     pb_byte_t head[2 * VARINT_MAX];
     pb_ostream_t s = pb_ostream_from_buffer(head, sizeof(head));
-    size_t size = w->size - at;
+    size_t size = message->size - at;
 
-    if (json_write_need(w, sizeof(head)) == NULL ||
+    if (json_write_need(message, sizeof(head)) == NULL ||
         !pb_encode_tag(&s, PB_WT_STRING, field) ||
         !pb_encode_varint(&s, size)) {
-        w->has_failed = true;
+        message->has_failed = true;
         return;
     }
-    memmove(w->data + at + s.bytes_written, w->data + at, size);
-    memcpy(w->data + at, head, s.bytes_written);
-    w->size += s.bytes_written;
+    memmove(message->data + at + s.bytes_written, message->data + at, size);
+    memcpy(message->data + at, head, s.bytes_written);
+    message->size += s.bytes_written;
 }
 
-static void message_put_field(struct json_writer *w, uint32_t field,
+static void message_put_field(struct json_writer *message, uint32_t field,
                               uint64_t number)
 {
     if (number != 0) {
-        message_put_tag(w, field, PB_WT_VARINT);
-        message_put_number(w, number);
+        message_put_tag(message, field, PB_WT_VARINT);
+        message_put_number(message, number);
     }
 }
 
-static void message_put_text(struct json_writer *w, uint32_t field,
+static void message_put_text(struct json_writer *message, uint32_t field,
                              const char *data, size_t size)
 {
-    message_put_tag(w, field, PB_WT_STRING);
-    message_put_number(w, size);
-    symbolize_put(w, data, size);
+    message_put_tag(message, field, PB_WT_STRING);
+    message_put_number(message, size);
+    symbolize_put(message, data, size);
 }
 
-static void message_write_strings(struct json_writer *w,
+static void message_write_strings(struct json_writer *message,
                                   const struct name_table *names)
 {
     struct symc_string string;
     size_t i, part, at;
 
-    begin_message(w, &part);
-    begin_message(w, &at);
-    message_put_field(w, 1, names->told);
+    begin_message(message, &part);
+    begin_message(message, &at);
+    message_put_field(message, 1, names->told);
     for (i = names->told; i < names->count; i++) {
         string = name_table_at(names, i);
-        message_put_text(w, 2, string.data, string.size);
+        message_put_text(message, 2, string.data, string.size);
     }
-    end_message(w, at, 1);
-    end_message(w, part, 1);
+    end_message(message, at, 1);
+    end_message(message, part, 1);
 }
 
 /* Most of an answer is written here. */
@@ -269,7 +269,7 @@ static char *message_put_small(char *p, uint32_t number)
     return p;
 }
 
-static void message_write_places(struct json_writer *w,
+static void message_write_places(struct json_writer *message,
                                  const struct symbolize_call *call,
                                  size_t count)
 {
@@ -278,20 +278,20 @@ static void message_write_places(struct json_writer *w,
     size_t i, at;
     char *p;
 
-    begin_message(w, &at);
-    p = json_write_need(w, VARINT_MAX * count);
+    begin_message(message, &at);
+    p = json_write_need(message, VARINT_MAX * count);
     for (i = 0; p != NULL && i < count; i++) {
         p = message_put_small(p, call->resolver.places[i].count);
-        w->size = (size_t)(p - w->data);
+        message->size = (size_t)(p - message->data);
     }
-    end_message(w, at, 5);
-    begin_message(w, &at);
+    end_message(message, at, 5);
+    begin_message(message, &at);
     for (i = 0; i < count; i++) {
         place = &call->resolver.places[i];
         if (place->count == 0) {
             continue;
         }
-        p = json_write_need(w, 3 * VARINT_MAX * (size_t)place->count);
+        p = json_write_need(message, 3 * VARINT_MAX * (size_t)place->count);
         if (p == NULL) {
             return;
         }
@@ -299,12 +299,12 @@ static void message_write_places(struct json_writer *w,
         for (last = number + 3 * place->count; number < last; number++) {
             p = message_put_small(p, *number);
         }
-        w->size = (size_t)(p - w->data);
+        message->size = (size_t)(p - message->data);
     }
-    end_message(w, at, 6);
+    end_message(message, at, 6);
 }
 
-static void message_write_answer(struct json_writer *w,
+static void message_write_answer(struct json_writer *message,
                                  struct symbolize_call *call,
                                  const struct symbolize_question *question)
 {
@@ -312,38 +312,38 @@ static void message_write_answer(struct json_writer *w,
     enum symbolize_state state = symbolize_state(call, question, &retry_after);
     size_t part, at;
 
-    begin_message(w, &part);
-    begin_message(w, &at);
-    message_put_field(w, 1, call->counts.questions);
-    message_put_field(w, 2, (uint64_t)state);
-    message_put_field(w, 3, retry_after);
+    begin_message(message, &part);
+    begin_message(message, &at);
+    message_put_field(message, 1, call->counts.questions);
+    message_put_field(message, 2, (uint64_t)state);
+    message_put_field(message, 3, retry_after);
     if (state == SYMBOLIZE_REFUSED) {
-        message_put_text(w, 4, question->error, strlen(question->error));
+        message_put_text(message, 4, question->error, strlen(question->error));
     } else if (state == SYMBOLIZE_FOUND) {
-        message_write_places(w, call, question->count);
+        message_write_places(message, call, question->count);
     }
-    end_message(w, at, 2);
-    end_message(w, part, 1);
+    end_message(message, at, 2);
+    end_message(message, part, 1);
 }
 
-static void message_write_end(struct json_writer *w,
+static void message_write_end(struct json_writer *message,
                               const struct symbolize_call *call)
 {
     const struct symbolize_counts *counts = &call->counts;
     size_t part, at;
 
-    begin_message(w, &part);
-    begin_message(w, &at);
-    message_put_field(w, 1, counts->questions);
-    message_put_field(w, 2, counts->pairs);
-    message_put_field(w, 3, counts->found);
-    message_put_field(w, 4, counts->missing);
-    message_put_field(w, 5, counts->refused);
+    begin_message(message, &part);
+    begin_message(message, &at);
+    message_put_field(message, 1, counts->questions);
+    message_put_field(message, 2, counts->pairs);
+    message_put_field(message, 3, counts->found);
+    message_put_field(message, 4, counts->missing);
+    message_put_field(message, 5, counts->refused);
     if (call->error != NULL) {
-        message_put_text(w, 6, call->error, strlen(call->error));
+        message_put_text(message, 6, call->error, strlen(call->error));
     }
-    end_message(w, at, 3);
-    end_message(w, part, 1);
+    end_message(message, at, 3);
+    end_message(message, part, 1);
 }
 
 const struct symbolize_writer symbolize_messages = {
