@@ -451,7 +451,7 @@ static void finish_daemon(struct symbolicated_daemon *daemon)
     free(daemon->spawners);
     pending_calls_clear();
     demangler_stop();
-    /* d->workers.mapped stays: a thread may still look at a slow disk */
+    /* its workers.mapped stays: a thread may still look at a slow disk */
     settings_unref(daemon->settings);
     signals_stop();
     service_end();
