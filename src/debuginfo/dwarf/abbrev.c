@@ -57,7 +57,7 @@ static int add_bytes(struct dwarf_abbrevs *abbrevs, unsigned *bytes)
     return rc;
 }
 
-static int add_form(struct dwarf_abbrevs *abbrevs, unsigned form)
+static int abbrev_add_form(struct dwarf_abbrevs *abbrevs, unsigned form)
 {
     switch (form) {
     case DW_FORM_udata:
@@ -82,8 +82,9 @@ static int add_form(struct dwarf_abbrevs *abbrevs, unsigned form)
 
 /* Adds the steps for an attribute.  *bytes are skipped before it, and are not
  * in the steps yet. */
-static int add_attribute(struct dwarf_abbrevs *abbrevs,
-                         const struct dwarf_attribute *a, unsigned *bytes)
+static int abbrev_add_attribute(struct dwarf_abbrevs *abbrevs,
+                                const struct dwarf_attribute *a,
+                                unsigned *bytes)
 {
     if (a->size != DWARF_VARIABLE) {
         *bytes += a->size;
@@ -91,7 +92,7 @@ static int add_attribute(struct dwarf_abbrevs *abbrevs,
     }
     return a->form != DW_FORM_implicit_const &&
                    (add_bytes(abbrevs, bytes) != 0 ||
-                    add_form(abbrevs, a->form) != 0)
+                    abbrev_add_form(abbrevs, a->form) != 0)
                ? -1
                : 0;
 }
@@ -153,7 +154,7 @@ static const uint8_t uses[] = {
     [DW_AT_call_line] = FOR_CODE,
 };
 
-static unsigned use_of(unsigned name)
+static unsigned abbrev_use_of(unsigned name)
 {
     return name < sizeof(uses)                ? uses[name]
            : name == DW_AT_MIPS_linkage_name ? FOR_NAMES
@@ -245,7 +246,7 @@ static int read_attribute(struct dwarf_abbrevs *abbrevs, struct cursor *c,
     a->name = (uint16_t)name;
     a->form = (uint16_t)form;
     a->size = DWARF_VARIABLE;
-    use = use_of(name);
+    use = abbrev_use_of(name);
     a->unused = use == 0;
     if (form == DW_FORM_implicit_const) {
         *is_empty &= use != FOR_CODE;
@@ -282,7 +283,7 @@ static uint8_t skips_of(const struct dwarf_abbrev *abbrev)
 
 /* Lets attributes that are not used be skipped together, where entries are
  * read by the million. */
-static void join_unused(struct dwarf_attribute *list, size_t n)
+static void abbrev_join_unused(struct dwarf_attribute *list, size_t n)
 {
     size_t i;
 
@@ -324,9 +325,9 @@ static int read_abbrev(struct dwarf_abbrevs *abbrevs, struct cursor *c)
     abbrev->steps = (uint32_t)abbrevs->num_steps;
     abbrev->is_empty = true;
     while ((rc = read_attribute(abbrevs, c, &abbrev->is_empty)) > 0) {
-        if (add_attribute(abbrevs,
-                          &abbrevs->attributes[abbrevs->num_attributes - 1],
-                          &bytes) != 0) {
+        if (abbrev_add_attribute(
+                abbrevs, &abbrevs->attributes[abbrevs->num_attributes - 1],
+                &bytes) != 0) {
             return -1;
         }
     }
@@ -338,14 +339,14 @@ static int read_abbrev(struct dwarf_abbrevs *abbrevs, struct cursor *c)
     }
     if (abbrev->skips != (DWARF_INSIDE | DWARF_OUTSIDE) &&
         abbrev->num_attributes > 0) {
-        join_unused(abbrevs->attributes + abbrev->first_attribute,
-                    abbrev->num_attributes);
+        abbrev_join_unused(abbrevs->attributes + abbrev->first_attribute,
+                           abbrev->num_attributes);
     }
     abbrevs->count++;
     return !c->failed;
 }
 
-static int compare(const void *left, const void *right)
+static int abbrev_compare(const void *left, const void *right)
 {
     const struct dwarf_abbrev *abbrev = left, *b = right;
 
@@ -362,7 +363,7 @@ static bool sort(struct dwarf_abbrev *list, struct dwarf_abbrev_table *table)
     }
     table->num_dense = i;
     if (i < table->count) {
-        qsort(list + i, table->count - i, sizeof(*list), compare);
+        qsort(list + i, table->count - i, sizeof(*list), abbrev_compare);
     }
     for (; i < table->count; i++) {
         if (list[i].code <= table->num_dense ||
@@ -403,5 +404,5 @@ dwarf_abbrevs_search(const struct dwarf_abbrevs *abbrevs,
                ? NULL
                : bsearch(&key, abbrevs->list + table->first + table->num_dense,
                          table->count - table->num_dense, sizeof(key),
-                         compare);
+                         abbrev_compare);
 }

@@ -160,7 +160,7 @@ static const uint8_t *compile_find_operator(const char *word, size_t size)
     return p != NULL && *p != '\0' ? &operations[p - operators] : NULL;
 }
 
-static bool is(const char *word, size_t size, const char *text)
+static bool compile_is(const char *word, size_t size, const char *text)
 {
     return strlen(text) == size && memcmp(word, text, size) == 0;
 }
@@ -183,9 +183,9 @@ enum symc_status cficache_compile_value(struct cficache_names *names,
         dollar = memchr(word, '$', n);
         if (operation != NULL) {
             status = cficache_code_operation(code, *operation);
-        } else if (is(word, n, ".cfa")) {
+        } else if (compile_is(word, n, ".cfa")) {
             status = cficache_code_operation(code, CFICACHE_PUSH_CFA);
-        } else if (is(word, n, ".undef")) {
+        } else if (compile_is(word, n, ".undef")) {
             code->fails = true;
         } else if (dollar != NULL) {
             status = compile_append_name(names, code, dollar + 1,
@@ -209,10 +209,10 @@ static enum symc_status compile_win_word(struct cficache_names *names,
     if (operation != NULL) {
         return cficache_code_operation(code, *operation);
     }
-    if (is(word, size, "=")) {
+    if (compile_is(word, size, "=")) {
         return cficache_code_operation(code, CFICACHE_ASSIGN);
     }
-    if (is(word, size, ".undef")) {
+    if (compile_is(word, size, ".undef")) {
         return cficache_code_operation(code, CFICACHE_UNDEFINED);
     }
     if (word[0] == '$' || word[0] == '.') {

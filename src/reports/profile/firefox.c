@@ -104,8 +104,8 @@ static bool number_at(const struct firefox_document *firefox, uint32_t array,
 }
 
 /* An array of which each item is one value, or 0. */
-static uint32_t flat_index(const struct firefox_document *firefox,
-                           uint32_t object, const char *name)
+static uint32_t firefox_flat_index(const struct firefox_document *firefox,
+                                   uint32_t object, const char *name)
 {
     uint32_t array = json_member(&firefox->json, object, name);
 
@@ -171,7 +171,7 @@ static void take_tables(struct firefox_document *firefox, uint32_t object,
     struct firefox_tables tables = {.strings = strings};
 
     if (strings == 0) {
-        tables.strings = flat_index(firefox, object, "stringArray");
+        tables.strings = firefox_flat_index(firefox, object, "stringArray");
     }
 
     if (functions == 0 || frames == 0 || resources == 0 ||
@@ -179,17 +179,18 @@ static void take_tables(struct firefox_document *firefox, uint32_t object,
         return;
     }
     tables.nstrings = size_of(firefox, tables.strings);
-    tables.function_name = flat_index(firefox, functions, "name");
-    tables.function_resource = flat_index(firefox, functions, "resource");
-    tables.function_file = flat_index(firefox, functions, "fileName");
-    tables.function_source = flat_index(firefox, functions, "source");
-    tables.function_flags = flat_index(firefox, functions, "flags");
-    tables.frame_function = flat_index(firefox, frames, "func");
-    tables.frame_address = flat_index(firefox, frames, "address");
-    tables.frame_line = flat_index(firefox, frames, "line");
-    tables.frame_library = flat_index(firefox, frames, "lib");
-    tables.frame_flags = flat_index(firefox, frames, "flags");
-    tables.resource_library = flat_index(firefox, resources, "lib");
+    tables.function_name = firefox_flat_index(firefox, functions, "name");
+    tables.function_resource =
+        firefox_flat_index(firefox, functions, "resource");
+    tables.function_file = firefox_flat_index(firefox, functions, "fileName");
+    tables.function_source = firefox_flat_index(firefox, functions, "source");
+    tables.function_flags = firefox_flat_index(firefox, functions, "flags");
+    tables.frame_function = firefox_flat_index(firefox, frames, "func");
+    tables.frame_address = firefox_flat_index(firefox, frames, "address");
+    tables.frame_line = firefox_flat_index(firefox, frames, "line");
+    tables.frame_library = firefox_flat_index(firefox, frames, "lib");
+    tables.frame_flags = firefox_flat_index(firefox, frames, "flags");
+    tables.resource_library = firefox_flat_index(firefox, resources, "lib");
     tables.libraries = json_member(json, 0, "libs");
     if (tables.function_name == 0 || tables.frame_address == 0 ||
         tables.libraries == 0) {
@@ -213,7 +214,7 @@ static void take_all(struct firefox_document *firefox, frame_fn *fn, void *arg,
     uint32_t shared = json_member(&firefox->json, 0, "shared");
     uint32_t threads = json_member(&firefox->json, 0, "threads"), i, value;
     uint32_t strings =
-        shared != 0 ? flat_index(firefox, shared, "stringArray") : 0;
+        shared != 0 ? firefox_flat_index(firefox, shared, "stringArray") : 0;
 
     if (strings != 0) {
         take_tables(firefox, shared, strings, fn, arg);
@@ -222,7 +223,7 @@ static void take_all(struct firefox_document *firefox, frame_fn *fn, void *arg,
          threads != 0 && i < size_of(firefox, threads); i++) {
         take_tables(firefox, value, strings, fn, arg);
         if (ended != NULL && strings == 0) {
-            ended(arg, flat_index(firefox, value, "stringArray"));
+            ended(arg, firefox_flat_index(firefox, value, "stringArray"));
         }
         value = firefox->json.values[value].end;
     }
@@ -427,8 +428,8 @@ static uint32_t firefox_row_of(struct firefox_writer *writer,
         writer->files[writer->nfiles++] =
             firefox_string_of(writer, tables, name);
         writer->rows[name] =
-            size_of(&writer->d,
-                    flat_index(&writer->d, writer->sources, "filename")) +
+            size_of(&writer->d, firefox_flat_index(&writer->d, writer->sources,
+                                                   "filename")) +
             writer->nfiles;
     }
     return writer->rows[name] - 1;
@@ -482,7 +483,7 @@ static void firefox_name_frame(void *arg, const struct firefox_tables *tables,
     }
 }
 
-/* Where an array of flat_index() ends, in the text as it was. */
+/* Where an array of firefox_flat_index() ends, in the text as it was. */
 static size_t firefox_end_of_array(const struct firefox_document *firefox,
                                    const uint8_t *text, uint32_t array)
 {
@@ -547,8 +548,8 @@ static uint32_t find_sources(const struct firefox_document *firefox)
     uint32_t column = sources + 2;
 
     if (sources == 0 || values[sources].size > SOURCE_COLUMNS ||
-        flat_index(firefox, sources, "filename") == 0 ||
-        flat_index(firefox, shared, "stringArray") == 0) {
+        firefox_flat_index(firefox, sources, "filename") == 0 ||
+        firefox_flat_index(firefox, shared, "stringArray") == 0) {
         return 0;
     }
     for (i = 0; i < values[sources].size; i++) {
@@ -576,8 +577,9 @@ static void end_sources(struct firefox_writer *writer)
         n = size_of(&writer->d, column);
         writer->names.has_member = n > 0;
         if (json_is(json, column - 1, "length")) {
-            n = size_of(&writer->d,
-                        flat_index(&writer->d, writer->sources, "filename"));
+            n = size_of(
+                &writer->d,
+                firefox_flat_index(&writer->d, writer->sources, "filename"));
             firefox_put_value(writer, column, n + writer->nfiles);
         } else if (json->values[column].type == JSON_ARRAY) {
             for (k = 0; k < writer->nfiles; k++) {

@@ -21,7 +21,7 @@ static void remember_name(struct msvc_parser *msvc, struct text name)
 }
 
 /* Characters up to "@". */
-static struct text parse_simple(struct msvc_parser *msvc)
+static struct text parse_simple_name(struct msvc_parser *msvc)
 {
     const char *at;
     struct text name;
@@ -110,7 +110,7 @@ static const struct {
     {"__M", "operator<=>"},
 };
 
-static struct text find_operator(struct msvc_parser *msvc)
+static struct text find_operator_name(struct msvc_parser *msvc)
 {
     size_t i;
 
@@ -124,8 +124,8 @@ static struct text find_operator(struct msvc_parser *msvc)
 }
 
 /* Special names that bring a part of their own. */
-static struct text parse_operator(struct msvc_parser *msvc,
-                                  enum special *special)
+static struct text parse_operator_name(struct msvc_parser *msvc,
+                                       enum special *special)
 {
     int i;
     struct text text;
@@ -151,9 +151,10 @@ static struct text parse_operator(struct msvc_parser *msvc,
         return text_join(msvc, text, TEXT(")'"));
     }
     if (take(msvc, "__K")) {
-        return text_join(msvc, TEXT("operator \"\" "), parse_simple(msvc));
+        return text_join(msvc, TEXT("operator \"\" "),
+                         parse_simple_name(msvc));
     }
-    return find_operator(msvc);
+    return find_operator_name(msvc);
 }
 
 /* One argument of a template; empty for a pack that is. */
@@ -236,12 +237,12 @@ static struct text parse_template(struct msvc_parser *msvc)
     outer = msvc->refs;
     msvc->refs.nnames = msvc->refs.ntypes = 0;
     if (take(msvc, "?")) {
-        name = parse_operator(msvc, &special);
+        name = parse_operator_name(msvc, &special);
         if (special == SPECIAL_CONVERSION) {
             name = TEXT("operatorcast");
         }
     } else {
-        name = parse_simple(msvc);
+        name = parse_simple_name(msvc);
         remember_name(msvc, name);
     }
     name = text_join(msvc, name, parse_template_arguments(msvc));
@@ -267,18 +268,18 @@ struct text parse_part(struct msvc_parser *msvc)
         name = parse_template(msvc);
     } else if (take(msvc, "?A")) {
         msvc->p--;
-        name = parse_simple(msvc);
+        name = parse_simple_name(msvc);
         remember_name(msvc, name);
         return TEXT("`anonymous namespace'");
     } else {
-        name = parse_simple(msvc);
+        name = parse_simple_name(msvc);
     }
     remember_name(msvc, name);
     return name;
 }
 
 /* A part that names a place inside a function: "`f(int)'::`2'". */
-static struct text parse_local(struct msvc_parser *msvc)
+static struct text parse_local_name(struct msvc_parser *msvc)
 {
     struct text n, symbol;
 
@@ -307,7 +308,7 @@ struct text parse_scope(struct msvc_parser *msvc)
     while (!msvc->has_failed && !take(msvc, "@")) {
         if (is_local(msvc)) {
             msvc->p++;
-            part = parse_local(msvc);
+            part = parse_local_name(msvc);
         } else {
             part = parse_part(msvc);
         }
@@ -318,7 +319,7 @@ struct text parse_scope(struct msvc_parser *msvc)
 }
 
 /* Constructors and destructors have the name of their class. */
-static struct text last_part(struct text scope)
+static struct text name_last_part(struct text scope)
 {
     size_t i, depth;
 
@@ -374,7 +375,7 @@ struct name parse_name(struct msvc_parser *msvc)
     if (peek(msvc) == '?' && peek_second(msvc) != '$' &&
         peek_second(msvc) != -1) {
         msvc->p++;
-        name.last = parse_operator(msvc, &name.special);
+        name.last = parse_operator_name(msvc, &name.special);
     } else if (take(msvc, "?$")) {
         name.last = parse_template(msvc); /* no digit refers to it */
     } else {
@@ -382,9 +383,9 @@ struct name parse_name(struct msvc_parser *msvc)
     }
     name.scope = parse_scope(msvc);
     if (name.special == SPECIAL_CTOR) {
-        name.last = last_part(name.scope);
+        name.last = name_last_part(name.scope);
     } else if (name.special == SPECIAL_DTOR) {
-        name.last = text_join(msvc, TEXT("~"), last_part(name.scope));
+        name.last = text_join(msvc, TEXT("~"), name_last_part(name.scope));
     }
     return name;
 }

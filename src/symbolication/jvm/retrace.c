@@ -23,7 +23,7 @@ static struct symc_string retrace_slice(const char *begin, const char *end)
     return text;
 }
 
-static bool is_blank(char c)
+static bool retrace_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -43,7 +43,7 @@ static bool retrace_is_name(char c)
 
 static const char *retrace_skip_blanks(const char *p, const char *end)
 {
-    while (p < end && is_blank(*p)) {
+    while (p < end && retrace_is_blank(*p)) {
         p++;
     }
     return p;
@@ -51,7 +51,7 @@ static const char *retrace_skip_blanks(const char *p, const char *end)
 
 static const char *retrace_cut_blanks(const char *p, const char *end)
 {
-    while (end > p && is_blank(end[-1])) {
+    while (end > p && retrace_is_blank(end[-1])) {
         end--;
     }
     return end;
@@ -175,7 +175,8 @@ static bool retrace_find_frame(struct jvm_line *line, const char *begin,
             return false;
         }
         for (name = retrace_cut_blanks(p, open);
-             name > p && !is_blank(name[-1]) && name[-1] != '('; name--) {
+             name > p && !retrace_is_blank(name[-1]) && name[-1] != '(';
+             name--) {
         }
         at = retrace_cut_blanks(p, name);
         if (at < name && at - p >= 2 && memcmp(at - 2, "at", 2) == 0 &&
@@ -276,7 +277,7 @@ static bool retrace_next_line(const char **at, const char *end,
 /* Is this in the parentheses of a frame?  .NET has parameters there, with
  * their types, or nothing; JavaScript has a blank before them, and a column
  * behind the line. */
-static bool is_place(const struct jvm_line *line)
+static bool retrace_is_place(const struct jvm_line *line)
 {
     static const char *const words[] = {"Unknown Source", "Native Method"};
     const char *begin = line->open + 1, *colon;
@@ -307,7 +308,8 @@ bool jvm_is_trace(const char *text, size_t size)
          i++) {
         end = whole.data + n;
         p = retrace_skip_blanks(retrace_skip_logcat(whole.data, end), end);
-        if (retrace_read_frame(&line, whole.data, p, end) && is_place(&line)) {
+        if (retrace_read_frame(&line, whole.data, p, end) &&
+            retrace_is_place(&line)) {
             return true;
         }
     }
@@ -354,7 +356,7 @@ static void retrace_put_before(struct retrace *retrace,
 
     if (is_alternative) {
         while (at > before.data &&
-               (memcmp(at, "at", 2) != 0 || !is_blank(at[2]))) {
+               (memcmp(at, "at", 2) != 0 || !retrace_is_blank(at[2]))) {
             at--;
         }
         retrace_put_trace(retrace, before.data, (size_t)(at - before.data));

@@ -61,7 +61,7 @@ static bool is_upper(char c)
     return c >= 'A' && c <= 'Z';
 }
 
-static void append_mangled(struct swift *s, const char *text, size_t size)
+static void parse_append(struct swift *s, const char *text, size_t size)
 {
     if (size > SWIFT_TEXT - s->text_size) {
         s->has_failed = true;
@@ -93,13 +93,13 @@ static void parse_words(struct swift *s, const char *text, size_t size)
     }
 }
 
-static bool append_word(struct swift *s, size_t word)
+static bool parse_append_word(struct swift *s, size_t word)
 {
     if (word >= s->num_words) {
         s->has_failed = true;
         return false;
     }
-    append_mangled(s, s->words[word].text, s->words[word].size);
+    parse_append(s, s->words[word].text, s->words[word].size);
     return true;
 }
 
@@ -113,7 +113,7 @@ static void parse_parts(struct swift *s, bool has_words)
         while (has_words && s->p < s->end && is_letter(*s->p)) {
             c = *s->p++;
             has_words = !is_upper(c);
-            if (!append_word(s, (size_t)(c - (has_words ? 'a' : 'A')))) {
+            if (!parse_append_word(s, (size_t)(c - (has_words ? 'a' : 'A')))) {
                 return;
             }
         }
@@ -124,7 +124,7 @@ static void parse_parts(struct swift *s, bool has_words)
             s->has_failed = true;
             return;
         }
-        append_mangled(s, s->p, size);
+        parse_append(s, s->p, size);
         parse_words(s, s->p, size);
         s->p += size;
     } while (has_words && !s->has_failed);
@@ -154,7 +154,7 @@ static swift_ref parse_identifier(struct swift *s)
 
 /* what was read before ----------------------------------------------------- */
 
-static swift_ref shared_at(struct swift *s, size_t index)
+static swift_ref parse_shared_at(struct swift *s, size_t index)
 {
     return index < s->num_shared ? s->shared[index] : swift_fail(s);
 }
@@ -180,7 +180,7 @@ static swift_ref parse_shared(struct swift *s)
     while (!s->has_failed) {
         c = swift_next(s);
         if (is_letter(c)) {
-            ref = shared_at(s, (size_t)(c - (is_upper(c) ? 'A' : 'a')));
+            ref = parse_shared_at(s, (size_t)(c - (is_upper(c) ? 'A' : 'a')));
             swift_push_repeated(s, ref, count);
             if (is_upper(c)) {
                 return ref;
@@ -188,12 +188,12 @@ static swift_ref parse_shared(struct swift *s)
             swift_push(s, ref);
             count = 0;
         } else if (c == '_') {
-            return shared_at(s, 26);
+            return parse_shared_at(s, 26);
         } else if (c >= '0' && c <= '9') {
             s->p--;
             swift_natural(s, &count);
             if (swift_skip(s, '_')) {
-                return shared_at(s, (size_t)count + 27);
+                return parse_shared_at(s, (size_t)count + 27);
             }
         } else {
             return swift_fail(s);
