@@ -3,6 +3,8 @@
  */
 #include "breaker.h"
 
+#define REPORTED_MS 600000
+
 bool breaker_allows(struct breaker *breaker, uint64_t now)
 {
     switch (breaker->state) {
@@ -88,6 +90,14 @@ bool breaker_trust(struct breaker *breaker, uint64_t now)
     breaker->state = BREAKER_CLOSED;
     breaker->since = now; /* all failures so far are within the window */
     return true;
+}
+
+enum breaker_state breaker_report(const struct breaker *breaker, uint64_t now)
+{
+    return breaker->state == BREAKER_OPEN &&
+                   now >= breaker->until + REPORTED_MS
+               ? BREAKER_CLOSED
+               : breaker->state;
 }
 
 uint64_t breaker_left(const struct breaker *breaker, uint64_t now)

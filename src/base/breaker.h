@@ -58,6 +58,12 @@ bool breaker_trust(struct breaker *breaker, uint64_t now);
 /* Opens a closed breaker until a time.  Returns true if the state changed. */
 bool breaker_trip(struct breaker *breaker, uint64_t until);
 
+/*
+ * The state to report: one whose pause ended ten minutes ago, and that was not
+ * asked since, is not known to be at fault any more.
+ */
+enum breaker_state breaker_report(const struct breaker *breaker, uint64_t now);
+
 /* Returns the milliseconds until the pause is over, or 0 if there is none. */
 uint64_t breaker_left(const struct breaker *breaker, uint64_t now);
 

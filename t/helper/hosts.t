@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use JSON::PP ();
+use Test::Clock;
 use Test::Ctl;
 use Test::More;
 use Test::ScriptedServer;
@@ -287,6 +288,27 @@ $t->wait_until('all have left the first', sub {
 $c->found('here.pdb', 'the first source is free for others');
 lower('gate');
 is $t->read_response($_)->{status}, 404, 'all come to their end' for @s;
+
+# a host that nobody asks any more
+
+$t->stop_symcached;
+SKIP: {
+    my $clock = Test::Clock->new($t) or skip Test::Clock::why(), 4;
+    raise('broken');
+    $c = Test::SourceCase->new($t, env => $clock->env(all => 1),
+        limits => { breaker_failures => 1, breaker_pause => '30s', attempts => 1 },
+        sources => { a => { type => 'http', url => $one->url . '/a', internal => $true } });
+    $c->undecided('five-a.pdb', 'failed', qr/500/, 'it fails');
+    my $open = sub {
+        $t->metric('symcached_hosts{state="open"}') . ' ' . host('a')->{breaker};
+    };
+    is $open->(), '1 open', 'the breaker opens';
+    $clock->set(600);
+    is $open->(), '1 open', '... which an alert has time to tell';
+    $clock->set(660);
+    is $open->(), '0 closed', '... and ends though nobody asks';
+    lower('broken');
+}
 
 $t->finish;
 done_testing;

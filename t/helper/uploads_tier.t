@@ -276,8 +276,12 @@ for (['413 ContentTooLarge', 413], ['400 EntityTooLarge', 413],
 # --- nobody is told for ever of a tier that refused files
 
 SKIP: {
-    my $clock = Test::Clock->new($t) or skip Test::Clock::why(), 8;
+    my $clock = Test::Clock->new($t) or skip Test::Clock::why(), 12;
     my $not_ready = sub { $t->helper_json('/v1/status')->{uploads_not_ready} };
+    my $breaker = sub {
+        $t->metric('symcached_tier_breaker{tier="fleet",way="put"}') . ' '
+            . $t->helper_json('/v1/status')->{tiers}[0]{write};
+    };
     for my $mode ('403 QuotaExceeded', '403 AccessDenied') {
         $clock->set(0);
         machine(\%s3);
@@ -289,10 +293,12 @@ SKIP: {
         $clock->set(540);
         $t->wait_until("$mode: an alert can fire",
             sub { $not_ready->() eq 'no-tier' }); # the disk is late first
+        is $breaker->(), '1 open', "$mode: the breaker is reported";
         $clock->set(660);
         ok $t->wait_until("$mode: but ends without uploads",
             sub { $not_ready->() eq '' });
         is $t->metric('symcached_uploads_ready'), 1, "$mode: as the metric";
+        is $breaker->(), '0 closed', "$mode: and so does that of the breaker";
     }
     $s3->fail('');
 }

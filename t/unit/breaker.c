@@ -56,6 +56,18 @@ static void counts(void **state)
     assert_true(fault(&b, 60006));
 }
 
+static void reports(void **state)
+{
+    struct breaker b = {0};
+
+    assert_int_equal(breaker_report(&b, 0), BREAKER_CLOSED);
+    assert_true(breaker_trip(&b, 5000));
+    assert_int_equal(breaker_report(&b, 604999), BREAKER_OPEN);
+    assert_int_equal(breaker_report(&b, 605000), BREAKER_CLOSED);
+    assert_true(breaker_allows(&b, 605000));
+    assert_int_equal(breaker_report(&b, 9000000), BREAKER_HALF_OPEN);
+}
+
 static void probes(void **state)
 {
     struct breaker b = {BREAKER_OPEN, 3, 0, 10000};
@@ -127,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opens),
         cmocka_unit_test(counts),
+        cmocka_unit_test(reports),
         cmocka_unit_test(probes),
         cmocka_unit_test(trusts),
         cmocka_unit_test(off),

@@ -653,7 +653,7 @@ cJSON *host_json(const struct hosts *hosts, const char *origin)
     host = host != NULL ? host : &none;
     cJSON_AddStringToObject(object, "origin", origin);
     cJSON_AddStringToObject(object, "breaker",
-                            breaker_names[host->breaker.state]);
+                            breaker_names[breaker_report(&host->breaker, now)]);
     cJSON_AddNumberToObject(object, "failures", host->breaker.failures);
     cJSON_AddNumberToObject(object, "lookups", slots_since(host, now, 0));
     if (host->breaker.failures > 0 && host->failed_last != 0) {
@@ -681,11 +681,12 @@ cJSON *host_json(const struct hosts *hosts, const char *origin)
 void hosts_print(const struct hosts *hosts, struct evbuffer *buf)
 {
     unsigned counts[BREAKER_HALF_OPEN + 1] = {0}, i;
+    uint64_t now = clock_ms();
     const struct host *host;
 
     LIST_FOREACH(host, &hosts->all, all)
     {
-        counts[host->breaker.state]++;
+        counts[breaker_report(&host->breaker, now)]++;
     }
 
     evbuffer_add_printf(buf, "# HELP symcached_hosts Hosts that were asked, "

@@ -372,14 +372,18 @@ void tiers_free(struct tiers *tiers)
 
 static const char *const breaker_names[] = {"closed", "open", "half_open"};
 
+static const char *name_state(const struct tier_way *way)
+{
+    return breaker_names[breaker_report(&way->breaker, clock_ms())];
+}
+
 static void add_way(cJSON *object, const char *name,
                     const struct tier_way *way)
 {
     cJSON *item = cJSON_AddObjectToObject(object, name);
     uint64_t left = breaker_left(&way->breaker, clock_ms());
 
-    cJSON_AddStringToObject(item, "breaker",
-                            breaker_names[way->breaker.state]);
+    cJSON_AddStringToObject(item, "breaker", name_state(way));
     cJSON_AddNumberToObject(item, "running", way->running);
     if (left > 0) {
         cJSON_AddNumberToObject(item, "not_asked_for",
@@ -406,10 +410,8 @@ static void add_results(cJSON *object, const struct tier *tier)
     }
     cJSON_AddNumberToObject(object, "stored", (double)tier->stored);
     cJSON_AddNumberToObject(object, "not_stored", (double)tier->not_stored);
-    cJSON_AddStringToObject(object, "read",
-                            breaker_names[tier->get.breaker.state]);
-    cJSON_AddStringToObject(object, "write",
-                            breaker_names[tier->put.breaker.state]);
+    cJSON_AddStringToObject(object, "read", name_state(&tier->get));
+    cJSON_AddStringToObject(object, "write", name_state(&tier->put));
     cJSON_AddStringToObject(object, "failure", last->why);
 }
 
@@ -466,7 +468,8 @@ static void print_breaker(struct evbuffer *buf, const struct tier *tier,
 {
     evbuffer_add_printf(buf,
                         "symcached_tier_breaker{tier=\"%s\",way=\"%s\"} %d\n",
-                        tier->name, way, breaker->state != BREAKER_CLOSED);
+                        tier->name, way,
+                        breaker_report(breaker, clock_ms()) != BREAKER_CLOSED);
 }
 
 void tiers_print(const struct tiers *tiers, struct evbuffer *buf)
