@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <setjmp.h>
+#include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -38,6 +39,18 @@ int access(const char *path, int mode)
         is_held = read(gate[0], &c, 1) < 0;
     }
     return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
+}
+
+static atomic_bool is_broken;
+
+/* In place of libc's: nothing can be written. */
+int fsync(int fd)
+{
+    if (is_broken) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, fd);
 }
 
 struct fleet {
@@ -190,9 +203,33 @@ static void a_probe_is_cancelled(void **state)
     assert_int_equal(fleet->tier->nputs, 0);
 }
 
+/* The looks before them succeed. */
+static void writes_fail(void **state)
+{
+    struct fleet *fleet = *state;
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), i;
+
+    is_broken = true;
+    for (i = 1; i <= 3; i++) {
+        assert_int_equal(fleet->tier->put.breaker.state, BREAKER_CLOSED);
+        /* each has hung for ten seconds */
+        fleet->tier->put.breaker.since -= 10500;
+        assert_non_null(tiers_store_original(
+            fleet->tiers, fleet->config, "c.pdb/" ID "/c.pdb", fd,
+            TIER_ORIGINAL_KEEP, "", on_end, fleet));
+        while (fleet->ended < i) {
+            assert_int_equal(event_base_loop(fleet->base, EVLOOP_ONCE), 0);
+        }
+    }
+    close(fd);
+    is_broken = false;
+    assert_int_equal(fleet->tier->put.breaker.state, BREAKER_OPEN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(writes_fail, open_fleet, close_fleet),
         cmocka_unit_test_setup_teardown(a_probe_ends, open_fleet, close_fleet),
         cmocka_unit_test_setup_teardown(a_probe_is_cancelled, open_fleet,
                                         close_fleet),

@@ -188,6 +188,11 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
                    const struct tier_call *call, enum tier_reply reply,
                    bool probe, const char *detail);
 
+/* A call that was to be followed by a write has ended well, and has only read:
+ * the next one shows whether the tier can be written. */
+void tier_way_looked(const struct tier *tier, struct tier_way *way,
+                     bool probe);
+
 /* Begins what waits and may begin, soon. */
 void tiers_pump(struct tiers *tiers);
 

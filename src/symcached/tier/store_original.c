@@ -210,9 +210,17 @@ static void original_looked(struct tier_original *original,
 static void call_ends(struct tier_original *original, enum tier_reply reply,
                       const char *detail)
 {
+    struct tier_way *way = &original->tier->put;
+
     original->called = false;
-    tier_way_ends(original->tier, &original->tier->put, &original->call, reply,
-                  original->probe, detail);
+    /* a store that is full may have room for the next file */
+    if (original->looks && way->refusal == 0 &&
+        (reply == TIER_REPLY_DONE || reply == TIER_REPLY_ABSENT)) {
+        tier_way_looked(original->tier, way, original->probe);
+    } else {
+        tier_way_ends(original->tier, way, &original->call, reply,
+                      original->probe, detail);
+    }
     tiers_pump(original->call.tiers);
 }
 

@@ -28,6 +28,10 @@ const struct limits_config tier_limits = {
 
 static const struct breaker_limits breaker_limits = {3, 10, 30};
 
+/* A write that hangs takes its time to fail, and the next one may come later.
+ */
+static const struct breaker_limits put_limits = {3, 120, 30};
+
 /* Without new uploads nobody learns that a tier takes files again.  Within the
  * time an alert can fire. */
 #define REFUSES_SECONDS 600
@@ -171,6 +175,7 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
     }
     if (!breaker_end(&way->breaker,
                      reply == TIER_REPLY_DENIED ? &denied_limits
+                     : way == &tier->put        ? &put_limits
                                                 : &breaker_limits,
                      end, probe, clock_ms())) {
         /* the first in a row tells of the others until the breaker opens */
@@ -189,6 +194,15 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
         metrics_add(METRIC_TIER_BREAKER_OPEN, 1);
         log_warn(0, "tier %s: %s for %u s: %s", tier->name, what,
                  breaker_limits.pause, detail);
+    }
+}
+
+void tier_way_looked(const struct tier *tier, struct tier_way *way, bool probe)
+{
+    way->running--;
+    way->probe = probe ? NULL : way->probe;
+    if (breaker_trust(&way->breaker, clock_ms())) {
+        say_works(tier);
     }
 }
 
