@@ -91,6 +91,9 @@ $r = order([(spec($key, $pdb)) x 1000, spec($key, "$pdb ")]);
 is join(' ', map { action($r, $_)->{type} } 0 .. 1000), 'skip ' x 1000 . 'upload',
     'one that is named many times';
 cmp_ok bytes_read() - $before, '<', 2 * length $pdb, 'is read once';
+$r = order([{ %{ spec($key, $pdb) }, md5_hash => md5_hex('other') }, spec($key, $pdb)]);
+is_deeply [map { action($r, $_)->{type} } 0, 1], ['upload', 'skip'],
+    'each digest that it is named with is compared';
 
 # --- in pieces
 

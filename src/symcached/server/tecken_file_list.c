@@ -5,13 +5,13 @@
 
 #include <cjson/cJSON.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/control.h"
+#include "base/fd_close.h"
 #include "base/hex.h"
 #include "config/config.h"
 #include "proto/key.h"
@@ -174,11 +174,10 @@ void tecken_files_free(struct tecken_files *files)
     free(files);
 }
 
-/* Has an open file this MD5? */
-static bool tecken_has_md5(int fd, const uint8_t md5[16], char *buffer)
+/* Returns whether an open file has been read, with its MD5. */
+static bool tecken_sum_md5(int fd, uint8_t sum[EVP_MAX_MD_SIZE], char *buffer)
 {
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-    uint8_t sum[EVP_MAX_MD_SIZE];
     unsigned len = 0;
     ssize_t n = -1;
 
@@ -191,15 +190,15 @@ static bool tecken_has_md5(int fd, const uint8_t md5[16], char *buffer)
         len = 0;
     }
     EVP_MD_CTX_free(ctx);
-    return len == 16 && memcmp(sum, md5, 16) == 0;
+    return len == 16;
 }
 
 /* Returns the file that the list has first at the place of this one, which may
  * be the same, or NULL if that cannot be there. */
-static const struct tecken_file *first_there(const struct tecken_files *files,
-                                             const struct tecken_file *file)
+static struct tecken_file *first_there(const struct tecken_files *files,
+                                       const struct tecken_file *file)
 {
-    const struct tecken_file *first = files->list;
+    struct tecken_file *first = files->list;
 
     while (first < file && (first->there == NULL || file->there == NULL ||
                             strcmp(first->there, file->there) != 0)) {
@@ -212,8 +211,7 @@ static const struct tecken_file *first_there(const struct tecken_files *files,
 void tecken_files_compare(struct tecken_files *files)
 {
     char *buffer = malloc(BUFFER);
-    const struct tecken_file *first;
-    struct tecken_file *file;
+    struct tecken_file *file, *first;
     struct stat st;
     size_t i;
     int fd;
@@ -221,20 +219,22 @@ void tecken_files_compare(struct tecken_files *files)
     for (i = 0; i < files->n && buffer != NULL; i++) {
         file = &files->list[i];
         first = first_there(files, file);
-        if (first != file) {
-            file->is_there = first != NULL && first->is_there &&
-                             first->size == file->size &&
-                             memcmp(first->md5, file->md5, 16) == 0;
+        if (first == NULL) {
             continue;
         }
-        fd = open(file->there, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd < 0) {
-            continue;
+        fd = first->is_read ? -1
+                            : open(file->there, O_RDONLY | O_NOFOLLOW |
+                                                    O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+            (uint64_t)st.st_size == file->size) {
+            first->is_read = true;
+            first->read_size = tecken_sum_md5(fd, first->sum, buffer)
+                                   ? file->size
+                                   : UINT64_MAX;
         }
-        file->is_there = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-                         (uint64_t)st.st_size == file->size &&
-                         tecken_has_md5(fd, file->md5, buffer);
-        close(fd);
+        fd_close(fd);
+        file->is_there = first->is_read && first->read_size == file->size &&
+                         memcmp(first->sum, file->md5, 16) == 0;
     }
     free(buffer);
 }

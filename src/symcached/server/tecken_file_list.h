@@ -6,6 +6,7 @@
 #ifndef SYMCACHED_SERVER_TECKEN_FILE_LIST_H
 #define SYMCACHED_SERVER_TECKEN_FILE_LIST_H
 
+#include <openssl/evp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +20,11 @@ struct tecken_file {
     uint64_t size;
     uint8_t md5[16];
     bool is_there;      /* these bytes are */
+
+    /* of the first file of a place: what is there */
+    bool is_read;
+    uint64_t read_size;
+    uint8_t sum[EVP_MAX_MD_SIZE];
 };
 
 struct tecken_files {
