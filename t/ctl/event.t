@@ -127,6 +127,16 @@ $ctl->is($ctl->run('symbolicate', @root, $t->write_file('relative.json', event(
     debug_meta => { images => [\%placeless] }))), 0, qr/#0   0x2913 in \Q$main\E/,
     qr/"image_addr": 1; no frame is found in them by its address$/,
     '... and a frame can say which image it is of');
+for ([1, 0, qr/#0   0x2913 in \Q$main\E/, 'images that are left out are counted'],
+     [0, 2, qr/#0   0x2913\n/, 'one that was left out has no frame of another']) {
+    my ($image, $code, $out, $name) = @$_;
+    $ctl->is($ctl->run('symbolicate', @root, $t->write_file('left.json', event(
+        threads => { values => [{ stacktrace => { frames => [
+            { instruction_addr => '0x2913', addr_mode => "rel:$image" }] } }] },
+        exception => undef,
+        debug_meta => { images => [{ type => 'pe', image_addr => 'x' }, \%placeless] }))),
+        $code, $out, qr/"image_addr": 2;/, $name);
+}
 for ([{ platform => 'python', exception => { values => [{ stacktrace => { frames => [
         { function => 'f', lineno => 1 }] } }] }, threads => undef }, 'no frame of the event has an address'],
      [{ debug_meta => { images => [] } }, 'has no images']) {

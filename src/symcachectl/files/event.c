@@ -126,25 +126,72 @@ static bool event_wants_address(const cJSON *image)
     return i < COUNT(types) && !is_address(cjson_get(image, "image_addr"));
 }
 
+static bool event_is_module(const cJSON *image)
+{
+    return is_address(cjson_get(image, "image_addr")) ||
+           (printable_field(image, "image_addr")[0] == '\0' &&
+            printable_field(image, "debug_id")[0] != '\0');
+}
+
 /* *placeless is how many have no address that they need. */
-static cJSON *event_read_images(const cJSON *event, size_t *placeless)
+static cJSON *event_read_images(const cJSON *images, size_t *placeless)
 {
     cJSON *modules = cJSON_CreateArray();
     const cJSON *image;
 
     *placeless = 0;
 
-    cJSON_ArrayForEach(image,
-                       cjson_get(cjson_get(event, "debug_meta"), "images"))
+    cJSON_ArrayForEach(image, images)
     {
         *placeless += event_wants_address(image);
-        if (is_address(cjson_get(image, "image_addr")) ||
-            (printable_field(image, "image_addr")[0] == '\0' &&
-             printable_field(image, "debug_id")[0] != '\0')) {
+        if (event_is_module(image)) {
             cjson_append(modules, event_read_image(image));
         }
     }
     return modules;
+}
+
+/* "rel:3" counts images, of which some are no modules.  For one of these it
+ * becomes a number that no module has. */
+static void event_map_mode(cJSON *mode, const cJSON *images, int nmodules)
+{
+    const cJSON *image;
+    unsigned n;
+    int module = 0;
+    char text[32];
+
+    if (!cJSON_IsString(mode) ||
+        sscanf(mode->valuestring, "rel:%u", &n) != 1) {
+        return;
+    }
+    cJSON_ArrayForEach(image, images)
+    {
+        if (n-- == 0) {
+            break;
+        }
+        module += event_is_module(image);
+    }
+    snprintf(text, sizeof(text), "rel:%d",
+             event_is_module(image) ? module : nmodules);
+    if (cJSON_SetValuestring(mode, text) == NULL) {
+        command_no_memory();
+    }
+}
+
+static void event_map_modes(const cJSON *root, const cJSON *images)
+{
+    int n = cJSON_GetArraySize(cjson_get(root, "modules"));
+    const cJSON *stack, *frame;
+
+    cJSON_ArrayForEach(stack, cjson_get(root, "stacktraces"))
+    {
+        cJSON_ArrayForEach(frame, cjson_get(stack, "frames"))
+        {
+            event_map_mode(
+                cJSON_GetObjectItemCaseSensitive(frame, "addr_mode"), images,
+                n);
+        }
+    }
 }
 
 /* stacks ------------------------------------------------------------------ */
@@ -295,11 +342,13 @@ static void event_print_answer(const cJSON *answer)
 static char *event_make_request(const char *file, const char *text)
 {
     cJSON *event = cJSON_Parse(text), *root = cJSON_CreateObject();
+    const cJSON *images = cjson_get(cjson_get(event, "debug_meta"), "images");
     char *request = NULL, reason[128];
     size_t placeless;
 
     cjson_add(root, "stacktraces", event_read_stacks(event));
-    cjson_add(root, "modules", event_read_images(event, &placeless));
+    cjson_add(root, "modules", event_read_images(images, &placeless));
+    event_map_modes(root, images);
     if (placeless > 0) {
         snprintf(reason, sizeof(reason),
                  "images of the event without a valid \"image_addr\": %zu; "
