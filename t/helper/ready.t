@@ -64,10 +64,19 @@ unlike $shown->(), qr/ready/, '... and symcachectl status does not show it any m
 # --- uploads, until a reload
 
 sub disks { join ' ', map { $_->{kind} } @{ $t->helper_json('/v1/status')->{disks} } }
+mkdir $t->path($_) or die for 'up', 'up/.spool';
 $config->{uploads} = { root => $t->path('up'), listen => 'unix:' . $t->path('u.sock') };
 $t->reload_symcached($config);
 ok $t->wait_until('it is looked at', sub { disks() eq 'store downloads uploads' }),
     'the disk of uploads' or diag disks();
+for (['up', 'gone', 'no-disk', 'their folder is lost, and that of nginx'], ['gone', 'up', '', 'back']) {
+    my ($from, $to, $why, $name) = @$_;
+    rename $t->path($from), $t->path($to) or die;
+    ok $t->wait_until($name, sub {
+        $t->helper_json('/v1/status')->{uploads_not_ready} eq $why }), "uploads: $name";
+}
+like $t->helper_log, qr{uploads are refused \(no-disk\): "\Q$dir\E/up/\.spool" takes no files \(2: No such},
+    'which the log says';
 delete $config->{uploads};
 $t->reload_symcached($config);
 ok $t->wait_until('it is gone', sub { disks() eq 'store downloads' }),

@@ -36,6 +36,7 @@ struct ready_group {
     bool is_of_uploads; /* without them lookups are still answered */
     struct task *task;  /* a look at the disks, or NULL */
     uint64_t began;     /* clock_ms() of it */
+    bool has_spool;     /* at the last look, or before */
     const char *why;    /* what the last one found; NULL: nothing */
     cJSON *disks;       /* of ready_disks(), without sizes; NULL at first */
 };
@@ -52,6 +53,7 @@ struct ready {
 struct ready_look {
     struct ready_group *group; /* for the loop alone */
     bool is_of_uploads;
+    bool has_spool;
     struct config *config;
     const char *why;  /* as in struct ready */
     const char *path; /* the folder that it is about, or NULL */
@@ -89,6 +91,18 @@ static bool ready_is_created(const char *path)
     return lstat(path, &st) != 0 || !S_ISLNK(st.st_mode);
 }
 
+/* With the folder in which nginx writes the bodies, another disk has gone, or
+ * somebody has removed it: only nginx makes it, when it starts.  Returns 0, or
+ * an errno. */
+static int ready_find_spool(struct ready_look *look)
+{
+    int errnum =
+        access(look->config->uploads.spool, F_OK) == 0 ? 0 : errno;
+
+    look->has_spool = look->has_spool || errnum == 0;
+    return look->has_spool ? errnum : 0;
+}
+
 static void ready_look_at(struct ready_look *look, const char *kind,
                           const char *store, const char *path)
 {
@@ -100,6 +114,10 @@ static void ready_look_at(struct ready_look *look, const char *kind,
                                             : ready_try_write(path);
 
     errnum = errnum != ENOENT || !ready_is_created(path) ? errnum : 0;
+    if (errnum == 0 && look->is_of_uploads) {
+        errnum = ready_find_spool(look);
+        path = errnum != 0 ? look->config->uploads.spool : path;
+    }
     if (errnum != 0) {
         look->why = disk_is_full(errnum) ? "no-room" : "no-disk";
         look->path = path;
@@ -172,6 +190,7 @@ static void disk_look_done(void *arg, bool late)
     group->task = NULL;
     ready_log_change(group, look);
     group->why = look->why;
+    group->has_spool = look->has_spool;
     cJSON_Delete(group->disks);
     group->disks = look->disks;
     look->disks = NULL;
@@ -207,6 +226,7 @@ static void start_look(struct ready_group *group)
     }
     look->group = group;
     look->is_of_uploads = group->is_of_uploads;
+    look->has_spool = group->has_spool;
     look->config =
         config_ref((struct config *)scheduler_config(ready->scheduler));
     group->began = clock_ms();
