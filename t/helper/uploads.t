@@ -303,8 +303,17 @@ is_deeply [grep { !/"id":\s*\d{16},/ } map { upload($small)->{body} } 1 .. 60], 
     'ids are integers, those with a 0 at the end as well';
 is upload(Test::Zip::zip([$path, other()]))->{status}, 201, 'other bytes: 201';
 is $t->read_file("uploads/$path"), other(), 'replace what was there';
-is upload($_ . Test::Zip::zip())->{status}, 400, 'an empty archive is none'
-    for '', 'with a head';
+for (['', 'an empty archive'], ['with a head', 'one after a head'],
+     ["PK", 'no archive', 'File is not a zip file']) {
+    my ($head, $name, $error) = @$_;
+    $r = upload($head . ($error ? '' : Test::Zip::zip()));
+    is $r->{status}, 400, "$name: 400";
+    is $r->{json}{error}, $error // 'the archive has no files', "$name: said so";
+}
+$r = upload(Test::Zip::zip(['folder/', '']));
+is "$r->{status} $r->{json}{error}", '400 the archive has no files', 'a folder alone';
+is upload(Test::Zip::zip(['old-symbols.txt', 'x']))->{status}, 201,
+    'a list that is left out is a file';
 $r = upload(Test::Zip::zip(map { [@$_, zip64 => 1] } @files));
 ok $r->{status} == 201 || $r->{body} =~ /field of zip64/,
     'zip64, as far as minizip has it' or diag $r->{raw};

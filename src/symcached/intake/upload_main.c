@@ -579,11 +579,28 @@ static int upload_check_member(const struct upload_main *upload,
     return 0;
 }
 
+#define ZIP_END 22
+#define NO_FILES "the archive has no files"
+
+/* Is what zip_open() does not take an archive without members, which is the end
+ * of a directory alone? */
+static bool is_empty_archive(const struct upload_form *form)
+{
+    const uint8_t *end;
+
+    if (form->size < ZIP_END) {
+        return false;
+    }
+    end = form->file + form->size - ZIP_END;
+    return memcmp(end, "PK\5\6", 4) == 0 && end[10] == 0 && end[11] == 0;
+}
+
 /* Before anything is unpacked, all names and sizes are looked at. */
 static int check_members(const struct upload_main *upload, struct zip *zip)
 {
     uint64_t n = zip_count(zip), total = 0;
     struct zip_member member;
+    bool has_file = upload->only != NULL;
 
     if (n > UPLOAD_FILES_MAX) {
         return upload_report_refusal(
@@ -597,8 +614,9 @@ static int check_members(const struct upload_main *upload, struct zip *zip)
             upload_check_member(upload, &member, &total) != 0) {
             return -1;
         }
+        has_file = has_file || !has_end(member.name, "/");
     }
-    return 0;
+    return has_file ? 0 : upload_report_refusal(400, NO_FILES);
 }
 
 /* A file that is packed once more is first written to another file. */
@@ -774,7 +792,9 @@ static int take_zip(struct upload_main *upload, const char *place,
     }
     zip = zip_open(form.file, form.size);
     if (zip == NULL) {
-        return upload_report_refusal(400, "File is not a zip file");
+        return upload_report_refusal(400, is_empty_archive(&form)
+                                              ? NO_FILES
+                                              : "File is not a zip file");
     }
     rc = read_archive(upload, place, zip);
     zip_close(zip);
