@@ -49,12 +49,35 @@ const struct config_field *field_find(const struct config_field *fields,
     return NULL;
 }
 
+/* Returns a key that differs by the "s" of a plural only, or NULL. */
+static const char *field_near(const struct config_part *parts, size_t n,
+                              const char *key)
+{
+    size_t len = strlen(key), i, j, m;
+    const char *other;
+
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < parts[i].n; j++) {
+            other = parts[i].fields[j].key;
+            m = strlen(other);
+            if ((m == len + 1 && other[len] == 's' &&
+                 strncmp(other, key, len) == 0) ||
+                (len == m + 1 && key[m] == 's' &&
+                 strncmp(other, key, m) == 0)) {
+                return other;
+            }
+        }
+    }
+    return NULL;
+}
+
 static int read_field_key(struct config_reader *r, const cJSON *object,
                           const cJSON *item, const struct config_part *parts,
                           size_t n)
 {
     const struct config_field *field;
     const cJSON *other;
+    const char *near;
     size_t i;
 
     for (other = object->child; other != item; other = other->next) {
@@ -70,7 +93,10 @@ static int read_field_key(struct config_reader *r, const cJSON *object,
                                (char *)parts[i].at + field->offset);
         }
     }
-    return field_error(r, item, "unknown key");
+    near = field_near(parts, n, item->string);
+    return near != NULL
+               ? field_error(r, item, "unknown key; is \"%s\" meant?", near)
+               : field_error(r, item, "unknown key");
 }
 
 static int check_required_field(struct config_reader *r, const cJSON *item,
