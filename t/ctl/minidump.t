@@ -249,13 +249,13 @@ $ctl->is($ctl->run('minidump', '--root', '/', @socket, $dump), 2, undef,
     qr/more than one/, 'two places');
 $ctl->is($ctl->run('minidump', $t->path('absent')), 3, undef,
     qr/No such file/, 'no such file');
-$ctl->is($ctl->run('minidump', $sym), 4, undef, qr/cannot be read as a minidump: Header mismatch/,
+$ctl->is($ctl->run('minidump', $sym), 4, undef, qr/is not a minidump: Header mismatch$/,
     'another file');
 # as gcore and coredumpctl write them
 for (['v', "\x02\x01"], ['n', "\x01\x02"]) {
     $t->write_file('core', "\x7fELF$_->[1]\x01" . "\0" x 9 . pack("$_->[0]2", 4, 62) . "\0" x 44);
     $ctl->is($ctl->run('minidump', $t->path('core')), 4, undef,
-        qr/cannot be read as a minidump: it is an ELF core, which a debugger reads$/, 'a core');
+        qr/is not a minidump: it is an ELF core, which a debugger reads$/, 'a core');
 }
 
 done_testing;

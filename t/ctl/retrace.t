@@ -304,6 +304,9 @@ $t->write_file("te\nxt", "no mapping\n");
 my @none = run($trace, 'retrace', $t->path("te\nxt"));
 is "@none[0, 1]", "0 $trace", 'another text as the mapping changes nothing';
 like $none[2], qr/te\\x0axt: note: not a mapping: it renames nothing/, '... and that is told';
+@none = run($trace, 'retrace', $t->data('pdb/crash.pdb'));
+is "@none[0, 1]", '4 ', 'a binary file is refused';
+like $none[2], qr/crash\.pdb: not a mapping$/, '... with the reason';
 for ("a -> b\n", encode('UTF-16', "a -> b\n")) {
     $t->write_file('arrow', $_);
     like((run($trace, 'retrace', $t->path('arrow')))[2], qr/arrow: note: not a mapping/, 'nor an arrow without a class');

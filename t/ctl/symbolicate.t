@@ -58,6 +58,9 @@ $ctl->is($ctl->run('symbolicate', @socket, $t->write_file('code.json', '{"stackt
     qr{^module http://x/a\.wasm: missing$}m, undef, '... which has a code_file alone');
 $ctl->is($ctl->run('symbolicate', @socket, '--maps', $t->dir, 'x'), 2, undef,
     qr/both --maps and a server/, 'a folder of maps and a server');
+$ctl->is($ctl->run('symbolicate', '--maps', $t->path("absent$_->[0]"), $t->write_file("absent$_->[1]", "x\n")),
+    3, qr/^\z/, qr/absent$_->[0]: $_->[2]/, "$_->[2]: no folder of maps")
+    for ['', '.txt', 'No such file'], ['.txt', '.txt', 'Not a directory'];
 my ($object) = $ctl->json($ctl->run('symbolicate', '--json', @socket, $key, '2913'));
 is $object->{stacktraces}[0]{frames}[0]{lineno}, 33, '--json';
 

@@ -460,7 +460,10 @@ static cJSON *walk_file(const struct minidump_json_arguments *arguments,
     store_reader_tell_cut(data, size, &is_cut);
     error = minidump_read(&json.dump, data, (size_t)st.st_size);
     if (error != NULL) {
-        snprintf(text, sizeof(text), "cannot be read as a minidump: %s",
+        snprintf(text, sizeof(text), "%s minidump: %s",
+                 strcmp(error, "Header mismatch") == 0
+                     ? "is not a"
+                     : "cannot be read as a",
                  is_core(data, (size_t)st.st_size)
                      ? "it is an ELF core, which a debugger reads"
                      : error);

@@ -198,6 +198,7 @@ static int retrace_open_mapping(const char *file,
     const struct symc_sink sink = {memory_output_write, &made};
     struct failure failure = {FAILURE_NONE, ""};
     char error[256], *converted;
+    bool is_binary = false;
 
     if (input_load(file, &input) != COMMAND_OK) {
         return COMMAND_IO;
@@ -205,6 +206,7 @@ static int retrace_open_mapping(const char *file,
     if (!proguardcache_sniff(input.data, input.size)) {
         converted = input_as_utf8((char *)input.data, &input.size);
         input.data = converted != NULL ? (uint8_t *)converted : input.data;
+        is_binary = memchr(input.data, '\0', input.size) != NULL;
         if (proguard_convert(input.data, input.size, &sink, &failure) != 0) {
             return command_fail(COMMAND_FOREIGN, file, failure.text);
         }
@@ -214,6 +216,9 @@ static int retrace_open_mapping(const char *file,
     if (proguardcache_reader_open(reader, input.data, input.size, error,
                                   sizeof(error)) != SYMC_OPENED) {
         return command_fail(COMMAND_FOREIGN, file, error);
+    }
+    if (reader->counts[PROGUARDCACHE_CLASSES] == 0 && is_binary) {
+        return command_fail(COMMAND_FOREIGN, file, "not a mapping");
     }
     if (reader->counts[PROGUARDCACHE_CLASSES] == 0) {
         (void)command_fail(COMMAND_OK, file,

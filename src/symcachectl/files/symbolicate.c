@@ -9,6 +9,7 @@
 #include "symbolicate.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -499,6 +500,24 @@ static int symbolicate_show_addresses(struct settings *settings,
     return code;
 }
 
+static int symbolicate_check_maps(const char *maps, bool asks_server)
+{
+    int folder;
+
+    if (maps == NULL) {
+        return COMMAND_OK;
+    }
+    if (asks_server) {
+        return symbolicate_usage("both --maps and a server", NULL);
+    }
+    folder = open(maps, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
+        return command_fail(COMMAND_IO, maps, strerror(errno));
+    }
+    close(folder);
+    return COMMAND_OK;
+}
+
 int symbolicate_command(int argc, char **argv)
 {
     struct settings settings = {.daemon = SETTINGS_SYMBOLICATED};
@@ -542,11 +561,11 @@ int symbolicate_command(int argc, char **argv)
         return symbolicate_usage("--debug-id is [NAME=]ID, with commas between",
                                  hints.scripts.debug_id);
     }
-    if (hints.scripts.maps != NULL &&
-        (url != NULL || settings.socket != NULL)) {
-        return symbolicate_usage("both --maps and a server", NULL);
+    code = symbolicate_check_maps(hints.scripts.maps,
+                                  url != NULL || settings.socket != NULL);
+    if (code == COMMAND_OK) {
+        code = symbolicate_choose_place(&settings, url, symbols);
     }
-    code = symbolicate_choose_place(&settings, url, symbols);
     if (code != COMMAND_OK) {
         return code;
     }
