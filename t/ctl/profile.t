@@ -61,6 +61,13 @@ my $config = $t->write_helper_config({ stores => {
 is_deeply run("-c '$config' '$file'"),
     [0, $perf, "symcachectl: symbolicated is not running: no names\n"],
     'without a daemon it stays as it is';
+my $cut = $t->write_file('cut.gz', substr memGzip($perf), 0, -9);
+for ([$packed, 0, memGzip($perf), qr/no names$/, 'a packed one'],
+     [$cut, 4, '', qr/cut\.gz: the packed body is cut short$/, 'not one that is cut']) {
+    my ($in, $code, $out, $err, $name) = @$_;
+    my $r = run("-c '$config' '$in'");
+    ok $r->[0] == $code && $r->[1] eq $out && $r->[2] =~ $err, "... $name" or diag "@$r";
+}
 $t->start_symbolicated;
 is_deeply run("-c '$config' '$file'"), [0, $named, ''], 'with a daemon';
 is memGunzip(run("-c '$config' '$packed'")->[1]), $named,

@@ -102,8 +102,43 @@ static int print_profile(const void *data, size_t size, const void *before,
     return command_finish(COMMAND_OK);
 }
 
+/* Unpacks what is packed.  Returns false with input->error. */
+static bool unpack_profile(struct input *input, char *data, size_t size)
+{
+    enum input_coding coding = INPUT_PLAIN;
+
+    if (size >= 2 && memcmp(data, "\x1f\x8b", 2) == 0) {
+        coding = INPUT_GZIP;
+    } else if (size >= 4 && memcmp(data, "\x28\xb5\x2f\xfd", 4) == 0) {
+        coding = INPUT_ZSTD;
+    }
+    if (input_begin(input, coding, data, size, UNPACKED_MAX) != 0) {
+        command_no_memory();
+    }
+    while (input_more(input)) {
+    }
+    return input->error == NULL;
+}
+
+/* Without a daemon a profile stays as it is; a damaged one is none. */
+static int profile_pass_on(const char *file, char *data, size_t size)
+{
+    struct input input;
+    int code;
+
+    if (unpack_profile(&input, data, size)) {
+        fputs("symcachectl: symbolicated is not running: no names\n", stderr);
+        fwrite(data, 1, size, stdout);
+        code = command_finish(COMMAND_OK);
+    } else {
+        code = command_fail(COMMAND_FOREIGN, file, input.error);
+    }
+    input_end(&input);
+    return code;
+}
+
 static int ask_profile(const struct settings *settings, const char *file,
-                       const char *data, size_t size)
+                       char *data, size_t size)
 {
     struct client *client = client_new(settings);
     struct client_answer answer;
@@ -133,9 +168,7 @@ static int ask_profile(const struct settings *settings, const char *file,
         }
         code = print_profile(answer.body, answer.size, data, size);
     } else if (answer.status == 0 && settings->socket == NULL) {
-        fputs("symcachectl: symbolicated is not running: no names\n", stderr);
-        fwrite(data, 1, size, stdout);
-        code = command_finish(COMMAND_OK);
+        code = profile_pass_on(file, data, size);
     } else {
         client_error(&answer, error, sizeof(error));
         code = answer.status == 400
@@ -170,24 +203,6 @@ static const struct symc_reader *reader_of(void *arg, uint32_t i)
         free(module.hints);
     }
     return reader != NULL ? &reader->symcache : NULL;
-}
-
-/* Unpacks what is packed.  Returns false with input->error. */
-static bool unpack_profile(struct input *input, char *data, size_t size)
-{
-    enum input_coding coding = INPUT_PLAIN;
-
-    if (size >= 2 && memcmp(data, "\x1f\x8b", 2) == 0) {
-        coding = INPUT_GZIP;
-    } else if (size >= 4 && memcmp(data, "\x28\xb5\x2f\xfd", 4) == 0) {
-        coding = INPUT_ZSTD;
-    }
-    if (input_begin(input, coding, data, size, UNPACKED_MAX) != 0) {
-        command_no_memory();
-    }
-    while (input_more(input)) {
-    }
-    return input->error == NULL;
 }
 
 static int show_profile(const char *root, const char *file, const void *data,
