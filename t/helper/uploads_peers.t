@@ -116,6 +116,24 @@ is admin($m1, 'POST', "/v1/discard/$path")->{status}, 200,
 ok !-e $m2->path("uploads/$path"), 'so it is gone at the other';
 ok final($_), 'and absent for both' for $m1, $m2;
 
+# one of whose archive the tier took the first file only, and nobody knew of it
+is $u->put("$path?force=1", $pdb)->{status}, 201, 'uploaded: all know';
+$m1->stop_symcached;
+is put2(other(2), '?force=1'), 201, 'replaced while the first is away';
+ok made($m2), 'and used';
+$m2->stop_symcached;
+start($m1, 1);
+my $in_the_way = $m1->write_file('tier/uploads/z.pdb', '');
+my $sym = "z.pdb/$id/z.sym";
+is $u->upload(Test::Zip::zip([$path, $pdb], [$sym, "MODULE windows x86 $id z.pdb\n"]))
+    ->{status}, 503, 'the first comes back, with an archive';
+unlink $in_the_way or die;
+start($m2, 1);
+ok $m1->wait_until('the other has told', sub { !-e $m2->path('uploads/.untold') });
+is $u->put($path, $pdb)->{status}, 200, 'sent again: 200';
+ok !-e $m2->path($_), "the other has dropped its $_" for $symcache, "uploads/$path";
+is admin($m1, 'POST', "/v1/discard/$path")->{status}, 200, 'removed';
+
 # one that was killed when it had removed the file, and nobody knew of it
 is $u->put($path, $pdb)->{status}, 201, 'uploaded once more';
 ok made($_), 'and used' for $m1, $m2;

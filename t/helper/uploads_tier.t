@@ -144,8 +144,10 @@ is $t->helper('GET', "/v1/symcache/default/$key?version=9.0.0&wait=60")
     ->{status}, 200, 'a SymCache is made of it';
 my $symcache = "$dir/store$n/$key/crash.pdb-v9.0.0.symcache";
 my $inode = (stat $symcache)[1];
-is put($path, $pdb)->{status}, 200, 'the same bytes within the hour';
-is +(stat $symcache)[1], $inode, '... do not drop what was made of them';
+for (1, 2) {
+    is put($path, $pdb)->{status}, 200, 'the same bytes within the hour';
+    is +(stat $symcache)[1], $inode, '... do not drop what was made of them';
+}
 is put($path, other())->{status}, 409, 'other bytes: 409';
 machine(\%s3);
 is put($path, other())->{status}, 409, 'also where it is not';

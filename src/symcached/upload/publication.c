@@ -264,7 +264,13 @@ static int compare_published(struct publication *publication,
     if (stat(path, &st) == 0 &&
         time(NULL) - st.st_mtime < TIER_RECENT_SECONDS) {
         retention_print_version(file->version, &st);
-        file->is_complete = retention_is_complete(path, file->version);
+        file->is_complete =
+            (file->is_complete && !publication->compares) ||
+            retention_is_complete(path, file->version);
+        if (same && publication->compares) {
+            /* the tier can be changed before others are told */
+            retention_unset_complete(path);
+        }
         file->is_recent = file->is_recent || !file->is_complete;
     }
     return same || publication->replace
@@ -603,8 +609,7 @@ struct task *publication_complete(struct event_base *base,
     }
     for (i = 0; i < n; i++) {
         file = &publication->files[i];
-        if ((file->fate != UPLOAD_SAME || file->is_recent) &&
-            file->version[0] != '\0') {
+        if (file->version[0] != '\0') {
             publication_print_path(path, publication, file);
             completion->files[i].path = strdup(path);
             memcpy(completion->files[i].version, file->version,

@@ -73,6 +73,11 @@ void retention_set_complete(const char *path, const char *version)
                    0);
 }
 
+void retention_unset_complete(const char *path)
+{
+    (void)removexattr(path, SYMCACHE_UPLOAD_COMPLETE);
+}
+
 bool retention_is_complete(const char *path, const char *version)
 {
     char text[RETENTION_VERSION_SIZE] = "";

@@ -46,9 +46,10 @@ void retention_set_user(const char *path, const char *user);
 void retention_print_version(char text[RETENTION_VERSION_SIZE],
                              const struct stat *st);
 
-/* Notes that the upload of this version is complete.  Where the file system has
- * no such attributes, that is not known. */
+/* Notes that the upload of this version is complete, or that none is known to
+ * be.  Where the file system has no such attributes, that is not known. */
 void retention_set_complete(const char *path, const char *version);
+void retention_unset_complete(const char *path);
 bool retention_is_complete(const char *path, const char *version);
 
 /* Notes that the file is used now. */
