@@ -381,7 +381,7 @@ static int name_inlinee(struct pdb_symbols *symbols, uint32_t id,
     }
     if (function_name_id(symbols->names, index) != TYPE_TEXT_OK) {
         /* remember this, unless the types are damaged: then a later attempt
-         * may find the name (see reach() in types.c) */
+         * may find the name (see reach_record() in types.c) */
         if (memo != NULL && !symbols->names->is_local &&
             symbols->names->ids.num_damages == 0 &&
             symbols->names->types.num_damages == 0) {

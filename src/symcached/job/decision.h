@@ -29,7 +29,7 @@ int64_t decision_uploads_changed(const struct store_config *store,
                                  const struct config *config,
                                  const symcache_key_t *key, const char *hints);
 
-/* Fills *d.  name is the key's, spelled as it was asked for. */
+/* Fills *decision.  name is the key's, spelled as it was asked for. */
 void decision_make(struct decision *decision, struct negcache *negcache,
                    const struct store_config *store,
                    const struct config *config, const symcache_key_t *key,
@@ -37,8 +37,8 @@ void decision_make(struct decision *decision, struct negcache *negcache,
                    const symcache_ask_t *ask);
 
 /*
- * Fills the answer that needs no job; its strings point into *d.  Returns
- * false if only a job can tell.
+ * Fills the answer that needs no job; its strings point into *decision.
+ * Returns false if only a job can tell.
  */
 bool decision_answer(const struct decision *decision,
                      const struct store_config *store,

@@ -55,9 +55,9 @@ enum negcache_reason {
 /*
  * The rule of a reason: where its entries are kept, for how long, and which
  * answer they give.  Which reason an outcome has, and with which life, the
- * caller decides (remember() in job/job_end.c).  docs/caching.md ("Which
- * failure is remembered") has the same table for people, and t/unit/negcache.c
- * compares them.
+ * caller decides (remember_outcome() in job/job_end.c).  docs/caching.md
+ * ("Which failure is remembered") has the same table for people, and
+ * t/unit/negcache.c compares them.
  */
 struct negcache_rule {
     const char *name; /* API: in the file, in answers and in metrics */

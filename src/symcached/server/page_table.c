@@ -1,5 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * The pages of the server, and the table in which a request's is found.
  */
 #include "server_state.h"
 
@@ -14,7 +16,6 @@
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "base/release.h"
-#include "endpoint.h"
 #include "pages.h"
 #include "lookup_batch.h"
 #include "ready.h"

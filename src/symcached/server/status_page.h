@@ -20,7 +20,7 @@ struct status {
     cJSON *jobs, *sources, *misses; /* the objects of the three pages */
     cJSON *tiers;                   /* of scheduler_tiers() */
     cJSON *reports;                 /* of daemon_reports_json() */
-    cJSON *tenants;                 /* of tenants_json() */
+    cJSON *tenants; /* of guests_json() or guest_process_json() */
 };
 
 /*

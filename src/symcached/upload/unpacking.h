@@ -26,8 +26,8 @@ struct unpacking {
 
 void unpacking_init(struct unpacking *unpacking, uint64_t max);
 
-/* Unpacks what u->in is open for, then calls upload_publish(); or refuses the
- * upload. */
+/* Unpacks what upload->in is open for, then calls upload_publish(); or refuses
+ * the upload. */
 void unpacking_start(struct upload *upload);
 
 void unpacking_cancel(struct unpacking *unpacking);
