@@ -259,6 +259,13 @@ for my $file (grep { m{^src/(?!module/|proto/)} } @c) {
 }
 is_deeply \@wrong, [], 'what is true or false is a bool';
 
+@wrong = ();
+for my $file (grep { m{^(?:src/(?:module|proto)/.*|ngx_\w+)\.c$} } @c) {
+    push @wrong, map { "$file: $_" } grep { defined } $text{$file} =~
+        /^(?:\w+ )+\**(\w+)\([^;{}]*\)\n\{|(\(void\)\w+)/mg;
+}
+is_deeply \@wrong, [], "the module is in nginx's style: the type has a line";
+
 # --- functions that are never called
 
 @wrong = ();

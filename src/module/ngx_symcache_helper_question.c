@@ -22,16 +22,18 @@
 
 #define NGX_SYMCACHE_HELPER_BRIEF   1000
 
-static ngx_symcache_helper_t *
-ngx_symcache_question_create(ngx_symcache_ctx_t *ctx);
+
+static ngx_symcache_helper_t *ngx_symcache_question_create(
+    ngx_symcache_ctx_t *ctx);
 static size_t ngx_symcache_question_size(ngx_symcache_ctx_t *ctx);
 static void ngx_symcache_question_start(ngx_symcache_helper_t *helper,
-                                        ngx_uint_t wait);
+    ngx_uint_t wait);
 static u_char *ngx_symcache_question_print(ngx_symcache_ctx_t *ctx, u_char *p,
-                                           ngx_uint_t wait);
+    ngx_uint_t wait);
 static void ngx_symcache_question_event(ngx_event_t *ev);
 static void ngx_symcache_question_notified(ngx_symcache_helper_t *helper);
 static void ngx_symcache_question_cleanup(void *data);
+
 
 void
 ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,
@@ -280,7 +282,8 @@ ngx_symcache_question_create(ngx_symcache_ctx_t *ctx)
 
 /* The text of the question stands behind the structure. */
 
-static size_t ngx_symcache_question_size(ngx_symcache_ctx_t *ctx)
+static size_t
+ngx_symcache_question_size(ngx_symcache_ctx_t *ctx)
 {
     size_t     len;
     uintptr_t  escape;
@@ -309,8 +312,9 @@ static size_t ngx_symcache_question_size(ngx_symcache_ctx_t *ctx)
     return sizeof(ngx_symcache_helper_t) + len;
 }
 
-static void ngx_symcache_question_start(ngx_symcache_helper_t *helper,
-                                        ngx_uint_t wait)
+
+static void
+ngx_symcache_question_start(ngx_symcache_helper_t *helper, ngx_uint_t wait)
 {
     u_char              *p;
     ngx_symcache_ctx_t  *ctx;
@@ -353,8 +357,10 @@ static void ngx_symcache_question_start(ngx_symcache_helper_t *helper,
     ngx_post_event(&helper->event, &ngx_posted_events);
 }
 
-static u_char *ngx_symcache_question_print(ngx_symcache_ctx_t *ctx, u_char *p,
-                                           ngx_uint_t wait)
+
+static u_char *
+ngx_symcache_question_print(ngx_symcache_ctx_t *ctx, u_char *p,
+    ngx_uint_t wait)
 {
     char             id[SYMCACHE_ID_TEXT_MAX + 1];
     char             version[SYMCACHE_VERSION_TEXT_MAX + 1];
@@ -397,7 +403,9 @@ static u_char *ngx_symcache_question_print(ngx_symcache_ctx_t *ctx, u_char *p,
     return p;
 }
 
-static void ngx_symcache_question_event(ngx_event_t *ev)
+
+static void
+ngx_symcache_question_event(ngx_event_t *ev)
 {
     ngx_connection_t       *c;
     ngx_http_request_t     *r;
@@ -448,7 +456,9 @@ ngx_symcache_helper_end(ngx_symcache_helper_t *helper,
     ngx_http_finalize_request(helper->ctx->request, NGX_DONE);
 }
 
-static void ngx_symcache_question_notified(ngx_symcache_helper_t *helper)
+
+static void
+ngx_symcache_question_notified(ngx_symcache_helper_t *helper)
 {
     ngx_symcache_ctx_t        *ctx;
     ngx_symcache_main_conf_t  *smcf;
@@ -471,7 +481,9 @@ static void ngx_symcache_question_notified(ngx_symcache_helper_t *helper)
     }
 }
 
-static void ngx_symcache_question_cleanup(void *data)
+
+static void
+ngx_symcache_question_cleanup(void *data)
 {
     ngx_symcache_helper_cancel(data);
 }

@@ -33,18 +33,18 @@ static ngx_symcache_entry_t *ngx_symcache_zone_find(ngx_symcache_sh_t *sh,
     ngx_symcache_ctx_t *ctx, uint32_t hash);
 static void ngx_symcache_zone_fill(ngx_symcache_entry_t *e,
     ngx_symcache_ctx_t *ctx, uint32_t spelling);
-static ngx_symcache_entry_t *ngx_symcache_zone_add(ngx_symcache_memory_t *zone,
-                                                   ngx_symcache_ctx_t *ctx,
-                                                   uint32_t hash);
-static ngx_symcache_entry_t *
-ngx_symcache_zone_alloc(ngx_symcache_memory_t *zone, size_t size);
+static ngx_symcache_entry_t *ngx_symcache_zone_add(
+    ngx_symcache_memory_t *zone, ngx_symcache_ctx_t *ctx, uint32_t hash);
+static ngx_symcache_entry_t *ngx_symcache_zone_alloc(
+    ngx_symcache_memory_t *zone, size_t size);
 static ngx_symcache_entry_t *ngx_symcache_zone_last(ngx_symcache_sh_t *sh);
 static void ngx_symcache_zone_evict(ngx_symcache_memory_t *zone,
-                                    ngx_symcache_entry_t *e);
+    ngx_symcache_entry_t *e);
 static void ngx_symcache_zone_remove(ngx_symcache_memory_t *zone,
-                                     ngx_symcache_entry_t *e);
+    ngx_symcache_entry_t *e);
 static void ngx_symcache_zone_remember(ngx_symcache_memory_t *zone,
-                                       ngx_symcache_ctx_t *ctx);
+    ngx_symcache_ctx_t *ctx);
+
 
 uint64_t
 ngx_symcache_zone_scope(ngx_str_t *root, ngx_symcache_loc_conf_t *conf)
@@ -242,7 +242,7 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
     uint32_t                hash, spelling;
     ngx_symcache_key_e      what;
     ngx_symcache_entry_t   *e;
-    ngx_symcache_memory_t *zone;
+    ngx_symcache_memory_t  *zone;
 
     zone = ngx_symcache_zone_memory(ctx);
     if (zone == NULL) {
@@ -325,7 +325,7 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
 {
     uint32_t                hash, spelling;
     ngx_symcache_entry_t   *e;
-    ngx_symcache_memory_t *zone;
+    ngx_symcache_memory_t  *zone;
 
     if (what == NGX_SYMCACHE_KEY_ABSENT && ctx->reply.valid) {
 
@@ -411,9 +411,9 @@ ngx_symcache_zone_fill(ngx_symcache_entry_t *e, ngx_symcache_ctx_t *ctx,
 
 /* the lock is held */
 
-static ngx_symcache_entry_t *ngx_symcache_zone_add(ngx_symcache_memory_t *zone,
-                                                   ngx_symcache_ctx_t *ctx,
-                                                   uint32_t hash)
+static ngx_symcache_entry_t *
+ngx_symcache_zone_add(ngx_symcache_memory_t *zone, ngx_symcache_ctx_t *ctx,
+    uint32_t hash)
 {
     ngx_uint_t              i;
     symcache_key_t         *key;
@@ -421,8 +421,8 @@ static ngx_symcache_entry_t *ngx_symcache_zone_add(ngx_symcache_memory_t *zone,
 
     key = &ctx->asked.key;
 
-    e = ngx_symcache_zone_alloc(zone, offsetof(ngx_symcache_entry_t, name) +
-                                          key->name_len);
+    e = ngx_symcache_zone_alloc(zone, offsetof(ngx_symcache_entry_t, name)
+                                      + key->name_len);
     if (e == NULL) {
         return NULL;
     }
@@ -517,20 +517,20 @@ ngx_symcache_zone_last(ngx_symcache_sh_t *sh)
 
 /* the lock is held */
 
-static void ngx_symcache_zone_evict(ngx_symcache_memory_t *zone,
-                                    ngx_symcache_entry_t *e)
+static void
+ngx_symcache_zone_evict(ngx_symcache_memory_t *zone, ngx_symcache_entry_t *e)
 {
     ngx_symcache_zone_remove(zone, e);
 
-    (void)ngx_atomic_fetch_add(&zone->sh->counters[NGX_SYMCACHE_COUNT_EVICTED],
-                               1);
+    (void) ngx_atomic_fetch_add(
+                     &zone->sh->counters[NGX_SYMCACHE_COUNT_EVICTED], 1);
 }
 
 
 /* the lock is held */
 
-static void ngx_symcache_zone_remove(ngx_symcache_memory_t *zone,
-                                     ngx_symcache_entry_t *e)
+static void
+ngx_symcache_zone_remove(ngx_symcache_memory_t *zone, ngx_symcache_entry_t *e)
 {
     ngx_uint_t              i;
     ngx_symcache_entry_t  **p;
@@ -556,7 +556,7 @@ ngx_symcache_zone_forget(ngx_symcache_ctx_t *ctx)
 {
     uint32_t                hash;
     ngx_symcache_entry_t   *e;
-    ngx_symcache_memory_t *zone;
+    ngx_symcache_memory_t  *zone;
 
     zone = ngx_symcache_zone_memory(ctx);
     if (zone == NULL) {
@@ -580,11 +580,11 @@ ngx_symcache_zone_forget(ngx_symcache_ctx_t *ctx)
 void
 ngx_symcache_zone_count(ngx_symcache_ctx_t *ctx, ngx_symcache_count_e counter)
 {
-    ngx_symcache_memory_t *zone;
+    ngx_symcache_memory_t  *zone;
 
     if (ctx->conf->zone) {
         zone = ctx->conf->zone->data;
-        (void)ngx_atomic_fetch_add(&zone->sh->counters[counter], 1);
+        (void) ngx_atomic_fetch_add(&zone->sh->counters[counter], 1);
     }
 }
 
@@ -608,8 +608,10 @@ ngx_symcache_zone_done(ngx_symcache_ctx_t *ctx)
     }
 }
 
-static void ngx_symcache_zone_remember(ngx_symcache_memory_t *zone,
-                                       ngx_symcache_ctx_t *ctx)
+
+static void
+ngx_symcache_zone_remember(ngx_symcache_memory_t *zone,
+    ngx_symcache_ctx_t *ctx)
 {
     ngx_symcache_recent_t  recent, *last;
 
@@ -631,7 +633,7 @@ ngx_symcache_zone_report(ngx_shm_zone_t *shm_zone,
 {
     ngx_uint_t              i, n;
     ngx_symcache_sh_t      *sh;
-    ngx_symcache_memory_t *zone;
+    ngx_symcache_memory_t  *zone;
 
     zone = shm_zone->data;
     sh = zone->sh;
