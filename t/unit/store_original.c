@@ -221,9 +221,25 @@ static void writes_fail(void **state)
             assert_int_equal(event_base_loop(fleet->base, EVLOOP_ONCE), 0);
         }
     }
-    close(fd);
-    is_broken = false;
     assert_int_equal(fleet->tier->put.breaker.state, BREAKER_OPEN);
+
+    /* a look alone does not show that files are taken again */
+    fleet->tier->put.breaker.until = 0;
+    for (i = 4; i <= 5; i++) {
+        assert_non_null(tiers_store_original(
+            fleet->tiers, fleet->config, "c.pdb/" ID "/c.pdb", fd,
+            i == 4 ? TIER_ORIGINAL_LOOK : TIER_ORIGINAL_KEEP, "", on_end,
+            fleet));
+        while (fleet->ended < i) {
+            assert_int_equal(event_base_loop(fleet->base, EVLOOP_ONCE), 0);
+        }
+        assert_int_equal(fleet->tier->put.breaker.state, BREAKER_CLOSED);
+        assert_int_equal(tiers_refuse_files(fleet->tiers,
+                                            fleet->config->uploads.tier),
+                         i == 4);
+        is_broken = false;
+    }
+    close(fd);
 }
 
 int main(void)

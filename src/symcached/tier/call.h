@@ -127,6 +127,7 @@ struct tier_way {
     char why[256]; /* the last failure, */
     time_t at;     /* its time, */
     int refusal;   /* and that of its call, until a file is stored */
+    bool is_unproved; /* the breaker was closed by a look alone */
 };
 
 TAILQ_HEAD(tier_gets, tier_get);
@@ -190,8 +191,7 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
 
 /* A call that was to be followed by a write has ended well, and has only read:
  * the next one shows whether the tier can be written. */
-void tier_way_looked(const struct tier *tier, struct tier_way *way,
-                     bool probe);
+void tier_way_looked(struct tier_way *way, bool probe);
 
 /* Begins what waits and may begin, soon. */
 void tiers_pump(struct tiers *tiers);

@@ -216,7 +216,7 @@ static void call_ends(struct tier_original *original, enum tier_reply reply,
     /* a store that is full may have room for the next file */
     if (original->looks && way->refusal == 0 &&
         (reply == TIER_REPLY_DONE || reply == TIER_REPLY_ABSENT)) {
-        tier_way_looked(original->tier, way, original->probe);
+        tier_way_looked(way, original->probe);
     } else {
         tier_way_ends(original->tier, way, &original->call, reply,
                       original->probe, detail);

@@ -158,7 +158,7 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
 {
     static const char unasked[] = "not asked: "; /* its host */
     const char *what = way == &tier->get ? "not read" : "nothing is stored";
-    bool is_unasked;
+    bool is_unasked, is_changed;
     enum breaker_end end = BREAKER_GOOD;
 
     way->running--;
@@ -173,11 +173,16 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
         way->at = time(NULL);
         way->refusal = call->refusal;
     }
-    if (!breaker_end(&way->breaker,
-                     reply == TIER_REPLY_DENIED ? &denied_limits
-                     : way == &tier->put        ? &put_limits
-                                                : &breaker_limits,
-                     end, probe, clock_ms())) {
+    is_changed = breaker_end(&way->breaker,
+                             reply == TIER_REPLY_DENIED ? &denied_limits
+                             : way == &tier->put        ? &put_limits
+                                                        : &breaker_limits,
+                             end, probe, clock_ms());
+    if (end == BREAKER_GOOD) {
+        is_changed = is_changed || way->is_unproved;
+        way->is_unproved = false;
+    }
+    if (!is_changed) {
         /* the first in a row tells of the others until the breaker opens */
         if (end == BREAKER_FAULT && way->breaker.state == BREAKER_CLOSED &&
             way->breaker.failures == 1) {
@@ -197,13 +202,11 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
     }
 }
 
-void tier_way_looked(const struct tier *tier, struct tier_way *way, bool probe)
+void tier_way_looked(struct tier_way *way, bool probe)
 {
     way->running--;
     way->probe = probe ? NULL : way->probe;
-    if (breaker_trust(&way->breaker, clock_ms())) {
-        say_works(tier);
-    }
+    way->is_unproved |= breaker_trust(&way->breaker, clock_ms());
 }
 
 /* all tiers ---------------------------------------------------------------- */
@@ -386,9 +389,21 @@ void tiers_free(struct tiers *tiers)
 
 static const char *const breaker_names[] = {"closed", "open", "half_open"};
 
+/* One that only a look has closed does not count as closed, for as long as one
+ * that nothing asks counts as open. */
+static enum breaker_state tier_way_report(const struct tier_way *way)
+{
+    enum breaker_state state = breaker_report(&way->breaker, clock_ms());
+
+    return state == BREAKER_CLOSED && way->is_unproved &&
+                   clock_since(way->breaker.since) < REFUSES_SECONDS * 1000
+               ? BREAKER_HALF_OPEN
+               : state;
+}
+
 static const char *name_state(const struct tier_way *way)
 {
-    return breaker_names[breaker_report(&way->breaker, clock_ms())];
+    return breaker_names[tier_way_report(way)];
 }
 
 static void add_way(cJSON *object, const char *name,
@@ -449,7 +464,8 @@ bool tiers_refuse_files(const struct tiers *tiers,
 {
     const struct tier_way *way = &look_up(tiers, config->name)->put;
 
-    return (way->breaker.state != BREAKER_CLOSED || way->refusal != 0) &&
+    return (way->breaker.state != BREAKER_CLOSED || way->is_unproved ||
+            way->refusal != 0) &&
            clock_since(way->breaker.since) < REFUSES_SECONDS * 1000;
 }
 
@@ -478,12 +494,12 @@ cJSON *tiers_json(const struct tiers *tiers)
 }
 
 static void print_breaker(struct evbuffer *buf, const struct tier *tier,
-                          const char *way, const struct breaker *breaker)
+                          const char *name, const struct tier_way *way)
 {
     evbuffer_add_printf(buf,
                         "symcached_tier_breaker{tier=\"%s\",way=\"%s\"} %d\n",
-                        tier->name, way,
-                        breaker_report(breaker, clock_ms()) != BREAKER_CLOSED);
+                        tier->name, name,
+                        tier_way_report(way) != BREAKER_CLOSED);
 }
 
 void tiers_print(const struct tiers *tiers, struct evbuffer *buf)
@@ -506,7 +522,7 @@ void tiers_print(const struct tiers *tiers, struct evbuffer *buf)
                              "# TYPE symcached_tier_breaker gauge\n");
     LIST_FOREACH(tier, &tiers->all, all)
     {
-        print_breaker(buf, tier, "get", &tier->get.breaker);
-        print_breaker(buf, tier, "put", &tier->put.breaker);
+        print_breaker(buf, tier, "get", &tier->get);
+        print_breaker(buf, tier, "put", &tier->put);
     }
 }
