@@ -166,7 +166,8 @@ static void write_piece(const char *text, size_t size, void *opaque)
 
     out->is_full = out->is_full || size > LINKAGE_READABLE_MAX - out->size;
     if (!out->is_full) {
-        memcpy(out->room + out->size, text, size);
+        /* libiberty has NULL for a text of 0 bytes */
+        memcpy(out->room + out->size, size > 0 ? text : "", size);
         out->size += size;
     } else if (!out->is_rust || is_ascii(text, size)) {
         longjmp(out->too_long, 1);
