@@ -46,8 +46,8 @@ static void write_value(int fd, symcache_digest_t *value,
 }
 
 /* Reads the digest and the file's present times; false if there is none. */
-static bool read_value(int fd, symcache_digest_t *value,
-                       symcache_digest_times_t *times)
+static bool digest_read_value(int fd, symcache_digest_t *value,
+                              symcache_digest_times_t *times)
 {
     struct stat st;
 
@@ -66,7 +66,7 @@ void digest_seal(int fd)
     symcache_digest_t value;
     symcache_digest_times_t now;
 
-    if (read_value(fd, &value, &now) &&
+    if (digest_read_value(fd, &value, &now) &&
         memcmp(&value.times, &no_times, sizeof(now)) == 0) {
         write_value(fd, &value, &now);
     }
@@ -77,7 +77,7 @@ bool digest_sealed(int fd, char text[SYMCACHE_DIGEST_TEXT + 1])
     symcache_digest_t value;
     symcache_digest_times_t now;
 
-    if (!read_value(fd, &value, &now) ||
+    if (!digest_read_value(fd, &value, &now) ||
         !symcache_digest_holds(&value, sizeof(value), &now)) {
         return false;
     }
@@ -109,7 +109,7 @@ static bool unseal_file(int fd)
     symcache_digest_t value;
     symcache_digest_times_t now;
 
-    if (!read_value(fd, &value, &now) ||
+    if (!digest_read_value(fd, &value, &now) ||
         !symcache_digest_holds(&value, sizeof(value), &now)) {
         return false;
     }
@@ -117,14 +117,14 @@ static bool unseal_file(int fd)
     return true;
 }
 
-static int open_file(const char *path)
+static int digest_open_file(const char *path)
 {
     return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
 void digest_seal_path(const char *path)
 {
-    int fd = open_file(path);
+    int fd = digest_open_file(path);
 
     if (fd >= 0) {
         digest_seal(fd);
@@ -145,7 +145,7 @@ bool digest_lacks_path(const char *path)
 
 bool digest_unseal_path(const char *path)
 {
-    int fd = open_file(path);
+    int fd = digest_open_file(path);
     bool was_sealed = fd >= 0 && unseal_file(fd);
 
     fd_close(fd);

@@ -119,7 +119,7 @@ void service_start(void)
 
 /* sockets ----------------------------------------------------------------- */
 
-static bool is_same(const struct sockaddr *a, const struct sockaddr *b)
+static bool service_is_same(const struct sockaddr *a, const struct sockaddr *b)
 {
     if (a->sa_family != b->sa_family) {
         return false;
@@ -143,7 +143,7 @@ int service_take_socket(const struct sockaddr *address)
         len = sizeof(own);
         fd = service.sockets[i];
         if (getsockname(fd, (struct sockaddr *)&own, &len) == 0 &&
-            is_same((struct sockaddr *)&own, address)) {
+            service_is_same((struct sockaddr *)&own, address)) {
             service.sockets[i] = service.sockets[--service.n];
             return fd;
         }

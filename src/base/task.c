@@ -33,7 +33,7 @@ struct task {
 /* the tasks that the loop of this thread holds */
 static _Thread_local LIST_HEAD(, task) tasks = LIST_HEAD_INITIALIZER(tasks);
 
-static void let_go(struct task *task)
+static void task_let_go(struct task *task)
 {
     if (atomic_fetch_sub(&task->holders, 1) == 1) {
         task->calls->drop(task->arg);
@@ -51,7 +51,7 @@ static void *task_run(void *arg)
     while (eventfd_write(task->ready, 1) != 0 && errno == EINTR) {
         continue;
     }
-    let_go(task);
+    task_let_go(task);
     return NULL;
 }
 
@@ -111,7 +111,7 @@ void task_cancel(struct task *task)
     }
     LIST_REMOVE(task, entry);
     event_drop(task->event);
-    let_go(task);
+    task_let_go(task);
 }
 
 void task_cancel_all(void)

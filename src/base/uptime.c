@@ -136,7 +136,7 @@ long long uptime_age(const struct uptime *uptime, time_t used, time_t now)
 
 /* the file -------------------------------------------------------------- */
 
-static void path_of(char path[PATH_MAX], const char *root, const char *end)
+static void uptime_path(char path[PATH_MAX], const char *root, const char *end)
 {
     snprintf(path, PATH_MAX, "%.1024s/" UPTIME_FILE "%s", root, end);
 }
@@ -149,7 +149,7 @@ bool uptime_read(struct uptime *uptime, const char *root)
     FILE *f;
 
     memset(uptime, 0, sizeof(*uptime));
-    path_of(path, root, "");
+    uptime_path(path, root, "");
     f = plain_file_read(path);
     if (f == NULL) {
         return false;
@@ -181,8 +181,8 @@ int uptime_write(const struct uptime *uptime, const char *root)
     size_t i;
     FILE *f;
 
-    path_of(path, root, "");
-    path_of(tmp, root, ".new");
+    uptime_path(path, root, "");
+    uptime_path(tmp, root, ".new");
     f = plain_file_write(tmp);
     if (f == NULL) {
         return -1;

@@ -285,7 +285,7 @@ static pid_t child_fork(const struct child_plan *plan)
 }
 
 /* Returns false if nothing is left of its limit. */
-static bool wait_on(struct child *child)
+static bool child_wait_on(struct child *child)
 {
     struct timeval wait;
 
@@ -460,7 +460,7 @@ static void child_on_timeout(evutil_socket_t fd, short what, void *arg)
     struct child *child = arg;
 
     if (!child->killed) {
-        if (wait_on(child)) {
+        if (child_wait_on(child)) {
             return;
         }
         child->timed_out = true;
@@ -503,7 +503,7 @@ static int watch_child(struct child *child, struct event_base *base,
     if (child->exit_event == NULL || child->err_event == NULL ||
         child->timer == NULL || event_add(child->exit_event, NULL) != 0 ||
         event_add(child->err_event, NULL) != 0 ||
-        (seconds != 0 && !wait_on(child))) {
+        (seconds != 0 && !child_wait_on(child))) {
         errno = ENOMEM;
         return -1;
     }

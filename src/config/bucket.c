@@ -55,7 +55,7 @@ const struct config_field config_gcs_keys[CONFIG_GCS_KEYS] = {
     KEY("denied_is_absent", field_bool, denied_is_absent, 0),
 };
 
-static bool is_of(const char *text, size_t max, const char *letters)
+static bool bucket_is_of(const char *text, size_t max, const char *letters)
 {
     size_t n = strspn(text, letters);
 
@@ -85,12 +85,12 @@ static int check_bucket_account(struct config_reader *r, const cJSON *item,
 static int check_bucket_keys(struct config_reader *r, const cJSON *item,
                              const struct bucket_config *bucket)
 {
-    if (!is_of(bucket->name, BUCKET_MAX, BUCKET_LETTERS) ||
+    if (!bucket_is_of(bucket->name, BUCKET_MAX, BUCKET_LETTERS) ||
         bucket->name[0] == '.') {
         return field_error(r, item, "\"bucket\" is not the name of a bucket");
     }
     if (bucket->region != NULL &&
-        !is_of(bucket->region, REGION_MAX, REGION_LETTERS)) {
+        !bucket_is_of(bucket->region, REGION_MAX, REGION_LETTERS)) {
         return field_error(r, item, "\"region\" is not the name of a region");
     }
     if ((bucket->access_key == NULL) != (bucket->secret_key == NULL)) {

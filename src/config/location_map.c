@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static char fold_character(char c)
+static char location_fold(char c)
 {
     if (c == '\\') {
         return '/';
@@ -19,13 +19,13 @@ static char fold_character(char c)
 
 /* Returns the part of a location after its prefix "\\?\UNC\", "\\?\" or "\\".
  * *unc tells whether it is on a share, and thus begins with the host. */
-static const char *plain_form(const char *location, bool *unc)
+static const char *location_plain(const char *location, bool *unc)
 {
     size_t i;
 
     static const char longs[] = "//?/unc/";
 
-    for (i = 0; longs[i] != '\0' && fold_character(location[i]) == longs[i];
+    for (i = 0; longs[i] != '\0' && location_fold(location[i]) == longs[i];
          i++) {
         continue;
     }
@@ -45,9 +45,9 @@ static const char *plain_form(const char *location, bool *unc)
     return location;
 }
 
-static bool on_drive(const char *location)
+static bool location_is_on_drive(const char *location)
 {
-    char c = fold_character(location[0]);
+    char c = location_fold(location[0]);
 
     return c >= 'a' && c <= 'z' && location[1] == ':';
 }
@@ -58,7 +58,7 @@ static size_t covers_location(const char *prefix, const char *location)
 {
     size_t len = strlen(prefix), i;
 
-    while (len > 0 && fold_character(prefix[len - 1]) == '/') {
+    while (len > 0 && location_fold(prefix[len - 1]) == '/') {
         len--;
     }
     if (len == 0) {
@@ -66,12 +66,12 @@ static size_t covers_location(const char *prefix, const char *location)
     }
 
     for (i = 0; i < len; i++) {
-        if (fold_character(prefix[i]) != fold_character(location[i])) {
+        if (location_fold(prefix[i]) != location_fold(location[i])) {
             return 0;
         }
     }
 
-    return fold_character(location[len]) == '/' ? len : 0;
+    return location_fold(location[len]) == '/' ? len : 0;
 }
 
 /* Checks the components of a path, and writes them with "/" between them.
@@ -81,7 +81,7 @@ static const char *split_location(const char *p, char *rel)
     size_t len, n = 0;
 
     for (;;) {
-        for (len = 0; p[len] != '\0' && fold_character(p[len]) != '/'; len++) {
+        for (len = 0; p[len] != '\0' && location_fold(p[len]) != '/'; len++) {
             if (p[len] == ':') {
                 return "a component of the location has a colon";
             }
@@ -114,7 +114,7 @@ static const char *map_relative(const char *base, const char *location,
         return "the location is relative";
     }
 
-    while (location[0] == '.' && fold_character(location[1]) == '/') {
+    while (location[0] == '.' && location_fold(location[1]) == '/') {
         location += 2;
     }
 
@@ -131,17 +131,17 @@ const char *config_map_location(const struct map_config *map, size_t nmap,
     size_t i, len, best_len = 0;
     bool unc, from_unc;
 
-    plain = plain_form(location, &unc);
+    plain = location_plain(location, &unc);
 
-    if (!unc && !on_drive(plain)) {
-        if (fold_character(plain[0]) == '/' || plain != location) {
+    if (!unc && !location_is_on_drive(plain)) {
+        if (location_fold(plain[0]) == '/' || plain != location) {
             return "the location is neither a share nor on a drive";
         }
         return map_relative(base, plain, root, rel);
     }
 
     for (i = 0; i < nmap; i++) {
-        from = plain_form(map[i].from, &from_unc);
+        from = location_plain(map[i].from, &from_unc);
         len = from_unc == unc ? covers_location(from, plain) : 0;
         if (len > best_len) {
             best = &map[i];

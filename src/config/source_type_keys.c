@@ -177,7 +177,7 @@ static bool is_key_of_any_type(const struct source_type *const *types,
     return source_type_key(&source_sympath, key) != NULL;
 }
 
-static void refuse_type(struct config_reader *r, const cJSON *item)
+static void source_type_refuse(struct config_reader *r, const cJSON *item)
 {
     const struct source_type *const *type = r->types;
     char names[256] = "";
@@ -217,7 +217,7 @@ const struct source_type *source_type_read(struct config_reader *r,
 
     type = source_type_find(r->types, name->valuestring);
     if (type == NULL) {
-        refuse_type(r, name);
+        source_type_refuse(r, name);
         return NULL;
     }
     for (child = item->child; child != NULL; child = child->next) {

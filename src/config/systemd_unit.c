@@ -107,7 +107,7 @@ struct systemd_unit *systemd_unit_read(void)
     return unit;
 }
 
-static bool is_below(const char *path, const char *folder, size_t len)
+static bool unit_is_below(const char *path, const char *folder, size_t len)
 {
     return strncmp(path, folder, len) == 0 &&
            (path[len] == '\0' || path[len] == '/');
@@ -121,7 +121,7 @@ static bool is_in(const char *path, const char *list)
     for (; list != NULL && *list != '\0'; list += len) {
         list += strspn(list, " -+");
         len = strcspn(list, " ");
-        if (len > 0 && is_below(path, list, len)) {
+        if (len > 0 && unit_is_below(path, list, len)) {
             return true;
         }
     }

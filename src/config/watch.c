@@ -67,8 +67,8 @@ static void look_run(void *arg)
 }
 
 /* An error of a reload is one of the file as it was then. */
-static void forget_failure(struct config_watch *watch,
-                           const struct watch_look *look)
+static void watch_forget_failure(struct config_watch *watch,
+                                 const struct watch_look *look)
 {
     if (look->failures != watch->failures) {
         return;
@@ -89,7 +89,7 @@ static void look_done(void *arg, bool late)
     watch->task = NULL;
     if (look->config == watch->config) { /* no reload since */
         memcpy(watch->found, look->why, sizeof(watch->found));
-        forget_failure(watch, look);
+        watch_forget_failure(watch, look);
         tell_change(watch);
     }
 }

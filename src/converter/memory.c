@@ -38,7 +38,7 @@ void memory_limit(uint64_t bytes)
     address_space = bytes < address_space ? bytes : address_space;
 }
 
-static bool is_over(uint64_t pages, size_t size, uint64_t limit)
+static bool memory_is_over(uint64_t pages, size_t size, uint64_t limit)
 {
     uint64_t used = pages * (uint64_t)sysconf(_SC_PAGESIZE) + MARGIN;
 
@@ -61,8 +61,8 @@ static bool is_limit_reached(size_t size)
     for (i = 0; i < 6; i++) {
         pages[i] = strtoull(p, &p, 10);
     }
-    return is_over(pages[0], size, address_space) ||
-           is_over(pages[5], size, data);
+    return memory_is_over(pages[0], size, address_space) ||
+           memory_is_over(pages[5], size, data);
 }
 
 static void memory_print(const char *text, size_t size)

@@ -39,8 +39,8 @@ bool output_check_read(struct output_check *check, const char *value)
     return true;
 }
 
-static bool is_sound(const struct output_check *check, const void *map,
-                     size_t size, symcache_kind_e output)
+static bool output_is_sound(const struct output_check *check, const void *map,
+                            size_t size, symcache_kind_e output)
 {
     symcache_key_t key = {.id_type = SYMCACHE_ID_DEBUG, .age = check->age};
     char error[512];
@@ -91,7 +91,7 @@ void output_check_run(const struct output_check *check, int fd,
     allocation_must_succeed(output_on_lack);
     if (map == MAP_FAILED ||
         sandbox_enter(&limits, NULL, error, sizeof(error)) != 0 ||
-        !is_sound(check, map, (size_t)size, result->output)) {
+        !output_is_sound(check, map, (size_t)size, result->output)) {
         return;
     }
     if (write(check->fd, text, len) != (ssize_t)len) {

@@ -21,7 +21,7 @@ static bool is_transient(int errnum)
     return errnum == EAGAIN || errnum == EINTR || errnum == ECONNABORTED;
 }
 
-static void set_time(struct http_server *server)
+static void server_set_time(struct http_server *server)
 {
     time_t now = time(NULL);
     struct tm tm;
@@ -41,7 +41,7 @@ static bool start_ticks(struct http_server *server)
     if (event_pending(server->tick, EV_TIMEOUT, NULL)) {
         return true;
     }
-    set_time(server);
+    server_set_time(server);
     return event_add(server->tick, &often) == 0;
 }
 
@@ -66,7 +66,7 @@ static void on_accept(evutil_socket_t listener, short what, void *arg)
     }
 }
 
-static void on_resume(evutil_socket_t fd, short what, void *arg)
+static void server_on_resume(evutil_socket_t fd, short what, void *arg)
 {
     struct http_server *server = arg;
 
@@ -80,7 +80,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     struct http_server *server = arg;
     struct http_connection *c, *next;
 
-    set_time(server);
+    server_set_time(server);
     for (c = LIST_FIRST(&server->connections); c != NULL; c = next) {
         next = http_connection_next(c);
         http_connection_tick(c);
@@ -101,10 +101,10 @@ struct http_server *http_server_new(struct event_base *base, int listener,
     server->base = base;
     server->on_request = on_request;
     server->arg = arg;
-    set_time(server);
+    server_set_time(server);
     server->accept =
         event_new(base, listener, EV_READ | EV_PERSIST, on_accept, server);
-    server->resume = evtimer_new(base, on_resume, server);
+    server->resume = evtimer_new(base, server_on_resume, server);
     server->tick = event_new(base, -1, EV_PERSIST, on_tick, server);
     if (server->accept == NULL || server->resume == NULL ||
         server->tick == NULL || event_add(server->accept, NULL) != 0) {

@@ -211,7 +211,7 @@ static bool reader_string(struct json_reader *reader)
                             (size_t)(out - begin)) != NULL;
 }
 
-static bool is_digit(const struct json_reader *reader)
+static bool reader_is_digit(const struct json_reader *reader)
 {
     return reader->p < reader->end && *reader->p >= '0' && *reader->p <= '9';
 }
@@ -237,7 +237,7 @@ static bool reader_number(struct json_reader *reader)
     reader->p += *reader->p == '-';
     if (reader_peek(reader) == '0') {
         reader->p++;
-        if (is_digit(reader)) {
+        if (reader_is_digit(reader)) {
             return fail_json(reader, "invalid number");
         }
     } else if (!reader_digits(reader)) {
@@ -331,7 +331,7 @@ static bool reader_value(struct json_reader *reader)
     case -1:
         return fail_json(reader, "EOF while parsing a value");
     default:
-        if (is_digit(reader)) {
+        if (reader_is_digit(reader)) {
             return reader_number(reader);
         }
         return reader_nan_size(reader) > 0

@@ -148,7 +148,7 @@ void metrics_print_histogram(struct evbuffer *buf, const char *name,
                         total);
 }
 
-static void print_histograms(struct evbuffer *buf)
+static void metrics_print_histograms(struct evbuffer *buf)
 {
     unsigned i;
 
@@ -196,7 +196,7 @@ void metrics_print(struct evbuffer *buf)
                                     ? (double)metric_values[i] / 1000
                                     : (double)metric_values[i]);
     }
-    print_histograms(buf);
+    metrics_print_histograms(buf);
     print_gauges(buf);
 }
 

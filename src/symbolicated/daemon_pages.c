@@ -32,8 +32,8 @@ static void send_json(struct http_request *request, int status,
     send_text(request, status, "application/json", (char *)text, strlen(text));
 }
 
-static void page_metrics(const struct workers *workers,
-                         struct http_request *request)
+static void daemon_page_metrics(const struct workers *workers,
+                                struct http_request *request)
 {
     const struct stats **stats = calloc(workers->n, sizeof(stats[0]));
     struct evbuffer *buf = evbuffer_new();
@@ -58,14 +58,14 @@ static void page_metrics(const struct workers *workers,
     }
 }
 
-static void page_healthz(const struct workers *workers,
-                         struct http_request *request)
+static void daemon_page_healthz(const struct workers *workers,
+                                struct http_request *request)
 {
     send_json(request, 200, "{\"status\": \"ok\"}\n");
 }
 
-static void page_version(const struct workers *workers,
-                         struct http_request *request)
+static void daemon_page_version(const struct workers *workers,
+                                struct http_request *request)
 {
     send_json(request, 200, "{\"version\": \"" SYMCACHED_VERSION "\"}\n");
 }
@@ -74,9 +74,9 @@ static const struct page {
     const char *path;
     void (*fn)(const struct workers *workers, struct http_request *request);
 } pages[] = {
-    {"/metrics", page_metrics},
-    {"/healthz", page_healthz},
-    {"/version", page_version},
+    {"/metrics", daemon_page_metrics},
+    {"/healthz", daemon_page_healthz},
+    {"/version", daemon_page_version},
 };
 
 bool daemon_page_reply(const struct workers *workers,

@@ -10,8 +10,8 @@
 #include "store_roots.h"
 
 /* Returns false with a sentence in error. */
-static bool open_all(struct settings *settings, bool locked, char *error,
-                     size_t size)
+static bool settings_open_all(struct settings *settings, bool locked,
+                              char *error, size_t size)
 {
     const struct symbolication_config *s = settings->symbolication;
     const struct symbolicator_config *symbolicator = &s->symbolicator;
@@ -57,7 +57,7 @@ struct settings *settings_new(struct config *config, bool locked, char *error,
     settings->symbolication = s;
     symcached_client_address(&settings->helper, config->listen,
                              config->listen_token);
-    if (!open_all(settings, locked, error, size)) {
+    if (!settings_open_all(settings, locked, error, size)) {
         settings_unref(settings);
         return NULL;
     }

@@ -45,7 +45,7 @@ static void on_status_news(void *arg, enum symcached_client_news news,
 }
 
 /* The report as JSON, to be freed with free(); NULL without memory. */
-static char *print_status(const struct status_reporter *reporter)
+static char *reporter_print_status(const struct status_reporter *reporter)
 {
     const struct stats **stats =
         calloc(reporter->workers->n, sizeof(stats[0]));
@@ -84,7 +84,7 @@ static char *print_status(const struct status_reporter *reporter)
 static void send_status_report(struct status_reporter *reporter)
 {
     struct evbuffer *body = evbuffer_new();
-    char *text = print_status(reporter);
+    char *text = reporter_print_status(reporter);
 
     symcached_client_free(reporter->client);
     reporter->client = NULL;

@@ -79,7 +79,7 @@ static void on_worker_drained(void *arg)
     event_base_loopbreak(worker->base);
 }
 
-static void on_drain_timeout(evutil_socket_t fd, short what, void *arg)
+static void worker_on_drain_timeout(evutil_socket_t fd, short what, void *arg)
 {
     on_worker_drained(arg);
 }
@@ -174,7 +174,7 @@ static int make_worker_events(struct worker *worker)
     worker->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     worker->trim =
         event_new(worker->base, -1, EV_PERSIST, on_worker_trim, worker);
-    worker->drain = evtimer_new(worker->base, on_drain_timeout, worker);
+    worker->drain = evtimer_new(worker->base, worker_on_drain_timeout, worker);
     worker->woken = event_new(worker->base, worker->wakeup,
                               EV_READ | EV_PERSIST, on_worker_woken, worker);
     return worker->wakeup != -1 && worker->trim != NULL &&

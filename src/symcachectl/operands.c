@@ -90,8 +90,8 @@ static int read_pdb_identity(const char *command, int count, char **operands,
 
 /* Reads the module of a file.  Returns 1, 0 if the operand is no path of a
  * file, or -1 after printing what is wrong. */
-static int from_file(const char *command, const char *path,
-                     struct identity *identity)
+static int operands_from_file(const char *command, const char *path,
+                              struct identity *identity)
 {
     char error[MODULE_FILE_ERROR] = "belongs to no module";
     enum module_file found = MODULE_FILE_OTHER;
@@ -223,7 +223,7 @@ int operands_original(const char *command, int count, char **operands,
     if (id == NULL || symcache_id_parse(id, strlen(id), &key) != SYMCACHE_OK ||
         key.id_type == SYMCACHE_ID_DEBUG) {
         rc = count == 1 && (id == NULL || !operand_is_id(id, &key))
-                 ? from_file(command, operands[0], identity)
+                 ? operands_from_file(command, operands[0], identity)
                  : 0;
         if (rc != 0) {
             return rc > 0 ? 0 : -1;

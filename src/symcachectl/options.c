@@ -30,8 +30,8 @@ static const struct option_spec *find_option(const struct option_spec *specs,
 }
 
 /* Takes the option argv[*i] with its value.  Returns 0 or -1. */
-static int take_option(const char *command, const struct option_spec *spec,
-                       int argc, char **argv, int *i)
+static int options_take(const char *command, const struct option_spec *spec,
+                        int argc, char **argv, int *i)
 {
     const char *arg = argv[*i];
 
@@ -73,7 +73,7 @@ int options_parse(const char *command, const struct option_spec *specs,
             command_usage(command, "unknown option", argv[i]);
             return -1;
         }
-        if (take_option(command, spec, argc, argv, &i) != 0) {
+        if (options_take(command, spec, argc, argv, &i) != 0) {
             return -1;
         }
     }

@@ -17,7 +17,7 @@
 #define CONFIG_MAX (16 << 20)
 
 /* Returns NULL with errno on failure. */
-static char *read_text(const char *file)
+static char *settings_read_text(const char *file)
 {
     FILE *f = fopen(file, "re");
     char *text = NULL;
@@ -48,10 +48,10 @@ static char *read_text(const char *file)
  * Reads the configuration.  Returns NULL if there is none, after a message if
  * it is needed.  Only "symcached -t" checks it completely.
  */
-static cJSON *read_config(const struct settings *s, int is_needed)
+static cJSON *settings_read_config(const struct settings *s, int is_needed)
 {
     const char *file = s->config != NULL ? s->config : SETTINGS_CONFIG;
-    char *text = read_text(file);
+    char *text = settings_read_text(file);
     cJSON *config;
 
     is_needed |= s->config != NULL;
@@ -121,7 +121,7 @@ const char *settings_socket(const struct settings *settings)
     if (known[settings->daemon] != NULL) {
         return known[settings->daemon];
     }
-    config = read_config(settings, 0);
+    config = settings_read_config(settings, 0);
     if (config == NULL) {
         return settings->config == NULL ? socket : NULL;
     }
@@ -149,7 +149,7 @@ int settings_token(const struct settings *settings, const char **token)
         (settings->socket != NULL && settings->config == NULL)) {
         return 0;
     }
-    config = read_config(settings, 0);
+    config = settings_read_config(settings, 0);
     if (config == NULL) {
         return settings->config == NULL ? 0 : -1;
     }
@@ -175,7 +175,7 @@ const char *settings_uploads(const struct settings *settings, int *code)
     if (settings->root != NULL) {
         return settings->root;
     }
-    config = read_config(settings, 1);
+    config = settings_read_config(settings, 1);
     if (config == NULL) {
         *code = COMMAND_IO;
         return NULL;
@@ -204,7 +204,7 @@ const char *settings_root(const struct settings *settings, int *code)
     if (settings->root != NULL) {
         return settings->root;
     }
-    config = read_config(settings, 1);
+    config = settings_read_config(settings, 1);
     if (config == NULL) {
         fprintf(stderr, "-c names a configuration, --root a store's folder\n");
         *code = COMMAND_IO;

@@ -24,7 +24,7 @@ struct config_reload {
     char error[1024];
 };
 
-static bool is_silent(const char *path)
+static bool reload_is_silent(const char *path)
 {
     mode_t mode;
 
@@ -36,11 +36,11 @@ static const char *silent_root(const struct config *config)
 {
     size_t i;
 
-    if (is_silent(config->downloads)) {
+    if (reload_is_silent(config->downloads)) {
         return config->downloads;
     }
     for (i = 0; i < config->nstores; i++) {
-        if (is_silent(config->stores[i].root)) {
+        if (reload_is_silent(config->stores[i].root)) {
             return config->stores[i].root;
         }
     }

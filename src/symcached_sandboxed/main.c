@@ -19,7 +19,7 @@
 
 /* libseccomp without memory crashes, or computes without end.  In the sandbox,
  * which does not have prctl(), allocations may fail. */
-static void on_lack(size_t size)
+static void sandboxed_on_lack(size_t size)
 {
     static const char text[] = "out of memory\n";
 
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 
     /* it was started by a descriptor, of which the kernel makes its name */
     prctl(PR_SET_NAME, SANDBOX_PROGRAM);
-    allocation_must_succeed(on_lack);
+    allocation_must_succeed(sandboxed_on_lack);
 
     if (strcmp(what, "--unpack") == 0) {
         return unpack_main(argc, argv);

@@ -89,7 +89,7 @@ static void fail_body(struct body *body, const char *reason)
     body->told(body->arg);
 }
 
-static void on_fetched(void *arg, struct spool *spool, const char *text)
+static void body_on_fetched(void *arg, struct spool *spool, const char *text)
 {
     struct body *body = arg;
     char *order = NULL;
@@ -131,7 +131,7 @@ struct body *body_work_start(struct event_base *base, struct work_pool *pool,
         is_begun = begin_body(body, work->text) == 0;
     } else {
         body->download = download_start(base, address, work->url, work->token,
-                                        on_fetched, body);
+                                        body_on_fetched, body);
         is_begun = body->download != NULL;
     }
     if (!is_begun) {

@@ -39,7 +39,7 @@
 /* In the log and the metrics, as nginx has it: the client did not wait. */
 #define CLIENT_GONE 499
 
-static void on_flush(evutil_socket_t fd, short what, void *arg)
+static void request_on_flush(evutil_socket_t fd, short what, void *arg)
 {
     request_log_flush(arg);
 }
@@ -134,7 +134,7 @@ static void keep_answer(struct request *request)
 }
 
 /* The reply is whole, or there was no memory for it. */
-static void send_reply(struct request *request)
+static void request_send_reply(struct request *request)
 {
     struct request_context *context = request->context;
     struct json_writer *writer = request->reply.body;
@@ -177,7 +177,7 @@ void request_fail(struct request *request)
 {
     reset_reply(request);
     request->reply.body->has_failed = true;
-    send_reply(request);
+    request_send_reply(request);
 }
 
 /* A round is known now, perhaps while another one is searched again. */
@@ -203,7 +203,7 @@ static void stop_searches(struct request *request)
     }
 }
 
-static void on_late(evutil_socket_t fd, short what, void *arg)
+static void request_on_late(evutil_socket_t fd, short what, void *arg)
 {
     struct request *request = arg;
 
@@ -268,7 +268,7 @@ static int wait_until(struct request *request, uint64_t ms)
     return event_add(request->timer, &limit);
 }
 
-static int wait_on(struct request *request)
+static int request_wait_on(struct request *request)
 {
     return wait_until(request, limit_of(request));
 }
@@ -297,7 +297,7 @@ static void leave_connection(struct request *request)
         request->pending = NULL;
     }
     if (request->pending == NULL) {
-        send_reply(request);
+        request_send_reply(request);
         return;
     }
     stats_add(&request->context->stats.pending, 1);
@@ -305,7 +305,7 @@ static void leave_connection(struct request *request)
                         &request->reply, pending_call_id(request->pending));
     reply = api_reply_http(&request->reply, fields);
     request->http = NULL;
-    wait_on(request);
+    request_wait_on(request);
     http_reply(http, &reply);
 }
 
@@ -326,7 +326,7 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
     uint64_t spent = (clock_usec() - request->record.started) / 1000;
 
     if (!may_go_on(request)) {
-        on_late(fd, what, arg);
+        request_on_late(fd, what, arg);
     } else if (is_looking(request) &&
                spent < request->call->patience + GRACE_MS) {
         /* what lies here needs no poll */
@@ -400,7 +400,7 @@ static bool search_modules(struct request *request)
         request->call->is_stopped = true;
         return true;
     }
-    if (wait_on(request) != 0) {
+    if (request_wait_on(request) != 0) {
         request_fail(request);
     }
     return false;
@@ -437,7 +437,7 @@ static void run_work(struct request *request)
     } else {
         body_work_give(request->body, request->search);
     }
-    if (request->body == NULL || wait_on(request) != 0) {
+    if (request->body == NULL || request_wait_on(request) != 0) {
         request_fail(request);
     }
 }
@@ -462,13 +462,13 @@ static void poll_call(struct request *request)
     if (poll->news != API_POLL_RUNS || request->context->is_stopping) {
         request->call->is_stopped = request->context->is_stopping;
         request_go_on(request);
-    } else if (wait_on(request) != 0) {
+    } else if (request_wait_on(request) != 0) {
         request_fail(request);
     }
 }
 
 /* The rounds that follow have a time of their own. */
-static void let_go(struct request *request)
+static void request_let_go(struct request *request)
 {
     request_log_let_go(&request->record, request->call);
     free_searches(request);
@@ -489,7 +489,7 @@ static bool take_step(struct request *request, enum api_next next)
         request->tries++;
         stats_add(&request->context->stats.cut, 1);
     } else if (next == API_FINISHED) {
-        send_reply(request);
+        request_send_reply(request);
         return false;
     } else if (next == API_WORKS) {
         run_work(request);
@@ -501,7 +501,7 @@ static bool take_step(struct request *request, enum api_next next)
         streamed_answer_part(request);
         return false;
     } else if (next == API_LETS_GO) {
-        let_go(request);
+        request_let_go(request);
         return true;
     }
     if (next == API_WANTS &&
@@ -530,7 +530,7 @@ static void on_stepped(void *arg, enum api_next next,
     }
 }
 
-static bool is_large(const struct request *request)
+static bool request_is_large(const struct request *request)
 {
     const struct api_work *work = request->call->work;
 
@@ -546,7 +546,7 @@ static bool is_large(const struct request *request)
 static bool step_elsewhere(struct request *request)
 {
     request->step =
-        is_large(request)
+        request_is_large(request)
             ? step_thread_start(request->context->searcher.base, request->call,
                                 &request->reply, on_stepped, request)
             : NULL;
@@ -575,7 +575,7 @@ static void stop_request(struct request *request)
 {
     request->tries = BROKEN_TRIES;
     request->call->is_stopped = true;
-    on_late(-1, 0, request);
+    request_on_late(-1, 0, request);
 }
 
 void request_context_stop(struct request_context *context)
@@ -600,7 +600,7 @@ void request_context_stop(struct request_context *context)
 /* the request ------------------------------------------------------------- */
 
 /* Without its body: protocols refuse one that is too long in their words. */
-static bool is_refused(struct request *request)
+static bool request_is_refused(struct request *request)
 {
     request->reply.body->has_failed =
         request->http->state == HTTP_BODY_NO_ROOM;
@@ -624,12 +624,12 @@ void request_start(struct request_context *context, struct http_request *http)
     module_cache_trim(context->searcher.cache);
     api_request_fill(request);
     reset_reply(request);
-    if (!is_refused(request)) {
+    if (!request_is_refused(request)) {
         request->call = api_begin(&request->api, &request->reply);
     }
     request->record.parsed = clock_usec();
     if (request->call == NULL) {
-        send_reply(request);
+        request_send_reply(request);
     } else if (request->call->round->nmodules == 0) {
         request_go_on(request);
     } else if (add_round(request) != 0) {
@@ -651,7 +651,7 @@ int request_context_init(struct request_context *context,
     context->searcher.uses = usage_report_new(base);
     context->inbox = pending_inbox_new(base);
     context->settings = settings_ref(settings);
-    context->flush = evtimer_new(base, on_flush, context);
+    context->flush = evtimer_new(base, request_on_flush, context);
     if (spawner != -1) {
         context->pool = work_pool_new(base, spawner, &context->stats.works);
     }

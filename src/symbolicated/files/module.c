@@ -111,7 +111,7 @@ static bool read_provenance(struct module *module, int fd)
 }
 
 /* The attempts, as symcached noted them. */
-static bool read_places(struct module *module, int fd)
+static bool module_read_places(struct module *module, int fd)
 {
     char *text = malloc(SYMCACHE_PLACES_MAX);
     struct json_error error;
@@ -175,7 +175,7 @@ struct module *module_open(int fd, const struct stat *st, int root,
     module->size = (size_t)st->st_size;
 
     if ((module->size > 0 && map_module(module, fd) != 0) ||
-        !read_provenance(module, fd) || !read_places(module, fd) ||
+        !read_provenance(module, fd) || !module_read_places(module, fd) ||
         (kind == SYMCACHE_KIND_SOURCE && !read_properties(module, fd))) {
         saved = errno;
         close(fd);

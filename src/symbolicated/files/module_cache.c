@@ -76,8 +76,8 @@ struct module_cache *module_cache_new(struct mapped_modules *mapped)
     return cache;
 }
 
-static uint64_t hash_of(const struct module_cache *cache,
-                        const symcache_key_t *key)
+static uint64_t cache_hash_of(const struct module_cache *cache,
+                              const symcache_key_t *key)
 {
     uint64_t hash = table_hash((uintptr_t)cache, key->guid, 20);
 
@@ -158,10 +158,10 @@ find_folder(const struct module_cache *cache, uint64_t hash, int store,
 }
 
 /* NULL without memory: it is looked for again next time. */
-static struct module_cache_folder *add_folder(struct module_cache *cache,
-                                              uint64_t hash, int store,
-                                              const symcache_key_t *key,
-                                              struct module *module)
+static struct module_cache_folder *cache_add_folder(struct module_cache *cache,
+                                                    uint64_t hash, int store,
+                                                    const symcache_key_t *key,
+                                                    struct module *module)
 {
     struct module_cache_folder *entry;
 
@@ -194,8 +194,8 @@ static bool is_same_folder(const struct folder_state *folder,
 }
 
 /* By another spelling, or with other hints, there may be a file. */
-static bool is_same(const char *name, const char *hints,
-                    const struct module_question *question)
+static bool cache_is_same(const char *name, const char *hints,
+                          const struct module_question *question)
 {
     return name != NULL && strlen(name) == question->name_size &&
            memcmp(name, question->name, question->name_size) == 0 &&
@@ -261,7 +261,7 @@ static enum module_find find_empty(const struct module_cache_folder *entry,
 {
     if (entry == NULL || now >= entry->absent_until ||
         entry->asked <= forgotten ||
-        !is_same(entry->name, entry->hints, question)) {
+        !cache_is_same(entry->name, entry->hints, question)) {
         return MODULE_FIND_NONE;
     }
     *reason = entry->reason;
@@ -317,7 +317,7 @@ enum module_find module_cache_find(struct module_cache *cache, int store,
                                    struct module **module, unsigned *reason)
 {
     const symcache_key_t *key = question->key;
-    uint64_t hash = hash_of(cache, key);
+    uint64_t hash = cache_hash_of(cache, key);
     struct module_cache_folder *entry = find_folder(cache, hash, store, key);
     const struct module_cache_glance *seen =
         look_at_folder(cache, hash, store, root, key, asker);
@@ -348,7 +348,7 @@ void module_cache_add(struct module_cache *cache, int store,
                       const symcache_key_t *key,
                       const struct module_sight *sight)
 {
-    uint64_t hash = hash_of(cache, key);
+    uint64_t hash = cache_hash_of(cache, key);
     struct module_cache_folder *entry = find_folder(cache, hash, store, key);
 
     cache->glances[hash % GLANCES].asker.call = 0;
@@ -356,7 +356,7 @@ void module_cache_add(struct module_cache *cache, int store,
         drop_folder(cache, hash, entry);
     }
     if (sight->error == 0 && sight->folder.inode != 0) {
-        entry = add_folder(cache, hash, store, key, sight->module);
+        entry = cache_add_folder(cache, hash, store, key, sight->module);
         if (entry != NULL) {
             entry->folder = sight->folder;
         }
@@ -369,15 +369,15 @@ void module_cache_absent(struct module_cache *cache, int store,
                          unsigned reason)
 {
     const symcache_key_t *key = question->key;
-    uint64_t hash = hash_of(cache, key);
+    uint64_t hash = cache_hash_of(cache, key);
     struct module_cache_folder *entry = find_folder(cache, hash, store, key);
     char *name = strndup(question->name, question->name_size);
     char *hints = question->hints != NULL ? strdup(question->hints) : NULL;
 
     if (entry == NULL) {
-        entry = add_folder(cache, hash, store, key, NULL);
+        entry = cache_add_folder(cache, hash, store, key, NULL);
     }
-    if (entry == NULL || !is_same(name, hints, question)) {
+    if (entry == NULL || !cache_is_same(name, hints, question)) {
         free(name);
         free(hints);
         return;
@@ -409,7 +409,7 @@ bool module_cache_find_absence(struct module_cache *cache, int store, int root,
     if (found != MODULE_FIND_ABSENT) {
         return false;
     }
-    entry = find_folder(cache, hash_of(cache, key), store, key);
+    entry = find_folder(cache, cache_hash_of(cache, key), store, key);
     absence->number = entry->absence;
     absence->attempts = entry->attempts;
     absence->size = entry->attempts_size;
@@ -421,7 +421,7 @@ void module_cache_add_attempts(struct module_cache *cache, int store,
                                const char *text, size_t size)
 {
     struct module_cache_folder *entry =
-        find_folder(cache, hash_of(cache, key), store, key);
+        find_folder(cache, cache_hash_of(cache, key), store, key);
     size_t i;
 
     if (entry == NULL || entry->absence != number || size == 0 ||

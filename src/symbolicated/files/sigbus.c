@@ -24,7 +24,7 @@ static atomic_uint sigbus_used; /* slots that were ever filled */
 static unsigned lowest;  /* the slots before it are taken */
 static pthread_mutex_t sigbus_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static struct sigbus_slot *find_mapping(uintptr_t address)
+static struct sigbus_slot *sigbus_find_mapping(uintptr_t address)
 {
     unsigned i, n = atomic_load(&sigbus_used);
     uintptr_t base;
@@ -41,7 +41,7 @@ static struct sigbus_slot *find_mapping(uintptr_t address)
 
 static void on_sigbus(int signo, siginfo_t *info, void *context)
 {
-    struct sigbus_slot *slot = find_mapping((uintptr_t)info->si_addr);
+    struct sigbus_slot *slot = sigbus_find_mapping((uintptr_t)info->si_addr);
 
     if (slot == NULL ||
         mmap((void *)atomic_load(&slot->base), slot->size, PROT_READ,

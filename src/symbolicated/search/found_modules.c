@@ -35,7 +35,7 @@ bool search_is_broken(struct search *search)
     return broken;
 }
 
-static const struct module *file_of(const struct api_module *module)
+static const struct module *found_module_file(const struct api_module *module)
 {
     return (const struct module *)((const char *)module->reader -
                                    offsetof(struct module, reader));
@@ -44,13 +44,13 @@ static const struct module *file_of(const struct api_module *module)
 void search_module_inode(const struct api_module *module, dev_t *device,
                          ino_t *inode)
 {
-    *device = file_of(module)->device;
-    *inode = file_of(module)->inode;
+    *device = found_module_file(module)->device;
+    *inode = found_module_file(module)->inode;
 }
 
 int search_open(const struct search *search, const struct api_module *module)
 {
-    const struct module *file = file_of(module);
+    const struct module *file = found_module_file(module);
     struct stat st;
     int fd, root, error = 0;
 

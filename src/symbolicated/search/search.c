@@ -64,7 +64,7 @@ note_failure(const struct seek *seek, const char *format, ...)
 }
 
 /* The module has not failed after all: another store had it, or was sure. */
-static void forget_failure(const struct seek *seek)
+static void search_forget_failure(const struct seek *seek)
 {
     struct search *search = seek->search;
 
@@ -78,7 +78,7 @@ static void forget_failure(const struct seek *seek)
 static void seek_end(struct seek *seek, enum api_module_state state)
 {
     if (state < API_MODULE_FAILED) {
-        forget_failure(seek);
+        search_forget_failure(seek);
     }
     seek->step = SEEK_ENDED;
     seek->wanted->state = state;

@@ -83,7 +83,7 @@ static const char *apple_find_arch(const cJSON *answer)
     return "unknown";
 }
 
-static void print_answer(const cJSON *answer)
+static void apple_print_answer(const cJSON *answer)
 {
     cJSON *object = cJSON_CreateObject(), *system;
     const cJSON *member;
@@ -128,7 +128,7 @@ int apple_report_show(struct settings *settings, const char *file,
     request = cjson_print(report);
     code = report_names(settings, "/symbolicate", file, request,
                         "frames have no names but the report's own",
-                        print_answer);
+                        apple_print_answer);
     free(request);
     cJSON_Delete(report);
     return code;

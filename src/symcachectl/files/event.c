@@ -61,7 +61,7 @@ static void event_copy_number(cJSON *to, const cJSON *from, const char *key)
 
 /* An address of 64 bits, "0x12" or in decimal digits, or as a number.  The
  * whole event is refused for one that is none. */
-static bool is_address(const cJSON *value)
+static bool event_is_address(const cJSON *value)
 {
     const char *text;
     char *end;
@@ -84,7 +84,7 @@ static bool is_address(const cJSON *value)
 
 static void event_copy_address(cJSON *to, const cJSON *from, const char *key)
 {
-    if (is_address(cjson_get(from, key))) {
+    if (event_is_address(cjson_get(from, key))) {
         event_copy_text(to, from, key, key);
         event_copy_number(to, from, key);
     }
@@ -123,12 +123,13 @@ static bool event_wants_address(const cJSON *image)
     while (i < COUNT(types) && strcmp(type, types[i]) != 0) {
         i++;
     }
-    return i < COUNT(types) && !is_address(cjson_get(image, "image_addr"));
+    return i < COUNT(types) &&
+           !event_is_address(cjson_get(image, "image_addr"));
 }
 
 static bool event_is_module(const cJSON *image)
 {
-    return is_address(cjson_get(image, "image_addr")) ||
+    return event_is_address(cjson_get(image, "image_addr")) ||
            (printable_field(image, "image_addr")[0] == '\0' &&
             printable_field(image, "debug_id")[0] != '\0');
 }
@@ -220,7 +221,7 @@ static cJSON *event_read_frames(const cJSON *stack)
 
     cJSON_ArrayForEach(frame, list)
     {
-        if (is_address(cjson_get(frame, "instruction_addr")) &&
+        if (event_is_address(cjson_get(frame, "instruction_addr")) &&
             !cJSON_InsertItemInArray(frames, 0, event_read_frame(frame))) {
             command_no_memory();
         }
@@ -239,7 +240,7 @@ static void event_read_registers(cJSON *item, const cJSON *stack)
 
     cJSON_ArrayForEach(value, list)
     {
-        if (cJSON_IsString(value) && is_address(value)) {
+        if (cJSON_IsString(value) && event_is_address(value)) {
             cjson_add_text(registers, value->string, value->valuestring);
         }
     }

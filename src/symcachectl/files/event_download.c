@@ -30,7 +30,7 @@ struct event_download {
     char token[SECRET_MAX + 1];
 };
 
-static size_t on_body(char *data, size_t size, size_t n, void *arg)
+static size_t event_on_body(char *data, size_t size, size_t n, void *arg)
 {
     struct event_download *download = arg;
 
@@ -55,7 +55,7 @@ static void prepare_request(CURL *curl, struct event_download *download,
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, event_on_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, download);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
     if (download->token[0] != '\0') {

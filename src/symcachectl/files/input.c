@@ -21,7 +21,7 @@
 #define FIRST_READ 65536
 
 /* This may only call what a signal handler may call. */
-static void on_sigbus(int signo)
+static void input_on_sigbus(int signo)
 {
     ssize_t n;
     static const char text[] =
@@ -43,7 +43,7 @@ static int map_input(int fd, size_t size, struct input_bytes *bytes)
         return -1;
     }
     memset(&action, 0, sizeof(action));
-    action.sa_handler = on_sigbus;
+    action.sa_handler = input_on_sigbus;
     return sigaction(SIGBUS, &action, NULL);
 }
 

@@ -157,9 +157,9 @@ static void jvm_put_end(const struct jvm_line *jvm_line,
 }
 
 /* Prints the frames that come of a line, and returns the first other one. */
-static const cJSON *print_frames(const cJSON *frame, unsigned number,
-                                 const struct jvm_line *jvm_line,
-                                 struct symc_string whole)
+static const cJSON *jvm_print_frames(const cJSON *frame, unsigned number,
+                                     const struct jvm_line *jvm_line,
+                                     struct symc_string whole)
 {
     const char *method_end = jvm_line->method.data + jvm_line->method.size;
 
@@ -212,7 +212,7 @@ static void jvm_count_named(const cJSON *answer)
     }
 }
 
-static void print_answer(const cJSON *answer)
+static void jvm_print_answer(const cJSON *answer)
 {
     const cJSON *stack = NULL, *frame = NULL, *error;
     const cJSON *errors = is_asked ? cjson_get(answer, "errors") : NULL;
@@ -241,7 +241,7 @@ static void print_answer(const cJSON *answer)
         if (jvm_line.kind == JVM_LINE_EXCEPTION) {
             print_exception(cjson_get(stack, "exception"), &jvm_line, whole);
         } else if (jvm_line.kind == JVM_LINE_FRAME) {
-            frame = print_frames(frame, number, &jvm_line, whole);
+            frame = jvm_print_frames(frame, number, &jvm_line, whole);
         } else {
             jvm_put_line_text(whole);
         }
@@ -267,7 +267,7 @@ int jvm_trace_request_show(struct settings *settings, const char *uuid,
     is_asked = settings->root != NULL || !report_names_here(settings);
     request = make_request();
     code = report_names(settings, "/symbolicate-jvm", file, request,
-                        "the trace is printed as it is", print_answer);
+                        "the trace is printed as it is", jvm_print_answer);
     free(request);
     return code == COMMAND_OK && num_named == 0 ? COMMAND_NOT_FOUND : code;
 }

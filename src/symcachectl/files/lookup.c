@@ -114,8 +114,8 @@ static int check_addresses(const struct lookup *lookup, int count,
     return COMMAND_OK;
 }
 
-static int from_arguments(struct lookup *lookup, const char *file, int count,
-                          char **texts)
+static int lookup_from_arguments(struct lookup *lookup, const char *file,
+                                 int count, char **texts)
 {
     int i;
     uint64_t address;
@@ -172,7 +172,7 @@ int lookup_command(int argc, char **argv)
         return COMMAND_USAGE;
     }
     output_init(&lookup.output, STDOUT_FILENO);
-    rc = i < argc ? from_arguments(&lookup, file, argc - i, argv + i)
+    rc = i < argc ? lookup_from_arguments(&lookup, file, argc - i, argv + i)
                   : from_stdin(&lookup, file);
     if (rc == COMMAND_OK && lookup.has_missed && !lookup.has_found) {
         rc = COMMAND_NOT_FOUND;

@@ -185,7 +185,7 @@ struct profile_names {
     int root;
 };
 
-static const struct symc_reader *reader_of(void *arg, uint32_t i)
+static const struct symc_reader *profile_reader_of(void *arg, uint32_t i)
 {
     const struct profile_names *names = arg;
     const struct profile_module *from = &names->profile->modules[i];
@@ -220,7 +220,7 @@ static int show_profile(const char *root, const char *file, const void *data,
     }
     if (!profile_read(&profile, data, size, error)) {
         code = command_fail(COMMAND_FOREIGN, file, error);
-    } else if (profile_find_names(&profile, reader_of, &names) != 0) {
+    } else if (profile_find_names(&profile, profile_reader_of, &names) != 0) {
         command_no_memory();
     } else {
         profile_write(&profile, &out);

@@ -15,7 +15,7 @@
 #include "symcachectl/store/store_reader.h"
 
 /* Is there a daemon where one would be? */
-static bool is_running(const struct settings *settings)
+static bool report_is_running(const struct settings *settings)
 {
     const char *address = settings_socket(settings);
     struct sockaddr_un where = {.sun_family = AF_UNIX};
@@ -42,7 +42,7 @@ bool report_names_here(const struct settings *settings)
 
     if (!is_known) {
         is_here = settings->socket == NULL &&
-                  (settings->root != NULL || !is_running(settings));
+                  (settings->root != NULL || !report_is_running(settings));
         is_known = true;
     }
     return is_here;

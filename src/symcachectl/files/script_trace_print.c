@@ -16,25 +16,25 @@
 
 /* Takes the next frame at a place in a module, inlined ones first.  Returns
  * false if there is none. */
-static bool print_take_symbol(struct script_line *line)
+static bool print_trace_symbol(struct script_line *script)
 {
     static struct source_path path;
     static char room[DEMANGLE_ROOM];
     const struct symc_string *file;
     struct symc_frame frame;
 
-    if (line->symbols.reader == NULL ||
-        !symc_reader_next(&line->symbols, &frame)) {
+    if (script->symbols.reader == NULL ||
+        !symc_reader_next(&script->symbols, &frame)) {
         return false;
     }
-    file = source_path(&path, line->symbols.reader, frame.location.file);
+    file = source_path(&path, script->symbols.reader, frame.location.file);
     if (file == NULL) {
         command_no_memory();
     }
     demangle(&frame.function.name, frame.function.language, room,
-             &line->function);
-    line->file = *file;
-    line->line = frame.location.line;
+             &script->function);
+    script->file = *file;
+    script->line = frame.location.line;
     return true;
 }
 
@@ -58,53 +58,55 @@ static void print_trace_part(struct output *output, const char *data,
 }
 
 static void print_trace_place(struct output *output,
-                              const struct script_line *line)
+                              const struct script_line *script)
 {
-    const struct jstrace_text *given = &line->frame.place;
+    const struct jstrace_text *given = &script->frame.place;
 
-    if (line->file.size == 0) {
+    if (script->file.size == 0) {
         print_trace_part(output, given->data, given->size);
         return;
     }
-    output_string(output, &line->file);
-    if (line->line > 0) {
+    output_string(output, &script->file);
+    if (script->line > 0) {
         output_text(output, ":");
-        output_decimal(output, line->line);
+        output_decimal(output, script->line);
     }
-    if (line->column > 0) {
+    if (script->column > 0) {
         output_text(output, ":");
-        output_decimal(output, line->column);
+        output_decimal(output, script->column);
     }
 }
 
-static bool print_has_name(const struct script_line *line)
+static bool print_trace_has_name(const struct script_line *script)
 {
     static const char unknown[] = "<unknown>";
 
-    return line->function.size != sizeof(unknown) - 1 ||
-           memcmp(line->function.data, unknown, sizeof(unknown) - 1) != 0;
+    return script->function.size != sizeof(unknown) - 1 ||
+           memcmp(script->function.data, unknown, sizeof(unknown) - 1) != 0;
 }
 
 static void print_script_line(struct output *output,
-                              const struct script_line *line)
+                              const struct script_line *script)
 {
-    const struct jstrace_frame *frame = &line->frame;
+    const struct jstrace_frame *frame = &script->frame;
 
-    if (!line->is_found) {
-        print_trace_part(output, line->data, line->size);
+    if (!script->is_found) {
+        print_trace_part(output, script->data, script->size);
         output_text(output, "\n");
         return;
     }
-    print_trace_part(output, line->data, frame->begin);
-    if (print_has_name(line)) {
-        output_string(output, &line->function);
+    print_trace_part(output, script->data, frame->begin);
+    if (print_trace_has_name(script)) {
+        output_string(output, &script->function);
         output_text(output, frame->has_at ? " (" : "@");
-    } else if (line->data[frame->begin] == '@') {
+    } else if (script->data[frame->begin] == '@') {
         output_text(output, "@");
     }
-    print_trace_place(output, line);
-    output_text(output, frame->has_at && print_has_name(line) ? ")" : "");
-    print_trace_part(output, line->data + frame->end, line->size - frame->end);
+    print_trace_place(output, script);
+    output_text(output,
+                frame->has_at && print_trace_has_name(script) ? ")" : "");
+    print_trace_part(output, script->data + frame->end,
+                     script->size - frame->end);
     output_text(output, "\n");
 }
 
@@ -119,19 +121,19 @@ static void print_trace_why_json(struct output *output, const cJSON *why)
 
 /* A frame as an object of JSON, with the names of Symbolicator's members. */
 static void print_script_frame_json(struct output *output,
-                                    const struct script_line *line)
+                                    const struct script_line *script)
 {
-    const struct jstrace_frame *frame = &line->frame;
+    const struct jstrace_frame *frame = &script->frame;
     const struct symc_string url = {frame->url.data, frame->url.size};
     const struct symc_string own = {frame->function.data,
                                     frame->function.size};
     const struct symc_string *function =
-        line->is_found ? &line->function : &own;
-    bool has_file = line->is_found && line->file.size > 0;
-    const struct symc_string *file = has_file ? &line->file : &url;
+        script->is_found ? &script->function : &own;
+    bool has_file = script->is_found && script->file.size > 0;
+    const struct symc_string *file = has_file ? &script->file : &url;
 
     output_text(output, "{\"symbolicated\": ");
-    output_text(output, line->is_found ? "true" : "false");
+    output_text(output, script->is_found ? "true" : "false");
     output_text(output, ", \"abs_path\": ");
     output_json(output, &url);
     output_text(output, ", \"function\": ");
@@ -143,19 +145,19 @@ static void print_script_frame_json(struct output *output,
     output_text(output, ", \"filename\": ");
     output_json(output, file);
     output_text(output, ", \"lineno\": ");
-    output_decimal(output, has_file ? line->line : frame->line);
+    output_decimal(output, has_file ? script->line : frame->line);
     output_text(output, ", \"colno\": ");
-    if (has_file && line->column == 0) {
+    if (has_file && script->column == 0) {
         output_text(output, "null");
     } else {
-        output_decimal(output, has_file ? line->column : frame->column);
+        output_decimal(output, has_file ? script->column : frame->column);
     }
-    if (line->is_found) {
-        output_text(output, line->is_ignored ? ", \"in_app\": false"
-                                             : ", \"in_app\": true");
+    if (script->is_found) {
+        output_text(output, script->is_ignored ? ", \"in_app\": false"
+                                               : ", \"in_app\": true");
     }
-    if (line->why != NULL) {
-        print_trace_why_json(output, line->why);
+    if (script->why != NULL) {
+        print_trace_why_json(output, script->why);
     }
     output_text(output, "}\n");
 }
@@ -188,29 +190,29 @@ static void print_trace_why_file(const cJSON *file, const char *release)
     }
 }
 
-static void print_trace_why(const struct script_line *line,
+static void print_trace_why(const struct script_line *script,
                             const char *release)
 {
     const cJSON *file;
 
-    fprintf(stderr, "%.*s:%llu:%llu\n", (int)line->frame.url.size,
-            line->frame.url.data, (unsigned long long)line->frame.line,
-            (unsigned long long)line->frame.column);
-    cJSON_ArrayForEach(file, line->why)
+    fprintf(stderr, "%.*s:%llu:%llu\n", (int)script->frame.url.size,
+            script->frame.url.data, (unsigned long long)script->frame.line,
+            (unsigned long long)script->frame.column);
+    cJSON_ArrayForEach(file, script->why)
     {
         print_trace_why_file(file, release);
     }
 }
 
 /* Prints a line, or the several of functions that are inlined there. */
-static void print_trace_lines(struct output *output, struct script_line *line,
-                              void (*print)(struct output *,
-                                            const struct script_line *))
+static void
+print_trace_lines(struct output *output, struct script_line *script,
+                  void (*print)(struct output *, const struct script_line *))
 {
-    print_take_symbol(line);
+    print_trace_symbol(script);
     do {
-        print(output, line);
-    } while (print_take_symbol(line));
+        print(output, script);
+    } while (print_trace_symbol(script));
 }
 
 /* Prints all lines, and why nothing was found if so. */

@@ -68,8 +68,8 @@ static int from_list(struct collect_modules *modules, const char *name,
 
 /* Adds the module of a file.  Returns false if it is of no format that has
  * one. */
-static bool from_file(struct collect_modules *modules, const char *path,
-                      int fd)
+static bool collect_from_file(struct collect_modules *modules,
+                              const char *path, int fd)
 {
     struct identity identity;
     char error[MODULE_FILE_ERROR];
@@ -117,7 +117,7 @@ static int from_folder(struct collect_modules *modules, const char *folder)
             rc = command_fail(COMMAND_IO, entry->fts_path, strerror(errno));
             continue;
         }
-        (void)from_file(modules, entry->fts_path, fd);
+        (void)collect_from_file(modules, entry->fts_path, fd);
         close(fd);
     }
     fts_close(fts);
@@ -141,7 +141,7 @@ int collect_modules(struct collect_modules *gather, const char *operand)
     if (S_ISDIR(st.st_mode)) {
         rc = from_folder(gather, operand);
     } else if (!S_ISREG(st.st_mode) ||
-               !from_file(gather, operand, fileno(stream))) {
+               !collect_from_file(gather, operand, fileno(stream))) {
         rc = from_list(gather, operand, stream);
     }
     fclose(stream);

@@ -23,7 +23,7 @@ static size_t body_on_read(char *data, size_t size, size_t n, void *arg)
 }
 
 /* For another connection, if the server has closed the one that was kept. */
-static int on_seek(void *arg, curl_off_t offset, int origin)
+static int file_body_on_seek(void *arg, curl_off_t offset, int origin)
 {
     struct file_body *body = arg;
 
@@ -39,10 +39,10 @@ void file_body_begin(struct file_body *body, CURL *curl, FILE *file,
                      off_t begin, off_t size)
 {
     *body = (struct file_body){file, begin, size, 0};
-    (void)on_seek(body, 0, SEEK_SET); /* of a regular file */
+    (void)file_body_on_seek(body, 0, SEEK_SET); /* of a regular file */
     curl_easy_setopt(curl, CURLOPT_READFUNCTION, body_on_read);
     curl_easy_setopt(curl, CURLOPT_READDATA, body);
-    curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, on_seek);
+    curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, file_body_on_seek);
     curl_easy_setopt(curl, CURLOPT_SEEKDATA, body);
 }
 

@@ -69,7 +69,7 @@ static int forget_path(char *path, const struct settings *s, int count,
     return 0;
 }
 
-static void print_forgotten(const cJSON *answer)
+static void forget_print(const cJSON *answer)
 {
     printf("forgotten entries: %.0f\n", printable_number(answer, "forgotten"));
 }
@@ -92,11 +92,11 @@ int forget_command(int argc, char **argv)
         client_path(path, "forget", settings_store(&settings), NULL, NULL);
         parse_since(path, malformed_since);
         return json_request_show(&settings, "POST", path, WALK_SECONDS,
-                                 print_forgotten, NULL);
+                                 forget_print, NULL);
     }
     if (argc < 0 || forget_path(path, &settings, argc, argv) != 0) {
         return COMMAND_USAGE;
     }
     return json_request_show(&settings, "POST", path, CLIENT_SECONDS,
-                             print_forgotten, NULL);
+                             forget_print, NULL);
 }

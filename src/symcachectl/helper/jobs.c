@@ -105,7 +105,7 @@ static void add_tenants(const struct settings *settings, cJSON *answer)
 }
 
 /* Is an address one of this machine, where the sockets of tenants are, too? */
-static bool is_path(const char *address)
+static bool jobs_is_path(const char *address)
 {
     return strchr(address, '/') != NULL || strchr(address, ':') == NULL;
 }
@@ -129,7 +129,7 @@ int jobs_command(int argc, char **argv)
             return COMMAND_IO;
         }
     }
-    if (settings.peers != NULL || !is_path(address)) {
+    if (settings.peers != NULL || !jobs_is_path(address)) {
         return json_request_show(&settings, "GET", "/v1/jobs", CLIENT_SECONDS,
                                  print_jobs, NULL);
     }

@@ -72,7 +72,7 @@ static bool take_last(struct module_list_piece *line,
     return true;
 }
 
-static void base_name(struct module_list_piece *path)
+static void module_base_name(struct module_list_piece *path)
 {
     size_t i;
 
@@ -85,11 +85,11 @@ static void base_name(struct module_list_piece *path)
     }
 }
 
-static enum list_found read_module(struct identity *identity,
-                                   const struct module_list_piece *name,
-                                   const struct module_list_piece *guid,
-                                   const struct module_list_piece *age,
-                                   const char **wrong)
+static enum list_found module_list_read(struct identity *identity,
+                                        const struct module_list_piece *name,
+                                        const struct module_list_piece *guid,
+                                        const struct module_list_piece *age,
+                                        const char **wrong)
 {
     *wrong = identity_read(identity, name->p, name->size, guid->p, guid->size,
                            age->p, age->size);
@@ -111,8 +111,8 @@ static enum list_found module_read_record(struct module_list_piece *line,
     name = *line;
     module_take_piece(line, LITERAL("\""), &name);
     trim_piece(&name);
-    base_name(&name);
-    return read_module(identity, &name, &guid, &age, wrong);
+    module_base_name(&name);
+    return module_list_read(identity, &name, &guid, &age, wrong);
 }
 
 /* Other lines that xperf prints: its heading, its progress ("[1/2] 50%"),
@@ -148,7 +148,7 @@ enum list_found list_line(const char *text, size_t size,
         return LIST_BAD;
     }
     unquote_piece(&line);
-    return read_module(identity, &line, &guid, &age, wrong);
+    return module_list_read(identity, &line, &guid, &age, wrong);
 }
 
 void list_init(struct list *list, FILE *stream)

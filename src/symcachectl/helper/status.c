@@ -170,7 +170,7 @@ static void status_print_not_ready(const cJSON *answer)
                        printable_field(answer, "uploads_not_ready"), true);
 }
 
-static void print_status(const cJSON *answer)
+static void status_print(const cJSON *answer)
 {
     const cJSON *tenants = cJSON_GetObjectItemCaseSensitive(answer, "tenants");
     const cJSON *tiers = cJSON_GetObjectItemCaseSensitive(answer, "tiers");
@@ -243,5 +243,5 @@ int status_command(int argc, char **argv)
                         : command_usage("status", "no operands", argv[0]);
     }
     return json_request_show(&settings, "GET", "/v1/status", CLIENT_SECONDS,
-                             print_status, NULL);
+                             status_print, NULL);
 }

@@ -85,8 +85,8 @@ struct upload_program {
 
 /* one request ------------------------------------------------------------ */
 
-static int on_progress(void *arg, curl_off_t download_all, curl_off_t got,
-                       curl_off_t all, curl_off_t sent)
+static int upload_on_progress(void *arg, curl_off_t download_all,
+                              curl_off_t got, curl_off_t all, curl_off_t sent)
 {
     struct upload *upload = arg;
 
@@ -123,8 +123,8 @@ static void upload_print_url(struct upload *upload,
 }
 
 /* Prepares a request.  With a file, it is a PUT of size bytes. */
-static void prepare(struct upload *upload, const char *url, FILE *file,
-                    off_t size)
+static void upload_prepare(struct upload *upload, const char *url, FILE *file,
+                           off_t size)
 {
     CURL *curl = upload->curl;
 
@@ -138,7 +138,7 @@ static void prepare(struct upload *upload, const char *url, FILE *file,
     curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)size);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS,
                      upload->report.bar.is_shown ? 0L : 1L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, upload_on_progress);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, upload);
 }
 
@@ -186,7 +186,7 @@ static bool upload_is_there(struct upload *upload,
     char url[8192], reason[128];
 
     upload_print_url(upload, place, false, url, sizeof(url));
-    prepare(upload, url, NULL, 0);
+    upload_prepare(upload, url, NULL, 0);
     if (perform(upload, reason, sizeof(reason)) != 200) {
         return false;
     }
@@ -229,7 +229,7 @@ static void look_for_server(struct upload *upload,
     long status;
 
     upload_print_url(upload, place, false, url, sizeof(url));
-    prepare(upload, url, NULL, 0);
+    upload_prepare(upload, url, NULL, 0);
     status = perform(upload, why, sizeof(why));
     upload->failed++;
     if (status == 0 || status == 502 || status == 504 ||
@@ -268,11 +268,11 @@ static bool is_admitted(struct upload *upload,
     }
     upload->was_asked = true;
     upload_print_url(upload, place, false, url, sizeof(url));
-    prepare(upload, url, NULL, 0);
+    upload_prepare(upload, url, NULL, 0);
     status = perform(upload, reason, size);
     if (status == 401 || status == 403) {
         upload_print_url(upload, place, true, url, sizeof(url));
-        prepare(upload, url, file, 0);
+        upload_prepare(upload, url, file, 0);
         status = perform(upload, reason, size);
         if (is_refusal_of_all(upload, status)) {
             short_reply_reason(&upload->reply, status, reason, size);
@@ -317,7 +317,7 @@ static enum upload_outcome put_upload(struct upload *upload, const char *path,
     upload_print_url(upload, place, true, url, sizeof(url));
 
     for (attempt = 1;; attempt++) {
-        prepare(upload, url, file, size);
+        upload_prepare(upload, url, file, size);
         status = perform(upload, reason, reason_size);
         bar_clear(&upload->report.bar);
         if (!may_pass(status)) {
@@ -351,7 +351,7 @@ static enum upload_outcome put_upload(struct upload *upload, const char *path,
 }
 
 /* The server has what was read of a file, which may be no more than a part. */
-static bool has_changed(FILE *file, const struct stat *before)
+static bool upload_has_changed(FILE *file, const struct stat *before)
 {
     struct stat st;
 
@@ -390,7 +390,7 @@ static void send_file(struct upload *upload, const char *path, FILE *file,
         outcome = put_upload(upload, path, place, file, st.st_size, reason,
                              sizeof(reason));
     }
-    if (outcome <= UPLOAD_SKIPPED && has_changed(file, &st)) {
+    if (outcome <= UPLOAD_SKIPPED && upload_has_changed(file, &st)) {
         outcome = UPLOAD_FAILED;
         snprintf(reason, sizeof(reason), CHANGED);
     }

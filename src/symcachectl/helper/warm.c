@@ -75,7 +75,14 @@ static bool warm_has_found(const cJSON *attempts)
     return false;
 }
 
-static void print_places(const struct warm_module *module)
+static void warm_print_field(const char *before, const cJSON *attempt,
+                             const char *key)
+{
+    fputs(before, stdout);
+    printable_put_field(stdout, attempt, key);
+}
+
+static void warm_print_places(const struct warm_module *module)
 {
     cJSON *why = warm_parse_detail(module);
     const cJSON *attempt, *attempts, *former = NULL;
@@ -97,21 +104,17 @@ static void print_places(const struct warm_module *module)
             puts("    ...");
             break;
         }
-        fputs("    ", stdout);
-        printable_put_field(stdout, attempt, "source");
-        fputs(": ", stdout);
-        printable_put_field(stdout, attempt, "place");
-        fputs(": ", stdout);
-        printable_put_field(stdout, attempt, "outcome");
-        fputs(" (", stdout);
-        printable_put_field(stdout, attempt, "detail");
+        warm_print_field("    ", attempt, "source");
+        warm_print_field(": ", attempt, "place");
+        warm_print_field(": ", attempt, "outcome");
+        warm_print_field(" (", attempt, "detail");
         puts(")");
     }
     cJSON_Delete(why);
 }
 
-static void print_modules(const struct warm *warm, enum module_outcome outcome,
-                          const char *title)
+static void warm_print_modules(const struct warm *warm,
+                               enum module_outcome outcome, const char *title)
 {
     const struct warm_module *module;
     size_t i;
@@ -129,12 +132,12 @@ static void print_modules(const struct warm *warm, enum module_outcome outcome,
         printable_put(stdout, module->name);
         printf(" %s\n", module->id);
         if (outcome != MODULE_NOT_ASKED) {
-            print_places(module);
+            warm_print_places(module);
         }
     }
 }
 
-static void print_summary(const struct warm *warm)
+static void warm_print_summary(const struct warm *warm)
 {
     printf("%zu modules: %zu cached, %zu missing, %zu failed",
            warm->modules.count,
@@ -146,11 +149,11 @@ static void print_summary(const struct warm *warm)
                warm_modules_count(&warm->modules, MODULE_NOT_ASKED));
     }
     putchar('\n');
-    print_modules(warm, MODULE_MISSING, "missing");
-    print_modules(warm, MODULE_FAILED, "failed, may be there later");
+    warm_print_modules(warm, MODULE_MISSING, "missing");
+    warm_print_modules(warm, MODULE_FAILED, "failed, may be there later");
 }
 
-static void print_json(const struct warm_module *module)
+static void warm_print_json(const struct warm_module *module)
 {
     cJSON *object = cJSON_CreateObject(), *why;
 
@@ -174,7 +177,7 @@ static void print_json(const struct warm_module *module)
     cJSON_Delete(object);
 }
 
-static void print_json_summary(const struct warm *warm, unsigned bad)
+static void warm_print_json_summary(const struct warm *warm, unsigned bad)
 {
     cJSON *object = cJSON_CreateObject();
     size_t n;
@@ -182,7 +185,7 @@ static void print_json_summary(const struct warm *warm, unsigned bad)
 
     for (n = 0; n < warm->modules.count; n++) {
         if (warm->modules.items[n]->outcome == MODULE_NOT_ASKED) {
-            print_json(warm->modules.items[n]);
+            warm_print_json(warm->modules.items[n]);
         }
     }
     cJSON_AddNumberToObject(object, "modules", (double)warm->modules.count);
@@ -206,14 +209,14 @@ static void warm_on_done(void *arg, struct warm_module *module)
     warm->counts[module->outcome]++;
     if (warm->settings.is_json) {
         bar_clear(&warm->bar);
-        print_json(module);
+        warm_print_json(module);
         fflush(stdout);
     }
 }
 
 /* The delay of the first module also shows how long the others will wait. */
-static void on_later(void *arg, const struct warm_module *module,
-                     unsigned seconds)
+static void warm_on_later(void *arg, const struct warm_module *module,
+                          unsigned seconds)
 {
     struct warm *warm = arg;
     char text[1400], after[64];
@@ -240,7 +243,7 @@ static void warm_print_line(struct warm *warm, size_t done, const char *text)
     warm->line_due = bar_clock() + warm->line_ms;
 }
 
-static void on_progress(void *arg, size_t running, size_t waiting)
+static void warm_on_progress(void *arg, size_t running, size_t waiting)
 {
     struct warm *warm = arg;
     size_t done = warm->counts[MODULE_CACHED] + warm->counts[MODULE_MISSING] +
@@ -270,8 +273,8 @@ static int ask_warm(struct warm *w, symcache_kind_e kind, const char *version,
                             .attempts = attempts,
                             .modules = &w->modules,
                             .done = warm_on_done,
-                            .later = on_later,
-                            .progress = on_progress,
+                            .later = warm_on_later,
+                            .progress = warm_on_progress,
                             .arg = w};
     int code;
 
@@ -284,9 +287,9 @@ static int ask_warm(struct warm *w, symcache_kind_e kind, const char *version,
     code = warm_run_run(&warm);
     bar_clear(&w->bar);
     if (w->settings.is_json) {
-        print_json_summary(w, bad);
+        warm_print_json_summary(w, bad);
     } else {
-        print_summary(w);
+        warm_print_summary(w);
         if (bad > 0) {
             printf("\n%u lines or files name no module\n", bad);
         }

@@ -11,7 +11,7 @@
 
 #include "symcachectl/command.h"
 
-static int compare_modules(const void *left, const void *right)
+static int warm_modules_compare(const void *left, const void *right)
 {
     const struct warm_module *a = left, *b = right;
     int rc = strcmp(a->id, b->id);
@@ -38,7 +38,7 @@ void warm_modules_add(struct warm_modules *modules,
 {
     struct warm_module *module = make_module(identity), **found, **items;
 
-    found = tsearch(module, &modules->tree, compare_modules);
+    found = tsearch(module, &modules->tree, warm_modules_compare);
     if (found == NULL) {
         command_no_memory();
     }

@@ -32,7 +32,7 @@ struct watch {
 
 /* lastid.txt names a transaction when its file is whole.  Returns false if it
  * cannot be read. */
-static bool read_last(const struct watch *watch, unsigned long *last)
+static bool watch_read_last(const struct watch *watch, unsigned long *last)
 {
     char text[32] = "";
     FILE *f = fopen(watch->last_path, "re");
@@ -70,7 +70,7 @@ static bool watch_read_line(char *line, char **name, char **id)
     return **id != '\0' && strchr(*id, '\\') == NULL;
 }
 
-static void print_forgotten(const cJSON *answer)
+static void watch_print_forgotten(const cJSON *answer)
 {
     printf(": %.0f entries forgotten\n", printable_number(answer, "forgotten"));
 }
@@ -87,7 +87,7 @@ static int forget_key(const struct watch *watch, const char *name,
     }
     client_path(path, "forget", settings_store(&watch->settings), name, id);
     return json_request_show(&watch->settings, "POST", path, CLIENT_SECONDS,
-                             print_forgotten, NULL);
+                             watch_print_forgotten, NULL);
 }
 
 /* A transaction that was taken back is not there any more, and has nothing to
@@ -121,7 +121,7 @@ static int look_for_transactions(struct watch *watch)
     unsigned long last;
     int code;
 
-    if (!read_last(watch, &last)) {
+    if (!watch_read_last(watch, &last)) {
         return command_fail(COMMAND_IO, watch->last_path, strerror(errno));
     }
     while (watch->last < last) {
@@ -158,7 +158,7 @@ int watch_command(int argc, char **argv)
     snprintf(watch.last_path, sizeof(watch.last_path),
              "%s/" ADMIN "/lastid.txt", watch.folder);
     watch.last = number;
-    if (after == NULL && !read_last(&watch, &watch.last)) {
+    if (after == NULL && !watch_read_last(&watch, &watch.last)) {
         return command_fail(COMMAND_IO, watch.last_path, strerror(errno));
     }
     for (code = look_for_transactions(&watch); !watch.is_once;

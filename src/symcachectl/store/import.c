@@ -298,7 +298,7 @@ static void on_entry(struct import *import, const FTSENT *entry)
     bar_draw(&import->bar, 0, 0, text);
 }
 
-static void print_sums(const struct import *import)
+static void import_print_sums(const struct import *import)
 {
     cJSON *object;
     int i;
@@ -345,7 +345,7 @@ static int walk_import(struct import *import, char *folder)
     }
     fts_close(fts);
     bar_clear(&import->bar);
-    print_sums(import);
+    import_print_sums(import);
     if (import->code == COMMAND_OK && import->counts[IMPORT_FAILED] > 0) {
         import->code = COMMAND_IO;
     }

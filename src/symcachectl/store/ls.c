@@ -414,7 +414,7 @@ static void list_absent(struct ls *ls, const char *root)
     }
 }
 
-static void print_sums(const struct ls *ls)
+static void ls_print_sums(const struct ls *ls)
 {
     char size[PRINTABLE_SIZE_MAX];
     cJSON *object;
@@ -446,7 +446,7 @@ static int list_store(struct ls *ls, const char *root)
     }
     closedir(dir);
     list_absent(ls, root);
-    print_sums(ls);
+    ls_print_sums(ls);
     if (ls->failed) {
         return COMMAND_IO;
     }

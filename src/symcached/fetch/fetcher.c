@@ -134,7 +134,7 @@ static bool fetcher_is_connecting(CURL *easy)
     return connected == 0;
 }
 
-static int set_timer(CURLM *multi, long ms, void *arg)
+static int fetcher_set_timer(CURLM *multi, long ms, void *arg)
 {
     struct fetcher_pool *pool = arg;
     struct timeval delay = {ms / 1000, ms % 1000 * 1000};
@@ -234,7 +234,7 @@ static struct fetcher_pool *pool_new(struct fetcher *fetcher,
     curl_multi_setopt(pool->multi, CURLMOPT_MAXCONNECTS, POOL_CONNECTIONS);
     curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, set_socket);
     curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
-    curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+    curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, fetcher_set_timer);
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERDATA, pool);
     if (!evtimer_pending(fetcher->dropper, NULL)) {
         evtimer_add(fetcher->dropper, &fetcher_pool_idle);
@@ -244,7 +244,7 @@ static struct fetcher_pool *pool_new(struct fetcher *fetcher,
 
 /* From the loop alone, as a pool is in use while it calls owners of transfers,
  * also after its last transfer. */
-static void on_drop(evutil_socket_t fd, short what, void *arg)
+static void fetcher_on_drop(evutil_socket_t fd, short what, void *arg)
 {
     struct fetcher *fetcher = arg;
     struct fetcher_pool *pool, *next;
@@ -294,7 +294,7 @@ struct fetcher *fetcher_new(struct event_base *base, void (*freed)(void *arg),
     LIST_INIT(&fetcher->pools);
     fetcher->base = base;
     fetcher->hosts = hosts_new(base, freed, arg);
-    fetcher->dropper = evtimer_new(base, on_drop, fetcher);
+    fetcher->dropper = evtimer_new(base, fetcher_on_drop, fetcher);
     if (fetcher->hosts == NULL || fetcher->dropper == NULL) {
         fetcher_free(fetcher);
         return NULL;

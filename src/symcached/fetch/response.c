@@ -26,8 +26,8 @@
  * If line is "name: value", as libcurl hands it over, writes value to buf, cut
  * to size, with "?" for each byte outside printable ASCII, and returns true.
  */
-static bool read_value(const char *line, size_t len, const char *name,
-                       char *buf, size_t size)
+static bool response_read_value(const char *line, size_t len, const char *name,
+                                char *buf, size_t size)
 {
     size_t n = strlen(name), i = 0;
 
@@ -79,7 +79,7 @@ static void fetch_response_digest(const char *line, size_t len,
 {
     char value[1024];
 
-    if (read_value(line, len, name, value, sizeof(value))) {
+    if (response_read_value(line, len, name, value, sizeof(value))) {
         (void)symcache_digest_read(value, strlen(value), text);
     }
 }
@@ -103,7 +103,7 @@ static void fetch_response_meta(struct fetch_response *response,
     }
     snprintf(name, sizeof(name), "%.*s", (int)(colon - line - (ptrdiff_t)n),
              line + n);
-    if (read_value(line + n, len - n, name, value, sizeof(value)) &&
+    if (response_read_value(line + n, len - n, name, value, sizeof(value)) &&
         used + strlen(name) + strlen(value) + 4 < sizeof(response->meta)) {
         snprintf(response->meta + used, sizeof(response->meta) - used,
                  "%s: %s\n", name, value);
@@ -126,7 +126,7 @@ static void fetch_response_debuginfod(struct fetch_response *response,
     int n;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (read_value(line, len, names[i], value, sizeof(value)) &&
+        if (response_read_value(line, len, names[i], value, sizeof(value)) &&
             value[0] != '\0' &&
             strstr(response->debuginfod, names[i]) == NULL) {
             n = snprintf(response->debuginfod + used, space, "%s: %s\n",
@@ -144,11 +144,11 @@ static void fetch_response_source_map(struct fetch_response *response,
 {
     char value[FETCH_RESPONSE_SOURCE_MAP];
     bool is_new =
-        read_value(line, len, "SourceMap", value, sizeof(value));
+        response_read_value(line, len, "SourceMap", value, sizeof(value));
 
-    if ((is_new ||
-         (response->source_map[0] == '\0' &&
-          read_value(line, len, "X-SourceMap", value, sizeof(value)))) &&
+    if ((is_new || (response->source_map[0] == '\0' &&
+                    response_read_value(line, len, "X-SourceMap", value,
+                                        sizeof(value)))) &&
         strlen(value) < sizeof(value) - 1) {
         memcpy(response->source_map, value, sizeof(value));
     }
@@ -212,8 +212,8 @@ bool fetch_response_line(struct fetch_response *response, const char *line,
     }
 
     for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        read_value(line, len, lines[i].name, lines[i].value,
-                   lines[i].size);
+        response_read_value(line, len, lines[i].name, lines[i].value,
+                            lines[i].size);
     }
     fetch_response_meta(response, line, len);
     fetch_response_source_map(response, line, len);

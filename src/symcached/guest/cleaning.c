@@ -82,7 +82,7 @@ static void end_cleaning(struct cleaning *cleaning)
     clean_next(cleaning);
 }
 
-static void on_passed(void *arg, struct child_result *result)
+static void cleaning_on_passed(void *arg, struct child_result *result)
 {
     struct cleaning *cleaning = arg;
     const struct config *config = cleaning->running->config;
@@ -132,7 +132,7 @@ static void on_start(evutil_socket_t fd, short what, void *arg)
     if (cleaning->report != -1) {
         cleaning->child = evict_pass_start(
             cleaning->base, dirty->config, EVICT_ALL, &dirty->wanted,
-            &cleaning->life, cleaning->report, on_passed, cleaning);
+            &cleaning->life, cleaning->report, cleaning_on_passed, cleaning);
     }
     if (cleaning->child == NULL) {
         metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
@@ -177,8 +177,8 @@ void cleaning_free(struct cleaning *cleaning)
     free(cleaning);
 }
 
-static struct dirty *find_store(const struct cleaning *cleaning,
-                                const struct config *config)
+static struct dirty *cleaning_find_store(const struct cleaning *cleaning,
+                                         const struct config *config)
 {
     struct dirty *dirty;
 
@@ -194,7 +194,7 @@ static struct dirty *find_store(const struct cleaning *cleaning,
 static struct dirty *add_store(struct cleaning *cleaning,
                                struct config *config)
 {
-    struct dirty *dirty = find_store(cleaning, config);
+    struct dirty *dirty = cleaning_find_store(cleaning, config);
 
     if (dirty == NULL && (dirty = calloc(1, sizeof(*dirty))) != NULL) {
         dirty->config = config_ref(config);
@@ -215,7 +215,7 @@ void cleaning_add(struct cleaning *cleaning, struct config *config)
 
 void cleaning_drop(struct cleaning *cleaning, const struct config *config)
 {
-    struct dirty *dirty = find_store(cleaning, config);
+    struct dirty *dirty = cleaning_find_store(cleaning, config);
 
     if (dirty != NULL) {
         drop_store(cleaning, dirty);
@@ -229,7 +229,7 @@ void cleaning_drop(struct cleaning *cleaning, const struct config *config)
 void cleaning_make_space(struct cleaning *cleaning, struct config *config,
                         const struct space_request *request)
 {
-    bool is_new = find_store(cleaning, config) == NULL;
+    bool is_new = cleaning_find_store(cleaning, config) == NULL;
     struct dirty *dirty = add_store(cleaning, config);
 
     if (dirty != NULL && (is_new || dirty->wanted.bytes > 0)) {

@@ -150,7 +150,7 @@ static void process_stopped(struct guest_process *process)
     done(process->arg);
 }
 
-static void on_late(evutil_socket_t fd, short what, void *arg)
+static void guest_process_on_late(evutil_socket_t fd, short what, void *arg)
 {
     struct guest_process *process = arg;
 
@@ -385,7 +385,7 @@ struct guest_process *guest_process_new(struct event_base *base,
     process->is_verbose = is_verbose;
     process->report = process->config = process->listener.fd = -1;
     process->restart = evtimer_new(base, on_restart, process);
-    process->late = evtimer_new(base, on_late, process);
+    process->late = evtimer_new(base, guest_process_on_late, process);
     process->look = event_new(base, -1, EV_PERSIST, on_look, process);
     write_arguments(process, tenants);
     if (process->restart == NULL || process->late == NULL ||

@@ -15,7 +15,8 @@
 
 /* Gives a source the headers of a request.  No key of the configuration does
  * this, as no operator's header may go where a client says. */
-static int add_headers(struct source_config *source, const cJSON *headers)
+static int guest_store_add_headers(struct source_config *source,
+                                   const cJSON *headers)
 {
     struct transport_config *transport = &source->transport;
     struct header_config *header;
@@ -47,7 +48,7 @@ static int add_headers(struct source_config *source, const cJSON *headers)
 }
 
 /* Takes "scraped_headers" of sources of the type web, see guests_ask(). */
-static int take_scraped_headers(struct config *config, const cJSON *list)
+static int guest_store_take_scraped(struct config *config, const cJSON *list)
 {
     const cJSON *item, *headers;
     const char *name;
@@ -60,7 +61,7 @@ static int take_scraped_headers(struct config *config, const cJSON *list)
         for (i = 0; headers != NULL && i < config->nsources; i++) {
             if (strcmp(config->sources[i].name, name) == 0 &&
                 (strcmp(config->sources[i].type->name, "web") != 0 ||
-                 add_headers(&config->sources[i], headers) != 0)) {
+                 guest_store_add_headers(&config->sources[i], headers) != 0)) {
                 return -1;
             }
         }
@@ -68,10 +69,10 @@ static int take_scraped_headers(struct config *config, const cJSON *list)
     return 0;
 }
 
-static struct config *read_config(const struct guest_settings *with,
-                                  const char *folder, const char *name,
-                                  const cJSON *list, char *error, size_t size,
-                                  bool *is_wrong)
+static struct config *
+guest_store_read_config(const struct guest_settings *with, const char *folder,
+                        const char *name, const cJSON *list, char *error,
+                        size_t size, bool *is_wrong)
 {
     cJSON *settings = guest_settings(with, folder, name, list);
     struct config *config;
@@ -86,7 +87,7 @@ static struct config *read_config(const struct guest_settings *with,
     *is_wrong = config == NULL && fd != -1;
     fd_close(fd);
     cJSON_Delete(settings);
-    if (config != NULL && take_scraped_headers(config, list) != 0) {
+    if (config != NULL && guest_store_take_scraped(config, list) != 0) {
         snprintf(error, size, "out of memory, or headers that are none");
         config_unref(config);
         config = NULL;
@@ -128,8 +129,8 @@ struct guest_store *guest_store_open(const struct guest_context *context,
         snprintf(error, size, "out of memory");
         return NULL;
     }
-    store->config =
-        read_config(with, folder, name, list, error, size, is_wrong);
+    store->config = guest_store_read_config(with, folder, name, list, error,
+                                            size, is_wrong);
     if (store->config != NULL) {
         store->config->stores[0].tier = context->tier;
     }

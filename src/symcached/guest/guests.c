@@ -81,8 +81,8 @@ struct guest_group {
     cJSON *sources; /* references */
 };
 
-static void print_folder(const struct guests *guests, const char *name,
-                         char path[PATH_MAX])
+static void guests_print_folder(const struct guests *guests, const char *name,
+                                char path[PATH_MAX])
 {
     snprintf(path, PATH_MAX, "%s/%s", guests->tenants.root, name);
 }
@@ -118,7 +118,7 @@ static void remove_guest(struct guests *guests, struct guest *guest,
     metrics_add(METRIC_TENANTS_REMOVED, 1);
     guests->counts.removed++;
     close_store(guests, guest);
-    print_folder(guests, guest->slot.name, path);
+    guests_print_folder(guests, guest->slot.name, path);
     snprintf(aside, sizeof(aside), "%.200s-%u", path, removed++);
     if (rename(path, aside) == 0) {
         async_unlink_add(aside);
@@ -184,7 +184,7 @@ static bool open_guest(struct guests *guests, struct guest *guest,
     if (guests->open / 2 >= guests->most_open) {
         close_excess(guests);
     }
-    print_folder(guests, guest->slot.name, folder);
+    guests_print_folder(guests, guest->slot.name, folder);
     guest->store =
         guest_store_open(&guests->context, &with, folder, guest->slot.name,
                          group->sources, NULL, error, sizeof(error), is_wrong);
@@ -270,9 +270,9 @@ static size_t guest_split_sources(const cJSON *list,
 
 /* The input for the name of a store: all keys of its sources, and the scope if
  * one of them is not public. */
-static int print_name(const struct guests *guests,
-                      const struct guest_group *group, const char *scope,
-                      char name[STORE_NAME + 1])
+static int guests_print_name(const struct guests *guests,
+                             const struct guest_group *group,
+                             const char *scope, char name[STORE_NAME + 1])
 {
     cJSON *object = cJSON_CreateObject();
     char *text;
@@ -311,11 +311,11 @@ static bool use_guest(struct guests *guests, struct guest *guest,
 
 /* Closes a store whose folder somebody has removed, as an operator may who
  * needs room: it is made when a store is opened, and calls fail without it. */
-static void close_if_gone(struct guests *guests, struct guest *guest)
+static void guests_close_if_gone(struct guests *guests, struct guest *guest)
 {
     char folder[PATH_MAX], path[PATH_MAX];
 
-    print_folder(guests, guest->slot.name, folder);
+    guests_print_folder(guests, guest->slot.name, folder);
     snprintf(path, sizeof(path), "%.4000s/store", folder);
     if (guest->store != NULL && access(path, F_OK) != 0 && errno == ENOENT) {
         log_warn(errno, "tenant %s: somebody has removed %s",
@@ -336,14 +336,14 @@ static struct guest *find_or_add(struct guests *guests,
     bool is_new, is_added = false;
 
     *detail = "out of memory";
-    if (print_name(guests, group, scope, name) != 0 ||
+    if (guests_print_name(guests, group, scope, name) != 0 ||
         store_name_print(scope_name, &guests->key, scope, strlen(scope)) !=
             0) {
         return NULL;
     }
     guest = (struct guest *)guest_slots_find(&guests->slots, name);
     if (guest != NULL) {
-        close_if_gone(guests, guest);
+        guests_close_if_gone(guests, guest);
     }
     is_new = guest == NULL || guest->store == NULL;
     if (guest == NULL) {
@@ -576,8 +576,8 @@ int guests_report(struct guests *guests, int fd)
 
 /* all of them ------------------------------------------------------------- */
 
-static bool is_idle(const struct guests *guests,
-                    const struct guest_slot *slot)
+static bool guests_is_idle(const struct guests *guests,
+                           const struct guest_slot *slot)
 {
     return slot != NULL &&
            clock_ms() - slot->asked > (uint64_t)guests->tenants.idle * 1000;
@@ -608,7 +608,7 @@ static void guests_on_timer(evutil_socket_t fd, short what, void *arg)
     const struct guest *guest, *next;
 
     while ((slot = guest_slots_oldest(&guests->slots)) != NULL &&
-           is_idle(guests, slot)) {
+           guests_is_idle(guests, slot)) {
         remove_guest(guests, (struct guest *)slot, "unused");
     }
     for (guest = next_open(guests, NULL); guest != NULL; guest = next) {
@@ -687,7 +687,7 @@ static int guests_read_root(struct guests *guests, bool is_new)
         if (is_one && !is_new) {
             rc = add_guest(guests, entry->d_name) != NULL ? 0 : -1;
         } else if (is_one || store_name_is_aside(entry->d_name)) {
-            print_folder(guests, entry->d_name, path);
+            guests_print_folder(guests, entry->d_name, path);
             async_unlink_add(path);
         }
     }

@@ -24,7 +24,7 @@
 #define PURPOSE "symcache guests 1"
 
 /* Returns 0, 1 if there is none, or -1 with errno. */
-static int read_key(struct store_name_key *key, const char *path)
+static int store_name_read_key(struct store_name_key *key, const char *path)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     ssize_t n;
@@ -79,7 +79,7 @@ int store_name_key(struct store_name_key *key, const char *root,
     int rc;
 
     snprintf(path, sizeof(path), "%s/" KEY_FILE, root);
-    rc = read_key(key, path);
+    rc = store_name_read_key(key, path);
     if (rc == -1 || (rc == 1 || secret != NULL ? make_key(&made, secret) : 0)
                         != 0) {
         return -1;

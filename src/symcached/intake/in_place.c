@@ -18,7 +18,7 @@
 
 /* Those where the kernel itself sees each change, and which do not hang.  An
  * overlay may lie above another one. */
-static bool is_local(int fd)
+static bool in_place_is_local(int fd)
 {
     static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,
                                           BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
@@ -82,7 +82,7 @@ static int send_descriptor(int socket, size_t place, int fd)
 bool in_place_may_stay(int fd, time_t unchanged, time_t settled, uint64_t max,
                        struct stat *st)
 {
-    return is_local(fd) && fstat(fd, st) == 0 && st->st_size > 0 &&
+    return in_place_is_local(fd) && fstat(fd, st) == 0 && st->st_size > 0 &&
            (uint64_t)st->st_size <= max && st->st_ctime < unchanged &&
            st->st_mtime < settled;
 }

@@ -25,7 +25,7 @@ struct local_pdb {
     struct local_pdb_result result;
 };
 
-static bool is_pdb(int fd)
+static bool local_pdb_is_pdb(int fd)
 {
     uint8_t head[BODY_HEAD];
     const char *what;
@@ -50,7 +50,7 @@ static void local_pdb_run(void *arg)
     if (fd >= 0 &&
         in_place_may_stay(fd, local->search.unchanged, local->search.settled,
                           local->search.max, &st) &&
-        is_pdb(fd)) {
+        local_pdb_is_pdb(fd)) {
         result->fd = fd;
         result->size = (uint64_t)st.st_size;
     } else if (fd >= 0) {

@@ -137,7 +137,7 @@ static bool add_pdb(struct pdb_directory *directory, int root,
 
 /* When several files have the identity, the one with the requested name is
  * taken, and not the one that the directory happens to list first. */
-static void put_first(struct pdb_directory *directory)
+static void pdb_directory_put_first(struct pdb_directory *directory)
 {
     struct pdb_directory_file *first = &directory->files[directory->nnamed++];
     struct pdb_directory_file *last = &directory->files[directory->nfiles - 1];
@@ -203,7 +203,7 @@ static void flat_entry(struct pdb_directory *directory, int root,
         return;
     }
     if (add_pdb(directory, root, name, known) && named) {
-        put_first(directory);
+        pdb_directory_put_first(directory);
     }
 }
 
@@ -248,8 +248,8 @@ struct pdb_directory *pdb_directory_open(int root, int index_fd,
 }
 
 /* Returns false with a sentence in error if the file has none. */
-static bool read_identity(struct pdb_directory_file *file, char *error,
-                          size_t size)
+static bool pdb_directory_read_identity(struct pdb_directory_file *file,
+                                        char *error, size_t size)
 {
     struct pdb_directory_record *record = &file->record;
     struct portablepdb_identity portable;
@@ -296,7 +296,7 @@ bool pdb_directory_look(struct pdb_directory *directory,
         return true;
     }
 
-    if (read_identity(file, error, sizeof(error))) {
+    if (pdb_directory_read_identity(file, error, sizeof(error))) {
         file->record.sound = 1;
     } else if (file < directory->files + directory->nnamed) {
         /* This may be the requested PDB while it is being copied. */

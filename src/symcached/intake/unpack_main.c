@@ -170,8 +170,8 @@ static char check_identity(const struct unpack_job *unpack, const uint8_t *map,
     return original_has_guid(&unpack->key, format, map, size) ? 'X' : 'U';
 }
 
-static char finish_file(const struct unpack_job *unpack, int fd, char *detail,
-                        size_t size)
+static char unpack_finish_file(const struct unpack_job *unpack, int fd,
+                               char *detail, size_t size)
 {
     off_t end = lseek(fd, 0, SEEK_END);
     char letter;
@@ -226,16 +226,16 @@ static bool narrow_to_slice(const struct unpack_job *unpack, int fd,
                unpack->key.kind != SYMCACHE_KIND_SYMCACHE) {
         snprintf(detail, size, "%" PRIu64 " bytes", length);
     } else if (part == SLICE_PART) {
-        *letter = finish_file(unpack, UNPACK_OUT_FD, detail, size);
+        *letter = unpack_finish_file(unpack, UNPACK_OUT_FD, detail, size);
     }
     return part != SLICE_WHOLE;
 }
 
 /* Checks the file in fd, the output or the received body. */
-static char finish(const struct unpack_job *unpack, int fd, char *detail,
-                   size_t size)
+static char unpack_finish(const struct unpack_job *unpack, int fd,
+                          char *detail, size_t size)
 {
-    char letter = finish_file(unpack, fd, detail, size);
+    char letter = unpack_finish_file(unpack, fd, detail, size);
 
     if (!unpack_is_found(letter) ||
         narrow_to_slice(unpack, fd, &letter, detail, size) ||
@@ -356,7 +356,7 @@ static char unpack_packed(struct unpack_job *unpack, enum body_kind kind,
     }
     unpack->growing = -1; /* it was unpacked to its end */
 
-    letter = finish(unpack, UNPACK_OUT_FD, detail, size);
+    letter = unpack_finish(unpack, UNPACK_OUT_FD, detail, size);
     return unpack->is_packed && unpack_is_found(letter)
                ? keep_packed(unpack, fd, letter, detail, size)
                : letter;
@@ -404,7 +404,7 @@ static char unpack_image(const struct unpack_job *unpack, int fd, char *detail,
                  strerror(writer.error));
     }
     free(pdb);
-    return rc == 0 ? finish(unpack, UNPACK_OUT_FD, detail, size) : 'M';
+    return rc == 0 ? unpack_finish(unpack, UNPACK_OUT_FD, detail, size) : 'M';
 }
 
 /* Unpacks the file in fd, the received body or one of a directory, to the
@@ -452,14 +452,14 @@ static char unpack_file(struct unpack_job *unpack, int fd, char *detail,
         return 'N';
     }
     if (unpack->received) {
-        return finish(unpack, fd, detail, size);
+        return unpack_finish(unpack, fd, detail, size);
     }
 
     status = body_copy(fd, &writer, detail, size);
     if (status != BODY_OK) {
         return unpacking_failed(unpack, status, &writer, fd, false);
     }
-    return finish(unpack, UNPACK_OUT_FD, detail, size);
+    return unpack_finish(unpack, UNPACK_OUT_FD, detail, size);
 }
 
 /* Checks a plain original where it is.  Returns 0 if it has to be unpacked or
@@ -498,7 +498,7 @@ static char unpack_here(const struct unpack_job *unpack,
 
 /* Asks the directory something, whatever the answer is.  Listing a large
  * directory may take longer than it is allowed to be silent. */
-static void probe_place(int root, const char *place)
+static void unpack_probe_place(int root, const char *place)
 {
     char name[NAME_MAX + 1];
     struct stat st;
@@ -510,8 +510,9 @@ static void probe_place(int root, const char *place)
 
 /* Opens the cabinets that the one in fd goes on in, by the names in their
  * headers.  It was opened by name; parts is all zeroes. */
-static void open_after(struct cabinet_parts *parts, int fd, const char *name,
-                       const struct dir_search *search)
+static void unpack_open_after(struct cabinet_parts *parts, int fd,
+                              const char *name,
+                              const struct dir_search *search)
 {
     const char *slash = strrchr(name, '/');
     char next[CABINET_NAME], path[PATH_MAX];
@@ -541,8 +542,8 @@ static void find_cabinet_files(struct unpack_job *unpack,
 
     for (i = places->first + search->is_flat; i < places->n; i++) {
         if (places->fds[i] >= 0) {
-            open_after(&unpack->parts[i], places->fds[i], search->names[i],
-                       search);
+            unpack_open_after(&unpack->parts[i], places->fds[i],
+                              search->names[i], search);
         }
     }
 }
@@ -575,7 +576,7 @@ static int unpack_open(struct unpack_job *unpack, int argc, char **argv)
 
     search.root = root;
     search.n = argc - 4 < UNPACK_PLACES ? (size_t)argc - 4 : UNPACK_PLACES;
-    probe_place(root, search.names[0]);
+    unpack_probe_place(root, search.names[0]);
 
     if (strcmp(argv[0], "flat") == 0) {
         search.is_flat = true;
@@ -629,7 +630,7 @@ static int unpack_map(struct unpack_job *unpack)
     return 0;
 }
 
-static int enter_sandbox(const struct unpack_job *unpack)
+static int unpack_enter_sandbox(const struct unpack_job *unpack)
 {
     struct sandbox_limits limits = {2 * unpack->max + UNPACK_MEMORY,
                                     unpack->max,
@@ -797,7 +798,8 @@ static void unpack_places(struct unpack_job *unpack)
 }
 
 /* id is "<kind>/<id>". */
-static bool read_key(symcache_key_t *key, const char *id, const char *name)
+static bool unpack_read_key(symcache_key_t *key, const char *id,
+                            const char *name)
 {
     size_t len = strcspn(id, "/");
     symcache_kind_e kind;
@@ -829,7 +831,7 @@ int unpack_main(int argc, char **argv)
 
     unpack.formats = argc < 6 ? 0 : config_formats_parse(argv[4]);
     if (unpack.formats == 0 || (argc > 6 && argc < 11) ||
-        !read_key(&unpack.key, argv[2], argv[5])) {
+        !unpack_read_key(&unpack.key, argv[2], argv[5])) {
         fprintf(stderr, SANDBOX_PROGRAM ": --unpack is for symcached itself\n");
         return 2;
     }
@@ -857,7 +859,7 @@ int unpack_main(int argc, char **argv)
     }
     unpack.checksum = getenv(UNPACK_CHECKSUM);
     unpack.coded = getenv(UNPACK_CODED) != NULL;
-    if (enter_sandbox(&unpack) == 0) {
+    if (unpack_enter_sandbox(&unpack) == 0) {
         unpack_places(&unpack);
     }
     return 0;

@@ -99,7 +99,7 @@ static void upload_say_fields(const char *const *fields, size_t n)
     }
 }
 
-static void say_end(void)
+static void upload_say_end(void)
 {
     const char *const end = "end";
 
@@ -107,10 +107,10 @@ static void say_end(void)
 }
 
 /* Says why nothing can be taken, or for 413 only the file, and returns -1. */
-static int upload_report_refusal(int status, const char *format, ...)
+static int upload_main_refuse(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int upload_report_refusal(int status, const char *format, ...)
+static int upload_main_refuse(int status, const char *format, ...)
 {
     char number[16], text[2048];
     const char *const fields[] = {"refuse", number, text};
@@ -131,14 +131,14 @@ static int refuse_writer(const struct upload_main *upload,
                          enum body_status status, const char *detail)
 {
     if (upload->writer.error == EFBIG) {
-        return upload_report_refusal(413, "%s", upload->name);
+        return upload_main_refuse(413, "%s", upload->name);
     }
     if (limited_writer_is_full(&upload->writer)) {
-        return upload_report_refusal(507, "%s: no room on the disk",
-                                     upload->name);
+        return upload_main_refuse(507, "%s: no room on the disk",
+                                  upload->name);
     }
-    return upload_report_refusal(status == BODY_SYSTEM ? 500 : 400, "%s: %s",
-                                 upload->name, detail);
+    return upload_main_refuse(status == BODY_SYSTEM ? 500 : 400, "%s: %s",
+                              upload->name, detail);
 }
 
 static void start_writer(struct upload_main *upload, int fd)
@@ -180,21 +180,21 @@ static int finish_upload(struct upload_main *upload,
     size_t i;
 
     if (size < 0) {
-        return upload_report_refusal(500, "%s: %s", upload->name,
-                                     strerror(errno));
+        return upload_main_refuse(500, "%s: %s", upload->name,
+                                  strerror(errno));
     }
     if (size == 0) {
-        return upload_report_refusal(400, "%s is empty", upload->name);
+        return upload_main_refuse(400, "%s is empty", upload->name);
     }
     if (!symstore_path_read(upload->outs[upload->out - UPLOAD_OUT_FD],
                             (size_t)size, parts, packed, &place, detail,
                             sizeof(detail))) {
-        return upload_report_refusal(400, "%s %s", upload->name, detail);
+        return upload_main_refuse(400, "%s %s", upload->name, detail);
     }
     if (parts[1] == NULL && place.format != FORMAT_BREAKPAD &&
         has_end(parts[0], ".sym")) {
-        return upload_report_refusal(400, "%s is not Breakpad's text",
-                                     upload->name);
+        return upload_main_refuse(400, "%s is not Breakpad's text",
+                                  upload->name);
     }
     snprintf(out, sizeof(out), "%d", upload->out - UPLOAD_OUT_FD);
     snprintf(bytes, sizeof(bytes), "%" PRIu64, (uint64_t)size);
@@ -210,7 +210,8 @@ static int finish_upload(struct upload_main *upload,
 }
 
 /* Tells of a file that belongs where the request says. */
-static int say_file(struct upload_main *upload, const char *const parts[3])
+static int upload_say_file(struct upload_main *upload,
+                           const char *const parts[3])
 {
     char out[16], bytes[32], features[16];
     const char *const fields[] = {"file",   out,      bytes,    parts[0],
@@ -273,7 +274,7 @@ static int upload_join_parts(struct upload_main *upload, const uint8_t *data,
     rc = symbfile_join_parts(data, size, &sink, detail, sizeof(detail));
     return rc == 0 ? 0
            : rc == -1
-               ? upload_report_refusal(400, "the symbfile %s", detail)
+               ? upload_main_refuse(400, "the symbfile %s", detail)
                : refuse_writer(upload, BODY_SYSTEM, "cannot be written");
 }
 
@@ -300,7 +301,7 @@ static int take_body(struct upload_main *upload, int fd, bool is_slice)
                                      : refuse_writer(upload, status, detail);
         }
         if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
-            return upload_report_refusal(500, "%s", strerror(errno));
+            return upload_main_refuse(500, "%s", strerror(errno));
         }
         start_writer(upload, fd);
     }
@@ -331,17 +332,17 @@ static int take_symbfile(struct upload_main *upload, char **parts,
         return -1;
     }
     if (upload->writer.written == 0) {
-        return upload_report_refusal(400, "the body is empty");
+        return upload_main_refuse(400, "the body is empty");
     }
     if (strcmp(mode, "part") != 0 &&
         !may_begin(got, (size_t)upload->writer.written)) {
-        return upload_report_refusal(400, "the body is not a symbfile");
+        return upload_main_refuse(400, "the body is not a symbfile");
     }
     if (is_whole &&
         upload_join_parts(upload, got, (size_t)upload->writer.written) != 0) {
         return -1;
     }
-    return say_file(upload, path);
+    return upload_say_file(upload, path);
 }
 
 /* chunks ------------------------------------------------------------------ */
@@ -362,11 +363,11 @@ static void note_chunk(void *arg, const struct multipart_part *part)
 }
 
 /* Copies a part to fd.  Returns 0, or -1. */
-static int copy_part(struct upload_main *upload,
-                     const struct multipart_part *part, int fd)
+static int upload_copy_part(struct upload_main *upload,
+                            const struct multipart_part *part, int fd)
 {
     if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
-        return upload_report_refusal(500, "%s", strerror(errno));
+        return upload_main_refuse(500, "%s", strerror(errno));
     }
     start_writer(upload, fd);
     return limited_writer_write(&upload->writer, part->data, part->size) == 0
@@ -386,13 +387,13 @@ static int take_chunk(struct upload_main *upload,
     upload->name = "a chunk";
     upload->kind = BODY_GZIP;
     if (strcmp(part->name, "file_gzip") != 0
-            ? copy_part(upload, part, upload->out) != 0
-            : copy_part(upload, part, UPLOAD_SCRATCH_FD) != 0 ||
+            ? upload_copy_part(upload, part, upload->out) != 0
+            : upload_copy_part(upload, part, UPLOAD_SCRATCH_FD) != 0 ||
                   unpack_upload(upload, UPLOAD_SCRATCH_FD) != 0) {
         return -1;
     }
     if (upload->writer.written == 0) {
-        return upload_report_refusal(400, "a chunk is empty");
+        return upload_main_refuse(400, "a chunk is empty");
     }
     sha1_init(&sha1);
     sha1_update(&sha1, (size_t)upload->writer.written, got);
@@ -401,10 +402,10 @@ static int take_chunk(struct upload_main *upload,
     upload->max -= upload->writer.written < upload->max
                        ? upload->writer.written
                        : upload->max;
-    return say_file(upload, place);
+    return upload_say_file(upload, place);
 }
 
-static int take_chunks(struct upload_main *upload, const char *boundary)
+static int upload_take_chunks(struct upload_main *upload, const char *boundary)
 {
     struct chunks chunks = {.n = 0};
     char detail[TEXT_SIZE];
@@ -412,11 +413,11 @@ static int take_chunks(struct upload_main *upload, const char *boundary)
 
     if (multipart_read(upload->in, upload->size, boundary, note_chunk, &chunks,
                        detail, sizeof(detail)) != 0) {
-        return upload_report_refusal(400, "%s", detail);
+        return upload_main_refuse(400, "%s", detail);
     }
     if (chunks.n == 0 || chunks.n > upload->nouts) {
-        return upload_report_refusal(400, "a request has from 1 to %zu chunks",
-                                     upload->nouts);
+        return upload_main_refuse(400, "a request has from 1 to %zu chunks",
+                                  upload->nouts);
     }
     for (i = 0; i < chunks.n; i++) {
         upload->out = UPLOAD_OUT_FD + (int)i;
@@ -424,14 +425,14 @@ static int take_chunks(struct upload_main *upload, const char *boundary)
             return -1;
         }
     }
-    say_end();
+    upload_say_end();
     return 0;
 }
 
 /* artifacts --------------------------------------------------------------- */
 
 /* Faults in some of its files are not a reason to refuse the others. */
-static void say_doubts(const struct upload_main *upload)
+static void upload_say_doubts(const struct upload_main *upload)
 {
     char text[UPLOAD_TEXT_SIZE], number[24];
     const char *const fields[] = {"doubts", number, text};
@@ -457,29 +458,29 @@ static int take_artifacts(struct upload_main *upload,
     upload->name = "the bundle";
     if (sourcebundle_ids_read(upload->in, upload->size, &ids, detail,
                               sizeof(detail)) != 0) {
-        return upload_report_refusal(400, "%s %s", upload->name, detail);
+        return upload_main_refuse(400, "%s %s", upload->name, detail);
     }
     if (ids.n > UPLOAD_DEBUG_IDS) {
-        return upload_report_refusal(400, "%s has more than %d debug ids",
-                                     upload->name, UPLOAD_DEBUG_IDS);
+        return upload_main_refuse(400, "%s has more than %d debug ids",
+                                  upload->name, UPLOAD_DEBUG_IDS);
     }
     for (i = 0; i < ids.n; i++) {
         fields[1] = ids.texts[i];
         upload_say_fields(fields, COUNT(fields));
     }
     sourcebundle_ids_free(&ids);
-    say_doubts(upload);
+    upload_say_doubts(upload);
     start_writer(upload, upload->out);
     return body_copy(UPLOAD_IN_FD, &upload->writer, detail, sizeof(detail)) ==
                    BODY_OK
-               ? say_file(upload, path)
+               ? upload_say_file(upload, path)
                : refuse_writer(upload, BODY_SYSTEM, detail);
 }
 
 /* many files ------------------------------------------------------------- */
 
 /* Splits "<name>/<id>/<file>" in place.  Returns false if it is none. */
-static bool split_name(char *name, const char *parts[3])
+static bool upload_split_name(char *name, const char *parts[3])
 {
     char *first = strchr(name, '/');
     char *second = first != NULL ? strchr(first + 1, '/') : NULL;
@@ -533,8 +534,8 @@ static bool is_id(const char *id)
 
 /* Finds the parts of a member's path in copy, which has its name.  Returns
  * false if there are others than three. */
-static bool find_parts(const struct upload_main *upload,
-                       char copy[ZIP_NAME_SIZE], const char *parts[3])
+static bool upload_find_parts(const struct upload_main *upload,
+                              char copy[ZIP_NAME_SIZE], const char *parts[3])
 {
     char *slash = strrchr(copy, '/');
 
@@ -547,8 +548,8 @@ static bool find_parts(const struct upload_main *upload,
         parts[2] = upload->is_package ? parts[0] : NULL;
         return true;
     }
-    return split_name(copy, parts) && is_id(parts[1]) && parts[0][0] != '.' &&
-           parts[2][0] != '.';
+    return upload_split_name(copy, parts) && is_id(parts[1]) &&
+           parts[0][0] != '.' && parts[2][0] != '.';
 }
 
 /* total is the size of all members before it. */
@@ -560,8 +561,8 @@ static int upload_check_member(const struct upload_main *upload,
     const char *parts[3];
 
     memcpy(copy, member->name, sizeof(copy));
-    if (!find_parts(upload, copy, parts)) {
-        return upload_report_refusal(
+    if (!upload_find_parts(upload, copy, parts)) {
+        return upload_main_refuse(
             400,
             "Unrecognized file pattern. Should only be "
             "<module>/<hex>/<file> or <name>-symbols.txt and nothing "
@@ -569,11 +570,10 @@ static int upload_check_member(const struct upload_main *upload,
             member->name);
     }
     if (member->refuse != NULL) {
-        return upload_report_refusal(400, "%s %s", member->name,
-                                     member->refuse);
+        return upload_main_refuse(400, "%s %s", member->name, member->refuse);
     }
     if (member->size > upload->max - *total) {
-        return upload_report_refusal(413, "%s", member->name);
+        return upload_main_refuse(413, "%s", member->name);
     }
     *total += member->size;
     return 0;
@@ -603,12 +603,12 @@ static int check_members(const struct upload_main *upload, struct zip *zip)
     bool has_file = upload->only != NULL;
 
     if (n > UPLOAD_FILES_MAX) {
-        return upload_report_refusal(
-            400, "the archive has more than %d members", UPLOAD_FILES_MAX);
+        return upload_main_refuse(400, "the archive has more than %d members",
+                                  UPLOAD_FILES_MAX);
     }
     for (; n > 0; n--) {
         if (zip_next(zip, &member) != 1) {
-            return upload_report_refusal(400, "File is not a zip file");
+            return upload_main_refuse(400, "File is not a zip file");
         }
         if (!is_left_out(upload, member.name) &&
             upload_check_member(upload, &member, &total) != 0) {
@@ -616,7 +616,7 @@ static int check_members(const struct upload_main *upload, struct zip *zip)
         }
         has_file = has_file || !has_end(member.name, "/");
     }
-    return has_file ? 0 : upload_report_refusal(400, NO_FILES);
+    return has_file ? 0 : upload_main_refuse(400, NO_FILES);
 }
 
 /* A file that is packed once more is first written to another file. */
@@ -659,8 +659,8 @@ static int take_member(struct upload_main *upload, struct zip *zip,
 
     upload->name = member->name;
     memcpy(path, member->name, sizeof(path));
-    if (!find_parts(upload, path, parts) || member->refuse != NULL) {
-        return upload_report_refusal(400, "the archive has changed");
+    if (!upload_find_parts(upload, path, parts) || member->refuse != NULL) {
+        return upload_main_refuse(400, "the archive has changed");
     }
     upload->has_begun = false;
     rc = zip_unpack(zip, upload_take_piece, upload, detail, sizeof(detail));
@@ -703,9 +703,9 @@ static int take_members(struct upload_main *upload, struct zip *zip)
         }
     }
     if (rc < 0) {
-        return upload_report_refusal(400, "File is not a zip file");
+        return upload_main_refuse(400, "File is not a zip file");
     }
-    say_end();
+    upload_say_end();
     return 0;
 }
 
@@ -724,7 +724,7 @@ static int read_archive(struct upload_main *upload, const char *text,
         place[0] = strtoull(text, &end, 10);
         place[1] = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
         if (zip_seek(zip, place) != 0) {
-            return upload_report_refusal(400, "File is not a zip file");
+            return upload_main_refuse(400, "File is not a zip file");
         }
     }
     return take_members(upload, zip);
@@ -745,7 +745,7 @@ static int take_symbol_file(struct upload_main *upload,
     if (finish_upload(upload, path, false) != 0) {
         return -1;
     }
-    say_end();
+    upload_say_end();
     return 0;
 }
 
@@ -761,13 +761,13 @@ static int take_zip(struct upload_main *upload, const char *place,
 
     if (upload_form_read(upload->in, upload->size, boundary, &form, detail,
                          sizeof(detail)) != 0) {
-        return upload_report_refusal(400, "%s", detail);
+        return upload_main_refuse(400, "%s", detail);
     }
     if (form.file == NULL) {
         return form.has_url
-                   ? upload_report_refusal(
-                         400, "Uploads by URL are not offered here")
-                   : upload_report_refusal(
+                   ? upload_main_refuse(400,
+                                        "Uploads by URL are not offered here")
+                   : upload_main_refuse(
                          400, "Must be multipart form data with at least "
                               "one file");
     }
@@ -776,12 +776,12 @@ static int take_zip(struct upload_main *upload, const char *place,
               strcmp(form.name, SYMCACHE_UPLOAD_SYMBOL_FIELD) == 0;
     if (upload->only == NULL && !is_text &&
         (dot == NULL || strcasecmp(dot, ".zip") != 0)) {
-        return upload_report_refusal(
-            400, "Unrecognized archive file extension \"%s\"",
-            dot != NULL ? dot : "");
+        return upload_main_refuse(400,
+                                  "Unrecognized archive file extension \"%s\"",
+                                  dot != NULL ? dot : "");
     }
     if (control_in(form.name)) {
-        return upload_report_refusal(
+        return upload_main_refuse(
             400, "The name of the archive has a control character");
     }
     snprintf(size, sizeof(size), "%zu", form.size);
@@ -792,9 +792,9 @@ static int take_zip(struct upload_main *upload, const char *place,
     }
     zip = zip_open(form.file, form.size);
     if (zip == NULL) {
-        return upload_report_refusal(400, is_empty_archive(&form)
-                                              ? NO_FILES
-                                              : "File is not a zip file");
+        return upload_main_refuse(400, is_empty_archive(&form)
+                                           ? NO_FILES
+                                           : "File is not a zip file");
     }
     rc = read_archive(upload, place, zip);
     zip_close(zip);
@@ -811,21 +811,21 @@ static int map_upload(struct upload_main *upload, bool many)
     size_t i;
 
     if (size < 0) {
-        return upload_report_refusal(500, "lseek: %s", strerror(errno));
+        return upload_main_refuse(500, "lseek: %s", strerror(errno));
     }
     if (size == 0) {
-        return upload_report_refusal(400, "the request has no body");
+        return upload_main_refuse(400, "the request has no body");
     }
     upload->size = (size_t)size;
     map = mmap(NULL, upload->size, PROT_READ, MAP_SHARED, UPLOAD_IN_FD, 0);
     if (map == MAP_FAILED) {
-        return upload_report_refusal(500, "mmap: %s", strerror(errno));
+        return upload_main_refuse(500, "mmap: %s", strerror(errno));
     }
     upload->in = map;
     map = mmap(NULL, (size_t)upload->max + 1, PROT_READ,
                MAP_SHARED | MAP_NORESERVE, UPLOAD_SCRATCH_FD, 0);
     if (map == MAP_FAILED) {
-        return upload_report_refusal(500, "mmap: %s", strerror(errno));
+        return upload_main_refuse(500, "mmap: %s", strerror(errno));
     }
     upload->scratch = map;
     upload->nouts = many ? UPLOAD_OUTS : 1;
@@ -833,7 +833,7 @@ static int map_upload(struct upload_main *upload, bool many)
         map = mmap(NULL, (size_t)upload->max + 1, PROT_READ,
                    MAP_SHARED | MAP_NORESERVE, UPLOAD_OUT_FD + (int)i, 0);
         if (map == MAP_FAILED) {
-            return upload_report_refusal(500, "mmap: %s", strerror(errno));
+            return upload_main_refuse(500, "mmap: %s", strerror(errno));
         }
         upload->outs[i] = map;
     }
@@ -870,15 +870,15 @@ int upload_main(int argc, char **argv)
     limits.file_size = upload.max + 65536;
     limits.cpu_seconds = sandbox_seconds(upload.size + upload.max);
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
-        upload_report_refusal(500, "%s", error);
+        upload_main_refuse(500, "%s", error);
         return 0;
     }
     if (is_chunks) {
-        (void)take_chunks(&upload, argv[5]);
+        (void)upload_take_chunks(&upload, argv[5]);
     } else if (strcmp(argv[2], "artifacts") == 0) {
         if (take_artifacts(&upload, (const char *const[]){argv[4], argv[5],
                                                           argv[6]}) == 0) {
-            say_end();
+            upload_say_end();
         }
     } else if (many) {
         (void)take_zip(&upload, argv[4], argv[5]);
@@ -888,7 +888,7 @@ int upload_main(int argc, char **argv)
                                            argv[4], is_file ? argv[5] : NULL,
                                            is_file ? argv[6] : NULL})
                     : take_symbfile(&upload, argv + 4, argv[2])) == 0) {
-        say_end();
+        upload_say_end();
     }
     return 0;
 }

@@ -16,7 +16,7 @@
 #define PARTS (UPLOAD_REPORT_FILE_FIELDS + SYMSTORE_PATH_IDS)
 
 /* A part of a path that is in lower case already. */
-static bool report_is_name(const char *text)
+static bool upload_report_is_name(const char *text)
 {
     symcache_key_t key;
 
@@ -24,7 +24,7 @@ static bool report_is_name(const char *text)
            strcmp(key.name, text) == 0;
 }
 
-static bool report_read_number(const char *text, uint64_t *number)
+static bool upload_report_read_number(const char *text, uint64_t *number)
 {
     char *end;
 
@@ -35,10 +35,11 @@ static bool report_read_number(const char *text, uint64_t *number)
     return *end == '\0';
 }
 
-static bool report_read_form(struct upload_report *report, char **parts,
-                             size_t n)
+static bool upload_report_read_form(struct upload_report *report, char **parts,
+                                    size_t n)
 {
-    if (n != 4 || !report_read_number(parts[2], &report->archive_size)) {
+    if (n != 4 ||
+        !upload_report_read_number(parts[2], &report->archive_size)) {
         return false;
     }
     report->is_try = strcmp(parts[1], "1") == 0;
@@ -46,7 +47,7 @@ static bool report_read_form(struct upload_report *report, char **parts,
     return true;
 }
 
-static void report_set_no_name(symcache_key_t *key)
+static void upload_report_set_no_name(symcache_key_t *key)
 {
     key->name_len = sizeof(SYMCACHE_NAME_NONE) - 1;
     memcpy(key->name, SYMCACHE_NAME_NONE, sizeof(SYMCACHE_NAME_NONE));
@@ -70,14 +71,14 @@ bool upload_report_ids(struct symstore_path *place, const char *const *ids,
             return false;
         }
         if (i > 0 && key.id_type == SYMCACHE_ID_HASH) {
-            report_set_no_name(&key);
+            upload_report_set_no_name(&key);
         }
         place->ids[place->nids++] = key;
     }
     if (n > 0 && n < SYMSTORE_PATH_IDS &&
         place->ids[0].id_type == SYMCACHE_ID_BUILD) {
         key = place->ids[0];
-        report_set_no_name(&key);
+        upload_report_set_no_name(&key);
         place->ids[place->nids++] = key;
     }
     if (n == 1 && place->ids[0].id_type == SYMCACHE_ID_DEBUG &&
@@ -111,7 +112,7 @@ void upload_report_print_ids(char text[UPLOAD_REPORT_IDS_SIZE],
  * Adds the debug ids that are made of a build id, of files of either byte
  * order, as the folder does not tell which one it is.
  */
-static void report_add_debug_ids(struct symstore_path *place)
+static void upload_report_add_debug_ids(struct symstore_path *place)
 {
     symcache_key_t key = place->ids[0];
     uint8_t id[sizeof(key.guid)] = {0};
@@ -151,7 +152,7 @@ bool upload_report_place(struct symstore_path *place, const char *name,
     if (!upload_report_ids(place, ids, 1)) {
         return false;
     }
-    report_add_debug_ids(place);
+    upload_report_add_debug_ids(place);
     return true;
 }
 
@@ -169,11 +170,12 @@ void upload_report_profiler_id(struct symstore_path *place, int fd,
     /* the last two are the debug ids, that of big-endian files first */
     which = place->nids - (byte_order == ELFDATA2MSB ? 2 : 1);
     place->ids[place->nids - 2] = place->ids[which];
-    report_set_no_name(&key);
+    upload_report_set_no_name(&key);
     place->ids[place->nids - 1] = key;
 }
 
-static bool report_read_features(struct symstore_path *place, const char *text)
+static bool upload_report_read_features(struct symstore_path *place,
+                                        const char *text)
 {
     char *end;
     unsigned long format = strtoul(text, &end, 10);
@@ -186,21 +188,22 @@ static bool report_read_features(struct symstore_path *place, const char *text)
     return *end == '\0';
 }
 
-static bool report_read_file(struct upload_report *report, char **parts,
-                             size_t n)
+static bool upload_report_read_file(struct upload_report *report, char **parts,
+                                    size_t n)
 {
     struct upload_report_file *file = &report->files[report->nfiles];
     struct symstore_path *place = &file->place;
     uint64_t out;
 
     if (report->nfiles == UPLOAD_OUTS || n <= UPLOAD_REPORT_FILE_FIELDS ||
-        !report_read_number(parts[1], &out) || out >= UPLOAD_OUTS ||
-        !report_read_number(parts[2], &file->size) ||
-        !report_is_name(parts[3]) || strlen(parts[4]) >= sizeof(place->id) ||
-        parts[4][0] == '.' || strchr(parts[4], '/') != NULL ||
-        control_in(parts[4]) || !report_is_name(parts[5]) ||
-        (*parts[7] != '\0' && !report_is_name(parts[7])) ||
-        !report_read_features(place, parts[8])) {
+        !upload_report_read_number(parts[1], &out) || out >= UPLOAD_OUTS ||
+        !upload_report_read_number(parts[2], &file->size) ||
+        !upload_report_is_name(parts[3]) ||
+        strlen(parts[4]) >= sizeof(place->id) || parts[4][0] == '.' ||
+        strchr(parts[4], '/') != NULL || control_in(parts[4]) ||
+        !upload_report_is_name(parts[5]) ||
+        (*parts[7] != '\0' && !upload_report_is_name(parts[7])) ||
+        !upload_report_read_features(place, parts[8])) {
         return false;
     }
     file->out = (unsigned)out;
@@ -215,8 +218,8 @@ static bool report_read_file(struct upload_report *report, char **parts,
         n - UPLOAD_REPORT_FILE_FIELDS);
 }
 
-static bool report_read_debug_id(struct upload_report *report, char **parts,
-                                 size_t n, size_t most)
+static bool upload_report_read_debug_id(struct upload_report *report,
+                                        char **parts, size_t n, size_t most)
 {
     size_t used;
 
@@ -238,12 +241,12 @@ static bool report_read_debug_id(struct upload_report *report, char **parts,
     return true;
 }
 
-static bool report_read_doubts(struct upload_report *report, char **parts,
-                               size_t n)
+static bool upload_report_read_doubts(struct upload_report *report,
+                                      char **parts, size_t n)
 {
     uint64_t files;
 
-    if (n != 3 || !report_read_number(parts[1], &files)) {
+    if (n != 3 || !upload_report_read_number(parts[1], &files)) {
         return false;
     }
     snprintf(report->doubts, sizeof(report->doubts), "%llu %s: %s",
@@ -253,8 +256,8 @@ static bool report_read_doubts(struct upload_report *report, char **parts,
     return true;
 }
 
-static bool report_read_next(struct upload_report *report, char **parts,
-                             size_t n)
+static bool upload_report_read_next(struct upload_report *report, char **parts,
+                                    size_t n)
 {
     if (n != 2 || strlen(parts[1]) >= sizeof(report->next) ||
         parts[1][strspn(parts[1], "0123456789:")] != '\0') {
@@ -264,13 +267,13 @@ static bool report_read_next(struct upload_report *report, char **parts,
     return true;
 }
 
-static bool report_read_refusal(struct upload_report *report, char **parts,
-                                size_t n)
+static bool upload_report_read_refusal(struct upload_report *report,
+                                       char **parts, size_t n)
 {
     uint64_t status;
 
-    if (n != 3 || !report_read_number(parts[1], &status) || status < 400 ||
-        status > 599) {
+    if (n != 3 || !upload_report_read_number(parts[1], &status) ||
+        status < 400 || status > 599) {
         return false;
     }
     report->status = (int)status;
@@ -279,8 +282,8 @@ static bool report_read_refusal(struct upload_report *report, char **parts,
 }
 
 /* Returns false for a line that cannot be; *ended is set by the last one. */
-static bool report_read_line(struct upload_report *report, char *line,
-                             size_t most, bool *ended)
+static bool upload_report_read_line(struct upload_report *report, char *line,
+                                    size_t most, bool *ended)
 {
     char *parts[PARTS], *p = line;
     size_t n = 0;
@@ -292,23 +295,23 @@ static bool report_read_line(struct upload_report *report, char *line,
         return false;
     }
     if (strcmp(parts[0], "form") == 0) {
-        return report_read_form(report, parts, n);
+        return upload_report_read_form(report, parts, n);
     }
     if (strcmp(parts[0], "file") == 0) {
-        return report_read_file(report, parts, n);
+        return upload_report_read_file(report, parts, n);
     }
     if (strcmp(parts[0], "debugid") == 0) {
-        return report_read_debug_id(report, parts, n, most);
+        return upload_report_read_debug_id(report, parts, n, most);
     }
     if (strcmp(parts[0], "doubts") == 0) {
-        return report_read_doubts(report, parts, n);
+        return upload_report_read_doubts(report, parts, n);
     }
     *ended = true;
     if (strcmp(parts[0], "next") == 0) {
-        return report_read_next(report, parts, n);
+        return upload_report_read_next(report, parts, n);
     }
     if (strcmp(parts[0], "refuse") == 0) {
-        return report_read_refusal(report, parts, n);
+        return upload_report_read_refusal(report, parts, n);
     }
     return strcmp(parts[0], "end") == 0;
 }
@@ -325,7 +328,7 @@ void upload_report_read(struct upload_report *report, char *text, size_t len)
     }
     while (good && text != NULL) {
         line = strsep(&text, "\n");
-        good = report_read_line(report, line, len + 1, &ended);
+        good = upload_report_read_line(report, line, len + 1, &ended);
     }
     if (!good || !ended) {
         report->status = 500;

@@ -94,8 +94,8 @@ static int copy_input(int from, int to, uint64_t offset, uint64_t left,
 }
 
 /* Writes bytes of a SourceCache to a file of their own. */
-static int take_bytes(int from, const symcache_hint_file_t *file,
-                      const char *path, uint8_t digest[JS_ID_SIZE])
+static int jscache_take_bytes(int from, const symcache_hint_file_t *file,
+                              const char *path, uint8_t digest[JS_ID_SIZE])
 {
     int to =
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -130,7 +130,8 @@ static void find_input(struct inputs *inputs, int which,
         return;
     }
     if (file->key.kind == SYMCACHE_KIND_SOURCECACHE) {
-        inputs->errnum = take_bytes(fd, file, inputs->paths[which], digest);
+        inputs->errnum =
+            jscache_take_bytes(fd, file, inputs->paths[which], digest);
         if (inputs->errnum == ENODATA) {
             inputs->errnum = 0;
             inputs->wrong = "the bundle is smaller than what is said of it";

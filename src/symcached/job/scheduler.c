@@ -156,7 +156,7 @@ static void ask_sources(struct scheduler *scheduler, struct job_queue *queue,
     }
 }
 
-static void on_pump(evutil_socket_t fd, short events, void *arg)
+static void scheduler_on_pump(evutil_socket_t fd, short events, void *arg)
 {
     struct scheduler *scheduler = arg;
     static const struct timeval soon = {.tv_usec = ASYNC_UNLINK_MS * 1000};
@@ -583,7 +583,7 @@ struct scheduler *scheduler_new(struct event_base *base,
     scheduler->base = base;
     scheduler->sources = sources;
     scheduler->config = config_ref(config);
-    scheduler->pump = event_new(base, -1, 0, on_pump, scheduler);
+    scheduler->pump = event_new(base, -1, 0, scheduler_on_pump, scheduler);
     sources_watch(sources, scheduler_host_freed, scheduler);
     scheduler->negcache = negcache_new(time(NULL));
     scheduler->attempt_logs = attempt_logs_new();

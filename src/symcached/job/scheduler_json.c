@@ -61,8 +61,8 @@ void scheduler_print_sources(const struct scheduler *scheduler,
     tiers_print(scheduler->tiers, buf);
 }
 
-static void add_version(cJSON *object, const char *name,
-                        const symcache_version_t *version)
+static void json_add_version(cJSON *object, const char *name,
+                             const symcache_version_t *version)
 {
     char text[SYMCACHE_VERSION_TEXT_MAX + 1];
 
@@ -78,7 +78,7 @@ static cJSON *job_json(const struct job *job)
     symcache_key_print(key, &job->key);
     cJSON_AddStringToObject(object, "store", job->store->name);
     cJSON_AddStringToObject(object, "key", key);
-    add_version(object, "version", &job->target.transcoder->version);
+    json_add_version(object, "version", &job->target.transcoder->version);
     cJSON_AddStringToObject(object, "state", job_state_name(job->state));
     if ((job->state == JOB_IN_SOURCE || job->state == JOB_WAITS_UPSTREAM) &&
         job->source != NULL) {
@@ -132,8 +132,8 @@ cJSON *scheduler_misses(const struct scheduler *scheduler)
 }
 
 /* Adds what a file was made from, and when better sources were asked. */
-static void add_provenance(cJSON *file, const struct store_config *store,
-                           const char *path)
+static void json_add_provenance(cJSON *file, const struct store_config *store,
+                                const char *path)
 {
     struct provenance provenance;
 
@@ -150,21 +150,21 @@ static void add_provenance(cJSON *file, const struct store_config *store,
 }
 
 /* Adds a file at path, of which relative is the end. */
-static void scheduler_add_file(cJSON *array, const struct store_config *store,
-                               const symcache_version_t *version,
-                               const char *path, const char *relative)
+static void json_add_file(cJSON *array, const struct store_config *store,
+                          const symcache_version_t *version, const char *path,
+                          const char *relative)
 {
     cJSON *file = cJSON_CreateObject();
 
-    add_version(file, "version", version);
+    json_add_version(file, "version", version);
     cJSON_AddStringToObject(file, "path", relative);
-    add_provenance(file, store, path);
+    json_add_provenance(file, store, path);
     cJSON_AddItemToArray(array, file);
 }
 
-static void add_files(cJSON *object, const struct scheduler *scheduler,
-                      const struct store_config *store,
-                      const symcache_key_t *key)
+static void json_add_files(cJSON *object, const struct scheduler *scheduler,
+                           const struct store_config *store,
+                           const symcache_key_t *key)
 {
     cJSON *array = cJSON_AddArrayToObject(object, "files");
     symcache_version_t versions[STORE_VERSIONS_MAX];
@@ -176,8 +176,8 @@ static void add_files(cJSON *object, const struct scheduler *scheduler,
                             key);
         symcache_path_original(relative, key);
         if (access(path, F_OK) == 0) {
-            scheduler_add_file(array, store, &order_original.version, path,
-                               relative);
+            json_add_file(array, store, &order_original.version, path,
+                          relative);
         }
         return;
     }
@@ -185,13 +185,13 @@ static void add_files(cJSON *object, const struct scheduler *scheduler,
     for (i = 0; i < n; i++) {
         store_path(path, store->root, key, &versions[i], SYMCACHE_FILE_PLAIN);
         symcache_path_file(relative, key, &versions[i], SYMCACHE_FILE_PLAIN);
-        scheduler_add_file(array, store, &versions[i], path, relative);
+        json_add_file(array, store, &versions[i], path, relative);
     }
 }
 
 /* Adds the spellings of the name that the negative entry is about. */
-static void add_variants(cJSON *item, const symcache_key_t *key,
-                         const struct negcache_entry *entry)
+static void json_add_variants(cJSON *item, const symcache_key_t *key,
+                              const struct negcache_entry *entry)
 {
     const char *p = entry->variants.text;
     char name[SYMCACHE_NAME_MAX + 1];
@@ -211,7 +211,8 @@ static void add_variants(cJSON *item, const symcache_key_t *key,
     }
 }
 
-static void add_negcache_entry(cJSON *item, const struct negcache_entry *entry)
+static void json_add_negcache_entry(cJSON *item,
+                                    const struct negcache_entry *entry)
 {
     cJSON_AddStringToObject(item, "blocked",
                             negcache_rules[entry->reason].name);
@@ -230,26 +231,27 @@ static cJSON *made_json(const struct scheduler *scheduler,
     char hints[SYMCACHE_HINTS_MAX + 1];
     struct negcache_entry entry;
 
-    add_version(item, "version", version);
+    json_add_version(item, "version", version);
     if (negcache_find(scheduler->negcache, store, &scheduler->config->cache,
                       key, NULL, NULL, version, &entry)) {
-        add_negcache_entry(item, &entry);
-        add_variants(item, key, &entry);
+        json_add_negcache_entry(item, &entry);
+        json_add_variants(item, key, &entry);
     }
     if (negcache_find_hinted(scheduler->negcache, store, key, version, &entry,
                              hints)) {
         hinted = cJSON_AddObjectToObject(item, "hinted");
-        add_version(hinted, "version", version);
+        json_add_version(hinted, "version", version);
         cJSON_AddStringToObject(hinted, "hints", hints);
-        add_negcache_entry(hinted, &entry);
+        json_add_negcache_entry(hinted, &entry);
     }
     return item;
 }
 
 /* Adds each of these versions; of an original there is one. */
-static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
-                            const struct store_config *store,
-                            const symcache_key_t *key)
+static void json_add_transcoders(cJSON *object,
+                                 const struct scheduler *scheduler,
+                                 const struct store_config *store,
+                                 const symcache_key_t *key)
 {
     cJSON *array = cJSON_AddArrayToObject(object, "transcoders");
     const struct transcoder_health *health;
@@ -277,9 +279,10 @@ static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
     }
 }
 
-static void add_next(cJSON *object, const struct scheduler *scheduler,
-                     const struct job *job, const struct store_config *store,
-                     const symcache_key_t *key)
+static void json_add_next(cJSON *object, const struct scheduler *scheduler,
+                          const struct job *job,
+                          const struct store_config *store,
+                          const symcache_key_t *key)
 {
     const cJSON *transcoders = cJSON_GetObjectItem(object, "transcoders");
     /* originals come from any source, without a transcoder */
@@ -349,8 +352,8 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
     cJSON_AddStringToObject(object, "kind",
                             symcache_kind_text((symcache_kind_e)key->kind));
     cJSON_AddNumberToObject(object, "time", (double)time(NULL));
-    add_files(object, scheduler, store, key);
-    add_transcoders(object, scheduler, store, key);
+    json_add_files(object, scheduler, store, key);
+    json_add_transcoders(object, scheduler, store, key);
     if (running != NULL) {
         cJSON_AddItemToObject(object, "job", job_json(running));
     }
@@ -367,6 +370,6 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
     }
     cJSON_AddItemToObject(object, "attempts",
                           list != NULL ? list : cJSON_CreateArray());
-    add_next(object, scheduler, running, store, key);
+    json_add_next(object, scheduler, running, store, key);
     return object;
 }

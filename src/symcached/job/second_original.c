@@ -142,16 +142,17 @@ static bool second_set_build_id(const struct job *job, symcache_key_t *key,
            key->id_type == SYMCACHE_ID_BUILD;
 }
 
-static bool read_line_mapping_of_elf(const struct job *job,
-                                     symcache_key_t *key, const char *output)
+static bool second_read_mapping_of_elf(const struct job *job,
+                                       symcache_key_t *key, const char *output)
 {
     return job->original.format == FORMAT_ELF &&
            second_read_line_mapping(job, key, output) &&
            second_set_build_id(job, key, output);
 }
 
-static bool read_dwp_of_build_id(const struct job *job, symcache_key_t *key,
-                                 const char *output)
+static bool second_read_dwp_of_build_id(const struct job *job,
+                                        symcache_key_t *key,
+                                        const char *output)
 {
     return second_read_dwp(job, key, output) &&
            second_set_build_id(job, key, output);
@@ -168,10 +169,10 @@ static const struct {
     {SECOND_SYMBOL_MAP, second_read_symbol_map, "the BCSymbolMap of the dSYM"},
     {SECOND_LINE_MAPPING, second_read_line_mapping,
      "the line mapping of il2cpp"},
-    {SECOND_LINE_MAPPING, read_line_mapping_of_elf,
+    {SECOND_LINE_MAPPING, second_read_mapping_of_elf,
      "the line mapping of il2cpp, by the build id,"},
     {SECOND_DWP, second_read_dwp, "the package of split DWARF"},
-    {SECOND_DWP, read_dwp_of_build_id,
+    {SECOND_DWP, second_read_dwp_of_build_id,
      "the package of split DWARF, by the build id,"},
 };
 

@@ -52,7 +52,7 @@ bool section_new(struct job *job)
     return true;
 }
 
-static void close_files(struct section *section)
+static void section_close_files(struct section *section)
 {
     fd_close(section->in);
     fd_close(section->out);
@@ -70,7 +70,7 @@ void section_free(struct job *job)
     if (job->section->unpack != NULL) {
         unpack_cancel(job->section->unpack);
     }
-    close_files(job->section);
+    section_close_files(job->section);
     free(job->section);
     job->section = NULL;
 }
@@ -164,7 +164,7 @@ void section_ask(const struct job *job, symcache_key_t *key, unsigned *formats)
 /* cutting ------------------------------------------------------------------ */
 
 /* A file that was left at its source may have changed meanwhile. */
-static bool has_changed(const struct section *section)
+static bool section_has_changed(const struct section *section)
 {
     struct stat st;
 
@@ -196,7 +196,7 @@ static void section_go_on(struct job *job, enum source_outcome outcome)
     } else {
         job->findings |= FINDING_UNSURE;
     }
-    close_files(section);
+    section_close_files(section);
     job->original.from = NULL;
     if (section->source == NULL) {
         section->part = PART_SECTION; /* it was among the downloads */
@@ -206,7 +206,7 @@ static void section_go_on(struct job *job, enum source_outcome outcome)
     job_ask_source(job);
 }
 
-static void on_cut(void *arg, const struct unpack_result *result)
+static void section_on_cut(void *arg, const struct unpack_result *result)
 {
     const struct unpack_attempt *attempt =
         &result->attempts[result->nattempts - 1];
@@ -216,7 +216,7 @@ static void on_cut(void *arg, const struct unpack_result *result)
     struct job *job = arg;
 
     job->section->unpack = NULL;
-    if (has_changed(job->section)) {
+    if (section_has_changed(job->section)) {
         outcome = SOURCE_FAILED;
         detail = "the file changed meanwhile";
     }
@@ -228,14 +228,14 @@ static void on_cut(void *arg, const struct unpack_result *result)
         section_go_on(job, outcome);
         return;
     }
-    close_files(job->section);
+    section_close_files(job->section);
     job->section->part = PART_SECTION;
     snprintf(file, sizeof(file), "%s/section", job->work);
     job_take_target(job, file);
 }
 
 /* Opens what it is cut out of, and where it goes.  Returns false with errno. */
-static bool open_files(struct job *job, const char *path)
+static bool section_open_files(struct job *job, const char *path)
 {
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
     struct section *section = job->section;
@@ -266,13 +266,13 @@ static void cut_section(struct job *job, const char *path)
                                      .max = limits->download_size,
                                      .seconds = limits->download_time};
 
-    if (open_files(job, path)) {
+    if (section_open_files(job, path)) {
         request.in = section->in;
         request.out = section->out;
         request.cache = &job->config->cache;
         request.keep = disk_space_kept(section->out, request.cache);
         section->unpack =
-            unpack_start(job->scheduler->base, &request, on_cut, job);
+            unpack_start(job->scheduler->base, &request, section_on_cut, job);
     }
     if (section->unpack == NULL) {
         int errnum = errno;

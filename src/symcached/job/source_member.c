@@ -45,7 +45,7 @@ bool source_member_key(const symcache_key_t *key, symcache_key_t *cache)
     return true;
 }
 
-static void close_files(struct source_member *member)
+static void member_close_files(struct source_member *member)
 {
     fd_close(member->in);
     fd_close(member->out);
@@ -67,7 +67,7 @@ void source_member_leave(struct job *job)
     if (member->unpack != NULL) {
         unpack_cancel(member->unpack);
     }
-    close_files(member);
+    member_close_files(member);
     free(member);
     job->member = NULL;
 }
@@ -87,12 +87,12 @@ static void note_member(struct job *job, enum source_outcome outcome,
 /* It is not there: the sources are asked. */
 static void member_go_on(struct job *job)
 {
-    close_files(job->member);
+    member_close_files(job->member);
     job_remove_work(job);
     job_set_state(job, JOB_WAITS_SOURCE);
 }
 
-static void on_cut(void *arg, const struct unpack_result *result)
+static void member_on_cut(void *arg, const struct unpack_result *result)
 {
     const struct unpack_attempt *attempt =
         &result->attempts[result->nattempts - 1];
@@ -111,7 +111,7 @@ static void on_cut(void *arg, const struct unpack_result *result)
         member_go_on(job);
         return;
     }
-    close_files(job->member);
+    member_close_files(job->member);
     job->original.from = JOB_ORIGINAL_DOWNLOADS;
     snprintf(file, sizeof(file), "%s/source", job->work);
     provenance_note(file, JOB_ORIGINAL_DOWNLOADS, SYMCACHE_EXTENT_FULL, 0);
@@ -119,7 +119,7 @@ static void on_cut(void *arg, const struct unpack_result *result)
 }
 
 /* Opens the SourceCache, and where its text goes.  Returns false with errno. */
-static bool open_files(struct job *job, const char *path)
+static bool member_open_files(struct job *job, const char *path)
 {
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
     struct source_member *member = job->member;
@@ -146,12 +146,12 @@ static void cut_member(struct job *job, const char *path)
                                      .seconds = limits->download_time};
     struct source_member *member = job->member;
 
-    if (open_files(job, path)) {
+    if (member_open_files(job, path)) {
         request.in = member->in;
         request.out = member->out;
         request.keep = disk_space_kept(member->out, &job->config->cache);
         member->unpack =
-            unpack_start(job->scheduler->base, &request, on_cut, job);
+            unpack_start(job->scheduler->base, &request, member_on_cut, job);
     }
     if (member->unpack ==
         NULL) { /* no end here: the caller may be on the stack */

@@ -112,7 +112,7 @@ static int search_note_file(const struct job *job)
     return section_names_add(root, &key);
 }
 
-static bool is_link(const char *file)
+static bool search_is_link(const char *file)
 {
     struct stat st;
 
@@ -145,7 +145,7 @@ static void search_take_compressed(const struct job *job, const char *file)
 
 bool job_take_file(struct job *job, const char *file)
 {
-    if (!is_link(file)) {
+    if (!search_is_link(file)) {
         /* nginx may serve it, whatever the umask is */
         (void)chmod(file, 0644);
     }
@@ -182,7 +182,7 @@ static void search_use_kept(struct job *job)
 
 /* Did another machine, which tells nobody, take an upload with an id of the
  * key since the job looked into the folder of both? */
-static bool uploads_have_changed(struct job *job)
+static bool search_uploads_changed(struct job *job)
 {
     int64_t before = job->uploads_changed;
 
@@ -214,10 +214,10 @@ static bool search_has_old_loop(const struct job *job)
            search_outcome_so_far(job) == JOB_LOOP;
 }
 
-static void sources_exhausted(struct job *job)
+static void search_is_exhausted(struct job *job)
 {
     if ((job->findings & FINDING_FORGOTTEN) ||
-        (search_is_final(job) && uploads_have_changed(job)) ||
+        (search_is_final(job) && search_uploads_changed(job)) ||
         search_has_old_loop(job)) {
         /* there may be something new, as an operator may have said: ask all
          * again */
@@ -246,7 +246,7 @@ static void sources_exhausted(struct job *job)
 
 /* For modules other than PDBs, one source often has the program, and another
  * one its debug file. */
-static bool may_be_bettered(const struct job *job)
+static bool search_may_be_bettered(const struct job *job)
 {
     return job->original.extent != SYMCACHE_EXTENT_FULL &&
            job->original.format != FORMAT_PDB;
@@ -351,7 +351,8 @@ static void search_on_found(struct job *job)
     job->original.slot =
         lookup_id_slot(&job->key, job->original.id_at, job->original.format);
     worse = search_is_worse(job);
-    if (worse && job->purpose == JOB_FOR_REBUILD && may_be_bettered(job)) {
+    if (worse && job->purpose == JOB_FOR_REBUILD &&
+        search_may_be_bettered(job)) {
         search_keep_original(job, !worse);
         return;
     }
@@ -362,11 +363,11 @@ static void search_on_found(struct job *job)
         return;
     }
 
-    if (is_link(file) && job->target.transcoder == &order_original) {
+    if (search_is_link(file) && job->target.transcoder == &order_original) {
         search_take_link(job, file);
         return;
     }
-    if (is_link(file)) {
+    if (search_is_link(file)) {
         job_leave_at_source(job, file);
         return;
     }
@@ -382,7 +383,7 @@ static void search_on_found(struct job *job)
         return;
     }
 
-    if (may_be_bettered(job)) {
+    if (search_may_be_bettered(job)) {
         search_keep_original(job, true);
         return;
     }
@@ -496,7 +497,7 @@ static void search_on_left_out(void *arg)
     source_order_left_out(&job->order, job->source);
 }
 
-static void on_source_done(void *arg, enum source_outcome outcome)
+static void search_on_done(void *arg, enum source_outcome outcome)
 {
     struct job *job = arg;
 
@@ -533,11 +534,11 @@ void job_pass_over(struct job *job)
 
     search_on_attempt(job, &attempt);
     lookup_cancel(job->lookup);
-    on_source_done(job, SOURCE_FAILED);
+    search_on_done(job, SOURCE_FAILED);
 }
 
-static const struct lookup_callbacks source_callbacks = {
-    search_on_attempt, search_on_left_out, on_source_done,
+static const struct lookup_callbacks search_callbacks = {
+    search_on_attempt, search_on_left_out, search_on_done,
     job_take_unverified};
 
 struct lookup_ids job_ask_ids(struct job *job,
@@ -556,7 +557,7 @@ struct lookup_ids job_ask_ids(struct job *job,
 
 /* May a file that debuggers ask for be used where it lies?  A source file or a
  * section has nothing in it that tells what it is. */
-static bool may_link_original(const struct job *job)
+static bool search_may_link_original(const struct job *job)
 {
     return job->target.transcoder == &order_original && !job->original.copies &&
            job->key.kind != SYMCACHE_KIND_SOURCE &&
@@ -565,7 +566,7 @@ static bool may_link_original(const struct job *job)
 }
 
 /* Returns NULL with errno if the lookup could not begin. */
-static struct lookup *begin_lookup(struct job *job)
+static struct lookup *search_begin_lookup(struct job *job)
 {
     const struct source_config *source = job->source;
     const symcache_version_t *version =
@@ -590,8 +591,8 @@ static struct lookup *begin_lookup(struct job *job)
     section_ask(job, &key, &formats);
     may_stay = !source->copies && job_may_leave_original(job);
     job->original.unchanged =
-        may_stay || (!source->copies &&
-                     (section_wants_file(job) || may_link_original(job)))
+        may_stay || (!source->copies && (section_wants_file(job) ||
+                                         search_may_link_original(job)))
             ? time(NULL)
             : 0;
 
@@ -611,7 +612,7 @@ static struct lookup *begin_lookup(struct job *job)
                         section_wants_file(job) ? key.name : job->name,
                         job_hints(job), formats, job_ask_ids(job, source),
                         job->original.unchanged, file, symcache,
-                        &source_callbacks, job);
+                        &search_callbacks, job);
 }
 
 bool job_may_ask(struct job *job)
@@ -628,7 +629,7 @@ bool job_may_ask(struct job *job)
 
 /* What no source has ever had is asked for after jobs with a better chance:
  * returns true if the job gives its slot back, and waits for another. */
-static bool yields_to_likelier(struct job *job)
+static bool search_yields_to_likelier(struct job *job)
 {
     bool was_unlikely = job->is_unlikely;
 
@@ -654,7 +655,7 @@ void job_ask_source(struct job *job)
         return;
     }
 
-    if (yields_to_likelier(job)) {
+    if (search_yields_to_likelier(job)) {
         return;
     }
 
@@ -667,7 +668,7 @@ void job_ask_source(struct job *job)
         return;
     }
     if (job->source == NULL) {
-        sources_exhausted(job);
+        search_is_exhausted(job);
         return;
     }
     if (section_skips(job)) {
@@ -678,9 +679,9 @@ void job_ask_source(struct job *job)
 
     job_remove_work(job);
     if (prefetch_has(job)) {
-        prefetch_take(job, &source_callbacks);
+        prefetch_take(job, &search_callbacks);
     } else {
-        job->lookup = begin_lookup(job);
+        job->lookup = search_begin_lookup(job);
     }
     job->id_at = 0;
     if (job->lookup == NULL) {

@@ -32,23 +32,23 @@ struct memory_entry {
 };
 
 static void memory_entry_free(struct negcache *negcache,
-                              struct memory_entry *noted)
+                              struct memory_entry *in_memory)
 {
     table_remove(&negcache->by_id,
-                 table_hash_text(&negcache->by_id, noted->id),
-                 (uintptr_t)noted);
-    TAILQ_REMOVE(&negcache->by_age, noted, age);
-    free(noted->text);
-    free(noted->id);
-    free(noted);
+                 table_hash_text(&negcache->by_id, in_memory->id),
+                 (uintptr_t)in_memory);
+    TAILQ_REMOVE(&negcache->by_age, in_memory, age);
+    free(in_memory->text);
+    free(in_memory->id);
+    free(in_memory);
 }
 
 void memory_entries_free(struct negcache *negcache)
 {
-    struct memory_entry *noted;
+    struct memory_entry *in_memory;
 
-    while ((noted = TAILQ_FIRST(&negcache->by_age)) != NULL) {
-        memory_entry_free(negcache, noted);
+    while ((in_memory = TAILQ_FIRST(&negcache->by_age)) != NULL) {
+        memory_entry_free(negcache, in_memory);
     }
     table_free(&negcache->by_id);
 }
@@ -90,25 +90,25 @@ static struct memory_entry *memory_entry_find(struct negcache *negcache,
                                               const char *id)
 {
     uint64_t hash = table_hash_text(&negcache->by_id, id);
-    struct memory_entry *noted;
+    struct memory_entry *in_memory;
     size_t at = 0;
 
-    while ((noted = (struct memory_entry *)table_next(&negcache->by_id, hash,
-                                                      &at)) != NULL &&
-           strcmp(noted->id, id) != 0) {
+    while ((in_memory = (struct memory_entry *)table_next(
+                &negcache->by_id, hash, &at)) != NULL &&
+           strcmp(in_memory->id, id) != 0) {
     }
-    return noted;
+    return in_memory;
 }
 
 static void memory_entry_fill(struct negcache_entry *entry,
-                              const struct memory_entry *noted, time_t now)
+                              const struct memory_entry *in_memory, time_t now)
 {
-    entry->reason = noted->reason;
-    entry->since = noted->since;
-    entry->uploads_changed = noted->uploads_changed;
-    entry->valid = (unsigned)(noted->until - now);
+    entry->reason = in_memory->reason;
+    entry->since = in_memory->since;
+    entry->uploads_changed = in_memory->uploads_changed;
+    entry->valid = (unsigned)(in_memory->until - now);
     entry->variants.text[0] = '\0';
-    snprintf(entry->text, sizeof(entry->text), "%s", noted->text);
+    snprintf(entry->text, sizeof(entry->text), "%s", in_memory->text);
 }
 
 bool negcache_find_noted(struct negcache *negcache,
@@ -118,21 +118,21 @@ bool negcache_find_noted(struct negcache *negcache,
                          struct negcache_entry *entry)
 {
     char id[FAILURE_ID_MAX];
-    struct memory_entry *noted;
+    struct memory_entry *in_memory;
     time_t now = time(NULL);
 
     memory_entry_print_id(id, store, key, name,
                           negcache_unproved_hints(key, hints), version);
-    noted = memory_entry_find(negcache, id);
-    if (noted == NULL) {
+    in_memory = memory_entry_find(negcache, id);
+    if (in_memory == NULL) {
         return false;
     }
-    if (now >= noted->until || now < noted->since) {
-        memory_entry_free(negcache, noted);
+    if (now >= in_memory->until || now < in_memory->since) {
+        memory_entry_free(negcache, in_memory);
         return false;
     }
 
-    memory_entry_fill(entry, noted, now);
+    memory_entry_fill(entry, in_memory, now);
     return true;
 }
 
@@ -143,7 +143,7 @@ bool negcache_find_hinted(const struct negcache *negcache,
                           struct negcache_entry *entry, char *hints)
 {
     char id[FAILURE_ID_MAX], fingerprint[17];
-    const struct memory_entry *noted;
+    const struct memory_entry *in_memory;
     time_t now = time(NULL);
     size_t len;
 
@@ -151,15 +151,17 @@ bool negcache_find_hinted(const struct negcache *negcache,
     len = strlen(id);
     snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64,
              store->fingerprint);
-    TAILQ_FOREACH_REVERSE(noted, &negcache->by_age, memory_entries, age)
+    TAILQ_FOREACH_REVERSE(in_memory, &negcache->by_age, memory_entries, age)
     {
-        if (strncmp(noted->id, id, len) == 0 && noted->id[len] == '?' &&
-            strcmp(strrchr(noted->id, ' ') + 1, fingerprint) == 0 &&
-            now >= noted->since && now < noted->until) {
-            memory_entry_fill(entry, noted, now);
+        if (strncmp(in_memory->id, id, len) == 0 &&
+            in_memory->id[len] == '?' &&
+            strcmp(strrchr(in_memory->id, ' ') + 1, fingerprint) == 0 &&
+            now >= in_memory->since && now < in_memory->until) {
+            memory_entry_fill(entry, in_memory, now);
             len++;
             snprintf(hints, SYMCACHE_HINTS_MAX + 1, "%.*s",
-                     (int)strcspn(noted->id + len, " "), noted->id + len);
+                     (int)strcspn(in_memory->id + len, " "),
+                     in_memory->id + len);
             return true;
         }
     }
@@ -174,39 +176,39 @@ void memory_entry_note(struct negcache *negcache,
                        unsigned seconds, int64_t uploads_changed)
 {
     char id[FAILURE_ID_MAX];
-    struct memory_entry *noted;
+    struct memory_entry *in_memory;
 
     memory_entry_print_id(id, store, key, name,
                           negcache_unproved_hints(key, hints), version);
-    noted = memory_entry_find(negcache, id);
-    if (noted != NULL) {
-        memory_entry_free(negcache, noted);
+    in_memory = memory_entry_find(negcache, id);
+    if (in_memory != NULL) {
+        memory_entry_free(negcache, in_memory);
     }
     while (negcache->by_id.count >= ERRORS_MAX) {
         memory_entry_free(negcache, TAILQ_FIRST(&negcache->by_age));
     }
 
-    noted = calloc(1, sizeof(*noted));
-    if (noted == NULL) {
+    in_memory = calloc(1, sizeof(*in_memory));
+    if (in_memory == NULL) {
         return;
     }
-    noted->id = strdup(id);
-    noted->text = strndup(text, NEGCACHE_TEXT_MAX - 1);
-    if (noted->id == NULL || noted->text == NULL ||
+    in_memory->id = strdup(id);
+    in_memory->text = strndup(text, NEGCACHE_TEXT_MAX - 1);
+    if (in_memory->id == NULL || in_memory->text == NULL ||
         table_add(&negcache->by_id, table_hash_text(&negcache->by_id, id),
-                  (uintptr_t)noted) != 0) {
-        free(noted->id);
-        free(noted->text);
-        free(noted);
+                  (uintptr_t)in_memory) != 0) {
+        free(in_memory->id);
+        free(in_memory->text);
+        free(in_memory);
         return;
     }
 
-    noted->reason = reason;
-    noted->uploads_changed =
+    in_memory->reason = reason;
+    in_memory->uploads_changed =
         negcache_rules[reason].by_name ? uploads_changed : NEGCACHE_NO_UPLOADS;
-    noted->since = time(NULL);
-    noted->until = noted->since + (time_t)seconds;
-    TAILQ_INSERT_TAIL(&negcache->by_age, noted, age);
+    in_memory->since = time(NULL);
+    in_memory->until = in_memory->since + (time_t)seconds;
+    TAILQ_INSERT_TAIL(&negcache->by_age, in_memory, age);
 }
 
 void memory_entry_note_loop(struct negcache *negcache,
@@ -234,13 +236,14 @@ void memory_entry_note_loop(struct negcache *negcache,
 
 void negcache_drop_errors(struct negcache *negcache)
 {
-    struct memory_entry *noted, *next;
+    struct memory_entry *in_memory, *next;
 
-    for (noted = TAILQ_FIRST(&negcache->by_age); noted != NULL; noted = next) {
-        next = TAILQ_NEXT(noted, age);
-        if (noted->reason == NEGCACHE_ERROR ||
-            noted->reason == NEGCACHE_LOOP) {
-            memory_entry_free(negcache, noted);
+    for (in_memory = TAILQ_FIRST(&negcache->by_age); in_memory != NULL;
+         in_memory = next) {
+        next = TAILQ_NEXT(in_memory, age);
+        if (in_memory->reason == NEGCACHE_ERROR ||
+            in_memory->reason == NEGCACHE_LOOP) {
+            memory_entry_free(negcache, in_memory);
         }
     }
 }
@@ -251,12 +254,12 @@ void memory_entry_drop(struct negcache *negcache,
                        const symcache_version_t *version)
 {
     char id[FAILURE_ID_MAX];
-    struct memory_entry *noted;
+    struct memory_entry *in_memory;
 
     memory_entry_print_id(id, store, key, "", NULL, version);
-    noted = memory_entry_find(negcache, id);
-    if (noted != NULL) {
-        memory_entry_free(negcache, noted);
+    in_memory = memory_entry_find(negcache, id);
+    if (in_memory != NULL) {
+        memory_entry_free(negcache, in_memory);
     }
 }
 
@@ -265,14 +268,16 @@ void memory_entry_drop(struct negcache *negcache,
 static unsigned memory_entry_drop_malformed(struct negcache *negcache,
                                             const char *prefix, time_t since)
 {
-    struct memory_entry *noted, *next;
+    struct memory_entry *in_memory, *next;
     unsigned n = 0;
 
-    for (noted = TAILQ_FIRST(&negcache->by_age); noted != NULL; noted = next) {
-        next = TAILQ_NEXT(noted, age);
-        if (noted->reason == NEGCACHE_MALFORMED && noted->since >= since &&
-            strncmp(noted->id, prefix, strlen(prefix)) == 0) {
-            memory_entry_free(negcache, noted);
+    for (in_memory = TAILQ_FIRST(&negcache->by_age); in_memory != NULL;
+         in_memory = next) {
+        next = TAILQ_NEXT(in_memory, age);
+        if (in_memory->reason == NEGCACHE_MALFORMED &&
+            in_memory->since >= since &&
+            strncmp(in_memory->id, prefix, strlen(prefix)) == 0) {
+            memory_entry_free(negcache, in_memory);
             n++;
         }
     }
@@ -313,14 +318,14 @@ bool negcache_hints_name(const char *hints, const symcache_key_t *key)
 }
 
 /* Is it of this store, and found out with the build id of the key? */
-static bool memory_entry_failed_with(const struct memory_entry *noted,
+static bool memory_entry_failed_with(const struct memory_entry *in_memory,
                                      const char *store,
                                      const symcache_key_t *key)
 {
-    const char *hints = strchr(noted->id, '?');
+    const char *hints = strchr(in_memory->id, '?');
     char text[SYMCACHE_HINTS_MAX + 1];
 
-    if (hints == NULL || strncmp(noted->id, store, strlen(store)) != 0) {
+    if (hints == NULL || strncmp(in_memory->id, store, strlen(store)) != 0) {
         return false;
     }
     hints++;
@@ -330,13 +335,13 @@ static bool memory_entry_failed_with(const struct memory_entry *noted,
 
 /* Is it of this store, and of a section of a file with the key's build id? Its
  * id is <store>/<section>/<id>/<section>-v1.0.0.section.absent. */
-static bool memory_entry_is_section_of(const struct memory_entry *noted,
+static bool memory_entry_is_section_of(const struct memory_entry *in_memory,
                                        const char *store,
                                        const symcache_key_t *key)
 {
     size_t len = strlen(store);
-    const char *section_id = strncmp(noted->id, store, len) == 0
-                                 ? strchr(noted->id + len, '/')
+    const char *section_id = strncmp(in_memory->id, store, len) == 0
+                                 ? strchr(in_memory->id + len, '/')
                                  : NULL;
     char text[SYMCACHE_ID_TEXT_MAX + 1];
 
@@ -353,17 +358,19 @@ unsigned memory_entries_forget(struct negcache *negcache, const char *prefix,
                                const symcache_key_t *key)
 {
     char store[STORE_KEY_MAX + 1];
-    struct memory_entry *noted, *next;
+    struct memory_entry *in_memory, *next;
     size_t len = strlen(prefix);
     unsigned n = 0;
 
     snprintf(store, sizeof(store), "%.*s/", (int)strcspn(prefix, "/"), prefix);
-    for (noted = TAILQ_FIRST(&negcache->by_age); noted != NULL; noted = next) {
-        next = TAILQ_NEXT(noted, age);
-        if (strncmp(noted->id, prefix, len) == 0 ||
-            (key != NULL && (memory_entry_failed_with(noted, store, key) ||
-                             memory_entry_is_section_of(noted, store, key)))) {
-            memory_entry_free(negcache, noted);
+    for (in_memory = TAILQ_FIRST(&negcache->by_age); in_memory != NULL;
+         in_memory = next) {
+        next = TAILQ_NEXT(in_memory, age);
+        if (strncmp(in_memory->id, prefix, len) == 0 ||
+            (key != NULL &&
+             (memory_entry_failed_with(in_memory, store, key) ||
+              memory_entry_is_section_of(in_memory, store, key)))) {
+            memory_entry_free(negcache, in_memory);
             n++;
         }
     }

@@ -104,7 +104,7 @@ static void print_error(char *text, size_t size,
     }
 }
 
-static void on_fetched(void *arg, const struct fetch_result *result)
+static void one_time_on_fetched(void *arg, const struct fetch_result *result)
 {
     struct one_time_fetch *fetch = arg;
     struct one_time_fetch_answer answer = {.fd = -1, .coding = ""};
@@ -169,8 +169,8 @@ struct one_time_fetch *one_time_fetch_start(struct one_time_fetches *fetches,
     request.max = symbolication->limits.crash_size;
     request.seconds = fetch->limits.download_time;
     if (fetch->fd != -1 && (token == NULL || fetch->header.value != NULL)) {
-        fetch->fetch =
-            fetch_start(fetches->fetcher, &request, on_fetched, fetch);
+        fetch->fetch = fetch_start(fetches->fetcher, &request,
+                                   one_time_on_fetched, fetch);
     }
     if (fetch->fetch == NULL) {
         release(fetch);

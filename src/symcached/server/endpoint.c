@@ -51,7 +51,7 @@ static void on_accept_error(struct evconnlistener *listener, void *arg)
     }
 }
 
-static void on_resume(evutil_socket_t fd, short events, void *arg)
+static void endpoint_on_resume(evutil_socket_t fd, short events, void *arg)
 {
     struct endpoint *endpoint = arg;
 
@@ -113,7 +113,7 @@ struct endpoint *endpoint_new(struct event_base *base, const char *address,
     LIST_INSERT_HEAD(&endpoints, endpoint, next);
     endpoint->listener.fd = -1;
     endpoint->http = evhttp_new(base);
-    endpoint->resume = evtimer_new(base, on_resume, endpoint);
+    endpoint->resume = evtimer_new(base, endpoint_on_resume, endpoint);
     if (endpoint->http != NULL) {
         endpoint->gate = gate_new(base, endpoint->http, calls);
     }

@@ -66,7 +66,7 @@ static void batch_on_gone(void *arg)
     batch_free(arg);
 }
 
-static void on_flush(evutil_socket_t fd, short events, void *arg)
+static void batch_on_flush(evutil_socket_t fd, short events, void *arg)
 {
     struct lookup_batch *batch = arg;
 
@@ -157,7 +157,7 @@ static void send_head(struct event_base *base, struct lookup_batch *batch)
                                "Cache-Control: no-store\r\n"
                                "Connection: close\r\n\r\n";
 
-    event_assign(&batch->flush, base, -1, 0, on_flush, batch);
+    event_assign(&batch->flush, base, -1, 0, batch_on_flush, batch);
     evbuffer_prepend(batch->lines, head, sizeof(head) - 1);
     event_active(&batch->flush, EV_TIMEOUT, 0);
 }

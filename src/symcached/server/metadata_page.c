@@ -37,9 +37,9 @@ static void metadata_on_answer(void *arg, cJSON *answer)
 }
 
 /* Returns NULL, or what is wrong.  A build id becomes one in lower case. */
-static const char *read_query(const struct evkeyvalq *pairs,
-                              enum metadata_key *key,
-                              char value[METADATA_VALUE_MAX + 1])
+static const char *metadata_read_query(const struct evkeyvalq *pairs,
+                                       enum metadata_key *key,
+                                       char value[METADATA_VALUE_MAX + 1])
 {
     const char *name = evhttp_find_header(pairs, "key");
     const char *text = evhttp_find_header(pairs, "value");
@@ -82,7 +82,7 @@ void metadata_page(struct metadata *metadata, const struct config *config,
     struct evkeyvalq pairs;
 
     if (query != NULL && evhttp_parse_query_str(query, &pairs) == 0) {
-        wrong = read_query(&pairs, &key, value);
+        wrong = metadata_read_query(&pairs, &key, value);
         evhttp_clear_headers(&pairs);
     }
     if (wrong != NULL) {

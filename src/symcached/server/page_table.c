@@ -28,7 +28,7 @@
 
 /* The scheduler of the store in a path: that of a guest store, or else the one
  * of all stores of the configuration. */
-static struct scheduler *scheduler_of(void *arg, const struct url_path *path)
+static struct scheduler *page_scheduler(void *arg, const struct url_path *path)
 {
     const struct server *server = arg;
     struct scheduler *guest =
@@ -40,14 +40,14 @@ static struct scheduler *scheduler_of(void *arg, const struct url_path *path)
 }
 
 /* Reads key and store.  Returns false when the request has been answered. */
-static bool find_key(struct server *server, struct url_path *path,
-                     symcache_kind_e kind, bool need_id,
-                     struct evhttp_request *req)
+static bool page_find_key(struct server *server, struct url_path *path,
+                          symcache_kind_e kind, bool need_id,
+                          struct evhttp_request *req)
 {
     struct url_path_error error;
 
     if (!url_path_key(path, kind, need_id, &error) ||
-        !url_path_store(path, scheduler_config(scheduler_of(server, path)),
+        !url_path_store(path, scheduler_config(page_scheduler(server, path)),
                         &error)) {
         url_path_reply(req, &error);
         return false;
@@ -56,8 +56,8 @@ static bool find_key(struct server *server, struct url_path *path,
 }
 
 /* Replies with an object that has one value, which it frees. */
-static void reply_value(struct evhttp_request *req, const char *name,
-                        cJSON *value)
+static void page_reply_value(struct evhttp_request *req, const char *name,
+                             cJSON *value)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -75,7 +75,7 @@ static void page_lookup(struct server *server, struct url_path *path,
     struct url_path_error error;
     const char *wrong;
 
-    if (!url_path_lookup(path, scheduler_config(scheduler_of(server, path)),
+    if (!url_path_lookup(path, scheduler_config(page_scheduler(server, path)),
                          &error)) {
         url_path_reply(req, &error);
         return;
@@ -88,9 +88,9 @@ static void page_lookup(struct server *server, struct url_path *path,
         url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
-    single_lookup_start(server->base, scheduler_of(server, path), path->store,
-                        &path->key, path->segments[3], &lookup_query, req,
-                        server_request_ended, server);
+    single_lookup_start(server->base, page_scheduler(server, path),
+                        path->store, &path->key, path->segments[3],
+                        &lookup_query, req, server_request_ended, server);
 }
 
 static void page_lookups(struct server *server, struct url_path *path,
@@ -106,7 +106,7 @@ static void page_lookups(struct server *server, struct url_path *path,
         url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
-    lookup_batch_start(server->base, scheduler_of, &lookup_query, req,
+    lookup_batch_start(server->base, page_scheduler, &lookup_query, req,
                        server_request_ended, server);
 }
 
@@ -120,9 +120,9 @@ static void page_why(struct server *server, struct url_path *path,
                         "only kind=KIND, of a kind that is known");
         return;
     }
-    if (find_key(server, path, kind, true, req)) {
-        reply_json(req, scheduler_why(scheduler_of(server, path), path->store,
-                                      &path->key));
+    if (page_find_key(server, path, kind, true, req)) {
+        reply_json(req, scheduler_why(page_scheduler(server, path),
+                                      path->store, &path->key));
     }
 }
 
@@ -132,7 +132,7 @@ static void page_find(struct server *server, struct url_path *path,
     find_page(scheduler_config(server->scheduler), query, req);
 }
 
-static void reply_forgotten(struct evhttp_request *req, unsigned long n)
+static void page_reply_forgotten(struct evhttp_request *req, unsigned long n)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -141,7 +141,7 @@ static void reply_forgotten(struct evhttp_request *req, unsigned long n)
     reply_json(req, object);
 }
 
-static void on_forgotten(void *arg, unsigned long n, const char *error)
+static void page_on_forgotten(void *arg, unsigned long n, const char *error)
 {
     struct server *server = arg;
     struct evhttp_request *req = server->forgetting;
@@ -151,7 +151,7 @@ static void on_forgotten(void *arg, unsigned long n, const char *error)
     n += server->forgot;
     if (error == NULL) {
         log_info(0, "forget store=%s entries=%lu", server->forgets, n);
-        reply_forgotten(req, n);
+        page_reply_forgotten(req, n);
         return;
     }
     log_error(0, "forget store=%s entries=%lu, %s", server->forgets, n, error);
@@ -164,14 +164,15 @@ static void on_forgotten(void *arg, unsigned long n, const char *error)
  * is answered like one that waits, since evhttp does not read from its
  * connection and so does not notice.
  */
-static void forget_malformed(struct server *server, struct url_path *path,
-                             const char *query, struct evhttp_request *req)
+static void page_forget_malformed(struct server *server, struct url_path *path,
+                                  const char *query,
+                                  struct evhttp_request *req)
 {
     struct url_path_error error;
     const char *wrong;
     time_t since;
 
-    if (!url_path_store(path, scheduler_config(scheduler_of(server, path)),
+    if (!url_path_store(path, scheduler_config(page_scheduler(server, path)),
                         &error)) {
         url_path_reply(req, &error);
         return;
@@ -187,7 +188,7 @@ static void forget_malformed(struct server *server, struct url_path *path,
         return;
     }
     server->forget = forget_malformed_start(server->base, path->store->root,
-                                            since, on_forgotten, server);
+                                            since, page_on_forgotten, server);
     if (server->forget == NULL) {
         reply_error(req, 500, "no-process", strerror(errno));
         return;
@@ -195,7 +196,7 @@ static void forget_malformed(struct server *server, struct url_path *path,
     server->forgetting = req;
     snprintf(server->forgets, sizeof(server->forgets), "%s",
              path->store->name);
-    server->forgot = scheduler_forget_transcoders(scheduler_of(server, path),
+    server->forgot = scheduler_forget_transcoders(page_scheduler(server, path),
                                                   path->store, since);
     log_info(0, "forget store=%s malformed_since=%lld", server->forgets,
              (long long)since);
@@ -208,17 +209,17 @@ static void page_forget(struct server *server, struct url_path *path,
     unsigned n;
 
     if (path->n == 3) {
-        forget_malformed(server, path, query, req);
+        page_forget_malformed(server, path, query, req);
         return;
     }
     if (query != NULL && query[0] != '\0') {
         url_path_refuse(req, 400, "bad-query", "this page takes no query");
         return;
     }
-    if (!find_key(server, path, SYMCACHE_KIND_SYMCACHE, false, req)) {
+    if (!page_find_key(server, path, SYMCACHE_KIND_SYMCACHE, false, req)) {
         return;
     }
-    n = scheduler_forget(scheduler_of(server, path), path->store, &path->key,
+    n = scheduler_forget(page_scheduler(server, path), path->store, &path->key,
                          path->n == 5, &errnum);
     if (errnum != 0) {
         log_error(errnum, "forget store=%s pdb=%s entries=%u, not all of it",
@@ -229,12 +230,12 @@ static void page_forget(struct server *server, struct url_path *path,
     }
     log_info(0, "forget store=%s pdb=%s entries=%u", path->store->name,
              path->key.name, n);
-    reply_forgotten(req, n);
+    page_reply_forgotten(req, n);
 }
 
 /* Also tells how much is left to wait for. */
-static void set_drain(struct server *server, bool begin,
-                      struct evhttp_request *req)
+static void page_set_drain(struct server *server, bool begin,
+                           struct evhttp_request *req)
 {
     struct scheduler_gauges g;
 
@@ -248,13 +249,13 @@ static void set_drain(struct server *server, bool begin,
 static void page_drain(struct server *server, struct url_path *path,
                        const char *query, struct evhttp_request *req)
 {
-    set_drain(server, true, req);
+    page_set_drain(server, true, req);
 }
 
 static void page_undrain(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
-    set_drain(server, false, req);
+    page_set_drain(server, false, req);
 }
 
 static void page_jobs(struct server *server, struct url_path *path,
@@ -269,8 +270,8 @@ static void page_jobs(struct server *server, struct url_path *path,
 }
 
 /* The objects of get() for all stores. */
-static cJSON *gather(const struct server *server,
-                     cJSON *(*get)(const struct scheduler *scheduler))
+static cJSON *page_gather(const struct server *server,
+                          cJSON *(*get)(const struct scheduler *scheduler))
 {
     cJSON *array = get(server->scheduler);
 
@@ -283,13 +284,13 @@ static cJSON *gather(const struct server *server,
 static void page_sources(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
-    reply_value(req, "sources", gather(server, scheduler_sources));
+    page_reply_value(req, "sources", page_gather(server, scheduler_sources));
 }
 
 static void page_misses(struct server *server, struct url_path *path,
                         const char *query, struct evhttp_request *req)
 {
-    reply_value(req, "misses", gather(server, scheduler_misses));
+    page_reply_value(req, "misses", page_gather(server, scheduler_misses));
 }
 
 static void page_status(struct server *server, struct url_path *path,
@@ -304,9 +305,9 @@ static void page_status(struct server *server, struct url_path *path,
         .started = server->started,
         .disks = ready_disks(server->ready, server->evict),
         .jobs = scheduler_json(server->scheduler),
-        .sources = gather(server, scheduler_sources),
+        .sources = page_gather(server, scheduler_sources),
         .tiers = scheduler_tiers(server->scheduler),
-        .misses = gather(server, scheduler_misses),
+        .misses = page_gather(server, scheduler_misses),
         .reports = daemon_reports_json(server->reports),
         .tenants = server->guests != NULL
                        ? guests_json(server->guests)
@@ -353,7 +354,7 @@ static void page_metrics(struct server *server, struct url_path *path,
 static void page_healthz(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
-    reply_value(req, "status", cJSON_CreateString("ok"));
+    page_reply_value(req, "status", cJSON_CreateString("ok"));
 }
 
 static void page_readyz(struct server *server, struct url_path *path,
@@ -365,7 +366,7 @@ static void page_readyz(struct server *server, struct url_path *path,
 static void page_version(struct server *server, struct url_path *path,
                          const char *query, struct evhttp_request *req)
 {
-    reply_value(req, "version", cJSON_CreateString(SYMCACHED_VERSION));
+    page_reply_value(req, "version", cJSON_CreateString(SYMCACHED_VERSION));
 }
 
 static void page_tenants(struct server *server, struct url_path *path,

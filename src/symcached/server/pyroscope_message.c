@@ -32,8 +32,8 @@ bool pyroscope_build_id(char to[PYROSCOPE_BUILD_ID_MAX + 1], const char *text,
 }
 
 /* A name that cannot be one of a file is left out: the file has others. */
-static void take_name(struct pyroscope_file *file, const char *text,
-                      size_t size)
+static void pyroscope_take_name(struct pyroscope_file *file, const char *text,
+                                size_t size)
 {
     symcache_key_t key = {.name_len = 0};
 
@@ -59,7 +59,7 @@ static const char *read_fields(struct protobuf message,
             return no_build_id;
         }
         if (field.number == FIELD_NAME) {
-            take_name(file, text, size);
+            pyroscope_take_name(file, text, size);
         }
     }
     return message.is_damaged ? damaged : NULL;
@@ -100,7 +100,7 @@ const char *pyroscope_read_json(const char *text, size_t size, bool is_flat,
         wrong = no_build_id;
     }
     if (name != NULL) {
-        take_name(file, name, strlen(name));
+        pyroscope_take_name(file, name, strlen(name));
     }
     cJSON_Delete(json);
     return wrong;

@@ -20,7 +20,7 @@ static bool sends_token(struct evhttp_request *req, const char *token)
     return value != NULL && secret_is_equal(value, token);
 }
 
-static int socket_of(struct evhttp_request *req)
+static int rights_socket(struct evhttp_request *req)
 {
     return bufferevent_getfd(evhttp_connection_get_bufferevent(
         evhttp_request_get_connection(req)));
@@ -93,7 +93,7 @@ bool rights_check(const struct config *config, enum rights_socket socket,
                         "token of \"listen_token\"");
         return false;
     }
-    why = refusal_text(token != NULL, socket, right, socket_of(req));
+    why = refusal_text(token != NULL, socket, right, rights_socket(req));
     if (why != NULL) {
         url_path_refuse(req, 403, "forbidden", why);
     }

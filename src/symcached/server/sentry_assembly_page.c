@@ -70,7 +70,7 @@ static const char *assembly_text_of(const cJSON *object, const char *name)
 }
 
 /* The last part of a path of either kind, if a file can be called so. */
-static const char *base_name(const char *path)
+static const char *assembly_base_name(const char *path)
 {
     const char *p, *name = path;
 
@@ -86,8 +86,8 @@ static const char *base_name(const char *path)
 }
 
 /* As clients print a debug id: a UUID, and an age that is not 0. */
-static void print_debug_id(char text[DEBUG_ID_SIZE],
-                           const struct symstore_path *place)
+static void assembly_print_debug_id(char text[DEBUG_ID_SIZE],
+                                    const struct symstore_path *place)
 {
     const symcache_key_t *key = place->ids;
     static const uint8_t none[16];
@@ -128,7 +128,7 @@ cJSON *sentry_file(const char *name, const char *asked,
     cJSON *file = cJSON_CreateObject(), *data;
     char id[3 * SYMCACHE_NAME_MAX], debug_id[DEBUG_ID_SIZE], uuid[37];
 
-    print_debug_id(debug_id, place);
+    assembly_print_debug_id(debug_id, place);
     if (asked != NULL && strlen(asked) >= 36 &&
         strlen(asked) < sizeof(debug_id)) {
         snprintf(debug_id, sizeof(debug_id), "%s", asked);
@@ -235,7 +235,7 @@ static void assembly_ask_file(struct assembly_page *page, const cJSON *asked,
         .labels = page->labels,
         .files = page->asked,
         .chunks = page->sums,
-        .name = base_name(assembly_text_of(asked, "name"))};
+        .name = assembly_base_name(assembly_text_of(asked, "name"))};
     const struct symstore_path *place;
     cJSON *file;
 

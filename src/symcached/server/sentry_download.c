@@ -45,7 +45,8 @@ struct sentry_download_list {
 
 /* A file that is not there is not listed; of one that cannot be looked at, it
  * is not known whether it would be. */
-static void note_error(struct sentry_download_list *download, int errnum)
+static void download_note_error(struct sentry_download_list *download,
+                                int errnum)
 {
     if (errnum != ENOENT && errnum != ENOTDIR) {
         download->errnum = errnum;
@@ -77,7 +78,7 @@ static const char *sentry_type(struct sentry_download_list *download,
     ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
 
     if (n < 0) {
-        note_error(download, errno);
+        download_note_error(download, errno);
     }
     fd_close(fd);
     for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
@@ -109,7 +110,7 @@ static void download_add_file(struct sentry_download_list *download,
         return;
     }
     if (lstat(path, &st) != 0) {
-        note_error(download, errno);
+        download_note_error(download, errno);
         return;
     }
     if (!S_ISREG(st.st_mode) ||
@@ -144,7 +145,7 @@ static void download_add_files(struct sentry_download_list *download,
              id);
     dir = opendir(path);
     if (dir == NULL) {
-        note_error(download, errno);
+        download_note_error(download, errno);
         return;
     }
     while (errno = 0, (entry = readdir(dir)) != NULL) {
@@ -153,7 +154,7 @@ static void download_add_files(struct sentry_download_list *download,
         }
     }
     if (errno != 0) {
-        note_error(download, errno);
+        download_note_error(download, errno);
     }
     closedir(dir);
 }
@@ -253,7 +254,7 @@ static void download_answer_list(const struct config *config, bool only_try,
 /* one file ----------------------------------------------------------------- */
 
 /* "name/id/file", of which none begins with a dot. */
-static bool is_path(const char *path)
+static bool download_is_path(const char *path)
 {
     const char *p = path;
     unsigned slashes = 0;
@@ -281,7 +282,8 @@ static void download_answer_file(const struct config *config, bool only_try,
     snprintf(path, sizeof(path), "%.2000s/%.2000s", config->uploads.root,
              below);
     errno = 0;
-    if (!is_path(id) || lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+    if (!download_is_path(id) || lstat(path, &st) != 0 ||
+        !S_ISREG(st.st_mode)) {
         if (errno == 0 || errno == ENOENT || errno == ENOTDIR) {
             sentry_reply_error(req, 404,
                                "The requested resource does not exist");

@@ -21,7 +21,7 @@ static const char *release_text(const cJSON *object, const char *name)
         cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
-static void add_now(cJSON *answer, const char *name)
+static void release_add_now(cJSON *answer, const char *name)
 {
     time_t now = time(NULL);
     char text[32];
@@ -48,7 +48,7 @@ void sentry_release(const cJSON *asked, const char *version,
     }
     answer = cJSON_CreateObject();
     cJSON_AddStringToObject(answer, "version", name);
-    add_now(answer, "dateCreated");
+    release_add_now(answer, "dateCreated");
     if (released != NULL) {
         cJSON_AddStringToObject(answer, "dateReleased", released);
     }
@@ -72,6 +72,6 @@ void sentry_deploy(const cJSON *asked, struct evhttp_request *req)
     if (name != NULL) {
         cJSON_AddStringToObject(answer, "name", name);
     }
-    add_now(answer, "dateFinished");
+    release_add_now(answer, "dateFinished");
     reply_object(req, 201, answer);
 }

@@ -45,7 +45,7 @@ void sentry_reply_error(struct evhttp_request *req, int status,
     reply_object(req, status, object);
 }
 
-static cJSON *user_object(const char *user)
+static cJSON *sentry_page_user_object(const char *user)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -56,7 +56,7 @@ static cJSON *user_object(const char *user)
 
 /* Whether a token is valid, and whose it is, for "info" of sentry-cli.  The
  * scope is that of tokens which Sentry makes for builds. */
-static void answer_token(const char *user, struct evhttp_request *req)
+static void sentry_page_token(const char *user, struct evhttp_request *req)
 {
     static const char *const scopes[] = {"org:ci"};
     cJSON *object = cJSON_CreateObject();
@@ -64,14 +64,14 @@ static void answer_token(const char *user, struct evhttp_request *req)
 
     cJSON_AddStringToObject(object, "version", "0");
     cJSON_AddItemToObject(auth, "scopes", cJSON_CreateStringArray(scopes, 1));
-    cJSON_AddItemToObject(object, "user", user_object(user));
+    cJSON_AddItemToObject(object, "user", sentry_page_user_object(user));
     reply_object(req, 200, object);
 }
 
 /* The same for "info" and "auth whoami" of the client in TypeScript. */
-static void answer_user(const char *user, struct evhttp_request *req)
+static void sentry_page_user(const char *user, struct evhttp_request *req)
 {
-    reply_object(req, 200, user_object(user));
+    reply_object(req, 200, sentry_page_user_object(user));
 }
 
 /* bodies ----------------------------------------------------------------- */
@@ -117,9 +117,10 @@ cJSON *sentry_read_body(const struct config *config,
 /* permissions ------------------------------------------------------------- */
 
 /* Returns 0, or the status of a refusal with *wrong. */
-static int check_token(const struct config *config, struct evhttp_request *req,
-                       char user[UPLOAD_USER_SIZE], bool *only_try,
-                       const char **wrong)
+static int sentry_page_check_token(const struct config *config,
+                                   struct evhttp_request *req,
+                                   char user[UPLOAD_USER_SIZE], bool *only_try,
+                                   const char **wrong)
 {
     const char *value = request_credentials(req, "Bearer");
 
@@ -132,7 +133,7 @@ static int check_token(const struct config *config, struct evhttp_request *req,
 
 /* Can it send to an address below its own?  As Sentry does, this is asked of
  * its version: the client that is written in TypeScript began anew at 0. */
-static bool is_relative_known(struct evhttp_request *req)
+static bool sentry_page_knows_relative(struct evhttp_request *req)
 {
     static const char name[] = "sentry-cli/";
     const char *agent = request_header(req, "User-Agent");
@@ -141,8 +142,8 @@ static bool is_relative_known(struct evhttp_request *req)
            agent[strlen(name)] != '0';
 }
 
-static void answer_options(const struct config *config, const char *org,
-                           struct evhttp_request *req)
+static void sentry_page_options(const struct config *config, const char *org,
+                                struct evhttp_request *req)
 {
     static const char *const accept[] = {
         "debug_files",
@@ -159,7 +160,7 @@ static void answer_options(const struct config *config, const char *org,
     const char *base = request_header(req, UPLOAD_HEADER_URL);
     cJSON *object = cJSON_CreateObject();
     char url[1024];
-    bool is_relative = base == NULL || is_relative_known(req);
+    bool is_relative = base == NULL || sentry_page_knows_relative(req);
 
     snprintf(url, sizeof(url), "%.500s%sorganizations/%.200s/chunk-upload/",
              is_relative ? "" : base, is_relative ? "" : "/api/0/", org);
@@ -184,8 +185,8 @@ static void answer_options(const struct config *config, const char *org,
 
 /* chunks, and archives of mappings, as sentry-cli 2 sends them ----------- */
 
-static void answer_mappings(struct evhttp_request *req,
-                            const struct upload_result *result)
+static void sentry_page_mappings(struct evhttp_request *req,
+                                 const struct upload_result *result)
 {
     cJSON *list = cJSON_CreateArray();
     const struct symstore_path *place;
@@ -202,7 +203,8 @@ static void answer_mappings(struct evhttp_request *req,
     reply_object(req, 200, list);
 }
 
-static void on_chunks(void *arg, const struct upload_result *result)
+static void sentry_page_on_chunks(void *arg,
+                                  const struct upload_result *result)
 {
     struct chunk_page *page = arg;
 
@@ -212,16 +214,17 @@ static void on_chunks(void *arg, const struct upload_result *result)
                  result->text);
         sentry_reply_error(page->req, result->status, result->text);
     } else if (page->is_mappings) {
-        answer_mappings(page->req, result);
+        sentry_page_mappings(page->req, result);
     } else {
         reply_empty(page->req, 200);
     }
     free(page);
 }
 
-static void take_form(struct uploads *uploads, const struct config *config,
-                      const char *user, bool only_try, bool is_mappings,
-                      struct evhttp_request *req)
+static void sentry_page_take_form(struct uploads *uploads,
+                                  const struct config *config,
+                                  const char *user, bool only_try,
+                                  bool is_mappings, struct evhttp_request *req)
 {
     char boundary[UPLOAD_BOUNDARY_SIZE];
     struct upload_request request = {
@@ -253,7 +256,7 @@ static void take_form(struct uploads *uploads, const struct config *config,
     page->req = req;
     page->is_mappings = is_mappings;
     snprintf(page->user, sizeof(page->user), "%s", user);
-    uploads_take(uploads, &request, on_chunks, page);
+    uploads_take(uploads, &request, sentry_page_on_chunks, page);
 }
 
 /* pages ------------------------------------------------------------------- */
@@ -278,8 +281,8 @@ enum sentry_page {
     PAGE_ARTIFACTS
 };
 
-static enum sentry_page page_of(const struct url_path *path,
-                                enum evhttp_cmd_type method)
+static enum sentry_page sentry_page_of(const struct url_path *path,
+                                       enum evhttp_cmd_type method)
 {
     enum {
         GET = EVHTTP_REQ_GET | EVHTTP_REQ_HEAD,
@@ -342,9 +345,9 @@ static enum sentry_page page_of(const struct url_path *path,
 }
 
 /* The address of this page as the client has it. */
-static void sentry_print_url(char *text, size_t size,
-                             const struct url_path *path,
-                             struct evhttp_request *req)
+static void sentry_page_print_url(char *text, size_t size,
+                                  const struct url_path *path,
+                                  struct evhttp_request *req)
 {
     const char *base = request_header(req, UPLOAD_HEADER_URL);
 
@@ -353,9 +356,10 @@ static void sentry_print_url(char *text, size_t size,
              base != NULL ? base : "", path->segments[3], path->segments[4]);
 }
 
-static void answer_release(const struct config *config, enum sentry_page page,
-                           const struct url_path *path,
-                           struct evhttp_request *req)
+static void sentry_page_release(const struct config *config,
+                                enum sentry_page page,
+                                const struct url_path *path,
+                                struct evhttp_request *req)
 {
     size_t size;
     cJSON *asked = sentry_read_body(config, req, &size);
@@ -377,7 +381,7 @@ void sentry_page(struct uploads *uploads, const struct config *config,
                  struct evhttp_request *req)
 {
     enum sentry_page page =
-        page_of(path, evhttp_request_get_command(req));
+        sentry_page_of(path, evhttp_request_get_command(req));
     const char *wrong = "The requested resource does not exist";
     char user[UPLOAD_USER_SIZE], url[1024];
     bool only_try;
@@ -387,7 +391,7 @@ void sentry_page(struct uploads *uploads, const struct config *config,
      * request. */
     reply_header(req, "Connection", "close");
     if (config->uploads.root != NULL && page != PAGE_NONE) {
-        status = check_token(config, req, user, &only_try, &wrong);
+        status = sentry_page_check_token(config, req, user, &only_try, &wrong);
     }
     if (status != 0) {
         sentry_reply_error(req, status, wrong);
@@ -395,17 +399,18 @@ void sentry_page(struct uploads *uploads, const struct config *config,
     }
     switch (page) {
     case PAGE_TOKEN:
-        answer_token(user, req);
+        sentry_page_token(user, req);
         break;
     case PAGE_USER:
-        answer_user(user, req);
+        sentry_page_user(user, req);
         break;
     case PAGE_OPTIONS:
-        answer_options(config, path->segments[3], req);
+        sentry_page_options(config, path->segments[3], req);
         break;
     case PAGE_CHUNKS:
     case PAGE_MAPPINGS:
-        take_form(uploads, config, user, only_try, page == PAGE_MAPPINGS, req);
+        sentry_page_take_form(uploads, config, user, only_try,
+                              page == PAGE_MAPPINGS, req);
         break;
     case PAGE_ASSEMBLE:
     case PAGE_BUNDLE:
@@ -418,7 +423,7 @@ void sentry_page(struct uploads *uploads, const struct config *config,
     case PAGE_RELEASE:
     case PAGE_RELEASE_CHANGE:
     case PAGE_RELEASE_DEPLOY:
-        answer_release(config, page, path, req);
+        sentry_page_release(config, page, path, req);
         break;
     case PAGE_RELEASE_BEFORE:
         reply_object(req, 200, cJSON_CreateObject());
@@ -431,7 +436,7 @@ void sentry_page(struct uploads *uploads, const struct config *config,
         reply_object(req, 201, cJSON_CreateObject());
         break;
     default:
-        sentry_print_url(url, sizeof(url), path, req);
+        sentry_page_print_url(url, sizeof(url), path, req);
         sentry_artifacts(config, only_try, url, query, req);
         break;
     }

@@ -88,7 +88,7 @@ int single_lookup_status(const struct scheduler_answer *answer)
     return kinds[answer->kind].status;
 }
 
-static void send_reply(struct evhttp_request *req, const void *what)
+static void single_lookup_reply(struct evhttp_request *req, const void *what)
 {
     const struct scheduler_answer *answer = what;
     int status = single_lookup_status(answer);
@@ -152,7 +152,7 @@ static void answer(struct single_lookup *lookup,
 /* Is called from inside scheduler_ask(), or later. */
 static void lookup_on_answer(void *arg, const struct scheduler_answer *a)
 {
-    answer(arg, send_reply, a);
+    answer(arg, single_lookup_reply, a);
 }
 
 static void reply_redirect(struct evhttp_request *req, const void *url)

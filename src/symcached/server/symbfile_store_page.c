@@ -32,7 +32,7 @@
 #define SIZE_MAX_PACKED (256u << 20)
 
 /* A file that a thread packs. */
-struct symbfile_download {
+struct symbfile_store_file {
     struct pending_reply *pending; /* NULL: the client is gone */
     struct task *task;
     int fd;
@@ -43,25 +43,26 @@ struct symbfile_download {
 
 /* Reads the file, and packs it.  With a mapping, a disk that fails, or a file
  * that is cut short, would end the process.  Returns 0 if it cannot be done. */
-static size_t compress(const struct symbfile_download *symbfile, size_t space,
-                       ZSTD_CCtx *context, void *piece)
+static size_t symbfile_store_compress(const struct symbfile_store_file *stored,
+                                      size_t space, ZSTD_CCtx *context,
+                                      void *piece)
 {
-    ZSTD_outBuffer out = {symbfile->compressed, space, 0};
+    ZSTD_outBuffer out = {stored->compressed, space, 0};
     size_t at = 0, left = 1;
 
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, ZSTD_LEVEL);
-    ZSTD_CCtx_setPledgedSrcSize(context, symbfile->size);
-    while (at < symbfile->size) {
-        ssize_t n = pread(symbfile->fd, piece, PIECE, (off_t)at);
+    ZSTD_CCtx_setPledgedSrcSize(context, stored->size);
+    while (at < stored->size) {
+        ssize_t n = pread(stored->fd, piece, PIECE, (off_t)at);
         ZSTD_inBuffer in = {piece, n > 0 ? (size_t)n : 0, 0};
 
         if (n <= 0) {
             return 0;
         }
         at += in.size;
-        left = ZSTD_compressStream2(
-            context, &out, &in,
-            at == symbfile->size ? ZSTD_e_end : ZSTD_e_continue);
+        left = ZSTD_compressStream2(context, &out, &in,
+                                    at == stored->size ? ZSTD_e_end
+                                                       : ZSTD_e_continue);
         if (ZSTD_isError(left) || in.pos != in.size) {
             return 0;
         }
@@ -69,49 +70,49 @@ static size_t compress(const struct symbfile_download *symbfile, size_t space,
     return left == 0 ? out.pos : 0;
 }
 
-static void compress_symbfile(void *arg)
+static void symbfile_store_pack(void *arg)
 {
-    struct symbfile_download *symbfile = arg;
-    size_t space = ZSTD_compressBound(symbfile->size);
+    struct symbfile_store_file *stored = arg;
+    size_t space = ZSTD_compressBound(stored->size);
     ZSTD_CCtx *context = ZSTD_createCCtx();
     void *piece = malloc(PIECE);
 
-    symbfile->compressed = malloc(space);
-    if (context != NULL && piece != NULL && symbfile->compressed != NULL) {
-        symbfile->compressed_size = compress(symbfile, space, context, piece);
+    stored->compressed = malloc(space);
+    if (context != NULL && piece != NULL && stored->compressed != NULL) {
+        stored->compressed_size =
+            symbfile_store_compress(stored, space, context, piece);
     }
     free(piece);
     ZSTD_freeCCtx(context);
 }
 
-static void drop_symbfile(void *arg)
+static void symbfile_store_drop(void *arg)
 {
-    struct symbfile_download *symbfile = arg;
+    struct symbfile_store_file *stored = arg;
 
-    close(symbfile->fd);
-    free(symbfile->compressed);
-    free(symbfile);
+    close(stored->fd);
+    free(stored->compressed);
+    free(stored);
 }
 
-static void symbfile_compressed(void *arg, bool late)
+static void symbfile_store_on_packed(void *arg, bool late)
 {
-    struct symbfile_download *symbfile = arg;
+    struct symbfile_store_file *stored = arg;
     struct evhttp_request *req = evhttp_request_new(NULL, NULL);
     struct evbuffer *body = evbuffer_new();
 
     if (req == NULL || body == NULL) {
-        pending_reply_free(symbfile->pending);
+        pending_reply_free(stored->pending);
     } else {
-        if (symbfile->compressed_size == 0) {
+        if (stored->compressed_size == 0) {
             reply_error(req, 503, "unreadable",
                         "the symbfile cannot be read, or packed");
         } else {
-            evbuffer_add(body, symbfile->compressed,
-                         symbfile->compressed_size);
+            evbuffer_add(body, stored->compressed, stored->compressed_size);
             reply_header(req, "Cache-Control", "no-store");
             reply_send(req, 200, "application/octet-stream", body);
         }
-        pending_reply_answer(symbfile->pending,
+        pending_reply_answer(stored->pending,
                              evhttp_request_get_output_buffer(req));
     }
     if (req != NULL) {
@@ -122,46 +123,46 @@ static void symbfile_compressed(void *arg, bool late)
     }
 }
 
-static void symbfile_on_gone(void *arg)
+static void symbfile_store_on_gone(void *arg)
 {
-    struct symbfile_download *symbfile = arg;
-    struct task *task = symbfile->task;
+    struct symbfile_store_file *stored = arg;
+    struct task *task = stored->task;
 
-    pending_reply_free(symbfile->pending);
-    symbfile->pending = NULL;
+    pending_reply_free(stored->pending);
+    stored->pending = NULL;
     task_cancel(task);
 }
 
-static void send_symbfile(struct event_base *base, int fd, size_t size,
-                          struct evhttp_request *req)
+static void symbfile_store_send(struct event_base *base, int fd, size_t size,
+                                struct evhttp_request *req)
 {
     static const struct task_calls calls = {
-        compress_symbfile, symbfile_compressed, drop_symbfile};
-    struct symbfile_download *symbfile = calloc(1, sizeof(*symbfile));
+        symbfile_store_pack, symbfile_store_on_packed, symbfile_store_drop};
+    struct symbfile_store_file *stored = calloc(1, sizeof(*stored));
     struct pending_reply *pending = NULL;
     struct task *task;
 
-    if (symbfile != NULL) {
-        pending = pending_reply_new(base, req, symbfile_on_gone, symbfile);
+    if (stored != NULL) {
+        pending = pending_reply_new(base, req, symbfile_store_on_gone, stored);
     }
     if (pending == NULL) {
         close(fd);
-        free(symbfile);
+        free(stored);
         reply_error(req, 503, "out-of-memory", "out of memory");
         return;
     }
-    symbfile->pending = pending;
-    symbfile->fd = fd;
-    symbfile->size = size;
-    task = task_start(base, 0, &calls, symbfile);
+    stored->pending = pending;
+    stored->fd = fd;
+    stored->size = size;
+    task = task_start(base, 0, &calls, stored);
     if (task == NULL) {
         pending_reply_free(pending); /* all else was dropped */
     } else {
-        symbfile->task = task;
+        stored->task = task;
     }
 }
 
-static void send_metadata(const char *id, struct evhttp_request *req)
+static void symbfile_store_metadata(const char *id, struct evhttp_request *req)
 {
     cJSON *object = cJSON_CreateObject(), *references;
 
@@ -172,7 +173,8 @@ static void send_metadata(const char *id, struct evhttp_request *req)
 }
 
 /* Reads the id of a path, whose folders are parts of it. */
-static bool symbfile_read_id(const struct url_path *path, symcache_key_t *key)
+static bool symbfile_store_read_id(const struct url_path *path,
+                                   symcache_key_t *key)
 {
     const char *id = path->n == 6 ? path->segments[4] : NULL;
 
@@ -184,8 +186,8 @@ static bool symbfile_read_id(const struct url_path *path, symcache_key_t *key)
 }
 
 /* Opens the symbfile of a key.  Returns -1 with errno. */
-static int open_symbfile(const char *root, const symcache_key_t *key,
-                         size_t *size)
+static int symbfile_store_open(const char *root, const symcache_key_t *key,
+                               size_t *size)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1], path[4096];
     struct stat st;
@@ -222,15 +224,15 @@ void symbfile_store_page(struct event_base *base, const struct config *config,
     int fd = -1;
 
     errno = ENOENT;
-    if (root != NULL && symbfile_read_id(path, &key)) {
-        fd = open_symbfile(root, &key, &size);
+    if (root != NULL && symbfile_store_read_id(path, &key)) {
+        fd = symbfile_store_open(root, &key, &size);
     }
     if (fd == -1) {
         reply_error(req, errno == ENOENT || errno == ENOTDIR ? 404 : 503,
                     "not-found", "no symbols of this file were uploaded");
     } else if (strcmp(path->segments[5], "metadata.json") == 0) {
         close(fd);
-        send_metadata(path->segments[4], req);
+        symbfile_store_metadata(path->segments[4], req);
     } else if (strcmp(path->segments[5], "ranges") != 0) {
         close(fd);
         reply_error(req, 404, "not-found", "no such page");
@@ -238,6 +240,6 @@ void symbfile_store_page(struct event_base *base, const struct config *config,
         close(fd);
         reply_error(req, 413, "too-large", "the symbfile has over 256 MiB");
     } else {
-        send_symbfile(base, fd, size, req);
+        symbfile_store_send(base, fd, size, req);
     }
 }

@@ -42,8 +42,8 @@ struct symbfile_upload {
 /* answers ----------------------------------------------------------------- */
 
 /* list: a member of that name, or NULL. */
-static void answer_done(const struct symbfile_upload *upload, const char *name,
-                        cJSON *list)
+static void symbfile_answer_done(const struct symbfile_upload *symbfile,
+                                 const char *name, cJSON *list)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -52,11 +52,11 @@ static void answer_done(const struct symbfile_upload *upload, const char *name,
     if (list != NULL) {
         cJSON_AddItemToObject(object, name, list);
     }
-    reply_object(upload->req, 200, object);
+    reply_object(symbfile->req, 200, object);
 }
 
 /* A random one (RFC 9562), by which a line of the log is found. */
-static void make_uuid(char text[37])
+static void symbfile_make_uuid(char text[37])
 {
     uint8_t b[16] = {0};
 
@@ -66,72 +66,73 @@ static void make_uuid(char text[37])
     (void)symcache_debug_id_write(text, b, 0);
 }
 
-static void symbfile_answer_refused(const struct symbfile_upload *upload,
+static void symbfile_answer_refused(const struct symbfile_upload *symbfile,
                                     int status, const char *text)
 {
     cJSON *object = cJSON_CreateObject(), *error;
     char uuid[37], code[16];
 
-    make_uuid(uuid);
+    symbfile_make_uuid(uuid);
     snprintf(code, sizeof(code), "%d", status);
-    log_info(0, "upload user=%s status=%d uuid=%s %s%s", upload->user, status,
-             uuid, upload->file, text);
+    log_info(0, "upload user=%s status=%d uuid=%s %s%s", symbfile->user,
+             status, uuid, symbfile->file, text);
     cJSON_AddBoolToObject(object, "success", false);
     cJSON_AddStringToObject(object, "uuid", uuid);
     error = cJSON_AddObjectToObject(object, "error");
     cJSON_AddStringToObject(error, "Code", code);
     cJSON_AddStringToObject(error, "Text", text);
     cJSON_AddNumberToObject(object, "status", status);
-    upload_add_retry(upload->req, status);
+    upload_add_retry(symbfile->req, status);
     if (status == 401) {
-        reply_header(upload->req, "WWW-Authenticate", "APIKey");
+        reply_header(symbfile->req, "WWW-Authenticate", "APIKey");
     }
-    reply_object(upload->req, status, object);
+    reply_object(symbfile->req, status, object);
 }
 
 static void symbfile_on_done(void *arg, const struct upload_result *result)
 {
-    struct symbfile_upload *upload = arg;
+    struct symbfile_upload *symbfile = arg;
 
     if (result->status < 300) {
-        answer_done(upload, NULL, NULL);
+        symbfile_answer_done(symbfile, NULL, NULL);
     } else {
-        symbfile_answer_refused(upload, result->status, result->text);
+        symbfile_answer_refused(symbfile, result->status, result->text);
     }
-    free(upload);
+    free(symbfile);
 }
 
 /* permissions
  * --------------------------------------------------------------------- */
 
 /* The name of a key goes into the log. */
-static void set_symbfile_user(struct symbfile_upload *upload, const char *user,
-                              const char *key_name)
+static void symbfile_set_user(struct symbfile_upload *symbfile,
+                              const char *user, const char *key_name)
 {
     char *p;
 
-    snprintf(upload->user, sizeof(upload->user), "%.100s%s%.40s", user,
+    snprintf(symbfile->user, sizeof(symbfile->user), "%.100s%s%.40s", user,
              key_name[0] != '\0' ? "/" : "", key_name);
-    for (p = upload->user; *p != '\0'; p++) {
+    for (p = symbfile->user; *p != '\0'; p++) {
         *p = control_is(*p) || *p == ' ' ? '_' : *p;
     }
 }
 
 /* Returns 0, or the status of a refusal with a sentence. */
-static int check_key(struct symbfile_upload *upload,
-                     const struct config *config, bool *only_try,
-                     const char **wrong)
+static int symbfile_check_key(struct symbfile_upload *symbfile,
+                              const struct config *config, bool *only_try,
+                              const char **wrong)
 {
-    const char *token = request_header(upload->req, UPLOAD_HEADER_TOKEN);
+    const char *token = request_header(symbfile->req, UPLOAD_HEADER_TOKEN);
     char key[REQUEST_PAIR_MAX], user[UPLOAD_USER_SIZE];
-    const char *secret = request_pair(upload->req, "APIKey", key);
+    const char *secret = request_pair(symbfile->req, "APIKey", key);
 
-    if (upload_token_check(config, upload->req,
+    if (upload_token_check(config, symbfile->req,
                            secret != NULL ? secret : token, user, only_try)) {
-        set_symbfile_user(upload, user, secret != NULL ? key : "");
+        symbfile_set_user(symbfile, user, secret != NULL ? key : "");
         return 0;
     }
-    if (request_credentials(upload->req, "APIKey") == NULL && token == NULL) {
+    if (request_credentials(symbfile->req, "APIKey") == NULL &&
+        token == NULL) {
         *wrong = "this requires \"Authorization: APIKey\" and a key";
         return 401;
     }
@@ -160,18 +161,19 @@ static bool symbfile_read_number(struct evhttp_request *req, const char *name,
 }
 
 /* Returns what is wrong with the headers, or NULL. */
-static const char *symbfile_read_headers(struct symbfile_upload *upload,
+static const char *symbfile_read_headers(struct symbfile_upload *symbfile,
                                          symcache_key_t *key,
                                          struct upload_request *request)
 {
-    const char *id = request_header(upload->req, "FileID");
+    const char *id = request_header(symbfile->req, "FileID");
 
     if (id == NULL || !symcache_profiler_id_parse(id, strlen(id), key)) {
         return "FileID must have the 22 characters of base64url of a file's "
                "id";
     }
-    if (!symbfile_read_number(upload->req, "FilePart", 0, &request->part) ||
-        !symbfile_read_number(upload->req, "FileParts", 1, &request->parts)) {
+    if (!symbfile_read_number(symbfile->req, "FilePart", 0, &request->part) ||
+        !symbfile_read_number(symbfile->req, "FileParts", 1,
+                              &request->parts)) {
         return "FilePart and FileParts must be numbers";
     }
     if (request->parts == 0 || request->parts > UPLOAD_PARTS_MAX) {
@@ -180,12 +182,12 @@ static const char *symbfile_read_headers(struct symbfile_upload *upload,
     if (request->part >= request->parts) {
         return "FilePart must be below FileParts";
     }
-    snprintf(upload->file, sizeof(upload->file), "file=%.22s/%u-%u ", id,
+    snprintf(symbfile->file, sizeof(symbfile->file), "file=%.22s/%u-%u ", id,
              request->parts, request->part);
-    request->body = request_header(upload->req, UPLOAD_HEADER_BODY);
+    request->body = request_header(symbfile->req, UPLOAD_HEADER_BODY);
     return request->body == NULL
                ? "the body is empty"
-               : upload_labels_read(upload->req, &request->labels);
+               : upload_labels_read(symbfile->req, &request->labels);
 }
 
 void symbfile_upload_page(struct uploads *uploads, const struct config *config,
@@ -193,29 +195,30 @@ void symbfile_upload_page(struct uploads *uploads, const struct config *config,
                           struct evhttp_request *req)
 {
     struct upload_request request = {.is_symbfile = true, .replace = true};
-    struct symbfile_upload *upload = calloc(1, sizeof(*upload));
+    struct symbfile_upload *symbfile = calloc(1, sizeof(*symbfile));
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     const char *wrong = "the configuration has no \"uploads\"";
     symcache_key_t key;
     int status = 404;
 
     reply_header(req, "Connection", "close");
-    if (upload == NULL) {
+    if (symbfile == NULL) {
         reply_error(req, 503, "out-of-memory", "out of memory");
         return;
     }
-    upload->req = req;
-    snprintf(upload->user, sizeof(upload->user), "-");
+    symbfile->req = req;
+    snprintf(symbfile->user, sizeof(symbfile->user), "-");
     if (config->uploads.root != NULL) {
-        status = check_key(upload, config, &request.only_try, &wrong);
+        status =
+            symbfile_check_key(symbfile, config, &request.only_try, &wrong);
     }
     if (status == 0) {
-        wrong = symbfile_read_headers(upload, &key, &request);
+        wrong = symbfile_read_headers(symbfile, &key, &request);
         status = wrong != NULL ? 400 : 0;
     }
     if (status != 0) {
-        symbfile_answer_refused(upload, status, wrong);
-        free(upload);
+        symbfile_answer_refused(symbfile, status, wrong);
+        free(symbfile);
         return;
     }
     symcache_id_print(id, &key);
@@ -224,12 +227,12 @@ void symbfile_upload_page(struct uploads *uploads, const struct config *config,
     request.file = strcmp(target->segments[1], "symbols-ranges") == 0
                        ? SYMCACHE_NAME_NONE ".symbfile"
                        : SYMCACHE_NAME_NONE ".returnpads";
-    request.user = upload->user;
-    uploads_take(uploads, &request, symbfile_on_done, upload);
+    request.user = symbfile->user;
+    uploads_take(uploads, &request, symbfile_on_done, symbfile);
 }
 
 /* Returns what is wrong with the query, or NULL. */
-static const char *read_since(const char *query, time_t *since)
+static const char *symbfile_read_since(const char *query, time_t *since)
 {
     static const char name[] = "since=";
 
@@ -247,19 +250,20 @@ void missing_page(const struct scheduler *scheduler, const char *query,
                   struct evhttp_request *req)
 {
     const struct config *config = scheduler_config(scheduler);
-    struct symbfile_upload upload = {.req = req, .user = "-"};
+    struct symbfile_upload symbfile = {.req = req, .user = "-"};
     const char *wrong;
     bool only_try;
     time_t since;
-    int status = check_key(&upload, config, &only_try, &wrong);
+    int status = symbfile_check_key(&symbfile, config, &only_try, &wrong);
 
     if (status == 0) {
-        wrong = read_since(query, &since);
+        wrong = symbfile_read_since(query, &since);
         status = wrong != NULL ? 400 : 0;
     }
     if (status != 0) {
-        symbfile_answer_refused(&upload, status, wrong);
+        symbfile_answer_refused(&symbfile, status, wrong);
         return;
     }
-    answer_done(&upload, "missing", scheduler_missing(scheduler, since));
+    symbfile_answer_done(&symbfile, "missing",
+                         scheduler_missing(scheduler, since));
 }

@@ -164,7 +164,7 @@ static cJSON *make_tecken_action(const struct tecken_upload *upload,
 
 static void start_uploads(void);
 
-static void on_looked(void *arg, bool late)
+static void tecken_on_looked(void *arg, bool late)
 {
     const struct tecken_upload *upload = arg;
     cJSON *object, *files, *item;
@@ -197,8 +197,8 @@ static void on_looked(void *arg, bool late)
 
 static void start_uploads(void)
 {
-    static const struct task_calls calls = {compare_tecken_files, on_looked,
-                                            free_upload};
+    static const struct task_calls calls = {compare_tecken_files,
+                                            tecken_on_looked, free_upload};
     struct tecken_upload *upload;
     struct evhttp_request *req;
 
@@ -217,9 +217,9 @@ static void start_uploads(void)
     }
 }
 
-static void begin_upload(struct tecken *tecken, const struct config *config,
-                         const char *user, bool only_try,
-                         struct evhttp_request *req)
+static void tecken_begin_upload(struct tecken *tecken,
+                                const struct config *config, const char *user,
+                                bool only_try, struct evhttp_request *req)
 {
     const char *url = request_header(req, UPLOAD_HEADER_URL);
     struct tecken_upload *upload =
@@ -297,7 +297,7 @@ void tecken_page(struct tecken *tecken, const struct config *config,
     if (status != 0) {
         tecken_reply_error(req, status, wrong);
     } else if (strcmp(path->segments[2], "v2") == 0) {
-        begin_upload(tecken, config, user, only_try, req);
+        tecken_begin_upload(tecken, config, user, only_try, req);
     } else {
         tecken_answer_token(user, only_try, req);
     }

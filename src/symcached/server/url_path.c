@@ -68,8 +68,8 @@ void url_path_reply(struct evhttp_request *req,
     url_path_refuse(req, error->status, error->error, error->detail);
 }
 
-static bool fail_path(struct url_path_error *error, int status,
-                      const char *word, const char *detail)
+static bool url_fail(struct url_path_error *error, int status,
+                     const char *word, const char *detail)
 {
     error->status = status;
     error->error = word;
@@ -84,11 +84,11 @@ bool url_path_key(struct url_path *path, symcache_kind_e kind, bool need_id,
     const char *wrong = NULL;
 
     if (!symcache_kind_supported(kind)) {
-        return fail_path(error, 404, "unknown-kind", symcache_kind_text(kind));
+        return url_fail(error, 404, "unknown-kind", symcache_kind_text(kind));
     }
     if (path->n != 5 && (need_id || path->n != 4)) {
-        return fail_path(error, 404, "not-found",
-                         "the path is /v1/.../store/name/id");
+        return url_fail(error, 404, "not-found",
+                        "the path is /v1/.../store/name/id");
     }
 
     status =
@@ -106,7 +106,7 @@ bool url_path_key(struct url_path *path, symcache_kind_e kind, bool need_id,
                                (symcache_id_e)path->key.id_type))) {
         wrong = "nothing of this kind is looked up by an id of this type";
     }
-    return wrong == NULL || fail_path(error, 400, "bad-key", wrong);
+    return wrong == NULL || url_fail(error, 400, "bad-key", wrong);
 }
 
 /*
@@ -140,7 +140,7 @@ bool url_path_store(struct url_path *path, const struct config *config,
     path->store = config_store(config, path->segments[2], path->lengths[2]);
     if (path->store == NULL) {
         log_unknown_store(path);
-        return fail_path(error, 503, SYMCACHE_REASON_STORE, path->segments[2]);
+        return url_fail(error, 503, SYMCACHE_REASON_STORE, path->segments[2]);
     }
     return true;
 }
@@ -152,7 +152,7 @@ bool url_path_lookup(struct url_path *path, const struct config *config,
 
     if (path->n < 2 || strcmp(path->segments[0], "v1") != 0 ||
         !symcache_kind_parse(path->segments[1], path->lengths[1], &kind)) {
-        return fail_path(error, 404, "not-found", "no such page");
+        return url_fail(error, 404, "not-found", "no such page");
     }
     return url_path_key(path, kind, true, error) &&
            url_path_store(path, config, error);

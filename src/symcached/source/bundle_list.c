@@ -37,8 +37,8 @@ static void run_list(void *arg)
 }
 
 /* Returns 0, or -1 with errno. */
-static int write_list(struct lookup *lookup,
-                      const struct artifacts_found *found)
+static int bundle_list_write(struct lookup *lookup,
+                             const struct artifacts_found *found)
 {
     char text[ARTIFACTS_FOUND * (ARTIFACTS_SUM + 1) + 1] = "";
     char *p = text;
@@ -66,7 +66,7 @@ static void end_list(struct lookup *lookup,
     if (found->n == 0) {
         lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
                             "no bundle is in the index");
-    } else if (write_list(lookup, found) != 0) {
+    } else if (bundle_list_write(lookup, found) != 0) {
         lookup_fail(lookup, "the list");
         return;
     } else {

@@ -13,7 +13,7 @@
 #define LOOKUP_POINTERS 3
 
 /* Does rel end with <name>/<GUIDAGE>/<name>? */
-static bool lookup_in_store(const struct lookup *lookup, const char *rel)
+static bool file_ptr_is_in_store(const struct lookup *lookup, const char *rel)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     char tail[2 * SYMCACHE_NAME_MAX + SYMCACHE_ID_TEXT_MAX + 3];
@@ -30,8 +30,8 @@ static bool lookup_in_store(const struct lookup *lookup, const char *rel)
 
 /* Looks for the file that a file.ptr names, for its packed form, and, if that
  * is a place in a symbol store, for the file.ptr next to it. */
-static void lookup_follow_rel(struct lookup *lookup, const char *root,
-                              char rel[FILE_PTR_TEXT])
+static void file_ptr_follow_rel(struct lookup *lookup, const char *root,
+                                char rel[FILE_PTR_TEXT])
 {
     char packed[FILE_PTR_TEXT], pointer[FILE_PTR_TEXT + sizeof("file.ptr")];
     struct lookup_dir dir = {.root = root,
@@ -43,7 +43,7 @@ static void lookup_follow_rel(struct lookup *lookup, const char *root,
     snprintf(packed, sizeof(packed), "%s", rel);
     layout_pack(packed);
 
-    if (slash != NULL && lookup_in_store(lookup, rel)) {
+    if (slash != NULL && file_ptr_is_in_store(lookup, rel)) {
         snprintf(pointer, sizeof(pointer), "%.*s/file.ptr", (int)(slash - rel),
                  rel);
         dir.nplaces = 3;
@@ -52,7 +52,7 @@ static void lookup_follow_rel(struct lookup *lookup, const char *root,
     lookup_dir(lookup, &dir);
 }
 
-static void lookup_follow_path(struct lookup *lookup, const char *text)
+static void file_ptr_follow_path(struct lookup *lookup, const char *text)
 {
     const struct source_config *source = lookup->source;
     char rel[FILE_PTR_TEXT], detail[FILE_PTR_TEXT + 64];
@@ -71,7 +71,7 @@ static void lookup_follow_path(struct lookup *lookup, const char *text)
     if (root == source->url) {
         source_http_pointed_below(lookup, rel);
     } else {
-        lookup_follow_rel(lookup, root, rel);
+        file_ptr_follow_rel(lookup, root, rel);
     }
 }
 
@@ -94,7 +94,7 @@ void lookup_file_ptr(struct lookup *lookup, int fd)
 
     switch (file_ptr_parse(data, (size_t)n, text)) {
     case FILE_PTR_PATH:
-        lookup_follow_path(lookup, text);
+        file_ptr_follow_path(lookup, text);
         return;
     case FILE_PTR_URL:
         source_http_pointed(lookup, text);

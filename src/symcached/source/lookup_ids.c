@@ -12,14 +12,14 @@
 #include "lookup_steps.h"
 
 /* Has the original several ids, as one to be converted has? */
-static bool has_several_ids(const struct lookup *lookup)
+static bool lookup_ids_has_several(const struct lookup *lookup)
 {
     return original_id_has_several((symcache_kind_e)lookup->key.kind) &&
            !config_source_is_ready_made(lookup->source, &lookup->key);
 }
 
 /* Does the id at a position lead to a program? */
-static bool is_program(const symcache_key_t *key, unsigned position)
+static bool id_is_program(const symcache_key_t *key, unsigned position)
 {
     return position < ORIGINAL_IDS &&
            original_id_at((symcache_kind_e)key->kind, position) >=
@@ -27,7 +27,7 @@ static bool is_program(const symcache_key_t *key, unsigned position)
 }
 
 /* Or to a source bundle? */
-static bool is_bundle(const symcache_key_t *key, unsigned position)
+static bool id_is_bundle(const symcache_key_t *key, unsigned position)
 {
     enum original_id which =
         position < ORIGINAL_IDS
@@ -44,8 +44,8 @@ symcache_kind_e lookup_id_slot(const symcache_key_t *key, unsigned id_at,
         return (symcache_kind_e)key->kind;
     }
     if (key->kind == SYMCACHE_KIND_SOURCECACHE) {
-        return is_bundle(key, id_at) ? SYMCACHE_KIND_SOURCEBUNDLE
-                                     : SYMCACHE_KIND_DEBUGINFO;
+        return id_is_bundle(key, id_at) ? SYMCACHE_KIND_SOURCEBUNDLE
+                                        : SYMCACHE_KIND_DEBUGINFO;
     }
     if (key->id_type == SYMCACHE_ID_HASH && format == FORMAT_SYMBFILE) {
         return SYMCACHE_KIND_SYMBFILE;
@@ -56,7 +56,7 @@ symcache_kind_e lookup_id_slot(const symcache_key_t *key, unsigned id_at,
     }
     if (key->id_type == SYMCACHE_ID_PE ||
         (original_id_has_several((symcache_kind_e)key->kind) &&
-         is_program(key, id_at))) {
+         id_is_program(key, id_at))) {
         return SYMCACHE_KIND_EXECUTABLE;
     }
     return format == FORMAT_BREAKPAD ? SYMCACHE_KIND_SYM
@@ -68,7 +68,8 @@ symcache_extent_e lookup_extent(const struct lookup *lookup)
     if (!lookup->publics_only) {
         return SYMCACHE_EXTENT_FULL;
     }
-    return has_several_ids(lookup) && is_program(&lookup->key, lookup->id_at)
+    return lookup_ids_has_several(lookup) &&
+                   id_is_program(&lookup->key, lookup->id_at)
                ? SYMCACHE_EXTENT_PROGRAM
                : SYMCACHE_EXTENT_PUBLICS;
 }
@@ -78,7 +79,7 @@ symcache_extent_e lookup_extent(const struct lookup *lookup)
  * image would be in the same folder: gives the lookup the name of an image
  * that was not looked for yet.
  */
-static bool take_image(struct lookup *lookup)
+static bool lookup_ids_take_image(struct lookup *lookup)
 {
     symcache_key_t *key = &lookup->key;
     char *end = key->name + key->name_len - 4;
@@ -98,7 +99,7 @@ static bool take_image(struct lookup *lookup)
 
 /* Sets lookup->at to the key of this id or of the next one that the source
  * has places for.  Returns false if there is none. */
-static bool lookup_find_id(struct lookup *lookup)
+static bool lookup_ids_find(struct lookup *lookup)
 {
     return original_id_find(&lookup->id_at, lookup->source, &lookup->key,
                             lookup->has_code_id ? &lookup->code_id : NULL,
@@ -111,7 +112,7 @@ static bool lookup_find_id(struct lookup *lookup)
  * not looked for yet, at which a Windows PDB is another file.  Returns false
  * if there is none.
  */
-static bool take_other_age(struct lookup *lookup)
+static bool lookup_ids_take_age(struct lookup *lookup)
 {
     symcache_key_t *key = &lookup->key;
 
@@ -130,12 +131,12 @@ static bool take_other_age(struct lookup *lookup)
         1u << FORMAT_PORTABLEPDB | 1u << FORMAT_SOURCEBUNDLE;
     key->age = key->age == PORTABLEPDB_AGE ? 1 : PORTABLEPDB_AGE;
     lookup->id_at = 0;
-    return !has_several_ids(lookup) || lookup_find_id(lookup);
+    return !lookup_ids_has_several(lookup) || lookup_ids_find(lookup);
 }
 
 /* The layout unified and Sentry have the stamp of a portable PDB where its key
  * has FFFFFFFF, which is the other age then. */
-static void take_stamp(struct lookup *lookup, const char *hints)
+static void lookup_ids_take_stamp(struct lookup *lookup, const char *hints)
 {
     char stamp[SYMCACHE_HINT_MAX + 1];
 
@@ -151,7 +152,7 @@ static void take_stamp(struct lookup *lookup, const char *hints)
 
 /* The layout slashsymbols has the name of the program, which can differ from
  * that of its debug file. */
-static void take_code_file(struct lookup *lookup, const char *hints)
+static void lookup_ids_take_code_file(struct lookup *lookup, const char *hints)
 {
     char name[SYMCACHE_HINT_MAX + 1];
 
@@ -162,19 +163,19 @@ static void take_code_file(struct lookup *lookup, const char *hints)
     }
 }
 
-static bool take_next_id(struct lookup *lookup)
+static bool lookup_ids_next(struct lookup *lookup)
 {
-    if (!has_several_ids(lookup) || lookup->id_at == ORIGINAL_IDS) {
+    if (!lookup_ids_has_several(lookup) || lookup->id_at == ORIGINAL_IDS) {
         return false;
     }
     lookup->id_at++;
-    return lookup_find_id(lookup);
+    return lookup_ids_find(lookup);
 }
 
 bool lookup_has_place(struct lookup *lookup)
 {
-    if (has_several_ids(lookup)) {
-        return lookup_find_id(lookup);
+    if (lookup_ids_has_several(lookup)) {
+        return lookup_ids_find(lookup);
     }
     symcache_key_copy(&lookup->at, &lookup->key);
     return config_source_is_ready_made(lookup->source, &lookup->key)
@@ -183,7 +184,7 @@ bool lookup_has_place(struct lookup *lookup)
 }
 
 /* Looks at the other places, as if the lookup had just begun. */
-static void begin_again(struct lookup *lookup)
+static void lookup_ids_begin_again(struct lookup *lookup)
 {
     struct timeval now = {0, 0};
 
@@ -203,11 +204,11 @@ static void begin_again(struct lookup *lookup)
 
 bool lookup_try_next_id(struct lookup *lookup)
 {
-    if (!take_next_id(lookup) && !take_other_age(lookup) &&
-        !take_image(lookup)) {
+    if (!lookup_ids_next(lookup) && !lookup_ids_take_age(lookup) &&
+        !lookup_ids_take_image(lookup)) {
         return false;
     }
-    begin_again(lookup);
+    lookup_ids_begin_again(lookup);
     return true;
 }
 
@@ -217,7 +218,7 @@ bool lookup_take_build_id(struct lookup *lookup,
     const unsigned ids =
         1u << ORIGINAL_ID_DEBUG_FILE | 1u << ORIGINAL_ID_PROGRAM;
 
-    if (lookup->has_code_id || !has_several_ids(lookup) ||
+    if (lookup->has_code_id || !lookup_ids_has_several(lookup) ||
         lookup->key.id_type != SYMCACHE_ID_DEBUG ||
         !original_id_is_made_of(&lookup->key, build_id)) {
         return false;
@@ -226,10 +227,10 @@ bool lookup_take_build_id(struct lookup *lookup,
     lookup->has_code_id = lookup->has_index_id = true;
     lookup->ids &= ids;
     lookup->id_at = lookup->first_id;
-    if (!lookup_find_id(lookup)) {
+    if (!lookup_ids_find(lookup)) {
         return false;
     }
-    begin_again(lookup);
+    lookup_ids_begin_again(lookup);
     return true;
 }
 
@@ -261,16 +262,16 @@ bool lookup_take_ids(struct lookup *lookup, const symcache_key_t *debug_id,
     lookup->formats &= formats;
     lookup->ids = ORIGINAL_IDS_ALL;
     lookup->id_at = lookup->first_id = 0;
-    if (!lookup_find_id(lookup)) {
+    if (!lookup_ids_find(lookup)) {
         return false;
     }
-    begin_again(lookup);
+    lookup_ids_begin_again(lookup);
     return true;
 }
 
 /* The ids by which a lookup asks the source. */
-static unsigned wanted_ids(const struct source_config *source,
-                           const char *hints, struct lookup_ids ids)
+static unsigned lookup_ids_wanted(const struct source_config *source,
+                                  const char *hints, struct lookup_ids ids)
 {
     return original_id_wanted(source, hints) &
            (ids.programs ? ORIGINAL_IDS_ALL : ORIGINAL_IDS_NO_PROGRAMS) &
@@ -281,12 +282,12 @@ void lookup_set_ids(struct lookup *lookup, const char *hints,
                     struct lookup_ids ids)
 {
     lookup->id_at = lookup->first_id = ids.first;
-    lookup->ids = wanted_ids(lookup->source, hints, ids);
+    lookup->ids = lookup_ids_wanted(lookup->source, hints, ids);
     lookup->is_named = original_id_wanted(lookup->source, hints) != 0;
     lookup->has_code_id =
         original_id_read_code_id(&lookup->code_id, &lookup->key, hints);
-    take_stamp(lookup, hints);
-    take_code_file(lookup, hints);
+    lookup_ids_take_stamp(lookup, hints);
+    lookup_ids_take_code_file(lookup, hints);
 }
 
 unsigned lookup_first_ids(const symcache_key_t *key)
@@ -294,11 +295,11 @@ unsigned lookup_first_ids(const symcache_key_t *key)
     if (!original_id_has_several((symcache_kind_e)key->kind)) {
         return 0;
     }
-    if (is_bundle(key, 0)) {
+    if (id_is_bundle(key, 0)) {
         return 1u << ORIGINAL_ID_BUNDLE | 1u << ORIGINAL_ID_BUNDLE_KEY;
     }
-    return is_program(key, 0) ? ORIGINAL_IDS_ALL & ~ORIGINAL_IDS_NO_PROGRAMS
-                              : ORIGINAL_IDS_NO_PROGRAMS;
+    return id_is_program(key, 0) ? ORIGINAL_IDS_ALL & ~ORIGINAL_IDS_NO_PROGRAMS
+                                 : ORIGINAL_IDS_NO_PROGRAMS;
 }
 
 bool lookup_id_is_among(const symcache_key_t *key, unsigned id_at,
@@ -330,6 +331,7 @@ bool lookup_has_id(const struct source_config *source,
            !config_source_is_ready_made(source, key) &&
            original_id_find(
                &id_at, source, key,
-               original_id_read_code_id(&code_id, key, hints) ? &code_id : NULL,
-               formats, wanted_ids(source, hints, ids), &at);
+               original_id_read_code_id(&code_id, key, hints) ? &code_id
+                                                              : NULL,
+               formats, lookup_ids_wanted(source, hints, ids), &at);
 }

@@ -25,8 +25,7 @@
 #include "symcached/space/space.h"
 
 /* Moves the file away for the next one: truncating a large one is slow. */
-static void lookup_discard_file(struct lookup *lookup, int fd,
-                                const char *path)
+static void part_discard(struct lookup *lookup, int fd, const char *path)
 {
     char aside[PATH_MAX];
     struct stat st;
@@ -49,12 +48,12 @@ int lookup_make_folder(const struct lookup *lookup)
     return mkdir(folder, 0755) == 0 || errno == EEXIST ? 0 : -1;
 }
 
-static int lookup_open(struct lookup *lookup, int *fd, const char *path)
+static int part_open(struct lookup *lookup, int *fd, const char *path)
 {
     const int flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
 
     if (*fd >= 0) {
-        lookup_discard_file(lookup, *fd, path);
+        part_discard(lookup, *fd, path);
     }
 
     *fd = open(path, flags, 0644);
@@ -75,13 +74,13 @@ static int lookup_open(struct lookup *lookup, int *fd, const char *path)
 
 int lookup_open_part(struct lookup *lookup)
 {
-    return lookup_open(lookup, &lookup->part_fd, lookup->part);
+    return part_open(lookup, &lookup->part_fd, lookup->part);
 }
 
 void lookup_drop_part(struct lookup *lookup)
 {
     if (lookup->part_fd >= 0) {
-        lookup_discard_file(lookup, lookup->part_fd, lookup->part);
+        part_discard(lookup, lookup->part_fd, lookup->part);
         lookup->part_fd = -1;
     }
 }
@@ -134,7 +133,7 @@ void lookup_had_no_space(const struct lookup *lookup, uint64_t wanted)
 
 /* The compressed form of a PDB that was sent compressed is also kept, for
  * clients that accept it.  If it is missing, they get the PDB. */
-static void keep_compressed(const struct lookup *lookup)
+static void part_keep_compressed(const struct lookup *lookup)
 {
     char *place;
     uint8_t head[BODY_HEAD];
@@ -152,7 +151,7 @@ static void keep_compressed(const struct lookup *lookup)
     free(place);
 }
 
-static void lookup_on_checked(void *arg, const struct unpack_result *result)
+static void part_on_checked(void *arg, const struct unpack_result *result)
 {
     const struct unpack_attempt *attempt;
     struct lookup *lookup = arg;
@@ -169,7 +168,7 @@ static void lookup_on_checked(void *arg, const struct unpack_result *result)
         lookup_publish(lookup, lookup->part, attempt->detail);
         return;
     case UNPACK_OUT:
-        keep_compressed(lookup);
+        part_keep_compressed(lookup);
         lookup_publish(lookup, lookup->out, attempt->detail);
         return;
     default:
@@ -190,7 +189,7 @@ void lookup_unpack(struct lookup *lookup, enum lookup_step step,
     if (lookup->by_index) { /* whatever name the file has in it */
         upload_index_set_name(&key, SYMCACHE_NAME_NONE);
     }
-    if (lookup_open(lookup, &lookup->out_fd, lookup->out) != 0) {
+    if (part_open(lookup, &lookup->out_fd, lookup->out) != 0) {
         lookup_fail(lookup, "open");
         return;
     }
@@ -228,5 +227,5 @@ void lookup_check_part(struct lookup *lookup)
     }
     request.in = lookup->part_fd;
     request.coded = lookup->coded;
-    lookup_unpack(lookup, LOOKUP_CHECKS, &request, lookup_on_checked);
+    lookup_unpack(lookup, LOOKUP_CHECKS, &request, part_on_checked);
 }

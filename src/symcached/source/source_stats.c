@@ -47,8 +47,8 @@ void source_stats_free(struct source_stats *source_stats)
     }
 }
 
-static struct count *find_source(const struct source_stats *source_stats,
-                                 const char *name)
+static struct count *stats_find_source(const struct source_stats *source_stats,
+                                       const char *name)
 {
     size_t i;
 
@@ -89,7 +89,7 @@ void source_stats_keep(struct source_stats *source_stats,
 void source_stats_add(struct source_stats *source_stats,
                       const struct lookup_attempt *attempt)
 {
-    struct count *count = find_source(source_stats, attempt->source);
+    struct count *count = stats_find_source(source_stats, attempt->source);
 
     if (attempt->is_ruled_out) {
         return; /* it says nothing of how the source is */
@@ -150,7 +150,7 @@ cJSON *source_stats_json(const struct source_stats *source_stats,
 
     for (i = 0; i < config->nsources; i++) {
         source = &config->sources[i];
-        count = find_source(source_stats, source->name);
+        count = stats_find_source(source_stats, source->name);
         if (count == NULL) {
             count = &none;
         }

@@ -116,7 +116,7 @@ static void run_redirect(void *arg)
 }
 
 /* A disk that hangs is for the job to tell of. */
-static void on_looked(void *arg, bool late)
+static void tier_on_looked(void *arg, bool late)
 {
     struct folder_look *look = arg;
     struct tier_redirect *redirect = look->redirect;
@@ -140,7 +140,7 @@ static void drop_redirect(void *arg)
 static struct task *look_into_folder(struct event_base *base,
                                      struct tier_redirect *redirect)
 {
-    static const struct task_calls calls = {run_redirect, on_looked,
+    static const struct task_calls calls = {run_redirect, tier_on_looked,
                                             drop_redirect};
     struct folder_look *look = calloc(1, sizeof(*look));
 

@@ -31,7 +31,7 @@ static size_t slash_size(const char *p)
 
 /* Has a path a segment ".." for a server that takes escapes for slashes?  The
  * plain ones are resolved in a URL that is normalised. */
-static bool has_dots(const char *path)
+static bool url_file_has_dots(const char *path)
 {
     const char *p;
     bool begins = true; /* a segment */
@@ -50,7 +50,7 @@ static bool has_dots(const char *path)
 /* Is a URL the base or something below it?  "https://a/b" has "https://a/b/c"
  * and "https://a/b?c", and not "https://a/bc"; "https://a/b?c" has
  * "https://a/b?c&d". */
-static bool is_below(const char *url, const char *base)
+static bool url_file_is_below(const char *url, const char *base)
 {
     size_t len = strlen(base);
 
@@ -58,7 +58,7 @@ static bool is_below(const char *url, const char *base)
            (url[len] == '\0' || strchr("/?#", url[len]) != NULL ||
             (url[len] == '&' && strchr(base, '?') != NULL) ||
             (len > 0 && base[len - 1] == '/')) &&
-           !has_dots(url + len);
+           !url_file_has_dots(url + len);
 }
 
 /* The file has its place: its properties from the answer are stored there as
@@ -186,7 +186,7 @@ void source_url_begin(struct lookup *lookup)
         why = "the client does not say the URL";
     } else if (base != NULL && lookup->is_scraped) {
         why = "the URL is a client's";
-    } else if (base != NULL && !is_below(lookup->url, base)) {
+    } else if (base != NULL && !url_file_is_below(lookup->url, base)) {
         why = "the URL is not below that of the source";
     }
     if (why == NULL) {

@@ -90,7 +90,7 @@ static void clean_print_summary(const struct evict_pass *evict_pass,
     }
 }
 
-static const char usage[] =
+static const char clean_usage[] =
     "usage: symcached --clean [--unknown] [--dry-run] [--json] [-c FILE]\n"
     "  removes what the rules of \"cache\" no longer keep, as a running\n"
     "  symcached does by itself; it may run meanwhile\n"
@@ -188,12 +188,12 @@ int clean_command(int argc, char **argv,
             file = optarg;
             break;
         default:
-            fputs(usage, stderr);
+            fputs(clean_usage, stderr);
             return 2;
         }
     }
     if (optind < argc) {
-        fputs(usage, stderr);
+        fputs(clean_usage, stderr);
         return 2;
     }
     if (config_read(file, types, &config, error, sizeof(error)) != 0) {

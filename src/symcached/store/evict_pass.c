@@ -349,7 +349,7 @@ static void remove_folder(struct evict_pass *evict_pass, int dir,
     }
 }
 
-static const char *next_name(struct evict_pass *evict_pass, DIR *folder)
+static const char *evict_next_name(struct evict_pass *evict_pass, DIR *folder)
 {
     struct dirent *entry;
 
@@ -374,7 +374,7 @@ static bool walk_key(struct evict_pass *evict_pass, DIR *folder,
     bool entries = false;
     const char *name;
 
-    while ((name = next_name(evict_pass, folder)) != NULL) {
+    while ((name = evict_next_name(evict_pass, folder)) != NULL) {
         entries = true;
         if (known) {
             visit_file(evict_pass, dirfd(folder), name, key);
@@ -401,7 +401,7 @@ static bool walk_name(struct evict_pass *evict_pass, DIR *folder,
     const char *name;
     DIR *below;
 
-    while ((name = next_name(evict_pass, folder)) != NULL) {
+    while ((name = evict_next_name(evict_pass, folder)) != NULL) {
         entries = true;
         known = symcache_path_id_parse(name, strlen(name), key);
         if (!(known ||
@@ -454,7 +454,7 @@ static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
     if (evict_pass->progress != NULL) {
         all = count_names(root);
     }
-    while ((name = next_name(evict_pass, root)) != NULL) {
+    while ((name = evict_next_name(evict_pass, root)) != NULL) {
         if (evict_pass->progress != NULL) {
             evict_pass->progress(evict_pass->arg, tree, done++, all);
         }

@@ -77,7 +77,7 @@ static bool take_digest(int fd)
     return true;
 }
 
-static void take_path(const char *path)
+static void file_digest_take_path(const char *path)
 {
     int tries, fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
@@ -109,7 +109,7 @@ static void *run_digest(void *arg)
         digest_queue.n--;
         digest_queue.works = true;
         pthread_mutex_unlock(&digest_queue.mutex);
-        take_path(wanted->path);
+        file_digest_take_path(wanted->path);
         free(wanted);
         pthread_mutex_lock(&digest_queue.mutex);
     }

@@ -16,7 +16,7 @@
 
 #define NAMES_FILE ".sections" /* a line for each name, as folders have it */
 
-static FILE *open_names(const char *root)
+static FILE *section_open_names(const char *root)
 {
     char path[PATH_MAX];
     int fd;
@@ -35,7 +35,7 @@ static FILE *open_names(const char *root)
 
 /* Reads the next name.  A line that was cut is of a section that did not get
  * its place. */
-static bool next_name(FILE *f, symcache_key_t *key)
+static bool section_next_name(FILE *f, symcache_key_t *key)
 {
     char line[sizeof(key->name) + 1];
     size_t len;
@@ -56,16 +56,16 @@ int section_names_add(const char *root, const symcache_key_t *key)
 {
     symcache_key_t each;
     bool found = false;
-    FILE *f = open_names(root);
+    FILE *f = section_open_names(root);
 
     if (f == NULL && errno == ENOENT && workdir_make_path(root) == 0) {
-        f = open_names(root);
+        f = section_open_names(root);
     }
     if (f == NULL) {
         return -1;
     }
     rewind(f);
-    while (!found && next_name(f, &each)) {
+    while (!found && section_next_name(f, &each)) {
         found = strcmp(each.name, key->name) == 0;
     }
     /* a line that was cut is ended first */
@@ -88,7 +88,7 @@ void section_names_discard(const char *root, const symcache_key_t *id)
         return;
     }
     key.kind = SYMCACHE_KIND_SECTION;
-    while (next_name(f, &key)) {
+    while (section_next_name(f, &key)) {
         symcache_path_original(relative, &key);
         snprintf(path, sizeof(path), "%.1024s/%s", root, relative);
         (void)unlink(path);

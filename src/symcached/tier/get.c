@@ -387,7 +387,7 @@ static struct tier_get *first_dispensable(const struct tier *tier)
  * a minute.  If none of them has ended for a while, those that wait go on to
  * their sources.  Returns the milliseconds until that is so, or 0.
  */
-static unsigned send_on(struct tier *tier)
+static unsigned tier_get_send_on(struct tier *tier)
 {
     const unsigned limit = TIER_FIRST * 1000;
     struct tier_get *get;
@@ -419,7 +419,7 @@ unsigned tier_gets_pump(struct tier *tier)
             end(get, TIER_FAILED, "not asked: %s", tier->get.why);
         }
     }
-    return send_on(tier);
+    return tier_get_send_on(tier);
 }
 
 /* Returns a handle without a call's name, or NULL when out of memory. */

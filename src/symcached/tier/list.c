@@ -37,8 +37,8 @@ static int list_by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static int list_folder(const struct tier_config *tier, tier_listed_fn fn,
-                       void *arg, char *error, size_t size)
+static int tier_list_folder(const struct tier_config *tier, tier_listed_fn fn,
+                            void *arg, char *error, size_t size)
 {
     char *paths[] = {tier->path, NULL};
     FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, list_by_name);
@@ -61,7 +61,7 @@ int tier_list(struct tiers *tiers, const struct tier_config *tier,
     case TIER_GCS:
         return tier_list_s3(tiers, tier, fn, arg, error, size);
     case TIER_FILESYSTEM:
-        return list_folder(tier, fn, arg, error, size);
+        return tier_list_folder(tier, fn, arg, error, size);
     default:
         snprintf(error, size, "a SymCache server has no list of its files");
         return -1;

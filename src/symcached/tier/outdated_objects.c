@@ -216,9 +216,9 @@ static void look_for_outdated_notes(void *arg)
 
 /* Removes the objects that were not removed or replaced since their notes were
  * read. */
-static void resume_removal(struct tiers *tiers,
-                           const struct store_config *store,
-                           const struct discarded *found)
+static void outdated_resume_removal(struct tiers *tiers,
+                                    const struct store_config *store,
+                                    const struct discarded *found)
 {
     if (!tier_puts_has(tiers, store, &found->key, &found->version) &&
         outdated_object_is_noted(store->root, &found->key, &found->version)) {
@@ -241,13 +241,14 @@ static void outdated_on_done(void *arg, bool late)
     }
     for (i = 0; i < look->config->nstores; i++) {
         for (; n < look->ends[i]; n++) {
-            resume_removal(tiers, &look->config->stores[i], &look->list[n]);
+            outdated_resume_removal(tiers, &look->config->stores[i],
+                                    &look->list[n]);
         }
     }
     evtimer_add(tiers->look, &pause);
 }
 
-static void on_drop(void *arg)
+static void outdated_on_drop(void *arg)
 {
     struct outdated_objects_look *look = arg;
 
@@ -258,8 +259,8 @@ static void on_drop(void *arg)
 
 void outdated_objects_look(evutil_socket_t fd, short events, void *arg)
 {
-    static const struct task_calls calls = {look_for_outdated_notes,
-                                            outdated_on_done, on_drop};
+    static const struct task_calls calls = {
+        look_for_outdated_notes, outdated_on_done, outdated_on_drop};
     struct tiers *tiers = arg;
     struct outdated_objects_look *look;
 
@@ -275,7 +276,7 @@ void outdated_objects_look(evutil_socket_t fd, short events, void *arg)
     look->config = config_ref(tiers->config);
     look->ends = calloc(tiers->config->nstores + 1, sizeof(*look->ends));
     if (look->ends == NULL) {
-        on_drop(look);
+        outdated_on_drop(look);
         return;
     }
     tiers->looking = task_start(tiers->base, 0, &calls, look);

@@ -165,7 +165,7 @@ static int send_about(struct s3_parts *parts, const char *method, int fd,
     return parts->send != NULL ? 0 : -1;
 }
 
-static void on_completed(void *arg, const struct send_result *result)
+static void s3_on_completed(void *arg, const struct send_result *result)
 {
     struct s3_parts *parts = arg;
 
@@ -192,7 +192,7 @@ static void complete_parts(struct s3_parts *parts)
         digest_add(digest, parts->text, parts->text_size);
         digest_hex(digest, parts->sha256);
         good = send_about(parts, "POST", parts->body, parts->text_size,
-                          parts->sha256, on_completed) == 0;
+                          parts->sha256, s3_on_completed) == 0;
     } else {
         good = false;
     }
@@ -204,7 +204,7 @@ static void complete_parts(struct s3_parts *parts)
 
 static void begin_part(struct s3_parts *parts);
 
-static void on_part(void *arg, const struct send_result *result)
+static void s3_on_part(void *arg, const struct send_result *result)
 {
     const char *etag = result->response->etag;
     struct s3_parts *parts = arg;
@@ -246,7 +246,7 @@ static void s3_on_sum(void *arg, const struct checksum *sum)
              parts->id);
     memcpy(parts->sha256, sum->sha256[0], sizeof(parts->sha256));
     s3_headers_add_body(&headers, call, parts->sha256);
-    parts->send = tier_s3_send(call, &request, on_part, parts);
+    parts->send = tier_s3_send(call, &request, s3_on_part, parts);
     if (parts->send == NULL) {
         fail_parts(parts, TIER_REPLY_FAILED, strerror(errno));
     }

@@ -60,7 +60,7 @@ static void walk_output(struct output *output, int fd, const char *path,
 
 /* What was not looked at says nothing about the transcoder, unless it has
  * removed that or taken our rights. */
-static void note_error(struct output *output, int errnum)
+static void output_note_error(struct output *output, int errnum)
 {
     if (errnum != ENOENT && errnum != ENOTDIR && errnum != ELOOP &&
         errnum != EACCES) {
@@ -87,7 +87,7 @@ static void walk_below(struct output *output, int fd, const char *path,
     } else if (errno == EACCES) {
         output->entries = OUTPUT_ENTRIES;
     } else {
-        note_error(output, errno);
+        output_note_error(output, errno);
     }
 }
 
@@ -100,7 +100,7 @@ static void walk_output(struct output *output, int fd, const char *path,
     DIR *dir = fdopendir(fd);
 
     if (dir == NULL) {
-        note_error(output, errno);
+        output_note_error(output, errno);
         close(fd);
         return;
     }
@@ -115,7 +115,7 @@ static void walk_output(struct output *output, int fd, const char *path,
 
         output->entries++;
         if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-            note_error(output, errno);
+            output_note_error(output, errno);
             continue;
         }
         output->bytes += (uint64_t)st.st_blocks * 512;
@@ -127,7 +127,7 @@ static void walk_output(struct output *output, int fd, const char *path,
     }
 
     if (errno != 0) {
-        note_error(output, errno);
+        output_note_error(output, errno);
     }
     closedir(dir);
 }
@@ -143,7 +143,7 @@ void output_folder_look(struct output *output, const char *folder,
     if (fd >= 0) {
         walk_output(output, fd, folder, OUTPUT_DEPTH);
     } else {
-        note_error(output, errnum);
+        output_note_error(output, errnum);
     }
 }
 

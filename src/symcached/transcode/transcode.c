@@ -256,7 +256,7 @@ static void transcode_on_validated(void *arg, struct child_result *child)
 }
 
 /* All of the transcoder's processes have ended. */
-static void conclude(struct transcode *transcode)
+static void transcode_conclude(struct transcode *transcode)
 {
     struct transcode_result result = {0};
 
@@ -299,7 +299,7 @@ static void on_settled(evutil_socket_t fd, short what, void *arg)
         event_add(transcode->settle, &limit) == 0) {
         return;
     }
-    conclude(transcode);
+    transcode_conclude(transcode);
 }
 
 /*
@@ -307,7 +307,7 @@ static void on_settled(evutil_socket_t fd, short what, void *arg)
  * kernel kills then: until that has happened, one could still write to the
  * result.
  */
-static void settle(struct transcode *transcode)
+static void transcode_settle(struct transcode *transcode)
 {
     struct timeval limit = {SETTLE_SECONDS, 0};
 
@@ -318,7 +318,7 @@ static void settle(struct transcode *transcode)
     }
     if (transcode->settle == NULL ||
         event_add(transcode->settle, &limit) != 0) {
-        conclude(transcode);
+        transcode_conclude(transcode);
     }
 }
 
@@ -350,11 +350,11 @@ static void transcode_on_exit(void *arg, struct child_result *child)
     transcode->ended.tail = memcpy(transcode->tail, child->tail,
                                    child->tail_len + 1);
     if (transcode->confine.nfds == 0) {
-        conclude(transcode);
+        transcode_conclude(transcode);
         return;
     }
     transcode->ended.status = confine_status(child->status);
-    settle(transcode);
+    transcode_settle(transcode);
 }
 
 /* the start --------------------------------------------------------------- */
@@ -532,7 +532,7 @@ static const char *ask_proof(struct transcode *transcode,
     return text;
 }
 
-static int spawn(struct transcode *transcode)
+static int transcode_spawn(struct transcode *transcode)
 {
     char symbols[PATH_MAX], cwd[PATH_MAX], tmp[PATH_MAX] = "";
     char check[PROOF_TEXT];
@@ -650,7 +650,7 @@ struct transcode *transcode_start(struct event_base *base,
         return NULL;
     }
 
-    if (spawn(transcode) != 0) {
+    if (transcode_spawn(transcode) != 0) {
         evtimer_add(transcode->failed, &now);
     }
     return transcode;

@@ -23,7 +23,7 @@
 #include "good_pdb.h"
 #include "transcode.h"
 
-static const char usage[] =
+static const char transcoders_usage[] =
     "usage: symcached --transcoders [--init] [-c FILE] [NAME]\n";
 
 struct transcoder_trial {
@@ -41,7 +41,7 @@ static const char *trial_name(const struct transcoder_config *transcoder)
     return slash != NULL ? slash + 1 : transcoder->command[0];
 }
 
-static void print_name(const struct transcoder_trial *trial)
+static void transcoders_print_name(const struct transcoder_trial *trial)
 {
     char version[SYMCACHE_VERSION_TEXT_MAX + 1];
 
@@ -161,7 +161,7 @@ static int try_one(struct transcoder_trial *trial, bool is_transcoder_init)
     int status = 1;
     pid_t pid;
 
-    print_name(trial);
+    transcoders_print_name(trial);
     fflush(stdout);
     pid = fork();
     if (pid == 0) {
@@ -227,12 +227,12 @@ int transcoders_command(int argc, char **argv,
         } else if (c == 'c') {
             file = optarg;
         } else if (c != 't') {
-            fputs(usage, stderr);
+            fputs(transcoders_usage, stderr);
             return 2;
         }
     }
     if (argc - optind > 1 || (is_transcoder_init && argc == optind)) {
-        fputs(usage, stderr);
+        fputs(transcoders_usage, stderr);
         return 2;
     }
     if (config_read(file, types, &config, error, sizeof(error)) != 0) {

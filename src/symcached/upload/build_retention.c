@@ -116,7 +116,7 @@ static int add_build_file(struct builds *builds, const char *path,
                : ENOMEM;
 }
 
-static int read_build_list(struct builds *builds, size_t i)
+static int retention_read_builds(struct builds *builds, size_t i)
 {
     const char *path;
     size_t size = 0, at = 0;
@@ -150,7 +150,7 @@ static int read_all_builds(struct builds *builds,
     }
     judge_builds(builds, config, now);
     for (i = 0; i < builds->lists.n && rc == 0; i++) {
-        rc = read_build_list(builds, i);
+        rc = retention_read_builds(builds, i);
     }
     return rc;
 }

@@ -113,7 +113,7 @@ static void bundle_add_line(void *to, const char *name)
     *end = stpcpy(stpcpy(*end, name), "\n");
 }
 
-static void bundle_add_entry(void *to, const char *name)
+static void listing_add_entry(void *to, const char *name)
 {
     struct bundle_listing *listing = to;
     struct symstore_path *place = &listing->entries[listing->n++].place;
@@ -136,7 +136,7 @@ static bool bundle_take_lists(struct bundle_listing *listing,
     }
     *text = '\0';
     (void)each_list(note, bundle_add_line, &text);
-    (void)each_list(note, bundle_add_entry, listing);
+    (void)each_list(note, listing_add_entry, listing);
     clock_gettime(CLOCK_REALTIME, &now);
     for (i = 0; i < n; i++) {
         struct symstore_path *place = &listing->entries[i].place;
@@ -282,7 +282,7 @@ static void drop_listing(void *arg)
     free(work);
 }
 
-static void on_noted(void *arg, bool late)
+static void listing_on_noted(void *arg, bool late)
 {
     const struct bundle_listing_work *work = arg;
     struct bundle_listing *listing = work->listing;
@@ -299,7 +299,7 @@ static void on_noted(void *arg, bool late)
 static struct task *start_listing(struct bundle_listing *listing,
                                   const struct bundle_to_list *note)
 {
-    static const struct task_calls calls = {run_listing, on_noted,
+    static const struct task_calls calls = {run_listing, listing_on_noted,
                                             drop_listing};
     struct bundle_listing_work *work = calloc(1, sizeof(*work));
 

@@ -90,7 +90,7 @@ unsigned parts_other(const char *folder, const char *file, unsigned parts)
 
 /* the thread -------------------------------------------------------------- */
 
-static int copy_part(int in, struct limited_writer *out, char *chunk)
+static int parts_copy_part(int in, struct limited_writer *out, char *chunk)
 {
     ssize_t n;
 
@@ -145,7 +145,7 @@ static int join_all(struct part_join *join, int fd_out, char *chunk)
             join->missing = part;
             return errno;
         }
-        rc = copy_part(fd, &out, chunk);
+        rc = parts_copy_part(fd, &out, chunk);
         close(fd);
     }
     return rc;

@@ -88,7 +88,7 @@ bool peer_add(struct peer *peer, const char *text,
     return true;
 }
 
-static void fail_message(struct peer *peer, const char *why)
+static void peer_fail_message(struct peer *peer, const char *why)
 {
     static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
     struct message *message;
@@ -107,14 +107,14 @@ static void fail_message(struct peer *peer, const char *why)
 }
 
 /* Does the answer say that this message is at fault, and not the machine? */
-static bool is_refusal(long status)
+static bool peer_is_refusal(long status)
 {
     return status >= 400 && status < 500 && status != 408 && status != 429;
 }
 
 /* Seconds.  The time of day can be set, by years if a machine starts without
  * it, and would end the hour of all messages. */
-static unsigned refused_for(const struct message *message)
+static unsigned peer_refused_for(const struct message *message)
 {
     unsigned here = message->refused_ms != 0
                         ? clock_since(message->refused_ms) / 1000
@@ -123,7 +123,7 @@ static unsigned refused_for(const struct message *message)
     return message->refused_before + here;
 }
 
-static void put_aside(struct peer *peer, const char *why)
+static void peer_put_aside(struct peer *peer, const char *why)
 {
     static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
     struct message *message = TAILQ_FIRST(&peer->messages);
@@ -141,7 +141,7 @@ static void put_aside(struct peer *peer, const char *why)
     }
     TAILQ_REMOVE(&peer->messages, message, entry);
     TAILQ_INSERT_TAIL(&peer->aside, message, entry);
-    if (refused_for(message) >= REFUSED_SECONDS) {
+    if (peer_refused_for(message) >= REFUSED_SECONDS) {
         log_error(0, "uploads: %s is never told of %s: %s", peer->address,
                   message->text, why);
         TAILQ_REMOVE(&peer->aside, message, entry);
@@ -173,10 +173,10 @@ static void peer_on_sent(void *arg, const struct send_result *result)
     bool was_refused = message->is_refused;
 
     peer->send = NULL;
-    if (is_refusal(status)) {
-        put_aside(peer, result->detail);
+    if (peer_is_refusal(status)) {
+        peer_put_aside(peer, result->detail);
     } else if (status != 200) {
-        fail_message(peer, result->detail);
+        peer_fail_message(peer, result->detail);
         return;
     } else {
         if (message->notification == NULL) {
@@ -224,7 +224,7 @@ void peer_send(struct peer *peer)
     peer->send =
         send_start(peer->owner->fetcher, &request, peer_on_sent, peer);
     if (peer->send == NULL) {
-        fail_message(peer, strerror(ENOMEM));
+        peer_fail_message(peer, strerror(ENOMEM));
     }
 }
 
@@ -246,7 +246,7 @@ void peer_free(struct peer *peer)
     free(peer);
 }
 
-static void on_retry(evutil_socket_t fd, short events, void *arg)
+static void peer_on_retry(evutil_socket_t fd, short events, void *arg)
 {
     struct peer *peer = arg;
 
@@ -258,13 +258,13 @@ static void on_retry(evutil_socket_t fd, short events, void *arg)
     peer_free(peer);
 }
 
-static void on_retry_aside(evutil_socket_t fd, short events, void *arg)
+static void peer_on_retry_aside(evutil_socket_t fd, short events, void *arg)
 {
     struct peer *peer = arg;
 
     peer_take_back(peer);
     if (!peer->fails) {
-        on_retry(fd, events, peer);
+        peer_on_retry(fd, events, peer);
     }
 }
 
@@ -281,8 +281,8 @@ struct peer *peer_new(const struct peer_owner *owner, struct peer_list *list,
     TAILQ_INIT(&peer->aside);
     LIST_INSERT_HEAD(list, peer, entry);
     peer->address = strdup(address);
-    peer->retry = evtimer_new(owner->base, on_retry, peer);
-    peer->retry_aside = evtimer_new(owner->base, on_retry_aside, peer);
+    peer->retry = evtimer_new(owner->base, peer_on_retry, peer);
+    peer->retry_aside = evtimer_new(owner->base, peer_on_retry_aside, peer);
     if (peer->address == NULL || peer->retry == NULL ||
         peer->retry_aside == NULL) {
         peer_free(peer);
@@ -325,8 +325,8 @@ void peer_detach(struct peer *peer,
     }
 }
 
-static void print_messages(FILE *f, const struct peer *peer,
-                           const struct messages *messages)
+static void peer_print_messages(FILE *f, const struct peer *peer,
+                                const struct messages *messages)
 {
     const struct message *message;
     time_t now = time(NULL);
@@ -336,13 +336,13 @@ static void print_messages(FILE *f, const struct peer *peer,
         if (message->notification == NULL) {
             fprintf(f, message->is_refused ? "%s %s %lld\n" : "%s %s\n",
                     peer->address, message->text,
-                    (long long)now - refused_for(message));
+                    (long long)now - peer_refused_for(message));
         }
     }
 }
 
 void peer_print(FILE *f, const struct peer *peer)
 {
-    print_messages(f, peer, &peer->messages);
-    print_messages(f, peer, &peer->aside);
+    peer_print_messages(f, peer, &peer->messages);
+    peer_print_messages(f, peer, &peer->aside);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* An address may be the beginning of another one. */
-static bool has_address(const char *list, const char *address)
+static bool notification_has_address(const char *list, const char *address)
 {
     size_t n = strlen(address);
 
@@ -30,7 +30,7 @@ void peer_notification_note_untold(struct peer_notification *notification,
 {
     size_t len = strlen(notification->untold);
 
-    if (!has_address(notification->untold, address)) {
+    if (!notification_has_address(notification->untold, address)) {
         snprintf(notification->untold + len,
                  sizeof(notification->untold) - len, "%s%s",
                  len > 0 ? "," : "", address);

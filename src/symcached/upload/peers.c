@@ -36,7 +36,7 @@ struct peers {
     LIST_HEAD(, peer_notification) notifications;
 };
 
-static const char *self_address(void)
+static const char *peers_self_address(void)
 {
     static char id[VIA_ID + 1];
 
@@ -45,12 +45,12 @@ static const char *self_address(void)
 
 bool peers_is_self(const char *from)
 {
-    return strcmp(from, self_address()) == 0;
+    return strcmp(from, peers_self_address()) == 0;
 }
 
 /* waits ------------------------------------------------------------------- */
 
-static void keep_untold(struct peers *peers);
+static void peers_keep_untold(struct peers *peers);
 
 static void peers_on_told(evutil_socket_t fd, short events, void *arg)
 {
@@ -62,7 +62,8 @@ static void peers_on_told(evutil_socket_t fd, short events, void *arg)
         peer_detach(peer, notification);
     }
     if (notification->untold[0] != '\0') {
-        keep_untold(notification->peers); /* before anybody relies on it */
+        peers_keep_untold(
+            notification->peers); /* before anybody relies on it */
     }
     if (notification->done != NULL) {
         notification->done(notification->arg, notification->untold);
@@ -81,7 +82,7 @@ static void peers_print_path(char path[PATH_MAX], const char *root,
 
 /* It is not synced: after a power failure the machines are told of the last
  * seconds again, or not. */
-static void keep_untold(struct peers *peers)
+static void peers_keep_untold(struct peers *peers)
 {
     char path[PATH_MAX], tmp[PATH_MAX];
     const struct peer *peer;
@@ -109,12 +110,12 @@ static void keep_untold(struct peers *peers)
     }
 }
 
-static void on_save(evutil_socket_t fd, short events, void *arg)
+static void peers_on_save(evutil_socket_t fd, short events, void *arg)
 {
-    keep_untold(arg);
+    peers_keep_untold(arg);
 }
 
-static void save_peers(void *arg)
+static void peers_save(void *arg)
 {
     const struct peers *peers = arg;
 
@@ -123,7 +124,7 @@ static void save_peers(void *arg)
 
 /* Saves a while after answers: thousands can arrive per second, and each save
  * writes the whole list.  Messages lost in a crash are sent again. */
-static void save_later(void *arg)
+static void peers_save_later(void *arg)
 {
     static const struct timeval pause = {.tv_sec = 1};
     const struct peers *peers = arg;
@@ -163,7 +164,7 @@ size_t peers_count_untold(const struct peers *peers)
 }
 
 /* Returns NULL when out of memory. */
-static struct peer *find_peer(struct peers *peers, const char *address)
+static struct peer *peers_find(struct peers *peers, const char *address)
 {
     struct peer *peer;
 
@@ -177,7 +178,7 @@ static struct peer *find_peer(struct peers *peers, const char *address)
 }
 
 /* Keeps a list that cannot be read from being replaced by the next one. */
-static void set_aside(const char *path)
+static void peers_set_aside(const char *path)
 {
     char unread[PATH_MAX];
 
@@ -189,7 +190,7 @@ static void set_aside(const char *path)
 }
 
 /* Reads the messages that an earlier process could not deliver. */
-static void load_peers(struct peers *peers)
+static void peers_load(struct peers *peers)
 {
     char path[PATH_MAX], line[PEER_MESSAGE_MAX + 200], *text, *refused;
     struct peer *peer;
@@ -198,7 +199,7 @@ static void load_peers(struct peers *peers)
     peers_print_path(path, peers->root, "");
     f = plain_file_read(path);
     if (f == NULL && errno != ENOENT) {
-        set_aside(path);
+        peers_set_aside(path);
     }
     while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
         line[strcspn(line, "\n")] = '\0';
@@ -211,7 +212,7 @@ static void load_peers(struct peers *peers)
         if (refused != NULL) {
             *refused++ = '\0';
         }
-        peer = find_peer(peers, line);
+        peer = peers_find(peers, line);
         if (peer != NULL) {
             peer_add_former(peer, text,
                             refused != NULL ? strtoll(refused, NULL, 10) : 0);
@@ -235,9 +236,9 @@ void peers_look(struct peers *peers)
         peers->root = former;
         return;
     }
-    load_peers(peers);
+    peers_load(peers);
     if (former != NULL) {
-        keep_untold(peers);
+        peers_keep_untold(peers);
         peers_print_path(path, former, "");
         (void)unlink(path);
         free(former);
@@ -257,17 +258,17 @@ struct peers *peers_new(struct event_base *base, struct scheduler *scheduler)
     LIST_INIT(&peers->notifications);
     peers->scheduler = scheduler;
     peers->fetcher = fetcher_new(base, NULL, NULL);
-    peers->save = event_new(base, -1, 0, on_save, peers);
+    peers->save = event_new(base, -1, 0, peers_on_save, peers);
     if (peers->fetcher == NULL || peers->save == NULL) {
         peers_free(peers);
         return NULL;
     }
     peers->owner = (struct peer_owner){.base = base,
                                        .fetcher = peers->fetcher,
-                                       .self = self_address(),
+                                       .self = peers_self_address(),
                                        .is_wanted = peers_is_wanted,
-                                       .save = save_peers,
-                                       .save_later = save_later,
+                                       .save = peers_save,
+                                       .save_later = peers_save_later,
                                        .arg = peers};
     peers_look(peers);
     return peers;
@@ -285,7 +286,7 @@ void peers_free(struct peers *peers)
         peer_detach(peer, NULL);
     }
     if (!LIST_EMPTY(&peers->all)) {
-        keep_untold(peers);
+        peers_keep_untold(peers);
     }
     while (!LIST_EMPTY(&peers->all)) {
         peer_free(LIST_FIRST(&peers->all));
@@ -299,8 +300,8 @@ void peers_free(struct peers *peers)
     free(peers);
 }
 
-static void print_peer_message(char text[PEER_MESSAGE_MAX],
-                               const struct upload_file *file, bool is_try)
+static void peers_print_message(char text[PEER_MESSAGE_MAX],
+                                const struct upload_file *file, bool is_try)
 {
     bool is_same = file->fate == UPLOAD_SAME && !file->is_recent;
     char ids[UPLOAD_REPORT_IDS_SIZE], *end = stpcpy(text, "/v1/changed/");
@@ -346,7 +347,7 @@ struct peer_notification *peers_tell(struct peers *peers,
         return NULL;
     }
     for (i = 0; i < config->uploads.npeers; i++) {
-        peer = find_peer(peers, config->uploads.peers[i]);
+        peer = peers_find(peers, config->uploads.peers[i]);
         for (j = 0; j < n; j++) {
             if (files[j].fate == UPLOAD_SAME && !files[j].has_come &&
                 !files[j].is_recent) {
@@ -356,7 +357,7 @@ struct peer_notification *peers_tell(struct peers *peers,
                 }
                 continue;
             }
-            print_peer_message(text, &files[j], is_try);
+            peers_print_message(text, &files[j], is_try);
             if (peer == NULL || !peer_add(peer, text, notification)) {
                 peer_notification_note_untold(notification,
                                               config->uploads.peers[i]);

@@ -101,8 +101,8 @@ static void print_paths(char below[PATH_MAX], char path[PATH_MAX],
 
 static bool compare_digests(struct recovery *recovery);
 
-static void on_compared(void *arg, enum tier_original_outcome outcome,
-                        const char *detail)
+static void recovery_on_compared(void *arg, enum tier_original_outcome outcome,
+                                 const char *detail)
 {
     struct recovery *recovery = arg;
     char below[PATH_MAX], path[PATH_MAX];
@@ -139,10 +139,9 @@ static bool compare_digests(struct recovery *recovery)
         if (fd < 0) {
             continue;
         }
-        recovery->original =
-            tiers_store_original(tiers, recovery->config, below, fd,
-                                 TIER_ORIGINAL_COMPARE, "", on_compared,
-                                 recovery);
+        recovery->original = tiers_store_original(
+            tiers, recovery->config, below, fd, TIER_ORIGINAL_COMPARE, "",
+            recovery_on_compared, recovery);
         close(fd);
         if (recovery->original != NULL) {
             return true;

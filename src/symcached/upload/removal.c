@@ -317,7 +317,7 @@ static int note_intent(struct upload_removal *removal)
 
 static bool compare_with_tier(struct upload_removal *removal);
 
-static void on_retry(evutil_socket_t fd, short events, void *arg)
+static void removal_on_retry(evutil_socket_t fd, short events, void *arg)
 {
     struct upload_removal *removal = arg;
 
@@ -346,7 +346,7 @@ static void compare_later(struct upload_removal *removal, const char *why)
     if (removal->retry == NULL) {
         (void)note_intent(removal);
         removal->retry =
-            evtimer_new(removal->removals->base, on_retry, removal);
+            evtimer_new(removal->removals->base, removal_on_retry, removal);
     }
     if (removal->retry == NULL) {
         end_removal(removal, 503, strerror(ENOMEM));
@@ -368,8 +368,8 @@ static void compare_failed(struct upload_removal *removal, const char *why)
  * tier has that of one, which keeps its copy; the other one may have been
  * killed.  What is stored here meanwhile is not what was compared.  If both
  * went because the tier cannot be asked, nobody would keep it. */
-static void on_compared(void *arg, enum tier_original_outcome outcome,
-                        const char *detail)
+static void removal_on_compared(void *arg, enum tier_original_outcome outcome,
+                                const char *detail)
 {
     struct upload_removal *removal = arg;
     char path[PATH_MAX];
@@ -418,9 +418,9 @@ static bool compare_with_tier(struct upload_removal *removal)
             machine_id(machine, removal->config->uploads.root);
         }
         removal->original = tiers_store_original(
-            scheduler_get_tiers(removal->removals->scheduler),
-            removal->config, removal->path, fd, TIER_ORIGINAL_COMPARE, machine,
-            on_compared, removal);
+            scheduler_get_tiers(removal->removals->scheduler), removal->config,
+            removal->path, fd, TIER_ORIGINAL_COMPARE, machine,
+            removal_on_compared, removal);
         fails = removal->original == NULL;
     }
     errnum = errno;

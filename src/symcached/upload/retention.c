@@ -282,7 +282,7 @@ static int retention_open_upload(int dir, const char *name)
 
 /* Notes that something was not seen.  It may be gone or be no file of uploads;
  * what this user may not read is as it was in the last pass. */
-static void note_unseen(struct retention_sum *sum, int errnum)
+static void retention_note_unseen(struct retention_sum *sum, int errnum)
 {
     switch (errnum) {
     case 0:
@@ -308,11 +308,11 @@ static void retention_look_at(int dir, const struct tree_path *parts,
     struct stat st;
 
     if (fd < 0) {
-        note_unseen(sum, errno);
+        retention_note_unseen(sum, errno);
         return;
     }
     if (fstat(fd, &st) != 0) {
-        note_unseen(sum, errno);
+        retention_note_unseen(sum, errno);
     } else if (S_ISREG(st.st_mode)) {
         why = retention_judge_file(parts, fd, &st, rules);
         sum->left += why == RETENTION_YOUNG;
@@ -335,9 +335,10 @@ static void retention_look_at(int dir, const struct tree_path *parts,
 
 /* The levels are: folders of names, folders of ids, files.  A folder that has
  * become empty goes. */
-static void descend_kept(int at, const struct tree_path *parts, int depth,
-                         const struct retention_rules *rules,
-                         struct retention_sum *sum)
+static void retention_descend_kept(int at, const struct tree_path *parts,
+                                   int depth,
+                                   const struct retention_rules *rules,
+                                   struct retention_sum *sum)
 {
     /* the root may be a link: to another disk, for example */
     int fd = openat(at, parts->name,
@@ -348,7 +349,7 @@ static void descend_kept(int at, const struct tree_path *parts, int depth,
     const struct dirent *entry;
 
     if (dir == NULL) {
-        note_unseen(sum, errno);
+        retention_note_unseen(sum, errno);
         fd_close(fd);
         return;
     }
@@ -360,11 +361,11 @@ static void descend_kept(int at, const struct tree_path *parts, int depth,
         if (depth == 2) {
             retention_look_at(fd, &below, rules, sum);
         } else {
-            descend_kept(fd, &below, depth + 1, rules, sum);
+            retention_descend_kept(fd, &below, depth + 1, rules, sum);
             (void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);
         }
     }
-    note_unseen(sum, errno);
+    retention_note_unseen(sum, errno);
     closedir(dir);
 }
 
@@ -373,5 +374,5 @@ void retention_pass(const char *root, const struct retention_rules *rules,
 {
     struct tree_path parts = {.name = root};
 
-    descend_kept(AT_FDCWD, &parts, 0, rules, sum);
+    retention_descend_kept(AT_FDCWD, &parts, 0, rules, sum);
 }

@@ -82,8 +82,8 @@ static bool store_in_tier(struct tier_copy_slot *slot);
 
 /* Goes on to the next entry of the file in the index.  Returns false if there
  * is none. */
-static bool next_entry(struct tier_copy_slot *slot,
-                       enum tier_original_outcome outcome)
+static bool tier_copy_next_entry(struct tier_copy_slot *slot,
+                                 enum tier_original_outcome outcome)
 {
     struct tier_copy *tier_copy = slot->tier_copy;
     struct upload_file *file = &tier_copy->files[slot->file];
@@ -105,8 +105,8 @@ static bool next_entry(struct tier_copy_slot *slot,
     return slot->is_indexing;
 }
 
-static void on_stored(void *arg, enum tier_original_outcome outcome,
-                      const char *detail)
+static void tier_copy_on_stored(void *arg, enum tier_original_outcome outcome,
+                                const char *detail)
 {
     struct tier_copy_slot *slot = arg;
     struct tier_copy *tier_copy = slot->tier_copy;
@@ -131,7 +131,7 @@ static void on_stored(void *arg, enum tier_original_outcome outcome,
         return;
     }
     tier_copy->works = true;
-    if (next_entry(slot, outcome)) {
+    if (tier_copy_next_entry(slot, outcome)) {
         if (!store_in_tier(slot)) {
             end_copy(tier_copy, NULL, 503, strerror(errno));
         }
@@ -187,7 +187,7 @@ static bool store_in_tier(struct tier_copy_slot *slot)
                 tier_copy->mode == TIER_ORIGINAL_LOOK
             ? ""
             : tier_copy->machine,
-        on_stored, slot);
+        tier_copy_on_stored, slot);
     close(fd);
     return slot->original != NULL;
 }

@@ -26,7 +26,7 @@
 
 #define REPORT_MAX (256 * 1024)
 
-static void close_fd(int *fd)
+static void unpacking_close_fd(int *fd)
 {
     if (*fd >= 0) {
         close(*fd);
@@ -39,10 +39,10 @@ static void close_outputs(struct unpacking *unpacking)
     int i;
 
     for (i = 0; i < UPLOAD_OUTS; i++) {
-        close_fd(&unpacking->outs[i]);
+        unpacking_close_fd(&unpacking->outs[i]);
     }
-    close_fd(&unpacking->report);
-    close_fd(&unpacking->scratch);
+    unpacking_close_fd(&unpacking->report);
+    unpacking_close_fd(&unpacking->scratch);
 }
 
 void unpacking_init(struct unpacking *unpacking, uint64_t max)

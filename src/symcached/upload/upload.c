@@ -227,7 +227,7 @@ static void upload_on_dropped(void *arg, bool is_made)
     }
 }
 
-static void drop_all(struct upload *upload)
+static void upload_drop_all(struct upload *upload)
 {
     upload->invalidation = invalidation_start(
         upload->uploads->base, upload->uploads->scheduler,
@@ -384,7 +384,7 @@ static void on_published(void *arg, bool late)
     if (upload->shared) {
         tier_copy_settle(publication->files, publication->nfiles);
     }
-    drop_all(upload);
+    upload_drop_all(upload);
 }
 
 void upload_publish(struct upload *upload)
@@ -433,7 +433,7 @@ static void clear_root(struct uploads *uploads, const char *root)
 }
 
 /* The root is another one after a reload. */
-static int open_root(struct uploads *uploads, const char *root)
+static int upload_open_root(struct uploads *uploads, const char *root)
 {
     if (strcmp(uploads->root != NULL ? uploads->root : "", root) != 0) {
         clear_root(uploads, root);
@@ -526,7 +526,7 @@ static bool has_root(struct upload *upload)
 }
 
 /* Its turn has come. */
-static void begin_upload(struct upload *upload)
+static void upload_begin(struct upload *upload)
 {
     struct uploads *uploads = upload->uploads;
 
@@ -543,7 +543,7 @@ static void begin_upload(struct upload *upload)
     if (!has_root(upload)) {
         return;
     }
-    if (open_root(uploads, upload->config->uploads.root) != 0 ||
+    if (upload_open_root(uploads, upload->config->uploads.root) != 0 ||
         workdir_make(uploads->workdir, upload->work) != 0) {
         upload->work[0] = '\0';
         upload_refuse_errno(upload, errno, "\"uploads.root\" cannot be used");
@@ -575,7 +575,7 @@ static void begin_next(struct uploads *uploads)
         oldest = upload->awaits_turn ? upload : oldest;
     }
     if (oldest != NULL) {
-        begin_upload(oldest);
+        upload_begin(oldest);
     }
 }
 
@@ -618,7 +618,7 @@ void uploads_take(struct uploads *uploads,
         return;
     }
     if (uploads_are_taken(uploads)) {
-        begin_upload(upload);
+        upload_begin(upload);
     }
 }
 

@@ -195,7 +195,7 @@ static size_t keep_newest_artifacts(struct artifacts_entry *entries, size_t n)
 
 /* Reads a folder, the newest entries first; one that is not there has nothing.
  * Returns NULL with errno. */
-static struct artifacts_entry *read_artifacts(const char *path, size_t *n)
+static struct artifacts_entry *artifacts_read(const char *path, size_t *n)
 {
     struct artifacts_entry *entries = malloc(ENTRIES_SPACE * sizeof(*entries));
     DIR *dir = entries != NULL ? opendir(path) : NULL;
@@ -246,7 +246,7 @@ int artifacts_find(const char *root, const char *folder,
     found->n = 0;
     snprintf(path, sizeof(path), "%.2000s/" ARTIFACTS_FOLDER "/%s", root,
              folder);
-    entries = read_artifacts(path, &n);
+    entries = artifacts_read(path, &n);
     if (entries == NULL) {
         return errno;
     }

@@ -38,7 +38,8 @@ struct js_bundle {
 };
 
 /* How a file may be found; NULL: another word spoils the list. */
-static const char *resolved_with(const struct json *json, uint32_t value)
+static const char *artifact_resolved_with(const struct json *json,
+                                          uint32_t value)
 {
     static const char *const words[] = {"debug-id", "url",         "index",
                                         "release",  "release-old", "scraping",
@@ -68,8 +69,8 @@ static struct symc_string header_member(const struct json *json,
 
 /* The header that refers to the map, whose name may be in any case; the newer
  * one counts. */
-static void read_headers(const struct json *json, uint32_t headers,
-                         struct js_artifact *artifact)
+static void artifact_read_headers(const struct json *json, uint32_t headers,
+                                  struct js_artifact *artifact)
 {
     static const char *const names[] = {"x-sourcemap", "sourcemap"};
     size_t k, size;
@@ -140,8 +141,8 @@ static void add_artifact(struct js_files *files,
 /* Where a bundle is put, or the one with the same URI.  Those of a source are
  * asked in descending order of their URIs, our own ones as they are listed,
  * the newest first. */
-static struct js_bundle **place_of(struct js_files *files,
-                                   struct symc_string uri)
+static struct js_bundle **artifact_place(struct js_files *files,
+                                         struct symc_string uri)
 {
     struct js_bundle **at = &files->bundles;
     int n;
@@ -168,7 +169,7 @@ static void add_artifact_bundle(struct js_files *files, struct symc_string uri,
         files->left_out = "bundles";
         return;
     }
-    at = place_of(files, uri);
+    at = artifact_place(files, uri);
     if ((*at != NULL && js_is_equal((*at)->uri, uri)) ||
         (bundle = js_take(files, sizeof(*bundle))) == NULL) {
         return;
@@ -201,8 +202,8 @@ static bool read_artifact_item(struct js_files *files, const struct json *json,
     struct js_artifact artifact = {
         .abs_path = header_member(json, item, "abs_path"),
         .url = header_member(json, item, "url"),
-        .resolved_with =
-            resolved_with(json, json_member(json, item, "resolved_with")),
+        .resolved_with = artifact_resolved_with(
+            json, json_member(json, item, "resolved_with")),
     };
     bool is_file = type != 0 && json_is(json, type, "file");
 
@@ -215,7 +216,8 @@ static bool read_artifact_item(struct js_files *files, const struct json *json,
     if (!is_check) {
         artifact.uri = print_artifact_uri(files, id);
         if (is_file) {
-            read_headers(json, json_member(json, item, "headers"), &artifact);
+            artifact_read_headers(json, json_member(json, item, "headers"),
+                                  &artifact);
             add_artifact(files, &artifact);
         } else if (artifact.uri.data != NULL) {
             add_artifact_bundle(files, artifact.uri, artifact.url,
@@ -280,7 +282,8 @@ static const struct js_artifact *find_artifact(struct js_files *files,
 }
 
 /* Appends "<name>=<value>" to a URL.  Returns false if it does not fit. */
-static bool add_value(char *url, const char *name, struct symc_string value)
+static bool artifact_add_value(char *url, const char *name,
+                               struct symc_string value)
 {
     char text[SYMCACHE_URL_MAX + 1], encoded[3 * SYMCACHE_URL_MAX + 1];
     size_t used = strlen(url);
@@ -323,7 +326,7 @@ static void note_artifact_failure(struct js_file *file,
 }
 
 /* Adds the bundles of a list.  Returns false while it is pending. */
-static bool read_artifacts(struct js_files *files, const char *name,
+static bool artifacts_read(struct js_files *files, const char *name,
                            const char *how, size_t *n, struct js_file *file)
 {
     struct js_want *want = js_want_list(files, name);
@@ -361,7 +364,7 @@ static bool ask_artifact_uploads(struct js_files *files, const char *debug_id,
     size_t n = 0;
 
     if (artifact_list_of_id(name, debug_id) &&
-        !read_artifacts(files, name, "debug-id", &n, file)) {
+        !artifacts_read(files, name, "debug-id", &n, file)) {
         return false;
     }
     if (n > 0 || request->release.data == NULL) {
@@ -370,14 +373,14 @@ static bool ask_artifact_uploads(struct js_files *files, const char *debug_id,
     artifact_list_of_release(name, request->release.data,
                              request->release.size, request->dist.data,
                              request->dist.size);
-    return read_artifacts(files, name, "release", &n, file);
+    return artifacts_read(files, name, "release", &n, file);
 }
 
 /* the source -------------------------------------------------------------- */
 
 /* A source looks for a stem anywhere in names, so the end of a long one will
  * do.  It begins with a character, not inside of one. */
-static struct symc_string end_of_stem(const char *stem, size_t n)
+static struct symc_string artifact_end_of_stem(const char *stem, size_t n)
 {
     size_t i = n > STEM_MAX ? n - STEM_MAX : 0;
 
@@ -406,18 +409,21 @@ static bool ask_artifact_source(struct js_files *files, struct symc_string url,
     }
     snprintf(list, sizeof(list), "%.*s", (int)request->source.size,
              request->source.data);
-    is_good = !has_release || add_value(list, "release", request->release);
+    is_good =
+        !has_release || artifact_add_value(list, "release", request->release);
     if (is_good && has_release && url.data != NULL) {
         n = js_stem(url, stem, sizeof(stem));
-        is_good = n <= sizeof(stem) &&
-                  add_value(list, "url", end_of_stem(stem, n));
+        is_good =
+            n <= sizeof(stem) &&
+            artifact_add_value(list, "url", artifact_end_of_stem(stem, n));
     }
     is_good = is_good && (request->dist.data == NULL ||
-                          add_value(list, "dist", request->dist));
-    is_good = is_good &&
-              (debug_id[0] == '\0' ||
-               add_value(list, "debug_id",
-                         (struct symc_string){debug_id, strlen(debug_id)}));
+                          artifact_add_value(list, "dist", request->dist));
+    is_good =
+        is_good &&
+        (debug_id[0] == '\0' ||
+         artifact_add_value(list, "debug_id",
+                            (struct symc_string){debug_id, strlen(debug_id)}));
     if (is_good) {
         want = js_want_url(files,
                            (struct symc_string){list, strlen(list)},
@@ -466,9 +472,10 @@ static void fetch_artifact(struct js_files *files,
 /* bundles ----------------------------------------------------------------- */
 
 /* Takes an entry of a bundle. */
-static void take_entry(const struct js_bundle *bundle,
-                       const struct sourcecache_entry *entry,
-                       const char *resolved_with, struct js_file *file)
+static void artifact_take_entry(const struct js_bundle *bundle,
+                                const struct sourcecache_entry *entry,
+                                const char *resolved_with,
+                                struct js_file *file)
 {
     file->state = JS_FILE_FOUND;
     file->text = (struct symc_string){
@@ -488,9 +495,10 @@ static void take_entry(const struct js_bundle *bundle,
 
 /* Notes what a bundle says of an entry.  Returns false if there is none with a
  * text. */
-static bool is_there(struct js_files *files, struct js_file *file,
-                     const struct js_bundle *bundle, struct symc_string key,
-                     bool is_found, const struct sourcecache_entry *entry)
+static bool artifact_is_there(struct js_files *files, struct js_file *file,
+                              const struct js_bundle *bundle,
+                              struct symc_string key, bool is_found,
+                              const struct sourcecache_entry *entry)
 {
     static const char *const words[] = {
         [SOURCECACHE_TEXT] = "found",
@@ -550,8 +558,8 @@ static bool artifact_by_id(struct js_files *files, enum sourcecache_type type,
         }
         is_found =
             sourcecache_find_id(bundle->reader, guid, age, type, &entry);
-        if (is_there(files, file, bundle, key, is_found, &entry)) {
-            take_entry(bundle, &entry, "debug-id", file);
+        if (artifact_is_there(files, file, bundle, key, is_found, &entry)) {
+            artifact_take_entry(bundle, &entry, "debug-id", file);
             return true;
         }
     }
@@ -575,8 +583,10 @@ static bool artifact_by_url(struct js_files *files, struct symc_string url,
             }
             is_found = sourcecache_find_url(bundle->reader, names[i].data,
                                             names[i].size, &entry);
-            if (is_there(files, file, bundle, names[i], is_found, &entry)) {
-                take_entry(bundle, &entry, bundle->resolved_with, file);
+            if (artifact_is_there(files, file, bundle, names[i], is_found,
+                                  &entry)) {
+                artifact_take_entry(bundle, &entry, bundle->resolved_with,
+                                    file);
                 return true;
             }
         }

@@ -49,7 +49,7 @@ static bool is_js_late(const struct js_call *call)
     return false;
 }
 
-static bool is_large(const struct api_call *api)
+static bool js_call_is_large(const struct api_call *api)
 {
     const struct api_round *round;
     const struct api_module *module;
@@ -299,7 +299,7 @@ struct api_call *js_begin(const struct api_request *request, const char *scope,
     call->api.wait = SYMBOLICATOR_LIMIT_MS;
     call->api.round = &call->api.first;
     call->api.step = js_step;
-    call->api.is_large = is_large;
+    call->api.is_large = js_call_is_large;
     call->api.free = js_release;
     if (api_query_has(request, "why", "1")) {
         call->api.attempts = API_ATTEMPTS_OF_ALL;

@@ -96,9 +96,10 @@ void js_files_free(struct js_files *files)
     arena_free(&files->arena);
 }
 
-static void find_file(struct js_files *files, enum sourcecache_type type,
-                      struct symc_string url, const char *debug_id,
-                      struct js_file *file)
+static void js_files_find_file(struct js_files *files,
+                               enum sourcecache_type type,
+                               struct symc_string url, const char *debug_id,
+                               struct js_file *file)
 {
     if (!js_artifacts_find(files, type, url, debug_id, file)) {
         if (!js_artifacts_ask(files, url, debug_id, file)) {
@@ -142,7 +143,7 @@ const struct js_file *js_files_find(struct js_files *files,
     entry->debug_id = debug_id;
     entry->type = type;
     entry->file.resolved_with = "unknown";
-    find_file(files, type, url, debug_id, &entry->file);
+    js_files_find_file(files, type, url, debug_id, &entry->file);
     js_table_add(files, &files->entries, hash, entry);
     return &entry->file;
 }

@@ -13,7 +13,7 @@
 #define HEADERS_SIZE 8192 /* bytes of all names and values */
 
 /* Headers are read by their names, in the order of these. */
-static int compare_names(struct symc_string a, struct symc_string b)
+static int js_headers_compare(struct symc_string a, struct symc_string b)
 {
     size_t size = a.size < b.size ? a.size : b.size;
     int order = size > 0 ? strncasecmp(a.data, b.data, size) : 0;
@@ -71,7 +71,7 @@ const char *js_headers_mistake(const struct js_request *request)
                    "Host or Range";
         }
         for (k = 0; k < n; k++) {
-            if (compare_names(names[k], names[n]) == 0) {
+            if (js_headers_compare(names[k], names[n]) == 0) {
                 return "scraping.headers: one is there twice";
             }
         }
@@ -95,9 +95,9 @@ static uint32_t next_header(const struct js_request *request, uint32_t before)
     for (i = request->headers + 1; i < json->values[request->headers].end;
          i = json->values[i + 1].end) {
         name = schema_text(&request->json, i);
-        if ((before == 0 || compare_names(name, last) > 0) &&
-            (next == 0 ||
-             compare_names(name, schema_text(&request->json, next)) < 0)) {
+        if ((before == 0 || js_headers_compare(name, last) > 0) &&
+            (next == 0 || js_headers_compare(
+                              name, schema_text(&request->json, next)) < 0)) {
             next = i;
         }
     }

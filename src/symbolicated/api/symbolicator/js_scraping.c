@@ -22,12 +22,12 @@ struct js_origin_parts {
     struct symc_string path;   /* without the slash before it */
 };
 
-static bool is_text(struct symc_string a, const char *text)
+static bool scraping_is_text(struct symc_string a, const char *text)
 {
     return a.size == strlen(text) && strncasecmp(a.data, text, a.size) == 0;
 }
 
-static bool is_same(struct symc_string a, struct symc_string b)
+static bool scraping_is_same(struct symc_string a, struct symc_string b)
 {
     return a.size == b.size && strncasecmp(a.data, b.data, a.size) == 0;
 }
@@ -68,8 +68,9 @@ static struct symc_string scraping_port_of(const struct js_origin_parts *url)
     if (url->port.data != NULL) {
         return url->port;
     }
-    return is_text(url->scheme, "https") ? (struct symc_string){"443", 3}
-                                         : (struct symc_string){"80", 2};
+    return scraping_is_text(url->scheme, "https")
+               ? (struct symc_string){"443", 3}
+               : (struct symc_string){"80", 2};
 }
 
 static bool scraping_fits_host(const struct js_origin_parts *url,
@@ -77,23 +78,23 @@ static bool scraping_fits_host(const struct js_origin_parts *url,
 {
     struct symc_string below = pattern->host;
 
-    if (is_text(pattern->host, "*")) {
+    if (scraping_is_text(pattern->host, "*")) {
         return true;
     }
     if (below.size > 2 && memcmp(below.data, "*.", 2) == 0) {
         below.data += 2; /* the domain and all below it; port and path do not
                             count */
         below.size -= 2;
-        return is_same(url->name, below) ||
+        return scraping_is_same(url->name, below) ||
                (url->name.size > below.size &&
                 url->name.data[url->name.size - below.size - 1] == '.' &&
                 strncasecmp(url->name.data + url->name.size - below.size,
                             below.data, below.size) == 0);
     }
-    return (is_text(pattern->name, "*") ||
-            is_same(url->name, pattern->name)) &&
+    return (scraping_is_text(pattern->name, "*") ||
+            scraping_is_same(url->name, pattern->name)) &&
            (pattern->port.data == NULL ||
-            is_same(scraping_port_of(url), pattern->port));
+            scraping_is_same(scraping_port_of(url), pattern->port));
 }
 
 /* As upstream, a path of a pattern is compared with one that begins with a
@@ -104,10 +105,11 @@ static bool scraping_fits_origin(const struct js_origin_parts *url,
     struct js_origin_parts pattern;
 
     split_scraping_origin(text, &pattern);
-    return (pattern.scheme.data == NULL || is_text(pattern.scheme, "*") ||
-            is_same(url->scheme, pattern.scheme)) &&
+    return (pattern.scheme.data == NULL ||
+            scraping_is_text(pattern.scheme, "*") ||
+            scraping_is_same(url->scheme, pattern.scheme)) &&
            scraping_fits_host(url, &pattern) &&
-           (pattern.path.size == 0 || is_text(pattern.path, "*") ||
+           (pattern.path.size == 0 || scraping_is_text(pattern.path, "*") ||
             (pattern.host.size > 2 &&
              memcmp(pattern.host.data, "*.", 2) == 0));
 }
@@ -123,7 +125,8 @@ static const char *scraping_refused_by(const struct js_request *request,
     uint32_t i;
 
     split_scraping_origin(url, &parts);
-    if (!is_text(parts.scheme, "http") && !is_text(parts.scheme, "https")) {
+    if (!scraping_is_text(parts.scheme, "http") &&
+        !scraping_is_text(parts.scheme, "https")) {
         return "not an HTTP(S) URL";
     }
     if (request->origins == 0) {
@@ -132,7 +135,7 @@ static const char *scraping_refused_by(const struct js_request *request,
     for (i = request->origins + 1; i < json->values[request->origins].end;
          i = json->values[i].end) {
         text = schema_text(&request->json, i);
-        if (is_text(text, "*") || is_same(text, url) ||
+        if (scraping_is_text(text, "*") || scraping_is_same(text, url) ||
             scraping_fits_origin(&parts, text)) {
             return parts.name.size > 0 ? NULL : "";
         }

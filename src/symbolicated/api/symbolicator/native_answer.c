@@ -101,7 +101,7 @@ static bool find_ip(const struct native_answer *answer,
     return is_known;
 }
 
-static uint32_t arch_of(const struct symc_reader *reader)
+static uint32_t native_arch_of(const struct symc_reader *reader)
 {
     return symc_load(reader->data + SYMC_AT_ARCH);
 }
@@ -117,7 +117,7 @@ static bool find_address(const struct native_answer *answer,
     uint32_t arch;
     struct call_site site = {0};
 
-    arch = arch_of(found->reader);
+    arch = native_arch_of(found->reader);
     site.address = found->frame->address;
     if (found->frame->rel != SYMBOLICATOR_NONE) {
         site.address += found->image_addr;
@@ -347,8 +347,8 @@ static void write_place(struct native_answer *answer,
 }
 
 /* A frame as it was given, but for the place of one of .NET. */
-static void write_given(struct native_answer *answer,
-                        const struct native_found *found)
+static void native_given(struct native_answer *answer,
+                         const struct native_found *found)
 {
     const uint32_t *m;
 
@@ -412,8 +412,8 @@ static void write_symbol(struct native_answer *answer,
     }
 }
 
-static void write_file(struct native_answer *answer,
-                       const struct native_found *found, uint32_t file)
+static void native_write_file(struct native_answer *answer,
+                              const struct native_found *found, uint32_t file)
 {
     struct written_string *fragment;
     struct symc_string name;
@@ -478,8 +478,8 @@ static void write_source(struct native_answer *answer,
 }
 
 /* The function at a level of the chain, after what all share. */
-static void write_function(struct native_answer *answer,
-                           const struct native_found *found, size_t level)
+static void native_function(struct native_answer *answer,
+                            const struct native_found *found, size_t level)
 {
     uint32_t language;
     const struct symc_frame *frame;
@@ -492,39 +492,39 @@ static void write_function(struct native_answer *answer,
     write_symbol(answer, frame, found->image_addr + frame->function.entry,
                  level + 1 == answer->chain.count &&
                      frame->function.entry != SYMC_NONE);
-    write_file(answer, found, frame->location.file);
+    native_write_file(answer, found, frame->location.file);
     json_put_number(answer->w, "lineno", frame->location.line);
     write_source(answer, found, &frame->location);
     write_end(answer, found);
 }
 
 /* No more is written, because there is no memory or too much already. */
-static bool is_over(const struct native_answer *answer)
+static bool native_is_over(const struct native_answer *answer)
 {
     return answer->w->has_failed ||
            answer->w->size > answer->config->limits.answer_size;
 }
 
-static void write_frame(struct native_answer *answer,
-                        const struct native_found *found)
+static void native_write_frame(struct native_answer *answer,
+                               const struct native_found *found)
 {
     size_t i;
 
     if (!is_resolved(found)) {
-        write_given(answer, found);
+        native_given(answer, found);
         return;
     }
     chain_at(found->reader, found->location, &answer->chain);
-    for (i = 0; i < answer->chain.count && !is_over(answer); i++) {
+    for (i = 0; i < answer->chain.count && !native_is_over(answer); i++) {
         if (i == 0) {
             write_begin(answer, found);
         } else {
             json_write_again(answer->w, answer->begin_at, answer->begin_size);
         }
-        write_function(answer, found,
-                       answer->request->is_caller_first
-                           ? answer->chain.count - 1 - i
-                           : i);
+        native_function(answer, found,
+                        answer->request->is_caller_first
+                            ? answer->chain.count - 1 - i
+                            : i);
     }
 }
 
@@ -597,28 +597,28 @@ static void write_block(struct native_answer *answer,
     struct native_found found[BLOCK];
 
     resolve_frames(answer, stack, first, count, all, found);
-    for (i = 0; i < count && !is_over(answer); i++) {
+    for (i = 0; i < count && !native_is_over(answer); i++) {
         if (!is_dropped(&found[i])) {
-            write_frame(answer, &found[i]);
+            native_write_frame(answer, &found[i]);
         }
     }
 }
 
-static void write_frames(struct native_answer *answer,
-                         const struct symbolicator_stack *stack)
+static void native_write_frames(struct native_answer *answer,
+                                const struct symbolicator_stack *stack)
 {
     size_t i, count;
 
     count = frames_to_write(answer, stack);
     json_put_open(answer->w, "frames", '[');
-    for (i = 0; i < count && !is_over(answer); i += BLOCK) {
+    for (i = 0; i < count && !native_is_over(answer); i += BLOCK) {
         write_block(answer, stack, i, count - i < BLOCK ? count - i : BLOCK,
                     count);
     }
     json_write_close(answer->w, ']');
 }
 
-static void write_registers(struct native_answer *answer, uint32_t registers)
+static void native_registers(struct native_answer *answer, uint32_t registers)
 {
     uint32_t i;
     uint64_t number;
@@ -638,19 +638,19 @@ static void write_registers(struct native_answer *answer, uint32_t registers)
     json_write_close(answer->w, '}');
 }
 
-static void write_stack(struct native_answer *answer,
-                        const struct symbolicator_stack *stack)
+static void native_write_stack(struct native_answer *answer,
+                               const struct symbolicator_stack *stack)
 {
     json_write_open(answer->w, '{');
     pass_given(answer, "thread_id", stack->thread_id);
     pass_given(answer, "thread_name", stack->thread_name);
     pass_given(answer, "is_requesting", stack->is_requesting);
-    write_registers(answer, stack->registers);
-    write_frames(answer, stack);
+    native_registers(answer, stack->registers);
+    native_write_frames(answer, stack);
     json_write_close(answer->w, '}');
 }
 
-static void write_all(struct native_answer *answer)
+static void native_write_all(struct native_answer *answer)
 {
     size_t i;
 
@@ -662,7 +662,7 @@ static void write_all(struct native_answer *answer)
     report_head_write(answer->w, answer->request, answer->results);
     json_put_open(answer->w, "stacktraces", '[');
     for (i = 0; i < answer->request->nstacks; i++) {
-        write_stack(answer, &answer->request->stacks[i]);
+        native_write_stack(answer, &answer->request->stacks[i]);
     }
     json_write_close(answer->w, ']');
     json_put_open(answer->w, "modules", '[');
@@ -694,7 +694,7 @@ bool symbolicator_answer(const struct symbolication_config *config,
     answer->results = results;
     answer->links = links;
     answer->w = w;
-    write_all(answer);
+    native_write_all(answer);
     source_path_free(&answer->path);
     return w->size <= config->limits.answer_size;
 }

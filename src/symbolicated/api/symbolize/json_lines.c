@@ -125,13 +125,13 @@ bool symbolize_read_line(struct symbolize_call *call)
 
 /* writing ----------------------------------------------------------------- */
 
-static void begin_line(struct json_writer *lines)
+static void json_begin_line(struct json_writer *lines)
 {
     lines->has_member = false;
     json_write_open(lines, '{');
 }
 
-static void end_line(struct json_writer *lines)
+static void json_end_line(struct json_writer *lines)
 {
     json_write_close(lines, '}');
     symbolize_put(lines, "\n", 1);
@@ -143,7 +143,7 @@ static void write_line_strings(struct json_writer *lines,
     struct symc_string string;
     size_t i;
 
-    begin_line(lines);
+    json_begin_line(lines);
     json_put_open(lines, "strings", '[');
     for (i = names->told; i < names->count; i++) {
         string = name_table_at(names, i);
@@ -151,7 +151,7 @@ static void write_line_strings(struct json_writer *lines,
     }
     json_write_close(lines, ']');
     json_put_number(lines, "first", names->told);
-    end_line(lines);
+    json_end_line(lines);
 }
 
 static char *print_line_number(char *p, uint32_t number)
@@ -213,7 +213,7 @@ static void write_line_answer(struct json_writer *lines,
     unsigned retry_after;
     enum symbolize_state state = symbolize_state(call, question, &retry_after);
 
-    begin_line(lines);
+    json_begin_line(lines);
     json_put_string(lines, "file",
                     question->file_size > 0 ? call->texts + question->file
                                             : "",
@@ -230,7 +230,7 @@ static void write_line_answer(struct json_writer *lines,
     if (retry_after > 0) {
         json_put_number(lines, "retry_after", retry_after);
     }
-    end_line(lines);
+    json_end_line(lines);
 }
 
 static void write_line_end(struct json_writer *lines,
@@ -238,7 +238,7 @@ static void write_line_end(struct json_writer *lines,
 {
     const struct symbolize_counts *counts = &call->counts;
 
-    begin_line(lines);
+    json_begin_line(lines);
     json_put_open(lines, "counts", '{');
     json_put_number(lines, "lines", counts->questions);
     json_put_number(lines, "pairs", counts->pairs);
@@ -247,7 +247,7 @@ static void write_line_end(struct json_writer *lines,
     json_put_number(lines, "refused", counts->refused);
     json_write_close(lines, '}');
     json_put_known(lines, "error", call->error);
-    end_line(lines);
+    json_end_line(lines);
 }
 
 const struct symbolize_writer symbolize_lines = {

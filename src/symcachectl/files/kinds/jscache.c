@@ -61,9 +61,9 @@ static void print_text(struct output *output, const char *name,
     }
 }
 
-static void print_json(struct output *output,
-                       const struct jscache_reader *reader,
-                       const struct jscache_token *token)
+static void jscache_print_json(struct output *output,
+                               const struct jscache_reader *reader,
+                               const struct jscache_token *token)
 {
     struct jscache_file file = {{NULL, 0}, {NULL, 0}, false};
     struct symc_string line = {NULL, 0};
@@ -122,7 +122,7 @@ static int jscache_lookup(struct output *output,
         output_text(output, ", \"column\": ");
         output_decimal(output, column);
         if (is_found) {
-            print_json(output, reader, &token);
+            jscache_print_json(output, reader, &token);
         } else {
             output_text(output, ", \"file\": null}\n");
         }

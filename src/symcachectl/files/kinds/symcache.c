@@ -163,11 +163,11 @@ static void print_functions(struct symcache_print *symcache)
     }
 }
 
-static const struct symc_string unknown = {"?", 1};
+static const struct symc_string symcache_unknown = {"?", 1};
 
 static const struct symc_string *symcache_name(const struct symc_frame *frame)
 {
-    return frame->function.name.data == NULL ? &unknown
+    return frame->function.name.data == NULL ? &symcache_unknown
                                              : &frame->function.name;
 }
 
@@ -177,9 +177,10 @@ static const struct symc_string *symcache_name(const struct symc_frame *frame)
  * with the indent.  "?" stands for what is unknown.  Returns 0, or -1 without
  * memory.
  */
-static int print_frames(struct output *output, struct symc_frames *frames,
-                        struct source_path *path, const char *indent,
-                        uint32_t max)
+static int symcache_print_frames(struct output *output,
+                                 struct symc_frames *frames,
+                                 struct source_path *path, const char *indent,
+                                 uint32_t max)
 {
     uint32_t n;
     struct symc_frame frame;
@@ -199,7 +200,7 @@ static int print_frames(struct output *output, struct symc_frames *frames,
         }
         output_string(output, symcache_name(&frame));
         output_text(output, " at ");
-        output_string(output, file->size == 0 ? &unknown : file);
+        output_string(output, file->size == 0 ? &symcache_unknown : file);
         output_text(output, ":");
         output_decimal(output, frame.location.line);
         output_text(output, frame.is_inlined ? " (inlined)\n" : "\n");
@@ -208,8 +209,9 @@ static int print_frames(struct output *output, struct symc_frames *frames,
 }
 
 /* Prints all frames as a JSON array.  Returns 0, or -1 without memory. */
-static int print_frames_json(struct output *output, struct symc_frames *frames,
-                             struct source_path *path)
+static int symcache_print_frames_json(struct output *output,
+                                      struct symc_frames *frames,
+                                      struct source_path *path)
 {
     int is_first;
     struct symc_frame frame;
@@ -267,8 +269,9 @@ static int print_ranges(struct symcache_print *symcache)
                            &frames);
         if (frames.next == SYMC_NONE) {
             output_text(symcache->output, "-\n");
-        } else if (print_frames(symcache->output, &frames, symcache->path,
-                                "             ", MAX_FRAMES) != 0) {
+        } else if (symcache_print_frames(symcache->output, &frames,
+                                         symcache->path, "             ",
+                                         MAX_FRAMES) != 0) {
             return -1;
         }
     }
@@ -304,14 +307,14 @@ static int symcache_lookup(struct output *output,
         output_text(output, "{\"address\": \"");
         output_hex(output, address, 1);
         output_text(output, "\", \"frames\": ");
-        rc = print_frames_json(output, &frames, &path);
+        rc = symcache_print_frames_json(output, &frames, &path);
         output_text(output, "}\n");
         return rc == 0 ? is_found : -1;
     }
     output_hex(output, address, 1);
     output_text(output, is_found ? "\n    " : "\n    not found\n");
     if (is_found) {
-        rc = print_frames(output, &frames, &path, "    ", UINT32_MAX);
+        rc = symcache_print_frames(output, &frames, &path, "    ", UINT32_MAX);
     }
     return rc == 0 ? is_found : -1;
 }

@@ -76,9 +76,9 @@ static const symcache_version_t *asked_version(const struct lookup *lookup)
 }
 
 /* Returns false, with the reason in detail, if the version is not for us. */
-static bool read_version(struct lookup *lookup,
-                         const struct fetch_response *response, char *detail,
-                         size_t size)
+static bool symcache_read_version(struct lookup *lookup,
+                                  const struct fetch_response *response,
+                                  char *detail, size_t size)
 {
     symcache_version_t *version = &lookup->symcache->version;
     int found = fetch_response_version(response->type, version);
@@ -126,7 +126,7 @@ static void symcache_received(struct lookup *lookup,
     char detail[192];
 
     if (!fetch_response_is_whole(response, detail, sizeof(detail)) ||
-        !read_version(lookup, response, detail, sizeof(detail))) {
+        !symcache_read_version(lookup, response, detail, sizeof(detail))) {
         symcache_end(lookup, SOURCE_UNUSABLE, detail);
         return;
     }
