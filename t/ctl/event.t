@@ -137,6 +137,13 @@ for ([1, 0, qr/#0   0x2913 in \Q$main\E/, 'images that are left out are counted'
         debug_meta => { images => [{ type => 'pe', image_addr => 'x' }, \%placeless] }))),
         $code, $out, qr/"image_addr": 2;/, $name);
 }
+# processor time that is enough for these, but not for all images at each frame
+my $many = $t->write_file('many.json', event(exception => undef,
+    threads => { values => [{ stacktrace => { frames => [
+        ({ instruction_addr => '0x2913', addr_mode => 'rel:4999' }) x 40_000] } }] },
+    debug_meta => { images => [(\%placeless) x 5000] }));
+my $lines = `ulimit -t 3; '@{[$t->program('symcachectl')]}' symbolicate @root '$many' 2>/dev/null | grep -cF '$main'`;
+is $lines, "40000\n", 'many frames of many images';
 for ([{ platform => 'python', exception => { values => [{ stacktrace => { frames => [
         { function => 'f', lineno => 1 }] } }] }, threads => undef }, 'no frame of the event has an address'],
      [{ debug_meta => { images => [] } }, 'has no images']) {

@@ -154,26 +154,18 @@ static cJSON *event_read_images(const cJSON *images, size_t *placeless)
 
 /* "rel:3" counts images, of which some are no modules.  For one of these it
  * becomes a number that no module has. */
-static void event_map_mode(cJSON *mode, const cJSON *images, int nmodules)
+static void event_map_mode(cJSON *mode, const int *numbers, unsigned nimages,
+                           int nmodules)
 {
-    const cJSON *image;
     unsigned n;
-    int module = 0;
     char text[32];
 
     if (!cJSON_IsString(mode) ||
         sscanf(mode->valuestring, "rel:%u", &n) != 1) {
         return;
     }
-    cJSON_ArrayForEach(image, images)
-    {
-        if (n-- == 0) {
-            break;
-        }
-        module += event_is_module(image);
-    }
     snprintf(text, sizeof(text), "rel:%d",
-             event_is_module(image) ? module : nmodules);
+             n < nimages ? numbers[n] : nmodules);
     if (cJSON_SetValuestring(mode, text) == NULL) {
         command_no_memory();
     }
@@ -181,18 +173,28 @@ static void event_map_mode(cJSON *mode, const cJSON *images, int nmodules)
 
 static void event_map_modes(const cJSON *root, const cJSON *images)
 {
-    int n = cJSON_GetArraySize(cjson_get(root, "modules"));
-    const cJSON *stack, *frame;
+    int nmodules = cJSON_GetArraySize(cjson_get(root, "modules")), module = 0;
+    int *numbers = calloc((size_t)cJSON_GetArraySize(images) + 1, sizeof(int));
+    unsigned n = 0;
+    const cJSON *image, *stack, *frame;
 
+    if (numbers == NULL) {
+        command_no_memory();
+    }
+    cJSON_ArrayForEach(image, images)
+    {
+        numbers[n++] = event_is_module(image) ? module++ : nmodules;
+    }
     cJSON_ArrayForEach(stack, cjson_get(root, "stacktraces"))
     {
         cJSON_ArrayForEach(frame, cjson_get(stack, "frames"))
         {
             event_map_mode(
-                cJSON_GetObjectItemCaseSensitive(frame, "addr_mode"), images,
-                n);
+                cJSON_GetObjectItemCaseSensitive(frame, "addr_mode"), numbers,
+                n, nmodules);
         }
     }
+    free(numbers);
 }
 
 /* stacks ------------------------------------------------------------------ */
