@@ -22,7 +22,7 @@
 #include "base/hash_table.h"
 #include "base/running_clock.h"
 #include "request_head.h"
-#include "peer.h"
+#include "socket_peer.h"
 #include "reply.h"
 #include "base/http_status.h"
 
@@ -37,7 +37,7 @@ struct gate_connection {
     struct gate *gate;
     struct bufferevent *bev;
     struct evhttp_connection *connection; /* NULL: it is fresh */
-    struct peer *peer; /* or NULL */
+    struct socket_peer *peer; /* or NULL */
     bool is_listed;
     bool is_running; /* it has a request that is not answered */
     int wrong;       /* status of what is wrong with a head, or 0 */
@@ -255,7 +255,7 @@ static void gate_on_request(struct evhttp_request *req, void *arg)
 
 static void gate_free_connection(struct gate_connection *c)
 {
-    peer_leave(c->peer);
+    socket_peer_leave(c->peer);
     gate_drop_head(c);
     free(c);
 }
@@ -287,7 +287,7 @@ void gate_release(struct evhttp_connection *connection)
 }
 
 /* Logs it at most once a minute. */
-static void gate_say_share(struct gate *gate, const struct peer *peer)
+static void gate_say_share(struct gate *gate, const struct socket_peer *peer)
 {
     char name[PEER_NAME_MAX];
 
@@ -295,9 +295,9 @@ static void gate_say_share(struct gate *gate, const struct peer *peer)
         return;
     }
     gate->said = clock_ms();
-    peer_name(peer, name);
+    socket_peer_name(peer, name);
     log_warn(0, "connections of %s are closed: it has its share of the %u that "
-                "the limit of descriptors allows", name, peer_places());
+                "the limit of descriptors allows", name, socket_peer_places());
 }
 
 /*
@@ -308,7 +308,7 @@ static void gate_make_room(struct gate *gate)
 {
     struct gate_connection *c = TAILQ_FIRST(&gate->under_way);
 
-    if (gate->nunder_way > peer_places() / 4 && !c->is_running &&
+    if (gate->nunder_way > socket_peer_places() / 4 && !c->is_running &&
         !fd_is_readable(bufferevent_getfd(c->bev))) {
         gate->calls.refused(408, gate->calls.arg);
         evhttp_connection_free(c->connection);
@@ -324,11 +324,11 @@ static bool gate_take_up(struct gate_connection *c)
 {
     uintptr_t number = (uintptr_t)c->connection;
 
-    c->peer = peer_enter(bufferevent_getfd(c->bev));
-    if (c->peer != NULL && !peer_has_share(c->peer)) {
+    c->peer = socket_peer_enter(bufferevent_getfd(c->bev));
+    if (c->peer != NULL && !socket_peer_has_share(c->peer)) {
         gate_make_room(c->gate);
     }
-    if (c->peer != NULL && !peer_has_share(c->peer)) {
+    if (c->peer != NULL && !socket_peer_has_share(c->peer)) {
         gate_say_share(c->gate, c->peer);
         c->gate->calls.refused(503, c->gate->calls.arg);
         return false;

@@ -15,11 +15,11 @@
 #include "base/log.h"
 #include "base/fd_readable.h"
 #include "evhttp_gate.h"
-#include "peer.h"
+#include "socket_peer.h"
 
 struct pending_reply {
     struct event readable;
-    struct peer *peer;
+    struct socket_peer *peer;
     void (*gone)(void *arg);
     void *arg;
 };
@@ -84,7 +84,7 @@ struct pending_reply *pending_reply_new(struct event_base *base,
     gate_release(connection);
     evhttp_connection_free(connection);
 
-    pending->peer = peer_enter(fd);
+    pending->peer = socket_peer_enter(fd);
     pending->gone = gone;
     pending->arg = arg;
     event_assign(&pending->readable, base, fd, EV_READ, pending_on_readable,
@@ -143,7 +143,7 @@ void pending_reply_free(struct pending_reply *pending)
     int fd = event_get_fd(&pending->readable);
 
     event_del(&pending->readable);
-    peer_leave(pending->peer);
+    socket_peer_leave(pending->peer);
     close(fd);
     free(pending);
 }

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "symbolicate_request.h"
+#include "symbolicate_call.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * The block "debug" of v5.  Eliot's words for what happens here: a cache
  * lookup is a look at the disk, a download is what was not there.
  */
-#include "symbolicate_request.h"
+#include "symbolicate_call.h"
 
 #include <stdio.h>
 

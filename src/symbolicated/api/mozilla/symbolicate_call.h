@@ -7,8 +7,8 @@
  *   v5   {"jobs": [JOB...]} or a JOB, v4 a JOB;
  *   JOB  {"memoryMap": [[NAME, ID]...], "stacks": [[[INDEX, OFFSET]...]...]}
  */
-#ifndef SYMBOLICATED_API_MOZILLA_SYMBOLICATE_REQUEST_H
-#define SYMBOLICATED_API_MOZILLA_SYMBOLICATE_REQUEST_H
+#ifndef SYMBOLICATED_API_MOZILLA_SYMBOLICATE_CALL_H
+#define SYMBOLICATED_API_MOZILLA_SYMBOLICATE_CALL_H
 
 #include "symbolicated/api/protocols.h"
 #include "symbolication/symbolication.h"

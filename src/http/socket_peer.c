@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "peer.h"
+#include "socket_peer.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -19,7 +19,7 @@
 /* A machine has a whole network of IPv6 to choose its addresses from. */
 #define NETWORK6 8 /* bytes */
 
-struct peer {
+struct socket_peer {
     struct peer_key {
         sa_family_t family;
         union {
@@ -73,17 +73,17 @@ static uint64_t peer_hash_of(const struct peer_key *key)
     return table_hash((uintptr_t)&peers, key, sizeof(*key));
 }
 
-struct peer *peer_enter(int fd)
+struct socket_peer *socket_peer_enter(int fd)
 {
     struct peer_key key;
-    struct peer *peer;
+    struct socket_peer *peer;
     uint64_t hash;
     size_t at = 0;
 
     read_peer_key(fd, &key);
     hash = peer_hash_of(&key);
     do {
-        peer = (struct peer *)table_next(&peers, hash, &at);
+        peer = (struct socket_peer *)table_next(&peers, hash, &at);
     } while (peer != NULL && memcmp(&peer->key, &key, sizeof(key)) != 0);
     if (peer == NULL) {
         peer = calloc(1, sizeof(*peer));
@@ -92,15 +92,15 @@ struct peer *peer_enter(int fd)
             return NULL;
         }
         peer->key = key;
-        peer->is_known = key.family == AF_UNIX &&
-                         (key.uid == 0 || key.uid == geteuid());
+        peer->is_known =
+            key.family == AF_UNIX && (key.uid == 0 || key.uid == geteuid());
     }
     peer->connections++;
     peer_connections++;
     return peer;
 }
 
-void peer_leave(struct peer *peer)
+void socket_peer_leave(struct socket_peer *peer)
 {
     if (peer == NULL) {
         return;
@@ -115,26 +115,26 @@ void peer_leave(struct peer *peer)
     }
 }
 
-unsigned peer_places(void)
+unsigned socket_peer_places(void)
 {
     struct rlimit limit;
 
-    return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-                   limit.rlim_cur < UINT32_MAX
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < UINT32_MAX
                ? (unsigned)(limit.rlim_cur / 4 * 3)
                : UINT32_MAX / 4 * 3;
 }
 
-bool peer_has_share(const struct peer *peer)
+bool socket_peer_has_share(const struct socket_peer *peer)
 {
-    uint64_t places = peer_places();
+    uint64_t places = socket_peer_places();
 
     return peer->is_known ||
            peer->connections + SHARE * (uint64_t)peer_connections <=
                SHARE * places;
 }
 
-void peer_name(const struct peer *peer, char name[PEER_NAME_MAX])
+void socket_peer_name(const struct socket_peer *peer,
+                      char name[PEER_NAME_MAX])
 {
     char text[INET6_ADDRSTRLEN] = "?";
 

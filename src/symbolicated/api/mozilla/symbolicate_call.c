@@ -4,7 +4,7 @@
  * What jobs say is checked in their order, memoryMap before stacks, and the
  * first mistake ends the request.
  */
-#include "symbolicate_request.h"
+#include "symbolicate_call.h"
 
 #include <stdlib.h>
 #include <string.h>
