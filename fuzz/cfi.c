@@ -185,7 +185,7 @@ void cfi_use(const struct cficache_reader *reader)
                 }
             }
             if (cficache_reader_win(reader, start, &win)) {
-                cficache_run(reader, &win, &variables, &memory);
+                cficache_evaluate_win(reader, &win, &variables, &memory);
             }
         }
     }

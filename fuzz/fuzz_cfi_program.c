@@ -66,10 +66,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     file[3] = (uint8_t)(size >> 8);
     reader.program_bytes = (uint32_t)(CFICACHE_PROGRAM_HEADER + size);
     is_good = cficache_program_check(file[0], data + 1, size, NAMES) == NULL;
-    has_run = file[0] == CFICACHE_PROGRAM_VALUE
-                  ? cficache_evaluate(&reader, &rule, &registers, &memory,
-                                      &value)
-                  : cficache_run(&reader, &win, &variables, &memory);
+    has_run =
+        file[0] == CFICACHE_PROGRAM_VALUE
+            ? cficache_evaluate(&reader, &rule, &registers, &memory, &value)
+            : cficache_evaluate_win(&reader, &win, &variables, &memory);
     if (is_good && !has_run && !may_fail(data + 1, size)) {
         abort();
     }

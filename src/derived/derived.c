@@ -9,7 +9,7 @@
 /* Functions of the table, of readers that have members of the union: each
  * reader itself takes only its own struct. */
 #define READER(kind, opened, verified)                                        \
-    static enum symc_open_status derived_open_##kind(                         \
+    static enum symc_reader_status derived_open_##kind(                       \
         union derived_reader *reader, const void *data, size_t size,          \
         char *error, size_t error_size)                                       \
     {                                                                         \
@@ -148,9 +148,10 @@ static bool derived_sniff_bytes(const uint8_t *data, size_t size)
     return false;
 }
 
-static enum symc_open_status derived_open_bytes(union derived_reader *reader,
-                                                const void *data, size_t size,
-                                                char *error, size_t error_size)
+static enum symc_reader_status derived_open_bytes(union derived_reader *reader,
+                                                  const void *data,
+                                                  size_t size, char *error,
+                                                  size_t error_size)
 {
     reader->bytes = (struct derived_bytes){data, size};
     return SYMC_OPENED;

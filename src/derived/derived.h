@@ -65,9 +65,9 @@ struct derived_type {
 
     /* Opens a file in memory, which stays where it is; writes what is wrong
      * with it to error. */
-    enum symc_open_status (*open)(union derived_reader *reader,
-                                  const void *data, size_t size, char *error,
-                                  size_t error_size);
+    enum symc_reader_status (*open)(union derived_reader *reader,
+                                    const void *data, size_t size, char *error,
+                                    size_t error_size);
 
     /* Checks an open file in full. */
     enum symc_verify_status (*verify)(union derived_reader *reader,

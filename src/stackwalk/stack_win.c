@@ -103,7 +103,7 @@ static bool stack_win_by_program(const struct stackwalk *walk,
         }
     }
     stack_win_set_inputs(&variables, names, count, win, (uint32_t)start);
-    if (!cficache_run(cfi, win, &variables, &memory)) {
+    if (!cficache_evaluate_win(cfi, win, &variables, &memory)) {
         return false;
     }
     for (i = 0; i < OUTPUTS; i++) {

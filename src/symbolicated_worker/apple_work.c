@@ -14,12 +14,13 @@
 #include "work_order.h"
 
 static void answer_apple(const struct apple_report *report,
-                         const struct form *form, struct work_service *service)
+                         const struct form *apple_form,
+                         struct work_service *service)
 {
     struct json_writer w = {0};
 
     json_write_open(&w, '{');
-    form_write(form, &w);
+    form_write(apple_form, &w);
     apple_write_json(report, &w);
     json_write_close(&w, '}');
     if (w.has_failed) {
@@ -60,15 +61,15 @@ static void refuse_report(struct work_service *service,
     refuse_work(service, CRASH_FAILED, report->text != NULL ? text : words);
 }
 
-static void apple_read_report(const struct form *form,
+static void apple_read_report(const struct form *apple_form,
                               const struct order *order,
                               const struct work_body *body)
 {
     struct apple_report report;
 
-    if (apple_read(&report, form->file.data, form->file.size, body->limit,
-                   corrections_of(order)) == 0) {
-        answer_apple(&report, form, body->service);
+    if (apple_read(&report, apple_form->file.data, apple_form->file.size,
+                   body->limit, corrections_of(order)) == 0) {
+        answer_apple(&report, apple_form, body->service);
     } else {
         refuse_report(body->service, &report);
     }
@@ -77,21 +78,22 @@ static void apple_read_report(const struct form *form,
 
 void apple_work(const struct work_body *body)
 {
-    struct form form = {.file_name = "apple_crash_report",
-                        .room = {.service = body->service}};
+    struct form apple_form = {.file_name = "apple_crash_report",
+                              .room = {.service = body->service}};
     struct order order;
 
     if (order_read(&order, body->text) != 0) {
         out_of_memory();
     }
-    if (!form_read(&form, &order, &(struct bytes){body->data, body->size})) {
-        refuse_work(body->service, form.refusal, form.error);
-    } else if (form.file.data == NULL && order.boundary != NULL) {
+    if (!form_read(&apple_form, &order,
+                   &(struct bytes){body->data, body->size})) {
+        refuse_work(body->service, apple_form.refusal, apple_form.error);
+    } else if (apple_form.file.data == NULL && order.boundary != NULL) {
         refuse_work(body->service, CRASH_BAD_PART,
                     "missing apple crash report");
     } else {
-        apple_read_report(&form, &order, body);
+        apple_read_report(&apple_form, &order, body);
     }
-    packed_free(&form.room);
+    packed_free(&apple_form.room);
     order_free(&order);
 }

@@ -322,7 +322,7 @@ static void test_win_programs(void **state)
         assert_true(record.has_program);
         assert_int_equal(record.aligns, strchr(cases[i].program, '@') != NULL);
         assert_int_equal(
-            cficache_run(&file.reader, &record, &variables, &memory),
+            cficache_evaluate_win(&file.reader, &record, &variables, &memory),
             cases[i].eip >= 0);
         assert_true(cases[i].eip < 0 ||
                     variables.values[eip] == (uint32_t)cases[i].eip);
@@ -418,7 +418,8 @@ static void test_damage(void **state)
                                       &result);
                 }
                 if (cficache_reader_win(&reader, address, &record)) {
-                    cficache_run(&reader, &record, &variables, &memory);
+                    cficache_evaluate_win(&reader, &record, &variables,
+                                          &memory);
                 }
             }
         }

@@ -40,7 +40,7 @@ static struct image copy(const uint8_t *data, size_t size)
     return image;
 }
 
-static enum symc_open_status open_image(struct image *image)
+static enum symc_reader_status open_image(struct image *image)
 {
     error[0] = '\0';
     return symc_reader_open(&image->reader, image->data, image->size, error,
@@ -169,7 +169,7 @@ static struct image patched(size_t offset, uint32_t value)
 }
 
 static void refused(size_t offset, uint32_t value,
-                    enum symc_open_status status, const char *reason)
+                    enum symc_reader_status status, const char *reason)
 {
     struct image image;
 

@@ -341,7 +341,7 @@ static void test_utf8(void **state)
 {
     size_t i;
     uint32_t offset, again;
-    struct symc_strings s;
+    struct symc_string_table s;
     static const char *const cases[][2] = {
         {"a\xC3\xA9", "a\xC3\xA9"},
         {"a\xFF", "a\xEF\xBF\xBD"},
@@ -356,17 +356,17 @@ static void test_utf8(void **state)
     (void)state;
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         memset(&s, 0, sizeof(s));
-        assert_int_equal(
-            symc_strings_insert(&s, cases[i][0], strlen(cases[i][0]), &offset),
-            0);
+        assert_int_equal(symc_string_table_insert(
+                             &s, cases[i][0], strlen(cases[i][0]), &offset),
+                         0);
         assert_int_equal(s.data[offset], strlen(cases[i][1]));
         assert_memory_equal(s.data + offset + 1, cases[i][1],
                             strlen(cases[i][1]));
-        assert_int_equal(
-            symc_strings_insert(&s, cases[i][1], strlen(cases[i][1]), &again),
-            0);
+        assert_int_equal(symc_string_table_insert(&s, cases[i][1],
+                                                  strlen(cases[i][1]), &again),
+                         0);
         assert_int_equal(again, offset);
-        symc_strings_free(&s);
+        symc_string_table_free(&s);
     }
 }
 
@@ -377,28 +377,30 @@ static void test_strings_that_refer(void **state)
     size_t i, size;
     uint32_t offset, again;
     char text[20000];
-    struct symc_strings s = {.refers = true};
+    struct symc_string_table s = {.refers = true};
     static const size_t sizes[] = {0,   1,     126,   127,   128,  129,
                                    130, 16382, 16383, 16384, 16385};
 
     (void)state;
     memset(text, 'x', sizeof(text));
     for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        assert_int_equal(symc_strings_insert(&s, text, sizes[i], &offset), 0);
-        assert_ptr_equal(symc_strings_text(&s, i, &size), text);
-        assert_int_equal(size, sizes[i]);
-        assert_int_equal(symc_strings_insert(&s, text + 1, sizes[i], &again),
+        assert_int_equal(symc_string_table_insert(&s, text, sizes[i], &offset),
                          0);
+        assert_ptr_equal(symc_string_table_text(&s, i, &size), text);
+        assert_int_equal(size, sizes[i]);
+        assert_int_equal(
+            symc_string_table_insert(&s, text + 1, sizes[i], &again), 0);
         assert_int_equal(again, offset);
     }
     /* what is not UTF-8 does not stay as it is */
-    assert_int_equal(symc_strings_insert(&s, "a\xFF", 2, &offset), 0);
-    assert_int_equal(symc_strings_insert(&s, "b\xFF", 2, &again), 0);
-    assert_memory_equal(symc_strings_text(&s, i, &size), "a\xEF\xBF\xBD", 4);
+    assert_int_equal(symc_string_table_insert(&s, "a\xFF", 2, &offset), 0);
+    assert_int_equal(symc_string_table_insert(&s, "b\xFF", 2, &again), 0);
+    assert_memory_equal(symc_string_table_text(&s, i, &size), "a\xEF\xBF\xBD",
+                        4);
     assert_int_equal(size, 4);
-    assert_int_equal(symc_strings_insert(&s, "a\xFF", 2, &again), 0);
+    assert_int_equal(symc_string_table_insert(&s, "a\xFF", 2, &again), 0);
     assert_int_equal(again, offset);
-    symc_strings_free(&s);
+    symc_string_table_free(&s);
 }
 
 #define NAMES 5000
@@ -469,7 +471,7 @@ static void write_in_blocks(bool refers, size_t reserved)
     assert_non_null(texts);
     symc_writer_init(&w);
     w.strings.refers = refers;
-    assert_int_equal(symc_strings_reserve(&w.strings, reserved), 0);
+    assert_int_equal(symc_string_table_reserve(&w.strings, reserved), 0);
     for (i = 0; i < NAMES; i++) {
         name = (struct symc_name){text, (uint32_t)name_of(text, i), 0, 0};
         assert_int_equal(

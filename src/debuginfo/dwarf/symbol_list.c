@@ -61,7 +61,7 @@ void symbol_list_work(struct symbol_list *symbols, uint64_t work)
 static int reserve(struct symbol_list *symbols, size_t names,
                    struct failure *failure)
 {
-    return symc_strings_reserve(&symbols->writer.strings, names) != 0
+    return symc_string_table_reserve(&symbols->writer.strings, names) != 0
                ? failure_memory(failure)
                : 0;
 }

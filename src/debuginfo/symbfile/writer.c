@@ -28,18 +28,18 @@ struct symbfile_string {
     uint32_t number; /* in the table */
 };
 
-struct item_frame {
+struct symbfile_writer_frame {
     uint32_t func;
     uint32_t file;
     uint32_t line;
 };
 
-struct symbfile_item {
+struct symbfile_writer_item {
     struct symbfile_record record; /* its texts are those below */
     uint32_t func;
     uint32_t file;
     uint32_t call_file;
-    struct item_frame *frames;
+    struct symbfile_writer_frame *frames;
 };
 
 /* bytes ------------------------------------------------------------------- */
@@ -124,10 +124,10 @@ static bool put_address(const struct symbfile_writer *writer, pb_ostream_t *s,
 /* messages ---------------------------------------------------------------- */
 
 typedef bool put_message(const struct symbfile_writer *w, pb_ostream_t *s,
-                         const struct symbfile_item *item);
+                         const struct symbfile_writer_item *item);
 
 static size_t size_of(const struct symbfile_writer *writer, put_message *put,
-                      const struct symbfile_item *item)
+                      const struct symbfile_writer_item *item)
 {
     pb_ostream_t sizing = PB_OSTREAM_SIZING;
 
@@ -138,7 +138,7 @@ static size_t size_of(const struct symbfile_writer *writer, put_message *put,
 /* Writes a packed field, or a message of its own. */
 static bool put_part(const struct symbfile_writer *writer, pb_ostream_t *s,
                      uint32_t field, put_message *put,
-                     const struct symbfile_item *item)
+                     const struct symbfile_writer_item *item)
 {
     return pb_encode_tag(s, PB_WT_STRING, field) &&
            pb_encode_varint(s, size_of(writer, put, item)) &&
@@ -146,7 +146,7 @@ static bool put_part(const struct symbfile_writer *writer, pb_ostream_t *s,
 }
 
 static bool put_offsets(const struct symbfile_writer *writer, pb_ostream_t *s,
-                        const struct symbfile_item *item)
+                        const struct symbfile_writer_item *item)
 {
     size_t i;
     uint64_t last = 0;
@@ -161,7 +161,7 @@ static bool put_offsets(const struct symbfile_writer *writer, pb_ostream_t *s,
 }
 
 static bool put_lines(const struct symbfile_writer *writer, pb_ostream_t *s,
-                      const struct symbfile_item *item)
+                      const struct symbfile_writer_item *item)
 {
     size_t i;
     bool is_put = true;
@@ -174,14 +174,15 @@ static bool put_lines(const struct symbfile_writer *writer, pb_ostream_t *s,
 }
 
 static bool put_line_table(const struct symbfile_writer *writer,
-                           pb_ostream_t *s, const struct symbfile_item *item)
+                           pb_ostream_t *s,
+                           const struct symbfile_writer_item *item)
 {
     return put_part(writer, s, SYMBFILE_LINES_OFFSET, put_offsets, item) &&
            put_part(writer, s, SYMBFILE_LINES_LINE, put_lines, item);
 }
 
 static bool put_range(const struct symbfile_writer *writer, pb_ostream_t *s,
-                      const struct symbfile_item *item)
+                      const struct symbfile_writer_item *item)
 {
     const struct symbfile_record *r = &item->record;
 
@@ -202,7 +203,7 @@ static bool put_range(const struct symbfile_writer *writer, pb_ostream_t *s,
 }
 
 static bool put_funcs(const struct symbfile_writer *writer, pb_ostream_t *s,
-                      const struct symbfile_item *item)
+                      const struct symbfile_writer_item *item)
 {
     size_t i;
     bool is_put = true;
@@ -215,7 +216,7 @@ static bool put_funcs(const struct symbfile_writer *writer, pb_ostream_t *s,
 }
 
 static bool put_files(const struct symbfile_writer *writer, pb_ostream_t *s,
-                      const struct symbfile_item *item)
+                      const struct symbfile_writer_item *item)
 {
     size_t i;
     bool is_put = true;
@@ -228,7 +229,8 @@ static bool put_files(const struct symbfile_writer *writer, pb_ostream_t *s,
 }
 
 static bool put_frame_lines(const struct symbfile_writer *writer,
-                            pb_ostream_t *s, const struct symbfile_item *item)
+                            pb_ostream_t *s,
+                            const struct symbfile_writer_item *item)
 {
     size_t i;
     bool is_put = true;
@@ -240,7 +242,7 @@ static bool put_frame_lines(const struct symbfile_writer *writer,
 }
 
 static bool put_pad(const struct symbfile_writer *writer, pb_ostream_t *s,
-                    const struct symbfile_item *item)
+                    const struct symbfile_writer_item *item)
 {
     return put_address(writer, s, SYMBFILE_PAD_DELTA, SYMBFILE_PAD_ADDRESS,
                        item->record.address) &&
@@ -250,7 +252,7 @@ static bool put_pad(const struct symbfile_writer *writer, pb_ostream_t *s,
 }
 
 static bool put_strings(const struct symbfile_writer *writer, pb_ostream_t *s,
-                        const struct symbfile_item *item)
+                        const struct symbfile_writer_item *item)
 {
     size_t i;
     bool is_put = true;
@@ -264,13 +266,14 @@ static bool put_strings(const struct symbfile_writer *writer, pb_ostream_t *s,
 }
 
 static bool put_header(const struct symbfile_writer *writer, pb_ostream_t *s,
-                       const struct symbfile_item *item)
+                       const struct symbfile_writer_item *item)
 {
     return true; /* it is empty */
 }
 
 static int put_record(struct symbfile_writer *writer, uint32_t type,
-                      put_message *put, const struct symbfile_item *item)
+                      put_message *put,
+                      const struct symbfile_writer_item *item)
 {
     pb_ostream_t s = stream_of(writer);
     size_t size = size_of(writer, put, item);
@@ -320,7 +323,7 @@ static int flush_symbfile(struct symbfile_writer *writer)
 {
     size_t i;
     uint32_t number = 0;
-    const struct symbfile_item *item;
+    const struct symbfile_writer_item *item;
 
     for (i = 0; i < writer->num_strings; i++) {
         writer->strings[i].number = number;
@@ -424,7 +427,7 @@ static int take_optional(struct symbfile_writer *writer,
 }
 
 static int take_frames(struct symbfile_writer *writer,
-                       struct symbfile_item *item)
+                       struct symbfile_writer_item *item)
 {
     size_t i, n = item->record.num_frames;
     const struct symbfile_frame *frame;
@@ -452,7 +455,7 @@ static int take_frames(struct symbfile_writer *writer,
 int symbfile_writer_add(struct symbfile_writer *writer,
                         const struct symbfile_record *record)
 {
-    struct symbfile_item *item;
+    struct symbfile_writer_item *item;
 
     if ((writer->string_bytes >= TABLE_MAX ||
          writer->buffered >= BUFFERED_MAX) &&

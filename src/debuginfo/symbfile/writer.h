@@ -17,14 +17,14 @@
 #include "reader.h"
 
 struct symbfile_string;
-struct symbfile_item;
+struct symbfile_writer_item;
 
 struct symbfile_writer {
     const struct symc_sink *sink;
     struct failure *failure;
     bool has_address;
     uint64_t address; /* of the last record that was written */
-    struct symbfile_item *items; /* not yet written */
+    struct symbfile_writer_item *items; /* not yet written */
     size_t num_items;
     size_t item_room;
     size_t buffered; /* bytes that they take, about */

@@ -39,9 +39,9 @@ bool cficache_evaluate(const struct cficache_reader *reader,
 
 /* Runs the program of a STACK WIN record.  Returns false if there is none or it
  * fails; then the variables are worthless. */
-bool cficache_run(const struct cficache_reader *reader,
-                  const struct cficache_win *win,
-                  struct cficache_variables *variables,
-                  const struct cficache_memory *memory);
+bool cficache_evaluate_win(const struct cficache_reader *reader,
+                           const struct cficache_win *win,
+                           struct cficache_variables *variables,
+                           const struct cficache_memory *memory);
 
 #endif

@@ -46,12 +46,12 @@ static uint64_t lay_out(struct cficache_reader *reader)
     return end;
 }
 
-enum symc_open_status cficache_reader_open(struct cficache_reader *reader,
-                                           const void *data, size_t size,
-                                           char *error, size_t error_size)
+enum symc_reader_status cficache_reader_open(struct cficache_reader *reader,
+                                             const void *data, size_t size,
+                                             char *error, size_t error_size)
 {
     unsigned i;
-    enum symc_open_status status;
+    enum symc_reader_status status;
     struct cficache_reader r;
 
     status = symc_head_check(&head, data, size, error, error_size);

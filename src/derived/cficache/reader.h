@@ -83,9 +83,9 @@ bool cficache_sniff(const uint8_t *data, size_t size);
 
 /* Opens a CfiCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */
-enum symc_open_status cficache_reader_open(struct cficache_reader *reader,
-                                           const void *data, size_t size,
-                                           char *error, size_t error_size);
+enum symc_reader_status cficache_reader_open(struct cficache_reader *reader,
+                                             const void *data, size_t size,
+                                             char *error, size_t error_size);
 
 /* Writes the names of registers and variables, and returns how many there are.
  * Registers have no "$" in front, variables of STACK WIN programs keep it. */

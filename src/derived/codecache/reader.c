@@ -15,12 +15,12 @@ bool codecache_sniff(const uint8_t *data, size_t size)
 static const struct symc_head head = {"CodeCache", CODECACHE_MAGIC,
                                       CODECACHE_VERSION, CODECACHE_HEADER};
 
-enum symc_open_status codecache_reader_open(struct codecache_reader *reader,
-                                            const void *data, size_t size,
-                                            char *error, size_t error_size)
+enum symc_reader_status codecache_reader_open(struct codecache_reader *reader,
+                                              const void *data, size_t size,
+                                              char *error, size_t error_size)
 {
     uint64_t end;
-    enum symc_open_status status;
+    enum symc_reader_status status;
     struct codecache_reader r;
 
     status = symc_head_check(&head, data, size, error, error_size);

@@ -46,9 +46,9 @@ bool codecache_sniff(const uint8_t *data, size_t size);
 
 /* Opens a CodeCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */
-enum symc_open_status codecache_reader_open(struct codecache_reader *reader,
-                                            const void *data, size_t size,
-                                            char *error, size_t error_size);
+enum symc_reader_status codecache_reader_open(struct codecache_reader *reader,
+                                              const void *data, size_t size,
+                                              char *error, size_t error_size);
 
 /* Returns a part; index must be below num_parts. */
 struct codecache_part

@@ -43,11 +43,11 @@ static uint64_t lay_out(struct jscache_reader *reader)
     return end;
 }
 
-enum symc_open_status jscache_reader_open(struct jscache_reader *reader,
-                                          const void *data, size_t size,
-                                          char *error, size_t error_size)
+enum symc_reader_status jscache_reader_open(struct jscache_reader *reader,
+                                            const void *data, size_t size,
+                                            char *error, size_t error_size)
 {
-    enum symc_open_status status;
+    enum symc_reader_status status;
     struct jscache_reader r;
 
     status = symc_head_check(&head, data, size, error, error_size);

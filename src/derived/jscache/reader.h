@@ -61,9 +61,9 @@ bool jscache_sniff(const uint8_t *data, size_t size);
 
 /* Opens a JsCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */
-enum symc_open_status jscache_reader_open(struct jscache_reader *reader,
-                                          const void *data, size_t size,
-                                          char *error, size_t error_size);
+enum symc_reader_status jscache_reader_open(struct jscache_reader *reader,
+                                            const void *data, size_t size,
+                                            char *error, size_t error_size);
 
 /*
  * Finds the token at a line and column of the minified text, both from 0; the

@@ -16,7 +16,7 @@ void jscache_writer_init(struct jscache_writer *writer)
 
 void jscache_writer_free(struct jscache_writer *writer)
 {
-    symc_strings_free(&writer->strings);
+    symc_string_table_free(&writer->strings);
     free(writer->files);
     free(writer->lines);
     free(writer->ignored);
@@ -26,9 +26,9 @@ void jscache_writer_free(struct jscache_writer *writer)
 enum symc_status jscache_writer_text(struct jscache_writer *writer,
                                      struct symc_string text, uint32_t *offset)
 {
-    return symc_strings_insert(&writer->strings,
-                               text.size > 0 ? text.data : "", text.size,
-                               offset) == 0
+    return symc_string_table_insert(&writer->strings,
+                                    text.size > 0 ? text.data : "", text.size,
+                                    offset) == 0
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }

@@ -22,7 +22,7 @@ struct jscache_row {
 };
 
 struct jscache_writer {
-    struct symc_strings strings; /* refers to all texts */
+    struct symc_string_table strings; /* refers to all texts */
     uint8_t *files;              /* records as they are written */
     size_t num_files;
     size_t file_room;

@@ -17,8 +17,8 @@ bool ppdbcache_sniff(const uint8_t *data, size_t size)
 static const struct symc_head head = {"PpdbCache", "PDBC", PPDBCACHE_VERSION,
                                       PPDBCACHE_HEADER};
 
-static enum symc_open_status check_head(const uint8_t *data, size_t size,
-                                        char *error, size_t error_size)
+static enum symc_reader_status check_head(const uint8_t *data, size_t size,
+                                          char *error, size_t error_size)
 {
     if (size >= 4 && memcmp(data, "CBDP", 4) == 0) {
         snprintf(error, error_size,
@@ -29,12 +29,12 @@ static enum symc_open_status check_head(const uint8_t *data, size_t size,
     return symc_head_check(&head, data, size, error, error_size);
 }
 
-enum symc_open_status ppdbcache_reader_open(struct ppdbcache_reader *reader,
-                                            const void *data, size_t size,
-                                            char *error, size_t error_size)
+enum symc_reader_status ppdbcache_reader_open(struct ppdbcache_reader *reader,
+                                              const void *data, size_t size,
+                                              char *error, size_t error_size)
 {
     uint64_t end;
-    enum symc_open_status status;
+    enum symc_reader_status status;
     struct ppdbcache_reader r;
 
     status = check_head(data, size, error, error_size);

@@ -39,9 +39,9 @@ bool ppdbcache_sniff(const uint8_t *data, size_t size);
 
 /* Opens a PpdbCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */
-enum symc_open_status ppdbcache_reader_open(struct ppdbcache_reader *reader,
-                                            const void *data, size_t size,
-                                            char *error, size_t error_size);
+enum symc_reader_status ppdbcache_reader_open(struct ppdbcache_reader *reader,
+                                              const void *data, size_t size,
+                                              char *error, size_t error_size);
 
 /* Reads the file with an index.  Returns NULL, or a text that says what is
  * wrong with it; then the file is absent. */

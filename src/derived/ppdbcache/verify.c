@@ -7,7 +7,7 @@
 
 struct ppdbcache_verify {
     const struct ppdbcache_reader *reader;
-    struct verification file;
+    struct soundness file;
 };
 
 static bool check_header(const struct ppdbcache_verify *verify)
@@ -15,15 +15,15 @@ static bool check_header(const struct ppdbcache_verify *verify)
     const struct ppdbcache_reader *ppdbcache = verify->reader;
 
     if (ppdbcache->size - ppdbcache->strings != ppdbcache->string_bytes) {
-        return verification_fails(
+        return soundness_fails(
             &verify->file, "offset 0x%zx: %zu bytes after the strings",
             ppdbcache->strings + ppdbcache->string_bytes,
             ppdbcache->size - ppdbcache->strings - ppdbcache->string_bytes);
     }
-    return verification_zeros(&verify->file, PPDBCACHE_AT_PADDING,
-                              PPDBCACHE_AT_FILES, "header") &&
-           verification_zeros(&verify->file, PPDBCACHE_AT_RESERVED,
-                              PPDBCACHE_HEADER, "header");
+    return soundness_zeros(&verify->file, PPDBCACHE_AT_PADDING,
+                           PPDBCACHE_AT_FILES, "header") &&
+           soundness_zeros(&verify->file, PPDBCACHE_AT_RESERVED,
+                           PPDBCACHE_HEADER, "header");
 }
 
 static bool check_files(const struct ppdbcache_verify *verify)
@@ -35,8 +35,8 @@ static bool check_files(const struct ppdbcache_verify *verify)
     for (i = 0; i < ppdbcache->num_files; i++) {
         at = ppdbcache->files + (size_t)i * PPDBCACHE_FILE_SIZE;
         name = symc_load(ppdbcache->data + at);
-        if (!verification_is_string(&verify->file, name)) {
-            return verification_fails(
+        if (!soundness_is_string(&verify->file, name)) {
+            return soundness_fails(
                 &verify->file,
                 "offset 0x%zx: file %u: no string begins at "
                 "0x%x",
@@ -54,7 +54,7 @@ static bool check_ranges(const struct ppdbcache_verify *verify)
     for (i = 0; i < ppdbcache->num_ranges; i++) {
         ppdbcache_reader_place(ppdbcache, i, &line, &file);
         if (file >= ppdbcache->num_files) {
-            return verification_fails(
+            return soundness_fails(
                 &verify->file,
                 "offset 0x%zx: place %u: file %u does not "
                 "exist",
@@ -62,7 +62,7 @@ static bool check_ranges(const struct ppdbcache_verify *verify)
         }
         if (i > 0 && ppdbcache_reader_range(ppdbcache, i - 1) >=
                          ppdbcache_reader_range(ppdbcache, i)) {
-            return verification_fails(
+            return soundness_fails(
                 &verify->file,
                 "offset 0x%zx: range %u: not after the one "
                 "before it",
@@ -78,17 +78,17 @@ enum symc_verify_status ppdbcache_verify(const struct ppdbcache_reader *reader,
     enum symc_verify_status status;
     struct ppdbcache_verify verify = {
         .reader = reader,
-        .file = VERIFICATION_OF(reader, error, error_size),
+        .file = SOUNDNESS_OF(reader, error, error_size),
     };
 
     if (!check_header(&verify)) {
         return SYMC_VIOLATED;
     }
-    status = verification_strings(&verify.file, SYMC_VERSION);
+    status = soundness_strings(&verify.file, SYMC_VERSION);
     if (status == SYMC_SOUND &&
         (!check_files(&verify) || !check_ranges(&verify))) {
         status = SYMC_VIOLATED;
     }
-    verification_end(&verify.file);
+    soundness_end(&verify.file);
     return status;
 }

@@ -11,7 +11,7 @@
 
 void ppdbcache_writer_free(struct ppdbcache_writer *writer)
 {
-    symc_strings_free(&writer->strings);
+    symc_string_table_free(&writer->strings);
     table_free(&writer->file_table);
     free(writer->files);
     free(writer->points);
@@ -27,7 +27,7 @@ enum symc_status ppdbcache_writer_file(struct ppdbcache_writer *writer,
     uint64_t hash;
     uintptr_t found;
 
-    if (symc_strings_insert(&writer->strings, name, size, &offset) != 0) {
+    if (symc_string_table_insert(&writer->strings, name, size, &offset) != 0) {
         return SYMC_NO_MEMORY;
     }
     hash = table_hash_number(&writer->file_table,

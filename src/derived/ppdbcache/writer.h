@@ -29,7 +29,7 @@ struct ppdbcache_point {
 
 /* Must be all zero at the beginning. */
 struct ppdbcache_writer {
-    struct symc_strings strings;
+    struct symc_string_table strings;
     struct table file_table; /* by name and language: index + 1 */
     struct ppdbcache_file *files;
     size_t num_files;

@@ -22,14 +22,14 @@ static const struct symc_head head = {"ProguardCache", PROGUARDCACHE_MAGIC,
                                       PROGUARDCACHE_VERSION,
                                       PROGUARDCACHE_HEADER};
 
-enum symc_open_status
+enum symc_reader_status
 proguardcache_reader_open(struct proguardcache_reader *reader,
                           const void *data, size_t size, char *error,
                           size_t error_size)
 {
     unsigned i;
     uint64_t end = PROGUARDCACHE_HEADER;
-    enum symc_open_status status;
+    enum symc_reader_status status;
     struct proguardcache_reader r = {.data = data, .size = size};
 
     status = symc_head_check(&head, data, size, error, error_size);

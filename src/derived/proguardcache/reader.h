@@ -73,7 +73,7 @@ bool proguardcache_sniff(const uint8_t *data, size_t size);
 
 /* Opens a ProguardCache in memory, which must stay there while the reader is
  * used.  On failure the reader is unchanged and error explains why. */
-enum symc_open_status
+enum symc_reader_status
 proguardcache_reader_open(struct proguardcache_reader *reader,
                           const void *data, size_t size, char *error,
                           size_t error_size);

@@ -79,14 +79,14 @@ void proguardcache_writer_free(struct proguardcache_writer *writer)
     free(writer->rules);
     free(writer->marked);
     table_free(&writer->marks);
-    symc_strings_free(&writer->strings);
+    symc_string_table_free(&writer->strings);
 }
 
 static enum symc_status insert(struct proguardcache_writer *writer,
                                struct symc_text text, uint32_t *offset)
 {
-    return symc_strings_insert(&writer->strings, text.data, text.size,
-                               offset) == 0
+    return symc_string_table_insert(&writer->strings, text.data, text.size,
+                                    offset) == 0
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }
@@ -653,7 +653,7 @@ proguardcache_writer_finish(struct proguardcache_writer *writer,
     struct proguardcache_order order = {0};
     enum symc_status status;
 
-    symc_strings_forget(&writer->strings);
+    symc_string_table_forget(&writer->strings);
     status = order_all(&order, writer) == 0 ? write_file(writer, &order, sink)
                                             : SYMC_NO_MEMORY;
     free_order(&order, writer);

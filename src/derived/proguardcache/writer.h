@@ -76,7 +76,7 @@ struct proguardcache_writer {
     /* Where the largest parts are: set by the owner. */
     void *(*allocate)(size_t size);
     void (*release)(void *memory);
-    struct symc_strings strings;
+    struct symc_string_table strings;
     struct proguardcache_header *headers;
     size_t num_headers;
     size_t header_room;

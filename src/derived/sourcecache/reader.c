@@ -29,11 +29,11 @@ static const struct symc_head head = {
     "SourceCache", SOURCECACHE_MAGIC, SOURCECACHE_VERSION,
     SOURCECACHE_HEADER + SOURCECACHE_TRAILER};
 
-static enum symc_open_status reader_check_head(const uint8_t *data,
-                                               size_t size, char *error,
-                                               size_t error_size)
+static enum symc_reader_status reader_check_head(const uint8_t *data,
+                                                 size_t size, char *error,
+                                                 size_t error_size)
 {
-    enum symc_open_status status =
+    enum symc_reader_status status =
         symc_head_check(&head, data, size, error, error_size);
 
     if (status == SYMC_OPENED &&
@@ -46,12 +46,12 @@ static enum symc_open_status reader_check_head(const uint8_t *data,
     return status;
 }
 
-enum symc_open_status
+enum symc_reader_status
 sourcecache_reader_open(struct sourcecache_reader *reader, const void *data,
                         size_t size, char *error, size_t error_size)
 {
     struct sourcecache_reader r = {data, size, {0}, {0}, 0};
-    enum symc_open_status status;
+    enum symc_reader_status status;
     uint64_t n, end;
     int part;
 

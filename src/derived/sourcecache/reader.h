@@ -76,7 +76,7 @@ bool sourcecache_sniff(const uint8_t *data, size_t size);
 
 /* Opens a SourceCache in memory, which must stay there while the reader is
  * used.  On failure the reader is unchanged and error explains why. */
-enum symc_open_status
+enum symc_reader_status
 sourcecache_reader_open(struct sourcecache_reader *reader, const void *data,
                         size_t size, char *error, size_t error_size);
 

@@ -12,7 +12,7 @@
 
 struct sourcecache_verify {
     const struct sourcecache_reader *sourcecache;
-    struct verification file;
+    struct soundness file;
 };
 
 /* A string that is absent has no data, and is no error unless it must be
@@ -38,9 +38,9 @@ static bool verify_text(const struct sourcecache_verify *verify,
 
     if (e->text.size > SOURCECACHE_TEXT_MAX ||
         utf8_valid(e->text.data, e->text.size) != e->text.size) {
-        return verification_fails(&verify->file,
-                                  "file %u: the text is too long, or no UTF-8",
-                                  index);
+        return soundness_fails(&verify->file,
+                               "file %u: the text is too long, or no UTF-8",
+                               index);
     }
     for (line = 0; p < end; line++) {
         if (line % SOURCECACHE_LINES_MARK == 0 &&
@@ -48,17 +48,17 @@ static bool verify_text(const struct sourcecache_verify *verify,
              le32(sourcecache_record(verify->sourcecache, SOURCECACHE_MARKS,
                                      (uint32_t)mark++)) !=
                  (uint32_t)(p - e->text.data))) {
-            return verification_fails(&verify->file,
-                                      "file %u: the mark of line %u is wrong",
-                                      index, line + 1);
+            return soundness_fails(&verify->file,
+                                   "file %u: the mark of line %u is wrong",
+                                   index, line + 1);
         }
         p = memchr(p, '\n', (size_t)(end - p));
         p = p != NULL ? p + 1 : end;
     }
     return line == e->lines ||
-           verification_fails(&verify->file,
-                              "file %u: it has %u lines, and not %u", index,
-                              line, e->lines);
+           soundness_fails(&verify->file,
+                           "file %u: it has %u lines, and not %u", index, line,
+                           e->lines);
 }
 
 static bool verify_entry(struct sourcecache_verify *verify, uint32_t index)
@@ -71,15 +71,15 @@ static bool verify_entry(struct sourcecache_verify *verify, uint32_t index)
     (void)sourcecache_reader_entry(verify->sourcecache, index, &e);
     for (at = SOURCECACHE_ENTRY_NAME; at < SOURCECACHE_ENTRY; at += 8) {
         if (!is_string(verify, p + at, false)) {
-            return verification_fails(&verify->file,
-                                      "file %u: a string is damaged", index);
+            return soundness_fails(&verify->file,
+                                   "file %u: a string is damaged", index);
         }
     }
     if (p[SOURCECACHE_ENTRY_TYPE] != e.type ||
         p[SOURCECACHE_ENTRY_STATUS] != e.status ||
         p[SOURCECACHE_ENTRY_HAS_ID] > 1 ||
         p[SOURCECACHE_ENTRY_HAS_ID + 1] != 0) {
-        return verification_fails(
+        return soundness_fails(
             &verify->file,
             "file %u: a value is unknown, or the text is outside", index);
     }
@@ -97,7 +97,7 @@ static bool verify_texts(const struct sourcecache_verify *verify)
         all += e.text.size;
         if (all >
             verify->sourcecache->size) { /* so that this takes no more time */
-            return verification_fails(
+            return soundness_fails(
                 &verify->file, "file %u: its text is also that of another", i);
         }
         if (e.status == SOURCECACHE_TEXT && !verify_text(verify, i, &e)) {
@@ -118,13 +118,13 @@ static bool verify_keys(const struct sourcecache_verify *verify,
         p = sourcecache_record(verify->sourcecache, part, i);
         if (!is_string(verify, p, true) ||
             le32(p + 8) >= verify->sourcecache->count[SOURCECACHE_ENTRIES]) {
-            return verification_fails(
-                &verify->file, "key %u: it is damaged, or of no file", i);
+            return soundness_fails(&verify->file,
+                                   "key %u: it is damaged, or of no file", i);
         }
         key = sourcecache_string(verify->sourcecache, p);
         if (byte_compare(last.data, last.size, key.data, key.size) >= 0) {
-            return verification_fails(&verify->file,
-                                      "key %u: the keys do not ascend", i);
+            return soundness_fails(&verify->file,
+                                   "key %u: the keys do not ascend", i);
         }
         last = key;
     }
@@ -142,8 +142,8 @@ static bool verify_ids(const struct sourcecache_verify *verify)
         p = sourcecache_record(verify->sourcecache, SOURCECACHE_IDS, i);
         if (le32(p + 20) >= SOURCECACHE_TYPES ||
             le32(p + 24) >= verify->sourcecache->count[SOURCECACHE_ENTRIES]) {
-            return verification_fails(&verify->file,
-                                      "id %u: of no file, or of no type", i);
+            return soundness_fails(&verify->file,
+                                   "id %u: of no file, or of no type", i);
         }
         order = last == NULL ? -1 : memcmp(last, p, 16);
         for (k = 16; order == 0 && k < 24; k += 4) {
@@ -151,8 +151,8 @@ static bool verify_ids(const struct sourcecache_verify *verify)
                                                  : le32(last + k) > le32(p + k);
         }
         if (order >= 0) {
-            return verification_fails(&verify->file,
-                                      "id %u: the ids do not ascend", i);
+            return soundness_fails(&verify->file,
+                                   "id %u: the ids do not ascend", i);
         }
     }
     return true;
@@ -165,21 +165,21 @@ static bool verify_pairs(const struct sourcecache_verify *verify)
 
     if (verify->sourcecache->count[SOURCECACHE_LINKS] >
         SOURCECACHE_LINKS_MAX) {
-        return verification_fails(&verify->file, "more than %d links",
-                                  SOURCECACHE_LINKS_MAX);
+        return soundness_fails(&verify->file, "more than %d links",
+                               SOURCECACHE_LINKS_MAX);
     }
     for (i = 0; i < verify->sourcecache->count[SOURCECACHE_LINKS]; i++) {
         p = sourcecache_record(verify->sourcecache, SOURCECACHE_LINKS, i);
         if (!is_string(verify, p, true) || !is_string(verify, p + 8, false) ||
             le32(p + 16) > 1) {
-            return verification_fails(&verify->file, "link %u is damaged", i);
+            return soundness_fails(&verify->file, "link %u is damaged", i);
         }
     }
     for (i = 0; i < verify->sourcecache->count[SOURCECACHE_ATTRIBUTES]; i++) {
         p = sourcecache_record(verify->sourcecache, SOURCECACHE_ATTRIBUTES, i);
         if (!is_string(verify, p, false) || !is_string(verify, p + 8, false)) {
-            return verification_fails(&verify->file, "attribute %u is damaged",
-                                      i);
+            return soundness_fails(&verify->file, "attribute %u is damaged",
+                                   i);
         }
     }
     return true;
@@ -202,7 +202,7 @@ sourcecache_verify(const struct sourcecache_reader *sourcecache, char *error,
             0 ||
         le32(sourcecache->data + sourcecache->size - SOURCECACHE_TRAILER +
              SOURCECACHE_AT_ZERO) != 0) {
-        (void)verification_fails(&verify.file, "reserved bytes are not zero");
+        (void)soundness_fails(&verify.file, "reserved bytes are not zero");
         return SYMC_VIOLATED;
     }
     for (i = 0; i < sourcecache->count[SOURCECACHE_ENTRIES]; i++) {

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum symc_open_status symc_head_check(const struct symc_head *head,
-                                      const uint8_t *data, size_t size,
-                                      char *error, size_t error_size)
+enum symc_reader_status symc_head_check(const struct symc_head *head,
+                                        const uint8_t *data, size_t size,
+                                        char *error, size_t error_size)
 {
     uint32_t version;
 
@@ -32,8 +32,8 @@ enum symc_open_status symc_head_check(const struct symc_head *head,
     return SYMC_OPENED;
 }
 
-enum symc_open_status symc_head_check_end(uint64_t end, size_t size,
-                                          char *error, size_t error_size)
+enum symc_reader_status symc_head_check_end(uint64_t end, size_t size,
+                                            char *error, size_t error_size)
 {
     if (end > size) {
         snprintf(error, error_size,

@@ -21,12 +21,12 @@ struct symc_head {
 
 /* Checks the head of a file in memory; writes what is wrong with it to error.
  */
-enum symc_open_status symc_head_check(const struct symc_head *head,
-                                      const uint8_t *data, size_t size,
-                                      char *error, size_t error_size);
+enum symc_reader_status symc_head_check(const struct symc_head *head,
+                                        const uint8_t *data, size_t size,
+                                        char *error, size_t error_size);
 
 /* The same of where its parts end. */
-enum symc_open_status symc_head_check_end(uint64_t end, size_t size,
-                                          char *error, size_t error_size);
+enum symc_reader_status symc_head_check_end(uint64_t end, size_t size,
+                                            char *error, size_t error_size);
 
 #endif

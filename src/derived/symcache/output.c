@@ -5,71 +5,75 @@
 
 #include <string.h>
 
-static void write_out(struct symc_output *out, const void *data, size_t size)
+static void output_write(struct symc_output *output, const void *data,
+                         size_t size)
 {
-    if (size > 0 && !out->has_failed) {
-        out->has_failed =
-            out->sink->write(out->sink->context, data, size) != 0;
+    if (size > 0 && !output->has_failed) {
+        output->has_failed =
+            output->sink->write(output->sink->context, data, size) != 0;
     }
 }
 
-void symc_output_write_block(struct symc_output *out)
+void symc_output_write_block(struct symc_output *output)
 {
-    write_out(out, out->data, SYMC_OUTPUT_BLOCK);
-    out->used -= SYMC_OUTPUT_BLOCK;
-    memcpy(out->data, (uint8_t *)out->data + SYMC_OUTPUT_BLOCK, out->used);
+    output_write(output, output->data, SYMC_OUTPUT_BLOCK);
+    output->used -= SYMC_OUTPUT_BLOCK;
+    memcpy(output->data, (uint8_t *)output->data + SYMC_OUTPUT_BLOCK,
+           output->used);
 }
 
-void symc_output_flush(struct symc_output *out)
+void symc_output_flush(struct symc_output *output)
 {
-    write_out(out, out->data, out->used);
-    out->used = 0;
+    output_write(output, output->data, output->used);
+    output->used = 0;
 }
 
-void symc_output_align(struct symc_output *out, unsigned to)
+void symc_output_align(struct symc_output *output, unsigned to)
 {
-    size_t n = (size_t)(-out->written & (to - 1));
+    size_t n = (size_t)(-output->written & (to - 1));
 
-    memset(symc_output_room(out, n), 0, n);
+    memset(symc_output_room(output, n), 0, n);
 }
 
-void symc_output_bytes(struct symc_output *out, const void *data, size_t size)
+void symc_output_bytes(struct symc_output *output, const void *data,
+                       size_t size)
 {
     size_t n;
     const uint8_t *p = data;
 
-    out->written += size;
+    output->written += size;
     for (; size > 0; p += n, size -= n) {
-        symc_output_drain(out);
-        if (out->used == 0 && size >= SYMC_OUTPUT_BLOCK) {
+        symc_output_drain(output);
+        if (output->used == 0 && size >= SYMC_OUTPUT_BLOCK) {
             n = size - size % SYMC_OUTPUT_BLOCK; /* without a copy */
-            write_out(out, p, n);
+            output_write(output, p, n);
             continue;
         }
-        n = SYMC_OUTPUT_BLOCK - out->used;
+        n = SYMC_OUTPUT_BLOCK - output->used;
         n = n < size ? n : size;
-        memcpy((uint8_t *)out->data + out->used, p, n);
-        out->used += n;
+        memcpy((uint8_t *)output->data + output->used, p, n);
+        output->used += n;
     }
 }
 
-void symc_output_words(struct symc_output *out, const uint32_t *words,
+void symc_output_words(struct symc_output *output, const uint32_t *words,
                        size_t n)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    symc_output_bytes(out, words, 4 * n);
+    symc_output_bytes(output, words, 4 * n);
 #else
     size_t i;
 
     for (i = 0; i < n; i++) {
-        symc_output_number(out, words[i]);
+        symc_output_number(output, words[i]);
     }
 #endif
 }
 
 /* Copies a short text.  The number of its bytes varies, which costs a call of
  * memcpy(), or the instruction of the processor for it, more than copying. */
-static inline void copy_short(uint8_t *to, const uint8_t *from, size_t size)
+static inline void output_short_text(uint8_t *to, const uint8_t *from,
+                                     size_t size)
 {
     size_t i;
 
@@ -85,26 +89,27 @@ static inline void copy_short(uint8_t *to, const uint8_t *from, size_t size)
     memcpy(to + size - 8, from + size - 8, 8);
 }
 
-void symc_output_strings(struct symc_output *out,
-                         const struct symc_strings *strings)
+void symc_output_strings(struct symc_output *output,
+                         const struct symc_string_table *strings)
 {
     size_t i, size;
     uint8_t *p, length[10];
     const uint8_t *text;
 
     if (!strings->refers) {
-        symc_output_bytes(out, strings->data, strings->size);
+        symc_output_bytes(output, strings->data, strings->size);
         return;
     }
     for (i = 0; i < strings->count; i++) {
-        text = symc_strings_text(strings, i, &size);
+        text = symc_string_table_text(strings, i, &size);
         if (size < 0x80) { /* as most are: a byte has the length */
-            p = symc_output_room(out, 1 + size);
+            p = symc_output_room(output, 1 + size);
             *p = (uint8_t)size;
-            copy_short(p + 1, text, size);
+            output_short_text(p + 1, text, size);
             continue;
         }
-        symc_output_bytes(out, length, symc_strings_length(length, size));
-        symc_output_bytes(out, text, size);
+        symc_output_bytes(output, length,
+                          symc_string_table_length(length, size));
+        symc_output_bytes(output, text, size);
     }
 }

@@ -86,6 +86,6 @@ void symc_output_words(struct symc_output *out, const uint32_t *words,
 
 /* The section of strings. */
 void symc_output_strings(struct symc_output *out,
-                         const struct symc_strings *strings);
+                         const struct symc_string_table *strings);
 
 #endif

@@ -11,9 +11,9 @@
 
 #define SEARCHES 16 /* that run at the same time */
 
-static enum symc_open_status reader_check_magic(const uint8_t *data,
-                                                size_t size, char *error,
-                                                size_t error_size)
+static enum symc_reader_status reader_check_magic(const uint8_t *data,
+                                                  size_t size, char *error,
+                                                  size_t error_size)
 {
     uint32_t version;
 
@@ -90,13 +90,13 @@ static int reader_place_parts(struct symc_reader *reader, char *error,
     return 0;
 }
 
-enum symc_open_status symc_reader_open(struct symc_reader *reader,
-                                       const void *data, size_t size,
-                                       char *error, size_t error_size)
+enum symc_reader_status symc_reader_open(struct symc_reader *reader,
+                                         const void *data, size_t size,
+                                         char *error, size_t error_size)
 {
     const uint8_t *p;
     struct symc_reader r;
-    enum symc_open_status status;
+    enum symc_reader_status status;
 
     p = data;
     status = reader_check_magic(p, size, error, error_size);

@@ -36,7 +36,7 @@ struct symc_reader {
                        * say where it is in a version control system */
 };
 
-enum symc_open_status {
+enum symc_reader_status {
     SYMC_OPENED = 0,
     SYMC_FOREIGN = -1, /* not a SymCache, or not a supported version */
     SYMC_DAMAGED = -2  /* a SymCache that is incomplete or inconsistent */
@@ -72,9 +72,9 @@ struct symc_frame {
 
 /* Opens a SymCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */
-enum symc_open_status symc_reader_open(struct symc_reader *reader,
-                                       const void *data, size_t size,
-                                       char *error, size_t error_size);
+enum symc_reader_status symc_reader_open(struct symc_reader *reader,
+                                         const void *data, size_t size,
+                                         char *error, size_t error_size);
 
 /* Returns the string at an offset; its data is NULL if there is no valid one.
  */

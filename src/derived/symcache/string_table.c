@@ -14,7 +14,7 @@
 #define FIRST_SLOTS 1024
 #define HIGH_BITS 0x8080808080808080u /* set in bytes that are not ASCII */
 
-void symc_strings_forget(struct symc_strings *strings)
+void symc_string_table_forget(struct symc_string_table *strings)
 {
     free(strings->slots);
     free(strings->lossy);
@@ -31,17 +31,17 @@ void symc_strings_forget(struct symc_strings *strings)
     }
 }
 
-void symc_strings_free(struct symc_strings *strings)
+void symc_string_table_free(struct symc_string_table *strings)
 {
     strings->refers = false;
-    symc_strings_forget(strings);
+    symc_string_table_forget(strings);
     arena_free(&strings->repaired);
     free(strings->texts);
     free(strings->data);
     memset(strings, 0, sizeof(*strings));
 }
 
-static int repair(struct symc_strings *strings, const uint8_t *text,
+static int repair(struct symc_string_table *strings, const uint8_t *text,
                   size_t len, size_t *out_len)
 {
     int n;
@@ -116,8 +116,8 @@ static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len,
     return (uint32_t)h == 0 ? 1 : (uint32_t)h;
 }
 
-const uint8_t *symc_strings_text(const struct symc_strings *strings,
-                                 size_t number, size_t *size)
+const uint8_t *symc_string_table_text(const struct symc_string_table *strings,
+                                      size_t number, size_t *size)
 {
     unsigned shift = 7;
     size_t next = number + 1 < strings->count ? strings->offsets[number + 1]
@@ -132,14 +132,14 @@ const uint8_t *symc_strings_text(const struct symc_strings *strings,
 }
 
 /* Returns the text of a string, and its length in *len. */
-static const uint8_t *text_of(const struct symc_strings *strings,
+static const uint8_t *text_of(const struct symc_string_table *strings,
                               size_t number, size_t *len)
 {
     unsigned shift;
     const uint8_t *p;
 
     if (strings->refers) {
-        return symc_strings_text(strings, number, len);
+        return symc_string_table_text(strings, number, len);
     }
     p = strings->data + strings->offsets[number];
     *len = 0;
@@ -153,7 +153,7 @@ static const uint8_t *text_of(const struct symc_strings *strings,
 
 /* The address of s is the seed.  It differs from run to run, so a file whose
  * strings all collide cannot be made in advance. */
-static uint32_t hash_text(const struct symc_strings *strings,
+static uint32_t hash_text(const struct symc_string_table *strings,
                           const uint8_t *text, size_t len, int *is_ascii)
 {
     return hash_bytes((uint64_t)(uintptr_t)strings * 0x9E3779B97F4A7C15u, text,
@@ -162,12 +162,12 @@ static uint32_t hash_text(const struct symc_strings *strings,
 
 /* The bits of the hash that a slot has above the number of its string, which
  * is below num_slots. */
-static uint32_t tag_of(const struct symc_strings *strings, uint32_t hash)
+static uint32_t tag_of(const struct symc_string_table *strings, uint32_t hash)
 {
     return hash & ~(uint32_t)(strings->num_slots - 1);
 }
 
-static void put_slot(struct symc_strings *strings, uint32_t hash,
+static void put_slot(struct symc_string_table *strings, uint32_t hash,
                      size_t number)
 {
     size_t i;
@@ -179,13 +179,13 @@ static void put_slot(struct symc_strings *strings, uint32_t hash,
     strings->slots[i] = tag_of(strings, hash) | (uint32_t)(number + 1);
 }
 
-static bool is_full(const struct symc_strings *strings, size_t count)
+static bool is_full(const struct symc_string_table *strings, size_t count)
 {
     return count >= strings->num_slots / 4 * 3;
 }
 
 /* Makes room for more than this number of strings. */
-static int grow(struct symc_strings *strings, size_t count)
+static int grow(struct symc_string_table *strings, size_t count)
 {
     size_t i, n;
 
@@ -203,7 +203,7 @@ static int grow(struct symc_strings *strings, size_t count)
     return 0;
 }
 
-size_t symc_strings_length(uint8_t *to, size_t size)
+size_t symc_string_table_length(uint8_t *to, size_t size)
 {
     size_t n = 0;
 
@@ -214,7 +214,8 @@ size_t symc_strings_length(uint8_t *to, size_t size)
     return n;
 }
 
-static int refer(struct symc_strings *strings, const uint8_t *text, size_t len)
+static int refer(struct symc_string_table *strings, const uint8_t *text,
+                 size_t len)
 {
     void *copy;
 
@@ -233,11 +234,11 @@ static int refer(struct symc_strings *strings, const uint8_t *text, size_t len)
     return 0;
 }
 
-static int append(struct symc_strings *strings, const uint8_t *text,
+static int append(struct symc_string_table *strings, const uint8_t *text,
                   size_t len)
 {
     uint8_t length[10];
-    size_t n = symc_strings_length(length, len);
+    size_t n = symc_string_table_length(length, len);
 
     if (len > MAX_SECTION ||
         strings->size > MAX_SECTION - len - sizeof(length)) {
@@ -261,7 +262,7 @@ static int append(struct symc_strings *strings, const uint8_t *text,
 
 /* Finds a text and returns true with its offset, or returns false with the
  * free slot for it. */
-static bool find(const struct symc_strings *strings, uint32_t hash,
+static bool find(const struct symc_string_table *strings, uint32_t hash,
                  const uint8_t *text, size_t len, size_t *slot,
                  uint32_t *offset)
 {
@@ -285,13 +286,13 @@ static bool find(const struct symc_strings *strings, uint32_t hash,
     return false;
 }
 
-int symc_strings_reserve(struct symc_strings *strings, size_t count)
+int symc_string_table_reserve(struct symc_string_table *strings, size_t count)
 {
     return is_full(strings, count) ? grow(strings, count) : 0;
 }
 
-void symc_strings_expect(const struct symc_strings *strings,
-                         struct symc_name *name)
+void symc_string_table_expect(const struct symc_string_table *strings,
+                              struct symc_name *name)
 {
     name->hash = hash_text(strings, (const uint8_t *)name->data, name->size,
                            &name->is_ascii);
@@ -302,7 +303,7 @@ void symc_strings_expect(const struct symc_strings *strings,
 }
 
 /* The text must be UTF-8. */
-static int insert(struct symc_strings *strings, const uint8_t *text,
+static int insert(struct symc_string_table *strings, const uint8_t *text,
                   size_t len, uint32_t hash, uint32_t *offset)
 {
     size_t slot;
@@ -328,9 +329,9 @@ static int insert(struct symc_strings *strings, const uint8_t *text,
     return 0;
 }
 
-static int insert_hashed(struct symc_strings *strings, const uint8_t *text,
-                         size_t len, uint32_t hash, int is_ascii,
-                         uint32_t *offset)
+static int insert_hashed(struct symc_string_table *strings,
+                         const uint8_t *text, size_t len, uint32_t hash,
+                         int is_ascii, uint32_t *offset)
 {
     if (!is_ascii && utf8_valid(text, len) != len) {
         if (repair(strings, text, len, &len) != 0) {
@@ -342,8 +343,8 @@ static int insert_hashed(struct symc_strings *strings, const uint8_t *text,
     return insert(strings, text, len, hash, offset);
 }
 
-int symc_strings_insert(struct symc_strings *strings, const char *chars,
-                        size_t len, uint32_t *offset)
+int symc_string_table_insert(struct symc_string_table *strings,
+                             const char *chars, size_t len, uint32_t *offset)
 {
     int is_ascii;
     uint32_t hash;
@@ -354,8 +355,9 @@ int symc_strings_insert(struct symc_strings *strings, const char *chars,
     return insert_hashed(strings, text, len, hash, is_ascii, offset);
 }
 
-int symc_strings_insert_name(struct symc_strings *strings,
-                             const struct symc_name *name, uint32_t *offset)
+int symc_string_table_insert_name(struct symc_string_table *strings,
+                                  const struct symc_name *name,
+                                  uint32_t *offset)
 {
     return insert_hashed(strings, (const uint8_t *)name->data, name->size,
                          name->hash, name->is_ascii, offset);

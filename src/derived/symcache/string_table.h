@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 
-struct symc_strings {
+struct symc_string_table {
     /* Set by the owner: all texts stay where they are, until the section is
      * written. */
     bool refers;
@@ -47,39 +47,40 @@ struct symc_name {
 
 /* Frees everything and sets all to zero, which is how an empty section starts.
  */
-void symc_strings_free(struct symc_strings *strings);
+void symc_string_table_free(struct symc_string_table *strings);
 
 /* Makes room for this number of strings at once, which saves the steps in
  * between.  Returns 0, or -1 if memory runs out. */
-int symc_strings_reserve(struct symc_strings *strings, size_t count);
+int symc_string_table_reserve(struct symc_string_table *strings, size_t count);
 
 /*
  * Inserts a text unless the section has it.  Bytes that are not UTF-8 become
  * U+FFFD, one for each maximal part of a sequence.  Returns 0 and the offset,
  * or -1 if memory or the 4 GiB of the section run out.
  */
-int symc_strings_insert(struct symc_strings *strings, const char *text,
-                        size_t len, uint32_t *offset);
+int symc_string_table_insert(struct symc_string_table *strings,
+                             const char *text, size_t len, uint32_t *offset);
 
 /* Hashes a name that will be inserted soon, and prefetches the memory that is
  * needed then. */
-void symc_strings_expect(const struct symc_strings *strings,
-                         struct symc_name *name);
+void symc_string_table_expect(const struct symc_string_table *strings,
+                              struct symc_name *name);
 
-/* As symc_strings_insert(), for a name that symc_strings_expect() has
- * hashed. */
-int symc_strings_insert_name(struct symc_strings *strings,
-                             const struct symc_name *name, uint32_t *offset);
+/* As symc_string_table_insert(), for a name that symc_string_table_expect()
+ * has hashed. */
+int symc_string_table_insert_name(struct symc_string_table *strings,
+                                  const struct symc_name *name,
+                                  uint32_t *offset);
 
 /* Frees what only inserting needs, and keeps the section. */
-void symc_strings_forget(struct symc_strings *strings);
+void symc_string_table_forget(struct symc_string_table *strings);
 
 /* Returns the text of a string by its number, if the section refers. */
-const uint8_t *symc_strings_text(const struct symc_strings *strings,
-                                 size_t number, size_t *size);
+const uint8_t *symc_string_table_text(const struct symc_string_table *strings,
+                                      size_t number, size_t *size);
 
 /* Writes a length as it is before a text: at most 10 bytes.  Returns how many.
  */
-size_t symc_strings_length(uint8_t *to, size_t size);
+size_t symc_string_table_length(uint8_t *to, size_t size);
 
 #endif

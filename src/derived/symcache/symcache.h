@@ -17,7 +17,7 @@
 #include "string_table.h"
 #include "unstable_sort.h"
 #include "verify.h"
-#include "verification.h"
+#include "soundness.h"
 #include "writer.h"
 
 #endif

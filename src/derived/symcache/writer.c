@@ -37,7 +37,7 @@ void symc_writer_init(struct symc_writer *writer)
 
 void symc_writer_free(struct symc_writer *writer)
 {
-    symc_strings_free(&writer->strings);
+    symc_string_table_free(&writer->strings);
     symc_set_free(&writer->files);
     symc_set_free(&writer->functions);
     symc_set_free(&writer->calls);
@@ -65,7 +65,7 @@ static int insert_text(struct symc_writer *writer,
     if (writer->transform != NULL && writer->transform->see != NULL) {
         writer->transform->see(writer->transform->arg, t.data, t.size);
     }
-    return symc_strings_insert(&writer->strings, t.data, t.size, offset);
+    return symc_string_table_insert(&writer->strings, t.data, t.size, offset);
 }
 
 static int insert_name(struct symc_writer *writer, struct symc_name *name,
@@ -74,7 +74,7 @@ static int insert_name(struct symc_writer *writer, struct symc_name *name,
     if (name->hash == 0) {
         symc_writer_expect(writer, name);
     }
-    return symc_strings_insert_name(&writer->strings, name, offset);
+    return symc_string_table_insert_name(&writer->strings, name, offset);
 }
 
 /* All inlined instances of one function share a record.  The memo keeps its
@@ -506,7 +506,7 @@ void symc_writer_expect(const struct symc_writer *writer,
                                 &name->size);
     }
     symc_writer_undecorate(writer, &name->data, &name->size);
-    symc_strings_expect(&writer->strings, name);
+    symc_string_table_expect(&writer->strings, name);
 }
 
 enum symc_status symc_writer_string(struct symc_writer *writer,
@@ -514,7 +514,7 @@ enum symc_status symc_writer_string(struct symc_writer *writer,
 {
     uint32_t offset;
 
-    return symc_strings_insert(&writer->strings, text, size, &offset) == 0
+    return symc_string_table_insert(&writer->strings, text, size, &offset) == 0
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }

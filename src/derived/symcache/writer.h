@@ -111,7 +111,7 @@ struct symc_writer {
     const char *kept; /* but names that begin so stay as they are, or NULL */
     bool has_calls_without_lines; /* inlined into a function without lines are
                                      taken, too; the reference drops them */
-    struct symc_strings strings;
+    struct symc_string_table strings;
     struct symc_set files;
     struct symc_set functions;
     struct symc_set calls; /* call locations */

@@ -257,7 +257,7 @@ static void shrink_symbols(struct symc_writer *writer)
 static int prepare(struct symc_writer *writer, struct writer_finish *finish)
 {
     shrink_symbols(writer);
-    symc_strings_forget(&writer->strings);
+    symc_string_table_forget(&writer->strings);
     symc_set_forget(&writer->files);
     symc_set_forget(&writer->functions);
     symc_set_forget(&writer->calls);

@@ -134,7 +134,7 @@ int input_open(const char *file, int damaged_code, struct input *input)
 {
     char error[256];
     struct input_bytes bytes;
-    enum symc_open_status status;
+    enum symc_reader_status status;
 
     if (input_load(file, &bytes) != COMMAND_OK) {
         return COMMAND_IO;

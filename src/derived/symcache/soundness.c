@@ -1,13 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "verification.h"
+#include "soundness.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-bool verification_fails(const struct verification *v, const char *format, ...)
+bool soundness_fails(const struct soundness *v, const char *format, ...)
 {
     va_list args;
 
@@ -17,22 +17,22 @@ bool verification_fails(const struct verification *v, const char *format, ...)
     return false;
 }
 
-bool verification_zeros(const struct verification *v, size_t begin, size_t end,
-                        const char *what)
+bool soundness_zeros(const struct soundness *v, size_t begin, size_t end,
+                     const char *what)
 {
     size_t i;
 
     for (i = begin; i < end; i++) {
         if (v->data[i] != 0) {
-            return verification_fails(v, "offset 0x%zx: %s: 0x%02x, not zero",
-                                      i, what, v->data[i]);
+            return soundness_fails(v, "offset 0x%zx: %s: 0x%02x, not zero", i,
+                                   what, v->data[i]);
         }
     }
     return true;
 }
 
-enum symc_verify_status verification_strings(struct verification *v,
-                                             uint32_t version)
+enum symc_verify_status soundness_strings(struct soundness *v,
+                                          uint32_t version)
 {
     size_t at;
     uint32_t number = 0;
@@ -42,15 +42,15 @@ enum symc_verify_status verification_strings(struct verification *v,
 
     v->string_starts = calloc((size_t)v->string_bytes / 8 + 1, 1);
     if (v->string_starts == NULL) {
-        (void)verification_fails(v, "no memory for a check");
+        (void)soundness_fails(v, "no memory for a check");
         return SYMC_NOT_VERIFIED;
     }
     for (at = 0; at < v->string_bytes; number++) {
         fault =
             symc_string_read(section, v->string_bytes, at, version, &string);
         if (fault != NULL) {
-            (void)verification_fails(v, "offset 0x%zx: string %u: %s",
-                                     v->strings + at, number, fault);
+            (void)soundness_fails(v, "offset 0x%zx: string %u: %s",
+                                  v->strings + at, number, fault);
             return SYMC_VIOLATED;
         }
         v->string_starts[at / 8] |= (uint8_t)(1u << at % 8);
@@ -59,13 +59,13 @@ enum symc_verify_status verification_strings(struct verification *v,
     return SYMC_SOUND;
 }
 
-bool verification_is_string(const struct verification *v, uint32_t offset)
+bool soundness_is_string(const struct soundness *v, uint32_t offset)
 {
     return offset < v->string_bytes &&
            (v->string_starts[offset / 8] >> offset % 8 & 1) != 0;
 }
 
-void verification_end(struct verification *v)
+void soundness_end(struct soundness *v)
 {
     free(v->string_starts);
     v->string_starts = NULL;

@@ -3,8 +3,8 @@
  *
  * A minidump that is walked, and what is written of it.
  */
-#ifndef SYMBOLICATED_WORKER_MINIDUMP_REPORT_H
-#define SYMBOLICATED_WORKER_MINIDUMP_REPORT_H
+#ifndef SYMBOLICATED_WORKER_MINIDUMP_WORK_H
+#define SYMBOLICATED_WORKER_MINIDUMP_WORK_H
 
 #include "derived/cficache/cficache.h"
 #include "derived/symcache/symcache.h"
@@ -40,13 +40,13 @@ struct thread {
     bool is_interrupted; /* some frame is */
 };
 
-struct minidump_report {
+struct minidump_work {
     struct form form;
     struct minidump dump;
     char *lookup_file; /* the first module's, if rules have another; or NULL */
     struct stackwalk walk;
     struct module_symbols *symbols; /* of all modules */
-    uint32_t *asked;         /* modules of the newest question, room for all */
+    uint32_t *asked; /* modules of the newest question, room for all */
     size_t nasked;
     struct thread *threads;
     struct thread *thread; /* that is walked */
@@ -54,13 +54,13 @@ struct minidump_report {
     size_t nframes;
     size_t room;
     size_t max_frames;
-    bool has_more; /* frames than max_frames */
+    bool has_more;   /* frames than max_frames */
     bool is_wanting; /* the walk came to a module that was not asked for */
     struct json_writer writer;
 };
 
 /* Writes what is asked for, or the result; see reports/crash/crash.h. */
-void minidump_report_write_question(struct minidump_report *report);
-void minidump_report_write_result(struct minidump_report *report);
+void minidump_message_question(struct minidump_work *work);
+void minidump_message_result(struct minidump_work *work);
 
 #endif
